@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names for addresses: completes every location of a profile with its frames (function, inlined
+ * callers, source file, line), from the files its modules name. The only folder that knows
+ * elfutils. A file whose build-id (or, without one, size and time) differs from what was mapped is
+ * never used; an address outside every symbol's extent is shown as module+0xoffset.
+ */
+#ifndef BP_SYMBOLS_SYMBOLS_H
+#define BP_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+struct bp_symbol_summary {
+	uint32_t locations;         /* resolved in this call */
+	uint32_t named;             /* of which got a real name */
+	uint32_t modules;           /* modules looked at */
+	uint32_t modules_missing;   /* file gone or unreadable */
+	uint32_t modules_replaced;  /* file is another one now: not used */
+	uint32_t modules_stripped;  /* no debug information and no full symbol table */
+	char replaced_example[256]; /* path of one of them */
+};
+
+struct bp_symbol_options {
+	const char *debug_directory; /* extra root for separate debug files, NULL: /usr/lib/debug */
+	bool verbose;
+};
+
+/* Resolves every location not yet resolved. Missing information is not an error; only memory failure
+ * is. `ret_summary` may be NULL. */
+bool bp_symbols_resolve(struct bp_profile *profile, const struct bp_symbol_options *options,
+			struct bp_symbol_summary *ret_summary, struct bp_error *error);
+
+#endif

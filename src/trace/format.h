@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace format and every other name that both halves of bytepoll know: the writer inside the
+ * target and the readers outside meet only here. docs/trace-format.md is the specification; the
+ * section numbers below are its. All fields are little endian.
+ */
+#ifndef BP_TRACE_FORMAT_H
+#define BP_TRACE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Environment variables (the command line of `bytepoll run`, for a bare LD_PRELOAD). */
+#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"           /* path of FILE; others go to FILE.d */
+#define BP_ENV_INTERVAL "BYTEPOLL_INTERVAL"       /* T, as 512K, 2M, 4096 */
+#define BP_ENV_SEED "BYTEPOLL_SEED"               /* unsigned 64-bit number */
+#define BP_ENV_LAW "BYTEPOLL_LAW"                 /* exact or bernoulli */
+#define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID"   /* profile only this pid (--no-follow-fork) */
+#define BP_RECORDER_FILE "libbytepoll-recorder.so"
+
+#define BP_INTERVAL_DEFAULT (512u << 10)
+#define BP_INTERVAL_MAX ((uint64_t)1 << 40)
+
+/* 1. The file. */
+#define BP_TRACE_MAGIC "BYTEPOLL"
+#define BP_TRACE_MAJOR 1
+#define BP_TRACE_MINOR 0
+#define BP_CHUNK_BYTES 65536u
+#define BP_STATE_OFFSET 4096u
+#define BP_SLOTS_OFFSET 8192u
+
+enum bp_law { BP_LAW_EXACT = 0, BP_LAW_BERNOULLI = 1 };
+
+enum bp_recognition {
+	BP_RECOGNITION_NONE = 0,
+	BP_RECOGNITION_HEADER = 1,
+	BP_RECOGNITION_REGION = 2,
+	BP_RECOGNITION_TABLE = 3
+};
+
+/* 1.2 */
+enum bp_unprofiled {
+	BP_PROFILED = 0,
+	BP_UNPROFILED_FOREIGN_MALLOC = 1,
+	BP_UNPROFILED_HOOKS = 2,
+	BP_UNPROFILED_OTHER_TOOL = 3
+};
+
+/* 1.1 Offsets and sizes are asserted below. */
+struct bp_trace_header {
+	char magic[8];
+	uint16_t version_major, version_minor;
+	uint32_t header_bytes;
+	uint64_t flags_fatal, flags_skippable;
+	uint64_t checksum; /* of the bytes from chunk_bytes on, header_bytes - 40 of them */
+	uint32_t chunk_bytes, page_bytes;
+	uint8_t trace_id[16], parent_trace_id[16];
+	uint64_t parent_sequence;
+	uint32_t exec_number, pid, parent_pid, machine;
+	uint64_t pid_namespace;
+	uint64_t start_monotonic_ns, start_real_ns;
+	uint64_t interval_bytes;
+	uint32_t law, charge_bytes;
+	uint64_t seed;
+	uint32_t seed_given, recognition, unprofiled_reason;
+	uint16_t program_length, command_line_length, allocator_length, recorder_version_length;
+	uint8_t reserved[20];
+	/* the four strings follow */
+};
+
+#define BP_HEADER_CHECKED_FROM 40u
+#define BP_HEADER_MAX_BYTES 4096u
+
+/* 1.4 */
+enum bp_loss {
+	BP_LOSS_TRACE_FULL,
+	BP_LOSS_TRACE_REOPEN,
+	BP_LOSS_SLOT_MEMORY,
+	BP_LOSS_LARGE_TABLE,
+	BP_LOSS_STACK_TABLE,
+	BP_LOSS_MODULE_TABLE,
+	BP_LOSS_THREAD_SLOT,
+	BP_LOSS_LANES_BUSY,
+	BP_LOSS_FREE,
+	BP_LOSS_INTERRUPTED,
+	BP_LOSS_CHILD_TRACE,
+	BP_LOSS_COUNT,
+	BP_LOSS_MAX = 32
+};
+
+enum bp_end_reason {
+	BP_END_NONE = 0,
+	BP_END_EXIT = 1,
+	BP_END_UNDERSCORE_EXIT = 2,
+	BP_END_QUICK_EXIT = 3,
+	BP_END_ABORT = 4,
+	BP_END_EXEC = 5
+};
+
+/* 1.3 */
+struct bp_trace_state {
+	uint64_t state, chunks_reserved, end_reason, end_time_ns;
+	uint64_t end_trials, end_objects, last_sequence, samples;
+	uint64_t unoffered_trials, unoffered_objects, own_bytes, unmarked_fork;
+	uint64_t reserved[4];
+	uint64_t lost[BP_LOSS_MAX];
+};
+
+/* 1.6 */
+struct bp_thread_slot {
+	uint32_t generation, state, ordinal, tid;
+	uint64_t trials, objects, armed, hot_address;
+	uint64_t unoffered_trials, unoffered_objects;
+};
+
+#define BP_SLOTS_IN_FIRST ((BP_CHUNK_BYTES - BP_SLOTS_OFFSET) / sizeof(struct bp_thread_slot))
+#define BP_SLOTS_IN_CHUNK (BP_PAYLOAD_BYTES / sizeof(struct bp_thread_slot))
+
+/* 2. Chunks. */
+#define BP_CHUNK_MAGIC 0x4B435042u
+enum bp_chunk_kind { BP_CHUNK_RECORDS = 1, BP_CHUNK_THREADS = 2 };
+
+struct bp_chunk_header {
+	uint32_t magic, kind;
+	uint64_t number;
+	uint32_t committed, sealed;
+	uint64_t checksum;
+	uint64_t base_time_ns, base_sequence;
+	uint64_t interval_bytes;
+	uint32_t law, lane;
+};
+
+#define BP_PAYLOAD_BYTES (BP_CHUNK_BYTES - sizeof(struct bp_chunk_header))
+
+/* 3. Records: tag u8, length varint, payload. */
+#define BP_TAG_FATAL_BIT 0x40u
+enum bp_tag {
+	BP_TAG_SAMPLE = 1,
+	BP_TAG_FREE = 2,
+	BP_TAG_STACK = 3,
+	BP_TAG_MODULE = 4,
+	BP_TAG_MODULE_GONE = 5,
+	BP_TAG_THREAD_BEGIN = 6,
+	BP_TAG_THREAD_END = 7,
+	BP_TAG_EXEC = 8,
+	BP_TAG_FORK = 9
+};
+
+enum bp_sample_flag {
+	BP_SAMPLE_THREAD = 1,
+	BP_SAMPLE_EXACT = 2,
+	BP_SAMPLE_ALIGNMENT = 4,
+	BP_SAMPLE_USABLE = 8,
+	BP_SAMPLE_INTERVAL = 16
+};
+
+enum bp_kind {
+	BP_KIND_MALLOC = 1,
+	BP_KIND_CALLOC = 2,
+	BP_KIND_REALLOC = 3,
+	BP_KIND_ALIGNED = 4,
+	BP_KIND_NEW = 5,
+	BP_KIND_MMAP = 6
+};
+
+enum bp_free_flag { BP_FREE_THREAD = 1, BP_FREE_STACK = 2, BP_FREE_REALLOC = 4 };
+enum bp_stack_flag { BP_STACK_CUT = 1, BP_STACK_ENDED = 2 };
+
+enum bp_unseen {
+	BP_UNSEEN_NO = 0,
+	BP_UNSEEN_PRIVILEGED = 1,
+	BP_UNSEEN_STATIC = 2,
+	BP_UNSEEN_FOREIGN = 3,
+	BP_UNSEEN_ENVIRONMENT = 4
+};
+
+/* Deepest stack recorded. */
+#define BP_STACK_MAX_DEPTH 256u
+
+/* 1.5 */
+#define BP_CHECKSUM_START 0x9E3779B97F4A7C15u
+#define BP_CHECKSUM_FACTOR 0xFF51AFD7ED558CCDu
+
+/* Checksum of `bytes` bytes at `data` (any alignment). Pure. */
+static inline uint64_t bp_checksum(const void *data, size_t bytes)
+{
+	const unsigned char *p = (const unsigned char *)data;
+	uint64_t hash = BP_CHECKSUM_START;
+	for (size_t done = 0; done < bytes; done += 8) {
+		uint64_t word = 0;
+		size_t take = bytes - done < 8 ? bytes - done : 8;
+		__builtin_memcpy(&word, p + done, take);
+		hash = (hash ^ word) * BP_CHECKSUM_FACTOR;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+_Static_assert(offsetof(struct bp_trace_header, checksum) == 32, "1.1");
+_Static_assert(offsetof(struct bp_trace_header, trace_id) == 48, "1.1");
+_Static_assert(offsetof(struct bp_trace_header, pid_namespace) == 104, "1.1");
+_Static_assert(offsetof(struct bp_trace_header, interval_bytes) == 128, "1.1");
+_Static_assert(offsetof(struct bp_trace_header, seed) == 144, "1.1");
+_Static_assert(offsetof(struct bp_trace_header, program_length) == 164, "1.1");
+_Static_assert(sizeof(struct bp_trace_header) == 192, "1.1");
+_Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
+_Static_assert(offsetof(struct bp_trace_state, lost) == 128, "1.3");
+_Static_assert(sizeof(struct bp_trace_state) <= 4096, "1.3");
+_Static_assert(sizeof(struct bp_thread_slot) == 64, "1.6");
+_Static_assert(sizeof(struct bp_chunk_header) == 64, "2");
+_Static_assert(BP_SLOTS_IN_FIRST == 896 && BP_SLOTS_IN_CHUNK == 1023, "1.6, 2");
+
+#endif
