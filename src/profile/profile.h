@@ -18,13 +18,27 @@
 
 #include "base/error.h"
 
-struct bp_string_id { uint32_t i; };
-struct bp_process_id { uint32_t i; };
-struct bp_thread_id { uint32_t i; };
-struct bp_module_id { uint32_t i; };
-struct bp_location_id { uint32_t i; };
-struct bp_stack_id { uint32_t i; };
-struct bp_frame_id { uint32_t i; };
+struct bp_string_id {
+	uint32_t i;
+};
+struct bp_process_id {
+	uint32_t i;
+};
+struct bp_thread_id {
+	uint32_t i;
+};
+struct bp_module_id {
+	uint32_t i;
+};
+struct bp_location_id {
+	uint32_t i;
+};
+struct bp_stack_id {
+	uint32_t i;
+};
+struct bp_frame_id {
+	uint32_t i;
+};
 
 #define BP_TIME_NEVER UINT64_MAX
 #define BP_PROFILE_LOSSES 32 /* as BP_LOSS_MAX of the trace */
@@ -35,9 +49,9 @@ struct bp_known_total {
 };
 
 struct bp_process {
-	struct bp_string_id program;      /* path of the executable */
+	struct bp_string_id program;	  /* path of the executable */
 	struct bp_string_id command_line; /* words joined by spaces */
-	struct bp_string_id file;         /* where it was read from; "" if only the index knows it */
+	struct bp_string_id file; /* where it was read from; "" if only the index knows it */
 	struct bp_string_id allocator;
 	uint8_t trace_id[16], parent_trace_id[16];
 	struct bp_process_id parent; /* linked by finish_import; 0: none here */
@@ -45,22 +59,22 @@ struct bp_process {
 	uint32_t pid, parent_pid, exec_number;
 	uint64_t start_time_ns, end_time_ns; /* CLOCK_MONOTONIC; end: last thing known */
 	uint64_t start_real_ns;
-	bool ended;          /* ended in order: totals are final and exact */
+	bool ended;	     /* ended in order: totals are final and exact */
 	uint32_t end_reason; /* enum bp_end_reason of the trace */
-	bool profiled;       /* false: the recorder stayed off, see unprofiled_reason */
+	bool profiled;	     /* false: the recorder stayed off, see unprofiled_reason */
 	uint32_t unprofiled_reason;
-	uint32_t law;            /* enum bp_law of the trace */
-	uint32_t charge;         /* trials of an object beyond its size */
+	uint32_t law;		 /* enum bp_law of the trace */
+	uint32_t charge;	 /* trials of an object beyond its size */
 	uint64_t interval_first; /* T at the start */
-	uint64_t interval_max;   /* largest T in force, bytes */
+	uint64_t interval_max;	 /* largest T in force, bytes */
 	struct bp_known_total bytes_allocated, objects_allocated;
 	uint64_t unoffered_bytes, unoffered_objects;
-	uint64_t samples;        /* sample records read */
+	uint64_t samples; /* sample records read */
 	uint64_t lost[BP_PROFILE_LOSSES];
-	uint64_t damaged_chunks; /* parts of the file that could not be read */
-	uint64_t size_min;       /* smallest size sampled; UINT64_MAX: none */
-	uint64_t recorder_bytes; /* memory the recorder held for itself */
-	uint64_t unseen_execs;   /* images started from here that cannot be profiled */
+	uint64_t damaged_chunks;	    /* parts of the file that could not be read */
+	uint64_t size_min;		    /* smallest size sampled; UINT64_MAX: none */
+	uint64_t recorder_bytes;	    /* memory the recorder held for itself */
+	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */
 	uint32_t unseen_reason;
 };
@@ -72,30 +86,33 @@ struct bp_thread {
 	struct bp_known_total bytes_allocated, objects_allocated;
 };
 
+/* Modules of equal path and build-id (without a build-id: file size and time too) are one entry, of
+ * whatever process mapped it first: importers keep their own map from addresses to modules. */
 struct bp_module {
 	struct bp_process_id process;
 	struct bp_string_id path;
-	struct bp_string_id build_id; /* lower-case hex, "" unknown */
-	uint64_t start, end, bias;    /* mapped addresses; address - address in the file */
+	struct bp_string_id build_id;	    /* lower-case hex, "" unknown */
+	uint64_t start, end, bias;	    /* mapped addresses; address - address in the file */
 	uint64_t file_bytes, file_mtime_ns; /* of the file that was mapped, 0 unknown */
 };
 
-/* A place in code: what a frame of a recorded stack points at. Equal places are one location, across
- * processes that map the same module (same path and build-id). */
+/* A place in code: what a frame of a recorded stack points at. Equal places are one location,
+ * across processes that map the same module (same path and build-id). */
 struct bp_location {
 	struct bp_module_id module; /* 0: in no known module */
-	uint64_t address;           /* in the module's file (address - bias); absolute without module */
-	bool exact;                 /* the pc itself; false: a return address (look up address - 1) */
-	bool resolved;              /* symbols/ has been here */
-	struct bp_frame_id first_frame; /* frames of this location: inlined ones first, innermost first */
-	uint32_t frame_count;           /* 0 until resolved; afterwards at least 1 */
+	uint64_t address; /* in the module's file (address - bias); absolute without module */
+	bool exact;	  /* the pc itself; false: a return address (look up address - 1) */
+	bool resolved;	  /* symbols/ has been here */
+	struct bp_frame_id
+		first_frame;  /* frames of this location: inlined ones first, innermost first */
+	uint32_t frame_count; /* 0 until resolved; afterwards at least 1 */
 };
 
 struct bp_frame {
-	struct bp_string_id function;    /* demangled; module+0xoffset where no name is known */
+	struct bp_string_id function;	 /* demangled; module+0xoffset where no name is known */
 	struct bp_string_id system_name; /* as in the symbol table; "" if none */
 	struct bp_string_id source_file; /* "" unknown */
-	uint32_t line;                   /* 0 unknown */
+	uint32_t line;			 /* 0 unknown */
 	struct bp_module_id module;
 	bool inlined; /* was inlined into the next frame of its location */
 	bool named;   /* function is a real name */
@@ -108,22 +125,26 @@ struct bp_stack {
 };
 
 struct bp_sample {
-	uint64_t size;     /* requested, bytes */
-	uint64_t usable;   /* given by the allocator, bytes; 0 unknown */
-	uint64_t interval; /* T it was drawn with, bytes */
-	uint64_t sequence, free_sequence;   /* process-wide order; free: BP_TIME_NEVER if never */
-	uint64_t time_ns, free_time_ns;     /* CLOCK_MONOTONIC; BP_TIME_NEVER if never freed */
+	uint64_t size;			  /* requested, bytes */
+	uint64_t usable;		  /* given by the allocator, bytes; 0 unknown */
+	uint64_t interval;		  /* T it was drawn with, bytes */
+	uint64_t sequence, free_sequence; /* process-wide order; free: BP_TIME_NEVER if never */
+	uint64_t time_ns, free_time_ns;	  /* CLOCK_MONOTONIC; BP_TIME_NEVER if never freed */
 	struct bp_stack_id stack;
 	struct bp_process_id process;
 	struct bp_thread_id thread;
-	uint8_t kind;   /* enum bp_kind of the trace */
-	bool exact;     /* taken with certainty, weight 1 */
+	uint8_t kind;	/* enum bp_kind of the trace */
+	bool exact;	/* taken with certainty, weight 1 */
 	bool bernoulli; /* law of this sample */
 	bool temporary; /* freed by its thread before that thread allocated again */
 };
 
 /* A growing array; `data` is contiguous, entry 0 is the empty entry. */
-#define BP_TABLE(type) struct { type *data; uint32_t count, capacity; }
+#define BP_TABLE(type)                    \
+	struct {                          \
+		type *data;               \
+		uint32_t count, capacity; \
+	}
 
 struct bp_string_index; /* hash indices, private to profile.c */
 
@@ -139,6 +160,8 @@ struct bp_profile {
 	BP_TABLE(struct bp_sample) samples;
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	struct bp_process_id root; /* the first process of the (first) tree */
+	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */
+	struct bp_string_id unread_example; /* path of the first of them, and why */
 	struct bp_string_index *index;
 };
 
@@ -148,32 +171,30 @@ void bp_profile_finish(struct bp_profile *profile);
 /* The text of a string id; never NULL. */
 const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_id string);
 
-/* Adders: find the equal entry or append one; `ret_...` is set on success only. Strings are bytes of
- * any kind (names from hostile files included): reports escape them, nobody else needs to. */
+/* Adders: find the equal entry or append one; `ret_...` is set on success only. Strings are bytes
+ * of any kind (names from hostile files included): reports escape them, nobody else needs to. */
 bool bp_profile_string(struct bp_profile *profile, const char *text, size_t bytes,
-		       struct bp_string_id *ret_string, struct bp_error *error);
+	struct bp_string_id *ret_string, struct bp_error *error);
 bool bp_profile_add_process(struct bp_profile *profile, const struct bp_process *process,
-			    struct bp_process_id *ret_process, struct bp_error *error);
+	struct bp_process_id *ret_process, struct bp_error *error);
 bool bp_profile_add_thread(struct bp_profile *profile, const struct bp_thread *thread,
-			   struct bp_thread_id *ret_thread, struct bp_error *error);
+	struct bp_thread_id *ret_thread, struct bp_error *error);
 bool bp_profile_add_module(struct bp_profile *profile, const struct bp_module *module,
-			   struct bp_module_id *ret_module, struct bp_error *error);
+	struct bp_module_id *ret_module, struct bp_error *error);
 bool bp_profile_add_location(struct bp_profile *profile, struct bp_module_id module,
-			     uint64_t address, bool exact, struct bp_location_id *ret_location,
-			     struct bp_error *error);
+	uint64_t address, bool exact, struct bp_location_id *ret_location, struct bp_error *error);
 bool bp_profile_add_stack(struct bp_profile *profile, const struct bp_location_id *locations,
-			  uint32_t depth, uint8_t flags, struct bp_stack_id *ret_stack,
-			  struct bp_error *error);
-bool bp_profile_add_sample(struct bp_profile *profile, const struct bp_sample *sample,
-			   struct bp_error *error);
+	uint32_t depth, uint8_t flags, struct bp_stack_id *ret_stack, struct bp_error *error);
+bool bp_profile_add_sample(
+	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
 
 /* Sets the frames of a location (called by symbols/): `count` >= 1 frames, innermost first. */
 bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id location,
-			   const struct bp_frame *frames, uint32_t count, struct bp_error *error);
+	const struct bp_frame *frames, uint32_t count, struct bp_error *error);
 
 /* After the last import: links processes to their parents by trace id, finds the root (the process
- * without a parent here, of smallest start time; processes of equal pid linked by exec belong to one
- * tree), sorts samples by (time, process, sequence), and sets `merged_unrelated` as told by the
+ * without a parent here, of smallest start time; processes of equal pid linked by exec belong to
+ * one tree), sorts samples by (time, process, sequence), and sets `merged_unrelated` as told by the
  * caller. */
 bool bp_profile_finish_import(struct bp_profile *profile, bool unrelated, struct bp_error *error);
 

@@ -21,6 +21,9 @@ struct bp_symbol_summary {
 	uint32_t modules_missing;   /* file gone or unreadable */
 	uint32_t modules_replaced;  /* file is another one now: not used */
 	uint32_t modules_stripped;  /* no debug information and no full symbol table */
+	uint32_t modules_unverified; /* neither build-id nor size and time recorded: not used */
+	uint32_t modules_compressed; /* debug information packed in a way this libdw cannot read */
+	uint32_t modules_failed;    /* the worker that read the file died or gave up */
 	char replaced_example[256]; /* path of one of them */
 };
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# The front door. Meson and ninja do the work; `make` leaves build/bytepoll, which works from there.
+#   make           build
+#   make demo      install what is missing, build, profile sqlite3, show the report
+#   make test      install what is missing, build, run every test
+#   make bench     measure what profiling costs
+#   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
+#   make install   into PREFIX (default /usr/local), below DESTDIR if set
+BUILD = build
+PREFIX = /usr/local
+# The system's own meson and python, whatever version managers put in front of them.
+export PATH := /usr/bin:/bin:$(PATH)
+
+.PHONY: all demo test bench fuzz install clean
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	meson setup --prefix=$(PREFIX) $(BUILD)
+
+demo:
+	@scripts/install-deps --demo
+	@$(MAKE) --no-print-directory all
+	@scripts/demo $(BUILD)
+
+test:
+	@scripts/install-deps
+	@scripts/run-tests $(BUILD)
+
+bench: all
+	@bench/run $(BUILD)
+
+fuzz:
+	@scripts/install-deps
+	@scripts/fuzz $(BUILD)-fuzz
+
+install: all
+	@meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-fuzz

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll doctor PROGRAM|PID`: can this be profiled, what is in the way, and what will not be
+ * seen.
+ *
+ * A list of checks, each of which prints one line: `ok`, `problem` (it cannot be profiled: exit
+ * status 1) or `note` (it can, but something will be missing). Everything is read from files,
+ * except that glibc's loader is asked which libraries it would load; nothing of the program itself
+ * runs.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/elf_file.h"
+#include "cli/libraries.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "trace/format.h"
+
+struct examination {
+	struct bp_program program;
+	struct bp_elf_file image;
+	struct bp_libraries libraries;
+	bool libraries_known;
+	pid_t pid; /* 0: a program that does not run yet */
+	int problems;
+};
+
+BP_PRINTF(2, 3) static void say(const char *what, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	printf("  %-8s ", what);
+	vprintf(format, arguments);
+	putchar('\n');
+	va_end(arguments);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+static void check_kind(struct examination *e)
+{
+	const char *text = bp_obstacle_text(e->program.obstacle);
+	if (strcmp(e->program.path, e->program.image) != 0)
+		say("ok", "a script, run by %s", e->program.image);
+	if (e->program.obstacle == BP_OBSTACLE_SCRIPT) {
+		say("ok", "neither ELF nor #!: the shell runs it");
+	} else if (*text != '\0') {
+		say("problem", "it %s", text);
+		e->problems++;
+	} else if (e->program.loader[0] != '\0') {
+		say("ok", "dynamic executable, loaded by %s", e->program.loader);
+	}
+}
+
+/* Part of the program's own machinery, whose malloc is no surprise. */
+static bool is_system_library(const char *name)
+{
+	return begins_with(name, "libc.so.") || begins_with(name, "libc-") ||
+	       begins_with(name, "ld-linux") || strcmp(name, BP_RECORDER_FILE) == 0;
+}
+
+static const char *sanitizer_of(const char *name)
+{
+	static const char *const starts[] = { "libasan.so", "libtsan.so", "liblsan.so",
+		"libhwasan.so", "libmsan.so", "libclang_rt.asan", "libclang_rt.tsan",
+		"libclang_rt.hwasan" };
+	for (size_t i = 0; i < BP_COUNT(starts); i++)
+		if (begins_with(name, starts[i]))
+			return starts[i];
+	return NULL;
+}
+
+/* A malloc inside the executable is found before any preloaded one. */
+static bool check_image_malloc(struct examination *e)
+{
+	static const char *const sanitizers[] = { "__asan_init", "__tsan_init", "__msan_init",
+		"__hwasan_init", "__lsan_init" };
+	for (size_t i = 0; i < BP_COUNT(sanitizers); i++) {
+		if (bp_elf_defines(&e->image, sanitizers[i]) == BP_ELF_UNDEFINED)
+			continue;
+		say("problem", "built with a sanitizer (%s), which owns malloc: build it without",
+			sanitizers[i]);
+		return false;
+	}
+	if (bp_elf_defines(&e->image, "malloc") == BP_ELF_UNDEFINED)
+		return true;
+	say("problem",
+		"has a malloc of its own inside (as of jemalloc or tcmalloc, linked in): build "
+		"it with libc's");
+	return false;
+}
+
+static bool check_library_malloc(const char *path)
+{
+	struct bp_elf_file file;
+	enum bp_elf_definition definition;
+	const char *name = base_name(path), *sanitizer = sanitizer_of(name);
+	if (is_system_library(name))
+		return true;
+	if (sanitizer != NULL) {
+		say("problem", "loads a sanitizer (%s), which owns malloc: build it without", name);
+		return false;
+	}
+	if (!bp_elf_file_open(path, &file, NULL))
+		return true;
+	definition = bp_elf_defines(&file, "malloc");
+	bp_elf_file_close(&file);
+	if (definition != BP_ELF_EXPORTED)
+		return true;
+	say("problem", "malloc comes from %s, not from glibc: build or start it with libc's malloc",
+		path);
+	return false;
+}
+
+static void check_malloc(struct examination *e)
+{
+	bool good = e->program.loader[0] == '\0' || check_image_malloc(e);
+	for (size_t i = 0; good && i < e->libraries.count; i++)
+		if (strcmp(e->libraries.paths[i], e->program.image) != 0)
+			good = check_library_malloc(e->libraries.paths[i]);
+	if (!good)
+		e->problems++;
+	else if (e->libraries_known)
+		say("ok", "malloc is glibc's own");
+}
+
+static void check_libraries(struct examination *e)
+{
+	for (size_t i = 0; i < e->libraries.missing_count; i++) {
+		say("problem", "the library %s is not found: the program will not start",
+			e->libraries.missing[i]);
+		e->problems++;
+	}
+	for (size_t i = 0; i < e->libraries.count; i++)
+		if (strcmp(base_name(e->libraries.paths[i]), BP_RECORDER_FILE) == 0)
+			say("ok", "the recorder is loaded: it is being profiled");
+	if (!e->libraries_known && e->program.loader[0] != '\0')
+		say("note", "its libraries are not known: %s is no loader bytepoll asks",
+			e->program.loader);
+}
+
+/* What names and lines the report will have. */
+static void check_symbols(const struct examination *e)
+{
+	bool lines = bp_elf_has_section(&e->image, ".debug_info");
+	bool link = bp_elf_has_section(&e->image, ".gnu_debuglink");
+	bool names = bp_elf_has_section(&e->image, ".symtab");
+	if (lines)
+		say("ok", "debug information: functions, inlined frames and lines will be shown");
+	else if (names)
+		say("note", "no debug information: functions without lines (build it with -g)");
+	else
+		say("note",
+			"stripped%s: exported names and offsets only, unless its debug file is "
+			"installed (the -dbgsym package) or it is built with -g",
+			link ? ", debug information is a file of its own" : "");
+	if (!bp_elf_has_build_id(&e->image))
+		say("note", "no build-id: addresses are only named while the file is unchanged "
+			    "(link with -Wl,--build-id)");
+	if (!bp_elf_has_section(&e->image, ".eh_frame"))
+		say("note", "no .eh_frame: stacks end in its code (build it with "
+			    "-fasynchronous-unwind-tables)");
+}
+
+static void check_runtime(const struct examination *e)
+{
+	const char *name = base_name(e->program.image);
+	if (begins_with(name, "python"))
+		say("note",
+			"Python keeps objects up to 512 bytes in arenas of its own, which are seen "
+			"as a whole only: start it with PYTHONMALLOC=malloc to see each");
+	if (bp_elf_has_section(&e->image, ".go.buildinfo"))
+		say("note", "Go does not use malloc: only the memory of C code in it is seen");
+	if (e->pid != 0)
+		say("note", "a running process cannot be attached to in this version: start it by "
+			    "bytepoll run");
+}
+
+/* Program and libraries of `operand`; an error if there is no such thing. */
+static bool look_up(struct examination *e, const char *operand, struct bp_error *error)
+{
+	char link[64];
+	ssize_t length;
+	int status;
+	if (e->pid == 0) {
+		if (!bp_program_find(operand, &e->program, &status, error))
+			return false;
+		bp_program_examine(&e->program);
+		return bp_libraries_of_program(e->program.image, e->program.loader, &e->libraries,
+			&e->libraries_known, error);
+	}
+	snprintf(link, sizeof link, "/proc/%ld/exe", (long)e->pid);
+	length = readlink(link, e->program.path, sizeof e->program.path - 1);
+	if (length < 0 && errno == ENOENT)
+		return bp_error_set(error, "there is no process %s", operand);
+	if (length < 0)
+		return bp_error_set(error,
+			"process %s cannot be looked at: %s: be its owner or root", operand,
+			strerror(errno));
+	e->program.path[length] = '\0';
+	if (access(e->program.path, F_OK) != 0)
+		strcpy(e->program.path, link); /* deleted, or of another root: by way of /proc */
+	bp_program_examine(&e->program);
+	e->libraries_known = true;
+	return bp_libraries_of_process(e->pid, &e->libraries, error);
+}
+
+/* A whole number is a process. */
+static pid_t as_pid(const char *operand)
+{
+	uint64_t number;
+	if (!isdigit((unsigned char)*operand) || !bp_parse_number(operand, &number, NULL) ||
+		number == 0 || number > INT32_MAX)
+		return 0;
+	return (pid_t)number;
+}
+
+static int run(const struct bp_arguments *arguments)
+{
+	struct examination e = { 0 };
+	struct bp_error error = { 0 };
+	const char *operand;
+	if (arguments->operand_count != 1)
+		return bp_command_fail_usage(
+			arguments->command, "doctor takes one program or process id");
+	operand = arguments->operands[0];
+	e.pid = as_pid(operand);
+	if (!look_up(&e, operand, &error))
+		return bp_command_fail(1, &error);
+	if (!bp_elf_file_open(e.program.image, &e.image, &error)) {
+		bp_libraries_finish(&e.libraries);
+		return bp_command_fail(1, &error);
+	}
+	printf("%s: %s\n", operand, e.program.path);
+	check_kind(&e);
+	check_libraries(&e);
+	check_malloc(&e);
+	if (e.image.readable)
+		check_symbols(&e);
+	check_runtime(&e);
+	puts(e.problems == 0 ? "can be profiled" : "cannot be profiled");
+	bp_elf_file_close(&e.image);
+	bp_libraries_finish(&e.libraries);
+	return e.problems == 0 ? 0 : 1;
+}
+
+const struct bp_command bp_command_doctor = {
+	.name = "doctor",
+	.summary = "can this program be profiled? what is in the way?",
+	.usage = "PROGRAM|PID",
+	.details =
+		"Looks at the program's file and libraries, or at those of a running process, and\n"
+		"says what stands in the way of profiling it and what a report will not show.\n"
+		"Nothing of the program is run.\n",
+	.examples = "bytepoll doctor redis-server\nbytepoll doctor 4121\n",
+	.exit_statuses = "0  it can be profiled\n"
+			 "1  it cannot, or there is no such program or process\n"
+			 "2  wrong usage\n",
+	.usage_status = 2,
+	.run = run,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entry of `bytepoll`: the array of commands, and the few words that are no command (--help,
+ * --version). Everything a command needs is in its own file; a new command is one line here.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/options.h"
+
+const struct bp_command *const bp_commands[] = {
+	&bp_command_run,
+	&bp_command_report,
+	&bp_command_doctor,
+	&bp_command_help,
+	&bp_command_completion,
+	&bp_command_manual,
+	NULL,
+};
+
+/* Output that did not arrive (a full disk) must not look like success. */
+static int finish_output(int status)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return bp_command_fail_with(
+			status == 0 ? 1 : status, "standard output cannot be written: %m");
+	return status;
+}
+
+static int run_command(const struct bp_command *command, int argc, char **argv)
+{
+	struct bp_arguments arguments;
+	struct bp_error error = { 0 };
+	bool help;
+	int status = 0;
+	if (!bp_options_parse(command, argc, argv, &arguments, &help, &error))
+		return bp_command_fail_usage(command, "%s", error.text);
+	if (help)
+		bp_print_help(stdout, command);
+	else
+		status = command->run(&arguments);
+	bp_options_finish(&arguments);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "--help";
+	const struct bp_command *command;
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		bp_print_overview(stdout);
+		return finish_output(0);
+	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+		puts("bytepoll " BP_VERSION);
+		return finish_output(0);
+	}
+	if (word[0] == '-')
+		return bp_command_fail_with(
+			2, "no option '%s' before a command (see bytepoll --help)", word);
+	command = bp_command_find(word);
+	if (command == NULL)
+		return bp_command_unknown(word);
+	return finish_output(run_command(command, argc - 1, argv + 1));
+}

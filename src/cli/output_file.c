@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The recorder creates the file itself, exclusively, so nothing is left behind here: the trial file
+ * is removed again. A limit on file sizes is no reason to refuse: the recorder counts what it
+ * loses.
+ */
+#include "cli/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/tree.h"
+#include "trace/format.h"
+
+#define TRIAL_BYTES (2 * BP_CHUNK_BYTES) /* less is not worth starting for */
+
+bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
+	size_t capacity, struct bp_error *error)
+{
+	char directory[PATH_MAX] = "", name[NAME_MAX + 1];
+	const char *slash = strrchr(program, '/');
+	int written;
+	if (given == NULL) {
+		snprintf(name, sizeof name, "bytepoll.%.200s.%ld.bpt",
+			slash != NULL ? slash + 1 : program, (long)pid);
+		given = name;
+	}
+	if (*given == '\0')
+		return bp_error_set(error, "-o needs the name of a file");
+	if (*given != '/' && getcwd(directory, sizeof directory) == NULL)
+		return bp_error_set(error,
+			"the current directory is gone: %s: give -o an absolute path",
+			strerror(errno));
+	written = snprintf(
+		ret_path, capacity, "%s%s%s", directory, directory[0] != '\0' ? "/" : "", given);
+	if (written < 0 || (size_t)written >= capacity)
+		return bp_error_set(error, "%s: path too long", given);
+	return true;
+}
+
+/* Nothing of that name may exist, or with `force` nothing but a file. */
+static bool is_free(const char *path, bool force, struct bp_error *error)
+{
+	struct stat status;
+	char directory[PATH_MAX];
+	if (lstat(path, &status) == 0) {
+		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+			return bp_error_set(
+				error, "%s is no regular file: choose another -o", path);
+		if (!force)
+			return bp_error_set(error,
+				"%s exists: choose another -o, or replace it by --force", path);
+	}
+	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, path);
+	if (!force && lstat(directory, &status) == 0)
+		return bp_error_set(
+			error, "%s exists: choose another -o, or replace it by --force", directory);
+	return true;
+}
+
+bool bp_output_prepare(const char *path, bool force, struct bp_error *error)
+{
+	struct rlimit limit;
+	int descriptor, failure = 0;
+	if (!is_free(path, force, error) || (force && !bp_tree_remove(path, error)))
+		return false;
+	descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (descriptor < 0)
+		return bp_error_set(error, "%s cannot be created: %s: choose another -o", path,
+			strerror(errno));
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= TRIAL_BYTES)
+		failure = posix_fallocate(descriptor, 0, TRIAL_BYTES);
+	close(descriptor);
+	unlink(path);
+	if (failure == ENOSPC || failure == EDQUOT)
+		return bp_error_set(error, "%s cannot be written: %s: choose another -o", path,
+			strerror(failure));
+	return true;
+}

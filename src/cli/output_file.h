@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where `run` lets the trace be written: the name, and whether it can be written at all. Asked
+ * before the program starts, because afterwards nobody can tell the user.
+ */
+#ifndef BP_CLI_OUTPUT_FILE_H
+#define BP_CLI_OUTPUT_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* The absolute path of the trace: of `given` (-o), or with NULL of the default
+ * `bytepoll.PROGRAM.PID.bpt` in the current directory. */
+bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
+	size_t capacity, struct bp_error *error);
+/* Can a trace be made at `path`? With `force` what an earlier run left there is removed. */
+bool bp_output_prepare(const char *path, bool force, struct bp_error *error);
+
+#endif

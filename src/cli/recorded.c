@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Order of events: tidy the files (tails cut, index written), count what the state pages say, and
+ * only then read the trace for the headline, by the same road as `bytepoll report`, so that the two
+ * never disagree. A trace without a sample needs no reading: there the reason is what matters.
+ */
+#include "cli/recorded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/tree.h"
+#include "import/import.h"
+#include "profile/aggregate.h"
+#include "profile/profile.h"
+#include "report/quantity.h"
+#include "trace/format.h"
+
+#define INDENT "          " /* under the text after "bytepoll: " */
+
+/* Words of section 1.4 of docs/trace-format.md. */
+static const char *const loss_texts[BP_LOSS_COUNT] = {
+	[BP_LOSS_TRACE_FULL] = "samples: the trace could not grow (disk full or size limit)",
+	[BP_LOSS_TRACE_REOPEN] = "samples: the trace could not be opened again to grow",
+	[BP_LOSS_SLOT_MEMORY] = "samples: no memory for a slot",
+	[BP_LOSS_LARGE_TABLE] = "samples: the table of large live objects was full",
+	[BP_LOSS_STACK_TABLE] = "stacks: the stack table was full",
+	[BP_LOSS_MODULE_TABLE] = "modules: the module table was full",
+	[BP_LOSS_THREAD_SLOT] = "threads: no slot for their totals",
+	[BP_LOSS_LANES_BUSY] = "samples: all writers were busy",
+	[BP_LOSS_FREE] = "frees: they could not be recorded",
+	[BP_LOSS_INTERRUPTED] = "objects: allocated by a signal handler inside the recorder",
+	[BP_LOSS_CHILD_TRACE] = "processes: a child could not open its trace",
+};
+
+static void print_losses(const struct bp_tree_sums *sums)
+{
+	for (int reason = 0; reason < BP_LOSS_MAX; reason++) {
+		const char *text = reason < BP_LOSS_COUNT ? loss_texts[reason] : "unknown events";
+		if (sums->lost[reason] > 0)
+			fprintf(stderr, INDENT "lost %" PRIu64 " %s\n", sums->lost[reason], text);
+	}
+}
+
+static const char *unprofiled_text(uint32_t reason)
+{
+	switch (reason) {
+	case BP_UNPROFILED_FOREIGN_MALLOC:
+		return "its malloc is not glibc's own: build or start it with glibc's malloc";
+	case BP_UNPROFILED_HOOKS:
+		return "the recorder's hooks could not be set up";
+	case BP_UNPROFILED_OTHER_TOOL:
+		return "another profiler or a sanitizer owns its malloc: run it without";
+	default:
+		return "the recorder stayed off";
+	}
+}
+
+/* Why there is no sample, in the order of likelihood of what is known. */
+static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums *sums,
+	const struct bp_program *program)
+{
+	const char *obstacle = bp_obstacle_text(program->obstacle);
+	uint64_t objects = 0;
+	for (size_t i = 0; i < tree->count; i++)
+		objects += tree->files[i].state.end_objects;
+	fputs("bytepoll: NOTHING WAS RECORDED: ", stderr);
+	if (sums->unprofiled_reason != 0)
+		fprintf(stderr, "%s ran unprofiled: %s\n", tree->files[0].program,
+			unprofiled_text(sums->unprofiled_reason));
+	else if (tree->count > 0 && objects > 0)
+		fprintf(stderr,
+			"%" PRIu64 " objects were allocated, too few bytes for a sample at this "
+			"interval: try a smaller --interval\n",
+			objects);
+	else if (tree->count > 0)
+		fprintf(stderr, "%s never called malloc (an allocator of its own?)\n",
+			program->path);
+	else if (*obstacle != '\0')
+		fprintf(stderr, "%s %s\n", program->image, obstacle);
+	else
+		fprintf(stderr,
+			"%s left no trace at %s: it dropped LD_PRELOAD, or could not write there\n",
+			program->path, tree->file);
+	print_losses(sums);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* A path as the user would type it: without the current directory, and quoted where a shell would
+ * take it apart. */
+static void print_path(const char *path)
+{
+	char directory[PATH_MAX];
+	size_t length;
+	if (getcwd(directory, sizeof directory) != NULL) {
+		length = strlen(directory);
+		if (strncmp(path, directory, length) == 0 && path[length] == '/')
+			path += length + 1;
+	}
+	if (path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			      "/._-+,:@%=")] == '\0') {
+		fputs(path, stderr);
+		return;
+	}
+	putc('\'', stderr);
+	for (; *path != '\0'; path++) {
+		if (*path == '\'')
+			fputs("'\\'", stderr);
+		putc((unsigned char)*path < 0x20 ? '?' : *path, stderr);
+	}
+	putc('\'', stderr);
+}
+
+static struct bp_quantity_style style_of_terminal(void)
+{
+	const char *names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	struct bp_quantity_style style = { 0 };
+	for (size_t i = 0; i < BP_COUNT(names); i++) {
+		const char *value = getenv(names[i]);
+		if (value == NULL || *value == '\0')
+			continue;
+		style.utf8 =
+			strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;
+		break;
+	}
+	return style;
+}
+
+/* One total of the headline, with "exactly" where it is. */
+static void print_total(
+	const char *name, const struct bp_total *total, struct bp_quantity_style style)
+{
+	char text[BP_QUANTITY_BYTES];
+	if (!total->known)
+		return;
+	bp_bytes_figure_text(&total->bytes, style, text);
+	fprintf(stderr, "%s %s%s", name, text, total->bytes.interval.exact ? ", exactly" : "");
+}
+
+static bool print_headline(const struct bp_tree *tree, struct bp_error *error)
+{
+	/* By process: nothing needs a symbol. */
+	const struct bp_query query = { .metric = BP_METRIC_LIVE, .by = BP_KEY_PROCESS };
+	struct bp_quantity_style style = style_of_terminal();
+	struct bp_aggregation aggregation;
+	struct bp_profile profile;
+	if (!bp_profile_init(&profile, error))
+		return false;
+	if (!bp_import_file(tree->files[0].path, &profile, error) ||
+		!bp_profile_finish_import(&profile, false, error) ||
+		!bp_aggregate(&profile, &query, &aggregation, error)) {
+		bp_profile_finish(&profile);
+		return false;
+	}
+	fputs(INDENT, stderr);
+	print_total("live at exit", &aggregation.totals[BP_METRIC_LIVE], style);
+	print_total("   peak", &aggregation.totals[BP_METRIC_PEAK], style);
+	print_total("   allocated", &aggregation.totals[BP_METRIC_ALLOCATED], style);
+	putc('\n', stderr);
+	bp_aggregation_finish(&aggregation);
+	bp_profile_finish(&profile);
+	return true;
+}
+
+static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums *sums,
+	const struct bp_program *program)
+{
+	struct bp_error error = { 0 };
+	struct bp_quantity_style style = style_of_terminal();
+	char samples[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES], lost[BP_QUANTITY_BYTES],
+		bytes[BP_QUANTITY_BYTES];
+	uint64_t lost_count = 0;
+	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+		lost_count += sums->lost[reason];
+	bp_count_text(sums->samples, samples);
+	bp_count_text(lost_count, lost);
+	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
+	bp_bytes_text(sums->bytes, style, bytes);
+	fprintf(stderr, "bytepoll: %s samples of %s at T = %s, %s lost, in ", samples,
+		base_name(program->path), interval, lost);
+	print_path(tree->files[0].path);
+	if (tree->count > 1)
+		fprintf(stderr, " (%s, %zu images)\n", bytes, tree->count);
+	else
+		fprintf(stderr, " (%s)\n", bytes);
+	print_losses(sums);
+	if (!print_headline(tree, &error))
+		fprintf(stderr, "bytepoll: %s\n", error.text);
+	fputs(INDENT "next: bytepoll report ", stderr);
+	print_path(tree->files[0].path);
+	putc('\n', stderr);
+}
+
+void bp_recorded_print(const char *file, const struct bp_program *program, bool quiet)
+{
+	struct bp_tree tree;
+	struct bp_tree_sums sums;
+	struct bp_error error = { 0 };
+	if (!bp_tree_read(file, &tree, &error)) {
+		fprintf(stderr, "bytepoll: %s\n", error.text);
+		return;
+	}
+	bp_tree_cut_tails(&tree);
+	bp_tree_sum(&tree, &sums);
+	if (!bp_tree_write_index(&tree, &error))
+		fprintf(stderr, "bytepoll: %s\n", error.text);
+	if (sums.running > 0 && !quiet)
+		fprintf(stderr,
+			"bytepoll: %zu more processes of this run still run and go on recording\n",
+			sums.running);
+	if (sums.samples == 0)
+		print_nothing(&tree, &sums, program);
+	else if (!quiet)
+		print_recorded(&tree, &sums, program);
+	bp_tree_finish(&tree);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll run`: starts a program with the recorder preloaded and stays as its parent.
+ *
+ * The parent must not be noticed. It ignores INT and QUIT, which the terminal sends to the program
+ * as well; it forwards TERM and HUP, which a supervisor sends to the parent alone; the program gets
+ * every signal as bytepoll found it. Signals are blocked over the fork so that none is lost between
+ * the two worlds. It is no subreaper: orphans go where they would have gone.
+ *
+ * Parent and child talk over one socket, closed by the exec: the parent says go (after it has
+ * looked at the output file, whose default name holds the child's pid), the child answers with the
+ * errno of a failed exec or, by silence, that the program runs.
+ *
+ * The exit status is the program's; death by a signal is repeated. 127 and 126 are a shell's: not
+ * found, not executable. 125 is our own failure.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output_file.h"
+#include "cli/program.h"
+#include "cli/recorded.h"
+#include "trace/format.h"
+
+#define STATUS_OWN_FAILURE 125
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNAL 128
+
+struct run {
+	const struct bp_arguments *arguments;
+	struct bp_program program;
+	char recorder[PATH_MAX];
+	char interval[32], seed[32]; /* decimal; "": not given */
+	char output[PATH_MAX];
+	int channel; /* to the other process */
+};
+
+static const int watched_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
+#define WATCHED_COUNT ((int)(sizeof watched_signals / sizeof watched_signals[0]))
+static struct sigaction found_actions[sizeof watched_signals / sizeof watched_signals[0]];
+static sigset_t found_mask;
+
+static volatile pid_t forward_to; /* 0: nobody */
+
+static void forward(int signal_number)
+{
+	int saved = errno;
+	if (forward_to > 0)
+		kill(forward_to, signal_number);
+	errno = saved;
+}
+
+static void block_signals(void)
+{
+	sigset_t watched;
+	sigemptyset(&watched);
+	for (int i = 0; i < WATCHED_COUNT; i++)
+		if (watched_signals[i] != SIGCHLD)
+			sigaddset(&watched, watched_signals[i]);
+	sigprocmask(SIG_BLOCK, &watched, NULL);
+}
+
+/* Before the fork: signals wait, and a child's end can be waited for even if SIGCHLD was ignored.
+ */
+static void hold_signals(void)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigprocmask(SIG_BLOCK, NULL, &found_mask);
+	block_signals();
+	for (int i = 0; i < WATCHED_COUNT; i++)
+		sigaction(watched_signals[i], NULL, &found_actions[i]);
+	sigaction(SIGCHLD, &plain, NULL);
+}
+
+/* As bytepoll was started: for the child before its exec, and for us when the program has ended. */
+static void restore_signals(void)
+{
+	for (int i = 0; i < WATCHED_COUNT; i++)
+		sigaction(watched_signals[i], &found_actions[i], NULL);
+	sigprocmask(SIG_SETMASK, &found_mask, NULL);
+}
+
+/* The parent's own, while the program runs. What was ignored stays ignored (nohup). */
+static void watch_signals(pid_t child)
+{
+	struct sigaction ignored = { .sa_handler = SIG_IGN };
+	struct sigaction forwarded = { .sa_handler = forward, .sa_flags = SA_RESTART };
+	forward_to = child;
+	for (int i = 0; i < WATCHED_COUNT; i++) {
+		int number = watched_signals[i];
+		if (number == SIGINT || number == SIGQUIT)
+			sigaction(number, &ignored, NULL);
+		else if (number != SIGCHLD && found_actions[i].sa_handler != SIG_IGN)
+			sigaction(number, &forwarded, NULL);
+	}
+	sigprocmask(SIG_SETMASK, &found_mask, NULL);
+}
+
+/* Options to the decimal texts of the environment. */
+static bool read_options(struct run *run, struct bp_error *error)
+{
+	const char *interval = bp_option_value(run->arguments, "interval");
+	const char *seed = bp_option_value(run->arguments, "seed");
+	uint64_t number;
+	if (interval != NULL) {
+		if (!bp_parse_size(interval, &number, error))
+			return false;
+		if (number < 1 || number > BP_INTERVAL_MAX)
+			return bp_error_set(error, "--interval %s: must be from 1 to 1T", interval);
+		snprintf(run->interval, sizeof run->interval, "%llu", (unsigned long long)number);
+	}
+	if (seed != NULL) {
+		if (!bp_parse_number(seed, &number, error))
+			return false;
+		snprintf(run->seed, sizeof run->seed, "%llu", (unsigned long long)number);
+	}
+	return true;
+}
+
+/* The recorder lies beside the executable (build tree) or in ../lib/bytepoll (installed). */
+static bool find_recorder(char *ret_path, size_t capacity, struct bp_error *error)
+{
+	static const char *const places[] = { "", "../lib/bytepoll/" };
+	char self[PATH_MAX], resolved[PATH_MAX];
+	char *slash;
+	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (length < 0)
+		return bp_error_set(error, "/proc/self/exe cannot be read: %s: is /proc mounted?",
+			strerror(errno));
+	self[length] = '\0';
+	slash = strrchr(self, '/');
+	if (slash != NULL)
+		slash[1] = '\0';
+	for (size_t i = 0; i < BP_COUNT(places); i++) {
+		int written =
+			snprintf(ret_path, capacity, "%s%s" BP_RECORDER_FILE, self, places[i]);
+		if (written < 0 || (size_t)written >= capacity || access(ret_path, R_OK) != 0 ||
+			realpath(ret_path, resolved) == NULL)
+			continue;
+		snprintf(ret_path, capacity, "%s", resolved);
+		if (strpbrk(ret_path, ": ") != NULL)
+			return bp_error_set(error,
+				"%s: LD_PRELOAD cannot carry a path with a space or colon: install "
+				"bytepoll elsewhere",
+				ret_path);
+		return true;
+	}
+	return bp_error_set(error,
+		BP_RECORDER_FILE " is neither in %s nor in %s../lib/bytepoll: build or install it",
+		self, self);
+}
+
+/* Our recorder first, then what was preloaded already. */
+static bool set_preload(const char *recorder)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *value;
+	int result;
+	if (before == NULL || *before == '\0')
+		return setenv("LD_PRELOAD", recorder, 1) == 0;
+	if (strstr(before, recorder) != NULL)
+		return true;
+	if (asprintf(&value, "%s:%s", recorder, before) < 0)
+		return false;
+	result = setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return result == 0;
+}
+
+static bool set_environment(const struct run *run)
+{
+	const char *law = bp_option_value(run->arguments, "law");
+	char pid[32];
+	bool good = set_preload(run->recorder) && setenv(BP_ENV_OUTPUT, run->output, 1) == 0;
+	if (run->interval[0] != '\0')
+		good = good && setenv(BP_ENV_INTERVAL, run->interval, 1) == 0;
+	if (run->seed[0] != '\0')
+		good = good && setenv(BP_ENV_SEED, run->seed, 1) == 0;
+	if (law != NULL)
+		good = good && setenv(BP_ENV_LAW, law, 1) == 0;
+	if (!bp_option_given(run->arguments, "no-follow-fork"))
+		return good && unsetenv(BP_ENV_FOLLOW_PID) == 0;
+	snprintf(pid, sizeof pid, "%ld", (long)getpid());
+	return good && setenv(BP_ENV_FOLLOW_PID, pid, 1) == 0;
+}
+
+static bool name_output(struct run *run, pid_t pid, struct bp_error *error)
+{
+	return bp_output_path(bp_option_value(run->arguments, "output"),
+		run->arguments->operands[0], pid, run->output, sizeof run->output, error);
+}
+
+/* The child, up to the program. Never returns. */
+static void become_program(struct run *run)
+{
+	int failure;
+	char go;
+	if (recv(run->channel, &go, 1, 0) != 1)
+		_exit(STATUS_OWN_FAILURE); /* the parent says why */
+	if (!bp_obstacle_refuses_preload(run->program.obstacle) &&
+		(!name_output(run, getpid(), NULL) || !set_environment(run))) {
+		failure = ENOMEM;
+	} else {
+		restore_signals();
+		/* With a slash in the path nothing is searched; a file that is no program at all
+		 * goes to the shell, as it would from one. */
+		execvp(run->program.path, run->arguments->operands);
+		failure = errno;
+	}
+	send(run->channel, &failure, sizeof failure, MSG_NOSIGNAL);
+	_exit(STATUS_OWN_FAILURE);
+}
+
+/* Lets the child go on; `*ret_status` is set when there will be no program. */
+static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error *error)
+{
+	bool force = bp_option_given(run->arguments, "force");
+	int failure = 0;
+	ssize_t got;
+	*ret_status = STATUS_OWN_FAILURE;
+	if (!name_output(run, child, error) || !bp_output_prepare(run->output, force, error))
+		return false;
+	if (send(run->channel, "", 1, MSG_NOSIGNAL) != 1)
+		return bp_error_set(error, "the program could not be started: %s", strerror(errno));
+	do
+		got = recv(run->channel, &failure, sizeof failure, 0);
+	while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return true;
+	if (failure == ENOENT) {
+		*ret_status = STATUS_NOT_FOUND;
+		return bp_error_set(error, "%s cannot be started: its interpreter %s is missing",
+			run->program.path,
+			run->program.loader[0] != '\0' ? run->program.loader : run->program.image);
+	}
+	*ret_status = STATUS_NOT_EXECUTABLE;
+	return bp_error_set(
+		error, "%s cannot be started: %s", run->program.path, strerror(failure));
+}
+
+/* Waits for the end without reaping, so that no signal is forwarded to a reused pid. */
+static int wait_for(pid_t child)
+{
+	siginfo_t info;
+	int status = 0;
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+		;
+	block_signals();
+	forward_to = 0;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	restore_signals();
+	return status;
+}
+
+/* The program died by a signal: so do we, without a second core file. */
+static int repeat_signal(int number)
+{
+	struct rlimit no_core = { 0, 0 };
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t only;
+	fflush(NULL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	sigaction(number, &plain, NULL);
+	sigemptyset(&only);
+	sigaddset(&only, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &only, NULL);
+	return STATUS_SIGNAL + number;
+}
+
+/* Forks, starts, waits. On success `*ret_wait_status` is the program's. */
+static bool run_program(
+	struct run *run, int *ret_wait_status, int *ret_status, struct bp_error *error)
+{
+	int channels[2];
+	pid_t child;
+	bool started;
+	*ret_status = STATUS_OWN_FAILURE;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channels) != 0)
+		return bp_error_set(error, "no socket: %s", strerror(errno));
+	fflush(NULL);
+	hold_signals();
+	child = fork();
+	if (child == 0) {
+		close(channels[0]);
+		run->channel = channels[1];
+		become_program(run);
+	}
+	close(channels[1]);
+	run->channel = channels[0];
+	if (child < 0) {
+		restore_signals();
+		close(channels[0]);
+		return bp_error_set(error, "no process could be made: %s", strerror(errno));
+	}
+	watch_signals(child);
+	started = start(run, child, ret_status, error);
+	close(channels[0]); /* a child that still waits for its go ends now */
+	*ret_wait_status = wait_for(child);
+	return started;
+}
+
+static void warn_of_obstacle(const struct run *run)
+{
+	const char *text = bp_obstacle_text(run->program.obstacle);
+	if (*text != '\0')
+		fprintf(stderr, "bytepoll: warning: %s %s; it runs unprofiled\n",
+			run->program.image, text);
+}
+
+static int run_command(const struct bp_arguments *arguments)
+{
+	struct run run = { .arguments = arguments };
+	struct bp_error error = { 0 };
+	int status = STATUS_OWN_FAILURE, wait_status = 0;
+	if (arguments->operand_count == 0)
+		return bp_command_fail_usage(arguments->command, "run needs a program");
+	if (!read_options(&run, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	if (!bp_program_find(arguments->operands[0], &run.program, &status, &error))
+		return bp_command_fail(status, &error);
+	if (!find_recorder(run.recorder, sizeof run.recorder, &error))
+		return bp_command_fail(STATUS_OWN_FAILURE, &error);
+	bp_program_examine(&run.program);
+	warn_of_obstacle(&run);
+	if (!run_program(&run, &wait_status, &status, &error))
+		return bp_command_fail(status, &error);
+	bp_recorded_print(run.output, &run.program, bp_option_given(arguments, "quiet"));
+	if (WIFSIGNALED(wait_status))
+		return repeat_signal(WTERMSIG(wait_status));
+	return WEXITSTATUS(wait_status);
+}
+
+static const struct bp_option options[] = {
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "FILE",
+		.file = true,
+		.summary = "where the trace goes (default bytepoll.PROGRAM.PID.bpt)" },
+	{ .name = "force", .letter = 'f', .summary = "replace the trace of an earlier run" },
+	{ .name = "interval",
+		.letter = 'i',
+		.argument = "SIZE",
+		.summary =
+			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object (512K)" },
+	{ .name = "seed", .argument = "N", .summary = "repeatable sampling" },
+	{ .name = "law",
+		.argument = "LAW",
+		.choices = "exact|bernoulli",
+		.summary = "exact: objects from T bytes on are all taken (default)" },
+	{ .name = "no-follow-fork", .summary = "profile the first process alone" },
+	{ .name = "quiet", .letter = 'q', .summary = "print nothing when all is well" },
+	{ 0 },
+};
+
+const struct bp_command bp_command_run = {
+	.name = "run",
+	.summary = "profile a program",
+	.usage = "[options] [--] PROGRAM [ARGUMENTS]",
+	.details =
+		"Runs PROGRAM, unmodified, with the recorder preloaded, and writes what was "
+		"sampled\n"
+		"to FILE; what PROGRAM starts in its turn goes to FILE.d. Returns when PROGRAM\n"
+		"ends, and then prints what was recorded to standard error. INT and QUIT are left\n"
+		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
+		"The same options travel as environment variables, for programs that are started\n"
+		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
+		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED " and " BP_ENV_LAW ".\n",
+	.options = options,
+	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
+		    "bytepoll run --interval 64K -o redis.bpt -- redis-server --port 7777\n",
+	.exit_statuses = "the program's own; death by a signal is repeated\n"
+			 "125  bytepoll could not do its part (usage errors included)\n"
+			 "126  PROGRAM was found but cannot be executed\n"
+			 "127  PROGRAM was not found\n",
+	.usage_status = STATUS_OWN_FAILURE,
+	.stops_at_operand = true,
+	.run = run_command,
+};

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process "still runs" if its state page does not say it ended, its pid lives, that pid is not a
+ * later process that was given the same number (its start time tells), and no later image of the
+ * same pid has a trace of its own (an exec that no hook saw). Before a file is cut, the kernel is
+ * also asked whether anybody else holds it open or mapped for writing (a lease for writing is then
+ * refused): cutting pages away under a writer would kill it, and a child that shares its parent's
+ * memory can outlive it.
+ *
+ * The index is written to a temporary name and renamed, so that a reader never sees half of it, and
+ * only then are the files without samples removed: what is removed is in the index.
+ */
+#include "cli/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "trace/reader.h"
+
+#define INDEX_NAME "index"
+#define INDEX_TEMPORARY "index.new"
+#define START_SLACK_NS 50000000 /* clock ticks of /proc are 10 ms */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+	return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool read_at(int descriptor, void *data, size_t bytes, uint64_t offset)
+{
+	ssize_t got = pread(descriptor, data, bytes, (off_t)offset);
+	if (got < 0)
+		return false;
+	/* Missing bytes read as zeros (docs/trace-format.md section 1). */
+	memset((char *)data + got, 0, bytes - (size_t)got);
+	return true;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* When the living, non-zombie process `pid` began, by CLOCK_MONOTONIC; UINT64_MAX if there is none.
+ */
+static uint64_t process_start_ns(uint32_t pid)
+{
+	char path[64], line[1024], state;
+	const char *after;
+	unsigned long long ticks;
+	uint64_t awake_ns, asleep_ns, boot_ns;
+	FILE *stat_file;
+	size_t got;
+	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	stat_file = fopen(path, "re");
+	if (stat_file == NULL)
+		return UINT64_MAX;
+	got = fread(line, 1, sizeof line - 1, stat_file);
+	fclose(stat_file);
+	line[got] = '\0';
+	/* The name in parentheses may hold anything: fields count from the last ')'. */
+	after = strrchr(line, ')');
+	if (after == NULL ||
+		sscanf(after,
+			") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+			"%*d %llu",
+			&state, &ticks) != 2)
+		return UINT64_MAX;
+	if (state == 'Z' || state == 'X')
+		return UINT64_MAX;
+	awake_ns = now_ns(CLOCK_MONOTONIC); /* first, so that the difference is no less than 0 */
+	asleep_ns = now_ns(CLOCK_BOOTTIME) - awake_ns;
+	boot_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return boot_ns > asleep_ns ? boot_ns - asleep_ns : 0;
+}
+
+static uint64_t own_pid_namespace(void)
+{
+	struct stat status;
+	return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+static bool process_lives(const struct bp_trace_header *header)
+{
+	uint64_t start_ns;
+	/* A pid of another namespace means nothing here: the lease decides what may be cut, and
+	 * such a process counts as running as long as somebody holds its file (see is_held). */
+	if (header->pid_namespace != 0 && header->pid_namespace != own_pid_namespace())
+		return false;
+	start_ns = process_start_ns(header->pid);
+	return start_ns != UINT64_MAX && start_ns <= header->start_monotonic_ns + START_SLACK_NS;
+}
+
+/* Does anybody else hold the file open or mapped for writing? Errors other than a refusal (a file
+ * system without leases, somebody else's file) are no answer, that is, no. */
+static bool is_held(const char *path)
+{
+	bool held = false;
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (descriptor < 0)
+		return false;
+	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0)
+		held = errno == EAGAIN;
+	else
+		fcntl(descriptor, F_SETLEASE, F_UNLCK);
+	close(descriptor);
+	return held;
+}
+
+static bool read_chunk_header(int descriptor, uint64_t number, struct bp_chunk_header *ret_header)
+{
+	return read_at(descriptor, ret_header, sizeof *ret_header, number * BP_CHUNK_BYTES);
+}
+
+static uint64_t chunks_written(const struct bp_tree_file *file)
+{
+	uint64_t in_file = (file->bytes + BP_CHUNK_BYTES - 1) / BP_CHUNK_BYTES;
+	return file->state.chunks_reserved < in_file ? file->state.chunks_reserved : in_file;
+}
+
+/* Fills header and state; false if this is no trace of ours. */
+static bool read_file(struct bp_tree_file *file)
+{
+	struct stat status;
+	uint64_t length;
+	bool good;
+	int descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (descriptor < 0)
+		return false;
+	good = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+	       read_at(descriptor, &file->header, sizeof file->header, 0) &&
+	       read_at(descriptor, &file->state, sizeof file->state, BP_STATE_OFFSET) &&
+	       memcmp(file->header.magic, BP_TRACE_MAGIC, sizeof file->header.magic) == 0 &&
+	       file->header.version_major == BP_TRACE_MAJOR &&
+	       file->header.chunk_bytes == BP_CHUNK_BYTES;
+	if (good) {
+		file->bytes = (uint64_t)status.st_size;
+		length = file->header.program_length;
+		if (length >= sizeof file->program)
+			length = sizeof file->program - 1;
+		good = read_at(descriptor, file->program, length, sizeof file->header);
+		file->program[length] = '\0';
+	}
+	close(descriptor);
+	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+		file->keeps_notes |= file->state.lost[reason] != 0;
+	return good;
+}
+
+static bool add_file(struct bp_tree *tree, const char *directory, const char *name, bool first,
+	struct bp_error *error)
+{
+	struct bp_tree_file *file, *grown;
+	int written;
+	grown = realloc(tree->files, (tree->count + 1) * sizeof *grown);
+	if (grown == NULL)
+		return bp_error_set(error, "out of memory");
+	tree->files = grown;
+	file = &tree->files[tree->count];
+	memset(file, 0, sizeof *file);
+	file->first = first;
+	written = snprintf(file->path, sizeof file->path, "%s%s%s", directory, first ? "" : "/",
+		first ? "" : name);
+	if (written < 0 || (size_t)written >= sizeof file->path)
+		return bp_error_set(error, "%s: path too long", directory);
+	snprintf(file->name, sizeof file->name, "%s", name);
+	if (read_file(file))
+		tree->count++;
+	else if (!first || access(file->path, F_OK) == 0)
+		tree->unreadable++;
+	return true;
+}
+
+/* An image is over when a later one of the same process has a trace. */
+static bool superseded(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct bp_trace_header *other = &tree->files[i].header;
+		if (other->pid == file->header.pid &&
+			other->pid_namespace == file->header.pid_namespace &&
+			other->start_monotonic_ns > file->header.start_monotonic_ns)
+			return true;
+	}
+	return false;
+}
+
+static bool still_running(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	if (file->state.state == 1 || superseded(tree, file))
+		return false;
+	if (process_lives(&file->header))
+		return true;
+	return file->header.pid_namespace != own_pid_namespace() && is_held(file->path);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct bp_tree_file *left = a, *right = b;
+	if (left->first != right->first)
+		return left->first ? -1 : 1;
+	if (left->header.start_monotonic_ns != right->header.start_monotonic_ns)
+		return left->header.start_monotonic_ns < right->header.start_monotonic_ns ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+/* Every *.bpt of FILE.d. */
+static bool add_directory(struct bp_tree *tree, struct bp_error *error)
+{
+	struct dirent *entry;
+	bool good = true;
+	DIR *directory = opendir(tree->directory);
+	if (directory == NULL)
+		return true;
+	tree->has_directory = true;
+	while (good && (entry = readdir(directory)) != NULL)
+		if (ends_with(entry->d_name, ".bpt"))
+			good = add_file(tree, tree->directory, entry->d_name, false, error);
+	closedir(directory);
+	return good;
+}
+
+bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
+{
+	struct bp_tree tree = { 0 };
+	const char *slash = strrchr(file, '/');
+	if (strlen(file) + sizeof ".d/" INDEX_TEMPORARY > sizeof tree.directory)
+		return bp_error_set(error, "%s: path too long", file);
+	strcpy(tree.file, file);
+	snprintf(tree.directory, sizeof tree.directory, "%.*s.d", PATH_MAX - 3, file);
+	if (!add_file(&tree, tree.file, slash != NULL ? slash + 1 : file, true, error) ||
+		!add_directory(&tree, error)) {
+		bp_tree_finish(&tree);
+		return false;
+	}
+	if (tree.count > 1)
+		qsort(tree.files, tree.count, sizeof *tree.files, by_start);
+	for (size_t i = 0; i < tree.count; i++)
+		tree.files[i].running = still_running(&tree, &tree.files[i]);
+	*ret_tree = tree;
+	return true;
+}
+
+void bp_tree_finish(struct bp_tree *tree)
+{
+	free(tree->files);
+	*tree = (struct bp_tree){ 0 };
+}
+
+void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums)
+{
+	struct bp_tree_sums sums = { .images = tree->count };
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct bp_tree_file *file = &tree->files[i];
+		sums.samples += file->state.samples;
+		sums.bytes += file->bytes;
+		sums.running += file->running;
+		for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+			sums.lost[reason] += file->state.lost[reason];
+		if (sums.unprofiled_reason == 0 && file->header.recognition == 0)
+			sums.unprofiled_reason = file->header.unprofiled_reason;
+	}
+	*ret_sums = sums;
+}
+
+/* The length the file needs: up to the last chunk that was begun, and of that what is committed. */
+static uint64_t written_bytes(const struct bp_tree_file *file, int descriptor)
+{
+	struct bp_chunk_header chunk;
+	uint64_t chunks = chunks_written(file), committed;
+	if (file->state.chunks_reserved == 0)
+		return file->bytes; /* the state page was never reached: leave it alone */
+	while (chunks > 1) {
+		if (!read_chunk_header(descriptor, chunks - 1, &chunk))
+			return file->bytes;
+		if (chunk.magic == 0) {
+			chunks--; /* handed out, never begun */
+			continue;
+		}
+		if (chunk.magic != BP_CHUNK_MAGIC || chunk.kind != BP_CHUNK_RECORDS ||
+			chunk.committed > BP_PAYLOAD_BYTES)
+			break;
+		committed = (sizeof chunk + chunk.committed + 7) & ~(uint64_t)7;
+		return (chunks - 1) * BP_CHUNK_BYTES + committed;
+	}
+	return chunks * BP_CHUNK_BYTES;
+}
+
+void bp_tree_cut_tails(struct bp_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		struct bp_tree_file *file = &tree->files[i];
+		uint64_t bytes;
+		int descriptor;
+		if (file->running || is_held(file->path))
+			continue;
+		descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (descriptor < 0)
+			continue;
+		bytes = written_bytes(file, descriptor);
+		if (bytes < file->bytes && ftruncate(descriptor, (off_t)bytes) == 0)
+			file->bytes = bytes;
+		close(descriptor);
+	}
+}
+
+/* A value of the index: tab, newline and backslash are escaped. */
+static void print_value(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\t')
+			fputs("\\t", out);
+		else if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '\\')
+			fputs("\\\\", out);
+		else
+			putc(*text, out);
+	}
+}
+
+static void print_id(FILE *out, const char *key, const uint8_t id[16])
+{
+	fprintf(out, "\t%s=", key);
+	for (int i = 0; i < 16; i++)
+		fprintf(out, "%02x", id[i]);
+}
+
+static void print_number(FILE *out, const char *key, uint64_t number)
+{
+	fprintf(out, "\t%s=%llu", key, (unsigned long long)number);
+}
+
+/* What the state page and the header do not say: the totals of a process that did not end in order
+ * (section 1.6), and whether a file without samples notes programs that could not be seen. Only
+ * then is the file read through. */
+static void read_rest(struct bp_tree_file *file)
+{
+	struct bp_trace_reader reader = { 0 };
+	struct bp_trace_record record;
+	struct bp_trace_totals totals;
+	bool ended = file->state.state == 1;
+	file->trials_low = file->trials_high = file->state.end_trials;
+	file->objects_low = file->objects_high = file->state.end_objects;
+	if (ended && (file->first || file->state.samples > 0))
+		return;
+	if (!bp_trace_reader_open(&reader, file->path, NULL)) {
+		file->keeps_notes = true; /* damaged: not ours to remove */
+		return;
+	}
+	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD)
+		if (record.tag == BP_TAG_EXEC && record.exec.unseen != BP_UNSEEN_NO)
+			file->keeps_notes = true;
+	if (!ended) {
+		totals = bp_trace_reader_totals(&reader);
+		file->trials_low = totals.trials_low;
+		file->trials_high = totals.trials_high;
+		file->objects_low = totals.objects_low;
+		file->objects_high = totals.objects_high;
+	}
+	bp_trace_reader_close(&reader);
+}
+
+static bool is_removable(const struct bp_tree_file *file)
+{
+	return !file->first && file->state.samples == 0 && !file->keeps_notes;
+}
+
+static void print_line(FILE *out, const struct bp_tree_file *file)
+{
+	fputs("file=", out);
+	print_value(out, is_removable(file) ? "-" : file->name);
+	print_id(out, "trace_id", file->header.trace_id);
+	print_id(out, "parent_trace_id", file->header.parent_trace_id);
+	print_number(out, "parent_sequence", file->header.parent_sequence);
+	print_number(out, "pid", file->header.pid);
+	print_number(out, "exec_number", file->header.exec_number);
+	print_number(out, "start_monotonic_ns", file->header.start_monotonic_ns);
+	print_number(out, "end_time_ns", file->state.end_time_ns);
+	print_number(out, "end_reason", file->state.end_reason);
+	print_number(out, "samples", file->state.samples);
+	print_number(out, "trials_low", file->trials_low);
+	print_number(out, "trials_high", file->trials_high);
+	print_number(out, "objects_low", file->objects_low);
+	print_number(out, "objects_high", file->objects_high);
+	fputs("\tprogram=", out);
+	print_value(out, file->program);
+	putc('\n', out);
+}
+
+static bool write_index_file(const struct bp_tree *tree, const char *path, struct bp_error *error)
+{
+	FILE *out;
+	bool good;
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+	if (out == NULL) {
+		if (descriptor >= 0)
+			close(descriptor);
+		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
+	}
+	fputs("bytepoll index 1\n", out);
+	for (size_t i = 0; i < tree->count; i++)
+		print_line(out, &tree->files[i]);
+	good = !ferror(out);
+	if (fclose(out) != 0 || !good)
+		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
+	return true;
+}
+
+bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
+{
+	char path[PATH_MAX + sizeof INDEX_NAME], temporary[PATH_MAX + sizeof INDEX_TEMPORARY];
+	struct bp_tree_sums sums;
+	bp_tree_sum(tree, &sums);
+	if (sums.running > 0 || !tree->has_directory || rmdir(tree->directory) == 0)
+		return true;
+	for (size_t i = 0; i < tree->count; i++)
+		read_rest(&tree->files[i]);
+	snprintf(path, sizeof path, "%s/" INDEX_NAME, tree->directory);
+	snprintf(temporary, sizeof temporary, "%s/" INDEX_TEMPORARY, tree->directory);
+	if (!write_index_file(tree, temporary, error)) {
+		unlink(temporary);
+		return false;
+	}
+	if (rename(temporary, path) != 0)
+		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
+	for (size_t i = 0; i < tree->count; i++)
+		if (is_removable(&tree->files[i]))
+			unlink(tree->files[i].path);
+	return true;
+}
+
+bool bp_tree_remove(const char *file, struct bp_error *error)
+{
+	char directory[PATH_MAX], path[2 * PATH_MAX];
+	struct dirent *entry;
+	DIR *stream;
+	if (unlink(file) != 0 && errno != ENOENT)
+		return bp_error_set(error, "%s cannot be removed: %s", file, strerror(errno));
+	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, file);
+	stream = opendir(directory);
+	if (stream == NULL) {
+		if (errno == ENOENT)
+			return true;
+		return bp_error_set(error, "%s cannot be removed: %s", directory, strerror(errno));
+	}
+	while ((entry = readdir(stream)) != NULL) {
+		if (!ends_with(entry->d_name, ".bpt") && strcmp(entry->d_name, INDEX_NAME) != 0 &&
+			strcmp(entry->d_name, INDEX_TEMPORARY) != 0)
+			continue;
+		snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+		unlink(path);
+	}
+	closedir(stream);
+	if (rmdir(directory) != 0)
+		return bp_error_set(error, "%s cannot be removed: %s: choose another -o", directory,
+			strerror(errno));
+	return true;
+}

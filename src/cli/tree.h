@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of one run: FILE and FILE.d, as docs/trace-format.md section 4 names them. `run` looks
+ * them through when the first process has ended: which processes still write, how long each file
+ * really is, and what can be tidied away. Reads headers and state pages; what the samples say
+ * is the importer's business.
+ */
+#ifndef BP_CLI_TREE_H
+#define BP_CLI_TREE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/format.h"
+
+/* One file of the tree. */
+struct bp_tree_file {
+	char path[PATH_MAX];
+	char name[NAME_MAX + 1]; /* base name */
+	char program[512];	 /* of the header, cut */
+	struct bp_trace_header header;
+	struct bp_trace_state state;
+	uint64_t bytes; /* length of the file */
+	bool first;	/* FILE itself, not in FILE.d */
+	bool running;	/* its process still lives and may write */
+	/* Known once the index was written: */
+	bool keeps_notes; /* losses or execs that the index cannot tell of */
+	uint64_t trials_low, trials_high, objects_low, objects_high;
+};
+
+struct bp_tree {
+	char file[PATH_MAX];
+	char directory[PATH_MAX]; /* FILE.d */
+	bool has_directory;
+	struct bp_tree_file *files;
+	size_t count;
+	size_t unreadable; /* *.bpt files that are no traces, or torn before their header */
+};
+
+/* What is left of a tree, summed. */
+struct bp_tree_sums {
+	uint64_t samples, bytes, lost[BP_LOSS_MAX];
+	size_t images, running;
+	uint32_t unprofiled_reason; /* of the first image that stayed unprofiled, 0: none */
+};
+
+/* Reads the files of FILE at `file`. A missing FILE is no error: `count` is then 0. */
+bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error);
+void bp_tree_finish(struct bp_tree *tree);
+void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums);
+
+/* Cuts the unused tail of every file whose process has ended. Failure to cut is harmless and
+ * silent: readers ignore the tail. */
+void bp_tree_cut_tails(struct bp_tree *tree);
+
+/* Once nothing runs any more: writes FILE.d/index, removes the files in FILE.d that hold no sample,
+ * and FILE.d itself if nothing was ever in it. Does nothing while a process of the tree runs. */
+bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error);
+
+/* Removes FILE, and FILE.d with the traces and the index in it (--force); other files in FILE.d are
+ * not touched, and then the directory stays and is an error. */
+bool bp_tree_remove(const char *file, struct bp_error *error);
+
+#endif

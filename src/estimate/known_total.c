@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A key as part of a total that was counted (docs/statistics.md, "Part of a known total").
+ *
+ * What was allocated in a window is counted exactly, so the unsampled bytes of the key and of all
+ * other keys have a known sum. The point estimate moves the key's Horvitz-Thompson estimate by its
+ * share, by variance, of the error that the estimates of all keys make together; the estimates of
+ * all keys then add up to the total. For the interval both rests are gamma variables, of the key
+ * with half a lattice unit (its sampled objects come in whole sizes) and of the others with an
+ * unseen unit; given their sum, the key's part of it is a tilted beta variable. The upper limit is
+ * the total less the lower limit of the others. For objects of one tiny size this is Clopper and
+ * Pearson's interval of the share of the samples, times the total.
+ *
+ * After a kill the total is itself only known within limits: the lower limit is then computed with
+ * the smaller total and the upper limit with the larger.
+ */
+#include "estimate/estimate.h"
+
+#include <math.h>
+
+#include "estimate/rest.h"
+#include "estimate/tilted_beta.h"
+
+static double clamp(double value, double low, double high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+/* With less than this share of the variance, of the others' with the unseen unit, a key has the
+ * lower limit of N3 that it would have without the total. The total says next to nothing of it (the
+ * interval would be narrower by 1.5 %), and the gamma with half a lattice unit, all that is left of
+ * the tilted beta, is a poor stand-in for the negative binomial: large objects of a key that is a
+ * small part of the total missed in up to 3.9 %. */
+static const double share_least = 0.03;
+
+/* The lower limit of `key`, which with `other` has `unsampled` bytes (or objects) beyond the
+ * samples of both. */
+static double lower_limit(const struct bp_rest *key, const struct bp_rest *other, double unsampled,
+	double unit, double a)
+{
+	if (!(key->c1 > 0) || unsampled <= 0)
+		return key->sampled;
+	double other_variance = other->c2 + unit * unit;
+	if (key->c2 < share_least * (key->c2 + other_variance))
+		return key->sampled + fmin(bp_rest_lower(key, a), unsampled);
+	double psi = clamp(2 - key->c3 / key->c2 * (key->c1 / key->c2), 0, 1);
+	double lattice = key->c2 / key->c1 * psi;
+	double key_mean = key->c1 + lattice / 2, key_variance = key->c2 + lattice * lattice / 12;
+	double other_mean = other->c1 + unit;
+	double whole = unsampled + lattice;
+	double tilt = whole * (key_mean / key_variance - other_mean / other_variance);
+	double part = bp_tilted_beta_inverse(a, key_mean * key_mean / key_variance,
+		other_mean * other_mean / other_variance, tilt);
+	return key->sampled + fmax(0, whole * part - lattice);
+}
+
+/* The key's estimate, moved by its share of the variance so that all keys add up to the total. Of
+ * an uncertain total the value nearest to the uncalibrated sum is taken. */
+static double calibrated(
+	const struct bp_rest *key, const struct bp_rest *other, double total_low, double total_high)
+{
+	double sum = key->sampled + key->c1 + other->sampled + other->c1;
+	double total = clamp(sum, total_low, total_high), variance = key->c2 + other->c2;
+	double share = variance > 0 ? key->c2 / variance : 0;
+	return key->sampled + key->c1 + share * (total - sum);
+}
+
+static struct bp_interval part_of_total(const struct bp_rest *key, const struct bp_rest *other,
+	double total_low, double total_high, double unit, double alpha)
+{
+	double sampled = key->sampled + other->sampled, a = alpha / 2;
+	struct bp_interval part = { 0 };
+	part.low = lower_limit(key, other, total_low - sampled, unit, a);
+	part.high = total_high - lower_limit(other, key, total_high - sampled, unit, a);
+	part.high = fmax(part.low, part.high);
+	part.estimate = clamp(calibrated(key, other, total_low, total_high), part.low, part.high);
+	part.exact = part.low == part.high;
+	return part;
+}
+
+static uint64_t largest_interval(
+	const struct bp_sums *sums, const struct bp_sums *complement, uint64_t interval)
+{
+	if (sums->interval_max > interval)
+		interval = sums->interval_max;
+	return complement->interval_max > interval ? complement->interval_max : interval;
+}
+
+struct bp_interval bp_estimate_known_total(const struct bp_sums *sums,
+	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
+	uint64_t total_high, double alpha)
+{
+	uint64_t interval = largest_interval(sums, complement, interval_max);
+	struct bp_rest key = bp_rest_of_bytes(sums), other = bp_rest_of_bytes(complement);
+	if (interval == 1 || (double)total_high < key.sampled + other.sampled)
+		return bp_estimate_bytes(sums, interval, alpha);
+	return part_of_total(&key, &other, (double)total_low, (double)total_high,
+		1 / bp_lambda(interval), alpha);
+}
+
+struct bp_interval bp_estimate_known_objects(const struct bp_sums *sums,
+	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
+	uint64_t total_high, double alpha, uint64_t size_min, uint32_t charge)
+{
+	uint64_t interval = largest_interval(sums, complement, interval_max);
+	struct bp_rest key = bp_rest_of_objects(sums), other = bp_rest_of_objects(complement);
+	if (interval == 1 || (double)total_high < key.sampled + other.sampled)
+		return bp_estimate_objects(sums, interval, alpha, size_min, charge);
+	double unit = 1 / bp_inclusion_probability(bp_trials(size_min, charge), interval);
+	return part_of_total(&key, &other, (double)total_low, (double)total_high, unit, alpha);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one list of hooked names: every symbol the recorder exports, in groups by the file that has its
+ * body. From it come the version script (exports.map, compared by a test), the table of real
+ * functions and docs/hooks.md. A new hook is one line here and one body.
+ *
+ * BP_HOOK(name, what the hook does)
+ */
+#ifndef BP_HOOKS_NAMES_H
+#define BP_HOOKS_NAMES_H
+
+/* malloc.c: the hot ones. */
+#define BP_HOOKS_MALLOC(BP_HOOK)                                                                  \
+	BP_HOOK(malloc, "counted, size + 1 trials")                                               \
+	BP_HOOK(free, "recognises sampled objects by the size word before them")                  \
+	BP_HOOK(calloc, "counted as the product; sampled memory is cleared")                      \
+	BP_HOOK(realloc, "a free and a new allocation of the whole new size; size 0: a free")     \
+	BP_HOOK(memalign, "counted as the size requested")                                        \
+	BP_HOOK(aligned_alloc, "counted as the size requested")                                   \
+	BP_HOOK(posix_memalign, "counted as the size requested")                                  \
+	BP_HOOK(valloc, "counted as the size requested")                                          \
+	BP_HOOK(pvalloc, "counted as the size requested")                                         \
+	BP_HOOK(malloc_usable_size, "answers what malloc would have for the request")
+
+/* aliases.c: other names of the same functions. */
+#define BP_HOOKS_ALIASES(BP_HOOK)                                                                 \
+	BP_HOOK(reallocarray, "checks the product, then realloc")                                 \
+	BP_HOOK(cfree, "free")                                                                    \
+	BP_HOOK(free_sized, "free")                                                               \
+	BP_HOOK(free_aligned_sized, "free")                                                       \
+	BP_HOOK(__libc_malloc, "malloc")                                                          \
+	BP_HOOK(__libc_free, "free")                                                              \
+	BP_HOOK(__libc_calloc, "calloc")                                                          \
+	BP_HOOK(__libc_realloc, "realloc")                                                        \
+	BP_HOOK(__libc_memalign, "memalign")                                                      \
+	BP_HOOK(__libc_valloc, "valloc")                                                          \
+	BP_HOOK(__libc_pvalloc, "pvalloc")
+
+/* cxx.c: the C++ operators, by their mangled names; libstdc++'s call malloc, which counts. */
+#define BP_HOOKS_NEW(BP_HOOK)                                                                     \
+	BP_HOOK(_Znwm, "operator new")                                                            \
+	BP_HOOK(_Znam, "operator new[]")                                                          \
+	BP_HOOK(_ZnwmRKSt9nothrow_t, "operator new, nothrow")                                     \
+	BP_HOOK(_ZnamRKSt9nothrow_t, "operator new[], nothrow")                                   \
+	BP_HOOK(_ZnwmSt11align_val_t, "operator new, aligned")                                    \
+	BP_HOOK(_ZnamSt11align_val_t, "operator new[], aligned")                                  \
+	BP_HOOK(_ZnwmSt11align_val_tRKSt9nothrow_t, "operator new, aligned, nothrow")             \
+	BP_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, "operator new[], aligned, nothrow")
+
+#define BP_HOOKS_DELETE(BP_HOOK)                                                                  \
+	BP_HOOK(_ZdlPv, "operator delete")                                                        \
+	BP_HOOK(_ZdaPv, "operator delete[]")                                                      \
+	BP_HOOK(_ZdlPvm, "operator delete, sized")                                                \
+	BP_HOOK(_ZdaPvm, "operator delete[], sized")                                              \
+	BP_HOOK(_ZdlPvRKSt9nothrow_t, "operator delete, nothrow")                                 \
+	BP_HOOK(_ZdaPvRKSt9nothrow_t, "operator delete[], nothrow")                               \
+	BP_HOOK(_ZdlPvSt11align_val_t, "operator delete, aligned")                                \
+	BP_HOOK(_ZdaPvSt11align_val_t, "operator delete[], aligned")                              \
+	BP_HOOK(_ZdlPvmSt11align_val_t, "operator delete, sized, aligned")                        \
+	BP_HOOK(_ZdaPvmSt11align_val_t, "operator delete[], sized, aligned")                      \
+	BP_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, "operator delete, aligned, nothrow")         \
+	BP_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, "operator delete[], aligned, nothrow")
+
+/* life.c: ends, new images, and what bears on the trace's mapping. */
+#define BP_HOOKS_LIFE(BP_HOOK)                                                                    \
+	BP_HOOK(_exit, "publishes the exact totals")                                              \
+	BP_HOOK(_Exit, "publishes the exact totals")                                              \
+	BP_HOOK(quick_exit, "publishes the exact totals")                                         \
+	BP_HOOK(abort, "publishes the exact totals")                                              \
+	BP_HOOK(dlclose, "notes unloaded modules")                                                \
+	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
+	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \
+	BP_HOOK(setrlimit64, "gives back what is mapped ahead")                                   \
+	BP_HOOK(prlimit, "gives back what is mapped ahead")                                       \
+	BP_HOOK(prlimit64, "gives back what is mapped ahead")
+
+/* exec.c */
+#define BP_HOOKS_EXEC(BP_HOOK)                                                                    \
+	BP_HOOK(execve, "notes the new image and publishes the totals")                           \
+	BP_HOOK(execv, "as execve")                                                               \
+	BP_HOOK(execvp, "as execve")                                                              \
+	BP_HOOK(execvpe, "as execve")                                                             \
+	BP_HOOK(execl, "as execve")                                                               \
+	BP_HOOK(execlp, "as execve")                                                              \
+	BP_HOOK(execle, "as execve")                                                              \
+	BP_HOOK(fexecve, "as execve")                                                             \
+	BP_HOOK(posix_spawn, "notes the new image")                                               \
+	BP_HOOK(posix_spawnp, "notes the new image")
+
+#endif

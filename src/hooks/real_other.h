@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* The real functions behind the hooks that are not malloc's: the process's life and the C++
+ * operators. Filled by real_other.c when real.c fills its own. Private to hooks/. */
+#ifndef BP_HOOKS_REAL_OTHER_H
+#define BP_HOOKS_REAL_OTHER_H
+
+#include <spawn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* Operators are passed through with whatever arguments they have: at most three, all integers. */
+typedef uintptr_t bp_operator(uintptr_t first, uintptr_t second, uintptr_t third);
+
+#include "hooks/names.h"
+
+struct bp_real_other {
+#define BP_HOOK(name, text) bp_operator *name;
+	BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
+#undef BP_HOOK
+	void (*_exit)(int status);
+	void (*_Exit)(int status);
+	void (*quick_exit)(int status);
+	void (*abort)(void);
+	int (*dlclose)(void *handle);
+	int (*mlockall)(int flags);
+	int (*setrlimit)(int resource, const struct rlimit *limit);
+	int (*setrlimit64)(int resource, const struct rlimit64 *limit);
+	int (*prlimit)(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old);
+	int (*prlimit64)(pid_t pid, int resource, const struct rlimit64 *limit, struct rlimit64 *old);
+	int (*execve)(const char *path, char *const argv[], char *const environment[]);
+	int (*execv)(const char *path, char *const argv[]);
+	int (*execvp)(const char *file, char *const argv[]);
+	int (*execvpe)(const char *file, char *const argv[], char *const environment[]);
+	int (*fexecve)(int descriptor, char *const argv[], char *const environment[]);
+	int (*posix_spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const argv[], char *const environment[]);
+	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const argv[], char *const environment[]);
+};
+
+/* The table, filled on first use. */
+const struct bp_real_other *bp_real_others(void);
+extern struct bp_real_other bp_real_other __attribute__((visibility("hidden")));
+void bp_real_resolve_others(void);
+
+/* Where the program's malloc is: ours behind glibc's, or somebody else's. */
+uintptr_t bp_real_malloc_owner(void);
+
+/* cxx.c: what an operator does where no C++ library was there at start. */
+bp_operator *bp_cxx_fallback(const char *name);
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Importer number one: our own trace. One file is one process image; the other files of its tree are
+ * found by trace_tree.c.
+ *
+ * Records arrive in file order, which is the order of no clock: several lanes write at once. So a
+ * free may come before its sample, and a stack, a module or a thread's name after the sample that
+ * needs it. Samples go straight into the profile, with the recorded stack id and thread ordinal in
+ * place of the profile's, and one pass over them at the end puts the right ones in. A free is joined
+ * to its sample by sequence number (base/index.h over the samples themselves, nothing copied); one
+ * that finds no sample yet waits for the end of the file. No allocation for single records.
+ *
+ * [samples first_sample.. of the profile are this process's, and `objects` runs beside them]
+ *
+ * What a hostile file can do here is to be wrong, not to break anything: limits are those of the
+ * reader, a second sample with the same sequence is left out and counted, times and sizes that make
+ * no sense are brought into range so that nobody after us has to ask.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "import/trace.h"
+
+/* A free whose sample has not come yet. */
+struct waiting_free {
+	uint64_t sample_sequence, sequence, time_ns, objects;
+	uint32_t thread;
+};
+
+struct thread_name {
+	uint64_t ordinal; /* 64 bits wide for base/index.h */
+	struct bp_string_id name;
+};
+
+struct trace_import {
+	struct bp_profile *profile;
+	struct bp_error *error;
+	struct bp_trace_reader reader;
+	struct bp_process_id process;
+	uint32_t first_sample;
+	uint64_t *objects; /* of the thread, at each sample: tells temporary objects */
+	uint32_t objects_capacity;
+	uint64_t repeated_samples;
+	struct bp_index by_sequence;
+	struct waiting_free *waiting;
+	uint32_t waiting_count, waiting_capacity;
+	struct thread_name *names;
+	uint32_t name_count, name_capacity;
+	struct bp_index by_ordinal;
+	struct bp_trace_stacks stacks;
+};
+
+static bool no_memory(struct trace_import *import)
+{
+	return bp_error_set(import->error, "out of memory while reading a trace: use a machine "
+					   "with more, or a larger sampling interval");
+}
+
+static struct bp_process *process_of(struct trace_import *import)
+{
+	return &import->profile->processes.data[import->process.i];
+}
+
+static bool add_text(struct trace_import *import, struct bp_trace_text text,
+	struct bp_string_id *ret_string)
+{
+	return bp_profile_string(import->profile, text.data, text.bytes, ret_string, import->error);
+}
+
+/* Words separated (and perhaps ended) by NUL become words separated by spaces. */
+static bool add_command_line(struct trace_import *import, struct bp_string_id *ret_string)
+{
+	char words[BP_HEADER_MAX_BYTES];
+	struct bp_trace_text text = import->reader.command_line;
+	while (text.bytes > 0 && text.data[text.bytes - 1] == '\0')
+		text.bytes--;
+	for (uint32_t i = 0; i < text.bytes; i++)
+		words[i] = text.data[i] == '\0' ? ' ' : text.data[i];
+	text.data = words;
+	return add_text(import, text, ret_string);
+}
+
+static enum bp_imported add_process(struct trace_import *import, const char *path)
+{
+	const struct bp_trace_header *header = &import->reader.header;
+	uint32_t count = import->profile->processes.count;
+	struct bp_process process = {
+		.parent_sequence = header->parent_sequence,
+		.pid = header->pid,
+		.parent_pid = header->parent_pid,
+		.exec_number = header->exec_number,
+		.start_time_ns = header->start_monotonic_ns,
+		.start_real_ns = header->start_real_ns,
+		.profiled = header->recognition != BP_RECOGNITION_NONE,
+		.unprofiled_reason = header->unprofiled_reason,
+		.law = header->law,
+		.charge = header->charge_bytes,
+		.interval_first = header->interval_bytes == 0 ? 1 : header->interval_bytes,
+		.size_min = UINT64_MAX,
+	};
+	memcpy(process.trace_id, header->trace_id, sizeof process.trace_id);
+	memcpy(process.parent_trace_id, header->parent_trace_id, sizeof process.parent_trace_id);
+	if (!add_text(import, import->reader.program, &process.program) ||
+		!add_text(import, import->reader.allocator, &process.allocator) ||
+		!add_command_line(import, &process.command_line) ||
+		!bp_profile_string(import->profile, path, strlen(path), &process.file,
+			import->error) ||
+		!bp_profile_add_process(import->profile, &process, &import->process, import->error))
+		return BP_IMPORT_ABORTED;
+	if (import->profile->processes.count == count) {
+		bp_error_set(import->error, "%s: is the trace of a process that was read already: "
+					    "name each file once",
+			path);
+		return BP_IMPORTED_BEFORE;
+	}
+	return BP_IMPORTED;
+}
+
+/* Numbers of the file that would mean "never" in the profile. */
+static uint64_t below_never(uint64_t value)
+{
+	return value == BP_TIME_NEVER ? BP_TIME_NEVER - 1 : value;
+}
+
+static struct bp_index_keys sequence_keys(const struct trace_import *import)
+{
+	const struct bp_sample *samples = import->profile->samples.data + import->first_sample;
+	return (struct bp_index_keys){ &samples->sequence, sizeof *samples };
+}
+
+static void join_free(struct trace_import *import, uint32_t entry, const struct waiting_free *record)
+{
+	struct bp_sample *sample = &import->profile->samples.data[import->first_sample + entry];
+	if (sample->free_sequence != BP_TIME_NEVER || record->sequence <= sample->sequence)
+		return;
+	sample->free_sequence = below_never(record->sequence);
+	sample->free_time_ns = below_never(record->time_ns);
+	if (sample->free_time_ns < sample->time_ns)
+		sample->free_time_ns = sample->time_ns;
+	/* sample->thread holds the ordinal until finish_samples. */
+	sample->temporary = record->thread != 0 && record->thread == sample->thread.i &&
+		record->objects == import->objects[entry];
+}
+
+static bool add_sample(struct trace_import *import, const struct bp_trace_sample *record)
+{
+	struct bp_profile *profile = import->profile;
+	uint32_t entry = profile->samples.count - import->first_sample;
+	struct bp_sample sample = {
+		.size = record->size,
+		.usable = record->usable,
+		.interval = record->interval == 0 ? 1 : record->interval,
+		.sequence = below_never(record->sequence),
+		.free_sequence = BP_TIME_NEVER,
+		.time_ns = below_never(record->time_ns),
+		.free_time_ns = BP_TIME_NEVER,
+		.stack = { record->stack },
+		.process = import->process,
+		.thread = { record->thread },
+		.kind = record->kind,
+		.exact = record->exact,
+		.bernoulli = record->law == BP_LAW_BERNOULLI,
+	};
+	if (bp_index_find(&import->by_sequence, sequence_keys(import), sample.sequence) !=
+		BP_INDEX_NONE) {
+		import->repeated_samples++;
+		return true;
+	}
+	if (!bp_profile_add_sample(profile, &sample, import->error))
+		return false;
+	if (!bp_vec_reserve(&import->objects, &import->objects_capacity, (uint64_t)entry + 1,
+		    sizeof *import->objects) ||
+		!bp_index_add(&import->by_sequence, sequence_keys(import), entry))
+		return no_memory(import);
+	import->objects[entry] = record->objects;
+	return true;
+}
+
+static bool add_free(struct trace_import *import, const struct bp_trace_free *record)
+{
+	struct waiting_free waiting = {
+		.sample_sequence = record->sample_sequence,
+		.sequence = record->sequence,
+		.time_ns = record->time_ns,
+		.objects = record->objects,
+		.thread = record->thread,
+	};
+	uint32_t entry;
+	if (record->sample_sequence <= import->reader.header.parent_sequence)
+		return true; /* An object of the parent's. */
+	entry = bp_index_find(&import->by_sequence, sequence_keys(import), record->sample_sequence);
+	if (entry != BP_INDEX_NONE) {
+		join_free(import, entry, &waiting);
+		return true;
+	}
+	if (!bp_vec_reserve(&import->waiting, &import->waiting_capacity,
+		    (uint64_t)import->waiting_count + 1, sizeof *import->waiting))
+		return no_memory(import);
+	import->waiting[import->waiting_count++] = waiting;
+	return true;
+}
+
+static bool name_thread(struct trace_import *import, const struct bp_trace_thread_event *event)
+{
+	struct bp_string_id name;
+	uint32_t found = bp_index_find(&import->by_ordinal,
+		(struct bp_index_keys){ import->names, sizeof *import->names }, event->ordinal);
+	if (event->name.bytes == 0)
+		return true;
+	if (!add_text(import, event->name, &name))
+		return false;
+	if (found != BP_INDEX_NONE) {
+		import->names[found].name = name;
+		return true;
+	}
+	if (!bp_vec_reserve(&import->names, &import->name_capacity,
+		    (uint64_t)import->name_count + 1, sizeof *import->names))
+		return no_memory(import);
+	import->names[import->name_count] =
+		(struct thread_name){ .ordinal = event->ordinal, .name = name };
+	if (!bp_index_add(&import->by_ordinal,
+		    (struct bp_index_keys){ import->names, sizeof *import->names },
+		    import->name_count))
+		return no_memory(import);
+	import->name_count++;
+	return true;
+}
+
+static bool add_exec(struct trace_import *import, const struct bp_trace_exec *exec)
+{
+	struct bp_process *process = process_of(import);
+	if (exec->unseen == BP_UNSEEN_NO)
+		return true;
+	if (process->unseen_execs++ > 0)
+		return true;
+	process->unseen_reason = exec->unseen;
+	return add_text(import, exec->path, &process->unseen_example);
+}
+
+static bool add_record(struct trace_import *import, const struct bp_trace_record *record)
+{
+	switch (record->tag) {
+	case BP_TAG_SAMPLE:
+		return add_sample(import, &record->sample);
+	case BP_TAG_FREE:
+		return add_free(import, &record->free);
+	case BP_TAG_STACK:
+		return bp_trace_stacks_add_stack(&import->stacks, &record->stack) ||
+			no_memory(import);
+	case BP_TAG_MODULE:
+		return bp_trace_stacks_add_module(&import->stacks, &record->module, import->process,
+			import->profile, import->error);
+	case BP_TAG_MODULE_GONE:
+		return bp_trace_stacks_add_gone(&import->stacks, &record->module) ||
+			no_memory(import);
+	case BP_TAG_THREAD_BEGIN:
+	case BP_TAG_THREAD_END:
+		return name_thread(import, &record->thread);
+	case BP_TAG_EXEC:
+		return add_exec(import, &record->exec);
+	case BP_TAG_FORK:
+		return true; /* The child's own header says more. */
+	}
+	return true;
+}
+
+static void join_waiting(struct trace_import *import)
+{
+	for (uint32_t i = 0; i < import->waiting_count; i++) {
+		const struct waiting_free *waiting = &import->waiting[i];
+		uint32_t entry = bp_index_find(&import->by_sequence, sequence_keys(import),
+			waiting->sample_sequence);
+		if (entry != BP_INDEX_NONE)
+			join_free(import, entry, waiting);
+	}
+}
+
+/* Adds the threads to the profile; `ids` gets one for each thread of the reader. */
+static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
+{
+	for (uint32_t i = 0; i < import->reader.thread_count; i++) {
+		const struct bp_trace_thread *known = &import->reader.threads[i];
+		struct bp_thread thread = {
+			.process = import->process,
+			.ordinal = (uint32_t)known->ordinal,
+			.tid = known->tid,
+			.bytes_allocated = { known->bytes_low, known->bytes_high },
+			.objects_allocated = { known->objects_low, known->objects_high },
+		};
+		uint32_t named = bp_index_find(&import->by_ordinal,
+			(struct bp_index_keys){ import->names, sizeof *import->names },
+			known->ordinal);
+		if (named != BP_INDEX_NONE)
+			thread.name = import->names[named].name;
+		if (!bp_profile_add_thread(import->profile, &thread, &ids[i], import->error))
+			return false;
+	}
+	return true;
+}
+
+/* Puts the profile's stacks and threads in the place of the recorded numbers. */
+static bool finish_samples(struct trace_import *import)
+{
+	const struct bp_trace_reader *reader = &import->reader;
+	const struct bp_index_keys ordinals = { reader->threads, sizeof *reader->threads };
+	struct bp_thread_id *ids = calloc((size_t)reader->thread_count + 1, sizeof *ids);
+	if (ids == NULL)
+		return no_memory(import);
+	if (!add_threads(import, ids) ||
+		!bp_trace_stacks_resolve(&import->stacks, import->profile, import->error)) {
+		free(ids);
+		return false;
+	}
+	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
+		struct bp_sample *sample = &import->profile->samples.data[i];
+		uint32_t thread = sample->thread.i == 0 ?
+			BP_INDEX_NONE :
+			bp_index_find(&reader->thread_index, ordinals, sample->thread.i);
+		sample->thread.i = thread == BP_INDEX_NONE ? 0 : ids[thread].i;
+		sample->stack = bp_trace_stacks_find(&import->stacks, sample->stack.i);
+	}
+	free(ids);
+	return true;
+}
+
+_Static_assert((int)BP_LOSS_MAX == BP_PROFILE_LOSSES, "copied one by one");
+
+static void finish_process(struct trace_import *import, bool whole)
+{
+	const struct bp_trace_reader *reader = &import->reader;
+	const struct bp_trace_totals totals = bp_trace_reader_totals(reader);
+	struct bp_process *process = process_of(import);
+	process->ended = totals.exact;
+	process->end_reason = totals.exact ? (uint32_t)reader->state.end_reason : BP_END_NONE;
+	process->end_time_ns = totals.exact ? reader->state.end_time_ns : reader->time_last_ns;
+	process->interval_max = reader->interval_max == 0 ? 1 : reader->interval_max;
+	process->bytes_allocated = (struct bp_known_total){ totals.bytes_low, totals.bytes_high };
+	process->objects_allocated =
+		(struct bp_known_total){ totals.objects_low, totals.objects_high };
+	process->unoffered_bytes = totals.unoffered_trials;
+	process->unoffered_objects = totals.unoffered_objects;
+	process->samples = import->profile->samples.count - import->first_sample;
+	process->recorder_bytes = reader->state.own_bytes;
+	memcpy(process->lost, reader->state.lost, sizeof process->lost);
+	/* A slot torn by the kill: its upper limits may be too low, as without a slot. */
+	if (!totals.exact)
+		process->lost[BP_LOSS_THREAD_SLOT] += reader->torn_slots;
+	process->damaged_chunks = reader->damaged_chunks;
+	/* Samples were committed that are not there: the file was cut between two chunks. */
+	if (process->damaged_chunks == 0 &&
+		(reader->samples < reader->state.samples || import->repeated_samples > 0 || !whole))
+		process->damaged_chunks = 1;
+	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++)
+		if (import->profile->samples.data[i].size < process->size_min)
+			process->size_min = import->profile->samples.data[i].size;
+}
+
+static enum bp_imported import_records(struct trace_import *import)
+{
+	struct bp_trace_record record;
+	struct bp_error failure = { .text = "" };
+	enum bp_trace_next next;
+	while ((next = bp_trace_reader_next(&import->reader, &record, &failure)) == BP_TRACE_RECORD)
+		if (!add_record(import, &record))
+			return BP_IMPORT_ABORTED;
+	join_waiting(import);
+	if (!finish_samples(import))
+		return BP_IMPORT_ABORTED;
+	finish_process(import, next == BP_TRACE_END);
+	if (next == BP_TRACE_END)
+		return BP_IMPORTED;
+	bp_error_set(import->error, "%s: %s",
+		bp_profile_text(import->profile, process_of(import)->file), failure.text);
+	return BP_IMPORT_BAD_FILE;
+}
+
+enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *profile,
+	struct bp_process_id *ret_process, struct bp_error *error)
+{
+	enum bp_imported imported;
+	struct trace_import import = {
+		.profile = profile,
+		.error = error,
+		.first_sample = profile->samples.count,
+	};
+	if (!bp_trace_reader_open(&import.reader, path, error))
+		return BP_IMPORT_BAD_FILE;
+	imported = add_process(&import, path);
+	if (imported == BP_IMPORTED)
+		imported = import_records(&import);
+	if (imported == BP_IMPORTED)
+		*ret_process = import.process;
+	free(import.objects);
+	free(import.waiting);
+	free(import.names);
+	bp_index_finish(&import.by_sequence);
+	bp_index_finish(&import.by_ordinal);
+	bp_trace_stacks_finish(&import.stacks);
+	bp_trace_reader_close(&import.reader);
+	return imported;
+}
+
+static bool import_trace(const char *path, struct bp_profile *profile, struct bp_error *error)
+{
+	struct bp_process_id root;
+	return bp_import_trace_process(path, profile, &root, error) == BP_IMPORTED &&
+		bp_import_trace_tree(path, root, profile, error);
+}
+
+const struct bp_importer bp_import_trace = {
+	.name = "bytepoll trace",
+	.description = "what `bytepoll run` writes, with the files of child processes beside it",
+	.sniff = bp_trace_sniff,
+	.import = import_trace,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the trace importer, private to import/: one process (trace.c), its stacks and modules
+ * (trace_stacks.c), and the other files of its tree (trace_tree.c).
+ */
+#ifndef BP_IMPORT_TRACE_H
+#define BP_IMPORT_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/index.h"
+#include "import/import.h"
+#include "trace/reader.h"
+
+/* How the import of one file went. */
+enum bp_imported {
+	BP_IMPORTED,
+	BP_IMPORTED_BEFORE, /* its process is in the profile already: nothing was added */
+	BP_IMPORT_BAD_FILE, /* it cannot be read (to its end: what came before was added) */
+	BP_IMPORT_ABORTED   /* no memory: the profile is of no use */
+};
+
+/* Adds the process of one trace file. The error is set unless BP_IMPORTED; then `ret_process` is. */
+enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *profile,
+	struct bp_process_id *ret_process, struct bp_error *error);
+
+/* Adds what belongs to the trace at `path`: every PATH.d/<name>.bpt, then what only PATH.d/index
+ * knows. `root` is the process of PATH. Files that cannot be read are counted in the profile.
+ * False: no memory. */
+bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
+	struct bp_error *error);
+
+/* Stacks and modules of one process, kept as recorded until all of them are known. Zeroed memory is
+ * an empty, valid value. */
+struct bp_trace_stacks {
+	struct bp_trace_stack_entry *stacks;
+	struct bp_trace_module_entry *modules;
+	struct bp_trace_gone *gone;
+	uint64_t *pcs;  /* of all stacks, one behind the other */
+	uint8_t *exact; /* likewise */
+	uint32_t stack_count, stack_capacity, module_count, module_capacity;
+	uint32_t gone_count, gone_capacity, frame_count, pc_capacity, exact_capacity;
+	struct bp_index stack_index, module_index;
+};
+
+/* Each returns false without memory. */
+bool bp_trace_stacks_add_stack(struct bp_trace_stacks *stacks, const struct bp_trace_stack *stack);
+bool bp_trace_stacks_add_module(struct bp_trace_stacks *stacks,
+	const struct bp_trace_module *module, struct bp_process_id process,
+	struct bp_profile *profile, struct bp_error *error);
+bool bp_trace_stacks_add_gone(struct bp_trace_stacks *stacks, const struct bp_trace_module *gone);
+
+/* After the last record: makes locations and stacks of the profile. */
+bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_profile *profile,
+	struct bp_error *error);
+
+/* The stack of the profile that a recorded id became; the empty one if it is not known. */
+struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, uint32_t id);
+
+void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
+
+extern const struct bp_importer bp_import_trace;
+
+#endif

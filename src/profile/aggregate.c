@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Aggregation from top to bottom: prepare (who is looked at, which filters hold, when the peak
+ * was), one walk over the samples into cells and totals, cells into rows, rows into their order.
+ * Intervals come later, row by row (figures.c). See aggregate.h and aggregation_state.h.
+ */
+#include "profile/aggregate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/aggregation_state.h"
+#include "profile/filter.h"
+#include "profile/losses.h"
+
+const char *const bp_metric_names[BP_METRIC_COUNT] = { "live", "peak", "allocated", "temporary" };
+const char *const bp_key_names[BP_KEY_COUNT] = { "function", "stack", "line", "file", "module",
+	"thread", "size", "type", "process" };
+const char *const bp_sort_names[BP_SORT_COUNT] = { "bytes", "objects", "samples", "name" };
+const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { "default", "ht", "calibrated" };
+
+int bp_word_index(const char *const *words, int count, const char *word)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(words[i], word) == 0)
+			return i;
+	return -1;
+}
+
+bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes)
+{
+	if (count < *capacity)
+		return true;
+	if (*capacity > UINT32_MAX / 2)
+		return false;
+	uint32_t wanted = *capacity * 2 + 64;
+	void *grown = realloc(*data, wanted * entry_bytes);
+	if (grown == NULL)
+		return false;
+	*data = grown;
+	*capacity = wanted;
+	return true;
+}
+
+static bool key_is_of_stack(enum bp_key key)
+{
+	return key <= BP_KEY_MODULE;
+}
+
+bool bp_query_check(const struct bp_query *query, struct bp_error *error)
+{
+	bool whole_allocated = query->metric == BP_METRIC_ALLOCATED && !query->usable &&
+			       !query->has_from && !query->has_to;
+	if (!(query->confidence >= 0 && query->confidence < 1))
+		return bp_error_set(error, "--confidence %g: must be between 0 and 1, as 0.95",
+			query->confidence);
+	if (query->cumulative && (!key_is_of_stack(query->by) || query->by == BP_KEY_STACK))
+		return bp_error_set(error,
+			"--cumulative with --by %s means nothing: "
+			"use --by function, line, file or module",
+			bp_key_names[query->by]);
+	if (query->metric == BP_METRIC_PEAK && query->has_at)
+		return bp_error_set(error, "--at with --metric peak means nothing: "
+					   "use --metric live --at TIME");
+	if (query->has_to && query->to_ns <= (query->has_from ? query->from_ns : 0))
+		return bp_error_set(error, "--to must be later than --from");
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !whole_allocated)
+		return bp_error_set(error,
+			"--estimator calibrated: an exact total is known only for "
+			"--metric allocated --bytes requested, "
+			"without --from and --to");
+	return true;
+}
+
+static bool check(
+	const struct bp_profile *profile, const struct bp_query *query, struct bp_error *error)
+{
+	if (query->metric == BP_METRIC_PEAK && profile->merged_unrelated)
+		return bp_error_set(error, "these files are of unrelated programs, which have no "
+					   "common peak: give them one at a time");
+	return bp_query_check(query, error);
+}
+
+/* The number of the cell of an id, made when first seen; UINT32_MAX: no memory. */
+static uint32_t cell_of(struct bp_aggregation_state *state, bool by_size, uint64_t id)
+{
+	uint32_t hash = bp_hash_fold(bp_hash_word(6, id)), position = hash, number;
+	if (!by_size) {
+		if (state->cell_of[id] != 0)
+			return state->cell_of[id] - 1;
+	} else {
+		while ((number = bp_id_index_next(&state->size_cells, hash, &position)) != 0)
+			if (state->cells[number - 1].id == id)
+				return number - 1;
+		if (!bp_id_index_reserve(&state->size_cells))
+			return UINT32_MAX;
+	}
+	if (!bp_grow((void **)&state->cells, state->cell_count, &state->cell_capacity,
+		    sizeof *state->cells))
+		return UINT32_MAX;
+	number = state->cell_count++;
+	state->cells[number] = (struct bp_cell){ .id = id };
+	if (by_size)
+		bp_id_index_add(&state->size_cells, hash, number + 1);
+	else
+		state->cell_of[id] = number + 1;
+	return number;
+}
+
+static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
+{
+	switch (by) {
+	case BP_KEY_THREAD:
+		return sample->thread.i;
+	case BP_KEY_PROCESS:
+		return sample->process.i;
+	case BP_KEY_TYPE:
+		return sample->kind;
+	case BP_KEY_SIZE:
+		return sample->size;
+	default:
+		return sample->stack.i;
+	}
+}
+
+static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
+{
+	if (by == BP_KEY_THREAD)
+		return profile->threads.count;
+	if (by == BP_KEY_PROCESS)
+		return profile->processes.count;
+	if (by == BP_KEY_TYPE)
+		return 256;
+	return by == BP_KEY_SIZE ? 1 : profile->stacks.count;
+}
+
+/* Half of what each half of the samples says at the moment the other one chose. */
+static double cross_weight(
+	const struct bp_aggregation_state *state, const struct bp_sample *sample, uint32_t charge)
+{
+	const struct bp_peak *peak = &state->peak;
+	double sum = 0;
+	if (!peak->found)
+		return 0;
+	struct bp_sample_weight weight = bp_sample_weight(sample, charge);
+	for (int half = 0; half < 2; half++) {
+		const struct bp_moment *moment =
+			peak->half_found[!half] ? &peak->halves[!half] : &peak->moment;
+		if (weight.in_half[half] && bp_view_is_live(&state->view, sample, moment))
+			sum += weight.half / 2;
+	}
+	return sum;
+}
+
+/* Which metrics count this sample; bit by bp_metric. */
+static unsigned metrics_of(const struct bp_aggregation_state *state, const struct bp_sample *sample)
+{
+	unsigned metrics = 0;
+	const struct bp_moment *live = &state->view.processes[sample->process.i].live;
+	if (state->peak.found && bp_view_is_live(&state->view, sample, &state->peak.moment))
+		metrics |= 1u << BP_METRIC_PEAK;
+	if (!bp_view_in_window(&state->view, sample))
+		return metrics;
+	metrics |= 1u << BP_METRIC_ALLOCATED;
+	if (sample->temporary)
+		metrics |= 1u << BP_METRIC_TEMPORARY;
+	if (bp_view_is_live(&state->view, sample, live))
+		metrics |= 1u << BP_METRIC_LIVE;
+	return metrics;
+}
+
+static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sample *sample)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
+	double value = bp_sample_value(sample, query->usable);
+	struct bp_sums one = { 0 };
+	bp_sums_add(&one, value, sample->size, charge, sample->interval, sample->exact);
+	aggregation->samples++;
+	if (!bp_selection_holds(&state->selection, sample)) {
+		bp_sums_merge(&state->outside, &one);
+		return true;
+	}
+	unsigned metrics = metrics_of(state, sample);
+	double cross = cross_weight(state, sample, charge);
+	state->peak_bytes += cross * value;
+	state->peak_objects += cross;
+	for (int m = 0; m < BP_METRIC_COUNT; m++)
+		if (metrics & 1u << m)
+			bp_sums_merge(&state->totals[m], &one);
+	if (query->usable && sample->usable == 0)
+		state->usable_unknown++;
+	bool in_peak = query->metric == BP_METRIC_PEAK && cross > 0;
+	bool counts = (metrics & 1u << query->metric) != 0;
+	if (!counts && !in_peak)
+		return true;
+	uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+	if (cell == UINT32_MAX)
+		return false;
+	if (counts)
+		bp_sums_merge(&state->cells[cell].sums, &one);
+	state->cells[cell].cross_bytes += cross * value;
+	state->cells[cell].cross_objects += cross;
+	return true;
+}
+
+/* Threads and processes have counters of their own: they are rows even without a sample. */
+static bool add_counted_cells(struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	struct bp_aggregation_state *state = aggregation->state;
+	if (!state->counted_rows)
+		return true;
+	bool threads = aggregation->query.by == BP_KEY_THREAD;
+	uint32_t count = threads ? profile->threads.count : profile->processes.count;
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t process = threads ? profile->threads.data[i].process.i : i;
+		const struct bp_known_total *objects =
+			threads ? &profile->threads.data[i].objects_allocated
+				: &profile->processes.data[i].objects_allocated;
+		if (!state->view.processes[process].included || objects->high == 0)
+			continue;
+		if (cell_of(state, false, i) == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool walk(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	struct bp_aggregation_state *state = aggregation->state;
+	state->cell_of = calloc(id_count(profile, aggregation->query.by), sizeof *state->cell_of);
+	if (state->cell_of == NULL || !add_counted_cells(aggregation))
+		return bp_error_set(error, "out of memory");
+	for (uint32_t i = 1; i < profile->samples.count; i++) {
+		const struct bp_sample *sample = &profile->samples.data[i];
+		if (!state->view.processes[sample->process.i].included)
+			continue;
+		if (!add_sample(aggregation, sample))
+			return bp_error_set(error, "out of memory");
+	}
+	return true;
+}
+
+static void count_losses(struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	struct bp_aggregation_state *state = aggregation->state;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (!state->view.processes[i].included)
+			continue;
+		for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++)
+			aggregation->lost[reason] += process->lost[reason];
+		if (process->damaged_chunks > 0)
+			state->lost_samples = state->lost_frees = true;
+	}
+	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
+		struct bp_loss_kind kind = bp_loss_kind(reason);
+		if (aggregation->lost[reason] == 0)
+			continue;
+		state->lost_samples = state->lost_samples || kind.samples;
+		state->lost_frees = state->lost_frees || kind.frees;
+		state->lost_totals = state->lost_totals || kind.totals;
+		if (kind.samples || kind.frees || kind.totals)
+			aggregation->lost_samples += aggregation->lost[reason];
+	}
+}
+
+/* Sorting needs its context, which qsort_r passes along. */
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct bp_aggregation_state *state = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct bp_row_sums *row_a = &state->rows[a], *row_b = &state->rows[b];
+	if (row_a->order != row_b->order)
+		return row_a->order > row_b->order ? -1 : 1;
+	int names = strcmp(state->names + row_a->name, state->names + row_b->name);
+	if (names != 0)
+		return names;
+	return a < b ? -1 : a > b;
+}
+
+static bool order_rows(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	size_t rows = (size_t)state->row_count + 1;
+	state->order = malloc(rows * sizeof *state->order);
+	state->before = calloc(rows, sizeof *state->before);
+	state->after = calloc(rows, sizeof *state->after);
+	if (state->order == NULL || state->before == NULL || state->after == NULL)
+		return bp_error_set(error, "out of memory");
+	for (uint32_t i = 0; i < state->row_count; i++) {
+		state->before[i + 1] = state->before[i];
+		bp_sums_merge(&state->before[i + 1], &state->rows[i].sums);
+	}
+	for (uint32_t i = state->row_count; i-- > 0;) {
+		state->after[i] = state->after[i + 1];
+		bp_sums_merge(&state->after[i], &state->rows[i].sums);
+	}
+	for (uint32_t i = 0; i < state->row_count; i++) {
+		struct bp_row_sums *row = &state->rows[i];
+		row->order = bp_figures_order(aggregation, row);
+		if (row->sums.samples > 0 || state->counted_rows)
+			state->order[aggregation->row_count++] = i;
+	}
+	qsort_r(state->order, aggregation->row_count, sizeof *state->order, compare_rows, state);
+	for (uint32_t i = 0; i < state->row_count; i++)
+		state->rows[i].place = UINT32_MAX;
+	for (uint32_t i = 0; i < aggregation->row_count; i++)
+		state->rows[state->order[i]].place = i;
+	return true;
+}
+
+bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query,
+	struct bp_aggregation *ret_aggregation, struct bp_error *error)
+{
+	struct bp_aggregation aggregation = {
+		.profile = profile, .query = *query, .peak_at_ns = BP_TIME_NEVER
+	};
+	if (aggregation.query.confidence == 0)
+		aggregation.query.confidence = 0.95;
+	if (!check(profile, query, error))
+		return false;
+	struct bp_aggregation_state *state = calloc(1, sizeof *state);
+	if (state == NULL)
+		return bp_error_set(error, "out of memory");
+	aggregation.state = state;
+	if (!bp_view_init(&state->view, profile, query, error) ||
+		!bp_attribution_init(&state->attribution, profile, error) ||
+		!bp_selection_init(&state->selection, &state->attribution, query, error))
+		goto fail;
+	aggregation.duration_ns = state->view.duration_ns;
+	aggregation.at_ns = state->view.at_ns;
+	count_losses(&aggregation);
+	if (!bp_figures_prepare(&aggregation, error))
+		goto fail;
+	if (!profile->merged_unrelated && !bp_timeline_peak(&state->view, &state->selection,
+						  query->usable, &state->peak, error))
+		goto fail;
+	if (state->peak.found)
+		aggregation.peak_at_ns =
+			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
+	if (!walk(&aggregation, error) || !bp_make_rows(&aggregation, error) ||
+		!order_rows(&aggregation, error))
+		goto fail;
+	bp_figures_totals(&aggregation);
+	if (!bp_make_warnings(&aggregation, error))
+		goto fail;
+	*ret_aggregation = aggregation;
+	return true;
+fail:
+	bp_aggregation_finish(&aggregation);
+	return false;
+}
+
+void bp_aggregation_finish(struct bp_aggregation *aggregation)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	if (state != NULL) {
+		bp_view_finish(&state->view);
+		bp_attribution_finish(&state->attribution);
+		bp_selection_finish(&state->selection);
+		bp_id_index_finish(&state->size_cells);
+		free(state->cells);
+		free(state->cell_of);
+		free(state->rows);
+		free(state->cell_rows);
+		free(state->order);
+		free(state->names);
+		free(state->before);
+		free(state->after);
+		free(state);
+	}
+	for (char **w = aggregation->warnings; w != NULL && *w != NULL; w++)
+		free(*w);
+	free(aggregation->warnings);
+	memset(aggregation, 0, sizeof *aggregation);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a finished profile to rows with confidence intervals: what every report shows. A query says
+ * which samples (metric, moment, window, processes, filters) and by which key; the aggregation
+ * holds the sums of every row, and computes intervals only for the rows that are asked for.
+ *
+ * Called by report/ and cli/. The profile must be finished and resolved, and must outlive the
+ * aggregation. Reading a finished aggregation is safe from several threads.
+ */
+#ifndef BP_PROFILE_AGGREGATE_H
+#define BP_PROFILE_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "estimate/estimate.h"
+#include "profile/losses.h"
+#include "profile/profile.h"
+
+enum bp_metric {
+	BP_METRIC_LIVE,	     /* live when the first process ends, or at `at_ns` */
+	BP_METRIC_PEAK,	     /* live when most bytes were */
+	BP_METRIC_ALLOCATED, /* ever allocated */
+	BP_METRIC_TEMPORARY, /* freed by the allocating thread before it allocated again */
+	BP_METRIC_COUNT
+};
+
+enum bp_key {
+	BP_KEY_FUNCTION, /* innermost function that is not part of an allocator */
+	BP_KEY_STACK,
+	BP_KEY_LINE, /* these three: of that innermost frame */
+	BP_KEY_FILE,
+	BP_KEY_MODULE,
+	BP_KEY_THREAD,
+	BP_KEY_SIZE, /* requested, exact */
+	BP_KEY_TYPE, /* the kind of call: malloc, calloc, operator new ... */
+	BP_KEY_PROCESS,
+	BP_KEY_COUNT
+};
+
+enum bp_sort { BP_SORT_BYTES, BP_SORT_OBJECTS, BP_SORT_SAMPLES, BP_SORT_NAME, BP_SORT_COUNT };
+
+enum bp_estimator {
+	BP_ESTIMATOR_DEFAULT, /* calibrated where an exact total is known, else Horvitz-Thompson */
+	BP_ESTIMATOR_HT,      /* Horvitz-Thompson with its N3 interval */
+	BP_ESTIMATOR_CALIBRATED, /* part of an exactly known total; an error where there is none */
+	BP_ESTIMATOR_COUNT
+};
+
+/* Words of the command line and of JSON, indexed by the enums above. */
+extern const char *const bp_metric_names[BP_METRIC_COUNT];
+extern const char *const bp_key_names[BP_KEY_COUNT];
+extern const char *const bp_sort_names[BP_SORT_COUNT];
+extern const char *const bp_estimator_names[BP_ESTIMATOR_COUNT];
+
+/* Index of `word` in one of these arrays, or -1. */
+int bp_word_index(const char *const *words, int count, const char *word);
+
+struct bp_filter; /* filter.h */
+
+/* Zeroed: live at exit, by function, bytes as requested, 95 % intervals. Times are nanoseconds
+ * since the start of the first process (of each file's own, where several unrelated ones are
+ * summed). */
+struct bp_query {
+	enum bp_metric metric;
+	enum bp_key by;
+	enum bp_sort sort;
+	enum bp_estimator estimator;
+	bool cumulative; /* count a sample under every frame on its stack, once */
+	bool usable;	 /* bytes as given by the allocator, not as requested */
+	bool has_at, has_from, has_to, has_size_min;
+	uint64_t at_ns;		 /* live at that moment instead of at exit */
+	uint64_t from_ns, to_ns; /* allocated in [from, to); peak: the moments looked at */
+	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
+	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
+	uint32_t pid;		 /* that process alone; 0: all */
+	const struct bp_filter *filters; /* all must hold */
+	uint32_t filter_count;
+};
+
+/* An interval and what the losses of the recorder do to it. */
+struct bp_figure {
+	struct bp_interval interval;
+	bool lower_bound; /* samples were lost: the truth is at least this */
+	bool upper_bound; /* frees were lost: the truth is at most this */
+};
+
+struct bp_total {
+	bool known; /* false: no figure can be given (peak of unrelated files) */
+	uint64_t samples;
+	struct bp_figure bytes, objects;
+};
+
+struct bp_row {
+	const char *name;		  /* NULL by stack; bytes of any kind */
+	const struct bp_frame_id *frames; /* by stack: innermost first; 0 entries: no stack known */
+	uint32_t frame_count;
+	uint8_t stack_flags; /* enum bp_stack_flag of the trace */
+	uint64_t samples;
+	struct bp_figure bytes, objects;
+};
+
+struct bp_aggregation_state; /* private to aggregate.c */
+
+struct bp_aggregation {
+	const struct bp_profile *profile;
+	struct bp_query query; /* as asked, `confidence` filled in; the filters must outlive this */
+	struct bp_total totals[BP_METRIC_COUNT]; /* of what window, processes and filters select */
+	uint64_t at_ns;				 /* moment of metric live, since the start */
+	uint64_t peak_at_ns;			 /* moment of the peak; BP_TIME_NEVER: none */
+	uint64_t duration_ns;			 /* of the first process */
+	uint64_t size_min;			 /* used for intervals of objects, bytes */
+	uint64_t samples; /* in the processes looked at, before window and filters */
+	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
+	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */
+	uint32_t row_count;
+	char **warnings; /* sentences for the header; NULL-terminated, never NULL itself */
+	struct bp_aggregation_state *state;
+};
+
+/* Does the query mean anything by itself? (Combinations of options; for errors of usage.) */
+bool bp_query_check(const struct bp_query *query, struct bp_error *error);
+
+/* Errors: those of bp_query_check, an unknown pid, a moment outside the run, a peak of unrelated
+ * files, memory. */
+bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query,
+	struct bp_aggregation *ret_aggregation, struct bp_error *error);
+void bp_aggregation_finish(struct bp_aggregation *aggregation);
+
+/* Adds a sentence to the warnings, from whoever read the profile. */
+BP_PRINTF(2, 3)
+bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format, ...);
+
+/* Row `i` < row_count in the order asked for, with its intervals. */
+void bp_aggregation_row(
+	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row);
+
+/* Everything selected that is under none of the first `shown` rows; false: nothing is left. */
+bool bp_aggregation_rest(
+	const struct bp_aggregation *aggregation, uint32_t shown, struct bp_row *ret_row);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an aggregation keeps behind its public face; shared by the files that build it:
+ *
+ *	aggregate.c   walks the samples once into cells and the sums of the totals
+ *	row_key.c     turns cells into rows: which rows a cell counts under, and their names
+ *	figures.c     turns sums into figures: which estimator, which limits, which losses
+ *	warnings.c    says what a reader of the figures must know
+ *
+ * A cell is the smallest thing samples are summed in: a stack, or for other keys the thread, size,
+ * kind or process itself. A row is what is shown; with `cumulative` a cell counts under several.
+ */
+#ifndef BP_PROFILE_AGGREGATION_STATE_H
+#define BP_PROFILE_AGGREGATION_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/aggregate.h"
+#include "profile/attribution.h"
+#include "profile/id_index.h"
+#include "profile/selection.h"
+#include "profile/timeline.h"
+#include "profile/view.h"
+
+struct bp_cell {
+	struct bp_sums sums;
+	double cross_bytes, cross_objects; /* metric peak: cross-fitted estimate */
+	uint64_t id;			   /* of the stack, thread ..., or the size itself */
+	uint32_t first_row;		   /* into cell_rows */
+	uint32_t row_count;
+};
+
+struct bp_row_sums {
+	struct bp_sums sums;
+	double cross_bytes, cross_objects;
+	uint64_t a, b;	     /* the key, see row_key.c */
+	uint32_t first_cell; /* a cell that counts under it */
+	size_t name;	     /* into names */
+	double order;	     /* what rows are sorted by, largest first */
+	uint32_t place;	     /* in the order; UINT32_MAX: left out */
+};
+
+/* What the counters of the recorder say of the processes looked at. */
+struct bp_counted {
+	struct bp_known_total bytes, objects;		      /* all that was allocated */
+	struct bp_known_total offered_bytes, offered_objects; /* of which could be sampled */
+};
+
+struct bp_aggregation_state {
+	struct bp_view view;
+	struct bp_attribution attribution;
+	struct bp_selection selection;
+	struct bp_peak peak;
+	bool lost_samples, lost_frees, lost_totals;
+
+	struct bp_cell *cells;
+	uint32_t cell_count, cell_capacity;
+	uint32_t *cell_of; /* cell number + 1, by id; not used by size */
+	struct bp_id_index size_cells;
+
+	struct bp_row_sums *rows;
+	uint32_t row_count, row_capacity;
+	uint32_t *cell_rows;
+	uint32_t cell_row_count, cell_row_capacity;
+	uint32_t *order; /* row numbers as shown; rows without a sample left out */
+	char *names;
+	size_t name_bytes, name_capacity;
+
+	struct bp_sums totals[BP_METRIC_COUNT];
+	double peak_bytes, peak_objects; /* cross-fitted */
+	struct bp_sums outside;		 /* in the processes looked at, not selected (no window) */
+	struct bp_sums *before, *after;	 /* rows below and from a number on, for complements */
+	uint64_t usable_unknown;	 /* samples without a usable size */
+
+	struct bp_counted counted;
+	bool profiled;	   /* the recorder was on in one of the processes at least */
+	bool calibrated;   /* rows are parts of the counted totals */
+	bool counted_rows; /* rows have counters of their own: threads, processes */
+	double alpha, turnovers;
+	double ratio_max;      /* largest usable byte per trial */
+	uint64_t interval_max; /* bytes, at least 1 */
+	uint64_t size_min;
+	uint32_t charge;
+};
+
+/* row_key.c: fills rows, cell_rows and names from the cells. */
+bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);
+
+/* figures.c: what the query and the profile imply for estimation; the four totals; one row. */
+bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error);
+void bp_figures_totals(struct bp_aggregation *aggregation);
+/* Expected order of a row by the sort key. */
+double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row);
+/* The figures of a set of cells (call_tree.c): their sums, the sums of everything else in the
+ * processes looked at, and for metric peak their cross-fitted estimates. */
+void bp_figures_of_sums(const struct bp_aggregation *aggregation, const struct bp_sums *sums,
+	const struct bp_sums *others, double cross_bytes, double cross_objects,
+	struct bp_row *ret_row);
+
+/* warnings.c */
+bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);
+
+/* Grows an array so that one more entry fits. */
+bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes);
+
+#endif

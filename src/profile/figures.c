@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From sums to figures. Which of the methods of estimate/ is used, and with which assumptions:
+ *
+ *	totals of allocated    the recorder's own counters: exact after an orderly end
+ *	rows of allocated      part of that counted total (calibrated estimate, tilted beta
+ *interval), if every sample of the processes looked at is there to be compared with: no window in
+ *time, no usable sizes, no samples lost threads, processes     their own counters peak cross-fitted
+ *estimate, lower limit widened for the choice of the moment everything else        Horvitz-Thompson
+ *with the N3 interval
+ *
+ * The choice depends on the query and on what was lost, never on the samples: taking the narrower
+ *of two intervals after looking would break both. What is part of what was allocated cannot be more
+ * than that was: upper limits stop there.
+ */
+#include <math.h>
+
+#include "profile/aggregation_state.h"
+
+static void add_known(struct bp_known_total *sum, struct bp_known_total more)
+{
+	sum->low += more.low;
+	sum->high += more.high;
+}
+
+static struct bp_known_total less(struct bp_known_total total, uint64_t part)
+{
+	return (struct bp_known_total){ total.low > part ? total.low - part : 0,
+		total.high > part ? total.high - part : 0 };
+}
+
+static void count_processes(struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	struct bp_aggregation_state *state = aggregation->state;
+	struct bp_counted *counted = &state->counted;
+	uint64_t size_min = UINT64_MAX;
+	uint32_t charge = UINT32_MAX;
+	state->interval_max = 1;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (!state->view.processes[i].included || !process->profiled)
+			continue;
+		state->profiled = true;
+		add_known(&counted->bytes, process->bytes_allocated);
+		add_known(&counted->objects, process->objects_allocated);
+		add_known(&counted->offered_bytes,
+			less(process->bytes_allocated, process->unoffered_bytes));
+		add_known(&counted->offered_objects,
+			less(process->objects_allocated, process->unoffered_objects));
+		if (process->interval_max > state->interval_max)
+			state->interval_max = process->interval_max;
+		if (process->size_min < size_min)
+			size_min = process->size_min;
+		if (process->charge < charge)
+			charge = process->charge;
+	}
+	state->size_min = size_min == UINT64_MAX ? 0 : size_min;
+	state->charge = charge == UINT32_MAX ? 1 : charge;
+}
+
+bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	count_processes(aggregation);
+	state->alpha = 1 - query->confidence;
+	if (query->has_size_min)
+		state->size_min = query->size_min;
+	if (state->selection.size_low > state->size_min)
+		state->size_min = state->selection.size_low;
+	aggregation->size_min = state->size_min;
+	bool whole = !query->has_from && !query->has_to && !query->usable && !state->lost_totals &&
+		     state->profiled;
+	bool allocated = query->metric == BP_METRIC_ALLOCATED;
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !whole)
+		return bp_error_set(error,
+			"--estimator calibrated: the counters of this profile are "
+			"not complete: use --estimator ht");
+	state->calibrated = whole && query->estimator != BP_ESTIMATOR_HT &&
+			    (!state->lost_samples || query->estimator == BP_ESTIMATOR_CALIBRATED);
+	state->counted_rows = whole && allocated && query->filter_count == 0 &&
+			      query->estimator != BP_ESTIMATOR_HT &&
+			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
+	return true;
+}
+
+/* Upper limits of what is part of a counted total. */
+static void cap(struct bp_interval *interval, uint64_t total)
+{
+	if (interval->unknown || !(interval->high > (double)total))
+		return;
+	/* An estimate above the total is left alone: on average it is right. */
+	interval->high = fmax((double)total, fmax(interval->low, interval->estimate));
+	interval->exact = interval->low == interval->high;
+}
+
+static struct bp_figure figure(const struct bp_aggregation_state *state, enum bp_metric metric,
+	struct bp_interval interval)
+{
+	struct bp_figure figure = { .interval = interval };
+	figure.lower_bound =
+		state->lost_samples || (metric == BP_METRIC_TEMPORARY && state->lost_frees);
+	figure.upper_bound =
+		state->lost_frees && (metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK);
+	if (figure.lower_bound || figure.upper_bound)
+		figure.interval.exact = false;
+	return figure;
+}
+
+static struct bp_figure counted_figure(
+	const struct bp_aggregation_state *state, struct bp_known_total total)
+{
+	struct bp_figure figure = { .interval = bp_interval_of_total(total.low, total.high),
+		.lower_bound = state->lost_totals };
+	if (state->lost_totals)
+		figure.interval.exact = false;
+	return figure;
+}
+
+/* What figures of samples are made from. */
+struct evidence {
+	enum bp_metric metric;
+	const struct bp_sums *sums;
+	const struct bp_sums *others; /* NULL: not part of a counted total */
+	double cross_bytes, cross_objects;
+	uint64_t size_min;
+};
+
+static void estimate(const struct bp_aggregation *aggregation, const struct evidence *evidence,
+	struct bp_figure *ret_bytes, struct bp_figure *ret_objects)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_counted *counted = &state->counted;
+	const struct bp_sums *sums = evidence->sums;
+	uint64_t interval = state->interval_max;
+	struct bp_interval bytes, objects;
+	if (evidence->metric == BP_METRIC_PEAK) {
+		bytes = bp_estimate_peak_bytes(
+			sums, interval, state->alpha, state->turnovers, evidence->cross_bytes);
+		objects = bp_estimate_peak_objects(sums, interval, state->alpha, evidence->size_min,
+			state->charge, state->turnovers, evidence->cross_objects);
+	} else if (evidence->others != NULL) {
+		bytes = bp_estimate_known_total(sums, evidence->others, interval,
+			counted->offered_bytes.low, counted->offered_bytes.high, state->alpha);
+		objects = bp_estimate_known_objects(sums, evidence->others, interval,
+			counted->offered_objects.low, counted->offered_objects.high, state->alpha,
+			evidence->size_min, state->charge);
+	} else {
+		bytes = aggregation->query.usable
+				? bp_estimate_values(sums, interval, state->ratio_max, state->alpha)
+				: bp_estimate_bytes(sums, interval, state->alpha);
+		objects = bp_estimate_objects(
+			sums, interval, state->alpha, evidence->size_min, state->charge);
+	}
+	if (!state->lost_totals) {
+		if (!aggregation->query.usable)
+			cap(&bytes, counted->bytes.high);
+		cap(&objects, counted->objects.high);
+	}
+	*ret_bytes = figure(state, evidence->metric, bytes);
+	*ret_objects = figure(state, evidence->metric, objects);
+}
+
+void bp_figures_totals(struct bp_aggregation *aggregation)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED];
+	state->ratio_max = fmax(1, fmax(allocated->ratio_max, state->outside.ratio_max));
+	uint64_t live = state->totals[BP_METRIC_PEAK].samples;
+	state->turnovers = live > 0 ? (double)state->peak.allocations / (double)live : 0;
+	bool whole = !query->has_from && !query->has_to && query->filter_count == 0;
+	bool part = !query->has_from && !query->has_to && !query->usable && !state->lost_totals &&
+		    !state->lost_samples && query->estimator != BP_ESTIMATOR_HT;
+	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
+		struct bp_total *total = &aggregation->totals[metric];
+		struct evidence evidence = { .metric = (enum bp_metric)metric,
+			.sums = &state->totals[metric],
+			.cross_bytes = state->peak_bytes,
+			.cross_objects = state->peak_objects,
+			.size_min = state->size_min };
+		total->samples = state->totals[metric].samples;
+		total->known = state->profiled && !(metric == BP_METRIC_PEAK &&
+							  aggregation->profile->merged_unrelated);
+		if (!total->known)
+			continue;
+		if (metric == BP_METRIC_ALLOCATED && part)
+			evidence.others = &state->outside;
+		estimate(aggregation, &evidence, &total->bytes, &total->objects);
+		if (metric != BP_METRIC_ALLOCATED || !whole)
+			continue;
+		if (!query->usable)
+			total->bytes = counted_figure(state, state->counted.bytes);
+		total->objects = counted_figure(state, state->counted.objects);
+	}
+}
+
+void bp_figures_of_sums(const struct bp_aggregation *aggregation, const struct bp_sums *sums,
+	const struct bp_sums *others, double cross_bytes, double cross_objects,
+	struct bp_row *ret_row)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	bool part = state->calibrated && aggregation->query.metric == BP_METRIC_ALLOCATED;
+	struct evidence evidence = { .metric = aggregation->query.metric,
+		.sums = sums,
+		.others = part ? others : NULL,
+		.cross_bytes = cross_bytes,
+		.cross_objects = cross_objects,
+		.size_min = state->size_min };
+	ret_row->samples = sums->samples;
+	estimate(aggregation, &evidence, &ret_row->bytes, &ret_row->objects);
+}
+
+/* The sums of everything that is not under a row. */
+static void complement(
+	const struct bp_aggregation *aggregation, uint32_t row, struct bp_sums *ret_others)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	*ret_others = state->outside;
+	if (!aggregation->query.cumulative) {
+		bp_sums_merge(ret_others, &state->before[row]);
+		bp_sums_merge(ret_others, &state->after[row + 1]);
+		return;
+	}
+	for (uint32_t i = 0; i < state->cell_count; i++) {
+		const struct bp_cell *cell = &state->cells[i];
+		bool under = false;
+		for (uint32_t j = 0; j < cell->row_count && !under; j++)
+			under = state->cell_rows[cell->first_row + j] == row;
+		if (!under)
+			bp_sums_merge(ret_others, &cell->sums);
+	}
+}
+
+/* The counters of a thread or process, if they hold what was sampled of it. */
+static bool own_counters(const struct bp_aggregation *aggregation, const struct bp_row_sums *row,
+	struct bp_known_total *ret_bytes, struct bp_known_total *ret_objects)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	if (!aggregation->state->counted_rows || row->a == 0)
+		return false;
+	bool thread = aggregation->query.by == BP_KEY_THREAD;
+	*ret_bytes = thread ? profile->threads.data[row->a].bytes_allocated
+			    : profile->processes.data[row->a].bytes_allocated;
+	*ret_objects = thread ? profile->threads.data[row->a].objects_allocated
+			      : profile->processes.data[row->a].objects_allocated;
+	return ret_objects->high >= row->sums.samples && (double)ret_bytes->high >= row->sums.bytes;
+}
+
+double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_sums *sums = &row->sums, *all = &state->totals[query->metric];
+	if (query->sort == BP_SORT_NAME)
+		return 0;
+	if (query->sort == BP_SORT_SAMPLES)
+		return (double)sums->samples;
+	bool objects = query->sort == BP_SORT_OBJECTS;
+	struct bp_known_total own_bytes, own_objects;
+	if (own_counters(aggregation, row, &own_bytes, &own_objects))
+		return (double)(objects ? own_objects.high : own_bytes.high);
+	if (query->metric == BP_METRIC_PEAK)
+		return objects ? row->cross_objects : row->cross_bytes;
+	double mine = objects ? (double)sums->samples + sums->n1 : sums->bytes + sums->c1;
+	if (!state->calibrated || query->metric != BP_METRIC_ALLOCATED)
+		return mine;
+	/* As the calibrated estimate: the error of the whole, shared out by variance. */
+	double whole = objects ? (double)all->samples + all->n1 : all->bytes + all->c1;
+	double outside = objects ? (double)state->outside.samples + state->outside.n1
+				 : state->outside.bytes + state->outside.c1;
+	double variance = objects ? all->n2 + state->outside.n2 : all->c2 + state->outside.c2;
+	struct bp_known_total total =
+		objects ? state->counted.offered_objects : state->counted.offered_bytes;
+	double error = fmin(fmax(whole + outside, (double)total.low), (double)total.high) - whole -
+		       outside;
+	return mine + (variance > 0 ? (objects ? sums->n2 : sums->c2) / variance * error : 0);
+}
+
+void bp_aggregation_row(
+	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	uint32_t number = state->order[i];
+	const struct bp_row_sums *row = &state->rows[number];
+	struct bp_known_total bytes, objects;
+	struct bp_sums others;
+	*ret_row =
+		(struct bp_row){ .name = state->names + row->name, .samples = row->sums.samples };
+	if (aggregation->query.by == BP_KEY_STACK) {
+		struct bp_stack_id stack = { (uint32_t)state->cells[row->first_cell].id };
+		ret_row->name = NULL;
+		ret_row->frames =
+			bp_attribution_frames(&state->attribution, stack, &ret_row->frame_count);
+		ret_row->stack_flags = aggregation->profile->stacks.data[stack.i].flags;
+	}
+	if (own_counters(aggregation, row, &bytes, &objects)) {
+		ret_row->bytes = counted_figure(state, bytes);
+		ret_row->objects = counted_figure(state, objects);
+		return;
+	}
+	bool part = state->calibrated && aggregation->query.metric == BP_METRIC_ALLOCATED;
+	if (part)
+		complement(aggregation, number, &others);
+	struct evidence evidence = { .metric = aggregation->query.metric,
+		.sums = &row->sums,
+		.others = part ? &others : NULL,
+		.cross_bytes = row->cross_bytes,
+		.cross_objects = row->cross_objects,
+		.size_min = state->size_min };
+	if (aggregation->query.by == BP_KEY_SIZE && row->a > evidence.size_min)
+		evidence.size_min = row->a;
+	estimate(aggregation, &evidence, &ret_row->bytes, &ret_row->objects);
+}
+
+/* The sum of the counters of rows that have them; false: some row has none. */
+static bool rest_of_counters(
+	const struct bp_aggregation *aggregation, uint32_t shown, struct bp_row *ret_row)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	struct bp_known_total bytes = { 0 }, objects = { 0 };
+	for (uint32_t i = shown; i < aggregation->row_count; i++) {
+		const struct bp_row_sums *row = &state->rows[state->order[i]];
+		struct bp_known_total more_bytes, more_objects;
+		if (!own_counters(aggregation, row, &more_bytes, &more_objects))
+			return false;
+		add_known(&bytes, more_bytes);
+		add_known(&objects, more_objects);
+		ret_row->samples += row->sums.samples;
+	}
+	ret_row->bytes = counted_figure(state, bytes);
+	ret_row->objects = counted_figure(state, objects);
+	return true;
+}
+
+/* Is a cell under one of the first `shown` rows? */
+static bool is_shown(
+	const struct bp_aggregation_state *state, const struct bp_cell *cell, uint32_t shown)
+{
+	for (uint32_t i = 0; i < cell->row_count; i++)
+		if (state->rows[state->cell_rows[cell->first_row + i]].place < shown)
+			return true;
+	return false;
+}
+
+bool bp_aggregation_rest(
+	const struct bp_aggregation *aggregation, uint32_t shown, struct bp_row *ret_row)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	struct bp_row row = { 0 };
+	struct bp_sums sums = { 0 }, others = state->outside;
+	struct evidence evidence = {
+		.metric = aggregation->query.metric, .sums = &sums, .size_min = state->size_min
+	};
+	if (state->counted_rows && shown >= aggregation->row_count)
+		return false;
+	if (state->counted_rows && rest_of_counters(aggregation, shown, &row)) {
+		*ret_row = row;
+		return true;
+	}
+	for (uint32_t i = 0; i < state->cell_count; i++) {
+		const struct bp_cell *cell = &state->cells[i];
+		if (is_shown(state, cell, shown)) {
+			bp_sums_merge(&others, &cell->sums);
+			continue;
+		}
+		bp_sums_merge(&sums, &cell->sums);
+		evidence.cross_bytes += cell->cross_bytes;
+		evidence.cross_objects += cell->cross_objects;
+	}
+	if (sums.samples == 0 && evidence.cross_bytes == 0 && evidence.cross_objects == 0)
+		return false;
+	if (state->calibrated && evidence.metric == BP_METRIC_ALLOCATED)
+		evidence.others = &others;
+	row.samples = sums.samples;
+	estimate(aggregation, &evidence, &row.bytes, &row.objects);
+	*ret_row = row;
+	return true;
+}

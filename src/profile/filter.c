@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading filters and matching names; see filter.h. Which samples a filter looks at is decided in
+ * selection.c. */
+#include "profile/filter.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads "64", "4K", "1.5M" up to `end`; an empty text leaves `*size`. */
+static bool read_size(const char *text, const char *end, uint64_t *size)
+{
+	static const char letters[] = "KMGT";
+	double number;
+	char *rest;
+	if (text == end)
+		return true;
+	if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
+		return false;
+	number = strtod(text, &rest);
+	if (rest < end && *rest != '\0') {
+		const char *letter = strchr(letters, *rest & ~0x20);
+		if (letter != NULL) {
+			for (const char *l = letters; l <= letter; l++)
+				number *= 1024;
+			rest++;
+			if (rest < end && *rest == 'i')
+				rest++;
+		}
+		if (rest < end && *rest == 'B')
+			rest++;
+	}
+	if (rest != end || !(number < 0x1p63))
+		return false;
+	*size = (uint64_t)number;
+	return true;
+}
+
+static bool parse_size_range(struct bp_filter *filter, struct bp_error *error)
+{
+	const char *text = filter->glob, *end = text + strlen(text);
+	const char *dots = strstr(text, "..");
+	bool good;
+	filter->size_low = 0;
+	filter->size_high = UINT64_MAX;
+	if (dots == NULL) {
+		good = *text != '\0' && read_size(text, end, &filter->size_low);
+		filter->size_high = filter->size_low;
+	} else {
+		/* strtod would take the first dot of "64..4K" for a decimal point. */
+		char low[32];
+		size_t length = (size_t)(dots - text);
+		good = length < sizeof low;
+		if (good) {
+			memcpy(low, text, length);
+			low[length] = '\0';
+			good = read_size(low, low + length, &filter->size_low) &&
+			       read_size(dots + 2, end, &filter->size_high);
+		}
+	}
+	if (!good)
+		return bp_error_set(
+			error, "--filter %s: no range of sizes: write size=64..4K", filter->text);
+	if (filter->size_low > filter->size_high)
+		return bp_error_set(error, "--filter %s: the range is empty", filter->text);
+	return true;
+}
+
+bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error)
+{
+	struct bp_filter filter = { .text = text };
+	const char *equals = strchr(text, '=');
+	char key[32];
+	if (equals == NULL || (size_t)(equals - text) >= sizeof key)
+		return bp_error_set(error,
+			"--filter %s: write KEY=GLOB, for example "
+			"function=parse_*",
+			text);
+	memcpy(key, text, (size_t)(equals - text));
+	key[equals - text] = '\0';
+	int index = bp_word_index(bp_key_names, BP_KEY_COUNT, key);
+	if (index < 0)
+		return bp_error_set(error,
+			"--filter %s: no key '%s': use stack, function, line, "
+			"file, module, thread, size, type or process",
+			text, key);
+	filter.key = (enum bp_key)index;
+	filter.glob = equals + 1;
+	if (filter.key == BP_KEY_SIZE && !parse_size_range(&filter, error))
+		return false;
+	*ret_filter = filter;
+	return true;
+}
+
+bool bp_filter_matches(const struct bp_filter *filter, const char *name, bool or_last_part)
+{
+	if (fnmatch(filter->glob, name, 0) == 0)
+		return true;
+	const char *slash = or_last_part ? strrchr(name, '/') : NULL;
+	return slash != NULL && fnmatch(filter->glob, slash + 1, 0) == 0;
+}

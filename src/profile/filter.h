@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filters: KEY=GLOB, where a key is one of `--by` and a glob has * ? and [...]; sizes are ranges
+ * (`size=64..4K`, either end may be missing, both ends included). A stack passes `stack=` if any
+ * of its functions matches; function, line, file and module look at the innermost frame outside
+ * the allocator, and with `--cumulative` at every frame. File, module and process match by their
+ * whole path or by its last part, threads by name or tid, processes by program or pid too.
+ */
+#ifndef BP_PROFILE_FILTER_H
+#define BP_PROFILE_FILTER_H
+
+#include "base/error.h"
+#include "profile/aggregate.h"
+
+struct bp_filter {
+	enum bp_key key;
+	const char *text;	      /* as given, "KEY=GLOB", for reports */
+	const char *glob;	      /* points into text */
+	uint64_t size_low, size_high; /* key size, bytes */
+};
+
+/* Reads one filter; the result points into `text`. */
+bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
+
+/* Does a name pass? `or_last_part`: the part after the last slash may match instead. */
+bool bp_filter_matches(const struct bp_filter *filter, const char *name, bool or_last_part);
+
+#endif

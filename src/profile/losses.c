@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of losses; see losses.h. */
+#include "profile/losses.h"
+
+static const struct bp_loss_kind kinds[BP_LOSS_KINDS_KNOWN] = {
+	{ "trace_full", "the trace could not grow: disk full or size limit", "samples", true, true,
+		false },
+	{ "trace_reopen", "the trace could not be opened again to grow", "samples", true, true,
+		false },
+	{ "slot_memory", "no memory for a sampled object", "samples", true, false, false },
+	{ "large_table", "the table of large live objects was full", "samples", true, false,
+		false },
+	{ "stack_table", "the stack table was full: recorded without their stack", "stacks", false,
+		false, false },
+	{ "module_table", "the module table was full", "modules", false, false, false },
+	{ "thread_slot", "no room for another thread's counters", "threads", false, false, true },
+	{ "lanes_busy", "all writers were busy for too long", "samples", true, true, false },
+	{ "free", "a free could not be recorded", "frees", false, true, false },
+	{ "interrupted", "a signal handler allocated inside the recorder", "objects", true, false,
+		false },
+	{ "child_trace", "a child process could not open its own trace", "processes", true, false,
+		true },
+};
+
+struct bp_loss_kind bp_loss_kind(uint32_t reason)
+{
+	static const struct bp_loss_kind unknown = { "unknown",
+		"a reason this version does not know", "samples", true, false, true };
+	return reason < BP_LOSS_KINDS_KNOWN ? kinds[reason] : unknown;
+}

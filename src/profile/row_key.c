@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From cells to rows. A row is known by two words, (a, b):
+ *
+ *	function   function's string, 0
+ *	line       file's string, line; without a line (0, function's string)
+ *	file       file's string, 0; without a file (0, module's path)
+ *	module     path's string, 0
+ *	stack      number of the first stack with equal frames, 0
+ *	others     thread, kind or process id, or size, 0
+ *
+ * Equal stacks are found by comparing all frames (function, file, line, module), since two traces
+ *of one program, or two calls on one line, give different addresses for what reads the same.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/aggregation_state.h"
+
+#define NO_STACK UINT64_MAX /* key of samples without a stack */
+
+/* Stacks of equal frames, seen so far. */
+struct stack_merge {
+	struct bp_id_index index;
+};
+
+static bool same_frame(const struct bp_frame *a, const struct bp_frame *b)
+{
+	return a->function.i == b->function.i && a->source_file.i == b->source_file.i &&
+	       a->line == b->line && a->module.i == b->module.i && a->inlined == b->inlined;
+}
+
+static bool same_frames(
+	const struct bp_attribution *attribution, struct bp_stack_id a, struct bp_stack_id b)
+{
+	const struct bp_profile *profile = attribution->profile;
+	uint32_t count_a, count_b;
+	const struct bp_frame_id *frames_a = bp_attribution_frames(attribution, a, &count_a);
+	const struct bp_frame_id *frames_b = bp_attribution_frames(attribution, b, &count_b);
+	if (count_a != count_b ||
+		profile->stacks.data[a.i].flags != profile->stacks.data[b.i].flags)
+		return false;
+	for (uint32_t i = 0; i < count_a; i++)
+		if (frames_a[i].i != frames_b[i].i &&
+			!same_frame(&profile->frames.data[frames_a[i].i],
+				&profile->frames.data[frames_b[i].i]))
+			return false;
+	return true;
+}
+
+static uint32_t hash_frames(const struct bp_attribution *attribution, struct bp_stack_id stack)
+{
+	uint32_t count;
+	const struct bp_frame_id *frames = bp_attribution_frames(attribution, stack, &count);
+	uint64_t hash = bp_hash_word(7, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bp_frame *frame = &attribution->profile->frames.data[frames[i].i];
+		hash = bp_hash_word(hash, (uint64_t)frame->function.i << 32 | frame->line);
+	}
+	return bp_hash_fold(hash);
+}
+
+/* The first stack with the same frames; 0: no memory. */
+static uint32_t merged_stack(struct stack_merge *merge, const struct bp_attribution *attribution,
+	struct bp_stack_id stack)
+{
+	uint32_t hash = hash_frames(attribution, stack), position = hash, known;
+	while ((known = bp_id_index_next(&merge->index, hash, &position)) != 0)
+		if (same_frames(attribution, stack, (struct bp_stack_id){ known }))
+			return known;
+	if (!bp_id_index_reserve(&merge->index))
+		return 0;
+	bp_id_index_add(&merge->index, hash, stack.i);
+	return stack.i;
+}
+
+static void frame_key(const struct bp_profile *profile, enum bp_key by, struct bp_frame_id id,
+	uint64_t *ret_a, uint64_t *ret_b)
+{
+	const struct bp_frame *frame = &profile->frames.data[id.i];
+	uint32_t path = profile->modules.data[frame->module.i].path.i;
+	*ret_b = 0;
+	if (by == BP_KEY_MODULE) {
+		*ret_a = path;
+	} else if (by == BP_KEY_FILE) {
+		*ret_a = frame->source_file.i;
+		if (*ret_a == 0)
+			*ret_b = path;
+	} else if (by == BP_KEY_LINE && frame->source_file.i != 0 && frame->line != 0) {
+		*ret_a = frame->source_file.i;
+		*ret_b = frame->line;
+	} else if (by == BP_KEY_LINE) {
+		*ret_a = 0;
+		*ret_b = frame->function.i;
+	} else {
+		*ret_a = frame->function.i;
+	}
+}
+
+/* Appends to the text of names; SIZE_MAX: no memory. */
+static size_t add_name(struct bp_aggregation_state *state, const char *name)
+{
+	size_t bytes = strlen(name) + 1, at = state->name_bytes;
+	if (state->name_capacity - at < bytes) {
+		size_t capacity = state->name_capacity * 2 + bytes + 4096;
+		char *grown = realloc(state->names, capacity);
+		if (grown == NULL)
+			return SIZE_MAX;
+		state->names = grown;
+		state->name_capacity = capacity;
+	}
+	memcpy(state->names + at, name, bytes);
+	state->name_bytes += bytes;
+	return at;
+}
+
+static const char *text_of(const struct bp_profile *profile, uint64_t string)
+{
+	return bp_profile_text(profile, (struct bp_string_id){ (uint32_t)string });
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void name_thread(const struct bp_profile *profile, uint64_t id, char *buffer, size_t bytes)
+{
+	const struct bp_thread *thread = &profile->threads.data[id];
+	const struct bp_process *process = &profile->processes.data[thread->process.i];
+	const char *name = bp_profile_text(profile, thread->name);
+	if (id == 0)
+		snprintf(buffer, bytes, "(thread not known)");
+	else
+		snprintf(buffer, bytes, "%s (tid %u)",
+			*name != '\0' ? name : last_part(text_of(profile, process->program.i)),
+			thread->tid);
+}
+
+/* The name of a row that is not a stack. */
+static const char *name_row(const struct bp_profile *profile, enum bp_key by,
+	const struct bp_row_sums *row, char *buffer, size_t bytes)
+{
+	const struct bp_process *process;
+	const char *text = text_of(profile, row->a);
+	if (row->a == NO_STACK)
+		return "(no stack recorded)";
+	switch (by) {
+	case BP_KEY_FUNCTION:
+		return *text != '\0' ? text : "(no name)";
+	case BP_KEY_LINE:
+		if (row->a == 0) {
+			text = text_of(profile, row->b);
+			return *text != '\0' ? text : "(no name)";
+		}
+		snprintf(buffer, bytes, "%s:%u", text, (unsigned)row->b);
+		return buffer;
+	case BP_KEY_FILE:
+		if (row->a != 0)
+			return text;
+		snprintf(buffer, bytes, "(no source known: %s)",
+			row->b != 0 ? last_part(text_of(profile, row->b)) : "no module");
+		return buffer;
+	case BP_KEY_MODULE:
+		return *text != '\0' ? text : "(no module)";
+	case BP_KEY_THREAD:
+		name_thread(profile, row->a, buffer, bytes);
+		return buffer;
+	case BP_KEY_SIZE:
+		snprintf(buffer, bytes, "%llu", (unsigned long long)row->a);
+		return buffer;
+	case BP_KEY_TYPE:
+		return bp_kind_name((uint8_t)row->a);
+	default:
+		process = &profile->processes.data[row->a];
+		snprintf(buffer, bytes, "%s (pid %u)",
+			last_part(bp_profile_text(profile, process->program)), process->pid);
+		return buffer;
+	}
+}
+
+/* For sorting only: a stack reads as its functions, outermost first. */
+static const char *name_stack(const struct bp_attribution *attribution, struct bp_stack_id stack,
+	char *buffer, size_t bytes)
+{
+	uint32_t count;
+	const struct bp_frame_id *frames = bp_attribution_frames(attribution, stack, &count);
+	size_t used = 0;
+	buffer[0] = '\0';
+	for (uint32_t i = count; i-- > 0 && used < bytes;) {
+		const struct bp_frame *frame = &attribution->profile->frames.data[frames[i].i];
+		int printed = snprintf(buffer + used, bytes - used, "%s;",
+			bp_profile_text(attribution->profile, frame->function));
+		used += printed > 0 ? (size_t)printed : 0;
+	}
+	return buffer;
+}
+
+/* The number of the row (a, b), made and named when first seen; UINT32_MAX: no memory. */
+static uint32_t row_of(struct bp_aggregation *aggregation, struct bp_id_index *index, uint64_t a,
+	uint64_t b, uint32_t cell)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	enum bp_key by = aggregation->query.by;
+	uint32_t hash = bp_hash_fold(bp_hash_word(bp_hash_word(8, a), b)), position = hash, known;
+	char buffer[8192];
+	while ((known = bp_id_index_next(index, hash, &position)) != 0)
+		if (state->rows[known - 1].a == a && state->rows[known - 1].b == b)
+			return known - 1;
+	if (!bp_id_index_reserve(index) || !bp_grow((void **)&state->rows, state->row_count,
+						   &state->row_capacity, sizeof *state->rows))
+		return UINT32_MAX;
+	struct bp_row_sums row = { .a = a, .b = b, .first_cell = cell };
+	const char *name =
+		by == BP_KEY_STACK && a != NO_STACK
+			? name_stack(&state->attribution, (struct bp_stack_id){ (uint32_t)a },
+				  buffer, sizeof buffer)
+			: name_row(aggregation->profile, by, &row, buffer, sizeof buffer);
+	row.name = add_name(state, name);
+	if (row.name == SIZE_MAX)
+		return UINT32_MAX;
+	state->rows[state->row_count++] = row;
+	bp_id_index_add(index, hash, state->row_count);
+	return state->row_count - 1;
+}
+
+/* Counts a cell under a row, once. */
+static bool put_under(struct bp_aggregation *aggregation, struct bp_id_index *index,
+	struct bp_cell *cell, uint64_t a, uint64_t b)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	uint32_t row = row_of(aggregation, index, a, b, (uint32_t)(cell - state->cells));
+	if (row == UINT32_MAX)
+		return false;
+	for (uint32_t i = 0; i < cell->row_count; i++)
+		if (state->cell_rows[cell->first_row + i] == row)
+			return true;
+	if (!bp_grow((void **)&state->cell_rows, state->cell_row_count, &state->cell_row_capacity,
+		    sizeof *state->cell_rows))
+		return false;
+	state->cell_rows[state->cell_row_count++] = row;
+	cell->row_count++;
+	bp_sums_merge(&state->rows[row].sums, &cell->sums);
+	state->rows[row].cross_bytes += cell->cross_bytes;
+	state->rows[row].cross_objects += cell->cross_objects;
+	return true;
+}
+
+static bool place_stack(struct bp_aggregation *aggregation, struct bp_id_index *index,
+	struct stack_merge *merge, struct bp_cell *cell)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	struct bp_stack_id stack = { (uint32_t)cell->id };
+	enum bp_key by = aggregation->query.by;
+	uint64_t a, b;
+	uint32_t count;
+	const struct bp_frame_id *frames =
+		bp_attribution_frames(&state->attribution, stack, &count);
+	if (count == 0)
+		return put_under(aggregation, index, cell, NO_STACK, 0);
+	if (by == BP_KEY_STACK) {
+		uint32_t merged = merged_stack(merge, &state->attribution, stack);
+		return merged != 0 && put_under(aggregation, index, cell, merged, 0);
+	}
+	if (!aggregation->query.cumulative) {
+		uint32_t i = bp_attribution_index(&state->attribution, stack);
+		frame_key(aggregation->profile, by, frames[i], &a, &b);
+		return put_under(aggregation, index, cell, a, b);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		frame_key(aggregation->profile, by, frames[i], &a, &b);
+		if (!put_under(aggregation, index, cell, a, b))
+			return false;
+	}
+	return true;
+}
+
+bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	struct stack_merge merge = { 0 };
+	struct bp_id_index index = { 0 };
+	bool good = true;
+	for (uint32_t i = 0; good && i < state->cell_count; i++) {
+		struct bp_cell *cell = &state->cells[i];
+		cell->first_row = state->cell_row_count;
+		if (aggregation->query.by <= BP_KEY_MODULE)
+			good = place_stack(aggregation, &index, &merge, cell);
+		else
+			good = put_under(aggregation, &index, cell, cell->id, 0);
+	}
+	bp_id_index_finish(&merge.index);
+	bp_id_index_finish(&index);
+	return good || bp_error_set(error, "out of memory");
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Putting samples in the order of their allocation: (time, process, sequence). Traces are written
+ * by several lanes at once, each in order, so that a file is a shuffle of long ascending runs: runs
+ * are found and merged, which is linear for a file in order. Called by profile.c and timeline.c.
+ */
+#ifndef BP_PROFILE_SAMPLE_ORDER_H
+#define BP_PROFILE_SAMPLE_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/* A moment in the common life of all processes: `sequence` orders what happens in one process at
+ * one time. Comparing is lexicographic. */
+struct bp_moment {
+	uint64_t time_ns;
+	uint64_t sequence;
+	uint32_t process;
+};
+
+/* A moment and what happens then. */
+struct bp_moment_entry {
+	struct bp_moment moment;
+	uint32_t what; /* the caller's */
+};
+
+static inline bool bp_moment_before(const struct bp_moment *a, const struct bp_moment *b)
+{
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns;
+	if (a->process != b->process)
+		return a->process < b->process;
+	return a->sequence < b->sequence;
+}
+
+/* Sorts entries, stable; false: no memory for a second array of them. */
+bool bp_sort_moments(struct bp_moment_entry *entries, uint32_t count);
+
+/* Sorts samples in place; false: no memory. */
+bool bp_sort_samples(struct bp_sample *samples, uint32_t count);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts of filters; see selection.h and, for what each key matches, filter.h. */
+#include "profile/selection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "profile/filter.h"
+
+/* enum bp_kind of the trace. */
+static const char *const kind_names[] = { "unknown", "malloc", "calloc", "realloc", "aligned",
+	"operator new", "mmap" };
+
+const char *bp_kind_name(uint8_t kind)
+{
+	return kind < BP_COUNT(kind_names) ? kind_names[kind] : kind_names[0];
+}
+
+static bool frame_passes(
+	const struct bp_profile *profile, const struct bp_filter *filter, struct bp_frame_id id)
+{
+	const struct bp_frame *frame = &profile->frames.data[id.i];
+	const char *file = bp_profile_text(profile, frame->source_file);
+	char line[4096];
+	switch (filter->key) {
+	case BP_KEY_FILE:
+		return bp_filter_matches(filter, file, true);
+	case BP_KEY_MODULE:
+		return bp_filter_matches(filter,
+			bp_profile_text(profile, profile->modules.data[frame->module.i].path),
+			true);
+	case BP_KEY_LINE:
+		snprintf(line, sizeof line, "%s:%u", file, frame->line);
+		return frame->line != 0 && bp_filter_matches(filter, line, true);
+	default:
+		return bp_filter_matches(filter, bp_profile_text(profile, frame->function), false);
+	}
+}
+
+static bool is_of_stack(enum bp_key key)
+{
+	return key == BP_KEY_STACK || key == BP_KEY_FUNCTION || key == BP_KEY_LINE ||
+	       key == BP_KEY_FILE || key == BP_KEY_MODULE;
+}
+
+/* `verdicts`: by frame, what the filter says of it. */
+static bool stack_passes(const struct bp_attribution *attribution, const bool *verdicts,
+	bool any_frame, uint32_t stack)
+{
+	struct bp_stack_id id = { stack };
+	uint32_t count;
+	const struct bp_frame_id *frames = bp_attribution_frames(attribution, id, &count);
+	if (count == 0)
+		return verdicts[0];
+	if (!any_frame)
+		return verdicts[frames[bp_attribution_index(attribution, id)].i];
+	for (uint32_t i = 0; i < count; i++)
+		if (verdicts[frames[i].i])
+			return true;
+	return false;
+}
+
+static bool apply_to_stacks(struct bp_selection *selection,
+	const struct bp_attribution *attribution, const struct bp_query *query,
+	const struct bp_filter *filter)
+{
+	const struct bp_profile *profile = attribution->profile;
+	bool any_frame = query->cumulative || filter->key == BP_KEY_STACK;
+	bool *verdicts = calloc(profile->frames.count, sizeof *verdicts);
+	if (verdicts == NULL)
+		return false;
+	for (uint32_t i = 0; i < profile->frames.count; i++)
+		verdicts[i] = frame_passes(profile, filter, (struct bp_frame_id){ i });
+	for (uint32_t i = 0; i < profile->stacks.count; i++)
+		if (!stack_passes(attribution, verdicts, any_frame, i))
+			selection->stacks[i] = false;
+	free(verdicts);
+	return true;
+}
+
+static void apply_to_threads(struct bp_selection *selection, const struct bp_profile *profile,
+	const struct bp_filter *filter)
+{
+	for (uint32_t i = 0; i < profile->threads.count; i++) {
+		const struct bp_thread *thread = &profile->threads.data[i];
+		char tid[16];
+		snprintf(tid, sizeof tid, "%u", thread->tid);
+		if (!bp_filter_matches(filter, bp_profile_text(profile, thread->name), false) &&
+			!bp_filter_matches(filter, tid, false))
+			selection->threads[i] = false;
+	}
+}
+
+static void apply_to_processes(struct bp_selection *selection, const struct bp_profile *profile,
+	const struct bp_filter *filter)
+{
+	for (uint32_t i = 0; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		char pid[16];
+		snprintf(pid, sizeof pid, "%u", process->pid);
+		if (!bp_filter_matches(filter, bp_profile_text(profile, process->program), true) &&
+			!bp_filter_matches(filter, pid, false))
+			selection->processes[i] = false;
+	}
+}
+
+static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,
+	const struct bp_query *query, const struct bp_filter *filter)
+{
+	if (is_of_stack(filter->key))
+		return apply_to_stacks(selection, attribution, query, filter);
+	if (filter->key == BP_KEY_THREAD) {
+		apply_to_threads(selection, attribution->profile, filter);
+	} else if (filter->key == BP_KEY_PROCESS) {
+		apply_to_processes(selection, attribution->profile, filter);
+	} else if (filter->key == BP_KEY_TYPE) {
+		for (uint32_t i = 0; i < BP_COUNT(selection->kinds); i++)
+			if (!bp_filter_matches(filter, bp_kind_name((uint8_t)i), false))
+				selection->kinds[i] = false;
+	} else if (filter->key == BP_KEY_SIZE) {
+		if (filter->size_low > selection->size_low)
+			selection->size_low = filter->size_low;
+		if (filter->size_high < selection->size_high)
+			selection->size_high = filter->size_high;
+	}
+	return true;
+}
+
+bool bp_selection_init(struct bp_selection *selection, const struct bp_attribution *attribution,
+	const struct bp_query *query, struct bp_error *error)
+{
+	const struct bp_profile *profile = attribution->profile;
+	memset(selection, 0, sizeof *selection);
+	selection->size_high = UINT64_MAX;
+	selection->stacks = malloc(profile->stacks.count * sizeof(bool));
+	selection->threads = malloc(profile->threads.count * sizeof(bool));
+	selection->processes = malloc(profile->processes.count * sizeof(bool));
+	if (selection->stacks == NULL || selection->threads == NULL || selection->processes == NULL)
+		goto fail;
+	memset(selection->stacks, true, profile->stacks.count);
+	memset(selection->threads, true, profile->threads.count);
+	memset(selection->processes, true, profile->processes.count);
+	memset(selection->kinds, true, sizeof selection->kinds);
+	for (uint32_t i = 0; i < query->filter_count; i++)
+		if (!apply(selection, attribution, query, &query->filters[i]))
+			goto fail;
+	return true;
+fail:
+	bp_selection_finish(selection);
+	return bp_error_set(error, "out of memory");
+}
+
+void bp_selection_finish(struct bp_selection *selection)
+{
+	free(selection->stacks);
+	free(selection->threads);
+	free(selection->processes);
+	memset(selection, 0, sizeof *selection);
+}

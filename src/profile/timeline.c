@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Births come in the order of the samples; deaths are sorted; a walk over both in step moves the
+ * curve. At one moment deaths come first: a moment's live set is what was born up to it and dies
+ * after it. The curve is only searched for a maximum: figures are computed anew from the samples
+ * that are live there, never by subtraction. See timeline.h.
+ */
+#include "profile/timeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimate/estimate.h"
+#include "profile/id_index.h"
+
+struct bp_sample_weight bp_sample_weight(const struct bp_sample *sample, uint32_t charge)
+{
+	struct bp_sample_weight weight;
+	uint64_t trials = bp_trials(sample->size, charge);
+	struct bp_half_split split = bp_split_in_halves(trials, sample->interval, sample->exact);
+	bool certain = sample->exact || sample->interval <= 1;
+	weight.whole = certain ? 1 : 1 / bp_inclusion_probability(trials, sample->interval);
+	weight.half = 1 / split.inclusion;
+	uint64_t hash =
+		bp_hash_word(bp_hash_word(sample->process.i, sample->sequence), sample->time_ns);
+	hash = bp_hash_word(hash, sample->thread.i + 1);
+	/* 53 bits decide between one and both, another one is the coin. */
+	bool both = (double)(hash >> 11) * 0x1p-53 < split.both;
+	weight.in_half[0] = both || (hash & 1) != 0;
+	weight.in_half[1] = both || (hash & 1) == 0;
+	return weight;
+}
+
+static uint32_t charge_of(const struct bp_view *view, const struct bp_sample *sample)
+{
+	return view->profile->processes.data[sample->process.i].charge;
+}
+
+/* The births (all selected samples, in order) and deaths of what takes part. */
+struct events {
+	uint32_t *births; /* sample numbers */
+	struct bp_moment_entry *deaths;
+	uint32_t count;
+};
+
+static bool collect(const struct bp_view *view, const struct bp_selection *selection,
+	struct events *ret_events, struct bp_error *error)
+{
+	const struct bp_profile *profile = view->profile;
+	struct events events = { 0 };
+	events.births = malloc(((size_t)profile->samples.count + 1) * sizeof *events.births);
+	events.deaths = malloc(((size_t)profile->samples.count + 1) * sizeof *events.deaths);
+	if (events.births == NULL || events.deaths == NULL)
+		goto fail;
+	for (uint32_t i = 1; i < profile->samples.count; i++) {
+		const struct bp_sample *sample = &profile->samples.data[i];
+		struct bp_moment birth = bp_view_birth(sample);
+		struct bp_moment death = bp_view_death(view, sample);
+		if (!view->processes[sample->process.i].included ||
+			!bp_selection_holds(selection, sample) || !bp_moment_before(&birth, &death))
+			continue;
+		events.births[events.count] = i;
+		events.deaths[events.count++] = (struct bp_moment_entry){ death, i };
+	}
+	if (!bp_sort_moments(events.deaths, events.count))
+		goto fail;
+	*ret_events = events;
+	return true;
+fail:
+	free(events.births);
+	free(events.deaths);
+	return bp_error_set(error, "out of memory");
+}
+
+static void release(struct events *events)
+{
+	free(events->births);
+	free(events->deaths);
+}
+
+/* A curve that is searched for its maximum. */
+struct curve {
+	double now, most;
+	struct bp_moment moment;
+	bool found;
+};
+
+static void look(struct curve *curve, const struct bp_moment *moment)
+{
+	if (curve->now > curve->most || (!curve->found && curve->now > 0)) {
+		curve->most = curve->now;
+		curve->moment = *moment;
+		curve->found = true;
+	}
+}
+
+/* Whole curve first, then the two halves. */
+static void move(struct curve curves[3], const struct bp_view *view, const struct bp_sample *sample,
+	bool usable, double sign)
+{
+	struct bp_sample_weight weight = bp_sample_weight(sample, charge_of(view, sample));
+	double value = bp_sample_value(sample, usable) * sign;
+	curves[0].now += value * weight.whole;
+	if (weight.in_half[0])
+		curves[1].now += value * weight.half;
+	if (weight.in_half[1])
+		curves[2].now += value * weight.half;
+}
+
+/* The walk: how far it is, and the whole curve and the two halves as they stand. */
+struct walk {
+	const struct bp_view *view;
+	const struct events *events;
+	uint32_t next_death;
+	bool usable;
+	struct curve curves[3];
+};
+
+static void die_until(struct walk *walk, const struct bp_moment *moment)
+{
+	const struct bp_sample *samples = walk->view->profile->samples.data;
+	for (; walk->next_death < walk->events->count; walk->next_death++) {
+		const struct bp_moment_entry *death = &walk->events->deaths[walk->next_death];
+		if (bp_moment_before(moment, &death->moment))
+			return;
+		move(walk->curves, walk->view, &samples[death->what], walk->usable, -1);
+	}
+}
+
+static void look_all(struct walk *walk, const struct bp_moment *moment)
+{
+	for (int i = 0; i < 3; i++)
+		look(&walk->curves[i], moment);
+}
+
+bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection, bool usable,
+	struct bp_peak *ret_peak, struct bp_error *error)
+{
+	const struct bp_sample *samples = view->profile->samples.data;
+	struct events events;
+	if (!collect(view, selection, &events, error))
+		return false;
+	struct walk walk = { .view = view, .events = &events, .usable = usable };
+	uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
+	struct bp_moment from = { base_ns + view->from_ns, 0, 0 };
+	uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
+	bool began = view->from_ns == 0;
+	uint64_t allocations = 0;
+	for (uint32_t i = 0; i < events.count; i++) {
+		const struct bp_sample *sample = &samples[events.births[i]];
+		struct bp_moment birth = bp_view_birth(sample);
+		if (!began && !bp_moment_before(&birth, &from)) {
+			die_until(&walk, &from);
+			look_all(&walk, &from);
+			began = true;
+		}
+		if (birth.time_ns >= to_ns)
+			break;
+		die_until(&walk, &birth);
+		move(walk.curves, view, sample, usable, 1);
+		allocations++;
+		if (began)
+			look_all(&walk, &birth);
+	}
+	/* Nothing was born in the window: what was live at its start is the most there was. */
+	if (!began) {
+		die_until(&walk, &from);
+		look_all(&walk, &from);
+	}
+	release(&events);
+	const struct curve *curves = walk.curves;
+	*ret_peak = (struct bp_peak){ .found = curves[0].found,
+		.moment = curves[0].moment,
+		.halves = { curves[1].moment, curves[2].moment },
+		.half_found = { curves[1].found, curves[2].found },
+		.allocations = allocations };
+	return true;
+}
+
+bool bp_timeline_curve(const struct bp_view *view, const struct bp_selection *selection,
+	bool usable, struct bp_timeline_point *points, uint32_t count, struct bp_error *error)
+{
+	const struct bp_profile *profile = view->profile;
+	double bytes = 0, objects = 0;
+	uint32_t birth = 0, death = 0;
+	struct events events;
+	if (!collect(view, selection, &events, error))
+		return false;
+	uint64_t base_ns = view->processes[profile->root.i].base_ns;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t time_ns = (uint64_t)((double)view->duration_ns * i / (count - 1));
+		for (; birth < events.count; birth++) {
+			const struct bp_sample *s = &profile->samples.data[events.births[birth]];
+			if (s->time_ns > base_ns + time_ns)
+				break;
+			double weight = bp_sample_weight(s, charge_of(view, s)).whole;
+			bytes += bp_sample_value(s, usable) * weight;
+			objects += weight;
+		}
+		/* What dies with its process is live at that last moment. */
+		for (; death < events.count; death++) {
+			const struct bp_moment *m = &events.deaths[death].moment;
+			const struct bp_sample *s =
+				&profile->samples.data[events.deaths[death].what];
+			if (m->time_ns > base_ns + time_ns ||
+				(m->time_ns == base_ns + time_ns && m->process == UINT32_MAX))
+				break;
+			double weight = bp_sample_weight(s, charge_of(view, s)).whole;
+			bytes -= bp_sample_value(s, usable) * weight;
+			objects -= weight;
+		}
+		points[i] = (struct bp_timeline_point){ time_ns, fmax(bytes, 0), fmax(objects, 0) };
+	}
+	release(&events);
+	return true;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader of the figures must know, as sentences: killed and unprofiled processes, images
+ * that were not seen, losses, assumptions that the data contradict. Reports print them in their
+ * header and as `warnings` in JSON. Names from files go in as they are; reports escape them.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "profile/aggregation_state.h"
+#include "profile/losses.h"
+
+struct list {
+	char **lines;
+	uint32_t count, capacity;
+	bool failed;
+};
+
+static void say_arguments(struct list *list, const char *format, va_list arguments)
+{
+	char *line = NULL;
+	if (vasprintf(&line, format, arguments) < 0)
+		line = NULL;
+	/* Room for the NULL at the end too. */
+	if (line == NULL || !bp_grow((void **)&list->lines, list->count + 1, &list->capacity,
+				    sizeof *list->lines)) {
+		free(line);
+		list->failed = true;
+		return;
+	}
+	list->lines[list->count++] = line;
+	list->lines[list->count] = NULL;
+}
+
+BP_PRINTF(2, 3) static void say(struct list *list, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	say_arguments(list, format, arguments);
+	va_end(arguments);
+}
+
+static const char *unprofiled_text(uint32_t reason)
+{
+	static const char *const texts[] = { "the recorder stayed off",
+		"its malloc is not glibc's own", "the hooks could not be set up",
+		"another profiler or a sanitizer owns its malloc" };
+	return texts[reason < BP_COUNT(texts) ? reason : 0];
+}
+
+static const char *unseen_text(uint32_t reason)
+{
+	static const char *const texts[] = { "cannot be profiled",
+		"set-uid, set-gid or with file capabilities", "statically linked",
+		"not a program of this machine", "started without the recorder's environment" };
+	return texts[reason < BP_COUNT(texts) ? reason : 0];
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void say_processes(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0;
+	const struct bp_process *killed_one = NULL, *unprofiled_one = NULL, *unseen_one = NULL;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		if (!aggregation->state->view.processes[i].included)
+			continue;
+		if (!p->profiled && unprofiled++ == 0)
+			unprofiled_one = p;
+		if (p->profiled && !p->ended && killed++ == 0)
+			killed_one = p;
+		if (p->unseen_execs > 0 && unseen == 0)
+			unseen_one = p;
+		unseen += p->unseen_execs;
+		damaged += p->damaged_chunks;
+	}
+	if (unprofiled > 0)
+		say(list, "%llu process%s not profiled: %s (pid %u): %s",
+			(unsigned long long)unprofiled, unprofiled == 1 ? "" : "es",
+			bp_profile_text(profile, unprofiled_one->program), unprofiled_one->pid,
+			unprofiled_text(unprofiled_one->unprofiled_reason));
+	if (killed > 0)
+		say(list,
+			"%llu process%s did not end in order (killed, or still running), for "
+			"example %s (pid %u): counted totals are intervals",
+			(unsigned long long)killed, killed == 1 ? "" : "es",
+			bp_profile_text(profile, killed_one->program), killed_one->pid);
+	if (unseen > 0)
+		say(list, "%llu process%s not seen: %s: %s", (unsigned long long)unseen,
+			unseen == 1 ? "" : "es",
+			bp_profile_text(profile, unseen_one->unseen_example),
+			unseen_text(unseen_one->unseen_reason));
+	if (damaged > 0)
+		say(list,
+			"%llu part%s of the trace cannot be read: samples and frees in them are "
+			"lost",
+			(unsigned long long)damaged, plural(damaged));
+}
+
+static void say_losses(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
+		struct bp_loss_kind kind = bp_loss_kind(reason);
+		if (aggregation->lost[reason] > 0)
+			say(list, "%llu %s lost: %s", (unsigned long long)aggregation->lost[reason],
+				kind.what, kind.text);
+	}
+	if (state->lost_samples)
+		say(list, "because of lost samples estimates are lower bounds");
+	if (state->lost_frees)
+		say(list, "because of lost frees live and peak may be too large");
+}
+
+/* Does the counted number of objects contradict the smallest size that is assumed? At an error of
+ * 1 %, so that one profile in two hundred is accused wrongly at most. */
+static void say_size_min(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	struct bp_known_total counted = state->counted.offered_objects;
+	if (!state->profiled || query->has_from || query->has_to || query->filter_count > 0 ||
+		state->lost_samples || counted.low == 0 || state->size_min == 0)
+		return;
+	struct bp_interval objects = bp_estimate_objects(&state->totals[BP_METRIC_ALLOCATED],
+		state->interval_max, 0.01, state->size_min, state->charge);
+	if (objects.high < (double)counted.low)
+		say(list,
+			"intervals of objects assume that none is smaller than %llu bytes, which "
+			"allows at most %.0f, but %llu were allocated: use --min-size 0",
+			(unsigned long long)state->size_min, objects.high,
+			(unsigned long long)counted.low);
+}
+
+static void say_empty(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	if (aggregation->profile->processes.count <= 1)
+		say(list, "no process in this profile");
+	else if (!state->profiled)
+		say(list, "nothing was profiled: there are no figures");
+	else if (state->counted.objects.high == 0)
+		say(list,
+			"no allocation at all was seen: is the program statically linked, or does "
+			"it have an allocator of its own?");
+	else if (aggregation->samples == 0)
+		say(list, "no sample: the program allocated little for this sampling interval; "
+			  "a smaller one shows more (bytepoll run --interval)");
+}
+
+bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	struct list list = { 0 };
+	list.failed = !bp_grow((void **)&list.lines, 0, &list.capacity, sizeof *list.lines);
+	if (!list.failed)
+		list.lines[0] = NULL;
+	say_empty(&list, aggregation);
+	if (aggregation->profile->merged_unrelated)
+		say(&list, "these files are of unrelated programs: figures are summed, live is at "
+			   "each one's own exit, and there is no common peak");
+	say_processes(&list, aggregation);
+	say_losses(&list, aggregation);
+	say_size_min(&list, aggregation);
+	if (state->totals[BP_METRIC_ALLOCATED].bernoulli)
+		say(&list, "sampled by the bernoulli law with objects larger than the interval: an "
+			   "upper limit can be too low in up to 7 %% of cases");
+	if (state->usable_unknown > 0)
+		say(&list,
+			"the usable size of %llu sample%s is not known: the requested size is used",
+			(unsigned long long)state->usable_unknown, plural(state->usable_unknown));
+	aggregation->warnings = list.lines;
+	return !list.failed || bp_error_set(error, "out of memory");
+}
+
+bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format, ...)
+{
+	va_list arguments;
+	uint32_t count = 0;
+	while (aggregation->warnings[count] != NULL)
+		count++;
+	/* The capacity is not remembered: count + 1 entries are there at least. */
+	struct list list = { aggregation->warnings, count, count + 1, false };
+	va_start(arguments, format);
+	say_arguments(&list, format, arguments);
+	va_end(arguments);
+	aggregation->warnings = list.lines;
+	return !list.failed;
+}

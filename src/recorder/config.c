@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* See config.h. Plain parsing over the environment block; no libc function that allocates. */
+#include "recorder/config.h"
+
+#include "base/system_call.h"
+#include "recorder/arena.h"
+#include "recorder/modules.h"
+
+extern char **environ;
+
+#define ENVIRONMENT_BYTES (128u << 10)
+#define COMMAND_LINE_BYTES 1500u
+#define PROGRAM_BYTES 1500u
+
+static char **environment_of_kernel(void);
+
+const char *bp_config_find(char **environment, const char *name)
+{
+	size_t length = __builtin_strlen(name);
+	if (environment == NULL)
+		environment = environ != NULL ? environ : environment_of_kernel();
+	for (; environment != NULL && *environment != NULL; environment++)
+		if (__builtin_strncmp(*environment, name, length) == 0 &&
+			(*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+/* Before libc has set `environ` the kernel still knows: an array over /proc/self/environ. */
+static char **environment_of_kernel(void)
+{
+	char *text = bp_arena_allocate(ENVIRONMENT_BYTES);
+	char **array = bp_arena_allocate(ENVIRONMENT_BYTES / 2 * sizeof *array);
+	if (text == NULL || array == NULL)
+		return NULL;
+	size_t length = bp_system_read_file("/proc/self/environ", text, ENVIRONMENT_BYTES);
+	size_t count = 0;
+	for (size_t at = 0; at < length; at += __builtin_strlen(text + at) + 1)
+		array[count++] = text + at;
+	array[count] = NULL;
+	return array;
+}
+
+/* A number with K, M or G behind it (binary); false if it is anything else. */
+static bool parse_number(const char *text, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	if (text == NULL || *text == '\0')
+		return false;
+	for (; *text >= '0' && *text <= '9'; text++)
+		if (__builtin_mul_overflow(value, 10u, &value) ||
+			__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return false;
+	unsigned shift = *text == 'K' || *text == 'k' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
+	text += shift != 0;
+	if (*text != '\0' || (shift != 0 && value >> (64 - shift) != 0))
+		return false;
+	*ret_value = value << shift;
+	return true;
+}
+
+/* Appends to a path buffer; false when it is full. */
+static bool append(char *path, const char *text)
+{
+	size_t have = __builtin_strlen(path), more = __builtin_strlen(text);
+	if (have + more >= BP_PATH_BYTES - 64) /* room for `.d/<pid>.<n>.bpt` */
+		return false;
+	__builtin_memcpy(path + have, text, more + 1);
+	return true;
+}
+
+/* bytepoll.<program>.<pid>.bpt */
+static void default_name(char *name)
+{
+	char program[32] = "", digits[12];
+	(void)bp_system_read_file("/proc/self/comm", program, sizeof program);
+	for (char *c = program; *c != '\0'; c++)
+		if (*c == '/' || *c == '\n')
+			*c = *c == '\n' ? '\0' : '_';
+	char *digit = digits + sizeof digits - 1;
+	*digit = '\0';
+	for (uint32_t pid = bp_system_pid(); pid != 0; pid /= 10)
+		*--digit = (char)('0' + pid % 10);
+	(void)(append(name, "bytepoll.") && append(name, program) && append(name, ".") &&
+		append(name, digit) && append(name, ".bpt"));
+}
+
+static void set_base(char **environment, char *base)
+{
+	const char *given = bp_config_find(environment, BP_ENV_OUTPUT);
+	base[0] = '\0';
+	if (given == NULL || given[0] != '/') {
+		if (syscall(SYS_getcwd, base, BP_PATH_BYTES) < 0 || base[0] != '/')
+			base[0] = '\0';
+		if (base[1] != '\0')
+			(void)append(base, "/");
+	}
+	if (given != NULL && given[0] != '\0')
+		(void)append(base, given);
+	else
+		default_name(base);
+}
+
+void bp_config_read(char **environment, struct bp_config *ret_config)
+{
+	uint64_t number;
+	if (environment == NULL)
+		environment = environ != NULL ? environ : environment_of_kernel();
+	ret_config->interval = BP_INTERVAL_DEFAULT;
+	if (parse_number(bp_config_find(environment, BP_ENV_INTERVAL), &number) && number >= 1 &&
+		number <= BP_INTERVAL_MAX)
+		ret_config->interval = number;
+	ret_config->seed_given = parse_number(bp_config_find(environment, BP_ENV_SEED), &ret_config->seed);
+	if (!ret_config->seed_given)
+		ret_config->seed = 0;
+	const char *law = bp_config_find(environment, BP_ENV_LAW);
+	ret_config->law = law != NULL && __builtin_strcmp(law, "bernoulli") == 0 ? BP_LAW_BERNOULLI :
+										     BP_LAW_EXACT;
+	ret_config->follow_pid = 0;
+	if (parse_number(bp_config_find(environment, BP_ENV_FOLLOW_PID), &number))
+		ret_config->follow_pid = (uint32_t)number;
+	set_base(environment, ret_config->base);
+}
+
+void bp_config_strings(struct bp_trace_header *header, char *to, uintptr_t malloc_address)
+{
+	char *at = to;
+	long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", at, PROGRAM_BYTES);
+	header->program_length = (uint16_t)(length < 0 ? 0 : length);
+	at += header->program_length;
+	size_t words = bp_system_read_file("/proc/self/cmdline", at, COMMAND_LINE_BYTES);
+	if (words > 0 && at[words - 1] == '\0')
+		words--;
+	header->command_line_length = (uint16_t)words;
+	at += words;
+	bp_modules_path(malloc_address, at, 512);
+	header->allocator_length = (uint16_t)__builtin_strlen(at);
+	at += header->allocator_length;
+	static const char version[] = "bytepoll " BP_VERSION;
+	__builtin_memcpy(at, version, sizeof version - 1);
+	header->recorder_version_length = sizeof version - 1;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the recorder is told (environment variables, trace/format.h) and what it finds out about its
+ * process. The only reader of the environment inside the target.
+ */
+#ifndef BP_RECORDER_CONFIG_H
+#define BP_RECORDER_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+#include "trace/writer.h"
+
+struct bp_config {
+	char base[BP_PATH_BYTES]; /* absolute path of FILE; others go to base.d */
+	uint64_t interval;        /* bytes */
+	uint64_t seed;
+	uint32_t law;
+	uint32_t follow_pid; /* 0: every process */
+	bool seed_given;
+};
+
+/* The value of one variable, NULL if it is not there. `environment`: NULL-terminated NAME=VALUE strings;
+ * NULL: libc's, or before libc has set it /proc/self/environ. */
+const char *bp_config_find(char **environment, const char *name);
+
+/* Reads the environment (NULL as above). Wrong values count as absent; the
+ * command line has checked its own. */
+void bp_config_read(char **environment, struct bp_config *ret_config);
+
+/* The four strings of the trace header, their lengths set in it. `to`: room for
+ * BP_HEADER_MAX_BYTES. `malloc_address`: of the real malloc. */
+void bp_config_strings(struct bp_trace_header *header, char *to, uintptr_t malloc_address);
+
+#endif

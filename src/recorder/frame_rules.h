@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call frame information: from a pc to the rules that recover its caller's registers, read from the
+ * .eh_frame tables that every binary carries for exceptions. Takes no lock (the loader's tables are
+ * read through _dl_find_object, which takes none either), allocates nothing, reads nothing outside
+ * the module it was told about. x86-64 register numbers (System V ABI, figure 3.36).
+ * Thread-safe, async-signal-safe.
+ */
+#ifndef BP_RECORDER_FRAME_RULES_H
+#define BP_RECORDER_FRAME_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum bp_register {
+	BP_RBX = 3,
+	BP_RBP = 6,
+	BP_RSP = 7,
+	BP_R12 = 12,
+	BP_R15 = 15,
+	BP_RETURN = 16, /* the return address */
+	BP_REGISTERS = 17
+};
+
+enum bp_rule_kind {
+	BP_RULE_SAME, /* the default: unchanged */
+	BP_RULE_UNDEFINED,
+	BP_RULE_OFFSET,           /* saved at CFA + value */
+	BP_RULE_VALUE_OFFSET,     /* is CFA + value */
+	BP_RULE_REGISTER,         /* is in register `value` */
+	BP_RULE_EXPRESSION,       /* saved at the address the expression gives */
+	BP_RULE_VALUE_EXPRESSION, /* is what the expression gives */
+};
+
+struct bp_expression {
+	const uint8_t *at;
+	uint32_t bytes;
+};
+
+struct bp_rule {
+	uint8_t kind;
+	union {
+		int64_t value;
+		struct bp_expression expression;
+	};
+};
+
+/* Canonical frame address: register + offset, or an expression. */
+struct bp_frame_row {
+	bool cfa_is_expression;
+	uint8_t cfa_register;
+	int64_t cfa_offset;
+	struct bp_expression cfa_expression;
+	struct bp_rule rules[BP_REGISTERS];
+};
+
+/* Room for the work, kept by the caller because stacks may be tiny. */
+struct bp_frame_scratch {
+	struct bp_frame_row row;        /* the result */
+	struct bp_frame_row initial;    /* as the CIE sets it */
+	struct bp_frame_row stacked[4]; /* remember_state */
+};
+
+/* A mapped module, as _dl_find_object tells it. */
+struct bp_module_range {
+	uintptr_t start, end;     /* mapped addresses */
+	const uint8_t *frame_header; /* its .eh_frame_hdr */
+	const void *link_map;
+};
+
+/* The module that covers `pc`; false if there is none. */
+bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range);
+
+/* Rules at `pc` (already moved into the call instruction for a return address) into scratch->row;
+ * `ret_signal_frame`: the caller was interrupted, its pc is exact. False: no information. */
+bool bp_frame_rules(const struct bp_module_range *range, uintptr_t pc,
+		    struct bp_frame_scratch *scratch, bool *ret_signal_frame);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a profiled process.
+ *
+ * Start. At the constructor, or at the first cold path should that come earlier: the real functions
+ * are found, the configuration is read, the trace is created. Where malloc is not glibc's own the
+ * hooks are turned into plain jumps, and the trace holds nothing but a header that says why.
+ *
+ * Fork. A handler takes every lock before, so that the child inherits whole structures; in the child
+ * it opens a trace of its own at once (the process may drop its privileges next) and starts the
+ * counters at zero. The parent's mappings are not inherited. A child made behind the handlers' back
+ * (raw clone, _Fork) is found by a page that the kernel wipes in children, looked at before anything
+ * is written; there locks may have been held, and what they guarded is abandoned.
+ *
+ * vfork children share the memory and count as the parent's thread that made them; exec and _exit
+ * called by them do not end the parent's trace (the pid tells).
+ *
+ * End. The state page gets the exact totals. After it every allocation publishes itself, because
+ * destructors of other objects may still run.
+ */
+#include "recorder/recorder.h"
+
+#include <pthread.h>
+
+#include "base/system_call.h"
+#include "recorder/arena.h"
+#include "recorder/config.h"
+#include "recorder/live_set.h"
+#include "recorder/modules.h"
+#include "recorder/probes.h"
+#include "recorder/real.h"
+#include "recorder/slots.h"
+#include "recorder/stack_table.h"
+#include "recorder/thread.h"
+#include "recorder/visit.h"
+#include "sampler/prng.h"
+
+struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
+
+static struct bp_config config;
+/* Scratch for the header's strings: used at start and in children, by one thread. */
+static char strings[BP_HEADER_MAX_BYTES];
+static char name[BP_PATH_BYTES];
+static bool handlers_set;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	return bp_splitmix64(&a) ^ (b + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+}
+
+static void random_bytes(void *to, size_t bytes)
+{
+	if (syscall(SYS_getrandom, to, bytes, 1 /* GRND_NONBLOCK */) == (long)bytes)
+		return;
+	/* Early boot, or a sandbox: not secret, but different. */
+	uint64_t state = bp_system_time_ns(CLOCK_REALTIME) ^ (uint64_t)bp_system_pid() << 40 ^
+			 (uint64_t)to;
+	for (size_t i = 0; i < bytes; i++)
+		((uint8_t *)to)[i] = (uint8_t)(bp_splitmix64(&state) >> 56);
+}
+
+/* `<base>.d/<pid>.<n>.bpt` into `name`. */
+static void name_in_directory(uint32_t pid, uint32_t number)
+{
+	char reversed[24];
+	size_t length = __builtin_strlen(config.base), digits = 0;
+	__builtin_memcpy(name, config.base, length);
+	__builtin_memcpy(name + length, ".d/", 3);
+	length += 3;
+	for (uint32_t value = pid; value != 0 || digits == 0; value /= 10)
+		reversed[digits++] = (char)('0' + value % 10);
+	while (digits > 0)
+		name[length++] = reversed[--digits];
+	name[length++] = '.';
+	for (uint32_t value = number; value != 0 || digits == 0; value /= 10)
+		reversed[digits++] = (char)('0' + value % 10);
+	while (digits > 0)
+		name[length++] = reversed[--digits];
+	__builtin_memcpy(name + length, ".bpt", 5);
+}
+
+static void make_directory(void)
+{
+	size_t length = __builtin_strlen(config.base);
+	__builtin_memcpy(name, config.base, length);
+	__builtin_memcpy(name + length, ".d", 3);
+	(void)syscall(SYS_mkdirat, AT_FDCWD, name, 0700);
+}
+
+/* Creates the first free of FILE (unless a child) and FILE.d/<pid>.<n>.bpt. */
+static bool open_trace(struct bp_trace_header *header, bool child)
+{
+	struct bp_writer *writer = &bp_recorder.writer;
+	if (!child) {
+		if (bp_writer_open(writer, config.base, header, strings))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	make_directory();
+	for (uint32_t number = 0; number < 10000; number++) {
+		name_in_directory(header->pid, number);
+		header->exec_number = number;
+		if (bp_writer_open(writer, name, header, strings))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+/* The generator's key: from the OS, or from the user's seed and the place in the tree. */
+static uint64_t process_key(const struct bp_trace_header *header, const uint64_t *parent_key)
+{
+	uint64_t key;
+	if (!config.seed_given) {
+		random_bytes(&key, sizeof key);
+		return key;
+	}
+	if (parent_key != NULL)
+		return mix(*parent_key, bp_recorder.forks);
+	/* The first image is the same in every run; later images differ from one another. */
+	if (__builtin_strcmp(bp_recorder.writer.path, config.base) == 0)
+		return mix(config.seed, 0);
+	return mix(mix(config.seed, header->pid), header->exec_number + 1);
+}
+
+static bool begin_trace(enum bp_unprofiled reason, bool child, bool unmarked)
+{
+	const uint64_t parent_key = bp_recorder.random_key;
+	struct stat namespace;
+	struct bp_trace_header header = {
+		.magic = BP_TRACE_MAGIC,
+		.version_major = BP_TRACE_MAJOR,
+		.version_minor = BP_TRACE_MINOR,
+		.chunk_bytes = BP_CHUNK_BYTES,
+		.page_bytes = 4096,
+		.pid = bp_system_pid(),
+		.parent_pid = (uint32_t)syscall(SYS_getppid),
+		.machine = 62,
+		.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC),
+		.start_real_ns = bp_system_time_ns(CLOCK_REALTIME),
+		.interval_bytes = config.interval,
+		.law = config.law,
+		.charge_bytes = BP_SAMPLER_CHARGE,
+		.seed = config.seed,
+		.seed_given = config.seed_given,
+		.recognition = reason == BP_PROFILED ? BP_RECOGNITION_HEADER : BP_RECOGNITION_NONE,
+		.unprofiled_reason = reason,
+	};
+	if (child) {
+		__builtin_memcpy(header.parent_trace_id, bp_recorder.trace_id, 16);
+		header.parent_sequence = bp_recorder.sequence;
+	}
+	random_bytes(header.trace_id, sizeof header.trace_id);
+	if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0)
+		header.pid_namespace = namespace.st_ino;
+	bp_config_strings(&header, strings, (uintptr_t)bp_real.malloc);
+	if (!open_trace(&header, child))
+		return false;
+	bp_writer_state(&bp_recorder.writer)->unmarked_fork = unmarked;
+	bp_recorder.random_key = process_key(&header, child ? &parent_key : NULL);
+	bp_recorder.parent_sequence = header.parent_sequence;
+	bp_recorder.interval = config.interval;
+	bp_recorder.law = config.law;
+	bp_recorder.pid = header.pid;
+	bp_recorder.forks = 0;
+	bp_recorder.last_ordinal = 0;
+	__builtin_memcpy(bp_recorder.trace_id, header.trace_id, 16);
+	return true;
+}
+
+static bool make_fork_mark(void)
+{
+	uint32_t *mark = bp_system_memory(4096);
+	if (mark == NULL)
+		return false;
+	(void)bp_system_advise(mark, 4096, MADV_WIPEONFORK);
+	*mark = 1;
+	bp_recorder.fork_mark = mark;
+	return true;
+}
+
+static void start(char **environment)
+{
+	enum bp_unprofiled reason = BP_PROFILED;
+	if (!bp_real_resolve())
+		reason = bp_real_bypass() ? BP_UNPROFILED_FOREIGN_MALLOC : BP_UNPROFILED_HOOKS;
+	bp_config_read(environment, &config);
+	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
+	if (!wanted || !make_fork_mark() || !begin_trace(reason, false, false) ||
+		reason != BP_PROFILED) {
+		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
+		return;
+	}
+	bp_probe_start(environment);
+	bp_stack_init();
+	(void)bp_threads_init();
+	if (!handlers_set)
+		handlers_set = pthread_atfork(bp_recorder_fork_prepare, bp_recorder_fork_parent,
+				       bp_recorder_fork_child) == 0;
+	__atomic_store_n(&bp_recorder.mode, BP_MODE_ON, __ATOMIC_RELEASE);
+}
+
+static bool ensure_started(char **environment)
+{
+	uint32_t mode = BP_MODE_NEW;
+	if (__atomic_compare_exchange_n(&bp_recorder.mode, &mode, BP_MODE_STARTING, false,
+		    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		/* The loader allocates for our look-ups: those are no requests of the program's. */
+		const struct bp_hot before = bp_hot;
+		start(environment);
+		bp_hot = before;
+	}
+	return __atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON;
+}
+
+bool bp_recorder_is_on(void)
+{
+	return ensure_started(NULL);
+}
+
+__attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char **environment)
+{
+	(void)argc, (void)argv;
+	if (bp_hot.busy)
+		return;
+	int saved_errno = errno;
+	bp_hot.busy = 1;
+	(void)ensure_started(environment);
+	bp_hot.busy = 0;
+	errno = saved_errno;
+}
+
+/* ---- fork ---- */
+
+void bp_recorder_fork_prepare(void)
+{
+	if (bp_recorder.mode != BP_MODE_ON)
+		return;
+	bp_hot.busy += 1;
+	bp_threads_lock();
+	bp_modules_lock();
+	bp_live_lock();
+	bp_slot_lock_all();
+	bp_writer_lock_all(&bp_recorder.writer);
+	bp_arena_lock();
+}
+
+static void unlock_all(void)
+{
+	bp_arena_unlock();
+	bp_writer_unlock_all(&bp_recorder.writer);
+	bp_slot_unlock_all();
+	bp_live_unlock();
+	bp_modules_unlock();
+	bp_threads_unlock();
+}
+
+void bp_recorder_fork_parent(void)
+{
+	if (bp_recorder.mode != BP_MODE_ON)
+		return;
+	bp_recorder.forks++;
+	unlock_all();
+	bp_hot.busy -= 1;
+}
+
+/* The child's own trace could not be opened: the parent's says so. */
+static void tell_parent(const char *parent_path)
+{
+	int descriptor = bp_system_open(parent_path, O_RDWR | O_NOFOLLOW, 0);
+	if (descriptor < 0)
+		return;
+	struct bp_trace_state *state = bp_system_map(4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+		descriptor, BP_STATE_OFFSET);
+	bp_system_close(descriptor);
+	if (state == NULL)
+		return;
+	__atomic_fetch_add(&state->lost[BP_LOSS_CHILD_TRACE], 1, __ATOMIC_RELAXED);
+	bp_system_unmap(state, 4096);
+}
+
+/* Everything that a child must not share with its parent. */
+static void become_child(bool unmarked)
+{
+	static char parent_path[BP_PATH_BYTES];
+	__builtin_memcpy(parent_path, bp_recorder.writer.path, sizeof parent_path);
+	bp_recorder.forks++;
+	__builtin_memset(&bp_recorder.writer, 0, sizeof bp_recorder.writer);
+	bp_recorder.ended = false;
+	*bp_recorder.fork_mark = 1;
+	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
+	if (!wanted || !begin_trace(BP_PROFILED, true, unmarked)) {
+		if (wanted)
+			tell_parent(parent_path);
+		bp_recorder.mode = BP_MODE_OFF;
+	}
+	bp_stack_table_after_fork();
+	bp_modules_after_fork();
+	if (bp_recorder.mode == BP_MODE_ON)
+		bp_threads_after_fork();
+}
+
+void bp_recorder_fork_child(void)
+{
+	if (bp_recorder.mode != BP_MODE_ON)
+		return;
+	int saved_errno = errno;
+	unlock_all();
+	become_child(false);
+	bp_hot.busy -= 1;
+	errno = saved_errno;
+}
+
+void bp_recorder_unmarked_child(void)
+{
+	bp_arena_after_fork();
+	bp_live_after_fork();
+	bp_slot_after_fork();
+	become_child(true);
+}
+
+/* ---- the end, exec, and the rest ---- */
+
+/* Is this the process the trace belongs to (and not a vfork child in its memory)? */
+static bool is_own_process(void)
+{
+	return bp_recorder.mode == BP_MODE_ON && *bp_recorder.fork_mark != 0 &&
+	       bp_system_pid() == bp_recorder.pid;
+}
+
+static void write_end(enum bp_end_reason reason)
+{
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	struct bp_totals totals;
+	bp_threads_totals(&totals);
+	state->end_trials = totals.trials;
+	state->end_objects = totals.objects;
+	state->unoffered_trials = totals.unoffered_trials;
+	state->unoffered_objects = totals.unoffered_objects;
+	state->end_time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	state->last_sequence = bp_recorder.sequence;
+	state->own_bytes = bp_arena_bytes() + bp_slot_bytes();
+	if (reason != BP_END_NONE)
+		state->end_reason = reason;
+	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);
+}
+
+/* Every allocation of the calling thread comes to the recorder from now on. */
+static void publish_each(void)
+{
+	struct bp_thread *thread = bp_hot.thread;
+	if (thread == NULL)
+		return;
+	uint64_t left = __atomic_exchange_n(&bp_hot.counters.trials_left, 0, __ATOMIC_RELAXED);
+	bp_thread_publish(thread, bp_sampler_look_next(&thread->sampler, left));
+}
+
+void bp_recorder_end(enum bp_end_reason reason)
+{
+	if (!is_own_process())
+		return;
+	if (bp_hot.busy) {
+		/* From the end of a visit, to bring the totals up to date; or from a signal handler
+		 * that ends the process inside one: then the totals stay intervals. */
+		if (reason == BP_END_NONE)
+			write_end(reason);
+		return;
+	}
+	int saved_errno = errno;
+	bp_hot.busy = 1;
+	write_end(reason);
+	if (reason != BP_END_EXEC) {
+		bp_recorder.ended = true;
+		publish_each();
+	}
+	bp_hot.busy = 0;
+	errno = saved_errno;
+}
+
+__attribute__((destructor)) static void on_exit_of_process(void)
+{
+	bp_recorder_end(BP_END_EXIT);
+}
+
+void bp_recorder_end_failed(void)
+{
+	if (!is_own_process())
+		return;
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	state->end_reason = BP_END_NONE;
+	__atomic_store_n(&state->state, 0, __ATOMIC_RELEASE);
+}
+
+void bp_recorder_exec(const char *path, enum bp_unseen unseen)
+{
+	struct bp_visit visit;
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+		return;
+	uint64_t values[4] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
+		bp_system_pid(), unseen };
+	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_EXEC, values, 4, path);
+	bp_visit_end(&visit, visit.left);
+}
+
+void bp_recorder_unloaded(void)
+{
+	struct bp_visit visit;
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+		return;
+	bp_modules_check_gone(&bp_recorder.writer);
+	bp_visit_end(&visit, visit.left);
+}
+
+void bp_recorder_before_limits(void)
+{
+	struct bp_visit visit;
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+		return;
+	bp_writer_trim(&bp_recorder.writer);
+	bp_visit_end(&visit, visit.left);
+}

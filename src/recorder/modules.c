@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of modules seen in stacks. It is consulted only when a stack is written for the first
+ * time, so a linear search over the few dozen modules of a program will do. What a module is called
+ * comes from the loader's link map, what it is from its own notes (the build-id) and from stat, once.
+ */
+#include "recorder/modules.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "base/attributes.h"
+#include "base/lock.h"
+#include "recorder/frame_rules.h"
+#include "recorder/stack.h"
+#include "recorder/stack_table.h"
+#include "trace/writer.h"
+
+#define MODULES_MAX 4096u
+
+struct module {
+	struct bp_module_range range;
+	uint32_t id;
+	uint32_t written; /* generation of the trace that has it */
+	bool gone;
+};
+
+static struct {
+	struct bp_lock lock;
+	struct module modules[MODULES_MAX];
+	uint32_t count, last_id, generation;
+	uint64_t epoch;
+	bool full;
+} table = { .generation = 1 };
+
+uint64_t bp_modules_epoch(void)
+{
+	return __atomic_load_n(&table.epoch, __ATOMIC_RELAXED);
+}
+
+/* The build-id note in the module's program headers, which the loader keeps mapped. */
+static void find_build_id(const struct bp_module_range *range, struct bp_record_module *record)
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)range->start;
+	if (range->end - range->start < sizeof *header ||
+		__builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(ElfW(Phdr)))
+		return;
+	const uintptr_t bias = record->bias;
+	const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(range->start + header->e_phoff);
+	if (header->e_phoff + header->e_phnum * sizeof *segment > range->end - range->start)
+		return;
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		if (segment[i].p_type != PT_NOTE)
+			continue;
+		uintptr_t at = bias + segment[i].p_vaddr;
+		uintptr_t end = at + segment[i].p_memsz;
+		if (at < range->start || end > range->end || at > end)
+			continue;
+		while (end - at >= sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+			uintptr_t name = at + sizeof *note;
+			uintptr_t body = name + ((note->n_namesz + 3u) & ~3u);
+			uintptr_t next = body + ((note->n_descsz + 3u) & ~3u);
+			if (next > end || next < at)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+				__builtin_memcmp((const void *)name, "GNU", 4) == 0) {
+				record->build_id = (const void *)body;
+				record->build_id_bytes = note->n_descsz;
+				return;
+			}
+			at = next;
+		}
+	}
+}
+
+/* The executable's name is empty in the link map. */
+static const char *module_path(const struct link_map *map, char *buffer, size_t bytes)
+{
+	if (map->l_name != NULL && map->l_name[0] != '\0') {
+		if (__builtin_strncmp(map->l_name, "linux-vdso", 10) == 0)
+			return "[vdso]";
+		return map->l_name;
+	}
+	long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer, bytes - 1);
+	buffer[length < 0 ? 0 : length] = '\0';
+	return buffer;
+}
+
+static bool write_module(struct bp_writer *writer, const struct module *module)
+{
+	static char buffer[BP_PATH_BYTES]; /* guarded by the lock */
+	const struct link_map *map = module->range.link_map;
+	struct bp_record_module record = {
+		.id = module->id,
+		.epoch = table.epoch,
+		.start = module->range.start,
+		.end = module->range.end,
+		.bias = map->l_addr,
+		.path = module_path(map, buffer, sizeof buffer),
+		.build_id = "",
+	};
+	struct stat status;
+	if (record.path[0] == '/' &&
+		syscall(SYS_newfstatat, AT_FDCWD, record.path, &status, 0) == 0) {
+		record.file_bytes = (uint64_t)status.st_size;
+		record.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
+				       (uint64_t)status.st_mtim.tv_nsec;
+	}
+	find_build_id(&module->range, &record);
+	return bp_writer_module(writer, &record);
+}
+
+static struct module *find(uintptr_t pc)
+{
+	for (uint32_t i = 0; i < table.count; i++) {
+		struct module *module = &table.modules[i];
+		if (!module->gone && pc >= module->range.start && pc < module->range.end)
+			return module;
+	}
+	return NULL;
+}
+
+static struct module *add(uintptr_t pc)
+{
+	struct bp_module_range range;
+	if (!bp_module_range_find(pc, &range))
+		return NULL; /* generated code: in no module */
+	struct module *module = NULL;
+	for (uint32_t i = 0; i < table.count && module == NULL; i++)
+		if (table.modules[i].gone)
+			module = &table.modules[i];
+	if (module == NULL && table.count < MODULES_MAX)
+		module = &table.modules[table.count++];
+	if (module == NULL)
+		return NULL;
+	*module = (struct module){ .range = range, .id = ++table.last_id };
+	return module;
+}
+
+void bp_modules_note(struct bp_writer *writer, const uint64_t *pcs, uint32_t depth)
+{
+	bp_lock_take(&table.lock);
+	for (uint32_t i = 0; i < depth; i++) {
+		struct module *module = find(pcs[i]);
+		if (module == NULL)
+			module = add(pcs[i]);
+		if (module == NULL || module->written == table.generation)
+			continue;
+		if (write_module(writer, module))
+			module->written = table.generation;
+		else
+			bp_writer_lost(writer, BP_LOSS_MODULE_TABLE);
+	}
+	bp_lock_release(&table.lock);
+}
+
+void bp_modules_check_gone(struct bp_writer *writer)
+{
+	bp_lock_take(&table.lock);
+	bool any = false;
+	for (uint32_t i = 0; i < table.count; i++) {
+		struct module *module = &table.modules[i];
+		struct bp_module_range now;
+		if (module->gone || (bp_module_range_find(module->range.start, &now) &&
+					    now.link_map == module->range.link_map &&
+					    now.end == module->range.end))
+			continue;
+		if (!any)
+			__atomic_fetch_add(&table.epoch, 1, __ATOMIC_RELAXED);
+		any = module->gone = true;
+		uint64_t values[2] = { module->id, table.epoch };
+		(void)bp_writer_plain(writer, BP_TAG_MODULE_GONE, values, 2, NULL);
+		bp_stack_table_forget(module->range.start, module->range.end);
+	}
+	bp_lock_release(&table.lock);
+	/* Rules of code that was never in a stack are cached by pc as well. */
+	bp_stack_forget_rules();
+}
+
+void bp_modules_path(uintptr_t address, char *to, size_t bytes)
+{
+	struct bp_module_range range;
+	to[0] = '\0';
+	if (!bp_module_range_find(address, &range))
+		return;
+	const char *path = module_path(range.link_map, to, bytes);
+	if (path == to)
+		return;
+	size_t length = __builtin_strlen(path);
+	length = length < bytes ? length : bytes - 1;
+	__builtin_memcpy(to, path, length);
+	to[length] = '\0';
+}
+
+void bp_modules_lock(void)
+{
+	bp_lock_take(&table.lock);
+}
+
+void bp_modules_unlock(void)
+{
+	bp_lock_release(&table.lock);
+}
+
+void bp_modules_after_fork(void)
+{
+	(void)bp_lock_reset(&table.lock);
+	table.generation++;
+}

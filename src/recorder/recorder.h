@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine: what the hooks call, and what its parts share.
+ *
+ * Entries for hooks come in two kinds. A *charged* call comes from a hook whose charge borrowed: the
+ * object is counted already, and the sampler must decide. A *known* call comes from a hook that saw a
+ * header word of 64 KiB or more: nothing is charged or decided, but the object may be a live sample.
+ * All behave to the program exactly as the real functions: results, errno, failures.
+ * Thread-safe; safe in signal handlers as far as malloc itself is.
+ */
+#ifndef BP_RECORDER_RECORDER_H
+#define BP_RECORDER_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "recorder/hot.h"
+#include "trace/writer.h"
+
+/* For the hooks: allocation, charged. */
+BP_COLD void *bp_cold_malloc(size_t size);
+BP_COLD void *bp_cold_calloc(size_t count, size_t size); /* count * size does not overflow */
+BP_COLD void *bp_cold_realloc(void *object, size_t size); /* size > 0 */
+BP_COLD void *bp_cold_memalign(size_t alignment, size_t size);
+BP_COLD void *bp_cold_aligned_alloc(size_t alignment, size_t size);
+BP_COLD int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size);
+BP_COLD void *bp_cold_valloc(size_t size);
+BP_COLD void *bp_cold_pvalloc(size_t size);
+/* For the hooks: known. `bp_known_realloc`: charged too, without a borrow. */
+BP_COLD void bp_known_free(void *object);
+BP_COLD void *bp_known_realloc(void *object, size_t size);
+BP_COLD size_t bp_known_usable_size(void *object);
+
+/* For the hooks: events of the process's life. */
+void bp_recorder_start(int argc, char **argv, char **environment);
+void bp_recorder_end(enum bp_end_reason reason);
+void bp_recorder_end_failed(void); /* an exec that returned */
+void bp_recorder_exec(const char *path, enum bp_unseen unseen);
+void bp_recorder_fork_prepare(void);
+void bp_recorder_fork_parent(void);
+void bp_recorder_fork_child(void);
+void bp_recorder_unloaded(void); /* after a dlclose */
+void bp_recorder_before_limits(void); /* before mlockall and limits on the address space */
+
+enum bp_mode {
+	BP_MODE_NEW,      /* nothing set up */
+	BP_MODE_STARTING, /* by some thread, now */
+	BP_MODE_ON,
+	BP_MODE_OFF /* passes everything through */
+};
+
+/* Process-wide state. */
+struct bp_recorder {
+	uint32_t mode; /* enum bp_mode */
+	bool ended;    /* the trace says so; every allocation now publishes itself */
+	uint32_t law;
+	uint64_t interval;     /* T, bytes */
+	uint64_t random_key;   /* of this process: with a thread's ordinal it seeds its generator */
+	uint64_t sequence;     /* last number given */
+	uint32_t last_ordinal; /* of threads */
+	uint32_t forks;        /* children so far */
+	uint32_t pid;
+	uint32_t *fork_mark;   /* 1; in a page that reads 0 in a child no handler saw */
+	uint64_t parent_sequence;
+	uint8_t trace_id[16];
+	struct bp_writer writer;
+};
+
+extern struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
+
+/* Between the engine's parts. Starts the recorder if need be; true: it is on. */
+bool bp_recorder_is_on(void);
+/* The child of a fork that no handler saw (raw clone, _Fork): found by the mark. */
+void bp_recorder_unmarked_child(void);
+/* The next number of the process-wide order. */
+static inline uint64_t bp_recorder_next_sequence(void)
+{
+	return __atomic_add_fetch(&bp_recorder.sequence, 1, __ATOMIC_RELAXED);
+}
+
+#endif

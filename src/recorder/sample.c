@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cold path, top to bottom: a charge borrowed, or free met a header of 64 KiB or more.
+ *
+ *   allocation   visit begins -> the sampler decides -> not sampled: the real function
+ *                             -> sampled: a slot (below 64 KiB) or glibc's own block (above),
+ *                                sequence number, stack, record
+ *   free         whose header? slot: sequence number, record, slot back
+ *                              large and in the live set: the same, then the real free
+ *                              large, unknown: the real free, without a visit
+ *   realloc      a free and a new allocation of the whole new size, in place too
+ *
+ * An event's number is taken before memory can be used again by somebody else: so the order of
+ * numbers is an order in which the events could have happened.
+ *
+ * Failures. What the real function refuses is not counted (the charge is undone) and changes
+ * nothing. What the recorder cannot hold (no slot, full table, full disk) is an ordinary, unsampled
+ * object to the program, and a counted loss to the report.
+ */
+#include "recorder/live_set.h"
+#include "recorder/probes.h"
+#include "recorder/real.h"
+#include "recorder/recorder.h"
+#include "recorder/slots.h"
+#include "recorder/stack_table.h"
+#include "recorder/visit.h"
+
+/* Which real function serves the call. */
+enum function { MALLOC, CALLOC, MEMALIGN, ALIGNED_ALLOC, POSIX_MEMALIGN, VALLOC, PVALLOC };
+
+struct call {
+	enum function function;
+	uint8_t kind; /* enum bp_kind */
+	size_t size, alignment;
+};
+
+static void *call_real(const struct call *call)
+{
+	void *object = NULL;
+	switch (call->function) {
+	case MALLOC:
+		return bp_real.malloc(call->size);
+	case CALLOC:
+		return bp_real.calloc(1, call->size);
+	case MEMALIGN:
+		return bp_real.memalign(call->alignment, call->size);
+	case ALIGNED_ALLOC:
+		return bp_real.aligned_alloc(call->alignment, call->size);
+	case VALLOC:
+		return bp_real.valloc(call->size);
+	case PVALLOC:
+		return bp_real.pvalloc(call->size);
+	case POSIX_MEMALIGN:
+		errno = bp_real.posix_memalign(&object, call->alignment, call->size);
+		return object;
+	}
+	return NULL;
+}
+
+/* An object of `size` bytes was charged but is to count as never made. Outside a visit. */
+static void uncharge(size_t size)
+{
+	bp_hot.counters.objects -= 1;
+	bp_hot.counters.trials_left += (uint64_t)size + BP_SAMPLER_CHARGE;
+}
+
+/* The same within a visit, after the sampler accounted for it. */
+static void undo(struct bp_visit *visit, size_t size)
+{
+	visit->hot->counters.objects -= 1;
+	visit->objects -= 1;
+	visit->thread->sampler.trials -= (uint64_t)size + BP_SAMPLER_CHARGE;
+}
+
+/* A charge borrowed, but there can be no visit: the countdown is set right, the object stays counted
+ * and is not offered. */
+static void pass_charge(size_t size)
+{
+	struct bp_hot *hot = &bp_hot;
+	if (bp_recorder.mode == BP_MODE_OFF && !hot->busy) {
+		hot->counters.trials_left = BP_VISIT_LEFT;
+		return;
+	}
+	hot->counters.trials_left += (uint64_t)size + BP_SAMPLER_CHARGE;
+	hot->unoffered_trials += (uint64_t)size + BP_SAMPLER_CHARGE;
+	hot->unoffered_objects += 1;
+	if (bp_recorder.mode == BP_MODE_ON && *bp_recorder.fork_mark != 0)
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+}
+
+static uint8_t log2_of(size_t alignment)
+{
+	return alignment > 1 ? (uint8_t)__builtin_ctzll(alignment) : 0;
+}
+
+/* Writes the sample; the object is placed already. False: lost, and counted. */
+static bool record_sample(struct bp_visit *visit, const struct call *call, const void *object,
+			  const struct bp_decision *decision, uint64_t sequence, size_t usable)
+{
+	struct bp_thread *thread = visit->thread;
+	bp_stack_capture(&thread->capture);
+	struct bp_record_sample record = {
+		.sequence = sequence,
+		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
+		.address = (uint64_t)object,
+		.size = call->size,
+		.usable = usable,
+		.usable_known = true,
+		.offset = decision->offset,
+		.exact = decision->exact,
+		.interval_bytes = decision->interval,
+		.law = bp_recorder.law,
+		.thread = thread->ordinal,
+		.kind = call->kind,
+		.alignment_log2 = log2_of(call->alignment),
+		.trials = bp_thread_trials(thread, thread->sampler.armed),
+		.objects = visit->objects,
+	};
+	record.stack = bp_stack_table_id(&bp_recorder.writer, &thread->capture);
+	if (!bp_writer_sample(&bp_recorder.writer, &record))
+		return false;
+	bp_probe_sample(sequence);
+	return true;
+}
+
+static void record_free(struct bp_visit *visit, uint64_t sequence, uint64_t sample_sequence,
+			bool by_realloc)
+{
+	struct bp_thread *thread = visit->thread;
+	uint64_t left = visit->left > BP_SAMPLER_LOOK_MAX ? thread->sampler.armed : visit->left;
+	struct bp_record_free record = {
+		.sequence = sequence,
+		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
+		.sample_sequence = sample_sequence,
+		.thread = thread->ordinal,
+		.trials = bp_thread_trials(thread, left),
+		.objects = visit->objects - by_realloc,
+		.by_realloc = by_realloc,
+	};
+	(void)bp_writer_free(&bp_recorder.writer, &record);
+}
+
+/* A slot for a sampled object; NULL (counted) if there is none. calloc's is cleared. */
+static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
+{
+	size_t alignment = call->alignment;
+	if ((alignment & (alignment - 1)) != 0) /* glibc's memalign rounds up */
+		alignment = alignment > (size_t)1 << 62 ? 0 : (size_t)1 << (64 - __builtin_clzll(alignment));
+	void *object = bp_slot_take(call->size, alignment, ret_slot);
+	if (object == NULL) {
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
+		return NULL;
+	}
+	if (call->function == CALLOC)
+		__builtin_memset(object, 0, bp_slot_usable(call->size));
+	bp_probe_slot(call->size);
+	return object;
+}
+
+/* Makes a placed object a live sample: number, book or table, record. */
+static void enlist(struct bp_visit *visit, const struct call *call, void *object,
+		   struct bp_slot *slot, const struct bp_decision *decision)
+{
+	uint64_t sequence = bp_recorder_next_sequence();
+	if (slot == NULL && !bp_live_insert(object, sequence)) {
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
+		return;
+	}
+	size_t usable = slot != NULL ? bp_slot_usable(call->size) : bp_real.malloc_usable_size(object);
+	bool recorded = record_sample(visit, call, object, decision, sequence, usable);
+	if (slot != NULL)
+		slot->sequence = recorded ? sequence : 0;
+	else if (!recorded)
+		(void)bp_live_remove(object);
+}
+
+static void *place_sample(struct bp_visit *visit, const struct call *call,
+			  const struct bp_decision *decision)
+{
+	struct bp_slot *slot = NULL;
+	void *object;
+	if (bp_slot_fits(call->size)) {
+		object = bp_recorder.writer.stopped ? NULL : take_slot(call, &slot);
+		if (object == NULL) {
+			if (bp_recorder.writer.stopped)
+				bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
+			return call_real(call);
+		}
+	} else {
+		object = call_real(call);
+		if (object == NULL)
+			return NULL;
+	}
+	enlist(visit, call, object, slot, decision);
+	return object;
+}
+
+/* Frees of signal handlers that could not be done then. */
+static void free_deferred(struct bp_visit *visit)
+{
+	void *object;
+	while ((object = bp_slot_next_deferred()) != NULL) {
+		struct bp_slot *slot = bp_slot_find(object);
+		if (slot == NULL)
+			continue;
+		if (slot->sequence != 0)
+			record_free(visit, bp_recorder_next_sequence(), slot->sequence, false);
+		bp_slot_release(object, slot);
+	}
+}
+
+static void *allocate(const struct call *call)
+{
+	struct bp_visit visit;
+	struct bp_decision decision;
+	if (call->size > PTRDIFF_MAX) {
+		uncharge(call->size);
+		return call_real(call); /* fails */
+	}
+	if (!bp_visit_begin(&visit)) {
+		pass_charge(call->size);
+		return call_real(call);
+	}
+	uint64_t left = bp_sampler_decide(&visit.thread->sampler, visit.left, call->size, &decision);
+	visit.left = left;
+	void *object = decision.sampled ? place_sample(&visit, call, &decision) : call_real(call);
+	if (object == NULL) {
+		visit.saved_errno = errno;
+		undo(&visit, call->size);
+	}
+	free_deferred(&visit);
+	bp_visit_end(&visit, left);
+	return object;
+}
+
+void *bp_cold_malloc(size_t size)
+{
+	return allocate(&(struct call){ .function = MALLOC, .kind = BP_KIND_MALLOC, .size = size });
+}
+
+void *bp_cold_calloc(size_t count, size_t size)
+{
+	return allocate(&(struct call){
+		.function = CALLOC, .kind = BP_KIND_CALLOC, .size = count * size });
+}
+
+static void *allocate_aligned(enum function function, size_t alignment, size_t size)
+{
+	return allocate(&(struct call){ .function = function,
+		.kind = BP_KIND_ALIGNED,
+		.size = size,
+		.alignment = alignment });
+}
+
+void *bp_cold_memalign(size_t alignment, size_t size)
+{
+	return allocate_aligned(MEMALIGN, alignment, size);
+}
+
+void *bp_cold_aligned_alloc(size_t alignment, size_t size)
+{
+	return allocate_aligned(ALIGNED_ALLOC, alignment, size);
+}
+
+void *bp_cold_valloc(size_t size)
+{
+	return allocate_aligned(VALLOC, 4096, size);
+}
+
+void *bp_cold_pvalloc(size_t size)
+{
+	/* Rounded up to pages by the real one: too rare to deserve a slot of its own kind, and the
+	 * program may use the whole page. Counted as requested, never sampled small. */
+	if (bp_slot_fits(size)) {
+		pass_charge(size);
+		return bp_real.pvalloc(size);
+	}
+	return allocate_aligned(PVALLOC, 4096, size);
+}
+
+int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
+{
+	if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) {
+		uncharge(size);
+		return bp_real.posix_memalign(ret_object, alignment, size);
+	}
+	int saved_errno = errno;
+	void *object = allocate_aligned(POSIX_MEMALIGN, alignment, size);
+	errno = saved_errno; /* posix_memalign returns its error */
+	if (object == NULL)
+		return ENOMEM;
+	*ret_object = object;
+	return 0;
+}
+
+/* ---- free ---- */
+
+static bool is_slot_word(uint64_t word)
+{
+	return (word & BP_SLOT_BIT) != 0;
+}
+
+static void free_nested(void *object)
+{
+	if (is_slot_word(bp_header_word(object))) {
+		if (bp_slot_find(object) != NULL) {
+			bp_slot_defer(object);
+			return;
+		}
+	} else if (bp_recorder.mode == BP_MODE_ON && bp_live_contains(object)) {
+		if (bp_live_try_remove(object) != 0)
+			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+	}
+	bp_real.free(object);
+}
+
+void bp_known_free(void *object)
+{
+	struct bp_visit visit;
+	const bool in_slot = is_slot_word(bp_header_word(object));
+	if (!in_slot && !bp_live_contains(object)) {
+		bp_real.free(object);
+		return;
+	}
+	if (!bp_visit_begin(&visit)) {
+		free_nested(object);
+		return;
+	}
+	struct bp_slot *slot = in_slot ? bp_slot_find(object) : NULL;
+	uint64_t sample = in_slot ? (slot == NULL ? 0 : slot->sequence) : bp_live_remove(object);
+	if (sample != 0)
+		record_free(&visit, bp_recorder_next_sequence(), sample, false);
+	free_deferred(&visit);
+	if (slot != NULL)
+		bp_slot_release(object, slot);
+	bp_visit_end(&visit, visit.left);
+	if (slot == NULL) /* large; or never ours, and glibc says so as it would have */
+		bp_real.free(object);
+}
+
+size_t bp_known_usable_size(void *object)
+{
+	if (!is_slot_word(bp_header_word(object)))
+		return bp_real.malloc_usable_size(object);
+	const struct bp_slot *slot = bp_slot_find(object);
+	return slot == NULL ? 0 : bp_slot_usable(slot->size);
+}
+
+/* ---- realloc ---- */
+
+/* The old object of a realloc. */
+struct old {
+	void *object;
+	struct bp_slot *slot; /* NULL: in glibc's heap */
+	uint64_t sample;      /* its live sample; 0 none */
+	size_t usable;        /* bytes that may be copied */
+};
+
+static struct old look_at(void *object)
+{
+	struct old old = { .object = object };
+	if (object == NULL)
+		return old;
+	uint64_t word = bp_header_word(object);
+	if (is_slot_word(word)) {
+		old.slot = bp_slot_find(object);
+		if (old.slot != NULL) {
+			old.sample = old.slot->sequence;
+			old.usable = bp_slot_usable(old.slot->size);
+		}
+	} else {
+		if (word >= BP_HEADER_LARGE && bp_live_contains(object))
+			old.sample = bp_live_remove(object);
+		old.usable = bp_real.malloc_usable_size(object);
+	}
+	return old;
+}
+
+static void give_up(const struct old *old)
+{
+	if (old->slot != NULL)
+		bp_slot_release(old->object, old->slot);
+	else
+		bp_real.free(old->object);
+}
+
+/* The new object, not in glibc's heap or not from it: a slot, the old slot kept, or a copy out of it.
+ * NULL: no memory; the old object is untouched. `ret_slot`: where it lives, NULL in glibc's heap. */
+static void *move(const struct old *old, const struct call *call, bool sampled,
+		  struct bp_slot **ret_slot)
+{
+	*ret_slot = NULL;
+	if (old->slot != NULL && bp_slot_holds(old->slot, old->object, call->size)) {
+		*ret_slot = old->slot;
+		old->slot->size = (uint32_t)call->size;
+		bp_probe_slot(call->size);
+		return old->object;
+	}
+	void *object = NULL;
+	if (sampled && bp_slot_fits(call->size))
+		object = take_slot(call, ret_slot);
+	if (object == NULL)
+		object = bp_real.malloc(call->size);
+	if (object != NULL)
+		__builtin_memcpy(object, old->object,
+			old->usable < call->size ? old->usable : call->size);
+	return object;
+}
+
+/* Old and new, the sampler having decided. NULL: failed, the old object as before. */
+static void *replace(struct bp_visit *visit, struct old *old, const struct call *call,
+		     const struct bp_decision *decision)
+{
+	struct bp_slot *slot = NULL;
+	const uint64_t sample = old->sample;
+	const uint64_t freed = sample == 0 ? 0 : bp_recorder_next_sequence();
+	const bool by_copy = old->slot != NULL ||
+			     (decision->sampled && bp_slot_fits(call->size) &&
+				     !bp_recorder.writer.stopped);
+	void *object = by_copy ? move(old, call, decision->sampled, &slot) :
+				 bp_real.realloc(old->object, call->size);
+	if (object == NULL) {
+		if (sample != 0 && old->slot == NULL)
+			(void)bp_live_insert(old->object, sample);
+		return NULL;
+	}
+	if (sample != 0)
+		record_free(visit, freed, sample, true);
+	if (slot != NULL)
+		slot->sequence = 0;
+	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */
+	if (decision->sampled && (slot != NULL || !bp_slot_fits(call->size)))
+		enlist(visit, call, object, slot, decision);
+	if (by_copy && object != old->object)
+		give_up(old);
+	return object;
+}
+
+/* No visit possible: a signal handler inside the recorder, or the recorder is off. */
+static void *realloc_nested(void *object, size_t size)
+{
+	if (object == NULL || !is_slot_word(bp_header_word(object))) {
+		if (object != NULL && bp_header_word(object) >= BP_HEADER_LARGE &&
+			bp_live_contains(object) && bp_live_try_remove(object) != 0)
+			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+		return bp_real.realloc(object, size);
+	}
+	void *copy = bp_real.malloc(size);
+	if (copy == NULL)
+		return NULL;
+	size_t usable = bp_known_usable_size(object);
+	__builtin_memcpy(copy, object, usable < size ? usable : size);
+	free_nested(object);
+	return copy;
+}
+
+static void *reallocate(void *object, size_t size, bool crossed)
+{
+	struct bp_visit visit;
+	struct bp_decision decision = { 0 };
+	const struct call call = { .function = MALLOC, .kind = BP_KIND_REALLOC, .size = size };
+	if (size > PTRDIFF_MAX) {
+		uncharge(size);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (object == NULL)
+		return allocate(&call);
+	if (!bp_visit_begin(&visit)) {
+		if (crossed)
+			pass_charge(size);
+		return realloc_nested(object, size);
+	}
+	uint64_t left = visit.left;
+	if (crossed)
+		left = bp_sampler_decide(&visit.thread->sampler, left, size, &decision);
+	visit.left = left;
+	struct old old = look_at(object);
+	void *result = replace(&visit, &old, &call, &decision);
+	if (result == NULL) {
+		visit.saved_errno = errno;
+		undo(&visit, size);
+	}
+	free_deferred(&visit);
+	bp_visit_end(&visit, left);
+	return result;
+}
+
+void *bp_cold_realloc(void *object, size_t size)
+{
+	return reallocate(object, size, true);
+}
+
+void *bp_known_realloc(void *object, size_t size)
+{
+	if (!is_slot_word(bp_header_word(object)) && !bp_live_contains(object))
+		return bp_real.realloc(object, size);
+	return reallocate(object, size, false);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slots for small sampled objects.
+ *
+ * A slot has the shape of a glibc chunk: with s its start and `stride` its size,
+ *
+ *   s + 0    8   (the last 8 bytes of the previous object may lie here, as in glibc)
+ *   s + 8    8   size word: top bit, slab number << 16, index in the slab
+ *   s + 16       the object; usable up to s + stride + 8
+ *
+ * so that a sampled object takes what glibc would have taken, and malloc_usable_size can answer what
+ * glibc would have answered. Strides are 32, 48 ... 528, then eight per doubling, up to 64 KiB. An
+ * aligned object sits further into a larger slot, its size word before it all the same.
+ *
+ * A slab is one mapping of slots of one stride. Slabs of a class are linked; each has its own list of
+ * free slots (through their books, never through the program's memory) and a mark up to which slots
+ * were ever used. A slab whose slots are all free gives its pages back when more than
+ * EMPTY_KEEP_BYTES are kept that way. What is too large for a class (an alignment of megabytes) gets
+ * a slab of one slot, unmapped when freed.
+ *
+ * Locks: one per class, and one for the directory of slabs. Finding a slot takes none: slab entries
+ * are published once and never move.
+ */
+#include "recorder/slots.h"
+
+#include "base/attributes.h"
+#include "base/lock.h"
+#include "recorder/arena.h"
+#include "recorder/hot.h"
+
+#define STRIDE_MIN 32u
+#define STRIDE_STEPS_END 528u /* 16-byte steps up to here */
+#define CLASSES_STEPS ((STRIDE_STEPS_END - STRIDE_MIN) / 16 + 1)
+#define CLASSES_PER_DOUBLING 8u
+#define STRIDE_MAX 67584u /* 528 << 7: a chunk of 64 KiB fits */
+#define CLASSES (CLASSES_STEPS + 7 * CLASSES_PER_DOUBLING)
+#define SLAB_BYTES_MIN 65536u
+#define SLAB_SLOTS_MAX 4096u
+#define SLABS_MAX 65536u
+#define EMPTY_KEEP_BYTES (1u << 20)
+#define NONE UINT32_MAX
+
+struct slab {
+	uint8_t *memory;
+	struct bp_slot *slots;
+	uint64_t bytes;
+	uint32_t *next_free; /* per slot: the next free one */
+	uint32_t stride, count, used_mark, in_use, first_free;
+	uint32_t number, class; /* class NONE: a slab of one slot */
+	struct slab *next;      /* in its class */
+	bool kept;              /* empty, its pages counted in pool.empty_bytes */
+};
+
+struct class {
+	struct bp_lock lock;
+	struct slab *first;   /* all slabs of the class */
+	struct slab *current; /* where the last slot came from */
+	uint32_t slabs;
+};
+
+static struct {
+	struct bp_lock lock;          /* numbers and singles */
+	struct slab **directory;      /* SLABS_MAX entries, in the arena */
+	uint32_t count;
+	struct slab *free_singles;    /* books of slabs of one slot, to use again */
+	uint64_t mapped_bytes, empty_bytes;
+	void *deferred;
+	struct class classes[CLASSES];
+} pool;
+
+static size_t chunk_bytes(size_t size)
+{
+	size_t chunk = (size + 8 + 15) & ~(size_t)15;
+	return chunk < STRIDE_MIN ? STRIDE_MIN : chunk;
+}
+
+bool bp_slot_fits(size_t size)
+{
+	return size < BP_HEADER_LARGE && chunk_bytes(size) < BP_HEADER_LARGE;
+}
+
+size_t bp_slot_usable(size_t size)
+{
+	return chunk_bytes(size) - 8;
+}
+
+static uint32_t class_stride(uint32_t class)
+{
+	if (class < CLASSES_STEPS)
+		return STRIDE_MIN + 16 * class;
+	uint32_t step = class - CLASSES_STEPS;
+	uint32_t base = STRIDE_STEPS_END << (step / CLASSES_PER_DOUBLING);
+	uint32_t stride = base + base / CLASSES_PER_DOUBLING * (step % CLASSES_PER_DOUBLING + 1);
+	return (stride + 15) & ~15u;
+}
+
+/* The smallest class of at least `stride` bytes, NONE beyond the largest. */
+static uint32_t class_of(size_t stride)
+{
+	if (stride <= STRIDE_STEPS_END)
+		return (uint32_t)((stride - STRIDE_MIN + 15) / 16);
+	if (stride > STRIDE_MAX)
+		return NONE;
+	uint32_t doubling = 0;
+	while (stride > (size_t)STRIDE_STEPS_END << (doubling + 1))
+		doubling++;
+	uint32_t class = CLASSES_STEPS + doubling * CLASSES_PER_DOUBLING;
+	while (class_stride(class) < stride)
+		class++;
+	return class;
+}
+
+/* pool.lock held. Enters a slab into the directory; false when it is full. */
+static bool number_slab(struct slab *slab)
+{
+	if (pool.directory == NULL)
+		pool.directory = bp_arena_allocate(SLABS_MAX * sizeof *pool.directory);
+	if (pool.directory == NULL || pool.count == SLABS_MAX)
+		return false;
+	slab->number = pool.count;
+	__atomic_store_n(&pool.directory[pool.count], slab, __ATOMIC_RELEASE);
+	pool.count++;
+	return true;
+}
+
+static uint8_t *map_slab(uint64_t bytes)
+{
+	uint8_t *memory = bp_system_memory(bytes);
+	if (memory != NULL) {
+		(void)bp_system_advise(memory, bytes, MADV_NOHUGEPAGE);
+		__atomic_fetch_add(&pool.mapped_bytes, bytes, __ATOMIC_RELAXED);
+	}
+	return memory;
+}
+
+/* A new slab of `count` slots; class NONE: its memory is mapped by the caller each time. */
+static struct slab *make_slab(uint32_t class, uint32_t stride, uint32_t count)
+{
+	struct slab *slab = bp_arena_allocate(sizeof *slab);
+	if (slab == NULL)
+		return NULL;
+	slab->slots = bp_arena_allocate(count * sizeof *slab->slots);
+	slab->next_free = bp_arena_allocate(count * sizeof *slab->next_free);
+	if (slab->slots == NULL || slab->next_free == NULL)
+		return NULL;
+	slab->class = class;
+	slab->stride = stride;
+	slab->count = count;
+	slab->first_free = NONE;
+	if (class != NONE) {
+		slab->bytes = ((uint64_t)stride * count + 16 + 4095) & ~(uint64_t)4095;
+		slab->memory = map_slab(slab->bytes);
+		if (slab->memory == NULL)
+			return NULL;
+	}
+	bp_lock_take(&pool.lock);
+	bool numbered = number_slab(slab);
+	bp_lock_release(&pool.lock);
+	return numbered ? slab : NULL;
+}
+
+/* The class is locked. Slabs double every eight, so that a large heap at T = 1 needs few. */
+static struct slab *add_slab(struct class *class, uint32_t index)
+{
+	const uint32_t stride = class_stride(index);
+	uint32_t shift = class->slabs / 8 > 6 ? 6 : class->slabs / 8;
+	uint32_t count = (SLAB_BYTES_MIN << shift) / stride;
+	count = count < 4 ? 4 : count > SLAB_SLOTS_MAX ? SLAB_SLOTS_MAX : count;
+	struct slab *slab = make_slab(index, stride, count);
+	if (slab == NULL)
+		return NULL;
+	slab->next = class->first;
+	class->first = slab;
+	class->slabs++;
+	return slab;
+}
+
+static bool has_room(const struct slab *slab)
+{
+	return slab->first_free != NONE || slab->used_mark < slab->count;
+}
+
+/* The class is locked. A slab with a free slot: the current one, any other, a new one. */
+static struct slab *slab_with_room(struct class *class, uint32_t index)
+{
+	if (class->current != NULL && has_room(class->current))
+		return class->current;
+	struct slab *slab = class->first;
+	while (slab != NULL && !has_room(slab))
+		slab = slab->next;
+	return slab != NULL ? slab : add_slab(class, index);
+}
+
+/* The class (or, for a single, nobody else) is locked. Takes one slot's index. */
+static uint32_t take_index(struct slab *slab)
+{
+	uint32_t index = slab->first_free;
+	if (index != NONE)
+		slab->first_free = slab->next_free[index];
+	else
+		index = slab->used_mark++;
+	slab->in_use++;
+	if (slab->kept) {
+		__atomic_fetch_sub(&pool.empty_bytes, slab->bytes, __ATOMIC_RELAXED);
+		slab->kept = false;
+	}
+	return index;
+}
+
+static void *fill(struct slab *slab, uint32_t index, size_t size, size_t alignment,
+		  struct bp_slot **ret_slot)
+{
+	uint8_t *start = slab->memory + (size_t)index * slab->stride;
+	uintptr_t object = (uintptr_t)start + 16;
+	if (alignment > 16)
+		object = (object + alignment - 1) & ~(alignment - 1);
+	struct bp_slot *slot = &slab->slots[index];
+	slot->size = (uint32_t)size;
+	slot->offset = (uint32_t)(object - (uintptr_t)start);
+	((uint64_t *)object)[-1] = BP_SLOT_BIT | (uint64_t)slab->number << 16 | index;
+	*ret_slot = slot;
+	return (void *)object;
+}
+
+/* A mapping of its own, for what no class holds. Its book is used again, its memory is not. */
+static void *take_single(size_t size, size_t alignment, size_t stride, struct bp_slot **ret_slot)
+{
+	bp_lock_take(&pool.lock);
+	struct slab *slab = pool.free_singles;
+	if (slab != NULL)
+		pool.free_singles = slab->next;
+	bp_lock_release(&pool.lock);
+	if (slab == NULL)
+		slab = make_slab(NONE, 0, 1);
+	if (slab == NULL)
+		return NULL;
+	slab->bytes = (stride + 16 + 4095) & ~(uint64_t)4095;
+	slab->memory = map_slab(slab->bytes);
+	if (slab->memory != NULL)
+		return fill(slab, 0, size, alignment, ret_slot);
+	bp_lock_take(&pool.lock);
+	slab->next = pool.free_singles;
+	pool.free_singles = slab;
+	bp_lock_release(&pool.lock);
+	return NULL;
+}
+
+void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot)
+{
+	size_t stride = chunk_bytes(size);
+	if (alignment > 16) {
+		if (alignment > (size_t)1 << 31)
+			return NULL;
+		stride += alignment;
+	}
+	uint32_t index = class_of(stride);
+	if (index == NONE)
+		return take_single(size, alignment, stride, ret_slot);
+	struct class *class = &pool.classes[index];
+	void *object = NULL;
+	bp_lock_take(&class->lock);
+	struct slab *slab = slab_with_room(class, index);
+	if (slab != NULL) {
+		class->current = slab;
+		object = fill(slab, take_index(slab), size, alignment, ret_slot);
+	}
+	bp_lock_release(&class->lock);
+	return object;
+}
+
+static struct slab *slab_of(uint64_t word)
+{
+	uint64_t number = (word & ~BP_SLOT_BIT) >> 16;
+	if (pool.directory == NULL || number >= SLABS_MAX)
+		return NULL;
+	return __atomic_load_n(&pool.directory[number], __ATOMIC_ACQUIRE);
+}
+
+struct bp_slot *bp_slot_find(const void *object)
+{
+	uint64_t word = bp_header_word(object);
+	struct slab *slab = slab_of(word);
+	uint32_t index = (uint32_t)word & 0xffff;
+	if (slab == NULL || index >= slab->count)
+		return NULL;
+	struct bp_slot *slot = &slab->slots[index];
+	const uint8_t *start = slab->memory + (size_t)index * slab->stride;
+	return slot->offset != 0 && start + slot->offset == (const uint8_t *)object ? slot : NULL;
+}
+
+/* Bytes from the object to the end of what its slot may hold. */
+static size_t room(const struct slab *slab, const struct bp_slot *slot)
+{
+	size_t stride = slab->class == NONE ? slab->bytes - 16 : slab->stride;
+	return stride + 8 - slot->offset;
+}
+
+bool bp_slot_holds(const struct bp_slot *slot, const void *object, size_t size)
+{
+	const struct slab *slab = slab_of(bp_header_word(object));
+	if (!bp_slot_fits(size))
+		return false;
+	size_t have = room(slab, slot), need = bp_slot_usable(size);
+	return need <= have && (have <= 256 || need >= have / 2);
+}
+
+/* The class is locked. An empty slab starts over; its pages go when enough are kept already. */
+static void empty_slab(struct slab *slab)
+{
+	slab->first_free = NONE;
+	slab->used_mark = 0;
+	slab->kept = __atomic_add_fetch(&pool.empty_bytes, slab->bytes, __ATOMIC_RELAXED) <=
+		     EMPTY_KEEP_BYTES;
+	if (slab->kept)
+		return;
+	__atomic_fetch_sub(&pool.empty_bytes, slab->bytes, __ATOMIC_RELAXED);
+	(void)bp_system_advise(slab->memory, slab->bytes, MADV_DONTNEED);
+}
+
+static void release_single(struct slab *slab)
+{
+	bp_system_unmap(slab->memory, slab->bytes);
+	__atomic_fetch_sub(&pool.mapped_bytes, slab->bytes, __ATOMIC_RELAXED);
+	slab->memory = NULL;
+	bp_lock_take(&pool.lock);
+	slab->next = pool.free_singles;
+	pool.free_singles = slab;
+	bp_lock_release(&pool.lock);
+}
+
+void bp_slot_release(void *object, struct bp_slot *slot)
+{
+	struct slab *slab = slab_of(bp_header_word(object));
+	uint32_t index = (uint32_t)(slot - slab->slots);
+	if (slab->class == NONE) {
+		slot->sequence = 0;
+		slot->offset = 0;
+		release_single(slab);
+		return;
+	}
+	struct class *class = &pool.classes[slab->class];
+	bp_lock_take(&class->lock);
+	slot->sequence = 0;
+	slot->offset = 0;
+	slab->next_free[index] = slab->first_free;
+	slab->first_free = index;
+	if (--slab->in_use == 0)
+		empty_slab(slab);
+	bp_lock_release(&class->lock);
+}
+
+void bp_slot_defer(void *object)
+{
+	void *head = __atomic_load_n(&pool.deferred, __ATOMIC_RELAXED);
+	do
+		*(void **)object = head;
+	while (!__atomic_compare_exchange_n(&pool.deferred, &head, object, false, __ATOMIC_RELEASE,
+		__ATOMIC_RELAXED));
+}
+
+void *bp_slot_next_deferred(void)
+{
+	if (bp_likely(__atomic_load_n(&pool.deferred, __ATOMIC_RELAXED) == NULL))
+		return NULL;
+	/* Taken whole, so that a popped head can never be one that came back meanwhile. */
+	void *first = __atomic_exchange_n(&pool.deferred, NULL, __ATOMIC_ACQUIRE);
+	if (first == NULL)
+		return NULL;
+	void *rest = *(void **)first;
+	while (rest != NULL) {
+		void *next = *(void **)rest;
+		bp_slot_defer(rest);
+		rest = next;
+	}
+	return first;
+}
+
+uint64_t bp_slot_bytes(void)
+{
+	return __atomic_load_n(&pool.mapped_bytes, __ATOMIC_RELAXED);
+}
+
+void bp_slot_lock_all(void)
+{
+	for (uint32_t i = 0; i < CLASSES; i++)
+		bp_lock_take(&pool.classes[i].lock);
+	bp_lock_take(&pool.lock);
+}
+
+void bp_slot_unlock_all(void)
+{
+	bp_lock_release(&pool.lock);
+	for (uint32_t i = 0; i < CLASSES; i++)
+		bp_lock_release(&pool.classes[i].lock);
+}
+
+void bp_slot_after_fork(void)
+{
+	for (uint32_t i = 0; i < CLASSES; i++) {
+		struct class *class = &pool.classes[i];
+		if (bp_lock_reset(&class->lock)) {
+			/* Half changed by a thread that is not here: start with no slabs. Objects in
+			 * the old ones are still found, and freed into lists nobody reads. */
+			class->first = class->current = NULL;
+		}
+	}
+	if (bp_lock_reset(&pool.lock))
+		pool.free_singles = NULL;
+}

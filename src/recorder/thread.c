@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's block is found through its thread-local words; all running ones are in a list, so that
+ * the end of the process can sum them. Blocks of ended threads are used again.
+ *
+ * The end of a thread. Its destructor asks to be called again while glibc still makes rounds, so
+ * that it is among the last; from its first call on the countdown is always empty, and each later
+ * allocation of the thread publishes itself. In the last round the totals go to the trace (THREAD
+ * END) and the words back to zero: should the thread allocate even later, it is born once more under
+ * another ordinal.
+ */
+#include "recorder/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "base/system_call.h"
+#include "recorder/arena.h"
+#include "sampler/prng.h"
+
+__thread struct bp_hot bp_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#define NAME_BYTES 16
+
+static struct {
+	struct bp_lock lock;
+	struct bp_thread *first, *free;
+	struct bp_totals ended;
+	pthread_key_t key;
+	bool key_made;
+} threads;
+
+static void end_thread(struct bp_thread *thread);
+
+/* The destructor; runs in the thread itself, for its own block. */
+static void on_thread_end(void *value)
+{
+	struct bp_thread *thread = value;
+	struct bp_hot *hot = &bp_hot;
+	if (hot->thread != thread || hot->busy)
+		return;
+	int saved_errno = errno;
+	hot->busy = 1;
+	if (++thread->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+		pthread_setspecific(threads.key, thread) == 0) {
+		thread->ending = true;
+		uint64_t left = __atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
+		(void)bp_sampler_look_next(&thread->sampler, left);
+		bp_thread_publish(thread, 0);
+	} else {
+		end_thread(thread);
+	}
+	hot->busy = 0;
+	errno = saved_errno;
+}
+
+bool bp_threads_init(void)
+{
+	threads.key_made = pthread_key_create(&threads.key, on_thread_end) == 0;
+	return threads.key_made;
+}
+
+static struct bp_thread *new_block(void)
+{
+	bp_lock_take(&threads.lock);
+	struct bp_thread *thread = threads.free;
+	if (thread != NULL)
+		threads.free = thread->next;
+	bp_lock_release(&threads.lock);
+	if (thread == NULL)
+		return bp_arena_allocate(sizeof *thread);
+	/* All but the scratch at the end, which needs no zeroing. */
+	__builtin_memset(thread, 0, offsetof(struct bp_thread, capture.pcs));
+	return thread;
+}
+
+static void link_thread(struct bp_thread *thread)
+{
+	bp_lock_take(&threads.lock);
+	thread->previous = NULL;
+	thread->next = threads.first;
+	if (threads.first != NULL)
+		threads.first->previous = thread;
+	threads.first = thread;
+	bp_lock_release(&threads.lock);
+}
+
+/* Everything about a thread that a fork makes new, too. Its countdown is empty. */
+static void begin_thread(struct bp_thread *thread)
+{
+	uint64_t seed = bp_recorder.random_key;
+	thread->ordinal = __atomic_add_fetch(&bp_recorder.last_ordinal, 1, __ATOMIC_RELAXED);
+	/* Two rounds of a bijection over (process, ordinal): no two threads share a seed. */
+	seed = bp_splitmix64(&seed) + thread->ordinal;
+	bp_sampler_init(&thread->sampler, seed, bp_recorder.interval, bp_recorder.law);
+	thread->slot = bp_writer_take_slot(&bp_recorder.writer);
+	if (thread->slot != NULL) {
+		thread->slot->tid = thread->tid;
+		thread->slot->hot_address = (uint64_t)&thread->hot->counters;
+		__atomic_store_n(&thread->slot->ordinal, thread->ordinal, __ATOMIC_RELEASE);
+	}
+	char name[NAME_BYTES] = "";
+	(void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	uint64_t values[3] = { thread->ordinal, thread->tid, bp_system_time_ns(CLOCK_MONOTONIC) };
+	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_THREAD_BEGIN, values, 3, name);
+}
+
+struct bp_thread *bp_thread_self(void)
+{
+	struct bp_hot *hot = &bp_hot;
+	if (bp_likely(hot->thread != NULL))
+		return hot->thread;
+	struct bp_thread *thread = new_block();
+	if (thread == NULL)
+		return NULL;
+	thread->hot = hot;
+	thread->tid = bp_system_tid();
+	begin_thread(thread);
+	hot->thread = thread;
+	link_thread(thread);
+	if (threads.key_made)
+		(void)pthread_setspecific(threads.key, thread);
+	return thread;
+}
+
+void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left)
+{
+	struct bp_thread_slot *slot = thread->slot;
+	const struct bp_hot *hot = thread->hot;
+	if (slot == NULL)
+		return;
+	uint32_t generation = slot->generation;
+	__atomic_store_n(&slot->generation, generation + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	slot->trials = bp_thread_trials(thread, trials_left);
+	slot->objects = hot->counters.objects;
+	slot->armed = trials_left;
+	slot->unoffered_trials = hot->unoffered_trials;
+	slot->unoffered_objects = hot->unoffered_objects;
+	__atomic_store_n(&slot->generation, generation + 2, __ATOMIC_RELEASE);
+}
+
+static void add_totals(struct bp_totals *totals, const struct bp_thread *thread, uint64_t trials)
+{
+	totals->trials += trials;
+	totals->objects += thread->hot->counters.objects;
+	totals->unoffered_trials += thread->hot->unoffered_trials;
+	totals->unoffered_objects += thread->hot->unoffered_objects;
+}
+
+static void unlink_thread(struct bp_thread *thread)
+{
+	if (thread->previous != NULL)
+		thread->previous->next = thread->next;
+	else
+		threads.first = thread->next;
+	if (thread->next != NULL)
+		thread->next->previous = thread->previous;
+	thread->next = threads.free;
+	threads.free = thread;
+}
+
+static void end_thread(struct bp_thread *thread)
+{
+	struct bp_hot *hot = thread->hot;
+	uint64_t left = __atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
+	uint64_t trials = bp_thread_trials(thread, left);
+	char name[NAME_BYTES] = "";
+	(void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	uint64_t values[] = { thread->ordinal, thread->tid, bp_system_time_ns(CLOCK_MONOTONIC),
+		trials, hot->counters.objects, hot->unoffered_trials, hot->unoffered_objects };
+	bool written = bp_writer_plain(&bp_recorder.writer, BP_TAG_THREAD_END, values,
+		BP_COUNT(values), name);
+	bp_lock_take(&threads.lock);
+	add_totals(&threads.ended, thread, trials);
+	if (thread->slot != NULL) {
+		thread->slot->armed = 0;
+		thread->slot->trials = trials;
+		thread->slot->objects = hot->counters.objects;
+		/* Without a record the slot itself keeps the totals, for good. */
+		if (written)
+			__atomic_store_n(&thread->slot->state, 0, __ATOMIC_RELEASE);
+	}
+	unlink_thread(thread);
+	hot->thread = NULL;
+	hot->counters = (struct bp_sampler_hot){ 0 };
+	hot->unoffered_trials = hot->unoffered_objects = 0;
+	bp_lock_release(&threads.lock);
+}
+
+/* Its trials, as far as they can be read while it may be running. */
+static uint64_t trials_of(const struct bp_thread *thread)
+{
+	uint64_t left = __atomic_load_n(&thread->hot->counters.trials_left, __ATOMIC_RELAXED);
+	if (left <= BP_SAMPLER_LOOK_MAX)
+		return bp_thread_trials(thread, left);
+	/* Inside the recorder at this moment: what it published last. */
+	return thread->slot == NULL ? 0 : thread->slot->trials;
+}
+
+void bp_threads_totals(struct bp_totals *ret_totals)
+{
+	bp_lock_take(&threads.lock);
+	*ret_totals = threads.ended;
+	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next) {
+		/* A thread that ended without destructors (raw clone) has no memory to read. */
+		if (thread != bp_hot.thread &&
+			syscall(SYS_tgkill, bp_recorder.pid, thread->tid, 0) != 0) {
+			if (thread->slot != NULL) {
+				ret_totals->trials += thread->slot->trials;
+				ret_totals->objects += thread->slot->objects;
+			}
+			continue;
+		}
+		add_totals(ret_totals, thread, trials_of(thread));
+	}
+	bp_lock_release(&threads.lock);
+}
+
+void bp_threads_lock(void)
+{
+	bp_lock_take(&threads.lock);
+}
+
+void bp_threads_unlock(void)
+{
+	bp_lock_release(&threads.lock);
+}
+
+void bp_threads_after_fork(void)
+{
+	struct bp_hot *hot = &bp_hot;
+	struct bp_thread *self = hot->thread;
+	if (bp_lock_reset(&threads.lock))
+		threads.free = NULL;
+	threads.first = NULL;
+	threads.ended = (struct bp_totals){ 0 };
+	hot->counters = (struct bp_sampler_hot){ 0 };
+	hot->unoffered_trials = hot->unoffered_objects = 0;
+	if (self == NULL)
+		return;
+	self->tid = bp_system_tid();
+	self->next = self->previous = NULL;
+	begin_thread(self);
+	link_thread(self);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One line per row and a line of names on top; RFC 4180, UTF-8. A stack is one field, its functions
+ * innermost first, joined by ';' (a ';' in a name becomes ','). The last line is what `--rows` left
+ * out. Numbers are plain; a figure of which only limits are known has an empty estimate.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "report/report.h"
+
+static void write_number(FILE *out, double value)
+{
+	if (!isfinite(value))
+		return;
+	fprintf(out, value == floor(value) ? "%.0f" : "%.3f", value);
+}
+
+static void write_figure(FILE *out, const struct bp_figure *figure)
+{
+	const struct bp_interval *interval = &figure->interval;
+	putc(',', out);
+	if (!interval->unknown)
+		write_number(out, interval->estimate);
+	putc(',', out);
+	write_number(out, interval->low);
+	putc(',', out);
+	write_number(out, interval->high);
+	fprintf(out, ",%d", interval->exact);
+}
+
+static bool write_name(
+	const struct bp_aggregation *aggregation, const struct bp_row *row, FILE *out)
+{
+	char *joined = NULL;
+	size_t bytes = 0;
+	if (row->name != NULL) {
+		bp_write_csv_string(out, row->name);
+		return true;
+	}
+	FILE *text = open_memstream(&joined, &bytes);
+	if (text == NULL)
+		return false;
+	for (uint32_t i = 0; i < row->frame_count; i++) {
+		const struct bp_profile *profile = aggregation->profile;
+		const struct bp_frame *frame = &profile->frames.data[row->frames[i].i];
+		const char *function = bp_profile_text(profile, frame->function);
+		if (i > 0)
+			putc(';', text);
+		for (; *function != '\0'; function++)
+			putc(*function == ';' ? ',' : *function, text);
+	}
+	fclose(text);
+	if (joined != NULL)
+		bp_write_csv_string(out, joined);
+	free(joined);
+	return joined != NULL;
+}
+
+static bool write_row(const struct bp_aggregation *aggregation, const struct bp_row *row, FILE *out)
+{
+	if (!write_name(aggregation, row, out))
+		return false;
+	fprintf(out, ",%llu", (unsigned long long)row->samples);
+	write_figure(out, &row->bytes);
+	write_figure(out, &row->objects);
+	fputs("\r\n", out);
+	return true;
+}
+
+static bool write_csv(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out, struct bp_error *error)
+{
+	uint32_t shown =
+		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
+	struct bp_row row;
+	bool good = true;
+	fprintf(out,
+		"%s,samples,bytes,bytes_low,bytes_high,bytes_exact,objects,objects_low,"
+		"objects_high,objects_exact\r\n",
+		bp_key_names[aggregation->query.by]);
+	for (uint32_t i = 0; good && i < shown; i++) {
+		bp_aggregation_row(aggregation, i, &row);
+		good = write_row(aggregation, &row, out);
+	}
+	if (good && bp_aggregation_rest(aggregation, shown, &row)) {
+		row.name = "(rest)";
+		good = write_row(aggregation, &row, out);
+	}
+	return good || bp_error_set(error, "out of memory");
+}
+
+const struct bp_report bp_report_csv = { .name = "csv",
+	.description = "rows as comma-separated values",
+	.rows = BP_ROWS_ALL,
+	.write = write_csv };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names made safe. A name is any bytes up to a NUL: a terminal must not be steered by it (control
+ * characters, escape sequences, characters that reverse the direction of writing or cannot be
+ * seen), JSON must stay valid UTF-8, CSV must keep its columns. Pure functions, called by reports.
+ */
+#ifndef BP_REPORT_ESCAPE_H
+#define BP_REPORT_ESCAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* One character of UTF-8 at `text` (not at its NUL): its code point, and in `*ret_bytes` its
+ * length. Invalid bytes give UINT32_MAX and length 1. */
+uint32_t bp_utf8_next(const char *text, unsigned *ret_bytes);
+
+/* Must this character not reach a terminal as it is? Controls, and all that is invisible or changes
+ * the direction of writing. */
+bool bp_is_unsafe(uint32_t code_point);
+
+/* Writes `text` for a terminal, terminated, into `buffer`: unsafe characters as \u{202e}, invalid
+ * bytes as \xff, and with `utf8` false everything beyond ASCII so. Longer than `columns` it is cut
+ * in the middle. Returns the columns it takes. */
+unsigned bp_terminal_text(
+	const char *text, bool utf8, unsigned columns, char *buffer, size_t buffer_bytes);
+
+/* Writes `text` as a JSON string with its quotes; invalid bytes become U+FFFD. */
+void bp_write_json_string(FILE *out, const char *text);
+
+/* Writes `text` as a CSV field (RFC 4180), always quoted; invalid bytes become U+FFFD. */
+void bp_write_csv_string(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The block on top of the reports for people: what ran, how it was sampled, the four totals, and
+ * everything that limits what the figures say. Called by table.c and tree.c.
+ */
+#ifndef BP_REPORT_HEADER_H
+#define BP_REPORT_HEADER_H
+
+#include "report/quantity.h"
+#include "report/report.h"
+
+void bp_write_header(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out);
+
+/* Indented text, broken at spaces to the width of the terminal. */
+void bp_write_wrapped(
+	const struct bp_report_options *options, const char *mark, const char *text, FILE *out);
+
+/* "live by function, cumulative, at 3.2 s": what the rows are. */
+void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out);
+
+/* Escape sequences, empty without colour. */
+const char *bp_style_bold(const struct bp_report_options *options);
+const char *bp_style_dim(const struct bp_report_options *options);
+const char *bp_style_warn(const struct bp_report_options *options);
+const char *bp_style_end(const struct bp_report_options *options);
+
+static inline struct bp_quantity_style bp_style_of(const struct bp_report_options *options)
+{
+	return (struct bp_quantity_style){ .utf8 = options->utf8, .si = options->si };
+}
+
+#endif

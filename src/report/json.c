@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report as one JSON object, for scripts: the contract is `schema`, whose fields are documented
+ * in docs/report-json.md. Always valid UTF-8 and valid JSON, whatever names the profile holds;
+ * numbers that are not known are null.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "profile/filter.h"
+#include "report/escape.h"
+#include "report/report.h"
+
+#define INTERVALS_MAX 64 /* different sampling intervals listed */
+
+static void write_number(FILE *out, double value)
+{
+	if (!isfinite(value))
+		fputs("null", out);
+	else
+		fprintf(out, value == floor(value) ? "%.0f" : "%.3f", value);
+}
+
+static void write_figure(FILE *out, const struct bp_figure *figure)
+{
+	const struct bp_interval *interval = &figure->interval;
+	fputs("{\"estimate\": ", out);
+	write_number(out, interval->unknown ? NAN : interval->estimate);
+	fputs(", \"low\": ", out);
+	write_number(out, interval->low);
+	fputs(", \"high\": ", out);
+	write_number(out, interval->high);
+	if (interval->exact)
+		fputs(", \"exact\": true", out);
+	if (figure->lower_bound)
+		fputs(", \"lower_bound\": true", out);
+	if (figure->upper_bound)
+		fputs(", \"upper_bound\": true", out);
+	putc('}', out);
+}
+
+static void write_text(FILE *out, const struct bp_profile *profile, struct bp_string_id id)
+{
+	bp_write_json_string(out, bp_profile_text(profile, id));
+}
+
+static void write_intervals(FILE *out, const struct bp_profile *profile)
+{
+	uint64_t seen[INTERVALS_MAX];
+	unsigned count = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		const uint64_t intervals[] = { process->interval_first, process->interval_max };
+		for (int j = 0; j < 2; j++) {
+			unsigned k = 0;
+			while (k < count && seen[k] != intervals[j])
+				k++;
+			if (k == count && count < INTERVALS_MAX && intervals[j] != 0)
+				seen[count++] = intervals[j];
+		}
+	}
+	fputs("  \"intervals\": [", out);
+	for (unsigned i = 0; i < count; i++)
+		fprintf(out, "%s%llu", i > 0 ? ", " : "", (unsigned long long)seen[i]);
+	fputs("],\n", out);
+}
+
+static void write_head(FILE *out, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	const struct bp_query *query = &aggregation->query;
+	uint64_t lost = 0;
+	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++)
+		lost += aggregation->lost[reason];
+	fputs("{\n  \"schema\": \"bytepoll-report-1\",\n  \"program\": ", out);
+	write_text(out, profile, root->program);
+	fputs(",\n  \"command_line\": ", out);
+	write_text(out, profile, root->command_line);
+	fprintf(out, ",\n  \"pid\": %u,\n", query->pid != 0 ? query->pid : root->pid);
+	fprintf(out, "  \"duration_s\": %.9f,\n", (double)aggregation->duration_ns / 1e9);
+	write_intervals(out, profile);
+	fprintf(out, "  \"law\": \"%s\",\n", root->law == 0 ? "exact" : "bernoulli");
+	fprintf(out, "  \"samples\": %llu,\n  \"lost\": %llu,\n",
+		(unsigned long long)aggregation->samples, (unsigned long long)lost);
+	fprintf(out, "  \"confidence\": %.10g,\n", query->confidence);
+	fprintf(out, "  \"unrelated\": %s,\n", profile->merged_unrelated ? "true" : "false");
+}
+
+static void write_totals(FILE *out, const struct bp_aggregation *aggregation)
+{
+	fputs("  \"totals\": {", out);
+	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
+		struct bp_total total = aggregation->totals[metric];
+		if (!total.known)
+			total.bytes.interval = total.objects.interval =
+				(struct bp_interval){ NAN, NAN, NAN, false, true };
+		fprintf(out,
+			"%s\n    \"%s\": {\"samples\": %llu, \"bytes\": ", metric > 0 ? "," : "",
+			bp_metric_names[metric], (unsigned long long)total.samples);
+		write_figure(out, &total.bytes);
+		fputs(", \"objects\": ", out);
+		write_figure(out, &total.objects);
+		putc('}', out);
+	}
+	fputs("\n  },\n", out);
+}
+
+static void write_query(FILE *out, const struct bp_aggregation *aggregation)
+{
+	const struct bp_query *query = &aggregation->query;
+	fprintf(out, "  \"metric\": \"%s\",\n  \"by\": \"%s\",\n  \"cumulative\": %s,\n",
+		bp_metric_names[query->metric], bp_key_names[query->by],
+		query->cumulative ? "true" : "false");
+	fprintf(out, "  \"bytes\": \"%s\",\n  \"at\": ", query->usable ? "usable" : "requested");
+	if (query->metric == BP_METRIC_LIVE)
+		fprintf(out, "%.9f", (double)aggregation->at_ns / 1e9);
+	else if (query->metric == BP_METRIC_PEAK && aggregation->peak_at_ns != BP_TIME_NEVER)
+		fprintf(out, "%.9f", (double)aggregation->peak_at_ns / 1e9);
+	else
+		fputs("null", out);
+	fputs(",\n  \"peak_at\": ", out);
+	if (aggregation->peak_at_ns != BP_TIME_NEVER)
+		fprintf(out, "%.9f", (double)aggregation->peak_at_ns / 1e9);
+	else
+		fputs("null", out);
+	fputs(",\n  \"from\": ", out);
+	write_number(out, query->has_from ? (double)query->from_ns / 1e9 : NAN);
+	fputs(",\n  \"to\": ", out);
+	write_number(out, query->has_to ? (double)query->to_ns / 1e9 : NAN);
+	fputs(",\n  \"filters\": [", out);
+	for (uint32_t i = 0; i < query->filter_count; i++) {
+		fputs(i > 0 ? ", " : "", out);
+		bp_write_json_string(out, query->filters[i].text);
+	}
+	fprintf(out, "],\n  \"size_min\": %llu,\n", (unsigned long long)aggregation->size_min);
+}
+
+static void write_known(FILE *out, const char *name, struct bp_known_total total)
+{
+	fprintf(out, ", \"%s\": {\"estimate\": ", name);
+	if (total.low == total.high)
+		fprintf(out, "%llu, \"low\": %llu, \"high\": %llu, \"exact\": true}",
+			(unsigned long long)total.low, (unsigned long long)total.low,
+			(unsigned long long)total.high);
+	else
+		fprintf(out, "null, \"low\": %llu, \"high\": %llu}", (unsigned long long)total.low,
+			(unsigned long long)total.high);
+}
+
+static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	bool first = true;
+	fputs("  \"processes\": [", out);
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		if (aggregation->query.pid != 0 && p->pid != aggregation->query.pid)
+			continue;
+		fprintf(out,
+			"%s\n    {\"pid\": %u, \"parent_pid\": %u, \"exec_number\": %u, "
+			"\"program\": ",
+			first ? "" : ",", p->pid, p->parent_pid, p->exec_number);
+		write_text(out, profile, p->program);
+		fputs(", \"file\": ", out);
+		write_text(out, profile, p->file);
+		fprintf(out,
+			", \"start_s\": %.9f, \"duration_s\": %.9f, \"ended\": %s, "
+			"\"profiled\": %s, \"interval\": %llu, \"samples\": %llu",
+			((double)p->start_time_ns - (double)root->start_time_ns) / 1e9,
+			p->end_time_ns > p->start_time_ns
+				? (double)(p->end_time_ns - p->start_time_ns) / 1e9
+				: 0.0,
+			p->ended ? "true" : "false", p->profiled ? "true" : "false",
+			(unsigned long long)p->interval_max, (unsigned long long)p->samples);
+		write_known(out, "bytes_allocated", p->bytes_allocated);
+		write_known(out, "objects_allocated", p->objects_allocated);
+		fprintf(out,
+			", \"unoffered_bytes\": %llu, \"unoffered_objects\": %llu, "
+			"\"unseen_execs\": %llu}",
+			(unsigned long long)p->unoffered_bytes,
+			(unsigned long long)p->unoffered_objects,
+			(unsigned long long)p->unseen_execs);
+		first = false;
+	}
+	fputs("\n  ],\n", out);
+}
+
+static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
+{
+	uint64_t unknown = 0;
+	fputs("  \"losses\": {", out);
+	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
+		if (reason >= BP_LOSS_KINDS_KNOWN)
+			unknown += aggregation->lost[reason];
+		else
+			fprintf(out, "%s\"%s\": %llu", reason > 0 ? ", " : "",
+				bp_loss_kind(reason).name,
+				(unsigned long long)aggregation->lost[reason]);
+	}
+	if (unknown > 0)
+		fprintf(out, ", \"unknown\": %llu", (unsigned long long)unknown);
+	fputs("},\n", out);
+}
+
+static void write_frames(FILE *out, const struct bp_profile *profile, const struct bp_row *row)
+{
+	fputs("\"stack\": [", out);
+	for (uint32_t i = 0; i < row->frame_count; i++) {
+		const struct bp_frame *frame = &profile->frames.data[row->frames[i].i];
+		fprintf(out, "%s{\"function\": ", i > 0 ? ", " : "");
+		write_text(out, profile, frame->function);
+		fputs(", \"file\": ", out);
+		write_text(out, profile, frame->source_file);
+		fprintf(out, ", \"line\": %u, \"module\": ", frame->line);
+		write_text(out, profile, profile->modules.data[frame->module.i].path);
+		fprintf(out, ", \"inlined\": %s}", frame->inlined ? "true" : "false");
+	}
+	putc(']', out);
+	if (row->stack_flags != 0)
+		fprintf(out, ", \"stack_%s\": true", row->stack_flags & 1 ? "cut" : "ended_early");
+}
+
+static void write_row(
+	FILE *out, const struct bp_profile *profile, const struct bp_row *row, bool with_key)
+{
+	putc('{', out);
+	if (with_key && row->name != NULL) {
+		fputs("\"name\": ", out);
+		bp_write_json_string(out, row->name);
+	} else if (with_key) {
+		write_frames(out, profile, row);
+	}
+	fprintf(out, "%s\"samples\": %llu, \"bytes\": ", with_key ? ", " : "",
+		(unsigned long long)row->samples);
+	write_figure(out, &row->bytes);
+	fputs(", \"objects\": ", out);
+	write_figure(out, &row->objects);
+	putc('}', out);
+}
+
+static void write_rows(FILE *out, const struct bp_aggregation *aggregation, uint32_t shown)
+{
+	struct bp_row row;
+	fputs("  \"rows\": [", out);
+	for (uint32_t i = 0; i < shown; i++) {
+		bp_aggregation_row(aggregation, i, &row);
+		fputs(i > 0 ? ",\n    " : "\n    ", out);
+		write_row(out, aggregation->profile, &row, true);
+	}
+	fprintf(out, "%s],\n  \"rest\": ", shown > 0 ? "\n  " : "");
+	if (bp_aggregation_rest(aggregation, shown, &row)) {
+		write_row(out, aggregation->profile, &row, false);
+	} else {
+		struct bp_interval nothing = { 0, 0, 0, true, false };
+		row = (struct bp_row){ .bytes.interval = nothing, .objects.interval = nothing };
+		write_row(out, aggregation->profile, &row, false);
+	}
+	fprintf(out, ",\n  \"rows_left_out\": %u,\n", aggregation->row_count - shown);
+}
+
+static bool write_json(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out, struct bp_error *error)
+{
+	uint32_t shown =
+		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
+	(void)error;
+	write_head(out, aggregation);
+	write_totals(out, aggregation);
+	write_query(out, aggregation);
+	write_processes(out, aggregation);
+	write_losses(out, aggregation);
+	write_rows(out, aggregation, shown);
+	fputs("  \"warnings\": [", out);
+	for (uint32_t i = 0; aggregation->warnings[i] != NULL; i++) {
+		fputs(i > 0 ? ", " : "", out);
+		bp_write_json_string(out, aggregation->warnings[i]);
+	}
+	fputs("]\n}\n", out);
+	return true;
+}
+
+const struct bp_report bp_report_json = { .name = "json",
+	.description = "everything as JSON (schema bytepoll-report-1)",
+	.rows = BP_ROWS_ALL,
+	.write = write_json };

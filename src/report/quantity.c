@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Units and digits; see quantity.h. The unit is the largest one of which the estimate (or, of a
+ * vague figure, the upper limit) has at least one; the decimals follow from the half-width h of the
+ * interval in that unit: as many as give h two digits, or one if its first digit is 5 or more.
+ */
+#include "report/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+	double factor;
+	const char *name;
+};
+
+static const struct unit units_binary[] = { { 1, "B" }, { 0x1p10, "KiB" }, { 0x1p20, "MiB" },
+	{ 0x1p30, "GiB" }, { 0x1p40, "TiB" }, { 0x1p50, "PiB" }, { 0, NULL } };
+static const struct unit units_si[] = { { 1, "B" }, { 1e3, "kB" }, { 1e6, "MB" }, { 1e9, "GB" },
+	{ 1e12, "TB" }, { 1e15, "PB" }, { 0, NULL } };
+static const struct unit units_count[] = { { 1, "" }, { 1e3, "k" }, { 1e6, "M" }, { 1e9, "G" },
+	{ 1e12, "T" }, { 0, NULL } };
+
+/* A lopsided interval is written with its limits: the longer side is over so many shorter ones. */
+#define LOPSIDED 1.5
+
+static const struct unit *unit_for(const struct unit *units, double value)
+{
+	const struct unit *unit = units;
+	while (unit[1].name != NULL && value >= unit[1].factor * 0.9995)
+		unit++;
+	return unit;
+}
+
+/* Decimals for numbers that are known to about +-`half_width`. */
+static int decimals_for(double half_width)
+{
+	if (!(half_width > 0) || half_width >= 10)
+		return 0;
+	double magnitude = floor(log10(half_width));
+	double first_digit = half_width / pow(10, magnitude);
+	int decimals = (int)(first_digit >= 4.95 ? -magnitude : 1 - magnitude);
+	return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+}
+
+/* Four digits, for what is known exactly. */
+static int decimals_exact(double value)
+{
+	return value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+}
+
+void bp_bytes_text(uint64_t bytes, struct bp_quantity_style style, char *buffer)
+{
+	const struct unit *unit = unit_for(style.si ? units_si : units_binary, (double)bytes);
+	double value = (double)bytes / unit->factor;
+	snprintf(buffer, BP_QUANTITY_BYTES, "%.*f %s",
+		unit->factor == 1 || value == floor(value) ? 0 : decimals_exact(value), value,
+		unit->name);
+}
+
+void bp_count_text(uint64_t count, char *buffer)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+	for (int i = 0; i < length; i++) {
+		*buffer++ = digits[i];
+		if ((length - i - 1) % 3 == 0 && i + 1 < length)
+			*buffer++ = ',';
+	}
+	*buffer = '\0';
+}
+
+void bp_time_text(uint64_t time_ns, char *buffer)
+{
+	double seconds = (double)time_ns / 1e9;
+	if (seconds >= 0.9995)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f s", seconds < 9.995 ? 2 : 1, seconds);
+	else if (seconds >= 0.0009995 || time_ns == 0)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.3g ms", seconds * 1e3);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.3g us", seconds * 1e6);
+}
+
+bool bp_is_vague(const struct bp_interval *interval)
+{
+	if (interval->exact)
+		return false;
+	return interval->unknown || interval->high - interval->low > 2 * interval->estimate;
+}
+
+static const char *bound_text(const struct bp_figure *figure)
+{
+	if (figure->lower_bound && figure->upper_bound)
+		return "about ";
+	return figure->lower_bound ? "at least " : figure->upper_bound ? "at most " : "";
+}
+
+/* Limits alone; of a bound the one that holds. */
+static void vague_text(
+	const struct bp_figure *figure, const struct unit *unit, bool utf8, char *buffer)
+{
+	double low = figure->interval.low / unit->factor;
+	double high = figure->interval.high / unit->factor;
+	const char *space = *unit->name != '\0' ? " " : "";
+	int decimals = decimals_for((high - low) / 2);
+	bool from_zero = low * pow(10, decimals) < 0.5;
+	if (figure->lower_bound && !figure->upper_bound && from_zero)
+		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
+	else if (figure->lower_bound && !figure->upper_bound)
+		snprintf(buffer, BP_QUANTITY_BYTES, "at least %.*f%s%s", decimals, low, space,
+			unit->name);
+	else if (from_zero)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s %.*f%s%s", utf8 ? "≤" : "<=", decimals,
+			high, space, unit->name);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s[%.*f, %.*f]%s%s", bound_text(figure),
+			decimals, low, decimals, high, space, unit->name);
+}
+
+/* An interval in units; `space`: between number and unit. */
+static void figure_text(
+	const struct bp_figure *figure, const struct unit *units, bool utf8, char *buffer)
+{
+	const struct bp_interval *i = &figure->interval;
+	bool vague = bp_is_vague(i);
+	const struct unit *unit = unit_for(units, vague ? i->high : i->estimate);
+	double low = i->low / unit->factor, high = i->high / unit->factor;
+	double estimate = i->estimate / unit->factor;
+	const char *bound = bound_text(figure), *space = *unit->name != '\0' ? " " : "";
+	if (vague) {
+		vague_text(figure, unit, utf8, buffer);
+		return;
+	}
+	double below = estimate - low, above = high - estimate;
+	double longer = fmax(below, above), shorter = fmin(below, above);
+	int decimals = decimals_for(longer);
+	if (longer > LOPSIDED * shorter)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s [%.*f, %.*f]", bound, decimals,
+			estimate, space, unit->name, decimals, low, decimals, high);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s %s%.*f", bound, decimals, estimate,
+			space, unit->name, utf8 ? "±" : "+-", decimals, longer);
+}
+
+/* Figures beyond this are not known at all. */
+static bool is_known(const struct bp_interval *interval)
+{
+	return isfinite(interval->low) && isfinite(interval->high) && interval->high < 0x1p64;
+}
+
+void bp_bytes_figure_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
+{
+	const struct bp_interval *interval = &figure->interval;
+	if (!is_known(interval)) {
+		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
+	} else if (interval->low == interval->high) {
+		int used = snprintf(buffer, BP_QUANTITY_BYTES, "%s", bound_text(figure));
+		char text[BP_QUANTITY_BYTES];
+		bp_bytes_text((uint64_t)interval->low, style, text);
+		snprintf(buffer + used, (size_t)(BP_QUANTITY_BYTES - used), "%.64s", text);
+	} else {
+		figure_text(figure, style.si ? units_si : units_binary, style.utf8, buffer);
+	}
+}
+
+void bp_objects_figure_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
+{
+	const struct bp_interval *interval = &figure->interval;
+	if (!is_known(interval)) {
+		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
+	} else if (interval->low == interval->high) {
+		int used = snprintf(buffer, BP_QUANTITY_BYTES, "%s", bound_text(figure));
+		char text[BP_QUANTITY_BYTES];
+		bp_count_text((uint64_t)interval->low, text);
+		snprintf(buffer + used, (size_t)(BP_QUANTITY_BYTES - used), "%.64s", text);
+	} else {
+		figure_text(figure, units_count, style.utf8, buffer);
+	}
+}
+
+unsigned bp_text_columns(const char *text)
+{
+	unsigned columns = 0;
+	for (; *text != '\0'; text++)
+		columns += ((unsigned char)*text & 0xc0) != 0x80;
+	return columns;
+}

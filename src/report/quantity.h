@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quantities as people read them: bytes and counts with units, and estimates with no more digits
+ * than their interval supports: `12.3 MiB ±0.8`, or `12.3 MiB [9.1, 17]` where one side is much
+ * longer, or `[0.1, 2.8] MiB` where the estimate says next to nothing. Pure functions, called by
+ * the reports for people (table, tree) and by the command line.
+ */
+#ifndef BP_REPORT_QUANTITY_H
+#define BP_REPORT_QUANTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/aggregate.h"
+
+/* How quantities are written. */
+struct bp_quantity_style {
+	bool utf8; /* ± and ≤; otherwise +- and <= */
+	bool si;   /* kB, MB, GB */
+};
+
+/* Enough for any text made here. */
+#define BP_QUANTITY_BYTES 96
+
+/* A known number of bytes: "512 B", "1.954 GiB". */
+void bp_bytes_text(uint64_t bytes, struct bp_quantity_style style, char *buffer);
+
+/* A known number with separators: "13,246,118". */
+void bp_count_text(uint64_t count, char *buffer);
+
+/* A time: "41.2 s", "312 ms". */
+void bp_time_text(uint64_t time_ns, char *buffer);
+
+/* An estimate of bytes, or of objects ("3.61 M ±0.21"). */
+void bp_bytes_figure_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer);
+void bp_objects_figure_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer);
+
+/* Is the interval too wide for its estimate to mean much? */
+bool bp_is_vague(const struct bp_interval *interval);
+
+/* Columns that UTF-8 text made here takes (every character one). */
+unsigned bp_text_columns(const char *text);
+
+#endif

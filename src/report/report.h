@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profile to bytes: the array of reports (report.c). A new report is one file with a
+ * `struct bp_report` and one line in that array. Reports take an aggregation, ask it for the rows
+ * they show, and write; they decide nothing about figures.
+ *
+ * Names in a profile come from files and programs that may be hostile: every report escapes them
+ * (escape.h) as its format needs.
+ */
+#ifndef BP_REPORT_REPORT_H
+#define BP_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "profile/aggregate.h"
+
+#define BP_ROWS_ALL UINT32_MAX
+
+struct bp_report_options {
+	uint32_t rows;	  /* at most so many; BP_ROWS_ALL: no limit */
+	unsigned columns; /* width of the terminal, characters */
+	bool utf8;	  /* the terminal shows UTF-8; otherwise ASCII only */
+	bool colour;
+	bool si; /* kB, MB, GB instead of KiB, MiB, GiB */
+};
+
+struct bp_report {
+	const char *name;	 /* as in --NAME; "table" is the default */
+	const char *description; /* one line for --help */
+	bool needs_stacks;	 /* the aggregation must be by stack, sorted by bytes or objects */
+	uint32_t rows;		 /* --rows unless given */
+	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
+	bool (*write)(const struct bp_aggregation *aggregation,
+		const struct bp_report_options *options, FILE *out, struct bp_error *error);
+};
+
+extern const struct bp_report *const bp_reports[]; /* NULL-terminated; the first is the default */
+
+/* The report of this name, or NULL. */
+const struct bp_report *bp_report_find(const char *name);
+
+extern const struct bp_report bp_report_table;
+extern const struct bp_report bp_report_tree;
+extern const struct bp_report bp_report_json;
+extern const struct bp_report bp_report_csv;
+
+#endif

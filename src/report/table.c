@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The default report: totals, then the largest rows, each with its interval as a bar on a common
+ * scale (so that two rows can be compared by looking whether their bars meet) and in numbers. The
+ * layout follows from the width of the terminal: name, bar, bytes, objects, samples; the bar goes
+ * first when there is no room.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "report/header.h"
+#include "report/report.h"
+
+#define NAME_BYTES 4096
+#define BAR_COLUMNS_MIN 12
+#define BAR_COLUMNS_MAX 60
+
+/* A row as text, made before the layout is known. */
+struct line {
+	char bytes[BP_QUANTITY_BYTES], objects[BP_QUANTITY_BYTES], samples[BP_QUANTITY_BYTES];
+	struct bp_row row;
+};
+
+struct layout {
+	unsigned name, bar, bytes, objects, samples;
+	double scale_bytes; /* at the right end of the bar */
+};
+
+static void widen(unsigned *columns, const char *text)
+{
+	unsigned width = bp_text_columns(text);
+	if (width > *columns)
+		*columns = width;
+}
+
+static struct layout lay_out(const struct line *lines, uint32_t count, bool by_stack,
+	const struct bp_report_options *options)
+{
+	struct layout layout = { .bytes = 5, .objects = 7, .samples = 7 };
+	for (uint32_t i = 0; i < count; i++) {
+		widen(&layout.bytes, lines[i].bytes);
+		widen(&layout.objects, lines[i].objects);
+		widen(&layout.samples, lines[i].samples);
+		if (isfinite(lines[i].row.bytes.interval.high))
+			layout.scale_bytes =
+				fmax(layout.scale_bytes, lines[i].row.bytes.interval.high);
+	}
+	/* Two columns of margin, and two between columns. */
+	unsigned numbers = 2 + layout.bytes + layout.objects + layout.samples + 3 * 2;
+	unsigned room = options->columns > numbers ? options->columns - numbers : 0;
+	layout.name = room > 20 ? room * 45 / 100 : room;
+	if (layout.name < 16)
+		layout.name = 16;
+	if (by_stack)
+		layout.name = 4;
+	if (room > layout.name + 2 + BAR_COLUMNS_MIN)
+		layout.bar = room - layout.name - 2;
+	else if (!by_stack && room > 16)
+		layout.name = room;
+	if (layout.bar > BAR_COLUMNS_MAX)
+		layout.bar = BAR_COLUMNS_MAX;
+	return layout;
+}
+
+static void write_bar(const struct layout *layout, const struct bp_interval *interval,
+	const struct bp_report_options *options, FILE *out)
+{
+	bool utf8 = options->utf8, dim = false;
+	unsigned columns = layout->bar;
+	double scale = layout->scale_bytes > 0 ? (columns - 1) / layout->scale_bytes : 0;
+	unsigned low = (unsigned)lround(interval->low * scale);
+	unsigned high = (unsigned)lround(fmin(interval->high, layout->scale_bytes) * scale);
+	unsigned at = interval->unknown ? UINT32_MAX : (unsigned)lround(interval->estimate * scale);
+	const char *mark = interval->exact	   ? (utf8 ? "■" : "#")
+			   : bp_is_vague(interval) ? (utf8 ? "○" : "o")
+						   : (utf8 ? "●" : "*");
+	for (unsigned i = 0; i < columns; i++) {
+		bool outside = (i < low || i > high) && i != at;
+		if (outside != dim) {
+			fputs(outside ? bp_style_dim(options) : bp_style_end(options), out);
+			dim = outside;
+		}
+		fputs(i == at ? mark : outside ? (utf8 ? "·" : ".") : (utf8 ? "━" : "-"), out);
+	}
+	if (dim)
+		fputs(bp_style_end(options), out);
+	fputs("  ", out);
+}
+
+static void write_padded(const char *text, unsigned columns, bool right, FILE *out)
+{
+	unsigned width = bp_text_columns(text);
+	int blanks = (int)(columns > width ? columns - width : 0);
+	fprintf(out, "%*s%s%*s", right ? blanks : 0, "", text, right ? 0 : blanks, "");
+}
+
+static void write_numbers(const struct layout *layout, const struct line *line, FILE *out)
+{
+	write_padded(line->bytes, layout->bytes, true, out);
+	fputs("  ", out);
+	write_padded(line->objects, layout->objects, true, out);
+	fputs("  ", out);
+	write_padded(line->samples, layout->samples, true, out);
+	putc('\n', out);
+}
+
+static void write_name(
+	const char *name, unsigned columns, const struct bp_report_options *options, FILE *out)
+{
+	char text[NAME_BYTES];
+	unsigned width = bp_terminal_text(name, options->utf8, columns, text, sizeof text);
+	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
+}
+
+/* "function  file.c:12", with what it was inlined into told by its successor. */
+static void write_frame(const struct bp_profile *profile, struct bp_frame_id id,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_frame *frame = &profile->frames.data[id.i];
+	const char *function = bp_profile_text(profile, frame->function);
+	const char *file = bp_profile_text(profile, frame->source_file);
+	char text[NAME_BYTES];
+	unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
+	unsigned width = bp_terminal_text(*function != '\0' ? function : "(no name)", options->utf8,
+		columns, text, sizeof text);
+	fprintf(out, "        %s", text);
+	if (*file != '\0' && columns > width + 12) {
+		char place[NAME_BYTES];
+		bp_terminal_text(file, options->utf8, columns - width - 10, place, sizeof place);
+		fprintf(out, "  %s%s:%u%s", bp_style_dim(options), place, frame->line,
+			bp_style_end(options));
+	}
+	fputs(frame->inlined ? " inlined\n" : "\n", out);
+}
+
+static void write_stack(const struct bp_aggregation *aggregation, const struct bp_row *row,
+	const struct bp_report_options *options, FILE *out)
+{
+	for (uint32_t i = 0; i < row->frame_count; i++)
+		write_frame(aggregation->profile, row->frames[i], options, out);
+	if (row->frame_count == 0)
+		fputs("        (no stack recorded)\n", out);
+	if (row->stack_flags != 0)
+		fprintf(out, "        (%s)\n",
+			row->stack_flags & 1 ? "cut at the depth limit"
+					     : "the walk ended before the outermost frame");
+}
+
+static void fill(struct line *line, const struct bp_report_options *options)
+{
+	struct bp_quantity_style style = bp_style_of(options);
+	bp_bytes_figure_text(&line->row.bytes, style, line->bytes);
+	bp_objects_figure_text(&line->row.objects, style, line->objects);
+	bp_count_text(line->row.samples, line->samples);
+}
+
+static void write_heading(const struct bp_aggregation *aggregation, const struct layout *layout,
+	const struct bp_report_options *options, FILE *out)
+{
+	char right[BP_QUANTITY_BYTES] = "", subject[160] = "";
+	FILE *text = fmemopen(subject, sizeof subject, "w");
+	if (text != NULL) {
+		bp_write_subject(aggregation, text);
+		fclose(text);
+	}
+	unsigned columns = bp_text_columns(subject);
+	unsigned left = layout->name + (layout->bar > 0 ? layout->bar + 2 : 0);
+	bp_bytes_text((uint64_t)layout->scale_bytes, bp_style_of(options), right);
+	unsigned width = bp_text_columns(right);
+	fprintf(out, "\n  %s%s", bp_style_bold(options), subject);
+	/* The scale: 0 at the left end of the bars, the largest limit at the right. */
+	if (layout->bar > 0 && columns <= layout->name && layout->bar > width + 2) {
+		fprintf(out, "%*s", (int)(layout->name + 2 - columns), "");
+		fprintf(out, "0%*s%s", (int)(layout->bar - 1 - width), "", right);
+		columns = left - 2;
+	}
+	int blanks = (int)(left + 2 > columns ? left + 2 - columns : 2);
+	fprintf(out, "%*s%*s  %*s  %*s%s\n", blanks, "", (int)layout->bytes, "bytes",
+		(int)layout->objects, "objects", (int)layout->samples, "samples",
+		bp_style_end(options));
+}
+
+static void write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
+	uint32_t count, uint32_t left_out, const struct bp_report_options *options, FILE *out)
+{
+	bool by_stack = aggregation->query.by == BP_KEY_STACK;
+	struct layout layout = lay_out(lines, count, by_stack, options);
+	write_heading(aggregation, &layout, options, out);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bp_row *row = &lines[i].row;
+		char name[64];
+		if (row->name == NULL && i < count - (left_out != 0))
+			snprintf(name, sizeof name, "#%u", i + 1);
+		else if (row->name == NULL)
+			snprintf(name, sizeof name, by_stack ? "rest" : "the rest");
+		fputs("  ", out);
+		write_name(row->name != NULL ? row->name : name, layout.name, options, out);
+		fputs("  ", out);
+		if (layout.bar > 0)
+			write_bar(&layout, &row->bytes.interval, options, out);
+		write_numbers(&layout, &lines[i], out);
+		if (by_stack && i < count - (left_out != 0))
+			write_stack(aggregation, row, options, out);
+	}
+}
+
+static bool write_table(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out, struct bp_error *error)
+{
+	uint32_t shown =
+		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
+	struct line *lines = calloc((size_t)shown + 1, sizeof *lines);
+	if (lines == NULL)
+		return bp_error_set(error, "out of memory");
+	bp_write_header(aggregation, options, out);
+	for (uint32_t i = 0; i < shown; i++) {
+		bp_aggregation_row(aggregation, i, &lines[i].row);
+		fill(&lines[i], options);
+	}
+	uint32_t count = shown;
+	bool rest = bp_aggregation_rest(aggregation, shown, &lines[count].row);
+	char name[64];
+	if (rest) {
+		uint32_t left_out = aggregation->row_count - shown;
+		snprintf(
+			name, sizeof name, left_out > 0 ? "%u more, together" : "others", left_out);
+		lines[count].row.name = aggregation->query.by == BP_KEY_STACK ? NULL : name;
+		fill(&lines[count++], options);
+	}
+	if (count > 0) {
+		write_lines(aggregation, lines, count, rest, options, out);
+		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options),
+			options->utf8
+				? "● estimate   ━ interval   ■ exact   ○ too few samples to tell"
+				: "* estimate   - interval   # exact   o too few samples to tell",
+			bp_style_end(options));
+	}
+	free(lines);
+	return true;
+}
+
+const struct bp_report bp_report_table = { .name = "table",
+	.description = "totals and the largest rows, with their intervals",
+	.rows = 20,
+	.write = write_table };

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening the right files and no others. A file is the one that was mapped if its build-id is the
+ * recorded one; where none was recorded, if its size and modification time are. Everything else
+ * (another build-id, none of it known) is refused: a wrong name is worse than none. The same holds
+ * for debug files, which must carry the module's build-id or, where it has none, the checksum its
+ * debug link states. A module whose own file is gone can still be named by a debug file with its
+ * build-id.
+ *
+ * libelf and libdw are used directly and not through libdwfl, which would ask debuginfod servers as
+ * soon as DEBUGINFOD_URLS is set, as Debian may do for every user.
+ */
+#include "symbols/module_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/debug_link.h"
+
+#define BUILD_ID_TEXT_BYTES 129u
+/* ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 has it, older ones do not. */
+#define COMPRESSED_BY_ZSTD 2u
+
+static void close_elf(struct bp_elf_file *file)
+{
+	if (file->elf == NULL)
+		return;
+	elf_end(file->elf);
+	close(file->fd);
+	*file = (struct bp_elf_file){ 0 };
+}
+
+/* Opens a regular file as ELF, mapped. False: not there, not readable or no ELF file. The caller
+ * sees which by `*ret_readable`. */
+static bool open_elf(struct bp_elf_file *file, const char *path, bool *ret_readable)
+{
+	struct stat status;
+	/* O_NONBLOCK: a named pipe in its place must not hold us up. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	*ret_readable = false;
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+		close(fd);
+		return false;
+	}
+	*ret_readable = true;
+	file->fd = fd;
+	file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (file->elf != NULL && elf_kind(file->elf) == ELF_K_ELF)
+		return true;
+	if (file->elf != NULL)
+		elf_end(file->elf);
+	close(fd);
+	*file = (struct bp_elf_file){ 0 };
+	return false;
+}
+
+/* The build-id as text, "" where the file has none or an unusual one. */
+static void read_build_id(Elf *elf, char text[BUILD_ID_TEXT_BYTES])
+{
+	const void *data = NULL;
+	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &data);
+	text[0] = '\0';
+	if (bytes <= 0 || (size_t)bytes > (BUILD_ID_TEXT_BYTES - 1) / 2)
+		return;
+	for (ssize_t i = 0; i < bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)data)[i]);
+}
+
+static bool same_size_and_time(const struct bp_elf_file *file,
+	const struct bp_module_request *request)
+{
+	struct stat status;
+	if (fstat(file->fd, &status) != 0)
+		return false;
+	return (uint64_t)status.st_size == request->file_bytes &&
+		(uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec ==
+			request->file_mtime_ns;
+}
+
+static enum bp_module_state identify(const struct bp_elf_file *file,
+	const struct bp_module_request *request)
+{
+	char build_id[BUILD_ID_TEXT_BYTES];
+	if (request->build_id[0] != '\0') {
+		read_build_id(file->elf, build_id);
+		return strcmp(build_id, request->build_id) == 0 ? BP_MODULE_READ :
+								 BP_MODULE_REPLACED;
+	}
+	if (request->file_bytes == 0 || request->file_mtime_ns == 0)
+		return BP_MODULE_UNVERIFIED;
+	return same_size_and_time(file, request) ? BP_MODULE_READ : BP_MODULE_REPLACED;
+}
+
+static enum bp_module_state open_own(struct bp_module_file *file,
+	const struct bp_module_request *request)
+{
+	bool readable = false;
+	enum bp_module_state state = BP_MODULE_MISSING;
+	if (!open_elf(&file->own, request->path, &readable))
+		return readable ? BP_MODULE_REPLACED : BP_MODULE_MISSING;
+	state = identify(&file->own, request);
+	if (state != BP_MODULE_READ)
+		close_elf(&file->own);
+	return state;
+}
+
+/* Does the file hold debug information, and (`*ret_zstd`) any of it packed by zstd? */
+static bool has_debug_sections(Elf *elf, bool *ret_zstd)
+{
+	Elf_Scn *section = NULL;
+	size_t names = 0;
+	bool found = false;
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+		GElf_Chdr packed;
+		const char *name = NULL;
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (name == NULL || strstr(name, "debug_") == NULL)
+			continue;
+		if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0)
+			found = true;
+		if ((header.sh_flags & SHF_COMPRESSED) != 0 &&
+			gelf_getchdr(section, &packed) != NULL &&
+			packed.ch_type == COMPRESSED_BY_ZSTD)
+			*ret_zstd = true;
+	}
+	return found;
+}
+
+/* Opens the DWARF of a file if it has any that this libdw can read. */
+static void open_dwarf(struct bp_module_file *file, const struct bp_elf_file *source)
+{
+	bool zstd = false;
+	Dwarf_CU *unit = NULL;
+	if (source->elf == NULL || !has_debug_sections(source->elf, &zstd))
+		return;
+	file->dwarf = dwarf_begin_elf(source->elf, DWARF_C_READ, NULL);
+	if (file->dwarf != NULL &&
+		dwarf_get_units(file->dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0) {
+		file->answer.compressed = false;
+		return;
+	}
+	if (file->dwarf != NULL)
+		dwarf_end(file->dwarf);
+	file->dwarf = NULL;
+	file->answer.compressed = file->answer.compressed || zstd;
+}
+
+/* Is the file just opened the debug file of that build-id, or (without one) of that checksum? */
+static bool is_debug_file(const struct bp_elf_file *debug, const char *build_id,
+	const uint32_t *checksum)
+{
+	char found[BUILD_ID_TEXT_BYTES];
+	uint32_t sum = 0;
+	if (build_id[0] != '\0') {
+		read_build_id(debug->elf, found);
+		return strcmp(found, build_id) == 0;
+	}
+	return checksum != NULL && bp_file_checksum(debug->fd, &sum) && sum == *checksum;
+}
+
+static bool try_debug_file(struct bp_module_file *file, const char *path, const char *build_id,
+	const uint32_t *checksum)
+{
+	bool readable = false;
+	if (!open_elf(&file->debug, path, &readable))
+		return false;
+	if (is_debug_file(&file->debug, build_id, checksum))
+		return true;
+	close_elf(&file->debug);
+	return false;
+}
+
+static bool find_by_build_id(struct bp_module_file *file, const char *root, const char *build_id)
+{
+	char path[PATH_MAX];
+	return bp_debug_path_by_build_id(root, build_id, path, sizeof path) &&
+		try_debug_file(file, path, build_id, NULL);
+}
+
+static bool find_by_link(struct bp_module_file *file, const char *root, const char *module_path,
+	const char *build_id)
+{
+	char path[PATH_MAX];
+	GElf_Word checksum = 0;
+	const char *name = NULL;
+	if (file->own.elf == NULL)
+		return false;
+	name = dwelf_elf_gnu_debuglink(file->own.elf, &checksum);
+	for (uint32_t choice = 0; name != NULL && choice < 3; choice++)
+		if (bp_debug_path_by_link(root, module_path, name, choice, path, sizeof path) &&
+			try_debug_file(file, path, build_id, &checksum))
+			return true;
+	return false;
+}
+
+static void find_debug_file(struct bp_module_file *file, const struct bp_module_request *request)
+{
+	const char *roots[] = { request->debug_directory, BP_DEBUG_DIRECTORY };
+	char build_id[BUILD_ID_TEXT_BYTES] = "";
+	if (file->own.elf != NULL)
+		read_build_id(file->own.elf, build_id);
+	else
+		snprintf(build_id, sizeof build_id, "%s", request->build_id);
+	for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+		if (roots[i] != NULL && find_by_build_id(file, roots[i], build_id))
+			return;
+	for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+		if (roots[i] != NULL && find_by_link(file, roots[i], request->path, build_id))
+			return;
+}
+
+void bp_module_file_open(struct bp_module_file *file, const struct bp_module_request *request)
+{
+	*file = (struct bp_module_file){ 0 };
+	elf_version(EV_CURRENT);
+	file->answer.state = open_own(file, request);
+	open_dwarf(file, &file->own);
+	if (file->dwarf != NULL)
+		return;
+	find_debug_file(file, request);
+	if (file->debug.elf == NULL)
+		return;
+	file->answer.state = BP_MODULE_READ;
+	open_dwarf(file, &file->debug);
+}
+
+void bp_module_file_finish(struct bp_module_file *file)
+{
+	if (file->dwarf != NULL)
+		dwarf_end(file->dwarf);
+	file->dwarf = NULL;
+	close_elf(&file->debug);
+	close_elf(&file->own);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of a module: the program or library itself, if it is still the one that was mapped, and
+ * its separate debug file, if there is one. No network is ever asked.
+ */
+#ifndef BP_SYMBOLS_MODULE_FILE_H
+#define BP_SYMBOLS_MODULE_FILE_H
+
+#include <stdbool.h>
+#include <elfutils/libdw.h>
+
+#include "symbols/module_request.h"
+
+struct bp_elf_file {
+	int fd; /* valid where elf is not NULL */
+	Elf *elf;
+};
+
+struct bp_module_file {
+	struct bp_elf_file own;   /* what was mapped; closed if it is not there any more */
+	struct bp_elf_file debug; /* its separate debug file */
+	Dwarf *dwarf;             /* of whichever of the two has debug information */
+	struct bp_module_answer answer;
+};
+
+/* Opens what there is; `answer` tells what was found. With `state` READ at least one of the files is
+ * open. Finish in any case; a zeroed module file may be finished, too. */
+void bp_module_file_open(struct bp_module_file *file, const struct bp_module_request *request);
+void bp_module_file_finish(struct bp_module_file *file);
+
+#endif

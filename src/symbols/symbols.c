@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the locations of a profile to requests by module, and from what comes back to frames. Modules
+ * of equal file (path, build-id, size, time), as the processes of a tree have them, are one request;
+ * within it the addresses ascend. A return address is looked up one byte earlier: it may already
+ * belong to the next line, inlined call or function. Whatever gets no name is shown as
+ * module+0xoffset, and without a module as its address.
+ */
+#include "symbols/symbols.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/module_request.h"
+#include "symbols/worker.h"
+
+/* Longest module name in a made-up name; the rest of a longer one is cut. */
+#define MODULE_NAME_MAX 200
+
+struct item {
+	uint64_t address; /* to look up */
+	uint32_t location, module;
+	uint32_t group; /* modules of equal file have one number */
+};
+
+/* What one request is about, for the frames that come back. */
+struct resolution {
+	struct bp_profile *profile;
+	struct bp_symbol_summary *summary;
+	struct bp_error *error;
+	const struct item *items; /* of the module at hand */
+};
+
+static bool string_of(struct bp_profile *profile, const char *text, struct bp_string_id *ret_string,
+	struct bp_error *error)
+{
+	return bp_profile_string(profile, text, strlen(text), ret_string, error);
+}
+
+/* "libz.so.1+0x1234", or "0x7f0012345678" without a module. */
+static bool offset_name(struct bp_profile *profile, const struct bp_location *location,
+	struct bp_string_id *ret_string, struct bp_error *error)
+{
+	char text[MODULE_NAME_MAX + 32];
+	const char *path = bp_profile_text(profile, profile->modules.data[location->module.i].path);
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+	if (location->module.i == 0 || name[0] == '\0')
+		snprintf(text, sizeof text, "0x%" PRIx64, location->address);
+	else
+		snprintf(text, sizeof text, "%.*s+0x%" PRIx64, MODULE_NAME_MAX, name,
+			location->address);
+	return string_of(profile, text, ret_string, error);
+}
+
+static bool set_unnamed(struct resolution *resolution, uint32_t location_number)
+{
+	struct bp_location_id id = { location_number };
+	struct bp_location location = resolution->profile->locations.data[location_number];
+	struct bp_frame frame = { .module = location.module };
+	if (!offset_name(resolution->profile, &location, &frame.function, resolution->error))
+		return false;
+	return bp_profile_set_frames(resolution->profile, id, &frame, 1, resolution->error);
+}
+
+static bool make_frame(struct resolution *resolution, const struct bp_location *location,
+	const struct bp_found_frame *found, struct bp_frame *ret_frame)
+{
+	struct bp_profile *profile = resolution->profile;
+	struct bp_frame frame = { .module = location->module, .line = found->line };
+	frame.named = found->function[0] != '\0';
+	if (frame.named ? !string_of(profile, found->function, &frame.function, resolution->error) :
+			  !offset_name(profile, location, &frame.function, resolution->error))
+		return false;
+	if (!string_of(profile, found->system_name, &frame.system_name, resolution->error) ||
+		!string_of(profile, found->source_file, &frame.source_file, resolution->error))
+		return false;
+	*ret_frame = frame;
+	return true;
+}
+
+static bool take_frames(void *context, uint32_t index, const struct bp_found_frame *found,
+	uint32_t count)
+{
+	struct resolution *resolution = context;
+	struct bp_location_id id = { resolution->items[index].location };
+	struct bp_location location = resolution->profile->locations.data[id.i];
+	struct bp_frame frames[BP_FRAMES_MAX] = { 0 };
+	if (location.resolved)
+		return true;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!make_frame(resolution, &location, &found[i], &frames[i]))
+			return false;
+		frames[i].inlined = i + 1 < count;
+	}
+	resolution->summary->named += frames[0].named;
+	return bp_profile_set_frames(resolution->profile, id, frames, count, resolution->error);
+}
+
+static void count_module(struct bp_symbol_summary *summary, const struct bp_module_answer *answer,
+	const char *path)
+{
+	summary->modules++;
+	summary->modules_missing += answer->state == BP_MODULE_MISSING;
+	summary->modules_replaced += answer->state == BP_MODULE_REPLACED;
+	summary->modules_unverified += answer->state == BP_MODULE_UNVERIFIED;
+	summary->modules_failed += answer->state == BP_MODULE_FAILED;
+	summary->modules_stripped += answer->state == BP_MODULE_READ && answer->stripped;
+	summary->modules_compressed += answer->compressed;
+	if (answer->state == BP_MODULE_REPLACED && summary->replaced_example[0] == '\0')
+		snprintf(summary->replaced_example, sizeof summary->replaced_example, "%s", path);
+}
+
+static void tell(const char *path, const struct bp_module_answer *answer, uint32_t addresses)
+{
+	static const char *const texts[] = {
+		[BP_MODULE_READ] = "read",
+		[BP_MODULE_MISSING] = "gone or unreadable",
+		[BP_MODULE_REPLACED] = "another file now, not used",
+		[BP_MODULE_UNVERIFIED] = "nothing recorded to know it by, not used",
+		[BP_MODULE_FAILED] = "could not be read to the end",
+	};
+	fprintf(stderr, "bytepoll: symbols of %s: %s%s%s, %" PRIu32 " addresses\n", path,
+		texts[answer->state], answer->stripped ? ", stripped" : "",
+		answer->compressed ? ", debug information packed by zstd" : "", addresses);
+}
+
+/* Has the path a file behind it? Not "[vdso]", not the empty name of no module. */
+static bool has_file(const char *path)
+{
+	return path[0] != '\0' && path[0] != '[';
+}
+
+static bool ask_module(struct resolution *resolution, const struct bp_symbol_options *options,
+	const struct item *items, uint32_t count)
+{
+	struct bp_profile *profile = resolution->profile;
+	const struct bp_module *module = &profile->modules.data[items[0].module];
+	uint64_t *addresses = calloc(count, sizeof *addresses);
+	/* Copies: the profile's strings may move while frames are added. */
+	char *path = strdup(bp_profile_text(profile, module->path));
+	char *build_id = strdup(bp_profile_text(profile, module->build_id));
+	struct bp_module_request request = {
+		.path = path,
+		.build_id = build_id,
+		.file_bytes = module->file_bytes,
+		.file_mtime_ns = module->file_mtime_ns,
+		.debug_directory = options != NULL ? options->debug_directory : NULL,
+		.addresses = addresses,
+		.count = count,
+	};
+	struct bp_module_answer answer;
+	bool done = addresses != NULL && path != NULL && build_id != NULL;
+	if (done) {
+		for (uint32_t i = 0; i < count; i++)
+			addresses[i] = items[i].address;
+		resolution->items = items;
+		done = bp_worker_resolve(&request, take_frames, resolution, &answer);
+	}
+	if (done) {
+		count_module(resolution->summary, &answer, path);
+		if (options != NULL && options->verbose)
+			tell(path, &answer, count);
+	} else if (resolution->error != NULL && resolution->error->text[0] == '\0') {
+		bp_error_set(resolution->error, "no memory to read symbols");
+	}
+	free(addresses);
+	free(path);
+	free(build_id);
+	return done;
+}
+
+static bool resolve_group(struct resolution *resolution, const struct bp_symbol_options *options,
+	const struct item *items, uint32_t count)
+{
+	const struct bp_profile *profile = resolution->profile;
+	const struct bp_module *module = &profile->modules.data[items[0].module];
+	if (items[0].module != 0 && has_file(bp_profile_text(profile, module->path)) &&
+		!ask_module(resolution, options, items, count))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!profile->locations.data[items[i].location].resolved &&
+			!set_unnamed(resolution, items[i].location))
+			return false;
+	resolution->summary->locations += count;
+	return true;
+}
+
+struct module_key {
+	struct bp_module module;
+	uint32_t number;
+};
+
+static int compare_files(const struct bp_module *a, const struct bp_module *b)
+{
+	if (a->path.i != b->path.i)
+		return a->path.i < b->path.i ? -1 : 1;
+	if (a->build_id.i != b->build_id.i)
+		return a->build_id.i < b->build_id.i ? -1 : 1;
+	if (a->file_bytes != b->file_bytes)
+		return a->file_bytes < b->file_bytes ? -1 : 1;
+	if (a->file_mtime_ns != b->file_mtime_ns)
+		return a->file_mtime_ns < b->file_mtime_ns ? -1 : 1;
+	return 0;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct module_key *a = left, *b = right;
+	int order = compare_files(&a->module, &b->module);
+	if (order != 0)
+		return order;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* group_of[m]: the smallest module number with the same file as module m. */
+static bool group_modules(const struct bp_profile *profile, uint32_t *group_of)
+{
+	uint32_t count = profile->modules.count, first = 0;
+	struct module_key *keys = calloc(count, sizeof *keys);
+	if (keys == NULL)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = (struct module_key){ profile->modules.data[i], i };
+	qsort(keys, count, sizeof *keys, compare_keys);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i == 0 || compare_files(&keys[i].module, &keys[first].module) != 0)
+			first = i;
+		group_of[keys[i].number] = keys[first].number;
+	}
+	free(keys);
+	return true;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+	const struct item *a = left, *b = right;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->location < b->location ? -1 : a->location > b->location;
+}
+
+/* The unresolved locations, by module and address. */
+static bool collect(const struct bp_profile *profile, const uint32_t *group_of, struct item *items,
+	uint32_t *ret_count)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 1; i < profile->locations.count; i++) {
+		const struct bp_location *location = &profile->locations.data[i];
+		if (location->resolved || location->module.i >= profile->modules.count)
+			continue;
+		items[count++] = (struct item){
+			.address = location->address - (!location->exact && location->address > 0),
+			.location = i,
+			.module = location->module.i,
+			.group = group_of[location->module.i],
+		};
+	}
+	qsort(items, count, sizeof *items, compare_items);
+	*ret_count = count;
+	return count > 0;
+}
+
+static bool resolve_items(struct resolution *resolution, const struct bp_symbol_options *options,
+	const struct item *items, uint32_t count)
+{
+	uint32_t first = 0;
+	while (first < count) {
+		uint32_t end = first + 1;
+		while (end < count && items[end].group == items[first].group)
+			end++;
+		if (!resolve_group(resolution, options, items + first, end - first))
+			return false;
+		first = end;
+	}
+	return true;
+}
+
+bool bp_symbols_resolve(struct bp_profile *profile, const struct bp_symbol_options *options,
+	struct bp_symbol_summary *ret_summary, struct bp_error *error)
+{
+	struct bp_symbol_summary summary = { 0 };
+	struct bp_error unheard = { "" };
+	struct resolution resolution = { .profile = profile, .summary = &summary };
+	struct item *items = NULL;
+	uint32_t *group_of = NULL, count = 0;
+	bool done = true;
+	resolution.error = error != NULL ? error : &unheard;
+	resolution.error->text[0] = '\0';
+	if (profile->locations.count > 1 && profile->modules.count > 0) {
+		items = calloc(profile->locations.count, sizeof *items);
+		group_of = calloc(profile->modules.count, sizeof *group_of);
+		done = items != NULL && group_of != NULL && group_modules(profile, group_of);
+		if (!done)
+			bp_error_set(error, "no memory to read symbols");
+		else if (collect(profile, group_of, items, &count))
+			done = resolve_items(&resolution, options, items, count);
+	}
+	free(items);
+	free(group_of);
+	if (done && ret_summary != NULL)
+		*ret_summary = summary;
+	return done;
+}

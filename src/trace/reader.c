@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by one;
+ * threads.c keeps the totals. In the order of this file: reading bytes, opening (every way in which
+ * a file can be the wrong one has its own sentence), finding the next chunk, handing out records.
+ *
+ * The rule for whatever is not as docs/trace-format.md wants it: header and state decide whether
+ * there is a trace at all, and are an error; beyond them, damage costs the chunk it is in, from the
+ * damaged place on, and is counted. Nothing is trusted further than the bytes that were read:
+ *
+ *	file     its size is taken once, at opening; a shorter read later is a torn tail
+ *	chunk    header first, then `committed` bytes: the writer stores them the other way round, so
+ *	         what the header promises is there [unless the file was cut]
+ *	zeros    a chunk never begun; the next data is asked of the file system (SEEK_DATA), so a sparse
+ *	         file of any size costs what its data costs
+ *
+ * Never mapped: a third party that truncates the file must not kill its reader.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "trace/decode.h"
+#include "trace/threads.h"
+
+size_t bp_trace_read_at(const struct bp_trace_reader *reader, void *data, size_t bytes,
+	uint64_t offset)
+{
+	size_t done = 0;
+	while (done < bytes) {
+		ssize_t got = pread(reader->fd, (char *)data + done, bytes - done,
+			(off_t)(offset + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			memset((char *)data + done, 0, bytes - done);
+			return got < 0 ? SIZE_MAX : done;
+		}
+		done += (size_t)got;
+	}
+	return done;
+}
+
+bool bp_trace_sniff(const uint8_t *head, size_t bytes)
+{
+	bool zeros = true;
+	if (bytes == 0)
+		return false;
+	for (size_t i = 0; i < bytes; i++)
+		zeros = zeros && head[i] == 0;
+	return zeros || memcmp(head, BP_TRACE_MAGIC, bytes < 8 ? bytes : 8) == 0;
+}
+
+static bool torn_header(const char *path, struct bp_error *error)
+{
+	return bp_error_set(error,
+		"%s: torn before the end of its header: the program was stopped as it started, or "
+		"the file was cut; record again",
+		path);
+}
+
+/* What the fixed part of the header says before its checksum can be looked at. `bytes` are there. */
+static bool check_header(const struct bp_trace_header *header, const char *path, size_t bytes,
+	struct bp_error *error)
+{
+	const uint8_t *raw = (const uint8_t *)header;
+	size_t strings = (size_t)header->program_length + header->command_line_length +
+		header->allocator_length + header->recorder_version_length;
+	if (!bp_trace_sniff(raw, bytes < sizeof *header ? bytes : sizeof *header))
+		return bp_error_set(error, "%s: is not a bytepoll trace", path);
+	if (bytes < 40 || header->magic[0] == '\0')
+		return torn_header(path, error);
+	if (header->version_major != BP_TRACE_MAJOR)
+		return bp_error_set(error,
+			"%s: has trace version %u.%u, and this bytepoll reads version %u: read it with "
+			"the bytepoll that recorded it",
+			path, header->version_major, header->version_minor, BP_TRACE_MAJOR);
+	if (header->flags_fatal != 0)
+		return bp_error_set(error,
+			"%s: needs features that this bytepoll does not know (flags 0x%llx): read it "
+			"with the bytepoll that recorded it",
+			path, (unsigned long long)header->flags_fatal);
+	if (header->header_bytes >= sizeof *header && bytes < header->header_bytes &&
+		header->header_bytes <= BP_HEADER_MAX_BYTES)
+		return torn_header(path, error);
+	if (header->header_bytes < sizeof *header || header->header_bytes > BP_HEADER_MAX_BYTES ||
+		bp_checksum(raw + BP_HEADER_CHECKED_FROM,
+			header->header_bytes - BP_HEADER_CHECKED_FROM) != header->checksum)
+		return bp_error_set(error, "%s: its header is damaged (checksum): record again",
+			path);
+	if (header->chunk_bytes != BP_CHUNK_BYTES || header->law > BP_LAW_BERNOULLI ||
+		strings > header->header_bytes - sizeof *header)
+		return bp_error_set(error,
+			"%s: its header contradicts itself (chunks of %u bytes, law %u, strings of %zu "
+			"bytes): record again",
+			path, header->chunk_bytes, header->law, strings);
+	return true;
+}
+
+static struct bp_trace_text header_text(const uint8_t **at, uint16_t bytes)
+{
+	struct bp_trace_text text = { .data = (const char *)*at, .bytes = bytes };
+	*at += bytes;
+	return text;
+}
+
+static bool read_header(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+{
+	struct bp_trace_header *header = &reader->header;
+	const uint8_t *at = reader->memory + sizeof *header;
+	size_t bytes = bp_trace_read_at(reader, reader->memory, BP_HEADER_MAX_BYTES, 0);
+	if (bytes == SIZE_MAX)
+		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+	memcpy(header, reader->memory, sizeof *header);
+	/* The strings are checked where they stand, so the block is looked at, not the copy. */
+	if (!check_header((const struct bp_trace_header *)(const void *)reader->memory, path, bytes,
+		    error))
+		return false;
+	reader->program = header_text(&at, header->program_length);
+	reader->command_line = header_text(&at, header->command_line_length);
+	reader->allocator = header_text(&at, header->allocator_length);
+	reader->recorder_version = header_text(&at, header->recorder_version_length);
+	if (bp_trace_read_at(reader, &reader->state, sizeof reader->state, BP_STATE_OFFSET) ==
+		SIZE_MAX)
+		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+	reader->interval_max = header->interval_bytes;
+	reader->time_last_ns = header->start_monotonic_ns;
+	return true;
+}
+
+static bool open_file(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+{
+	struct stat status;
+	/* Non-blocking: a FIFO without a writer must not hold us. */
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (reader->fd < 0)
+		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+	reader->is_open = true;
+	if (fstat(reader->fd, &status) != 0)
+		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return bp_error_set(error, "%s: is a directory: name a trace file", path);
+	if (!S_ISREG(status.st_mode))
+		return bp_error_set(error, "%s: is not a regular file: name a trace file", path);
+	if (status.st_size == 0)
+		return bp_error_set(error,
+			"%s: is empty: the program was stopped before anything was recorded", path);
+	reader->file_bytes = (uint64_t)status.st_size;
+	return true;
+}
+
+bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path,
+	struct bp_error *error)
+{
+	memset(reader, 0, sizeof *reader);
+	/* calloc aligns for the header and the slots, and nothing uninitialised is ever shown. */
+	reader->memory = calloc(1, BP_HEADER_MAX_BYTES + 2 * (size_t)BP_CHUNK_BYTES);
+	if (reader->memory == NULL) {
+		bp_error_set(error, "%s: out of memory", path);
+		goto failed;
+	}
+	if (!open_file(reader, path, error) || !read_header(reader, path, error))
+		goto failed;
+	if (!bp_trace_threads_slots(reader, BP_SLOTS_OFFSET, BP_SLOTS_IN_FIRST)) {
+		bp_error_set(error, "%s: out of memory", path);
+		goto failed;
+	}
+	reader->next_chunk = 1;
+	reader->chunks = 1;
+	return true;
+failed:
+	bp_trace_reader_close(reader);
+	return false;
+}
+
+void bp_trace_reader_close(struct bp_trace_reader *reader)
+{
+	if (reader->is_open)
+		close(reader->fd);
+	free(reader->memory);
+	free(reader->decoder.frames);
+	free(reader->threads);
+	free(reader->slot_chunks);
+	bp_index_finish(&reader->thread_index);
+	memset(reader, 0, sizeof *reader);
+}
+
+/* The number of the first chunk after `number` that may hold anything. */
+static uint64_t chunk_with_data(const struct bp_trace_reader *reader, uint64_t number)
+{
+	uint64_t next = number + 1;
+	off_t data;
+	if (next * BP_CHUNK_BYTES >= reader->file_bytes)
+		return next;
+	data = lseek(reader->fd, (off_t)(next * BP_CHUNK_BYTES), SEEK_DATA);
+	if (data < 0)
+		return errno == ENXIO ? reader->file_bytes / BP_CHUNK_BYTES + 1 : next;
+	return (uint64_t)data / BP_CHUNK_BYTES > next ? (uint64_t)data / BP_CHUNK_BYTES : next;
+}
+
+static void note_time(struct bp_trace_reader *reader, uint64_t time_ns)
+{
+	if (time_ns > reader->time_last_ns)
+		reader->time_last_ns = time_ns;
+}
+
+static void count_damage(struct bp_trace_reader *reader)
+{
+	if (!reader->chunk_counted)
+		reader->damaged_chunks++;
+	reader->chunk_counted = true;
+}
+
+/* Reads the payload of a record chunk. `ret_bytes`: so much of it can be decoded, 0 where the
+ * checksum differs, less than `committed` where the file ends in the middle. False: the disk. */
+static bool load_payload(struct bp_trace_reader *reader, const struct bp_chunk_header *chunk,
+	uint64_t offset, size_t *ret_bytes)
+{
+	uint8_t *payload = reader->memory + BP_HEADER_MAX_BYTES;
+	size_t bytes = bp_trace_read_at(reader, payload, chunk->committed, offset + sizeof *chunk);
+	if (bytes == SIZE_MAX)
+		return false;
+	*ret_bytes = bytes;
+	/* Sealed: missing bytes read as zeros, and the checksum judges them too. */
+	if (chunk->sealed)
+		*ret_bytes = bp_checksum(payload, chunk->committed) == chunk->checksum ?
+			chunk->committed :
+			0;
+	return true;
+}
+
+static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header *chunk,
+	uint64_t offset, struct bp_error *error)
+{
+	struct bp_trace_decoder *decoder = &reader->decoder;
+	size_t bytes = 0;
+	if (chunk->committed > BP_PAYLOAD_BYTES || chunk->law > BP_LAW_BERNOULLI) {
+		count_damage(reader);
+		return true;
+	}
+	if (!load_payload(reader, chunk, offset, &bytes))
+		return bp_error_set(error, "trace: chunk %llu cannot be read: %s",
+			(unsigned long long)chunk->number, strerror(errno));
+	if (bytes < chunk->committed)
+		count_damage(reader);
+	decoder->payload = bp_bytes_of(reader->memory + BP_HEADER_MAX_BYTES, bytes);
+	decoder->time_ns = chunk->base_time_ns;
+	decoder->sequence = chunk->base_sequence;
+	decoder->address = decoder->trials = decoder->objects = 0;
+	decoder->thread = 0;
+	decoder->interval = chunk->interval_bytes;
+	decoder->law = chunk->law;
+	if (bytes == 0)
+		return true;
+	if (chunk->interval_bytes > reader->interval_max)
+		reader->interval_max = chunk->interval_bytes;
+	note_time(reader, chunk->base_time_ns);
+	return true;
+}
+
+/* Moves to the next chunk that holds something. False with an empty error: there is none. */
+static bool next_chunk(struct bp_trace_reader *reader, struct bp_error *error)
+{
+	while (reader->next_chunk <= (reader->file_bytes - 1) / BP_CHUNK_BYTES) {
+		struct bp_chunk_header chunk;
+		uint64_t number = reader->next_chunk++, offset = number * BP_CHUNK_BYTES;
+		size_t bytes = bp_trace_read_at(reader, &chunk, sizeof chunk, offset);
+		if (bytes == SIZE_MAX)
+			return bp_error_set(error, "trace: chunk %llu cannot be read: %s",
+				(unsigned long long)number, strerror(errno));
+		if (bytes == 0)
+			break;
+		reader->chunks++;
+		reader->chunk_counted = false;
+		if (chunk.magic == 0) {
+			reader->next_chunk = chunk_with_data(reader, number);
+			continue;
+		}
+		if (chunk.magic != BP_CHUNK_MAGIC || chunk.number != number) {
+			count_damage(reader);
+			continue;
+		}
+		if (chunk.kind == BP_CHUNK_THREADS &&
+			!bp_trace_threads_slots(reader, offset + sizeof chunk, BP_SLOTS_IN_CHUNK))
+			return bp_error_set(error, "trace: out of memory");
+		if (chunk.kind == BP_CHUNK_RECORDS) {
+			if (!start_records(reader, &chunk, offset, error))
+				return false;
+			if (bp_bytes_left(&reader->decoder.payload) != 0)
+				return true;
+		}
+	}
+	reader->next_chunk = UINT64_MAX;
+	return false;
+}
+
+/* Counts a record and takes from it what the reader itself keeps. False: no memory. */
+static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_record *record)
+{
+	switch (record->tag) {
+	case BP_TAG_SAMPLE:
+		reader->samples++;
+		note_time(reader, record->sample.time_ns);
+		if (record->sample.interval > reader->interval_max)
+			reader->interval_max = record->sample.interval;
+		return bp_trace_threads_seen(reader, record->sample.thread, record->sample.trials,
+			record->sample.objects);
+	case BP_TAG_FREE:
+		reader->frees++;
+		note_time(reader, record->free.time_ns);
+		return bp_trace_threads_seen(reader, record->free.thread, record->free.trials,
+			record->free.objects);
+	case BP_TAG_THREAD_BEGIN:
+	case BP_TAG_THREAD_END:
+		note_time(reader, record->thread.time_ns);
+		return bp_trace_threads_event(reader, &record->thread,
+			record->tag == BP_TAG_THREAD_END);
+	case BP_TAG_EXEC:
+		note_time(reader, record->exec.time_ns);
+		return true;
+	case BP_TAG_FORK:
+		note_time(reader, record->fork.time_ns);
+		return true;
+	default:
+		return true;
+	}
+}
+
+enum bp_trace_next bp_trace_reader_next(struct bp_trace_reader *reader,
+	struct bp_trace_record *ret_record, struct bp_error *error)
+{
+	if (reader->next_chunk == UINT64_MAX)
+		return BP_TRACE_END;
+	for (;;) {
+		struct bp_error failure = { .text = "" };
+		while (bp_bytes_left(&reader->decoder.payload) != 0) {
+			switch (bp_trace_decode(&reader->decoder, ret_record)) {
+			case BP_TRACE_DECODED:
+				if (note_record(reader, ret_record))
+					return BP_TRACE_RECORD;
+				/* fall through */
+			case BP_TRACE_NO_MEMORY:
+				bp_error_set(error, "trace: out of memory");
+				return BP_TRACE_ERROR;
+			case BP_TRACE_FATAL:
+				bp_error_set(error,
+					"trace: has records of kind %u, which this bytepoll does not "
+					"know: read it with the bytepoll that recorded it",
+					(unsigned)ret_record->tag);
+				return BP_TRACE_ERROR;
+			case BP_TRACE_SKIPPED:
+				reader->skipped_records++;
+				break;
+			case BP_TRACE_MALFORMED:
+				count_damage(reader);
+				reader->decoder.payload = bp_bytes_of(NULL, 0);
+				break;
+			}
+		}
+		if (next_chunk(reader, &failure))
+			continue;
+		if (failure.text[0] == '\0' && bp_trace_threads_finish(reader))
+			return BP_TRACE_END;
+		bp_error_set(error, "%s",
+			failure.text[0] != '\0' ? failure.text : "trace: out of memory");
+		return BP_TRACE_ERROR;
+	}
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The target side of the trace (docs/trace-format.md): records go into a shared mapping of the file,
+ * without a system call but for a page now and then, so that they survive kill -9. No descriptor is
+ * held between calls, no malloc, no stdio; errno is clobbered (callers save it).
+ *
+ * Several records are written at a time: each of BP_LANES lanes has a chunk open and a lock of its
+ * own; a thread takes the first lane that is free, beginning with its own. Everything here may be
+ * called by any thread, but not by a signal handler that interrupted another call (the recorder's
+ * busy flag sees to that).
+ *
+ * A call that returns false lost its record, and has counted that (samples and frees).
+ */
+#ifndef BP_TRACE_WRITER_H
+#define BP_TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "trace/format.h"
+
+#define BP_LANES 16
+/* More than lanes, so that chunks held open by idle lanes never stop the file from growing. */
+#define BP_WINDOWS 64
+#define BP_PATH_BYTES 4096
+
+/* A piece of the file that is mapped: whole chunks. */
+struct bp_window {
+	uint8_t *memory;      /* NULL: not in use */
+	uint64_t first_chunk;
+	uint32_t chunks;
+	uint32_t users;       /* open chunks in it; unmapped at 0 when no longer the newest */
+};
+
+/* One open chunk and the decoding state at its end (docs/trace-format.md section 3). */
+struct bp_lane {
+	struct bp_lock lock;
+	struct bp_window *window;
+	struct bp_chunk_header *chunk; /* NULL: none open */
+	uint32_t ready_bytes;          /* of the chunk, present in memory and on disk */
+	uint32_t thread;
+	uint64_t time_ns, sequence, address, trials, objects;
+};
+
+struct bp_writer {
+	struct bp_lane lanes[BP_LANES];
+	struct bp_lock grow_lock; /* guards all below */
+	uint8_t *head;            /* chunk 0, mapped for good; NULL: not open */
+	struct bp_window windows[BP_WINDOWS];
+	struct bp_window *newest;
+	uint64_t chunks;          /* handed out, chunk 0 included */
+	uint64_t device, inode;
+	uint32_t window_bytes;    /* how far ahead to map */
+	uint32_t slot_hint;
+	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
+	uint32_t more_slots_used;
+	bool preallocate;         /* no MADV_POPULATE_WRITE: reserve disk when opening */
+	bool stopped;             /* nothing more can be written */
+	char path[BP_PATH_BYTES];
+};
+
+/* Creates `path` (never overwrites; false with errno EEXIST if it exists) with the given header; the
+ * checksum and header_bytes are filled in. `strings`: the four strings, lengths in the header. The
+ * writer must be zeroed memory. On failure everything is undone. */
+bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
+		    const char *strings);
+
+/* The state page; valid while the writer is open. Fields may be changed atomically. */
+static inline struct bp_trace_state *bp_writer_state(const struct bp_writer *writer)
+{
+	return (struct bp_trace_state *)(writer->head + BP_STATE_OFFSET);
+}
+
+/* Counts one loss. */
+void bp_writer_lost(struct bp_writer *writer, enum bp_loss reason);
+
+/* A free thread slot, state 1, zeroed; NULL when there is none. Give back by setting state to 0. */
+struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer);
+
+struct bp_record_sample {
+	uint64_t sequence, time_ns, address, size, usable, offset, trials, objects;
+	uint64_t interval_bytes;
+	uint32_t law, thread, stack;
+	uint8_t kind, alignment_log2; /* 0: no alignment asked for */
+	bool exact, usable_known;
+};
+bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *record);
+
+struct bp_record_free {
+	uint64_t sequence, time_ns, sample_sequence, trials, objects;
+	uint32_t thread;
+	bool by_realloc;
+};
+bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *record);
+
+/* `pcs`: innermost first; bit i of `exact_mask` (a bitmap of depth bits) marks an exact pc. */
+bool bp_writer_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint64_t epoch,
+		     uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask);
+
+struct bp_record_module {
+	uint32_t id;
+	uint64_t epoch, start, end, bias, file_bytes, file_mtime_ns;
+	const void *build_id;
+	size_t build_id_bytes;
+	const char *path;
+};
+bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *record);
+
+/* A record made of varints and, if `text` is not NULL, a string (at most 4000 bytes of it). */
+bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
+		     size_t count, const char *text);
+
+/* Gives back what is mapped ahead beyond the next few chunks: before the program locks its memory
+ * or limits its address space. */
+void bp_writer_trim(struct bp_writer *writer);
+
+/* Around fork: all locks taken, all released in the parent. The child zeroes the writer: the
+ * mappings were not inherited. */
+void bp_writer_lock_all(struct bp_writer *writer);
+void bp_writer_unlock_all(struct bp_writer *writer);
+
+#endif

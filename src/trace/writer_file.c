@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file under the writer: creating it, mapping it ahead in windows, handing out chunks.
+ *
+ * A store to a shared page that has no disk behind it raises SIGBUS in the program, so no page is
+ * touched before MADV_POPULATE_WRITE has made it present, which reports a full disk instead of
+ * raising. Kernels before 5.14 do not know it: there the disk of a whole (smaller) window is
+ * reserved by fallocate when the file is opened. RLIMIT_FSIZE is read before any sizing, because
+ * exceeding it raises SIGXFSZ; storing through a mapping is not subject to it.
+ *
+ * No descriptor is kept: to grow, the file is opened again by name and its device and inode are
+ * compared. When that fails (chroot, dropped privileges, renamed) recording ends and is counted.
+ * The one hole: a third party that truncates the mapped file.
+ *
+ * Chunk 0 stays mapped for good. A window goes when its last open chunk is closed and a newer window
+ * exists; the pages of a closed chunk are dropped at once, so that a long trace does not make the
+ * program look larger.
+ */
+#include "trace/writer_file.h"
+
+#include <sys/stat.h>
+
+#include "base/system_call.h"
+
+#define WINDOW_BYTES (64u << 20)
+#define WINDOW_BYTES_PREALLOCATED (4u << 20)
+#define WINDOW_BYTES_MIN (4 * BP_CHUNK_BYTES)
+/* Chunks kept mapped ahead by bp_writer_trim. */
+#define TRIM_KEEP_CHUNKS 4
+
+void bp_writer_lost(struct bp_writer *writer, enum bp_loss reason)
+{
+	if (writer->head != NULL)
+		__atomic_fetch_add(&bp_writer_state(writer)->lost[reason], 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t resource_limit(int resource)
+{
+	struct rlimit64 {
+		uint64_t current, maximum;
+	} limit;
+	if (syscall(SYS_prlimit64, 0, resource, NULL, &limit) != 0)
+		return UINT64_MAX;
+	return limit.current;
+}
+
+/* How many bytes to map ahead: less where the address space or the disk must be paid for. */
+static uint32_t window_bytes(const struct bp_writer *writer)
+{
+	uint64_t bytes = writer->preallocate ? WINDOW_BYTES_PREALLOCATED : WINDOW_BYTES;
+	uint64_t share = resource_limit(RLIMIT_AS) / 64;
+	if (bytes > share)
+		bytes = share & ~(uint64_t)(BP_CHUNK_BYTES - 1);
+	return (uint32_t)(bytes < WINDOW_BYTES_MIN ? WINDOW_BYTES_MIN : bytes);
+}
+
+static void *map_file(int descriptor, uint64_t offset, size_t bytes)
+{
+	void *memory = bp_system_map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, offset);
+	if (memory != NULL)
+		(void)bp_system_advise(memory, bytes, MADV_DONTFORK);
+	return memory;
+}
+
+static bool reserve_disk(int descriptor, uint64_t offset, uint64_t bytes)
+{
+	if (syscall(SYS_fallocate, descriptor, 0, offset, bytes) == 0)
+		return true;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return false;
+	/* A file system that cannot reserve: write zeros. */
+	static const uint8_t zeros[4096];
+	for (uint64_t done = 0; done < bytes; done += sizeof zeros)
+		if (syscall(SYS_pwrite64, descriptor, zeros, sizeof zeros, offset + done) !=
+			(long)sizeof zeros)
+			return false;
+	return true;
+}
+
+/* Sizes the file for chunks [first, first + *chunks) and maps them; fewer where limits say so. */
+static bool map_window(struct bp_writer *writer, int descriptor, struct bp_window *window,
+		       uint64_t first, uint32_t chunks)
+{
+	const uint64_t limit = resource_limit(RLIMIT_FSIZE) / BP_CHUNK_BYTES;
+	if (first >= limit)
+		return false;
+	if (chunks > limit - first)
+		chunks = (uint32_t)(limit - first);
+	while (chunks > 0) {
+		uint64_t offset = first * BP_CHUNK_BYTES;
+		uint64_t bytes = (uint64_t)chunks * BP_CHUNK_BYTES;
+		if (syscall(SYS_ftruncate, descriptor, offset + bytes) == 0 &&
+			(!writer->preallocate || reserve_disk(descriptor, offset, bytes))) {
+			window->memory = map_file(descriptor, offset, bytes);
+			if (window->memory != NULL) {
+				window->first_chunk = first;
+				window->chunks = chunks;
+				window->users = 0;
+				return true;
+			}
+		}
+		chunks /= 2;
+	}
+	return false;
+}
+
+static void unmap_window(struct bp_window *window)
+{
+	bp_system_unmap(window->memory, (size_t)window->chunks * BP_CHUNK_BYTES);
+	window->memory = NULL;
+}
+
+/* grow_lock held. Maps a window after the newest one, the file opened by name for the moment. */
+static bool grow(struct bp_writer *writer)
+{
+	struct bp_window *window = NULL;
+	for (int i = 0; i < BP_WINDOWS; i++)
+		if (writer->windows[i].memory == NULL)
+			window = &writer->windows[i];
+	if (window == NULL)
+		return false;
+	int descriptor = bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
+	if (descriptor < 0) {
+		bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
+		return false;
+	}
+	struct stat status;
+	bool grown = syscall(SYS_fstat, descriptor, &status) == 0 &&
+		     status.st_dev == writer->device && status.st_ino == writer->inode &&
+		     map_window(writer, descriptor, window, writer->chunks,
+			     writer->window_bytes / BP_CHUNK_BYTES);
+	bp_system_close(descriptor);
+	if (!grown)
+		return false;
+	struct bp_window *old = writer->newest;
+	writer->newest = window;
+	if (old != NULL && old->users == 0)
+		unmap_window(old);
+	return true;
+}
+
+/* Makes pages present and backed by disk; false: no room. Works on whole pages. */
+static bool populate(const struct bp_writer *writer, uint8_t *memory, size_t bytes)
+{
+	return writer->preallocate || bp_system_advise(memory, bytes, MADV_POPULATE_WRITE);
+}
+
+/* grow_lock held. The next chunk of the newest window, NULL when the file cannot grow. */
+static uint8_t *hand_out(struct bp_writer *writer)
+{
+	if (writer->stopped)
+		return NULL;
+	struct bp_window *window = writer->newest;
+	if ((window == NULL || writer->chunks >= window->first_chunk + window->chunks) &&
+		!grow(writer)) {
+		writer->stopped = true;
+		return NULL;
+	}
+	window = writer->newest;
+	uint8_t *chunk = window->memory + (writer->chunks - window->first_chunk) * BP_CHUNK_BYTES;
+	/* The first page carries the chunk's header; it must be there before it is announced. */
+	if (!populate(writer, chunk, 4096)) {
+		writer->stopped = true;
+		return NULL;
+	}
+	window->users++;
+	writer->chunks++;
+	__atomic_store_n(&bp_writer_state(writer)->chunks_reserved, writer->chunks, __ATOMIC_RELAXED);
+	return chunk;
+}
+
+static void close_chunk(struct bp_writer *writer, struct bp_lane *lane)
+{
+	struct bp_chunk_header *chunk = lane->chunk;
+	if (chunk == NULL)
+		return;
+	chunk->checksum = bp_checksum(chunk + 1, chunk->committed);
+	__atomic_store_n(&chunk->sealed, 1, __ATOMIC_RELEASE);
+	(void)bp_system_advise(chunk, BP_CHUNK_BYTES, MADV_DONTNEED);
+	lane->chunk = NULL;
+	bp_lock_take(&writer->grow_lock);
+	if (--lane->window->users == 0 && lane->window != writer->newest)
+		unmap_window(lane->window);
+	bp_lock_release(&writer->grow_lock);
+}
+
+bool bp_writer_new_chunk(struct bp_writer *writer, struct bp_lane *lane)
+{
+	close_chunk(writer, lane);
+	bp_lock_take(&writer->grow_lock);
+	uint64_t number = writer->chunks;
+	uint8_t *memory = hand_out(writer);
+	lane->window = writer->newest;
+	bp_lock_release(&writer->grow_lock);
+	if (memory == NULL)
+		return false;
+	lane->chunk = (struct bp_chunk_header *)memory;
+	lane->ready_bytes = 4096;
+	lane->chunk->kind = BP_CHUNK_RECORDS;
+	lane->chunk->number = number;
+	return true;
+}
+
+bool bp_writer_make_ready(struct bp_writer *writer, struct bp_lane *lane, uint32_t bytes)
+{
+	while (lane->ready_bytes < bytes) {
+		/* Doubling: a short program pays for a page or two, a long one for few calls. */
+		uint32_t step = lane->ready_bytes;
+		if (lane->ready_bytes + step > BP_CHUNK_BYTES)
+			step = BP_CHUNK_BYTES - lane->ready_bytes;
+		if (!populate(writer, (uint8_t *)lane->chunk + lane->ready_bytes, step)) {
+			__atomic_store_n(&writer->stopped, true, __ATOMIC_RELAXED);
+			return false;
+		}
+		lane->ready_bytes += step;
+	}
+	return true;
+}
+
+/* A slot of chunk 0, made present page by page. */
+static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
+{
+	struct bp_thread_slot *slots = (struct bp_thread_slot *)(writer->head + BP_SLOTS_OFFSET);
+	for (uint32_t i = 0; i < BP_SLOTS_IN_FIRST; i++) {
+		struct bp_thread_slot *slot = &slots[(writer->slot_hint + i) % BP_SLOTS_IN_FIRST];
+		uintptr_t page = (uintptr_t)slot & ~(uintptr_t)4095;
+		if (((uintptr_t)slot & 4095) == 0 && !populate(writer, (uint8_t *)page, 4096))
+			return NULL;
+		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == 0) {
+			writer->slot_hint = (uint32_t)(slot - slots);
+			return slot;
+		}
+	}
+	return NULL;
+}
+
+/* A slot of the chunks added when chunk 0 is full: more than 896 threads at a time. */
+static struct bp_thread_slot *slot_of_chunks(struct bp_writer *writer)
+{
+	if (writer->more_slots != NULL && writer->more_slots_used < BP_SLOTS_IN_CHUNK)
+		return &writer->more_slots[writer->more_slots_used++];
+	uint64_t number = writer->chunks;
+	uint8_t *memory = hand_out(writer); /* its window is never unmapped: users stays up */
+	if (memory == NULL || !populate(writer, memory, BP_CHUNK_BYTES))
+		return NULL;
+	struct bp_chunk_header *chunk = (struct bp_chunk_header *)memory;
+	chunk->kind = BP_CHUNK_THREADS;
+	chunk->number = number;
+	__atomic_store_n(&chunk->magic, BP_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	writer->more_slots = (struct bp_thread_slot *)(chunk + 1);
+	writer->more_slots_used = 1;
+	return writer->more_slots;
+}
+
+struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer)
+{
+	bp_lock_take(&writer->grow_lock);
+	struct bp_thread_slot *slot = slot_of_head(writer);
+	if (slot == NULL)
+		slot = slot_of_chunks(writer);
+	if (slot != NULL) {
+		*slot = (struct bp_thread_slot){ 0 };
+		__atomic_store_n(&slot->state, 1, __ATOMIC_RELEASE);
+	}
+	bp_lock_release(&writer->grow_lock);
+	if (slot == NULL)
+		bp_writer_lost(writer, BP_LOSS_THREAD_SLOT);
+	return slot;
+}
+
+void bp_writer_trim(struct bp_writer *writer)
+{
+	bp_lock_take(&writer->grow_lock);
+	struct bp_window *window = writer->newest;
+	if (window != NULL) {
+		uint64_t keep = writer->chunks + TRIM_KEEP_CHUNKS - window->first_chunk;
+		if (keep < window->chunks) {
+			bp_system_unmap(window->memory + keep * BP_CHUNK_BYTES,
+				(size_t)(window->chunks - keep) * BP_CHUNK_BYTES);
+			window->chunks = (uint32_t)keep;
+		}
+	}
+	writer->window_bytes = WINDOW_BYTES_MIN;
+	bp_lock_release(&writer->grow_lock);
+}
+
+static void write_header(struct bp_writer *writer, struct bp_trace_header *header,
+			 const char *strings)
+{
+	size_t length = (size_t)header->program_length + header->command_line_length +
+			header->allocator_length + header->recorder_version_length;
+	header->header_bytes = (uint32_t)(sizeof *header + length);
+	__builtin_memcpy(writer->head + sizeof *header, strings, length);
+	__builtin_memcpy(writer->head + BP_HEADER_CHECKED_FROM,
+		(uint8_t *)header + BP_HEADER_CHECKED_FROM,
+		sizeof *header - BP_HEADER_CHECKED_FROM);
+	header->checksum = bp_checksum(writer->head + BP_HEADER_CHECKED_FROM,
+		header->header_bytes - BP_HEADER_CHECKED_FROM);
+	bp_writer_state(writer)->chunks_reserved = 1;
+	__builtin_memcpy(writer->head, header, BP_HEADER_CHECKED_FROM);
+}
+
+/* Chunk 0 mapped and its first pages present; decides how disk is reserved from now on. */
+static bool map_head(struct bp_writer *writer, int descriptor)
+{
+	if (resource_limit(RLIMIT_FSIZE) < BP_CHUNK_BYTES ||
+		syscall(SYS_ftruncate, descriptor, (uint64_t)BP_CHUNK_BYTES) != 0)
+		return false;
+	writer->head = map_file(descriptor, 0, BP_CHUNK_BYTES);
+	if (writer->head == NULL)
+		return false;
+	if (bp_system_advise(writer->head, BP_SLOTS_OFFSET, MADV_POPULATE_WRITE))
+		return true;
+	writer->preallocate = errno == EINVAL || errno == ENOSYS || errno == EPERM;
+	return writer->preallocate && reserve_disk(descriptor, 0, BP_CHUNK_BYTES);
+}
+
+bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
+		    const char *strings)
+{
+	size_t length = __builtin_strlen(path);
+	if (length >= sizeof writer->path)
+		return false;
+	int descriptor = bp_system_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (descriptor < 0)
+		return false;
+	struct stat status;
+	bool opened = syscall(SYS_fstat, descriptor, &status) == 0 && map_head(writer, descriptor);
+	if (opened) {
+		__builtin_memcpy(writer->path, path, length + 1);
+		writer->device = status.st_dev;
+		writer->inode = status.st_ino;
+		writer->chunks = 1;
+		writer->window_bytes = window_bytes(writer);
+		/* Mapping ahead now lets a program chroot or drop its privileges later. Failing is
+		 * found again, and counted, when the first chunk is asked for. */
+		if (map_window(writer, descriptor, &writer->windows[0], 1,
+			    writer->window_bytes / BP_CHUNK_BYTES))
+			writer->newest = &writer->windows[0];
+		write_header(writer, header, strings);
+	} else {
+		if (writer->head != NULL)
+			bp_system_unmap(writer->head, BP_CHUNK_BYTES);
+		writer->head = NULL;
+		(void)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+		errno = ENOSPC;
+	}
+	bp_system_close(descriptor);
+	return opened;
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds every #include under src/ and include/ against the table src/layers.txt, which explains
+itself. Before that it plants one wrong include of every kind in a mock tree and insists on finding
+each: a checker that finds nothing proves nothing.
+
+Usage: layers.py SOURCE_ROOT
+"""
+
+import fnmatch
+import os
+import re
+import sys
+import tempfile
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def read_table(path):
+    """{pattern or folder: (set of what it may include, set of what it shows or {'*'})}"""
+    rows = {}
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            words = line.split("#")[0].split()
+            if not words:
+                continue
+            if len(words) != 3:
+                sys.exit(f"{path}:{number}: {len(words)} columns instead of 3")
+            rows[words[0]] = tuple(set(w.split(",")) - {"-"} for w in words[1:])
+    return rows
+
+
+def sources(root):
+    """Paths of C files below `root`, relative to it."""
+    for folder, _, names in os.walk(root):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def row_of(rows, path):
+    """The row of a file, and whether its own folder is open to it."""
+    for pattern in rows:
+        if "/" in pattern and fnmatch.fnmatch(path, pattern):
+            return rows[pattern][0], False
+    folder = path.split("/")[0]
+    return (rows[folder][0], True) if folder in rows else (None, False)
+
+
+def wrong_includes(rows, path, text, is_public):
+    """Findings in one file; `path` is relative to src/ or to include/."""
+    may, own_folder = (set(), False) if is_public else row_of(rows, path)
+    if may is None:
+        yield f"src/{path}: its folder is not in src/layers.txt"
+        return
+    for header in INCLUDE.findall(text):
+        folder, _, name = header.rpartition("/")
+        if is_public:
+            if folder != "bytepoll":
+                yield f"include/{path}: a public header may not include \"{header}\""
+        elif not folder:
+            yield f"src/{path}: include \"{header}\" by its path from src/"
+        elif own_folder and folder == path.split("/")[0]:
+            continue
+        elif header not in may and folder not in may:
+            yield f"src/{path}: may not include \"{header}\""
+        elif folder in rows and header not in may and not {"*", name} & rows[folder][1]:
+            yield f"src/{path}: \"{header}\" is not shown to other folders"
+
+
+def check(root):
+    rows = read_table(os.path.join(root, "src/layers.txt"))
+    findings = []
+    for top, is_public in (("src", False), ("include", True)):
+        for path in sources(os.path.join(root, top)):
+            with open(os.path.join(root, top, path), encoding="utf-8") as file:
+                findings += wrong_includes(rows, path, file.read(), is_public)
+    return findings
+
+
+PLANTED = {  # file: (an include, what must be found; None: nothing)
+    "src/low/a.h": ("", None),
+    "src/low/hidden.h": ("", None),
+    "src/high/good.c": ('#include "low/a.h"', None),
+    "src/high/own.c": ('#include "high/x.h"', None),
+    "src/high/system.c": ("#include <stdio.h>", None),
+    "src/high/hidden.c": ('#include "low/hidden.h"', "not shown"),
+    "src/high/bare.c": ('#include "x.h"', "by its path"),
+    "src/low/upwards.c": ('#include "high/x.h"', "may not include"),
+    "src/low/spaced.c": ('  #  include "high/x.h"', "may not include"),
+    "src/split/inside.c": ('#include "split/outside.h"', "may not include"),
+    "src/split/outside.c": ('#include "split/outside.h"', None),
+    "src/stray/a.c": ("", "not in src/layers.txt"),
+    "include/bytepoll/good.h": ('#include "bytepoll/other.h"', None),
+    "include/bytepoll/bad.h": ('#include "low/a.h"', "public header"),
+}
+
+
+def try_planted():
+    findings = []
+    with tempfile.TemporaryDirectory() as root:
+        for path, (text, _) in PLANTED.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write("int x;\n" + text + "\n")
+        with open(os.path.join(root, "src/layers.txt"), "w", encoding="utf-8") as file:
+            file.write("low - a.h\nhigh low -\nsplit - *\nsplit/inside* low -\n")
+        found = check(root)
+    for path, (_, expected) in PLANTED.items():
+        mine = [f for f in found if f.startswith(path + ":")]
+        if expected is None and mine:
+            findings.append(f"planted {path} is right, but: {mine}")
+        elif expected is not None and not any(expected in f for f in mine):
+            findings.append(f"planted {path} was not found: {mine}")
+    return findings
+
+
+def main():
+    findings = try_planted() + check(sys.argv[1])
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the recorder may be, read from the built shared object: it lives in somebody else's process.
+
+  undefined     every undefined symbol stands in recorder-undefined.txt (no malloc, no stdio, no libm,
+                no thread of its own, no __tls_get_addr)
+  exports       what it exports is what src/hooks/exports.map names, and that is what src/hooks/names.h
+                lists: no more, no less
+  tls           at most 64 bytes of thread-local storage, initial-exec
+  needed        it needs libc (and the loader) alone
+  instructions  malloc and free, on their longest way from entry to the tail jump into the real
+                function, have at most 10 instructions together; with `clang`, the same sources compiled by clang
+
+Usage: recorder.py CHECK SOURCE_ROOT BUILD_ROOT
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LIBRARY = "libbytepoll-recorder.so"
+TLS_BYTES_MAX = 64
+PAIR_INSTRUCTIONS_MAX = 10
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def names_of(library, *flags):
+    """Symbol names without versions."""
+    lines = output("nm", "-D", *flags, library).splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines if line.split()}
+
+
+def check_undefined(source, library):
+    with open(os.path.join(source, "tests/contract/recorder-undefined.txt"), encoding="utf-8") as f:
+        allowed = {line.split("#")[0].strip() for line in f} - {""}
+    for name in sorted(names_of(library, "--undefined-only") - allowed):
+        yield f"undefined symbol {name} is not in tests/contract/recorder-undefined.txt"
+
+
+def script_names(path):
+    """The global names of a version script."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/|#[^\n]*", "", file.read(), flags=re.DOTALL)
+    names, is_global = set(), True
+    for word in re.findall(r"global\s*:|local\s*:|[\w*?]+(?=\s*;)", text):
+        if word.endswith(":"):
+            is_global = word.startswith("global")
+        elif is_global:
+            names.add(word)
+    return names
+
+
+def listed_names(path):
+    """The hooked names of the list from which everything else is made."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
+    return set(re.findall(r"\bBP_HOOK\((\w+),", text))
+
+
+def check_exports(source, library):
+    named = script_names(os.path.join(source, "src/hooks/exports.map"))
+    exported = names_of(library, "--defined-only")
+    if not named:
+        yield "src/hooks/exports.map names nothing"
+    listed = listed_names(os.path.join(source, "src/hooks/names.h"))
+    for name in sorted(named ^ listed):
+        yield f"{name} stands in only one of src/hooks/exports.map and src/hooks/names.h"
+    for name in sorted(exported - named):
+        yield f"{name} is exported, but not in src/hooks/exports.map"
+    for name in sorted(named - exported):
+        yield f"{name} is in src/hooks/exports.map, but not exported"
+
+
+def check_tls(_, library):
+    segments = re.findall(r"^\s*TLS\s+(.*)$", output("readelf", "-lW", library), re.MULTILINE)
+    if len(segments) != 1:
+        yield f"{len(segments)} TLS segments instead of 1"
+        return
+    size = int(segments[0].split()[4], 16)
+    if size > TLS_BYTES_MAX:
+        yield f"{size} bytes of thread-local storage, more than {TLS_BYTES_MAX}"
+    if not re.search(r"FLAGS.*STATIC_TLS", output("readelf", "-dW", library)):
+        yield "thread-local storage is not initial-exec (no STATIC_TLS flag)"
+    if re.search(r"DTPMOD|TLSDESC", output("readelf", "-rW", library)):
+        yield "thread-local storage is reached by a dynamic model (DTPMOD or TLSDESC relocation)"
+
+
+def check_needed(_, library):
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-dW", library)))
+    for name in sorted(needed - {"libc.so.6", "ld-linux-x86-64.so.2"}):
+        yield f"needs {name}"
+
+
+def disassemble(file, function):
+    """{address: (mnemonic, operands, address of the next)} of a function, and its entry. Where the
+    linker has still to fill in the target of a jump, its operands are empty: it leaves the function."""
+    text = output("objdump", "-dr", "--no-show-raw-insn", "-w", f"--disassemble={function}", file)
+    rows = []
+    for line in text.splitlines():
+        match = re.match(r"^\s+([0-9a-f]+):\s+(?:(?:bnd|notrack|data16|cs|rex\.?\w*)\s+)*(\w+)\s*(.*)$",
+                         line)
+        if match is None or match.group(2).startswith("R_"):
+            continue  # no instruction, or a line of a relocation alone
+        operands = match.group(3).split("\t")[0].split("#")[0].strip()
+        unresolved = "R_X86_64_" in line and match.group(2).startswith(("j", "call"))
+        rows.append((int(match.group(1), 16), match.group(2),
+                     "" if unresolved and not operands.startswith("*") else operands))
+    code = {row[0]: (row[1], row[2], following[0] if following else None)
+            for row, following in zip(rows, rows[1:] + [None])}
+    return code, rows[0][0] if rows else None
+
+
+def is_padding(name, operands):
+    return name.startswith("nop") or name == "endbr64" or (name, operands) == ("xchg", "%ax,%ax")
+
+
+def hot_paths(code, address, before=()):
+    """Every way from `address` to an indirect tail jump, which is how the real function is reached:
+    tuples of (mnemonic, operands). A road that returns or leaves the function otherwise is cold."""
+    if address not in code or len(before) > 40:
+        return []
+    name, operands, following = code[address]
+    here = before if is_padding(name, operands) else before + ((name, operands),)
+    if name.startswith("jmp") and operands.startswith("*"):
+        return [here]
+    if name.startswith("ret"):
+        return []
+    paths = []
+    if name.startswith("j"):
+        target = re.match(r"[0-9a-f]+", operands)
+        if target:
+            paths += hot_paths(code, int(target.group(), 16), here)
+    if not name.startswith("jmp"):
+        paths += hot_paths(code, following, here)
+    return paths
+
+
+def judge_pair(file, compiler):
+    total = 0
+    for function in ("malloc", "free"):
+        paths = hot_paths(*disassemble(file[function], function))
+        if not paths:
+            yield f"{compiler}: {function} never ends in an indirect tail jump"
+            return
+        longest = max(paths, key=len)
+        total += len(longest)
+        print(f"{compiler}: {function} {len(longest)}: " + "; ".join(" ".join(i) for i in longest))
+        if any(name.startswith("call") for path in paths for name, _ in path):
+            yield f"{compiler}: {function} calls something on its way to the real function"
+    if total > PAIR_INSTRUCTIONS_MAX:
+        yield f"{compiler}: malloc + free take {total} instructions, more than {PAIR_INSTRUCTIONS_MAX}"
+
+
+def check_instructions(_, library):
+    yield from judge_pair({"malloc": library, "free": library}, "as built")
+
+
+def clang_objects(build, directory):
+    """The hooks compiled by clang with the flags of the build: {function: object file}."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    found = {}
+    for index, entry in enumerate(commands):
+        if "src/hooks/" not in entry["file"]:
+            continue
+        target = os.path.join(directory, f"{index}.o")
+        words = shlex.split(entry["command"])
+        while os.path.basename(words[0]) in ("ccache", "sccache"):
+            words = words[1:]
+        words[0] = "clang"
+        words[words.index("-o") + 1] = target
+        result = subprocess.run(words, cwd=entry["directory"], capture_output=True, text=True)
+        if result.returncode != 0:
+            sys.exit(f"clang cannot compile {entry['file']}:\n{result.stderr}")
+        defined = output("nm", "--defined-only", target)
+        for function in ("malloc", "free"):
+            if re.search(rf" T {function}$", defined, re.MULTILINE):
+                found[function] = target
+    return found
+
+
+def check_clang(_, library):
+    if shutil.which("clang") is None:
+        yield "clang is not installed: run scripts/install-deps"
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        objects = clang_objects(os.path.dirname(library), directory)
+        if set(objects) != {"malloc", "free"}:
+            yield "src/hooks defines no malloc or no free"
+            return
+        yield from judge_pair(objects, "clang")
+
+
+CHECKS = {"undefined": check_undefined, "exports": check_exports, "tls": check_tls,
+          "needed": check_needed, "instructions": check_instructions, "clang": check_clang}
+
+
+def main():
+    check, source, build = sys.argv[1:]
+    library = os.path.join(os.path.abspath(build), LIBRARY)
+    if not os.path.exists(library):
+        print(f"{library} was not built: there is nothing to check")
+        return 1
+    findings = list(CHECKS[check](source, library))
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

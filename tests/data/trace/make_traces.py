@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the traces of the tests to a directory: make_traces.py DIRECTORY [STAMP].
+
+STAMP is a file that is written last, for the build to see that all of them are there.
+
+Each is named for what it shows; the values that the tests expect stand in
+tests/unit/trace/test_reader.c and tests/unit/import/test_trace.c. README.md tells how to add one.
+"""
+import pathlib
+import random
+import sys
+
+from trace_builder import (MASK, Chunk, header, record, slot, slot_chunk, state, trace, varint)
+
+
+def simple():
+    """One thread, ended in order: a leak, a free, a temporary, a realloc; two modules."""
+    chunk = Chunk(base_time=1000, base_sequence=0, interval=4096)
+    chunk.thread_begin(1, 100, 1001, "main")
+    chunk.module(1, 0x400000, 0x480000, 0x400000, "/usr/bin/program", build_id=b"\xab\xcd" * 10,
+                 file_bytes=5000, mtime=77)
+    chunk.module(2, 0x7F0000000000, 0x7F0000100000, 0x7F0000000000, "[vdso]")
+    chunk.stack(1, [0x401000, 0x402000, 0x403000])
+    chunk.stack(2, [0x7F0000000500, 0x402000, 0x10], flags=1, exact=(0,))
+    chunk.sample(1, 2000, 100, stack=1, trials=5000, objects=40, offset=7, usable=104)
+    chunk.sample(2, 2100, 8192, kind=2, stack=2, trials=13193, objects=41, exact=True)
+    chunk.free(3, 2200, 2, trials=13193, objects=41)  # temporary: the same object counter
+    chunk.sample(4, 2300, 50, kind=3, stack=1, trials=20000, objects=60, offset=0)
+    chunk.free(5, 2400, 4, trials=20100, objects=61, by_realloc=True)
+    chunk.sample(6, 2400, 60, kind=3, stack=2, trials=20161, objects=62, offset=60)
+    chunk.thread_end(1, 100, 3000, 30000, 100, name="main")
+    return trace(header(interval=4096, seed=42),
+                 state(ended=1, reason=1, end_time=3100, trials=30000, objects=100,
+                       last_sequence=6, samples=4, own_bytes=123456),
+                 chunks=[chunk.bytes(1)])
+
+
+def killed():
+    """Killed: slots, an ended thread whose slot is still there, one without a slot, a torn slot."""
+    first = Chunk(base_time=1000)
+    first.sample(10, 2000, 64, thread=1, trials=1000, objects=10)
+    first.sample(12, 2050, 64, thread=2, trials=900, objects=9)
+    first.thread_end(2, 102, 2100, 1000, 10, (5, 1), "worker")
+    second = Chunk(base_time=5000, base_sequence=20)
+    second.sample(21, 5100, 600000, thread=3, trials=700001, objects=3, exact=True)
+    second.sample(22, 5200, 64, thread=1, trials=2500, objects=20)
+    slots = [slot(1, 101, 2000, 15, 300), slot(2, 102, 950, 9, 500), slot(9, 0, 1, 1, 1, state=0),
+             slot(4, 104, 100, 1, 50, generation=3, unoffered=(7, 2))]
+    return trace(header(), state(reserved=3, samples=4, lost=(3, 0, 0, 0, 0, 0, 1)), slots,
+                 [first.bytes(1), second.bytes(2, sealed=False)])
+
+
+def chunks():
+    """Several lanes: a free before its sample, stacks and modules after their use, epochs, threads
+    switching, other intervals and laws, chunks that are no record chunks."""
+    one = Chunk(base_time=1000, base_sequence=100, interval=1000, lane=1)
+    one.free(160, 9000, 101, thread=2, trials=50, objects=5)
+    one.sample(150, 8000, 10, thread=1, stack=3, trials=100, objects=10, interval=64, law=1)
+    one.sample(152, 8100, 20, thread=2, stack=1, trials=200, objects=7, alignment=12)
+    one.sample(154, 8200, 30, thread=1, stack=2, trials=300, objects=12, extra=b"later minor")
+    one.record(30, b"a record of a later minor version")
+    two = Chunk(base_time=1000, base_sequence=100, interval=2000, law=1, lane=2)
+    two.sample(101, 1500, 40, thread=1, stack=1, trials=50, objects=5, kind=4)
+    two.stack(1, [0x1100, 0x5100], epoch=0)
+    two.stack(2, [0x1100, 0x5100], epoch=1)
+    two.stack(3, [0x2000, 0x1000, 0x9000], epoch=2, exact=(1,))
+    two.stack(1, [0x1100, 0x5100], epoch=0)
+    two.module(2, 0x1000, 0x2000, 0x0, "/lib/second.so", epoch=1, file_bytes=2)
+    two.module(1, 0x1000, 0x2000, 0x1000, "/lib/first.so", epoch=0, file_bytes=1)
+    two.module(3, 0x5000, 0x6000, 0x5000, "/bin/main", epoch=0, file_bytes=3)
+    two.module_gone(1, 1)
+    two.module_gone(2, 2)
+    two.module(2, 0x1000, 0x2000, 0x0, "/lib/second.so", epoch=1, file_bytes=2)
+    two.exec(8500, 155, 777, 2, "/bin/static")
+    two.fork(8600, 156, 778)
+    other = Chunk().raw(b"what a later version writes")
+    return trace(header(interval=1000), state(reserved=7, samples=4),
+                 [slot(1, 201, 400, 13, 10)],
+                 [one.bytes(1), bytes(65536), slot_chunk(3, [slot(2, 202, 210, 8, 5)]),
+                  other.bytes(4, kind=77), two.bytes(5), bytes(65536)])
+
+
+def damaged():
+    """A wrong checksum, a wrong magic, a wrong place, too many bytes, a record that does not fit,
+    a varint without end, zeros; the records around them stand."""
+    good = Chunk(base_time=1000).sample(1, 1100, 11, trials=12, objects=1)
+    cut = Chunk(base_time=1000, base_sequence=1).sample(2, 1200, 22, trials=40, objects=2)
+    cut.raw(b"\x01\x20short")
+    endless = Chunk(base_sequence=2).sample(3, 1300, 33, trials=80, objects=3)
+    endless.record(6, b"\xff" * 11)
+    wide = Chunk(base_sequence=3).sample(4, 1400, 44, trials=90, objects=4)
+    wide.record(6, varint(1 << 32), varint(1), varint(1), varint(0))
+    zeros = Chunk(base_sequence=4).raw(bytes(40)).sample(5, 1500, 55, trials=100, objects=5)
+    return trace(header(), state(reserved=9, samples=10), [],
+                 [good.bytes(1), good.bytes(2, check=1), good.bytes(3, magic=0x12345678),
+                  good.bytes(9), good.bytes(5, committed=65473, sealed=False), cut.bytes(6),
+                  endless.bytes(7), wide.bytes(8), zeros.bytes(9, sealed=False)])
+
+
+def torn():
+    """Cut in the middle of the second record of an unsealed chunk."""
+    chunk = Chunk(base_time=1000).sample(1, 1100, 11, trials=12, objects=1)
+    keep = 65536 + 64 + len(chunk.payload) + 5
+    chunk.sample(2, 1200, 22, trials=40, objects=2)
+    return trace(header(), state(samples=2), [], [chunk.bytes(1, sealed=False)])[:keep]
+
+
+def extremes():
+    """The largest and smallest values of every field, deltas that wrap around."""
+    chunk = Chunk(base_time=MASK, base_sequence=MASK, interval=MASK)
+    chunk.sample(0, 0, MASK, thread=0xFFFFFFFF, address=MASK, trials=MASK, objects=MASK,
+                 stack=0xFFFFFFFF, exact=True, kind=255, interval=MASK, law=1)
+    chunk.sample(MASK, MASK, 0, thread=0, address=0, offset=MASK, alignment=63, usable=MASK)
+    chunk.free(5, MASK, MASK, thread=0xFFFFFFFE, trials=MASK, objects=MASK, stack=0xFFFFFFFF)
+    chunk.stack(0xFFFFFFFF, [MASK, 0, 1 << 62, 1 << 63, 0x7FFFFFFFFFFF, 0xFFFFFFFFFF600000],
+                flags=MASK, epoch=0xFFFFFFFF, exact=(0, 2, 5))
+    chunk.stack(0, [])
+    chunk.module(0xFFFFFFFF, MASK, 0, MASK, b"\xff\xfe\0\n\"\\", epoch=0xFFFFFFFF,
+                 build_id=bytes(range(64)), file_bytes=MASK, mtime=MASK)
+    chunk.module_gone(0, 0)
+    chunk.thread_begin(0, 0, 0, "")
+    chunk.thread_end(0xFFFFFFFF, 0xFFFFFFFF, MASK, MASK, 0, (MASK, MASK), "n\u00e4me")
+    chunk.thread_end(3, 3, MASK, MASK, MASK, (MASK, MASK), "x" * 300)
+    chunk.exec(MASK, MASK, 0xFFFFFFFF, 0xFFFFFFFF, "")
+    chunk.fork(MASK, MASK, 0xFFFFFFFF)
+    return trace(header(charge=0xFFFFFFFF, interval=MASK, start=0), state(reserved=MASK),
+                 [slot(4, 4, MASK, 1, MASK), slot(5, 5, 10, MASK, 9)], [chunk.bytes(1)])
+
+
+def random_records():
+    """Many records of all kinds with plausible values, from a fixed seed."""
+    draw = random.Random(20240229).randrange
+    chunks, sequence, samples = [], 0, []
+    for number in range(1, 4):
+        chunk = Chunk(base_time=1000 * number, base_sequence=sequence, interval=4096, lane=number)
+        time, thread, counters = 1000 * number, 1, {}
+        while len(chunk.payload) < 30000:
+            sequence, time = sequence + draw(1, 4), time + draw(-20, 2000)
+            thread = thread if draw(4) else draw(1, 20)
+            trials, objects = counters.get(thread, (0, 0))
+            trials, objects = trials + draw(1, 9000), objects + draw(1, 30)
+            counters[thread] = (trials, objects)
+            kind = draw(10)
+            if kind < 5:
+                size = draw(1 << draw(1, 20))
+                chunk.sample(sequence, time, size, thread=thread, kind=draw(1, 7),
+                             address=draw(1 << 47), stack=draw(200), trials=trials,
+                             objects=objects, exact=size >= 4095, offset=draw(size + 1),
+                             alignment=draw(4, 13) if draw(9) == 0 else None,
+                             usable=size + draw(24) if draw(2) else None,
+                             interval=draw(1, 1 << 30) if draw(20) == 0 else None, law=draw(2))
+                samples.append(sequence)
+            elif kind < 8 and samples:
+                chunk.free(sequence, time, samples.pop(draw(len(samples))), thread=thread,
+                           trials=trials, objects=objects, by_realloc=draw(5) == 0,
+                           stack=draw(200) if draw(9) == 0 else None)
+            elif kind == 8:
+                pcs = [draw(0x400000, 0x7FFFFFFFFFFF) for _ in range(draw(1, 60))]
+                chunk.stack(draw(1, 200), pcs, flags=draw(4), epoch=draw(5),
+                            exact=(draw(60), draw(60)))
+            else:
+                number_of_module, start = draw(1, 40), draw(1 << 46)
+                chunk.module(number_of_module, start, start + draw(1 << 20), start,
+                             f"/lib/lib{number_of_module}.so", epoch=draw(5),
+                             build_id=bytes(draw(256) for _ in range(20)))
+        chunks.append(chunk.bytes(number, sealed=number != 3))
+    return trace(header(interval=4096), state(reserved=4),
+                 [slot(i, 1000 + i, draw(1 << 30), draw(1 << 20), draw(1 << 16))
+                  for i in range(1, 12)], chunks)
+
+
+def tree(directory):
+    """A process, a child that inherits two objects, one file that cannot be read, an index."""
+    parent = Chunk(base_time=1000, interval=4096)
+    parent.sample(1, 1100, 10, trials=11, objects=1)
+    parent.sample(2, 1200, 20, trials=32, objects=2)
+    parent.fork(1300, 2, 201)
+    parent.free(3, 1400, 1, trials=40, objects=3)
+    child = Chunk(base_time=1310, base_sequence=2, interval=8192)
+    child.free(3, 1350, 2, trials=0, objects=0)  # the parent's object: nothing here
+    child.sample(4, 1360, 30, trials=31, objects=1)
+    child.exec(1370, 4, 201, 1, "/usr/bin/sudo")
+    (directory / "tree.bpt").write_bytes(trace(
+        header(trace_id=b"ROOT", pid=200, interval=4096),
+        state(ended=1, reason=1, end_time=2000, trials=50, objects=4, samples=2),
+        chunks=[parent.bytes(1)]))
+    folder = directory / "tree.bpt.d"
+    folder.mkdir(exist_ok=True)
+    (folder / "201.0.bpt").write_bytes(trace(
+        header(trace_id=b"CHILD", parent_id=b"ROOT", parent_sequence=2, pid=201, parent_pid=200,
+               start=1305, interval=4096, program="/usr/bin/child"),
+        state(samples=1), [slot(1, 201, 35, 2, 100)], [child.bytes(1, sealed=False)]))
+    (folder / "202.0.bpt").write_bytes(b"BYTEPOLL")
+    (folder / "203.0.txt").write_bytes(b"no trace by its name")
+    lines = ["bytepoll index 1",
+             index_line("201.0.bpt", b"CHILD", 201, 1305, 999, 999),
+             index_line("-", b"GONE", 204, 1500, 1000, 1200, program="/tmp/a\\tb\\\\c\\nd"),
+             index_line("205.0.bpt", b"LOST", 205, 1600, 300, 300),
+             "a line without any field",
+             index_line("-", b"EARLY", 206, 1700, 5, 5, "later_key=\tpid=bad\t")]
+    (folder / "index").write_text("\n".join(lines) + "\n")
+
+
+def index_line(file, trace_id, pid, start, low, high, more="", program="/bin/true"):
+    return (f"file={file}\ttrace_id={trace_id.ljust(16, bytes(1)).hex()}\t"
+            f"parent_trace_id={b'ROOT'.ljust(16, bytes(1)).hex()}\tparent_sequence=2\tpid={pid}\t"
+            f"{more}exec_number=0\tstart_monotonic_ns={start}\tend_time_ns={start + 50}\t"
+            f"end_reason=1\tsamples=0\ttrials_low={low}\ttrials_high={high}\tobjects_low=10\t"
+            f"objects_high={10 + high - low}\tprogram={program}")
+
+
+def unreadable():
+    """Files that are an error as a whole."""
+    good = simple()
+    broken = bytearray(good)
+    broken[130] ^= 1
+    fatal_record = Chunk().sample(1, 1, 1).raw(record(0x45, b"must be known"))
+    return {
+        "bad_empty": b"", "bad_zeros": bytes(70000), "bad_magic_only": b"BYTE",
+        "bad_header_torn": good[:150], "bad_strings_torn": good[:200],
+        "bad_foreign": b"\x7fELF" + bytes(5000), "bad_header_checksum": bytes(broken),
+        "bad_version": trace(header(major=2, minor=7)),
+        "bad_flags_fatal": trace(header(fatal=0x10)),
+        "bad_chunk_bytes": trace(header(chunk_bytes=4096)), "bad_law": trace(header(law=2)),
+        "bad_record_fatal": trace(header(), chunks=[fatal_record.bytes(1)]),
+    }
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {maker.__name__: maker() for maker in (
+        simple, killed, chunks, damaged, torn, extremes, random_records)}
+    files["no_chunks"] = trace(header(minor=3, skippable=8, extra=b"later"))[:4300]
+    files["unprofiled"] = trace(header(recognition=0, reason=1, interval=0),
+                                state(ended=1, reason=1, end_time=5))
+    for name, data in (files | unreadable()).items():
+        (directory / f"{name}.bpt").write_bytes(data)
+    tree(directory)
+    for stamp in sys.argv[2:]:
+        pathlib.Path(stamp).touch()
+
+
+if __name__ == "__main__":
+    main()

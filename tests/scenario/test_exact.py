@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The exact totals against a counting allocator below the recorder.
+
+The test build of the recorder counts, in a shared file and at the other end of the hooks, every
+call that goes from it to the real malloc family and every object it places in its own slots:
+{objects, bytes} from the first hook to the exit, libc's own allocations included. `bytepoll
+report` must say the same total, to the byte and the object, and call it exact, at every interval.
+Where a program knows its own requests the count must not be below them, so that a counter that
+does not count is noticed.
+"""
+import json
+import os
+import shutil
+import struct
+import sys
+
+import profiled
+
+INTERVALS = (1, 64, 2048, None)
+
+
+def programs():
+    """(name, arguments, standard input)"""
+    count = "print(sum(len(str(i)) for i in range(9999)))"
+    hash_table = "my %h; $h{$_} = \"v$_\" for 1 .. 5000; print scalar keys %h"
+    for name in ("truth", "truth_cpp", "thread_storm", "contents", "zeroed", "errno_kept",
+                 "new_handler", "libc_extras", "usable_size", "jumps"):
+        yield name, [profiled.program(name)], None
+    yield "many_streams", [profiled.program("many_streams"), "threads", "50", "300", "70"], None
+    for name, arguments, text in (
+            ("sqlite3", ["sqlite3", ":memory:"],
+             b"create table t(a, b); insert into t values (1, 'x'), (2, 'y'); select * from t;"),
+            ("perl", ["perl", "-e", hash_table], None),
+            ("python3", ["/usr/bin/python3", "-I", "-c", count], None)):
+        if shutil.which(arguments[0]):
+            yield name, arguments, text
+
+
+def compare(arguments, text, interval):
+    with profiled.directory() as path:
+        trace, count = os.path.join(path, "trace.bpt"), os.path.join(path, "count")
+        with open(count, "wb") as file:
+            file.write(bytes(4096))
+        result = profiled.run(arguments, trace, interval, recorder=profiled.RECORDER_TEST,
+                              extra={"BYTEPOLL_TEST_COUNT": count}, stdin=text)
+        profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
+        with open(count, "rb") as file:
+            objects, bytes_counted = struct.unpack("<2Q", file.read(16))
+        total = profiled.report(trace)["totals"]["allocated"]
+        seen = total["objects"]["estimate"], total["bytes"]["estimate"]
+        profiled.expect(total["bytes"].get("exact") and total["objects"].get("exact"),
+                        "not exact: %s" % total)
+        profiled.expect(seen == (objects, bytes_counted),
+                        "%s objects, %s bytes instead of %d, %d" % (*seen, objects, bytes_counted))
+        if arguments[0].endswith(("/truth", "/truth_cpp")):
+            sites = json.loads(result.stdout).values()
+            own = sum(site["allocated"]["bytes"] for site in sites)
+            profiled.expect(bytes_counted >= own, "%d counted, %d requested" % (bytes_counted, own))
+
+
+def main():
+    tap = profiled.Tap()
+    for name, arguments, text in programs():
+        for interval in INTERVALS:
+            tap.attempt("%s at T = %s" % (name, interval or "default"),
+                        lambda: compare(arguments, text, interval))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The rules on the trace file and on what the recorder may take from a program.
+
+Descriptors, file size limits, full file systems, an old kernel, children that change root or user,
+address space limits from outside and in mid-run, locked memory: each program must do exactly what
+it does unprofiled, its trace must read (where there can be one), and what could not be recorded
+must be counted. Parts that need root (tmpfs in a mount namespace, chroot) are skipped without it.
+"""
+import os
+import resource
+import shutil
+import sys
+
+import profiled
+
+MEGABYTE = 1 << 20
+
+
+def same(plain, result):
+    profiled.expect(result.status == plain.status, "status %s instead of %s: %s" % (
+        result.status, plain.status, result.stderr.decode(errors="replace").strip()))
+    profiled.expect(result.stdout == plain.stdout, "output differs: %r" % result.stdout[:300])
+    profiled.expect(result.stderr == plain.stderr, "standard error: %r" % result.stderr[:300])
+
+
+def both(arguments, interval=64, **options):
+    """Runs unprofiled and profiled, compares, and gives the report (None: there is no trace)."""
+    plain = profiled.run(arguments, **options)
+    profiled.expect(plain.status == 0, "unprofiled: status %s: %s" % (
+        plain.status, plain.stderr.decode(errors="replace").strip()))
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        same(plain, profiled.run(arguments, trace, interval, **options))
+        return profiled.report(trace) if os.path.exists(trace) else None
+
+
+def close_all():
+    with profiled.directory() as path:
+        contents = []
+        for name, trace in (("plain", None), ("profiled", os.path.join(path, "trace.bpt"))):
+            own = os.path.join(path, name)
+            result = profiled.run([profiled.program("close_all"), own], trace, 64)
+            profiled.expect(result.status == 0, "%s: status %s" % (name, result.status))
+            with open(own, "rb") as file:
+                contents.append(file.read())
+        profiled.expect(contents[0] == contents[1], "the program's own file differs")
+        data = profiled.report(os.path.join(path, "trace.bpt"))
+        profiled.expect(data["samples"] > 10000, "only %d samples: recording stopped at the close"
+                        % data["samples"])
+        profiled.expect(not profiled.lost(data), "lost: %s" % data["losses"])
+
+
+def file_size_limit(limit_bytes):
+    """The limit holds before the start; SIGXFSZ has its deadly default."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+    data = both([profiled.program("limits"), "work"], interval=8, before_exec=limit)
+    if limit_bytes >= MEGABYTE:
+        profiled.expect(data is not None and data["samples"] > 0, "no samples")
+    if data is not None:
+        profiled.expect(profiled.lost(data) > 0, "nothing counted as lost")
+
+
+def own_file_size_limit():
+    data = both([profiled.program("limits"), "fsize"])
+    profiled.expect(data["samples"] > 0, "no samples")
+
+
+def in_small_file_system(size, script, trace_name="trace.bpt", **options):
+    """Runs a shell script in a mount namespace with a tmpfs of `size` on $1/small; the trace goes
+    there. Copies the trace out afterwards. Gives (result, report or None)."""
+    with profiled.directory() as path:
+        small = os.path.join(path, "small")
+        os.mkdir(small)
+        trace = os.path.join(small, trace_name)
+        profiled_as = " ".join(
+            "%s=%s" % (name, value) for name, value in profiled.environment(trace, 8).items()
+            if name.startswith("BYTEPOLL_") or name == "LD_PRELOAD")
+        whole = ("mount -t tmpfs -o size=%s tmpfs %s && { env %s %s; status=$?; "
+                 "cp %s %s/copy.bpt 2>/dev/null; exit $status; }" % (
+                     size, small, profiled_as, script, trace, path))
+        result = profiled.run(["unshare", "-m", "sh", "-c", whole], **options)
+        copy = os.path.join(path, "copy.bpt")
+        return result, profiled.report(copy) if os.path.exists(copy) else None
+
+
+def full_file_system(size, prefix=""):
+    work = [profiled.program("limits"), "work"]
+    plain = profiled.run(work)
+    result, data = in_small_file_system(size, prefix + " ".join(work))
+    same(plain, result)
+    if data is not None:
+        profiled.expect(profiled.lost(data) > 0, "nothing counted as lost")
+    return data
+
+
+def full_from_start():
+    full_file_system("4k")
+
+
+def full_in_mid_run():
+    data = full_file_system("512k")
+    profiled.expect(data is not None and data["samples"] > 0, "no samples before it was full")
+
+
+def old_kernel():
+    data = both([profiled.program("old_kernel"), profiled.program("limits"), "work"])
+    profiled.expect(data["samples"] > 0 and not profiled.lost(data), "samples %s, losses %s" % (
+        data["samples"], data["losses"]))
+
+
+def old_kernel_full():
+    full_file_system("512k", prefix=profiled.program("old_kernel") + " ")
+
+
+def privileges():
+    with profiled.directory() as path:
+        empty = os.path.join(path, "empty")
+        os.mkdir(empty)
+        data = both([profiled.program("privileges"), empty])
+        profiled.expect(not os.listdir(empty), "litter in the new root: %s" % os.listdir(empty))
+        profiled.expect(len(data["processes"]) == 5, "processes: %s" % data["processes"])
+
+
+def address_space_limit(bytes_allowed):
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (bytes_allowed, bytes_allowed))
+
+
+def address_space_of(arguments):
+    """The smallest address space in which the program runs unprofiled, bytes."""
+    low, high = MEGABYTE, 1 << 30
+    while high - low > MEGABYTE // 4:
+        middle = (low + high) // 2
+        if profiled.run(arguments, before_exec=address_space_limit(middle)).status == 0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def address_space_before_start():
+    """8 MiB above what the program needs: the recorder's own 4 MiB and its library fit, a mapping
+    made far ahead does not."""
+    arguments = [profiled.program("limits"), "fill"]
+    allowed = address_space_of(arguments) + 8 * MEGABYTE
+    data = both(arguments, interval=4096, before_exec=address_space_limit(allowed))
+    profiled.expect(data is not None and data["samples"] > 0, "no samples")
+
+
+def mid_run(what):
+    def action():
+        data = both([profiled.program("limits"), what], interval=512)
+        profiled.expect(data is not None and data["samples"] > 0, "no samples")
+    return action
+
+
+def locked():
+    """As nobody, who may lock 24 MiB: more than the program needs, less than a long mapping."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (24 * MEGABYTE, 24 * MEGABYTE))
+        if profiled.is_root():
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+    with profiled.directory() as path:
+        os.chmod(path, 0o777)
+        arguments = [profiled.program("limits"), "lock"]
+        plain = profiled.run(arguments, before_exec=limit)
+        profiled.expect(plain.status == 0, "unprofiled: %s" % (plain,))
+        trace = os.path.join(path, "trace.bpt")
+        same(plain, profiled.run(arguments, trace, 4096, before_exec=limit))
+        profiled.expect(profiled.report(trace)["samples"] > 0, "no samples")
+
+
+def mode_and_no_overwrite():
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        work = [profiled.program("limits"), "work"]
+        profiled.run(work, trace, 4096)
+        profiled.expect(os.stat(trace).st_mode & 0o777 == 0o600, "mode %o" % os.stat(trace).st_mode)
+        victim, link = os.path.join(path, "victim"), os.path.join(path, "link.bpt")
+        with open(victim, "w") as file:
+            file.write("precious")
+        os.symlink(victim, link)
+        result = profiled.run(work, link, 4096)
+        profiled.expect(result.status == 0, "status %s" % result.status)
+        with open(victim) as file:
+            profiled.expect(file.read() == "precious", "a symbolic link was followed")
+
+
+def main():
+    tap = profiled.Tap()
+    tap.attempt("closes every descriptor and opens its own file", close_all)
+    for limit_bytes in (0, 4096, 65536, MEGABYTE):
+        tap.attempt("RLIMIT_FSIZE of %d before the start" % limit_bytes,
+                    lambda: file_size_limit(limit_bytes))
+    tap.attempt("RLIMIT_FSIZE set in mid-run", own_file_size_limit)
+    tap.attempt("a kernel without MADV_POPULATE_WRITE", old_kernel)
+    tap.attempt("RLIMIT_AS before the start", address_space_before_start)
+    for what, name in (("as", "RLIMIT_AS set in mid-run, relative"),
+                       ("absolute", "RLIMIT_AS set in mid-run, absolute"),
+                       ("refused", "RLIMIT_AS that refuses memory"),
+                       ("descriptors", "RLIMIT_NOFILE of 0 in mid-run"),
+                       ("lock", "mlockall")):
+        tap.attempt(name, mid_run(what))
+    tap.attempt("the trace is private and never written through a link", mode_and_no_overwrite)
+    tap.attempt("raw clone", lambda: both([profiled.program("raw_clone")]))
+    for name, action in (("mlockall under RLIMIT_MEMLOCK", locked),
+                         ("a full file system from the start", full_from_start),
+                         ("a file system that fills in mid-run", full_in_mid_run),
+                         ("the same on a kernel without MADV_POPULATE_WRITE", old_kernel_full),
+                         ("setuid and chroot after fork", privileges)):
+        if profiled.is_root() and shutil.which("unshare"):
+            tap.attempt(name, action)
+        else:
+            tap.skip(name, "needs root")
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Small programs that check themselves, at T = 1, 64, 4096 and the default.
+
+Each must do under the recorder what it does without: same status, same output, nothing on standard
+error. Afterwards its trace and those of its tree must read, be marked as ended in order where it
+ended in order, and lie alone in their directory. Losses are printed; at the default interval none
+may occur.
+"""
+import os
+import signal
+import sys
+
+import profiled
+
+PLUGIN = "libplugin.so"
+PROGRAMS = (
+    ("contents",), ("zeroed",), ("usable_size",), ("errno_kept",), ("libc_extras",),
+    ("new_handler",), ("foreign_free",), ("thread_storm",), ("thread_exit",), ("fork_storm",),
+    ("fork_with_threads",), ("exec_chain",), ("vfork_exec",), ("spawn",), ("signals",), ("jumps",),
+    ("odd_stacks",), ("raw_clone",), ("dynamic_loading", PLUGIN),
+)
+EXITS = ("return", "exit", "_exit", "_Exit", "quick_exit", "abort", "exec", "pthread_exit", "term",
+         "kill", "fault")
+UNORDERED = ("term", "kill", "fault", "raw_clone")  # the last: children no handler saw
+INTERVALS = (1, 64, 4096, None)
+UNPROFILED = {}
+
+
+def unprofiled(arguments):
+    if arguments not in UNPROFILED:
+        UNPROFILED[arguments] = profiled.run(list(arguments))
+    return UNPROFILED[arguments]
+
+
+def path_of(words):
+    return tuple([profiled.program(words[0])] +
+                 [profiled.program(word) if word == PLUGIN else word for word in words[1:]])
+
+
+def compare(words, interval, ordered):
+    arguments = path_of(words)
+    plain = unprofiled(arguments)
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        result = profiled.run(list(arguments), trace, interval)
+        profiled.expect(result.status == plain.status, "status %s instead of %s: %s" % (
+            result.status, plain.status, result.stderr.decode(errors="replace").strip()))
+        profiled.expect(result.stdout == plain.stdout, "output differs: %r" % result.stdout[:300])
+        profiled.expect(result.stderr == plain.stderr, "standard error: %r" % result.stderr[:300])
+        profiled.expect(os.path.exists(trace), "no trace")
+        left = profiled.litter(path, trace)
+        profiled.expect(not left, "litter: %s" % left)
+        data = profiled.report(trace)
+        exact = bool(data["totals"]["allocated"]["bytes"].get("exact"))
+        profiled.expect(exact == ordered, "allocated bytes are %sexact" % ("" if exact else "not "))
+        profiled.expect(interval is None or data["samples"] > 0, "no samples")
+        if profiled.lost(data):
+            profiled.expect(interval is not None, "lost: %s" % data["losses"])
+            profiled.Tap.note("%s: lost %s" % (" ".join(words), data["losses"]))
+
+
+def main():
+    tap = profiled.Tap()
+    chosen = sys.argv[1:]
+    for words in PROGRAMS + tuple(("exit_ways", way) for way in EXITS):
+        if chosen and words[0] not in chosen:
+            continue
+        ordered = words[-1] not in UNORDERED
+        plain = unprofiled(path_of(words))
+        expected = {"exit_ways": plain.status}.get(words[0], 0)
+        if not tap.check(plain.status == expected, "%s unprofiled" % " ".join(words),
+                         plain.stderr.decode(errors="replace")):
+            continue
+        for interval in INTERVALS:
+            tap.attempt("%s at T = %s" % (" ".join(words), interval or "default"),
+                        lambda: compare(words, interval, ordered))
+    if not chosen:
+        killed = unprofiled(path_of(("exit_ways", "kill"))).status
+        tap.check(killed == -signal.SIGKILL, "the ways out differ", str(killed))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Known bytes and objects per call site against what bytepoll says of them.
+
+    test_truth.py truth|truth_cpp
+
+The program counts what each site allocated, what is live at its end and what was temporary. It is
+run 200 times by the real recorder with seeds 1 to 200 at T = 2048, and the figures of `bytepoll
+report --by function` are judged by the two rules of rules.py, whose false-alarm rates are printed.
+Sites of objects that are all recorded with certainty must be right to the byte in every run,
+figures whose truth is zero must be zero, and the allocated totals must be exact and the same in
+all runs.
+
+BYTEPOLL_LONG_TESTS=1 makes it 1000 runs under each law.
+"""
+import concurrent.futures
+import json
+import math
+import os
+import sys
+
+import profiled
+import rules
+
+INTERVAL = 2048
+RUNS = 1000 if profiled.LONG else 200
+METRICS = ("allocated", "live", "temporary")
+UNITS = ("bytes", "objects")
+
+
+def absent_row(interval):
+    """What a report says of a site without a sample by leaving it out: [0, ln 40 / lambda], the
+    same for objects, since the smallest size in the process is 0."""
+    high = math.log(2 / (1 - rules.CONFIDENCE)) / -math.log1p(-1 / interval)
+    return {"estimate": 0, "low": 0, "high": high}
+
+
+def one_run(program, law, seed, expected_output):
+    """The reports of one profiled run, by metric."""
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        result = profiled.run([program], trace, INTERVAL, seed, law)
+        profiled.expect(result.status == 0, "seed %d: status %s: %s" % (
+            seed, result.status, result.stderr.decode(errors="replace")))
+        profiled.expect(result.stdout == expected_output, "seed %d: other output" % seed)
+        return {metric: profiled.report(trace, "--by", "function", "--metric", metric,
+                                        "--rows", "100000") for metric in METRICS}
+
+
+def sites_of(data):
+    """Rows by name; a name that stands twice is an error."""
+    rows = {}
+    for row in data["rows"]:
+        profiled.expect(row["name"] not in rows, "two rows named " + row["name"])
+        rows[row["name"]] = row
+    return rows
+
+
+def collect(program, law, truth, output):
+    figures = {(site, metric, unit): rules.Figure(truth[site][metric][unit])
+               for site in truth for metric in METRICS for unit in UNITS}
+    totals, losses = set(), 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(one_run, program, law, seed, output) for seed in range(1, RUNS + 1)]
+        for job in jobs:
+            reports = job.result()
+            losses += profiled.lost(reports["allocated"])
+            total = reports["allocated"]["totals"]["allocated"]
+            totals.add(json.dumps(total, sort_keys=True))
+            for metric in METRICS:
+                rows = sites_of(reports[metric])
+                for site in truth:
+                    row = rows.get(site)
+                    for unit in UNITS:
+                        figures[site, metric, unit].add(
+                            row[unit] if row else absent_row(INTERVAL))
+    return figures, totals, losses
+
+
+def judge(tap, law, figures):
+    varying = {key: figure for key, figure in figures.items()
+               if figure.truth > 0 or any(figure.estimates)}
+    names = {key: "%s %s %s" % key for key in varying}
+    means = {names[key]: figure.standard_errors() for key, figure in varying.items()}
+    misses = {names[key]: figure.misses for key, figure in varying.items()}
+    allowed = rules.misses_allowed(RUNS)
+    false_mean, false_interval = rules.false_alarm_rates(RUNS, len(varying))
+    tap.note("%s: %d figures over %d runs; a correct profiler fails the mean rule with probability "
+             "<= %.1g, the interval rule <= %.1g" % (
+                 law, len(varying), RUNS, false_mean, false_interval))
+    wrong = ["%s: %+.2f standard errors" % item for item in means.items()
+             if abs(item[1]) > rules.MEAN_LIMIT_STANDARD_ERRORS]
+    tap.check(not wrong, "%s: means within 4.5 standard errors of the truth" % law,
+              "\n".join(wrong))
+    worst = max(means.items(), key=lambda item: abs(item[1]))
+    tap.note("worst mean: %s at %+.2f" % worst)
+    wrong = ["%s: %d of %d" % (name, count, RUNS) for name, count in misses.items()
+             if count > allowed]
+    tap.check(not wrong, "%s: no figure misses more than %d of %d intervals" % (law, allowed, RUNS),
+              "\n".join(wrong))
+    tap.note("worst: %s missed %d times; all figures: %.2f %%" % (
+        *max(misses.items(), key=lambda item: item[1]),
+        100 * sum(misses.values()) / (RUNS * len(misses))))
+    return varying
+
+
+def judge_certain(tap, figures):
+    """Figures of zero, and those of objects that are always recorded."""
+    nothing = [key for key, figure in figures.items()
+               if figure.truth == 0 and any(figure.estimates)]
+    tap.check(not nothing, "what is zero is zero in every run", str(nothing))
+    always = [key for key in figures if key[0] in ("site_large", "site_huge", "site_calloc_large",
+                                                   "site_large_first", "site_large_grow")
+              and any(abs(x - figures[key].truth) > .5 for x in figures[key].estimates)]
+    tap.check(not always, "objects recorded with certainty are right in every run", str(always))
+
+
+def main():
+    program = profiled.program(sys.argv[1])
+    tap = profiled.Tap()
+    unprofiled = profiled.run([program])
+    tap.check(unprofiled.status == 0, "the program runs unprofiled", unprofiled.stderr.decode())
+    truth = json.loads(unprofiled.stdout)
+    for law in ("exact", "bernoulli") if profiled.LONG else ("exact",):
+        try:
+            figures, totals, losses = collect(program, law, truth, unprofiled.stdout)
+        except AssertionError as error:
+            tap.check(False, "%s: %d runs" % (law, RUNS), str(error))
+            continue
+        judge(tap, law, figures)
+        if law == "exact":
+            judge_certain(tap, figures)
+        tap.check(losses == 0, "%s: nothing was lost" % law, "%d lost" % losses)
+        tap.check(len(totals) == 1 and json.loads(next(iter(totals)))["bytes"].get("exact"),
+                  "%s: allocated totals are exact and equal in all runs" % law, "\n".join(totals))
+        least = sum(truth[site]["allocated"]["bytes"] for site in truth)
+        total = json.loads(next(iter(totals)))["bytes"]["estimate"]
+        tap.check(least <= total <= least * 1.1, "%s: the total holds all sites" % law,
+                  "sites %d, total %s" % (least, total))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

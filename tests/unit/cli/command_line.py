@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command line of the built program, from outside: what every wrong use says (one line on stderr,
+the right exit status), and that `run` is a parent that cannot be noticed: exit statuses, signals,
+descriptors, environment. What is recorded is the subject of other tests.
+
+Usage: command_line.py BYTEPOLL STATIC_PROGRAM MALLOC_PROGRAM     (prints TAP)
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BYTEPOLL, STATIC, OWN_MALLOC = (os.path.abspath(a) for a in sys.argv[1:4])
+RECORDER = "libbytepoll-recorder.so"
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def call(*words, **options):
+    return subprocess.run([BYTEPOLL, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=60, **options)
+
+
+def as_nobody(*words):
+    """As an ordinary user, by a copy that such a user can reach; the tests themselves may run as root,
+    in a folder that is closed to others."""
+    if os.getuid() != 0:
+        return call(*words)
+    copy = os.path.join(tempfile.mkdtemp(), "bytepoll")
+    os.chmod(os.path.dirname(copy), 0o755)
+    shutil.copy(BYTEPOLL, copy)
+    shutil.copy(os.path.join(os.path.dirname(BYTEPOLL), RECORDER), os.path.dirname(copy))
+    try:
+        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy,
+                               *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60)
+    finally:
+        shutil.rmtree(os.path.dirname(copy))
+
+
+def refuses(status, text, result):
+    """One clear line, nothing on stdout, the right status."""
+    assert result.returncode == status, (result.returncode, result.stderr)
+    assert result.stdout == "", result.stdout
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("bytepoll: "), result.stderr
+    assert text in lines[0], lines[0]
+
+
+@test
+def wrong_commands():
+    refuses(2, "did you mean 'bytepoll report'", call("reprot"))
+    refuses(2, "no command 'zebra'", call("zebra"))
+    refuses(2, "no option '--nonsense'", call("--nonsense"))
+    refuses(2, "no command 'nope'", call("help", "nope"))
+
+
+@test
+def wrong_flags():
+    refuses(125, "did you mean --interval", call("run", "--intervall", "4", "--", "true"))
+    refuses(125, "no option -Z", call("run", "-Z", "true"))
+    refuses(125, "needs a program", call("run"))
+    refuses(125, "is no size", call("run", "--interval", "many", "true"))
+    refuses(125, "must be from 1 to 1T", call("run", "--interval", "0", "true"))
+    refuses(125, "is no number", call("run", "--seed", "x", "true"))
+    refuses(125, "must be one of exact|bernoulli", call("run", "--law", "poisson", "true"))
+    refuses(2, "no option --colour", call("report", "--colour", "x"))
+    refuses(2, "takes one program", call("doctor"))
+
+
+@test
+def help_and_version():
+    for words in ([], ["--help"], ["help"]):
+        result = call(*words)
+        assert result.returncode == 0 and "report" in result.stdout, result
+    assert call("--version").stdout.startswith("bytepoll ")
+    for command in ("run", "report", "doctor"):
+        long = call(command, "--help")
+        assert long.returncode == 0 and long.stdout == call("help", command).stdout
+        assert f"bytepoll {command} " in long.stdout
+        assert all(len(line) <= 110 for line in long.stdout.splitlines()), long.stdout
+
+
+@test
+def output_that_cannot_be_written():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = subprocess.run([BYTEPOLL, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1 and "standard output" in result.stderr, result
+
+
+@test
+def completions_and_manuals_are_well_formed():
+    script = call("completion", "bash").stdout
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+    reply = subprocess.run(
+        ["bash", "-c", script + "\nCOMP_WORDS=(bytepoll run --la) COMP_CWORD=2; _bytepoll;"
+         "echo \"${COMPREPLY[*]}\""], capture_output=True, text=True, check=True).stdout
+    assert reply.split() == ["--law"], reply
+    assert "complete -c bytepoll" in call("completion", "fish").stdout
+    assert call("completion", "zsh").stdout.startswith("#compdef bytepoll")
+    refuses(2, "bash, zsh or fish", call("completion", "tcsh"))
+    for command in ([], ["run"], ["report"], ["doctor"]):
+        page = call("manual", *command).stdout
+        assert page.startswith(".TH BYTEPOLL") and ".SH NAME" in page, page
+        assert "\n-" not in page, "an unescaped dash begins a line"
+
+
+@test
+def programs_that_cannot_be_run():
+    refuses(127, "not found in PATH", call("run", "no-such-program"))
+    refuses(127, "no such program", call("run", "./no-such-program"))
+    refuses(126, "is a directory", call("run", "/tmp"))
+    with open("closed", "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n")
+    os.chmod("closed", 0o644)
+    refuses(126, "cannot be executed", call("run", "./closed"))
+    os.chmod("closed", 0o755)
+    with open("closed", "w", encoding="utf-8") as file:
+        file.write("#!/no/such/interpreter\n")
+    refuses(127, "interpreter /no/such/interpreter is missing", call("run", "./closed"))
+
+
+@test
+def outputs_that_cannot_be_written():
+    refuses(125, "cannot be created", call("run", "-o", "no/such/folder/x", "--", "true"))
+    refuses(125, "no regular file", call("run", "-f", "-o", "/dev/full", "--", "true"))
+    os.mkdir("closed.folder", 0o755)
+    refuses(125, "Permission denied", as_nobody("run", "-o", "closed.folder/x", "--", "true"))
+    with open("there.bpt", "w", encoding="utf-8") as file:
+        file.write("precious")
+    refuses(125, "exists", call("run", "-o", "there.bpt", "--", "touch", "ran"))
+    with open("there.bpt", encoding="utf-8") as file:
+        assert file.read() == "precious"
+    os.mkdir("other.bpt.d")
+    refuses(125, "other.bpt.d exists", call("run", "-o", "other.bpt", "--", "touch", "ran"))
+    assert not os.path.exists("ran")
+    assert call("run", "-f", "-o", "there.bpt", "--", "touch", "ran").returncode == 0
+    assert os.path.exists("ran")
+
+
+@test
+def exit_statuses_are_the_programs():
+    for status in (0, 1, 7, 125, 126, 127, 255):
+        assert call("run", "-f", "-o", "s", "--", "sh", "-c", f"exit {status}").returncode == status
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGINT, signal.SIGQUIT):
+        result = call("run", "-f", "-o", "s", "--", "sh", "-c", f"kill -{int(number)} $$")
+        assert result.returncode == -number, (number, result)
+
+
+@test
+def the_program_sees_what_it_would_have_seen():
+    """Same signals, same descriptors, same working directory; only the environment differs."""
+    script = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status; ls /proc/self/fd; pwd; cat"
+    alone = subprocess.run(["sh", "-c", script], input="typed", capture_output=True, text=True)
+    under = subprocess.run([BYTEPOLL, "run", "-q", "-f", "-o", "s", "--", "sh", "-c", script],
+                           input="typed", capture_output=True, text=True)
+    assert under.stdout == alone.stdout, (alone.stdout, under.stdout)
+    # An ignored signal stays ignored, for the program too.
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        result = call("run", "-f", "-o", "s", "--", "grep", "^SigIgn", "/proc/self/status",
+                      restore_signals=False)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert int(result.stdout.split()[1], 16) & 1, result.stdout
+
+
+@test
+def the_environment_carries_the_options():
+    result = call("run", "-q", "-f", "-o", "s", "--interval", "64K", "--seed", "0x10", "--law",
+                  "bernoulli", "--", "env", env={**os.environ, "LD_PRELOAD": "libm.so.6"})
+    seen = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+    assert seen["BYTEPOLL_OUTPUT"] == os.path.join(os.getcwd(), "s"), seen
+    assert seen["BYTEPOLL_INTERVAL"] == "65536" and seen["BYTEPOLL_SEED"] == "16", seen
+    assert seen["BYTEPOLL_LAW"] == "bernoulli" and "BYTEPOLL_FOLLOW_PID" not in seen, seen
+    first, second = seen["LD_PRELOAD"].split(":")
+    assert first.endswith("/libbytepoll-recorder.so") and second == "libm.so.6", seen
+    result = call("run", "-q", "-f", "-o", "s", "--no-follow-fork", "--", "sh", "-c",
+                  "echo $$ $BYTEPOLL_FOLLOW_PID")
+    pid, follow = result.stdout.split()
+    assert pid == follow, result.stdout
+
+
+def start(script):
+    """`run` with a shell script that prints a line when it is ready."""
+    process = subprocess.Popen([BYTEPOLL, "run", "-q", "-f", "-o", "s", "--", "sh", "-c", script],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@test
+def term_and_hup_are_passed_on():
+    for name in ("TERM", "HUP"):
+        process = start(f"trap 'echo got; exit 9' {name}; echo ready; while :; do sleep 0.05; done")
+        process.send_signal(getattr(signal, "SIG" + name))
+        assert process.communicate(timeout=30)[0] == "got\n"
+        assert process.returncode == 9, process.returncode
+    process = start("echo ready; exec sleep 60")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == -signal.SIGTERM
+
+
+@test
+def int_and_quit_are_left_to_the_program():
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        process = start("echo ready; read x < /dev/null; sleep 0.3; exit 5")
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 5, process.returncode
+
+
+@test
+def orphans_are_not_waited_for():
+    began = time.monotonic()
+    result = call("run", "-f", "-o", "s", "--", "sh", "-c", "sleep 20 >/dev/null 2>&1 & echo $!; exit 3")
+    os.kill(int(result.stdout), signal.SIGKILL)
+    assert result.returncode == 3 and time.monotonic() - began < 10, result
+
+
+@test
+def programs_that_cannot_be_profiled_run_all_the_same():
+    result = call("run", "-f", "-o", "s", "--", STATIC)
+    assert result.returncode == 0, result
+    assert "statically linked" in result.stderr and "NOTHING WAS RECORDED" in result.stderr, result
+    set_uid = next((p for p in ("/usr/bin/su", "/bin/su", "/usr/bin/mount") if os.path.exists(p)), None)
+    if set_uid:
+        os.chmod(".", 0o777)
+        result = as_nobody("run", "-o", "nobody.bpt", "--", set_uid, "--version")
+        assert result.returncode == 0 and "set-uid" in result.stderr, result
+
+
+@test
+def doctor_tells():
+    assert call("doctor", "sh").returncode == 0
+    result = call("doctor", STATIC)
+    assert result.returncode == 1 and "statically linked" in result.stdout, result
+    result = call("doctor", OWN_MALLOC)
+    assert result.returncode == 1 and "malloc of its own" in result.stdout, result
+    result = call("doctor", str(os.getpid()))
+    assert result.returncode == 0 and "running process" in result.stdout, result
+    assert "PYTHONMALLOC" in result.stdout, result
+    refuses(1, "not found in PATH", call("doctor", "no-such-program"))
+    refuses(1, "no process 2147483000", call("doctor", "2147483000"))
+
+
+def main():
+    failed = 0
+    print(f"1..{len(TESTS)}")
+    for number, function in enumerate(TESTS, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            os.chmod(folder, 0o755)
+            try:
+                function()
+                print(f"ok {number} - {function.__name__}", flush=True)
+            except (AssertionError, OSError, ValueError, KeyError,
+                    subprocess.SubprocessError) as error:
+                failed += 1
+                print(f"not ok {number} - {function.__name__}", flush=True)
+                for line in f"{type(error).__name__}: {error}".splitlines():
+                    print("# " + line, flush=True)
+            os.chdir("/")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The peak's helpers: what makes two halves independent samples, and what the widened interval
+ * keeps of the plain one.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/attributes.h"
+#include "estimate/estimate.h"
+
+/* For each object, P(in a half) must be the half's inclusion and P(in both) its square. */
+static void test_halves_are_independent(void **state)
+{
+	(void)state;
+	static const uint64_t trials[] = { 1, 17, 4097, 65536, 1 << 20, 1 << 30 };
+	for (size_t i = 0; i < BP_COUNT(trials); i++) {
+		struct bp_half_split split = bp_split_in_halves(trials[i], 65536, false);
+		double whole = bp_inclusion_probability(trials[i], 65536);
+		double in_both = whole * split.both;
+		double in_one = whole * (split.both + (1 - split.both) / 2);
+		assert_true(fabs(in_one - split.inclusion) <= 1e-14 * split.inclusion);
+		assert_true(fabs(in_both - split.inclusion * split.inclusion) <= 1e-14 * in_both);
+		assert_true(split.both > 0 && split.both <= 1);
+	}
+}
+
+static void test_exact_goes_to_both(void **state)
+{
+	(void)state;
+	struct bp_half_split exact = bp_split_in_halves(65536, 65536, true);
+	struct bp_half_split all = bp_split_in_halves(1, 1, false);
+	assert_true(exact.both == 1 && exact.inclusion == 1);
+	assert_true(all.both == 1 && all.inclusion == 1);
+}
+
+static void test_level(void **state)
+{
+	(void)state;
+	assert_true(bp_peak_lower_level(0.05, 0, BP_PEAK_FACTOR) == 0.025);
+	assert_true(bp_peak_lower_level(0.05, 4, 25) == 0.025 / 101);
+	assert_true(bp_peak_lower_level(0.05, 4, 25) < bp_peak_lower_level(0.05, 4, 12));
+}
+
+static void test_interval(void **state)
+{
+	(void)state;
+	struct bp_sums sums = { 0 };
+	for (unsigned i = 0; i < 50; i++)
+		bp_sums_add(&sums, 100, 100, 1, 65536, false);
+	struct bp_interval plain = bp_estimate_bytes(&sums, 65536, 0.05);
+	struct bp_interval peak =
+		bp_estimate_peak_bytes(&sums, 65536, 0.05, 20, plain.estimate * 0.9);
+	assert_true(peak.high == plain.high && peak.low < plain.low);
+	assert_true(peak.low == bp_estimate_bytes(&sums, 65536, 0.05 / 501).low);
+	assert_true(peak.estimate == plain.estimate * 0.9);
+	/* A cross-fitted value outside the limits opens them. */
+	assert_true(bp_estimate_peak_bytes(&sums, 65536, 0.05, 20, 5).low == 5);
+	assert_true(bp_estimate_peak_bytes(&sums, 65536, 0.05, 20, 1e12).high == 1e12);
+	struct bp_interval objects = bp_estimate_peak_objects(&sums, 65536, 0.05, 100, 1, 0, 32000);
+	struct bp_interval at = bp_estimate_objects(&sums, 65536, 0.05, 100, 1);
+	assert_true(objects.low == at.low && objects.high == at.high);
+}
+
+static void test_exact_peak(void **state)
+{
+	(void)state;
+	struct bp_sums sums = { 0 };
+	bp_sums_add(&sums, 100, 100, 1, 1, true);
+	struct bp_interval peak = bp_estimate_peak_bytes(&sums, 1, 0.05, 20, 100);
+	assert_true(peak.exact && peak.low == 100 && peak.estimate == 100 && peak.high == 100);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_halves_are_independent),
+		cmocka_unit_test(test_exact_goes_to_both),
+		cmocka_unit_test(test_level),
+		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_exact_peak),
+	};
+	return cmocka_run_group_tests_name("estimate peak", tests, NULL, NULL);
+}

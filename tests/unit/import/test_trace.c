@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From trace files to a profile, against what tests/data/trace/make_traces.py put into them.
+ * Argument: the folder of the traces.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/attributes.h"
+#include "import/import.h"
+#include "trace/format.h"
+
+static const char *folder;
+
+static const char *trace_path(const char *name)
+{
+	static char path[4096];
+	snprintf(path, sizeof path, "%s/%s.bpt", folder, name);
+	return path;
+}
+
+static void import_trace(struct bp_profile *profile, const char *name)
+{
+	struct bp_error error = { .text = "" };
+	if (!bp_profile_init(profile, &error) ||
+		!bp_import_file(trace_path(name), profile, &error))
+		fail_msg("%s", error.text);
+}
+
+/* The sample of this sequence in the process of this pid. */
+static const struct bp_sample *sample_of(const struct bp_profile *profile, uint32_t pid,
+	uint64_t sequence)
+{
+	for (uint32_t i = 1; i < profile->samples.count; i++) {
+		const struct bp_sample *sample = &profile->samples.data[i];
+		if (sample->sequence == sequence &&
+			profile->processes.data[sample->process.i].pid == pid)
+			return sample;
+	}
+	fail_msg("sample %u is missing", (unsigned)sequence);
+	return NULL;
+}
+
+static const struct bp_process *process_of(const struct bp_profile *profile, uint32_t pid)
+{
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].pid == pid)
+			return &profile->processes.data[i];
+	fail_msg("process %u is missing", pid);
+	return NULL;
+}
+
+/* The place in a stack, counted from the innermost. */
+static const struct bp_location *place_of(const struct bp_profile *profile,
+	const struct bp_sample *sample, uint32_t depth)
+{
+	const struct bp_stack *stack = &profile->stacks.data[sample->stack.i];
+	assert_true(sample->stack.i != 0 && depth < stack->depth);
+	return &profile->locations.data[profile->stack_locations.data[stack->first_location + depth].i];
+}
+
+static const char *module_of(const struct bp_profile *profile, const struct bp_location *location)
+{
+	return bp_profile_text(profile, profile->modules.data[location->module.i].path);
+}
+
+static void process_fields(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "simple");
+	assert_int_equal(profile.processes.count, 2);
+	const struct bp_process *process = &profile.processes.data[1];
+	assert_string_equal(bp_profile_text(&profile, process->program), "/usr/bin/program");
+	assert_string_equal(bp_profile_text(&profile, process->command_line), "program argument");
+	assert_string_equal(bp_profile_text(&profile, process->file), trace_path("simple"));
+	assert_int_equal(process->trace_id[0], 'T');
+	assert_true(process->ended && process->end_reason == BP_END_EXIT && process->profiled);
+	assert_true(process->start_time_ns == 1000 && process->end_time_ns == 3100);
+	assert_true(process->interval_first == 4096 && process->interval_max == 4096);
+	assert_true(process->bytes_allocated.low == 29900 && process->bytes_allocated.high == 29900);
+	assert_true(process->objects_allocated.low == 100);
+	assert_true(process->samples == 4 && process->size_min == 50);
+	assert_true(process->recorder_bytes == 123456 && process->damaged_chunks == 0);
+	bp_profile_finish(&profile);
+}
+
+static void samples_and_their_frees(void **state)
+{
+	struct bp_profile profile;
+	const struct bp_sample *sample;
+	(void)state;
+	import_trace(&profile, "simple");
+	assert_int_equal(profile.samples.count, 1 + 4);
+	sample = sample_of(&profile, 100, 1);
+	assert_true(sample->size == 100 && sample->usable == 104 && sample->time_ns == 2000);
+	assert_true(sample->free_time_ns == BP_TIME_NEVER && sample->free_sequence == BP_TIME_NEVER);
+	assert_true(!sample->exact && !sample->bernoulli && sample->interval == 4096);
+	/* Freed by the same thread with the same object counter. */
+	sample = sample_of(&profile, 100, 2);
+	assert_true(sample->exact && sample->kind == BP_KIND_CALLOC && sample->temporary);
+	assert_true(sample->free_time_ns == 2200 && sample->free_sequence == 3);
+	/* The thread made one more object before it let go of this one. */
+	sample = sample_of(&profile, 100, 4);
+	assert_true(sample->free_time_ns == 2400 && !sample->temporary);
+	assert_true(sample_of(&profile, 100, 6)->free_time_ns == BP_TIME_NEVER);
+
+	const struct bp_thread *thread = &profile.threads.data[sample->thread.i];
+	assert_true(thread->ordinal == 1 && thread->tid == 100);
+	assert_string_equal(bp_profile_text(&profile, thread->name), "main");
+	assert_true(thread->bytes_allocated.low == 29900);
+	bp_profile_finish(&profile);
+}
+
+static void stacks_and_modules(void **state)
+{
+	struct bp_profile profile;
+	const struct bp_location *place;
+	(void)state;
+	import_trace(&profile, "simple");
+	const struct bp_sample *first = sample_of(&profile, 100, 1);
+	const struct bp_sample *second = sample_of(&profile, 100, 2);
+	assert_int_equal(profile.stacks.data[first->stack.i].depth, 3);
+	assert_int_equal(profile.stacks.data[second->stack.i].flags, BP_STACK_CUT);
+	place = place_of(&profile, first, 0);
+	assert_true(place->address == 0x1000 && !place->exact);
+	assert_string_equal(module_of(&profile, place), "/usr/bin/program");
+	const struct bp_module *module = &profile.modules.data[place->module.i];
+	assert_string_equal(bp_profile_text(&profile, module->build_id),
+		"abcdabcdabcdabcdabcdabcdabcdabcdabcdabcd");
+	assert_true(module->file_bytes == 5000 && module->file_mtime_ns == 77);
+	/* The same place in two stacks is one location. */
+	assert_ptr_equal(place_of(&profile, first, 1), place_of(&profile, second, 1));
+	place = place_of(&profile, second, 0);
+	assert_true(place->address == 0x500 && place->exact);
+	assert_string_equal(module_of(&profile, place), "[vdso]");
+	/* In no module: the absolute address. */
+	place = place_of(&profile, second, 2);
+	assert_true(place->module.i == 0 && place->address == 0x10);
+	bp_profile_finish(&profile);
+}
+
+static void any_order_of_records(void **state)
+{
+	struct bp_profile profile;
+	const struct bp_sample *sample;
+	(void)state;
+	import_trace(&profile, "chunks");
+	/* The free stood before the sample; another thread freed it with an equal counter. */
+	sample = sample_of(&profile, 100, 101);
+	assert_true(sample->free_sequence == 160 && sample->free_time_ns == 9000);
+	assert_false(sample->temporary);
+	assert_true(sample->bernoulli && sample->interval == 2000);
+	sample = sample_of(&profile, 100, 150);
+	assert_true(sample->bernoulli && sample->interval == 64);
+	assert_false(sample_of(&profile, 100, 152)->bernoulli);
+	assert_int_equal(profile.threads.data[sample->thread.i].ordinal, 1);
+	assert_int_equal(profile.threads.data[sample_of(&profile, 100, 152)->thread.i].ordinal, 2);
+	assert_int_equal(profile.threads.data[sample_of(&profile, 100, 152)->thread.i].tid, 202);
+	const struct bp_process *process = &profile.processes.data[1];
+	assert_true(!process->ended && process->end_time_ns == 9000);
+	assert_true(process->interval_first == 1000 && process->interval_max == 2000);
+	assert_true(process->damaged_chunks == 0);
+	assert_true(process->unseen_execs == 1 && process->unseen_reason == BP_UNSEEN_STATIC);
+	assert_string_equal(bp_profile_text(&profile, process->unseen_example), "/bin/static");
+	/* Published counters and newer ones in samples, thread by thread. */
+	assert_true(process->objects_allocated.low == 13 + 8);
+	assert_true(process->objects_allocated.high == 13 + 10 + 8 + 5);
+	bp_profile_finish(&profile);
+}
+
+static void epochs(void **state)
+{
+	struct bp_profile profile;
+	const struct bp_location *place;
+	(void)state;
+	import_trace(&profile, "chunks");
+	/* The same pc in epoch 0, in epoch 1 (another module there), in epoch 2 (none). */
+	place = place_of(&profile, sample_of(&profile, 100, 101), 0);
+	assert_string_equal(module_of(&profile, place), "/lib/first.so");
+	assert_true(place->address == 0x100);
+	place = place_of(&profile, sample_of(&profile, 100, 154), 0);
+	assert_string_equal(module_of(&profile, place), "/lib/second.so");
+	assert_true(place->address == 0x1100);
+	place = place_of(&profile, sample_of(&profile, 100, 150), 0);
+	assert_true(place->module.i == 0 && place->address == 0x2000);
+	/* What stays is found in every epoch. */
+	place = place_of(&profile, sample_of(&profile, 100, 154), 1);
+	assert_string_equal(module_of(&profile, place), "/bin/main");
+	bp_profile_finish(&profile);
+}
+
+static void damage_and_losses(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "damaged");
+	assert_true(profile.processes.data[1].damaged_chunks == 7);
+	assert_int_equal(profile.samples.count, 1 + 5);
+	bp_profile_finish(&profile);
+
+	import_trace(&profile, "killed");
+	const struct bp_process *process = &profile.processes.data[1];
+	assert_true(process->lost[BP_LOSS_TRACE_FULL] == 3);
+	/* One counted by the recorder, one slot torn by the kill. */
+	assert_true(process->lost[BP_LOSS_THREAD_SLOT] == 2);
+	assert_true(process->unoffered_bytes == 12 && process->unoffered_objects == 3);
+	bp_profile_finish(&profile);
+
+	/* Cut: two samples were committed, one is there. */
+	import_trace(&profile, "torn");
+	assert_true(profile.processes.data[1].damaged_chunks == 1);
+	assert_true(profile.processes.data[1].samples == 1);
+	bp_profile_finish(&profile);
+}
+
+static void extremes_are_brought_into_range(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "extremes");
+	assert_int_equal(profile.samples.count, 1 + 2);
+	for (uint32_t i = 1; i < profile.samples.count; i++) {
+		const struct bp_sample *sample = &profile.samples.data[i];
+		assert_true(sample->interval >= 1 && sample->time_ns != BP_TIME_NEVER);
+		assert_true(sample->sequence != BP_TIME_NEVER);
+		assert_true(sample->free_time_ns >= sample->time_ns);
+		assert_true(sample->stack.i < profile.stacks.count);
+		assert_true(sample->thread.i < profile.threads.count);
+	}
+	assert_true(profile.processes.data[1].size_min == 0);
+	bp_profile_finish(&profile);
+}
+
+static void unprofiled_process(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "unprofiled");
+	const struct bp_process *process = &profile.processes.data[1];
+	assert_false(process->profiled);
+	assert_int_equal(process->unprofiled_reason, BP_UNPROFILED_FOREIGN_MALLOC);
+	assert_true(process->interval_max >= 1 && process->size_min == UINT64_MAX);
+	assert_int_equal(profile.samples.count, 1);
+	bp_profile_finish(&profile);
+}
+
+static void tree(void **state)
+{
+	struct bp_profile profile;
+	struct bp_error error = { .text = "" };
+	const struct bp_process *process;
+	(void)state;
+	import_trace(&profile, "tree");
+	/* Root, child from its file, three from the index: 204, 205 (its file is gone) and 206. */
+	assert_int_equal(profile.processes.count, 1 + 5);
+	assert_int_equal(profile.samples.count, 1 + 3);
+	assert_int_equal(profile.unread_files, 1);
+	assert_non_null(strstr(bp_profile_text(&profile, profile.unread_example), "202.0.bpt"));
+	/* The child's free of its parent's object changes nothing for the parent, nor the child's
+	 * own objects. */
+	assert_true(sample_of(&profile, 200, 2)->free_time_ns == BP_TIME_NEVER);
+	assert_true(sample_of(&profile, 200, 1)->free_time_ns == 1400);
+	assert_true(sample_of(&profile, 201, 4)->free_time_ns == BP_TIME_NEVER);
+	/* Read from the file, not from the index, which says 999. */
+	process = process_of(&profile, 201);
+	assert_true(process->bytes_allocated.low == 33 && process->bytes_allocated.high == 133);
+	assert_true(process->parent_sequence == 2 && process->interval_max == 8192);
+	assert_true(process->unseen_execs == 1 && process->unseen_reason == BP_UNSEEN_PRIVILEGED);
+	/* Known from the index only. */
+	process = process_of(&profile, 204);
+	assert_string_equal(bp_profile_text(&profile, process->program), "/tmp/a\tb\\c\nd");
+	assert_string_equal(bp_profile_text(&profile, process->file), "");
+	assert_true(process->bytes_allocated.low == 990 && process->bytes_allocated.high == 1190);
+	assert_true(process->objects_allocated.low == 10 && process->objects_allocated.high == 210);
+	assert_true(process->ended && process->end_time_ns == 1550);
+	assert_true(process->interval_max == 4096 && process->charge == 1);
+	process_of(&profile, 205);
+	process_of(&profile, 206);
+
+	assert_true(bp_profile_finish_import(&profile, false, &error));
+	assert_int_equal(profile.processes.data[profile.root.i].pid, 200);
+	for (uint32_t i = 1; i < profile.processes.count; i++)
+		if (profile.processes.data[i].pid != 200)
+			assert_int_equal(profile.processes.data[i].parent.i, profile.root.i);
+	bp_profile_finish(&profile);
+}
+
+static void errors(void **state)
+{
+	static const struct {
+		const char *name, *says;
+	} bad[] = {
+		{ "missing", "there is no such file" },
+		{ "bad_empty", "is empty" },
+		{ "bad_zeros", "torn before the end of its header" },
+		{ "bad_magic_only", "torn before the end of its header" },
+		{ "bad_header_torn", "torn before the end of its header" },
+		{ "bad_foreign", "no format known here" },
+		{ "bad_version", "version 2.7" },
+		{ "bad_flags_fatal", "does not know" },
+		{ "bad_header_checksum", "damaged" },
+		{ "bad_record_fatal", "kind 69" },
+	};
+	struct bp_profile profile;
+	struct bp_error error;
+	(void)state;
+	for (size_t i = 0; i < BP_COUNT(bad); i++) {
+		assert_true(bp_profile_init(&profile, &error));
+		error.text[0] = '\0';
+		assert_false(bp_import_file(trace_path(bad[i].name), &profile, &error));
+		if (strstr(error.text, bad[i].says) == NULL ||
+			strstr(error.text, trace_path(bad[i].name)) == NULL)
+			fail_msg("%s: %s", bad[i].name, error.text);
+		bp_profile_finish(&profile);
+	}
+	assert_true(bp_profile_init(&profile, &error));
+	assert_false(bp_import_file(folder, &profile, &error));
+	assert_non_null(strstr(error.text, "is a directory"));
+	assert_false(bp_import_file("/dev/null", &profile, &error));
+	assert_non_null(strstr(error.text, "not a regular file"));
+	/* The same process twice would count twice. */
+	assert_true(bp_import_file(trace_path("simple"), &profile, &error));
+	assert_false(bp_import_file(trace_path("simple"), &profile, &error));
+	assert_non_null(strstr(error.text, "read already"));
+	bp_profile_finish(&profile);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(process_fields),
+		cmocka_unit_test(samples_and_their_frees),
+		cmocka_unit_test(stacks_and_modules),
+		cmocka_unit_test(any_order_of_records),
+		cmocka_unit_test(epochs),
+		cmocka_unit_test(damage_and_losses),
+		cmocka_unit_test(extremes_are_brought_into_range),
+		cmocka_unit_test(unprofiled_process),
+		cmocka_unit_test(tree),
+		cmocka_unit_test(errors),
+	};
+	if (argc != 2)
+		return 2;
+	folder = argv[1];
+	return cmocka_run_group_tests_name("import of traces", tests, NULL, NULL);
+}

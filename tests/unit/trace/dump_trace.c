@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints what the reader makes of a trace, in the form of tools/trace_decode.py (without its slots
+ * and chunks), so that the two can be compared line by line: compare_decoders.py does. Bytes of a
+ * text that are not printable ASCII are written as \u00XX.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "trace/reader.h"
+
+static void print_text(const char *name, struct bp_trace_text text)
+{
+	printf(", \"%s\": \"", name);
+	for (uint32_t i = 0; i < text.bytes; i++) {
+		unsigned char c = (unsigned char)text.data[i];
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_hex(const char *name, const void *data, size_t bytes)
+{
+	printf(", \"%s\": \"", name);
+	for (size_t i = 0; i < bytes; i++)
+		printf("%02x", ((const unsigned char *)data)[i]);
+	putchar('"');
+}
+
+static void print_number(const char *name, uint64_t value)
+{
+	printf(", \"%s\": %" PRIu64, name, value);
+}
+
+static void print_bool(const char *name, bool value)
+{
+	printf(", \"%s\": %s", name, value ? "true" : "false");
+}
+
+/* The name of a field in the file is that of the member. */
+#define NUMBER(from, member) print_number(#member, (from)->member)
+
+static void print_header(const struct bp_trace_reader *reader)
+{
+	const struct bp_trace_header *header = &reader->header;
+	printf("{\"line\": \"header\"");
+	print_text("magic", (struct bp_trace_text){ header->magic, sizeof header->magic });
+	NUMBER(header, version_major);
+	NUMBER(header, version_minor);
+	NUMBER(header, header_bytes);
+	NUMBER(header, flags_fatal);
+	NUMBER(header, flags_skippable);
+	NUMBER(header, checksum);
+	NUMBER(header, chunk_bytes);
+	NUMBER(header, page_bytes);
+	print_hex("trace_id", header->trace_id, 16);
+	print_hex("parent_trace_id", header->parent_trace_id, 16);
+	NUMBER(header, parent_sequence);
+	NUMBER(header, exec_number);
+	NUMBER(header, pid);
+	NUMBER(header, parent_pid);
+	NUMBER(header, machine);
+	NUMBER(header, pid_namespace);
+	NUMBER(header, start_monotonic_ns);
+	NUMBER(header, start_real_ns);
+	NUMBER(header, interval_bytes);
+	NUMBER(header, law);
+	NUMBER(header, charge_bytes);
+	NUMBER(header, seed);
+	NUMBER(header, seed_given);
+	NUMBER(header, recognition);
+	NUMBER(header, unprofiled_reason);
+	print_text("program", reader->program);
+	print_text("command_line", reader->command_line);
+	print_text("allocator", reader->allocator);
+	print_text("recorder_version", reader->recorder_version);
+	printf("}\n");
+}
+
+static void print_state(const struct bp_trace_state *state)
+{
+	printf("{\"line\": \"state\"");
+	NUMBER(state, state);
+	NUMBER(state, chunks_reserved);
+	NUMBER(state, end_reason);
+	NUMBER(state, end_time_ns);
+	NUMBER(state, end_trials);
+	NUMBER(state, end_objects);
+	NUMBER(state, last_sequence);
+	NUMBER(state, samples);
+	NUMBER(state, unoffered_trials);
+	NUMBER(state, unoffered_objects);
+	NUMBER(state, own_bytes);
+	NUMBER(state, unmarked_fork);
+	printf(", \"lost\": [");
+	for (int i = 0; i < BP_LOSS_MAX; i++)
+		printf("%s%" PRIu64, i == 0 ? "" : ", ", state->lost[i]);
+	printf("]}\n");
+}
+
+static void print_sample(const struct bp_trace_sample *sample)
+{
+	NUMBER(sample, flags);
+	NUMBER(sample, kind);
+	NUMBER(sample, thread);
+	NUMBER(sample, sequence);
+	NUMBER(sample, time_ns);
+	NUMBER(sample, address);
+	NUMBER(sample, size);
+	NUMBER(sample, alignment_log2);
+	NUMBER(sample, usable);
+	print_bool("exact", sample->exact);
+	NUMBER(sample, offset);
+	NUMBER(sample, stack);
+	NUMBER(sample, trials);
+	NUMBER(sample, objects);
+	NUMBER(sample, interval);
+	NUMBER(sample, law);
+}
+
+static void print_free(const struct bp_trace_free *record)
+{
+	NUMBER(record, flags);
+	NUMBER(record, thread);
+	NUMBER(record, sequence);
+	NUMBER(record, time_ns);
+	NUMBER(record, sample_sequence);
+	NUMBER(record, trials);
+	NUMBER(record, objects);
+	NUMBER(record, stack);
+}
+
+static void print_stack(const struct bp_trace_stack *stack)
+{
+	NUMBER(stack, id);
+	NUMBER(stack, flags);
+	NUMBER(stack, epoch);
+	printf(", \"frames\": [");
+	for (uint32_t i = 0; i < stack->depth; i++)
+		printf("%s[%" PRIu64 ", %d]", i == 0 ? "" : ", ", stack->frames[i].pc,
+			stack->frames[i].exact);
+	putchar(']');
+}
+
+static void print_module(const struct bp_trace_module *module, bool gone)
+{
+	NUMBER(module, id);
+	NUMBER(module, epoch);
+	if (gone)
+		return;
+	NUMBER(module, start);
+	NUMBER(module, end);
+	NUMBER(module, bias);
+	NUMBER(module, file_bytes);
+	NUMBER(module, file_mtime_ns);
+	print_hex("build_id", module->build_id.data, module->build_id.bytes);
+	print_text("path", module->path);
+}
+
+static void print_thread_event(const struct bp_trace_thread_event *thread, bool end)
+{
+	NUMBER(thread, ordinal);
+	NUMBER(thread, tid);
+	NUMBER(thread, time_ns);
+	if (end) {
+		NUMBER(thread, trials);
+		NUMBER(thread, objects);
+		NUMBER(thread, unoffered_trials);
+		NUMBER(thread, unoffered_objects);
+	}
+	print_text("name", thread->name);
+}
+
+static void print_record(const struct bp_trace_record *record)
+{
+	static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
+		"thread_begin", "thread_end", "exec", "fork" };
+	printf("{\"line\": \"%s\"", names[record->tag]);
+	switch (record->tag) {
+	case BP_TAG_SAMPLE:
+		print_sample(&record->sample);
+		break;
+	case BP_TAG_FREE:
+		print_free(&record->free);
+		break;
+	case BP_TAG_STACK:
+		print_stack(&record->stack);
+		break;
+	case BP_TAG_MODULE:
+	case BP_TAG_MODULE_GONE:
+		print_module(&record->module, record->tag == BP_TAG_MODULE_GONE);
+		break;
+	case BP_TAG_THREAD_BEGIN:
+	case BP_TAG_THREAD_END:
+		print_thread_event(&record->thread, record->tag == BP_TAG_THREAD_END);
+		break;
+	case BP_TAG_EXEC:
+		NUMBER(&record->exec, time_ns);
+		NUMBER(&record->exec, sequence);
+		NUMBER(&record->exec, pid);
+		NUMBER(&record->exec, unseen);
+		print_text("path", record->exec.path);
+		break;
+	case BP_TAG_FORK:
+		NUMBER(&record->fork, time_ns);
+		NUMBER(&record->fork, sequence);
+		NUMBER(&record->fork, child_pid);
+		break;
+	}
+	printf("}\n");
+}
+
+static void print_threads(const struct bp_trace_reader *reader)
+{
+	for (uint32_t i = 0; i < reader->thread_count; i++) {
+		const struct bp_trace_thread *thread = &reader->threads[i];
+		printf("{\"line\": \"thread\"");
+		NUMBER(thread, ordinal);
+		NUMBER(thread, tid);
+		print_bool("ended", thread->ended);
+		print_bool("published", thread->published);
+		NUMBER(thread, trials_low);
+		NUMBER(thread, trials_high);
+		NUMBER(thread, objects_low);
+		NUMBER(thread, objects_high);
+		NUMBER(thread, bytes_low);
+		NUMBER(thread, bytes_high);
+		NUMBER(thread, unoffered_trials);
+		NUMBER(thread, unoffered_objects);
+		printf("}\n");
+	}
+}
+
+static void print_totals(const struct bp_trace_reader *reader)
+{
+	const struct bp_trace_totals totals = bp_trace_reader_totals(reader);
+	printf("{\"line\": \"totals\"");
+	print_bool("exact", totals.exact);
+	NUMBER(&totals, trials_low);
+	NUMBER(&totals, trials_high);
+	NUMBER(&totals, objects_low);
+	NUMBER(&totals, objects_high);
+	NUMBER(&totals, bytes_low);
+	NUMBER(&totals, bytes_high);
+	NUMBER(&totals, unoffered_trials);
+	NUMBER(&totals, unoffered_objects);
+	printf("}\n{\"line\": \"counts\"");
+	NUMBER(reader, samples);
+	NUMBER(reader, frees);
+	NUMBER(reader, damaged_chunks);
+	NUMBER(reader, skipped_records);
+	printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct bp_trace_reader reader;
+	struct bp_trace_record record;
+	struct bp_error error = { .text = "" };
+	enum bp_trace_next next;
+	if (argc != 2)
+		return 2;
+	if (!bp_trace_reader_open(&reader, argv[1], &error)) {
+		fprintf(stderr, "dump_trace: %s\n", error.text);
+		return 1;
+	}
+	print_header(&reader);
+	print_state(&reader.state);
+	while ((next = bp_trace_reader_next(&reader, &record, &error)) == BP_TRACE_RECORD)
+		print_record(&record);
+	if (next == BP_TRACE_END) {
+		print_threads(&reader);
+		print_totals(&reader);
+	} else {
+		fprintf(stderr, "dump_trace: %s\n", error.text);
+	}
+	bp_trace_reader_close(&reader);
+	return next == BP_TRACE_END ? 0 : 1;
+}

@@ -1,0 +1,405 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second decoder of bytepoll traces, written from docs/trace-format.md and not from the C reader.
+
+The tests hold the two against each other record by record; people read a trace with it. Python 3.11
+and its standard library only. Prints one JSON object a line: header, state, slots, chunks, records
+in file order, then what is known of the threads, the totals and the counts. --summary prints the
+header, the totals and the counts alone. Slow by design (about 100,000 records a second).
+
+Section numbers in comments are those of docs/trace-format.md. Text is UTF-8, other bytes as
+surrogate escapes. Exit status 1: no trace, with one line on standard error.
+"""
+import argparse
+import json
+import struct
+import sys
+
+CHUNK = 65536
+PAYLOAD = CHUNK - 64
+MASK = (1 << 64) - 1
+HEADER_FIELDS = (  # 1.1, in file order: name, struct code
+    ("magic", "8s"), ("version_major", "H"), ("version_minor", "H"), ("header_bytes", "I"),
+    ("flags_fatal", "Q"), ("flags_skippable", "Q"), ("checksum", "Q"), ("chunk_bytes", "I"),
+    ("page_bytes", "I"), ("trace_id", "16s"), ("parent_trace_id", "16s"), ("parent_sequence", "Q"),
+    ("exec_number", "I"), ("pid", "I"), ("parent_pid", "I"), ("machine", "I"),
+    ("pid_namespace", "Q"), ("start_monotonic_ns", "Q"), ("start_real_ns", "Q"),
+    ("interval_bytes", "Q"), ("law", "I"), ("charge_bytes", "I"), ("seed", "Q"),
+    ("seed_given", "I"), ("recognition", "I"), ("unprofiled_reason", "I"),
+    ("program_length", "H"), ("command_line_length", "H"), ("allocator_length", "H"),
+    ("recorder_version_length", "H"))
+HEADER_STRINGS = ("program", "command_line", "allocator", "recorder_version")
+STATE_FIELDS = (  # 1.3
+    "state", "chunks_reserved", "end_reason", "end_time_ns", "end_trials", "end_objects",
+    "last_sequence", "samples", "unoffered_trials", "unoffered_objects", "own_bytes",
+    "unmarked_fork")
+SLOT_FIELDS = (  # 1.6
+    "generation", "state", "ordinal", "tid", "trials", "objects", "armed", "hot_address",
+    "unoffered_trials", "unoffered_objects")
+TAGS = {1: "sample", 2: "free", 3: "stack", 4: "module", 5: "module_gone", 6: "thread_begin",
+        7: "thread_end", 8: "exec", 9: "fork"}
+
+
+class NotATrace(Exception):
+    """The file as a whole cannot be read."""
+
+
+class Malformed(Exception):
+    """A record does not fit: the rest of its chunk has no meaning."""
+
+
+def checksum(data):
+    """1.5"""
+    data += bytes(-len(data) % 8)
+    hash_value = 0x9E3779B97F4A7C15
+    for (word,) in struct.iter_unpack("<Q", data):
+        hash_value = (hash_value ^ word) * 0xFF51AFD7ED558CCD & MASK
+        hash_value ^= hash_value >> 32
+    return hash_value
+
+
+def unzigzag(code):
+    return code >> 1 ^ -(code & 1)
+
+
+class Cursor:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, count):
+        if count > len(self.data) - self.at:
+            raise Malformed
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def u8(self):
+        return self.take(1)[0]
+
+    def varint(self):
+        value = 0
+        for i in range(10):
+            byte = self.u8()
+            value |= (byte & 0x7f) << 7 * i
+            if byte < 0x80:
+                if value > MASK:
+                    raise Malformed
+                return value
+        raise Malformed
+
+    def number32(self):
+        value = self.varint()
+        if value >> 32:
+            raise Malformed
+        return value
+
+    def zigzag(self):
+        return unzigzag(self.varint())
+
+    def text(self):
+        return readable(self.take(self.varint()))
+
+    def left(self):
+        return len(self.data) - self.at
+
+
+def readable(data):
+    return data.decode("utf-8", "surrogateescape")
+
+
+class ChunkState:
+    """3: the decoding state, and one method a record kind. State moves on after whole records."""
+
+    def __init__(self, base_time_ns, base_sequence, interval, law):
+        self.time, self.sequence, self.interval, self.law = (
+            base_time_ns, base_sequence, interval, law)
+        self.address = self.thread = self.trials = self.objects = 0
+
+    def sample(self, fields):
+        flags, kind = fields.u8(), fields.u8()
+        thread, trials, objects = self.thread, self.trials, self.objects
+        if flags & 1:
+            thread, trials, objects = fields.number32(), 0, 0
+        sequence = self.sequence + fields.zigzag() & MASK
+        time = self.time + fields.zigzag() & MASK
+        address = self.address + fields.zigzag() & MASK
+        size = fields.varint()
+        alignment = fields.varint() if flags & 4 else 0
+        usable = size + fields.varint() if flags & 8 else 0
+        offset = 0 if flags & 2 else fields.varint()
+        stack = fields.number32()
+        trials = trials + fields.varint() & MASK
+        objects = objects + fields.varint() & MASK
+        interval, law = self.interval, self.law
+        if flags & 16:
+            interval, law = fields.varint(), fields.number32()
+        if alignment > 63 or usable > MASK or law > 1:
+            raise Malformed
+        self.sequence, self.time, self.address = sequence, time, address
+        self.thread, self.trials, self.objects = thread, trials, objects
+        return {"flags": flags, "kind": kind, "thread": thread, "sequence": sequence,
+                "time_ns": time, "address": address, "size": size, "alignment_log2": alignment,
+                "usable": usable, "exact": bool(flags & 2), "offset": offset, "stack": stack,
+                "trials": trials, "objects": objects, "interval": interval, "law": law}
+
+    def free(self, fields):
+        flags = fields.u8()
+        thread, trials, objects = self.thread, self.trials, self.objects
+        if flags & 1:
+            thread, trials, objects = fields.number32(), 0, 0
+        sequence = self.sequence + fields.zigzag() & MASK
+        time = self.time + fields.zigzag() & MASK
+        sample = sequence - fields.varint() & MASK
+        trials = trials + fields.varint() & MASK
+        objects = objects + fields.varint() & MASK
+        stack = fields.number32() if flags & 2 else 0
+        self.sequence, self.time = sequence, time
+        self.thread, self.trials, self.objects = thread, trials, objects
+        return {"flags": flags, "thread": thread, "sequence": sequence, "time_ns": time,
+                "sample_sequence": sample, "trials": trials, "objects": objects, "stack": stack}
+
+    def stack(self, fields):
+        record = {"id": fields.number32(), "flags": fields.varint(), "epoch": fields.number32()}
+        depth, frames, pc = fields.number32(), [], 0
+        if depth > fields.left():
+            raise Malformed
+        for _ in range(depth):
+            code = fields.varint()
+            pc = pc + unzigzag(code >> 1) & MASK
+            frames.append([pc, code & 1])
+        return record | {"frames": frames}
+
+    def module(self, fields):
+        names = ("start", "end", "bias", "file_bytes", "file_mtime_ns")
+        record = {"id": fields.number32(), "epoch": fields.number32()}
+        record |= {name: fields.varint() for name in names}
+        record["build_id"] = fields.take(fields.varint()).hex()
+        return record | {"path": fields.text()}
+
+    def module_gone(self, fields):
+        return {"id": fields.number32(), "epoch": fields.number32()}
+
+    def thread_begin(self, fields):
+        return {"ordinal": fields.number32(), "tid": fields.number32(), "time_ns": fields.varint(),
+                "name": fields.text()}
+
+    def thread_end(self, fields):
+        names = ("time_ns", "trials", "objects", "unoffered_trials", "unoffered_objects")
+        record = {"ordinal": fields.number32(), "tid": fields.number32()}
+        record |= {name: fields.varint() for name in names}
+        return record | {"name": fields.text()}
+
+    def exec(self, fields):
+        return {"time_ns": fields.varint(), "sequence": fields.varint(), "pid": fields.number32(),
+                "unseen": fields.number32(), "path": fields.text()}
+
+    def fork(self, fields):
+        return {"time_ns": fields.varint(), "sequence": fields.varint(),
+                "child_pid": fields.number32()}
+
+
+class Trace:
+    def __init__(self, file, verify=True):
+        self.file, self.verify = file, verify
+        self.counts = dict.fromkeys(
+            ("samples", "frees", "damaged_chunks", "skipped_records"), 0)
+        self.slots, self.ends, self.seen, self.met = {}, {}, {}, {}
+        self.header = self.read_header()
+        self.state = self.read_state()
+
+    def at(self, offset, count):
+        """Bytes of the file; those that are missing read as zeros (1)."""
+        self.file.seek(offset)
+        return self.file.read(count).ljust(count, b"\0")
+
+    def read_header(self):
+        self.file.seek(0)
+        head = self.file.read(4096)
+        if not head:
+            raise NotATrace("is empty")
+        if not any(head) or len(head) < 40 and b"BYTEPOLL".startswith(head[:8]):
+            raise NotATrace("is torn before the end of its header")
+        if head[:8] != b"BYTEPOLL":
+            raise NotATrace("is not a bytepoll trace")
+        layout = "<" + "".join(code for _, code in HEADER_FIELDS)
+        values = struct.unpack_from(layout, head.ljust(192, b"\0"))
+        header = dict(zip((name for name, _ in HEADER_FIELDS), values))
+        if header["version_major"] != 1:
+            raise NotATrace(f"has trace version {header['version_major']}")
+        if header["flags_fatal"]:
+            raise NotATrace("has fatal flags that are not known here")
+        end = header["header_bytes"]
+        if 192 <= end <= 4096 and len(head) < end:
+            raise NotATrace("is torn before the end of its header")
+        if not 192 <= end <= 4096 or checksum(head[40:end]) != header["checksum"]:
+            raise NotATrace("has a damaged header")
+        at = 192
+        for name in HEADER_STRINGS:
+            length = header.pop(name + "_length")
+            if at + length > end:
+                raise NotATrace("has a header that contradicts itself")
+            header[name] = readable(head[at:at + length])
+            at += length
+        if header["chunk_bytes"] != CHUNK or header["law"] > 1:
+            raise NotATrace("has a header that contradicts itself")
+        header["magic"] = readable(header["magic"])
+        for name in ("trace_id", "parent_trace_id"):
+            header[name] = header[name].hex()
+        return header
+
+    def read_state(self):
+        values = struct.unpack("<48Q", self.at(4096, 384))
+        return dict(zip(STATE_FIELDS, values)) | {"lost": list(values[16:])}
+
+    def read_slots(self, offset, count):
+        for values in struct.iter_unpack("<4I6Q", self.at(offset, 64 * count)):
+            slot = dict(zip(SLOT_FIELDS, values))
+            if any(values):
+                yield "slot", slot
+            if slot["state"] == 1 and slot["ordinal"]:
+                self.met.setdefault(slot["ordinal"])
+                self.slots[slot["ordinal"]] = slot
+
+    def chunk_size(self):
+        self.file.seek(0, 2)
+        return self.file.tell()
+
+    def lines(self):
+        """Everything in the file, in order, as pairs of kind and fields."""
+        yield "header", self.header
+        yield "state", self.state
+        yield from self.read_slots(8192, 896)
+        size, number = self.chunk_size(), 1
+        while number * CHUNK < size:
+            yield from self.chunk(number, size)
+            number += 1
+        yield from (("thread", thread) for thread in self.threads())
+        yield "totals", self.totals()
+        yield "counts", self.counts
+
+    def chunk(self, number, size):
+        offset = number * CHUNK
+        (magic, kind, own_number, committed, sealed, check, time, sequence, interval, law,
+         lane) = struct.unpack("<IIQIIQQQQII", self.at(offset, 64))
+        if magic == 0:
+            return
+        chunk = {"number": number, "kind": kind, "committed": committed, "sealed": sealed,
+                 "base_time_ns": time, "base_sequence": sequence, "interval_bytes": interval,
+                 "law": law, "lane": lane, "damaged": False}
+        payload = b""
+        if magic != 0x4B435042 or own_number != number:
+            chunk["damaged"] = True
+        elif kind == 2:
+            yield from self.read_slots(offset + 64, 1023)
+        elif kind == 1 and (committed > PAYLOAD or law > 1):
+            chunk["damaged"] = True
+        elif kind == 1:
+            payload = self.at(offset + 64, committed)
+            if sealed:
+                chunk["damaged"] = self.verify and checksum(payload) != check
+                payload = b"" if chunk["damaged"] else payload
+            elif offset + 64 + committed > size:
+                chunk["damaged"] = True
+                payload = payload[:max(0, size - offset - 64)]
+        records = list(self.records(payload, ChunkState(time, sequence, interval, law), chunk))
+        self.counts["damaged_chunks"] += chunk["damaged"]
+        yield "chunk", chunk
+        yield from records
+
+    def records(self, payload, state, chunk):
+        cursor = Cursor(payload)
+        while cursor.left():
+            try:
+                tag, fields = cursor.u8(), Cursor(cursor.take(cursor.varint()))
+                if tag not in TAGS:
+                    if tag & 0x40:
+                        raise NotATrace(f"has records of kind {tag}, which is not known here")
+                    self.counts["skipped_records"] += 1
+                    continue
+                record = getattr(state, TAGS[tag])(fields)
+            except Malformed:
+                chunk["damaged"] = True
+                return
+            self.note(TAGS[tag], record)
+            yield TAGS[tag], record
+
+    def note(self, kind, record):
+        """What 1.6 takes from the records: counters of samples and frees, thread ends."""
+        if kind in ("sample", "free"):
+            self.counts[kind + "s"] += 1
+        ordinal = record.get("thread", record.get("ordinal", 0))
+        if ordinal == 0:
+            return
+        self.met.setdefault(ordinal)
+        if kind == "thread_end":
+            known = self.ends.get(ordinal)
+            if known is None or record["trials"] > known["trials"]:
+                self.ends[ordinal] = record
+        if kind in ("thread_begin", "thread_end"):
+            self.met[ordinal] = record["tid"]
+        if kind in ("sample", "free"):
+            pair = (record["trials"], record["objects"])
+            low = self.seen.setdefault(ordinal, [0, 0, 0])
+            low[:] = map(max, low, (*pair, self.bytes_of(*pair)))
+
+    def bytes_of(self, trials, objects):
+        return max(0, trials - self.header["charge_bytes"] * objects)
+
+    def threads(self):
+        """1.6, thread by thread, in the order in which they are met in the file."""
+        for ordinal, tid in self.met.items():
+            end, slot = self.ends.get(ordinal), self.slots.get(ordinal)
+            source = end or slot or dict.fromkeys(SLOT_FIELDS, 0)
+            low = [source["trials"], source["objects"],
+                   self.bytes_of(source["trials"], source["objects"])]
+            high = list(low)
+            if not end:
+                high = [min(MASK, value + source["armed"]) for value in high]
+                low = list(map(max, low, self.seen.get(ordinal, (0, 0, 0))))
+                high = list(map(max, low, high))
+            if tid is None or (slot and not end):
+                tid = source["tid"]
+            thread = {"ordinal": ordinal, "tid": tid, "ended": bool(end),
+                      "published": bool(end or slot)}
+            for name, a, b in zip(("trials", "objects", "bytes"), low, high):
+                thread |= {name + "_low": a, name + "_high": b}
+            yield thread | {name: source[name]
+                            for name in ("unoffered_trials", "unoffered_objects")}
+
+    def totals(self):
+        exact, totals = self.state["state"] == 1, {}
+        threads = list(self.threads())
+        for name in ("trials", "objects", "bytes"):
+            for end in ("_low", "_high"):
+                totals[name + end] = min(MASK, sum(thread[name + end] for thread in threads))
+        if exact:
+            ended = (self.state["end_trials"], self.state["end_objects"])
+            for name, value in zip(("trials", "objects", "bytes"),
+                                   (*ended, self.bytes_of(*ended))):
+                totals[name + "_low"] = totals[name + "_high"] = value
+        for name in ("unoffered_trials", "unoffered_objects"):
+            totals[name] = max(min(MASK, sum(thread[name] for thread in threads)),
+                               self.state[name])
+        return {"exact": exact} | totals
+
+
+def main():
+    parser = argparse.ArgumentParser(description="print a bytepoll trace as JSON lines")
+    parser.add_argument("--summary", action="store_true",
+                        help="print the header, the totals and the counts only")
+    parser.add_argument("--no-verify", action="store_true", help="do not check chunk checksums")
+    parser.add_argument("trace")
+    arguments = parser.parse_args()
+    wanted = ("header", "totals", "counts") if arguments.summary else None
+    try:
+        with open(arguments.trace, "rb") as file:
+            for kind, fields in Trace(file, not arguments.no_verify).lines():
+                if wanted is None or kind in wanted:
+                    print(json.dumps({"line": kind} | fields))
+    except (NotATrace, OSError) as problem:
+        sys.exit(f"trace_decode: {arguments.trace}: {problem}")
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
