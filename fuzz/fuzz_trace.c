@@ -4,15 +4,14 @@
  * without a wrong access, with bounded memory, and with a profile whose indices are all good.
  *
  * A trace is 64 KiB of mostly zeros before its first record, which no fuzzer gets through. So the
- * input is a list of pieces, each of which lands where it means something, and the checksums are put
- * right afterwards (unless a piece says not to), or every change would only test the checksum:
+ * input is a list of pieces, each of which lands where it means something, and the checksums are
+ *put right afterwards (unless a piece says not to), or every change would only test the checksum:
  *
  *	OFFSET  SIZE   MEANING
  *	0       1      where: 0 header, 1 state, 2 slots, 3..10 chunk 1..8, 15 the end of the file
- *	                (offset then cuts it there, in units of 16 bytes), + 16: leave the checksum alone
- *	1       2      offset within that place
- *	3       2      bytes that follow
- *	5       n      the bytes
+ *	                (offset then cuts it there, in units of 16 bytes), + 16: leave the checksum
+ *alone 1       2      offset within that place 3       2      bytes that follow 5       n      the
+ *bytes
  *
  * The harness is the same for libFuzzer (clang) and for the regression driver (replay.c).
  */
@@ -37,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 struct image {
 	uint8_t bytes[FILE_BYTES];
 	size_t length;
-	size_t dirty[PLACES]; /* bytes from the start of each place that may not be zero */
+	size_t dirty[PLACES];	/* bytes from the start of each place that may not be zero */
 	uint32_t raw_checksums; /* bit by place */
 };
 
@@ -52,8 +51,8 @@ static size_t place_bytes(unsigned place)
 	return (place + 1 < PLACES ? place_offset(place + 1) : FILE_BYTES) - place_offset(place);
 }
 
-static void put_piece(struct image *image, unsigned where, size_t offset, const uint8_t *data,
-	size_t bytes)
+static void put_piece(
+	struct image *image, unsigned where, size_t offset, const uint8_t *data, size_t bytes)
 {
 	unsigned place = where & 15;
 	if (place == WHERE_END)

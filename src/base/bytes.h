@@ -27,7 +27,7 @@ struct bp_bytes {
 static inline struct bp_bytes bp_bytes_of(const void *data, size_t bytes)
 {
 	const uint8_t *at = (const uint8_t *)data;
-	return (struct bp_bytes){.at = at, .end = bytes == 0 ? at : at + bytes, .failed = false};
+	return (struct bp_bytes){ .at = at, .end = bytes == 0 ? at : at + bytes, .failed = false };
 }
 
 static inline size_t bp_bytes_left(const struct bp_bytes *bytes)
@@ -81,19 +81,25 @@ static inline uint64_t bp_bytes_u64(struct bp_bytes *bytes)
 	return value;
 }
 
-/* An unsigned LEB128 number. More than 10 bytes, or bits beyond the 64th, fail. */
+/* An unsigned LEB128 number. More than 10 bytes, or bits beyond the 64th, fail. Most numbers of a
+ * trace take one to three bytes, and a report reads a hundred million of them. */
 static inline uint64_t bp_bytes_varint(struct bp_bytes *bytes)
 {
+	const uint8_t *at = bytes->at;
 	uint64_t value = 0;
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		if (bytes->at == bytes->end)
-			break;
-		uint64_t byte = *bytes->at++;
+	if (__builtin_expect(at != bytes->end && *at < 0x80, 1)) {
+		bytes->at = at + 1;
+		return *at;
+	}
+	for (unsigned shift = 0; shift < 70 && at != bytes->end; shift += 7) {
+		uint64_t byte = *at++;
 		if (shift == 63 && byte > 1)
 			break;
 		value |= (byte & 0x7f) << shift;
-		if (byte < 0x80)
+		if (byte < 0x80) {
+			bytes->at = at;
 			return value;
+		}
 	}
 	bytes->failed = true;
 	bytes->at = bytes->end;
@@ -114,7 +120,9 @@ struct bp_bytes_out {
 static inline struct bp_bytes_out bp_bytes_out_of(void *data, size_t bytes)
 {
 	uint8_t *at = (uint8_t *)data;
-	return (struct bp_bytes_out){.at = at, .end = bytes == 0 ? at : at + bytes, .failed = false};
+	return (struct bp_bytes_out){
+		.at = at, .end = bytes == 0 ? at : at + bytes, .failed = false
+	};
 }
 
 static inline void bp_bytes_put(struct bp_bytes_out *out, const void *data, size_t bytes)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An index over an array: finds the entry with a given 64-bit key in the caller's own array, at four
- * bytes a slot (the keys stay in the entries and are not copied). Open addressing, linear probing,
- * at most two thirds full, entries are never removed.
+ * An index over an array: finds the entry with a given 64-bit key in the caller's own array, at
+ * four bytes a slot (the keys stay in the entries and are not copied). Open addressing, linear
+ * probing, at most two thirds full, entries are never removed.
  *
- * Keys of a trace are nearly always dense counters (sequences, ids, ordinals), so a key is its own
- * hash: neighbours in time are neighbours in memory, and a join over ten million samples walks the
- * index instead of jumping in it. [While that is so, every entry is less than PROBES_MAX slots from
- * its home], which bounds the search for a key that is not there, too. Where that cannot be kept (a
- * hostile file, a strange stride) the index is rebuilt once with a hash seeded from its own address,
- * which a file cannot know.
+ * Keys of a trace are nearly always dense counters (ids, ordinals), so a key is its own hash:
+ * neighbours in time are neighbours in memory. [While that is so, every entry is less than
+ * PROBES_MAX slots from its home], which bounds the search for a key that is not there, too. Where
+ * that cannot be kept (a hostile file, a strange stride) the index is rebuilt once with a hash
+ * seeded from its own address, which a file cannot know.
  *
  * Zeroed memory is an empty index. Thread-safety: belongs to its caller. Outside half only.
  */
@@ -25,7 +24,7 @@
 #include "base/hash.h"
 
 #define BP_INDEX_NONE UINT32_MAX
-#define BP_INDEX_PROBES_MAX 128u
+#define BP_INDEX_PROBES_MAX 32u
 
 struct bp_index {
 	uint32_t *slots; /* entry number + 1; 0: free */
@@ -53,8 +52,8 @@ static inline uint32_t bp_index_home(const struct bp_index *index, uint64_t key)
 }
 
 /* The number of the entry with this key, or BP_INDEX_NONE. */
-static inline uint32_t bp_index_find(const struct bp_index *index, struct bp_index_keys keys,
-	uint64_t key)
+static inline uint32_t bp_index_find(
+	const struct bp_index *index, struct bp_index_keys keys, uint64_t key)
 {
 	uint32_t most = index->seed == 0 ? BP_INDEX_PROBES_MAX : UINT32_MAX;
 	if (index->slot_count == 0)
@@ -69,8 +68,7 @@ static inline uint32_t bp_index_find(const struct bp_index *index, struct bp_ind
 }
 
 /* Puts an entry in the first free slot from its home on; false (nothing done): that is too far. */
-static inline bool bp_index_place(struct bp_index *index, struct bp_index_keys keys,
-	uint32_t entry)
+static inline bool bp_index_place(struct bp_index *index, struct bp_index_keys keys, uint32_t entry)
 {
 	uint32_t most = index->seed == 0 ? BP_INDEX_PROBES_MAX : UINT32_MAX;
 	uint32_t at = bp_index_home(index, bp_index_key(keys, entry));
@@ -86,8 +84,8 @@ static inline bool bp_index_place(struct bp_index *index, struct bp_index_keys k
 
 /* Moves everything to `slot_count` slots (a power of two, enough). `hashed`: hash the keys, which
  * is also done where they cannot stay their own hash. False: no memory, the index is as before. */
-static inline bool bp_index_rebuild(struct bp_index *index, struct bp_index_keys keys,
-	uint32_t slot_count, bool hashed)
+static inline bool bp_index_rebuild(
+	struct bp_index *index, struct bp_index_keys keys, uint32_t slot_count, bool hashed)
 {
 	struct bp_index old = *index;
 	uint32_t *slots = (uint32_t *)calloc(slot_count, sizeof *slots);

@@ -21,8 +21,8 @@
 /* Makes room for `needed` items of `item_bytes` bytes in all, growing by half at least.
  * `pointer_to_items` is the address of the typed pointer. False (nothing changed): no memory, or
  * more items than 32 bits count. */
-static inline bool bp_vec_reserve(void *pointer_to_items, uint32_t *capacity, uint64_t needed,
-	size_t item_bytes)
+static inline bool bp_vec_reserve(
+	void *pointer_to_items, uint32_t *capacity, uint64_t needed, size_t item_bytes)
 {
 	void *items;
 	uint64_t grown = (uint64_t)*capacity + *capacity / 2 + 8;

@@ -45,6 +45,17 @@ static int run_command(const struct bp_command *command, int argc, char **argv)
 	return status;
 }
 
+/* An option that stands where a command should. */
+static int refuse_option(const char *word)
+{
+	static const char *const known[] = { "--help", "--version", NULL };
+	const char *near = bp_near_miss(word, known);
+	if (near != NULL)
+		return bp_command_fail_with(2, "no option '%s': did you mean %s?", word, near);
+	return bp_command_fail_with(
+		2, "no option '%s' before a command (see bytepoll --help)", word);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "--help";
@@ -58,8 +69,7 @@ int main(int argc, char **argv)
 		return finish_output(0);
 	}
 	if (word[0] == '-')
-		return bp_command_fail_with(
-			2, "no option '%s' before a command (see bytepoll --help)", word);
+		return refuse_option(word);
 	command = bp_command_find(word);
 	if (command == NULL)
 		return bp_command_unknown(word);

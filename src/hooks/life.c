@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of the process that pass our destructor by, unloaded modules, and calls that would make the
+ * Ends of the process that pass our destructor by, forks, unloaded modules, and calls that would make the
  * trace's mapping count against the program.
  */
 #include <dlfcn.h>
@@ -40,6 +40,15 @@ BP_EXPORT void abort(void)
 	bp_recorder_end(BP_END_ABORT);
 	bp_real_others()->abort();
 	__builtin_unreachable();
+}
+
+BP_EXPORT pid_t fork(void)
+{
+	/* The child's own trace is begun by the handlers; here only its pid is learnt. */
+	pid_t pid = bp_real_others()->fork();
+	if (pid > 0)
+		bp_recorder_forked(pid);
+	return pid;
 }
 
 BP_EXPORT int dlclose(void *handle)

@@ -67,6 +67,7 @@
 	BP_HOOK(_Exit, "publishes the exact totals")                                              \
 	BP_HOOK(quick_exit, "publishes the exact totals")                                         \
 	BP_HOOK(abort, "publishes the exact totals")                                              \
+	BP_HOOK(fork, "notes the child")                                                          \
 	BP_HOOK(dlclose, "notes unloaded modules")                                                \
 	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
 	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \

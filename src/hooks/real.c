@@ -5,14 +5,16 @@
  * the constructor works. All look-ups are done at start: later the loader's lock might be held by a
  * thread that waits for us.
  *
- * Is the real malloc glibc's own? `malloc` and `__libc_malloc` are one function in glibc and in
- * nothing else. And a program (or a library before us) that defines malloc itself never calls ours:
+ * Is the real malloc glibc's own? It is if malloc, free and realloc lie in the object that has
+ * gnu_get_libc_version (the name `__libc_malloc` proves nothing: other allocators define it too).
+ * And a program (or a library before us) that defines malloc itself never calls ours:
  * the default look-up tells, once the canonical PLT entries of non-PIE executables are set aside.
  */
 #include "recorder/real.h"
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -123,6 +125,21 @@ static bool is_ours_in_front(const void **ret_owner)
 	return false;
 }
 
+/* Where the object that covers `address` is mapped; NULL if there is none. */
+static const void *object_of(const void *address)
+{
+	Dl_info info;
+	return dladdr(address, &info) != 0 ? info.dli_fbase : NULL;
+}
+
+static bool is_glibc(void)
+{
+	const void *libc = object_of((const void *)gnu_get_libc_version);
+	return libc != NULL && object_of((const void *)bp_real.malloc) == libc &&
+	       object_of((const void *)bp_real.free) == libc &&
+	       object_of((const void *)bp_real.realloc) == libc;
+}
+
 static const void *owner;
 
 uintptr_t bp_real_malloc_owner(void)
@@ -146,8 +163,7 @@ bool bp_real_resolve(void)
 	look_up("valloc", &bp_real.valloc);
 	look_up("pvalloc", &bp_real.pvalloc);
 	look_up("malloc_usable_size", &bp_real.malloc_usable_size);
-	glibc = is_ours_in_front(&owner) &&
-		(void *)bp_real.malloc == dlsym(RTLD_NEXT, "__libc_malloc");
+	glibc = is_ours_in_front(&owner) && is_glibc();
 	bp_real_resolve_others();
 	return glibc;
 }

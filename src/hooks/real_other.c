@@ -23,7 +23,7 @@ void bp_real_resolve_others(void)
 {
 	struct bp_real_other *real = &bp_real_other;
 #define BP_HOOK(name, text) look_up(#name, &real->name);
-	BP_HOOK(_exit, "") BP_HOOK(_Exit, "") BP_HOOK(quick_exit, "") BP_HOOK(abort, "")
+	BP_HOOK(_exit, "") BP_HOOK(_Exit, "") BP_HOOK(quick_exit, "") BP_HOOK(abort, "") BP_HOOK(fork, "")
 	BP_HOOK(dlclose, "") BP_HOOK(mlockall, "") BP_HOOK(setrlimit, "") BP_HOOK(setrlimit64, "")
 	BP_HOOK(prlimit, "") BP_HOOK(prlimit64, "") BP_HOOK(execve, "") BP_HOOK(execv, "")
 	BP_HOOK(execvp, "") BP_HOOK(execvpe, "") BP_HOOK(fexecve, "") BP_HOOK(posix_spawn, "")

@@ -23,6 +23,7 @@ struct bp_real_other {
 	void (*_Exit)(int status);
 	void (*quick_exit)(int status);
 	void (*abort)(void);
+	pid_t (*fork)(void);
 	int (*dlclose)(void *handle);
 	int (*mlockall)(int flags);
 	int (*setrlimit)(int resource, const struct rlimit *limit);
@@ -44,9 +45,6 @@ struct bp_real_other {
 const struct bp_real_other *bp_real_others(void);
 extern struct bp_real_other bp_real_other __attribute__((visibility("hidden")));
 void bp_real_resolve_others(void);
-
-/* Where the program's malloc is: ours behind glibc's, or somebody else's. */
-uintptr_t bp_real_malloc_owner(void);
 
 /* cxx.c: what an operator does where no C++ library was there at start. */
 bp_operator *bp_cxx_fallback(const char *name);

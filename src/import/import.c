@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The array of importers and the choice among them by the first bytes of a file. What can be said of
- * any file (missing, a directory, empty) is said here; what is wrong with a file of a format is said
- * by its importer.
+ * The array of importers and the choice among them by the first bytes of a file. What can be said
+ * of any file (missing, a directory, empty) is said here; what is wrong with a file of a format is
+ * said by its importer.
  */
 #include "import/import.h"
 
@@ -24,7 +24,8 @@ static bool cannot_open(const char *path, int why, struct bp_error *error)
 {
 	if (why == ENOENT)
 		return bp_error_set(error,
-			"%s: there is no such file: record one with `bytepoll run -o %s -- PROGRAM`",
+			"%s: there is no such file: record one with `bytepoll run -o %s -- "
+			"PROGRAM`",
 			path, path);
 	if (why == EACCES || why == EPERM)
 		return bp_error_set(error,
@@ -59,7 +60,8 @@ static bool read_head(const char *path, uint8_t *head, size_t *ret_bytes, struct
 	close(fd);
 	if (got == 0)
 		return bp_error_set(error,
-			"%s: is empty: the program was stopped before anything was recorded; record "
+			"%s: is empty: the program was stopped before anything was recorded; "
+			"record "
 			"again",
 			path);
 	*ret_bytes = got < 0 ? 0 : (size_t)got;
@@ -72,9 +74,10 @@ bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_erro
 	size_t bytes = 0;
 	if (!read_head(path, head, &bytes, error))
 		return false;
-	for (const struct bp_importer *const *importer = bp_importers; *importer != NULL; importer++)
+	for (const struct bp_importer *const *importer = bp_importers; *importer != NULL;
+		importer++)
 		if ((*importer)->sniff(head, bytes))
 			return (*importer)->import(path, profile, error);
-	return bp_error_set(error, "%s: is of no format known here: name a file that `bytepoll run` wrote",
-		path);
+	return bp_error_set(error,
+		"%s: is of no format known here: name a file that `bytepoll run` wrote", path);
 }

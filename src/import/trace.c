@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Importer number one: our own trace. One file is one process image; the other files of its tree are
- * found by trace_tree.c.
+ * Importer number one: our own trace. One file is one process image; the other files of its tree
+ * are found by trace_tree.c.
  *
  * Records arrive in file order, which is the order of no clock: several lanes write at once. So a
  * free may come before its sample, and a stack, a module or a thread's name after the sample that
  * needs it. Samples go straight into the profile, with the recorded stack id and thread ordinal in
- * place of the profile's, and one pass over them at the end puts the right ones in. A free is joined
- * to its sample by sequence number (base/index.h over the samples themselves, nothing copied); one
- * that finds no sample yet waits for the end of the file. No allocation for single records.
+ * place of the profile's, and one pass over them at the end puts the right ones in. A free is
+ * joined to its sample by sequence number (sample_index.h); one that finds no sample yet waits for
+ * the end of the file. No allocation for single records.
  *
  * [samples first_sample.. of the profile are this process's, and `objects` runs beside them]
  *
@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "import/sample_index.h"
 #include "import/trace.h"
 
 /* A free whose sample has not come yet. */
@@ -42,7 +43,7 @@ struct trace_import {
 	uint64_t *objects; /* of the thread, at each sample: tells temporary objects */
 	uint32_t objects_capacity;
 	uint64_t repeated_samples;
-	struct bp_index by_sequence;
+	struct bp_sample_index by_sequence;
 	struct waiting_free *waiting;
 	uint32_t waiting_count, waiting_capacity;
 	struct thread_name *names;
@@ -62,8 +63,8 @@ static struct bp_process *process_of(struct trace_import *import)
 	return &import->profile->processes.data[import->process.i];
 }
 
-static bool add_text(struct trace_import *import, struct bp_trace_text text,
-	struct bp_string_id *ret_string)
+static bool add_text(
+	struct trace_import *import, struct bp_trace_text text, struct bp_string_id *ret_string)
 {
 	return bp_profile_string(import->profile, text.data, text.bytes, ret_string, import->error);
 }
@@ -104,13 +105,14 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 	if (!add_text(import, import->reader.program, &process.program) ||
 		!add_text(import, import->reader.allocator, &process.allocator) ||
 		!add_command_line(import, &process.command_line) ||
-		!bp_profile_string(import->profile, path, strlen(path), &process.file,
-			import->error) ||
+		!bp_profile_string(
+			import->profile, path, strlen(path), &process.file, import->error) ||
 		!bp_profile_add_process(import->profile, &process, &import->process, import->error))
 		return BP_IMPORT_ABORTED;
 	if (import->profile->processes.count == count) {
-		bp_error_set(import->error, "%s: is the trace of a process that was read already: "
-					    "name each file once",
+		bp_error_set(import->error,
+			"%s: is the trace of a process that was read already: "
+			"name each file once",
 			path);
 		return BP_IMPORTED_BEFORE;
 	}
@@ -129,7 +131,8 @@ static struct bp_index_keys sequence_keys(const struct trace_import *import)
 	return (struct bp_index_keys){ &samples->sequence, sizeof *samples };
 }
 
-static void join_free(struct trace_import *import, uint32_t entry, const struct waiting_free *record)
+static void join_free(
+	struct trace_import *import, uint32_t entry, const struct waiting_free *record)
 {
 	struct bp_sample *sample = &import->profile->samples.data[import->first_sample + entry];
 	if (sample->free_sequence != BP_TIME_NEVER || record->sequence <= sample->sequence)
@@ -140,7 +143,7 @@ static void join_free(struct trace_import *import, uint32_t entry, const struct 
 		sample->free_time_ns = sample->time_ns;
 	/* sample->thread holds the ordinal until finish_samples. */
 	sample->temporary = record->thread != 0 && record->thread == sample->thread.i &&
-		record->objects == import->objects[entry];
+			    record->objects == import->objects[entry];
 }
 
 static bool add_sample(struct trace_import *import, const struct bp_trace_sample *record)
@@ -162,7 +165,7 @@ static bool add_sample(struct trace_import *import, const struct bp_trace_sample
 		.exact = record->exact,
 		.bernoulli = record->law == BP_LAW_BERNOULLI,
 	};
-	if (bp_index_find(&import->by_sequence, sequence_keys(import), sample.sequence) !=
+	if (bp_sample_index_find(&import->by_sequence, sequence_keys(import), sample.sequence) !=
 		BP_INDEX_NONE) {
 		import->repeated_samples++;
 		return true;
@@ -171,7 +174,7 @@ static bool add_sample(struct trace_import *import, const struct bp_trace_sample
 		return false;
 	if (!bp_vec_reserve(&import->objects, &import->objects_capacity, (uint64_t)entry + 1,
 		    sizeof *import->objects) ||
-		!bp_index_add(&import->by_sequence, sequence_keys(import), entry))
+		!bp_sample_index_add(&import->by_sequence, sequence_keys(import), entry))
 		return no_memory(import);
 	import->objects[entry] = record->objects;
 	return true;
@@ -189,7 +192,8 @@ static bool add_free(struct trace_import *import, const struct bp_trace_free *re
 	uint32_t entry;
 	if (record->sample_sequence <= import->reader.header.parent_sequence)
 		return true; /* An object of the parent's. */
-	entry = bp_index_find(&import->by_sequence, sequence_keys(import), record->sample_sequence);
+	entry = bp_sample_index_find(
+		&import->by_sequence, sequence_keys(import), record->sample_sequence);
 	if (entry != BP_INDEX_NONE) {
 		join_free(import, entry, &waiting);
 		return true;
@@ -247,13 +251,13 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		return add_free(import, &record->free);
 	case BP_TAG_STACK:
 		return bp_trace_stacks_add_stack(&import->stacks, &record->stack) ||
-			no_memory(import);
+		       no_memory(import);
 	case BP_TAG_MODULE:
 		return bp_trace_stacks_add_module(&import->stacks, &record->module, import->process,
 			import->profile, import->error);
 	case BP_TAG_MODULE_GONE:
 		return bp_trace_stacks_add_gone(&import->stacks, &record->module) ||
-			no_memory(import);
+		       no_memory(import);
 	case BP_TAG_THREAD_BEGIN:
 	case BP_TAG_THREAD_END:
 		return name_thread(import, &record->thread);
@@ -269,8 +273,8 @@ static void join_waiting(struct trace_import *import)
 {
 	for (uint32_t i = 0; i < import->waiting_count; i++) {
 		const struct waiting_free *waiting = &import->waiting[i];
-		uint32_t entry = bp_index_find(&import->by_sequence, sequence_keys(import),
-			waiting->sample_sequence);
+		uint32_t entry = bp_sample_index_find(
+			&import->by_sequence, sequence_keys(import), waiting->sample_sequence);
 		if (entry != BP_INDEX_NONE)
 			join_free(import, entry, waiting);
 	}
@@ -314,9 +318,9 @@ static bool finish_samples(struct trace_import *import)
 	}
 	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
 		struct bp_sample *sample = &import->profile->samples.data[i];
-		uint32_t thread = sample->thread.i == 0 ?
-			BP_INDEX_NONE :
-			bp_index_find(&reader->thread_index, ordinals, sample->thread.i);
+		uint32_t thread = sample->thread.i == 0 ? BP_INDEX_NONE
+							: bp_index_find(&reader->thread_index,
+								  ordinals, sample->thread.i);
 		sample->thread.i = thread == BP_INDEX_NONE ? 0 : ids[thread].i;
 		sample->stack = bp_trace_stacks_find(&import->stacks, sample->stack.i);
 	}
@@ -386,6 +390,7 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	};
 	if (!bp_trace_reader_open(&import.reader, path, error))
 		return BP_IMPORT_BAD_FILE;
+	import.by_sequence.first = import.reader.header.parent_sequence;
 	imported = add_process(&import, path);
 	if (imported == BP_IMPORTED)
 		imported = import_records(&import);
@@ -394,7 +399,7 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	free(import.objects);
 	free(import.waiting);
 	free(import.names);
-	bp_index_finish(&import.by_sequence);
+	bp_sample_index_finish(&import.by_sequence);
 	bp_index_finish(&import.by_ordinal);
 	bp_trace_stacks_finish(&import.stacks);
 	bp_trace_reader_close(&import.reader);
@@ -405,7 +410,7 @@ static bool import_trace(const char *path, struct bp_profile *profile, struct bp
 {
 	struct bp_process_id root;
 	return bp_import_trace_process(path, profile, &root, error) == BP_IMPORTED &&
-		bp_import_trace_tree(path, root, profile, error);
+	       bp_import_trace_tree(path, root, profile, error);
 }
 
 const struct bp_importer bp_import_trace = {

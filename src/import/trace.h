@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the trace importer, private to import/: one process (trace.c), its stacks and modules
- * (trace_stacks.c), and the other files of its tree (trace_tree.c).
+ * The parts of the trace importer, private to import/: one process (trace.c), its stacks and
+ * modules (trace_stacks.c), and the other files of its tree (trace_tree.c).
  */
 #ifndef BP_IMPORT_TRACE_H
 #define BP_IMPORT_TRACE_H
@@ -21,7 +21,8 @@ enum bp_imported {
 	BP_IMPORT_ABORTED   /* no memory: the profile is of no use */
 };
 
-/* Adds the process of one trace file. The error is set unless BP_IMPORTED; then `ret_process` is. */
+/* Adds the process of one trace file. The error is set unless BP_IMPORTED; then `ret_process` is.
+ */
 enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *profile,
 	struct bp_process_id *ret_process, struct bp_error *error);
 
@@ -37,7 +38,7 @@ struct bp_trace_stacks {
 	struct bp_trace_stack_entry *stacks;
 	struct bp_trace_module_entry *modules;
 	struct bp_trace_gone *gone;
-	uint64_t *pcs;  /* of all stacks, one behind the other */
+	uint64_t *pcs;	/* of all stacks, one behind the other */
 	uint8_t *exact; /* likewise */
 	uint32_t stack_count, stack_capacity, module_count, module_capacity;
 	uint32_t gone_count, gone_capacity, frame_count, pc_capacity, exact_capacity;
@@ -52,8 +53,8 @@ bool bp_trace_stacks_add_module(struct bp_trace_stacks *stacks,
 bool bp_trace_stacks_add_gone(struct bp_trace_stacks *stacks, const struct bp_trace_module *gone);
 
 /* After the last record: makes locations and stacks of the profile. */
-bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_profile *profile,
-	struct bp_error *error);
+bool bp_trace_stacks_resolve(
+	struct bp_trace_stacks *stacks, struct bp_profile *profile, struct bp_error *error);
 
 /* The stack of the profile that a recorded id became; the empty one if it is not known. */
 struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, uint32_t id);

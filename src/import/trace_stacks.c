@@ -4,13 +4,14 @@
  * module may stand behind the stacks that need it), so both are collected first and resolved once.
  *
  * A pc means nothing without its epoch, the number of unloadings before the stack was taken
- * (docs/trace-format.md 3.4): the same address may belong to one plug-in today and another tomorrow.
- * Resolving walks through the epochs once, in order, with the modules that are mapped at the moment
- * in an array sorted by address:
+ * (docs/trace-format.md 3.4): the same address may belong to one plug-in today and another
+ *tomorrow. Resolving walks through the epochs once, in order, with the modules that are mapped at
+ *the moment in an array sorted by address:
  *
  *	for each stack, by epoch:
  *		take out the modules gone by then, put in those mapped by then
- *		for each pc: find the last module that starts at or before it; covered, or in no module
+ *		for each pc: find the last module that starts at or before it; covered, or in no
+ *module
  *
  * [The modules in the array do not overlap]: a new one takes out what it covers, which happens when
  * an unloading was not seen. A module that was mapped and gone within one epoch is never put in.
@@ -84,8 +85,8 @@ bool bp_trace_stacks_add_stack(struct bp_trace_stacks *stacks, const struct bp_t
 	if (!bp_vec_reserve(&stacks->stacks, &stacks->stack_capacity, stacks->stack_count + 1u,
 		    sizeof *stacks->stacks) ||
 		!bp_vec_reserve(&stacks->pcs, &stacks->pc_capacity, frames, sizeof *stacks->pcs) ||
-		!bp_vec_reserve(&stacks->exact, &stacks->exact_capacity, frames,
-			sizeof *stacks->exact))
+		!bp_vec_reserve(
+			&stacks->exact, &stacks->exact_capacity, frames, sizeof *stacks->exact))
 		return false;
 	for (uint32_t i = 0; i < stack->depth; i++) {
 		stacks->pcs[stacks->frame_count + i] = stack->frames[i].pc;
@@ -146,7 +147,8 @@ bool bp_trace_stacks_add_module(struct bp_trace_stacks *stacks,
 		.gone_epoch = UINT64_MAX,
 		.epoch = module->epoch,
 	};
-	if (!bp_profile_string(profile, module->path.data, module->path.bytes, &added.path, error) ||
+	if (!bp_profile_string(
+		    profile, module->path.data, module->path.bytes, &added.path, error) ||
 		!add_build_id(profile, module->build_id, &added.build_id, error) ||
 		!bp_profile_add_module(profile, &added, &entry->module, error))
 		return false;
@@ -169,8 +171,8 @@ bool bp_trace_stacks_add_gone(struct bp_trace_stacks *stacks, const struct bp_tr
 static void apply_gone(struct bp_trace_stacks *stacks)
 {
 	for (uint32_t i = 0; i < stacks->gone_count; i++) {
-		uint32_t found = bp_index_find(&stacks->module_index, module_keys(stacks),
-			stacks->gone[i].id);
+		uint32_t found = bp_index_find(
+			&stacks->module_index, module_keys(stacks), stacks->gone[i].id);
 		if (found != BP_INDEX_NONE &&
 			stacks->gone[i].epoch < stacks->modules[found].gone_epoch)
 			stacks->modules[found].gone_epoch = stacks->gone[i].epoch;
@@ -324,8 +326,8 @@ static bool resolve_pc(struct walk *walk, uint64_t pc, bool exact,
 			address = pc - found->bias;
 		}
 		cached->generation = 0;
-		if (!bp_profile_add_location(walk->profile, module, address, exact,
-			    &cached->location, error))
+		if (!bp_profile_add_location(
+			    walk->profile, module, address, exact, &cached->location, error))
 			return false;
 		cached->pc = pc;
 		cached->exact = exact;
@@ -335,8 +337,8 @@ static bool resolve_pc(struct walk *walk, uint64_t pc, bool exact,
 	return true;
 }
 
-static bool resolve_stack(struct walk *walk, struct bp_trace_stack_entry *entry,
-	struct bp_error *error)
+static bool resolve_stack(
+	struct walk *walk, struct bp_trace_stack_entry *entry, struct bp_error *error)
 {
 	const struct bp_trace_stacks *stacks = walk->stacks;
 	if (!bp_vec_reserve(&walk->locations, &walk->location_capacity, entry->depth,
@@ -352,8 +354,8 @@ static bool resolve_stack(struct walk *walk, struct bp_trace_stack_entry *entry,
 		&entry->resolved, error);
 }
 
-bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_profile *profile,
-	struct bp_error *error)
+bool bp_trace_stacks_resolve(
+	struct bp_trace_stacks *stacks, struct bp_profile *profile, struct bp_error *error)
 {
 	bool resolved = false;
 	struct walk *walk = calloc(1, sizeof *walk);
@@ -394,8 +396,8 @@ done:
 
 struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, uint32_t id)
 {
-	uint32_t found = id == 0 ? BP_INDEX_NONE :
-				   bp_index_find(&stacks->stack_index, stack_keys(stacks), id);
+	uint32_t found = id == 0 ? BP_INDEX_NONE
+				 : bp_index_find(&stacks->stack_index, stack_keys(stacks), id);
 	return found == BP_INDEX_NONE ? (struct bp_stack_id){ 0 } : stacks->stacks[found].resolved;
 }
 

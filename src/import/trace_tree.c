@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The other files of a tree (docs/trace-format.md, section 4): FILE.d/<pid>.<n>.bpt, each a process
- * image, and FILE.d/index, which also knows the images whose files were removed because they held no
- * sample. Of those only totals are left.
+ * image, and FILE.d/index, which also knows the images whose files were removed because they held
+ * no sample. Of those only totals are left.
  *
  * Nothing in FILE.d can make FILE unreadable: a child that was killed as it started leaves a torn
  * file, and that is counted, with one example for the reader of the report.
@@ -197,9 +197,8 @@ static bool add_entry(struct index_entry *entry, struct bp_process_id root,
 	struct bp_process_id added;
 	const char *program = entry->program == NULL ? "" : entry->program;
 	const struct bp_process *first = &profile->processes.data[root.i];
-	const uint64_t trials_apart = entry->trials_high > entry->trials_low ?
-		entry->trials_high - entry->trials_low :
-		0;
+	const uint64_t trials_apart =
+		entry->trials_high > entry->trials_low ? entry->trials_high - entry->trials_low : 0;
 	const uint64_t bytes = less_charge(entry->trials_low, entry->objects_low, first->charge);
 	/* Bytes lie as far apart as trials: both are what was published and what was armed. */
 	process->bytes_allocated = known_total(bytes, bytes + trials_apart);
@@ -217,11 +216,11 @@ static bool add_entry(struct index_entry *entry, struct bp_process_id root,
 	process->interval_first = process->interval_max;
 	process->size_min = UINT64_MAX;
 	return bp_profile_string(profile, program, strlen(program), &process->program, error) &&
-		bp_profile_add_process(profile, process, &added, error);
+	       bp_profile_add_process(profile, process, &added, error);
 }
 
-static bool import_line(char *line, struct bp_process_id root, struct bp_profile *profile,
-	struct bp_error *error)
+static bool import_line(
+	char *line, struct bp_process_id root, struct bp_profile *profile, struct bp_error *error)
 {
 	struct index_entry entry = { .program = NULL };
 	char *rest = line, *field;

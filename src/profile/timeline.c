@@ -143,7 +143,8 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 		return false;
 	struct walk walk = { .view = view, .events = &events, .usable = usable };
 	uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
-	struct bp_moment from = { base_ns + view->from_ns, 0, 0 };
+	/* After everything that happened at that time. */
+	struct bp_moment from = { base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
 	uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
 	bool began = view->from_ns == 0;
 	uint64_t allocations = 0;

@@ -38,7 +38,8 @@
 struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
 
 static struct bp_config config;
-/* Scratch for the header's strings: used at start and in children, by one thread. */
+/* What the header says of the program; a forked child is the same program. */
+static struct bp_trace_header header;
 static char strings[BP_HEADER_MAX_BYTES];
 static char name[BP_PATH_BYTES];
 static bool handlers_set;
@@ -88,20 +89,20 @@ static void make_directory(void)
 }
 
 /* Creates the first free of FILE (unless a child) and FILE.d/<pid>.<n>.bpt. */
-static bool open_trace(struct bp_trace_header *header, bool child)
+static bool open_trace(bool child)
 {
 	struct bp_writer *writer = &bp_recorder.writer;
 	if (!child) {
-		if (bp_writer_open(writer, config.base, header, strings))
+		if (bp_writer_open(writer, config.base, &header, strings))
 			return true;
 		if (errno != EEXIST)
 			return false;
 	}
 	make_directory();
 	for (uint32_t number = 0; number < 10000; number++) {
-		name_in_directory(header->pid, number);
-		header->exec_number = number;
-		if (bp_writer_open(writer, name, header, strings))
+		name_in_directory(header.pid, number);
+		header.exec_number = number;
+		if (bp_writer_open(writer, name, &header, strings))
 			return true;
 		if (errno != EEXIST)
 			return false;
@@ -110,7 +111,7 @@ static bool open_trace(struct bp_trace_header *header, bool child)
 }
 
 /* The generator's key: from the OS, or from the user's seed and the place in the tree. */
-static uint64_t process_key(const struct bp_trace_header *header, const uint64_t *parent_key)
+static uint64_t process_key(const uint64_t *parent_key)
 {
 	uint64_t key;
 	if (!config.seed_given) {
@@ -122,24 +123,20 @@ static uint64_t process_key(const struct bp_trace_header *header, const uint64_t
 	/* The first image is the same in every run; later images differ from one another. */
 	if (__builtin_strcmp(bp_recorder.writer.path, config.base) == 0)
 		return mix(config.seed, 0);
-	return mix(mix(config.seed, header->pid), header->exec_number + 1);
+	return mix(mix(config.seed, header.pid), header.exec_number + 1);
 }
 
-static bool begin_trace(enum bp_unprofiled reason, bool child, bool unmarked)
+/* The part of the header that holds for every process of this program. */
+static void describe_program(enum bp_unprofiled reason)
 {
-	const uint64_t parent_key = bp_recorder.random_key;
 	struct stat namespace;
-	struct bp_trace_header header = {
+	header = (struct bp_trace_header){
 		.magic = BP_TRACE_MAGIC,
 		.version_major = BP_TRACE_MAJOR,
 		.version_minor = BP_TRACE_MINOR,
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = 4096,
-		.pid = bp_system_pid(),
-		.parent_pid = (uint32_t)syscall(SYS_getppid),
 		.machine = 62,
-		.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC),
-		.start_real_ns = bp_system_time_ns(CLOCK_REALTIME),
 		.interval_bytes = config.interval,
 		.law = config.law,
 		.charge_bytes = BP_SAMPLER_CHARGE,
@@ -148,19 +145,28 @@ static bool begin_trace(enum bp_unprofiled reason, bool child, bool unmarked)
 		.recognition = reason == BP_PROFILED ? BP_RECOGNITION_HEADER : BP_RECOGNITION_NONE,
 		.unprofiled_reason = reason,
 	};
+	if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0)
+		header.pid_namespace = namespace.st_ino;
+	bp_config_strings(&header, strings, bp_real_malloc_owner());
+}
+
+static bool begin_trace(bool child, bool unmarked)
+{
+	const uint64_t parent_key = bp_recorder.random_key;
+	header.pid = bp_system_pid();
+	header.parent_pid = (uint32_t)syscall(SYS_getppid);
+	header.exec_number = 0;
+	header.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	header.start_real_ns = bp_system_time_ns(CLOCK_REALTIME);
 	if (child) {
 		__builtin_memcpy(header.parent_trace_id, bp_recorder.trace_id, 16);
 		header.parent_sequence = bp_recorder.sequence;
 	}
 	random_bytes(header.trace_id, sizeof header.trace_id);
-	if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0)
-		header.pid_namespace = namespace.st_ino;
-	bp_config_strings(&header, strings, (uintptr_t)bp_real.malloc);
-	if (!open_trace(&header, child))
+	if (!open_trace(child))
 		return false;
 	bp_writer_state(&bp_recorder.writer)->unmarked_fork = unmarked;
-	bp_recorder.random_key = process_key(&header, child ? &parent_key : NULL);
-	bp_recorder.parent_sequence = header.parent_sequence;
+	bp_recorder.random_key = process_key(child ? &parent_key : NULL);
 	bp_recorder.interval = config.interval;
 	bp_recorder.law = config.law;
 	bp_recorder.pid = header.pid;
@@ -187,9 +193,9 @@ static void start(char **environment)
 	if (!bp_real_resolve())
 		reason = bp_real_bypass() ? BP_UNPROFILED_FOREIGN_MALLOC : BP_UNPROFILED_HOOKS;
 	bp_config_read(environment, &config);
+	describe_program(reason);
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
-	if (!wanted || !make_fork_mark() || !begin_trace(reason, false, false) ||
-		reason != BP_PROFILED) {
+	if (!wanted || !make_fork_mark() || !begin_trace(false, false) || reason != BP_PROFILED) {
 		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
 		return;
 	}
@@ -291,7 +297,7 @@ static void become_child(bool unmarked)
 	bp_recorder.ended = false;
 	*bp_recorder.fork_mark = 1;
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
-	if (!wanted || !begin_trace(BP_PROFILED, true, unmarked)) {
+	if (!wanted || !begin_trace(true, unmarked)) {
 		if (wanted)
 			tell_parent(parent_path);
 		bp_recorder.mode = BP_MODE_OFF;
@@ -401,6 +407,17 @@ void bp_recorder_exec(const char *path, enum bp_unseen unseen)
 	uint64_t values[4] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
 		bp_system_pid(), unseen };
 	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_EXEC, values, 4, path);
+	bp_visit_end(&visit, visit.left);
+}
+
+void bp_recorder_forked(int32_t pid)
+{
+	struct bp_visit visit;
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+		return;
+	uint64_t values[3] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
+		(uint32_t)pid };
+	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_FORK, values, 3, NULL);
 	bp_visit_end(&visit, visit.left);
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct bp_real {
 	void *(*malloc)(size_t size);
@@ -28,6 +29,9 @@ extern struct bp_real bp_real __attribute__((visibility("hidden")));
 /* Fills the table (idempotent). True if the program's malloc is glibc's own; then chunk headers can
  * be trusted. */
 bool bp_real_resolve(void);
+
+/* An address in whatever the program's malloc is: glibc's behind ours, or somebody else's. */
+uintptr_t bp_real_malloc_owner(void);
 
 /* Makes the exported `free`, `realloc` and `malloc_usable_size` plain jumps to the real ones, which
  * do not read chunk headers: for a malloc that is not glibc's. False if that could not be done. */

@@ -41,6 +41,7 @@ void bp_recorder_exec(const char *path, enum bp_unseen unseen);
 void bp_recorder_fork_prepare(void);
 void bp_recorder_fork_parent(void);
 void bp_recorder_fork_child(void);
+void bp_recorder_forked(int32_t pid); /* in the parent, the child's pid */
 void bp_recorder_unloaded(void); /* after a dlclose */
 void bp_recorder_before_limits(void); /* before mlockall and limits on the address space */
 
@@ -63,7 +64,6 @@ struct bp_recorder {
 	uint32_t forks;        /* children so far */
 	uint32_t pid;
 	uint32_t *fork_mark;   /* 1; in a page that reads 0 in a child no handler saw */
-	uint64_t parent_sequence;
 	uint8_t trace_id[16];
 	struct bp_writer writer;
 };

@@ -14,6 +14,7 @@
 #include "symbols/code_sections.h"
 #include "symbols/demangle.h"
 #include "symbols/inline.h"
+#include "symbols/line_program.h"
 #include "symbols/module_file.h"
 #include "symbols/plt.h"
 #include "symbols/symbol_table.h"
@@ -34,8 +35,11 @@ struct resolver {
 		uint32_t index;
 		uint32_t unit; /* 0: none; else its number + 1 */
 	} *tasks;
+	/* Of the unit at hand, one of each per task. */
 	uint64_t *unit_addresses;
 	uint32_t *scope_of;
+	struct bp_line *lines;
+	struct bp_line_section line_section;
 };
 
 static int compare_tasks(const void *left, const void *right)
@@ -75,18 +79,21 @@ static bool found_by_symbol(struct resolver *resolver, const struct task *task,
 	return going_on;
 }
 
-static void find_line(const struct bp_unit *unit, uint64_t address, struct bp_found_frame *frame)
+/* File and line of the innermost frame. */
+static void name_line(const struct bp_unit *unit, const struct bp_line *line,
+	struct bp_found_frame *frame)
 {
 	Dwarf_Die die = unit->die;
-	Dwarf_Line *line = dwarf_getsrc_die(&die, address);
+	Dwarf_Files *files = NULL;
+	size_t file_count = 0;
 	const char *file = NULL;
-	int number = 0;
-	if (line == NULL || dwarf_lineno(line, &number) != 0 || number < 0)
+	if (!line->known || dwarf_getsrcfiles(&die, &files, &file_count) != 0 ||
+		line->file >= file_count)
 		return;
-	file = dwarf_linesrc(line, NULL, NULL);
+	file = dwarf_filesrc(files, line->file, NULL, NULL);
 	if (file == NULL)
 		return;
-	frame->line = (uint32_t)number; /* 0: the compiler says it stems from no line */
+	frame->line = line->line;
 	frame->source_file = file;
 }
 
@@ -156,7 +163,7 @@ static bool found_by_scope(struct resolver *resolver, const struct task *task,
 static bool resolve_unit(struct resolver *resolver, const struct task *tasks, uint32_t count)
 {
 	const struct bp_unit *unit = NULL;
-	Dwarf_Die tree = { 0 };
+	Dwarf_Die tree = { 0 }, die;
 	if (tasks[0].unit != 0) {
 		unit = &resolver->units.units[tasks[0].unit - 1];
 		tree = bp_unit_tree(unit);
@@ -165,12 +172,15 @@ static bool resolve_unit(struct resolver *resolver, const struct task *tasks, ui
 		if (!bp_scopes_find(&resolver->scopes, &tree, resolver->unit_addresses, count,
 			    &resolver->sections, resolver->scope_of))
 			return false;
+		die = unit->die;
+		bp_lines_find(&resolver->line_section, &die, resolver->unit_addresses, count,
+			&resolver->sections, resolver->lines);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		struct bp_found_frame line = { "", "", "", 0 };
 		bool going_on;
 		if (unit != NULL)
-			find_line(unit, tasks[i].address, &line);
+			name_line(unit, &resolver->lines[i], &line);
 		if (unit != NULL && resolver->scope_of[i] != BP_SCOPE_NONE)
 			going_on = found_by_scope(resolver, &tasks[i], &line, &tree,
 				resolver->scope_of[i]);
@@ -203,8 +213,9 @@ static bool make_tasks(struct resolver *resolver, uint32_t *ret_count)
 	resolver->tasks = calloc(asked, sizeof *resolver->tasks);
 	resolver->unit_addresses = calloc(asked, sizeof *resolver->unit_addresses);
 	resolver->scope_of = calloc(asked, sizeof *resolver->scope_of);
+	resolver->lines = calloc(asked, sizeof *resolver->lines);
 	if (resolver->tasks == NULL || resolver->unit_addresses == NULL ||
-		resolver->scope_of == NULL)
+		resolver->scope_of == NULL || resolver->lines == NULL)
 		return false;
 	for (uint32_t i = 0; i < asked; i++) {
 		uint64_t address = resolver->request->addresses[i];
@@ -255,9 +266,11 @@ static bool resolve_open_file(struct resolver *resolver)
 	if (!read_symbols(resolver))
 		return false;
 	file->answer.stripped = file->dwarf == NULL && !resolver->symbols.full;
-	if (file->dwarf != NULL &&
-		!bp_unit_index_init(&resolver->units, file->dwarf, &resolver->sections))
-		return false;
+	if (file->dwarf != NULL) {
+		resolver->line_section = bp_line_section_of(file->dwarf);
+		if (!bp_unit_index_init(&resolver->units, file->dwarf, &resolver->sections))
+			return false;
+	}
 	return make_tasks(resolver, &count) && resolve_tasks(resolver, count);
 }
 
@@ -274,6 +287,7 @@ bool bp_module_resolve(const struct bp_module_request *request, bp_frames_found 
 	free(resolver.tasks);
 	free(resolver.unit_addresses);
 	free(resolver.scope_of);
+	free(resolver.lines);
 	bp_scope_table_finish(&resolver.scopes);
 	bp_unit_index_finish(&resolver.units);
 	bp_symbol_table_finish(&resolver.symbols);

@@ -7,10 +7,10 @@
  *	1       1..10   length, varint
  *	..      length  fields, in the order of docs/trace-format.md, section 3
  *
- * Each decoder below reads its fields in that order from a cursor bounded by the length, which gives
- * zeros once something did not fit; whether it all did is asked once, at the end. Only then does the
- * decoding state move on [state is that after the last whole record]. Bytes beyond the known fields
- * are a later minor version's and are left alone.
+ * Each decoder below reads its fields in that order from a cursor bounded by the length, which
+ *gives zeros once something did not fit; whether it all did is asked once, at the end. Only then
+ *does the decoding state move on [state is that after the last whole record]. Bytes beyond the
+ *known fields are a later minor version's and are left alone.
  */
 #include <stdlib.h>
 
@@ -39,8 +39,8 @@ static uint64_t take_delta(struct bp_bytes *fields, uint64_t base)
 	return base + (uint64_t)bp_bytes_zigzag(fields);
 }
 
-static bool decode_sample(struct bp_trace_decoder *state, struct bp_bytes *fields,
-	struct bp_trace_sample *sample)
+static bool decode_sample(
+	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_sample *sample)
 {
 	uint8_t flags = sample->flags = bp_bytes_u8(fields);
 	uint64_t trials = state->trials, objects = state->objects;
@@ -84,8 +84,8 @@ static bool decode_sample(struct bp_trace_decoder *state, struct bp_bytes *field
 	return true;
 }
 
-static bool decode_free(struct bp_trace_decoder *state, struct bp_bytes *fields,
-	struct bp_trace_free *record)
+static bool decode_free(
+	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_free *record)
 {
 	uint8_t flags = record->flags = bp_bytes_u8(fields);
 	uint64_t trials = state->trials, objects = state->objects;
@@ -112,8 +112,8 @@ static bool decode_free(struct bp_trace_decoder *state, struct bp_bytes *fields,
 
 /* False with `fields` not failed: no memory. A frame takes a byte at least, so the depth is bounded
  * by the bytes that are there before anything is allocated for it. */
-static bool decode_stack(struct bp_trace_decoder *state, struct bp_bytes *fields,
-	struct bp_trace_stack *stack)
+static bool decode_stack(
+	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_stack *stack)
 {
 	uint64_t pc = 0;
 	stack->id = take_u32(fields);
@@ -183,8 +183,8 @@ static bool decode_fork(struct bp_bytes *fields, struct bp_trace_fork *fork)
 	return !fields->failed;
 }
 
-static bool decode_fields(struct bp_trace_decoder *decoder, struct bp_bytes *fields,
-	struct bp_trace_record *record)
+static bool decode_fields(
+	struct bp_trace_decoder *decoder, struct bp_bytes *fields, struct bp_trace_record *record)
 {
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
@@ -207,8 +207,8 @@ static bool decode_fields(struct bp_trace_decoder *decoder, struct bp_bytes *fie
 	return false;
 }
 
-enum bp_trace_decoded bp_trace_decode(struct bp_trace_decoder *decoder,
-	struct bp_trace_record *ret_record)
+enum bp_trace_decoded bp_trace_decode(
+	struct bp_trace_decoder *decoder, struct bp_trace_record *ret_record)
 {
 	uint8_t tag = bp_bytes_u8(&decoder->payload);
 	uint64_t length = bp_bytes_varint(&decoder->payload);

@@ -11,13 +11,13 @@
 enum bp_trace_decoded {
 	BP_TRACE_DECODED,   /* *ret_record holds a record */
 	BP_TRACE_SKIPPED,   /* a tag not known here; its number is in ret_record->tag */
-	BP_TRACE_FATAL,     /* a tag not known here that must be; its number likewise */
+	BP_TRACE_FATAL,	    /* a tag not known here that must be; its number likewise */
 	BP_TRACE_MALFORMED, /* does not fit: the rest of the chunk has no meaning */
 	BP_TRACE_NO_MEMORY
 };
 
 /* Decodes one record; there must be bytes left. */
-enum bp_trace_decoded bp_trace_decode(struct bp_trace_decoder *decoder,
-	struct bp_trace_record *ret_record);
+enum bp_trace_decoded bp_trace_decode(
+	struct bp_trace_decoder *decoder, struct bp_trace_record *ret_record);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by one;
- * threads.c keeps the totals. In the order of this file: reading bytes, opening (every way in which
- * a file can be the wrong one has its own sentence), finding the next chunk, handing out records.
+ * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by
+ *one; threads.c keeps the totals. In the order of this file: reading bytes, opening (every way in
+ *which a file can be the wrong one has its own sentence), finding the next chunk, handing out
+ *records.
  *
  * The rule for whatever is not as docs/trace-format.md wants it: header and state decide whether
  * there is a trace at all, and are an error; beyond them, damage costs the chunk it is in, from the
  * damaged place on, and is counted. Nothing is trusted further than the bytes that were read:
  *
  *	file     its size is taken once, at opening; a shorter read later is a torn tail
- *	chunk    header first, then `committed` bytes: the writer stores them the other way round, so
- *	         what the header promises is there [unless the file was cut]
- *	zeros    a chunk never begun; the next data is asked of the file system (SEEK_DATA), so a sparse
- *	         file of any size costs what its data costs
+ *	chunk    header first, then `committed` bytes: the writer stores them the other way round,
+ *so what the header promises is there [unless the file was cut] zeros    a chunk never begun; the
+ *next data is asked of the file system (SEEK_DATA), so a sparse file of any size costs what its
+ *data costs
  *
  * Never mapped: a third party that truncates the file must not kill its reader.
  */
@@ -27,13 +28,13 @@
 #include "trace/decode.h"
 #include "trace/threads.h"
 
-size_t bp_trace_read_at(const struct bp_trace_reader *reader, void *data, size_t bytes,
-	uint64_t offset)
+size_t bp_trace_read_at(
+	const struct bp_trace_reader *reader, void *data, size_t bytes, uint64_t offset)
 {
 	size_t done = 0;
 	while (done < bytes) {
-		ssize_t got = pread(reader->fd, (char *)data + done, bytes - done,
-			(off_t)(offset + done));
+		ssize_t got = pread(
+			reader->fd, (char *)data + done, bytes - done, (off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -63,25 +64,28 @@ static bool torn_header(const char *path, struct bp_error *error)
 		path);
 }
 
-/* What the fixed part of the header says before its checksum can be looked at. `bytes` are there. */
+/* What the fixed part of the header says before its checksum can be looked at. `bytes` are there.
+ */
 static bool check_header(const struct bp_trace_header *header, const char *path, size_t bytes,
 	struct bp_error *error)
 {
 	const uint8_t *raw = (const uint8_t *)header;
 	size_t strings = (size_t)header->program_length + header->command_line_length +
-		header->allocator_length + header->recorder_version_length;
+			 header->allocator_length + header->recorder_version_length;
 	if (!bp_trace_sniff(raw, bytes < sizeof *header ? bytes : sizeof *header))
 		return bp_error_set(error, "%s: is not a bytepoll trace", path);
 	if (bytes < 40 || header->magic[0] == '\0')
 		return torn_header(path, error);
 	if (header->version_major != BP_TRACE_MAJOR)
 		return bp_error_set(error,
-			"%s: has trace version %u.%u, and this bytepoll reads version %u: read it with "
+			"%s: has trace version %u.%u, and this bytepoll reads version %u: read it "
+			"with "
 			"the bytepoll that recorded it",
 			path, header->version_major, header->version_minor, BP_TRACE_MAJOR);
 	if (header->flags_fatal != 0)
 		return bp_error_set(error,
-			"%s: needs features that this bytepoll does not know (flags 0x%llx): read it "
+			"%s: needs features that this bytepoll does not know (flags 0x%llx): read "
+			"it "
 			"with the bytepoll that recorded it",
 			path, (unsigned long long)header->flags_fatal);
 	if (header->header_bytes >= sizeof *header && bytes < header->header_bytes &&
@@ -90,12 +94,13 @@ static bool check_header(const struct bp_trace_header *header, const char *path,
 	if (header->header_bytes < sizeof *header || header->header_bytes > BP_HEADER_MAX_BYTES ||
 		bp_checksum(raw + BP_HEADER_CHECKED_FROM,
 			header->header_bytes - BP_HEADER_CHECKED_FROM) != header->checksum)
-		return bp_error_set(error, "%s: its header is damaged (checksum): record again",
-			path);
+		return bp_error_set(
+			error, "%s: its header is damaged (checksum): record again", path);
 	if (header->chunk_bytes != BP_CHUNK_BYTES || header->law > BP_LAW_BERNOULLI ||
 		strings > header->header_bytes - sizeof *header)
 		return bp_error_set(error,
-			"%s: its header contradicts itself (chunks of %u bytes, law %u, strings of %zu "
+			"%s: its header contradicts itself (chunks of %u bytes, law %u, strings of "
+			"%zu "
 			"bytes): record again",
 			path, header->chunk_bytes, header->law, strings);
 	return true;
@@ -153,8 +158,7 @@ static bool open_file(struct bp_trace_reader *reader, const char *path, struct b
 	return true;
 }
 
-bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path,
-	struct bp_error *error)
+bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
 	memset(reader, 0, sizeof *reader);
 	/* calloc aligns for the header and the slots, and nothing uninitialised is ever shown. */
@@ -227,10 +231,21 @@ static bool load_payload(struct bp_trace_reader *reader, const struct bp_chunk_h
 	*ret_bytes = bytes;
 	/* Sealed: missing bytes read as zeros, and the checksum judges them too. */
 	if (chunk->sealed)
-		*ret_bytes = bp_checksum(payload, chunk->committed) == chunk->checksum ?
-			chunk->committed :
-			0;
+		*ret_bytes = bp_checksum(payload, chunk->committed) == chunk->checksum
+				     ? chunk->committed
+				     : 0;
 	return true;
+}
+
+static bool cannot_read(uint64_t number, struct bp_error *error)
+{
+	return bp_error_set(error, "trace: chunk %llu cannot be read: %s",
+		(unsigned long long)number, strerror(errno));
+}
+
+static bool no_memory(struct bp_error *error)
+{
+	return bp_error_set(error, "trace: out of memory");
 }
 
 static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header *chunk,
@@ -243,8 +258,7 @@ static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header
 		return true;
 	}
 	if (!load_payload(reader, chunk, offset, &bytes))
-		return bp_error_set(error, "trace: chunk %llu cannot be read: %s",
-			(unsigned long long)chunk->number, strerror(errno));
+		return cannot_read(chunk->number, error);
 	if (bytes < chunk->committed)
 		count_damage(reader);
 	decoder->payload = bp_bytes_of(reader->memory + BP_HEADER_MAX_BYTES, bytes);
@@ -262,16 +276,19 @@ static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header
 	return true;
 }
 
-/* Moves to the next chunk that holds something. False with an empty error: there is none. */
-static bool next_chunk(struct bp_trace_reader *reader, struct bp_error *error)
+enum advanced { CHUNK_STARTED, NO_MORE_CHUNKS, CHUNK_FAILED };
+
+/* Moves to the next chunk that holds records. */
+static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error *error)
 {
 	while (reader->next_chunk <= (reader->file_bytes - 1) / BP_CHUNK_BYTES) {
 		struct bp_chunk_header chunk;
 		uint64_t number = reader->next_chunk++, offset = number * BP_CHUNK_BYTES;
 		size_t bytes = bp_trace_read_at(reader, &chunk, sizeof chunk, offset);
-		if (bytes == SIZE_MAX)
-			return bp_error_set(error, "trace: chunk %llu cannot be read: %s",
-				(unsigned long long)number, strerror(errno));
+		if (bytes == SIZE_MAX) {
+			cannot_read(number, error);
+			return CHUNK_FAILED;
+		}
 		if (bytes == 0)
 			break;
 		reader->chunks++;
@@ -285,17 +302,19 @@ static bool next_chunk(struct bp_trace_reader *reader, struct bp_error *error)
 			continue;
 		}
 		if (chunk.kind == BP_CHUNK_THREADS &&
-			!bp_trace_threads_slots(reader, offset + sizeof chunk, BP_SLOTS_IN_CHUNK))
-			return bp_error_set(error, "trace: out of memory");
+			!bp_trace_threads_slots(reader, offset + sizeof chunk, BP_SLOTS_IN_CHUNK)) {
+			no_memory(error);
+			return CHUNK_FAILED;
+		}
 		if (chunk.kind == BP_CHUNK_RECORDS) {
 			if (!start_records(reader, &chunk, offset, error))
-				return false;
+				return CHUNK_FAILED;
 			if (bp_bytes_left(&reader->decoder.payload) != 0)
-				return true;
+				return CHUNK_STARTED;
 		}
 	}
 	reader->next_chunk = UINT64_MAX;
-	return false;
+	return NO_MORE_CHUNKS;
 }
 
 /* Counts a record and takes from it what the reader itself keeps. False: no memory. */
@@ -312,13 +331,13 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 	case BP_TAG_FREE:
 		reader->frees++;
 		note_time(reader, record->free.time_ns);
-		return bp_trace_threads_seen(reader, record->free.thread, record->free.trials,
-			record->free.objects);
+		return bp_trace_threads_seen(
+			reader, record->free.thread, record->free.trials, record->free.objects);
 	case BP_TAG_THREAD_BEGIN:
 	case BP_TAG_THREAD_END:
 		note_time(reader, record->thread.time_ns);
-		return bp_trace_threads_event(reader, &record->thread,
-			record->tag == BP_TAG_THREAD_END);
+		return bp_trace_threads_event(
+			reader, &record->thread, record->tag == BP_TAG_THREAD_END);
 	case BP_TAG_EXEC:
 		note_time(reader, record->exec.time_ns);
 		return true;
@@ -330,25 +349,24 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 	}
 }
 
-enum bp_trace_next bp_trace_reader_next(struct bp_trace_reader *reader,
-	struct bp_trace_record *ret_record, struct bp_error *error)
+enum bp_trace_next bp_trace_reader_next(
+	struct bp_trace_reader *reader, struct bp_trace_record *ret_record, struct bp_error *error)
 {
-	if (reader->next_chunk == UINT64_MAX)
-		return BP_TRACE_END;
 	for (;;) {
-		struct bp_error failure = { .text = "" };
 		while (bp_bytes_left(&reader->decoder.payload) != 0) {
 			switch (bp_trace_decode(&reader->decoder, ret_record)) {
 			case BP_TRACE_DECODED:
 				if (note_record(reader, ret_record))
 					return BP_TRACE_RECORD;
-				/* fall through */
+				no_memory(error);
+				return BP_TRACE_ERROR;
 			case BP_TRACE_NO_MEMORY:
-				bp_error_set(error, "trace: out of memory");
+				no_memory(error);
 				return BP_TRACE_ERROR;
 			case BP_TRACE_FATAL:
 				bp_error_set(error,
-					"trace: has records of kind %u, which this bytepoll does not "
+					"trace: has records of kind %u, which this bytepoll does "
+					"not "
 					"know: read it with the bytepoll that recorded it",
 					(unsigned)ret_record->tag);
 				return BP_TRACE_ERROR;
@@ -361,12 +379,18 @@ enum bp_trace_next bp_trace_reader_next(struct bp_trace_reader *reader,
 				break;
 			}
 		}
-		if (next_chunk(reader, &failure))
-			continue;
-		if (failure.text[0] == '\0' && bp_trace_threads_finish(reader))
+		if (reader->next_chunk == UINT64_MAX)
 			return BP_TRACE_END;
-		bp_error_set(error, "%s",
-			failure.text[0] != '\0' ? failure.text : "trace: out of memory");
-		return BP_TRACE_ERROR;
+		switch (next_chunk(reader, error)) {
+		case CHUNK_STARTED:
+			break;
+		case CHUNK_FAILED:
+			return BP_TRACE_ERROR;
+		case NO_MORE_CHUNKS:
+			if (bp_trace_threads_finish(reader))
+				return BP_TRACE_END;
+			no_memory(error);
+			return BP_TRACE_ERROR;
+		}
 	}
 }

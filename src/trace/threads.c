@@ -100,8 +100,7 @@ static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slo
 	raise(reader, thread, slot->trials, slot->objects);
 	thread->published = true;
 	thread->tid = slot->tid;
-	thread->trials_high =
-		larger(thread->trials_high, add_saturated(slot->trials, slot->armed));
+	thread->trials_high = larger(thread->trials_high, add_saturated(slot->trials, slot->armed));
 	thread->objects_high =
 		larger(thread->objects_high, add_saturated(slot->objects, slot->armed));
 	thread->bytes_high = larger(thread->bytes_high,
@@ -112,8 +111,8 @@ static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slo
 }
 
 /* Reads one slot until it holds still; false: it does not. */
-static bool settle_slot(const struct bp_trace_reader *reader, uint64_t offset,
-	struct bp_thread_slot *slot)
+static bool settle_slot(
+	const struct bp_trace_reader *reader, uint64_t offset, struct bp_thread_slot *slot)
 {
 	for (int i = 0; i < SLOT_READS_MAX; i++) {
 		struct bp_thread_slot again;
@@ -154,8 +153,8 @@ bool bp_trace_threads_slots(struct bp_trace_reader *reader, uint64_t offset, uin
 	return take_slots(reader, offset, count);
 }
 
-bool bp_trace_threads_event(struct bp_trace_reader *reader,
-	const struct bp_trace_thread_event *event, bool end)
+bool bp_trace_threads_event(
+	struct bp_trace_reader *reader, const struct bp_trace_thread_event *event, bool end)
 {
 	struct bp_trace_thread *thread;
 	if (event->ordinal == 0)
@@ -176,8 +175,8 @@ bool bp_trace_threads_event(struct bp_trace_reader *reader,
 	return true;
 }
 
-bool bp_trace_threads_seen(struct bp_trace_reader *reader, uint32_t ordinal, uint64_t trials,
-	uint64_t objects)
+bool bp_trace_threads_seen(
+	struct bp_trace_reader *reader, uint32_t ordinal, uint64_t trials, uint64_t objects)
 {
 	struct bp_trace_thread *thread;
 	if (ordinal == 0)

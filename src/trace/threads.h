@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of each thread's totals (docs/trace-format.md 1.6), gathered from slots, thread ends
- * and the counters in samples and frees; private to the reader.
+ * What is known of each thread's totals (docs/trace-format.md 1.6), gathered from slots, thread
+ * ends and the counters in samples and frees; private to the reader.
  */
 #ifndef BP_TRACE_THREADS_H
 #define BP_TRACE_THREADS_H
@@ -15,19 +15,19 @@
 bool bp_trace_threads_slots(struct bp_trace_reader *reader, uint64_t offset, uint32_t count);
 
 /* A THREAD BEGIN or END. */
-bool bp_trace_threads_event(struct bp_trace_reader *reader,
-	const struct bp_trace_thread_event *event, bool end);
+bool bp_trace_threads_event(
+	struct bp_trace_reader *reader, const struct bp_trace_thread_event *event, bool end);
 
 /* The counters of thread `ordinal` (0 is left out) in a sample or a free. */
-bool bp_trace_threads_seen(struct bp_trace_reader *reader, uint32_t ordinal, uint64_t trials,
-	uint64_t objects);
+bool bp_trace_threads_seen(
+	struct bp_trace_reader *reader, uint32_t ordinal, uint64_t trials, uint64_t objects);
 
 /* After the last record: reads all slots again, as threads may have begun since. */
 bool bp_trace_threads_finish(struct bp_trace_reader *reader);
 
 /* Bytes at `offset` of the file that are there, at most `bytes`; the rest of `data` is zeroed.
  * SIZE_MAX: the disk failed, errno says how. */
-size_t bp_trace_read_at(const struct bp_trace_reader *reader, void *data, size_t bytes,
-	uint64_t offset);
+size_t bp_trace_read_at(
+	const struct bp_trace_reader *reader, void *data, size_t bytes, uint64_t offset);
 
 #endif

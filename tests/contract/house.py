@@ -29,7 +29,9 @@ BANNED_CALLS = re.compile(
     r"|fgets|getline|perror|syslog|strerror|strdup|strndup|malloc|calloc|realloc|free|alloca"
     r"|pthread_create|pthread_mutex_lock|exit|atexit|setlocale|strtod|localtime|opendir|system"
     r"|popen|log|log2|exp|pow|sqrt)\s*\(")
-HOOKED_NAMES = re.compile(r"^(?:\w[\w\s]*[\s*])(malloc|calloc|realloc|free|pthread_create|exit)\(")
+# In src/hooks these names are our own functions; that libc's are not called, the list of undefined
+# symbols shows.
+OUR_OWN = {"malloc", "calloc", "realloc", "free"}
 MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(?:home|root|work|Users)/\w")
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 ISSUE_NUMBERS = re.compile(r"\bissue\s+#?\d|\bPR\s+#\d", re.IGNORECASE)
@@ -100,9 +102,9 @@ def calls_in_target(path, text):
         return
     plain = without_comments(text)
     for number, line in enumerate(plain.splitlines(), 1):
-        if HOOKED_NAMES.match(line):
-            continue  # the hook itself, or its declaration
         for match in BANNED_CALLS.finditer(line):
+            if path.startswith("src/hooks/") and match.group(1) in OUR_OWN:
+                continue
             yield f"{path}:{number}: {match.group(1)} may not be called in the target"
         if re.search(r"\b(secure_)?getenv\s*\(", line) and not path.endswith("/config.c"):
             yield f"{path}:{number}: only config.c reads the environment"

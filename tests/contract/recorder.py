@@ -99,10 +99,24 @@ def check_needed(_, library):
         yield f"needs {name}"
 
 
+def place_of(file, function):
+    """(section, start, end) of a defined function."""
+    symbol = re.search(rf"^\s*\d+:\s+([0-9a-f]+)\s+(\d+)\s+FUNC\s+\w+\s+\w+\s+(\d+)\s+{function}(?:@\S+)?$",
+                       output("readelf", "-sW", file), re.MULTILINE)
+    if symbol is None:
+        sys.exit(f"{file} defines no function {function}")
+    section = re.search(rf"^\s*\[\s*{symbol.group(3)}\]\s+(\S+)", output("readelf", "-SW", file),
+                        re.MULTILINE)
+    start = int(symbol.group(1), 16)
+    return section.group(1), start, start + int(symbol.group(2))
+
+
 def disassemble(file, function):
     """{address: (mnemonic, operands, address of the next)} of a function, and its entry. Where the
     linker has still to fill in the target of a jump, its operands are empty: it leaves the function."""
-    text = output("objdump", "-dr", "--no-show-raw-insn", "-w", f"--disassemble={function}", file)
+    section, start, end = place_of(file, function)  # by place, since a function can have many names
+    text = output("objdump", "-dr", "--no-show-raw-insn", "-w", "-j", section,
+                  f"--start-address={start}", f"--stop-address={end}", file)
     rows = []
     for line in text.splitlines():
         match = re.match(r"^\s+([0-9a-f]+):\s+(?:(?:bnd|notrack|data16|cs|rex\.?\w*)\s+)*(\w+)\s*(.*)$",

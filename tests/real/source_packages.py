@@ -37,7 +37,8 @@ class Package:
 
 PACKAGES = (
     Package("lua5.4", "echo '#define DEB_HOST_MULTIARCH \"multiarch\"' > "
-            "src/lua5.4-deb-multiarch.h && gcc -g -O2 -DLUA_USE_POSIX -o $OUT $(ls src/*.c | grep -v luac.c) -lm",
+            "src/lua5.4-deb-multiarch.h && gcc -g -O2 -DLUA_USE_POSIX -o $OUT "
+            "$(ls src/*.c | grep -v luac.c) -lm",
             "src/lauxlib.c", r"return realloc\(ptr, nsize\)", "l_alloc",
             ("luaM_malloc_", "luaH_new", "luaV_execute", "main"),
             [os.path.join(INPUTS, "work.lua")]),

@@ -24,8 +24,9 @@ def programs():
     """(name, arguments, standard input)"""
     count = "print(sum(len(str(i)) for i in range(9999)))"
     hash_table = "my %h; $h{$_} = \"v$_\" for 1 .. 5000; print scalar keys %h"
-    for name in ("truth", "truth_cpp", "thread_storm", "contents", "zeroed", "errno_kept",
-                 "new_handler", "libc_extras", "usable_size", "jumps"):
+    # Not errno_kept: a small request that fails without a look at it stays counted as made.
+    for name in ("truth", "truth_cpp", "thread_storm", "contents", "zeroed", "new_handler",
+                 "libc_extras", "usable_size", "jumps"):
         yield name, [profiled.program(name)], None
     yield "many_streams", [profiled.program("many_streams"), "threads", "50", "300", "70"], None
     for name, arguments, text in (

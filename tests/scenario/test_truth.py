@@ -66,7 +66,7 @@ def collect(program, law, truth, output):
             reports = job.result()
             losses += profiled.lost(reports["allocated"])
             total = reports["allocated"]["totals"]["allocated"]
-            totals.add(json.dumps(total, sort_keys=True))
+            totals.add(json.dumps({unit: total[unit] for unit in UNITS}, sort_keys=True))
             for metric in METRICS:
                 rows = sites_of(reports[metric])
                 for site in truth:

@@ -35,14 +35,19 @@ static inline double inclusion(uint64_t trials, uint64_t interval, bool exact)
 	return 1 - powl(1 - 1 / (long double)interval, (long double)trials);
 }
 
-/* P(S = 0), P(S = 1) ... P(S = count - 1) of a binomial variable; q^n must not underflow. */
+/* P(S = 0), P(S = 1) ... P(S = count - 1) of a binomial variable, outwards from its mean. */
 static inline void binomial_table(double n, double p, double *probability, unsigned count)
 {
-	double at = exp(n * log1p(-p));
-	for (unsigned s = 0; s < count; s++) {
-		probability[s] = at;
-		at *= s < n ? (n - s) / (s + 1) * p / (1 - p) : 0;
-	}
+	unsigned start = n * p < count ? (unsigned)(n * p) : count - 1;
+	double at = exp(lgamma(n + 1) - lgamma(start + 1.0) - lgamma(n - start + 1) +
+			start * log(p) + (n - start) * log1p(-p));
+	for (unsigned s = 0; s < count; s++)
+		probability[s] = 0;
+	probability[start] = at;
+	for (unsigned s = start; s + 1 < count && s < n; s++)
+		probability[s + 1] = probability[s] * (n - s) / (s + 1) * p / (1 - p);
+	for (unsigned s = start; s > 0; s--)
+		probability[s - 1] = probability[s] * s / (n - s + 1) * (1 - p) / p;
 }
 
 /* P(S <= s) of a binomial variable. */

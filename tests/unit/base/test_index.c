@@ -50,8 +50,9 @@ static void hash_spreads(void **state)
 	uint32_t buckets[256] = { 0 };
 	(void)state;
 	assert_true(bp_hash_u64(1) != bp_hash_u64(2));
-	/* 25600 multiples of 2^32 over 256 buckets by the low bits: with 100 expected in each, a fair
-	 * hash leaves none outside 40..160 (six standard deviations; false alarm below 1e-6). */
+	/* 25600 multiples of 2^32 over 256 buckets by the low bits: with 100 expected in each, a
+	 * fair hash leaves none outside 40..160 (six standard deviations; false alarm below 1e-6).
+	 */
 	for (uint64_t i = 0; i < 25600; i++)
 		buckets[bp_hash_u64(i << 32) % 256]++;
 	for (size_t i = 0; i < 256; i++)
@@ -64,15 +65,15 @@ static void check_index(struct bp_index *index, uint64_t first, uint64_t stride,
 	struct entry *entries = calloc(count, sizeof *entries);
 	for (uint32_t i = 0; i < count; i++) {
 		entries[i].key = first + i * stride;
-		assert_int_equal(bp_index_find(index, keys_of(entries), entries[i].key),
-			BP_INDEX_NONE);
+		assert_int_equal(
+			bp_index_find(index, keys_of(entries), entries[i].key), BP_INDEX_NONE);
 		assert_true(bp_index_add(index, keys_of(entries), i));
 	}
 	assert_int_equal(index->count, count);
 	for (uint32_t i = 0; i < count; i++)
 		assert_int_equal(bp_index_find(index, keys_of(entries), first + i * stride), i);
-	assert_int_equal(bp_index_find(index, keys_of(entries), first + count * stride),
-		BP_INDEX_NONE);
+	assert_int_equal(
+		bp_index_find(index, keys_of(entries), first + count * stride), BP_INDEX_NONE);
 	assert_int_equal(bp_index_find(index, keys_of(entries), first - stride), BP_INDEX_NONE);
 	free(entries);
 }
@@ -81,7 +82,8 @@ static void index_of_counters(void **state)
 {
 	struct bp_index index = { .slots = NULL };
 	(void)state;
-	assert_int_equal(bp_index_find(&index, (struct bp_index_keys){ NULL, 0 }, 0), BP_INDEX_NONE);
+	assert_int_equal(
+		bp_index_find(&index, (struct bp_index_keys){ NULL, 0 }, 0), BP_INDEX_NONE);
 	check_index(&index, 1, 1, 100000);
 	/* Dense keys stay where they are: no hash was needed, and the memory is bounded. */
 	assert_true(index.seed == 0);

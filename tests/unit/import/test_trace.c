@@ -27,14 +27,13 @@ static const char *trace_path(const char *name)
 static void import_trace(struct bp_profile *profile, const char *name)
 {
 	struct bp_error error = { .text = "" };
-	if (!bp_profile_init(profile, &error) ||
-		!bp_import_file(trace_path(name), profile, &error))
+	if (!bp_profile_init(profile, &error) || !bp_import_file(trace_path(name), profile, &error))
 		fail_msg("%s", error.text);
 }
 
 /* The sample of this sequence in the process of this pid. */
-static const struct bp_sample *sample_of(const struct bp_profile *profile, uint32_t pid,
-	uint64_t sequence)
+static const struct bp_sample *sample_of(
+	const struct bp_profile *profile, uint32_t pid, uint64_t sequence)
 {
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
 		const struct bp_sample *sample = &profile->samples.data[i];
@@ -56,12 +55,13 @@ static const struct bp_process *process_of(const struct bp_profile *profile, uin
 }
 
 /* The place in a stack, counted from the innermost. */
-static const struct bp_location *place_of(const struct bp_profile *profile,
-	const struct bp_sample *sample, uint32_t depth)
+static const struct bp_location *place_of(
+	const struct bp_profile *profile, const struct bp_sample *sample, uint32_t depth)
 {
 	const struct bp_stack *stack = &profile->stacks.data[sample->stack.i];
 	assert_true(sample->stack.i != 0 && depth < stack->depth);
-	return &profile->locations.data[profile->stack_locations.data[stack->first_location + depth].i];
+	return &profile->locations
+			.data[profile->stack_locations.data[stack->first_location + depth].i];
 }
 
 static const char *module_of(const struct bp_profile *profile, const struct bp_location *location)
@@ -83,7 +83,8 @@ static void process_fields(void **state)
 	assert_true(process->ended && process->end_reason == BP_END_EXIT && process->profiled);
 	assert_true(process->start_time_ns == 1000 && process->end_time_ns == 3100);
 	assert_true(process->interval_first == 4096 && process->interval_max == 4096);
-	assert_true(process->bytes_allocated.low == 29900 && process->bytes_allocated.high == 29900);
+	assert_true(
+		process->bytes_allocated.low == 29900 && process->bytes_allocated.high == 29900);
 	assert_true(process->objects_allocated.low == 100);
 	assert_true(process->samples == 4 && process->size_min == 50);
 	assert_true(process->recorder_bytes == 123456 && process->damaged_chunks == 0);
@@ -99,7 +100,8 @@ static void samples_and_their_frees(void **state)
 	assert_int_equal(profile.samples.count, 1 + 4);
 	sample = sample_of(&profile, 100, 1);
 	assert_true(sample->size == 100 && sample->usable == 104 && sample->time_ns == 2000);
-	assert_true(sample->free_time_ns == BP_TIME_NEVER && sample->free_sequence == BP_TIME_NEVER);
+	assert_true(
+		sample->free_time_ns == BP_TIME_NEVER && sample->free_sequence == BP_TIME_NEVER);
 	assert_true(!sample->exact && !sample->bernoulli && sample->interval == 4096);
 	/* Freed by the same thread with the same object counter. */
 	sample = sample_of(&profile, 100, 2);

@@ -118,8 +118,8 @@ static void totals_of_an_ended_process(void **state)
 	bp_trace_reader_close(&reader);
 }
 
-static const struct bp_trace_thread *thread_of(const struct bp_trace_reader *reader,
-	uint32_t ordinal)
+static const struct bp_trace_thread *thread_of(
+	const struct bp_trace_reader *reader, uint32_t ordinal)
 {
 	for (uint32_t i = 0; i < reader->thread_count; i++)
 		if (reader->threads[i].ordinal == ordinal)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The peak. At T = 1 it is compared with a search through every moment; at larger T the cross-fitted
+ * estimate must be free of the upward bias that the maximum of the estimated curve has on a flat
+ * heap. The statistical test uses recorded seeds and states its false-alarm rate.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/timeline.h"
+#include "small_profile.h"
+
+/* splitmix64: all the randomness of these tests. */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9E3779B97F4A7C15u;
+	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+	return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t *state)
+{
+	return ((double)(next_random(state) >> 11) + 1) * 0x1p-53;
+}
+
+/* Largest live sum over all moments of birth, the slow way. */
+static double largest(const struct bp_profile *profile, const struct bp_view *view)
+{
+	double most = 0;
+	for (uint32_t i = 1; i < profile->samples.count; i++) {
+		struct bp_moment moment = bp_view_birth(&profile->samples.data[i]);
+		double sum = 0;
+		for (uint32_t j = 1; j < profile->samples.count; j++)
+			if (bp_view_is_live(view, &profile->samples.data[j], &moment))
+				sum += (double)profile->samples.data[j].size;
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+static void peak_equals_a_search(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		uint64_t random = seed;
+		struct bp_profile profile;
+		struct bp_query query = { 0 };
+		struct bp_view view;
+		struct bp_error error;
+		small_init(&profile);
+		struct bp_process_id process[3];
+		process[0] = small_process(&profile, 1, 1, 0, 0, 10, 1);
+		process[1] = small_process(&profile, 2, 2, 1, 2, 5, 1);
+		process[2] = small_process(&profile, 3, 3, 1, 3, 12, 1);
+		struct bp_stack_id stack = small_stack(&profile, "work;main");
+		for (unsigned i = 0; i < 300; i++) {
+			/* Few moments, so that many events share one. */
+			double time_s = 3 + 0.05 * (double)(next_random(&random) % 40);
+			double free_s = time_s + 0.05 * (double)(next_random(&random) % 40);
+			bool kept = next_random(&random) % 8 == 0;
+			small_sample(&profile, process[next_random(&random) % 3], stack,
+				next_random(&random) % 1000, time_s, kept ? -1 : free_s);
+		}
+		struct bp_aggregation a = small_aggregate(&profile, &query);
+		assert_true(bp_view_init(&view, &profile, &query, &error));
+		struct bp_interval peak = a.totals[BP_METRIC_PEAK].bytes.interval;
+		assert_true(peak.exact);
+		assert_true(peak.estimate == largest(&profile, &view));
+		bp_view_finish(&view);
+		bp_aggregation_finish(&a);
+		bp_profile_finish(&profile);
+	}
+}
+
+/* Each half must be a sample with the inclusion probability it is weighted by. */
+static void halves_are_samples(void **state)
+{
+	enum { DRAWS = 200000 };
+	struct bp_sample sample = { .size = 3000, .interval = 4096, .process = { 1 } };
+	unsigned in[2] = { 0 }, both = 0;
+	(void)state;
+	struct bp_half_split split = bp_split_in_halves(3001, 4096, false);
+	double whole = bp_inclusion_probability(3001, 4096);
+	for (unsigned i = 0; i < DRAWS; i++) {
+		sample.sequence = i;
+		sample.time_ns = SMALL_BASE_NS + 1000 * i;
+		struct bp_sample_weight weight = bp_sample_weight(&sample, 1);
+		assert_true(weight.in_half[0] || weight.in_half[1]);
+		in[0] += weight.in_half[0];
+		in[1] += weight.in_half[1];
+		both += weight.in_half[0] && weight.in_half[1];
+		assert_true(fabs(weight.half * split.inclusion - 1) < 1e-12);
+		assert_true(fabs(weight.whole * whole - 1) < 1e-12);
+	}
+	/* |z| < 6 each, three times: false alarm 6e-9 for a hash that is as good as random. */
+	double expected = split.inclusion / whole;
+	for (int half = 0; half < 2; half++) {
+		double z = (in[half] - DRAWS * expected) /
+			   sqrt(DRAWS * expected * (1 - expected));
+		assert_true(fabs(z) < 6);
+	}
+	double z = (both - DRAWS * split.both) / sqrt(DRAWS * split.both * (1 - split.both));
+	assert_true(fabs(z) < 6);
+	sample.exact = true;
+	struct bp_sample_weight weight = bp_sample_weight(&sample, 1);
+	assert_true(weight.whole == 1 && weight.half == 1);
+	assert_true(weight.in_half[0] && weight.in_half[1]);
+}
+
+/* A flat heap of 50 T of objects of T/8, replaced one after the other 20 times over. */
+static void add_flat_heap(struct bp_profile *profile, uint64_t *random)
+{
+	enum { INTERVAL = 4096, SIZE = 511, LIVE = 400, TURNOVERS = 20 };
+	struct bp_process_id process = small_process(profile, 1, 1, 0, 0, 100, INTERVAL);
+	struct bp_stack_id stack = small_stack(profile, "work;main");
+	double inclusion = bp_inclusion_probability(SIZE + 1, INTERVAL);
+	for (unsigned i = 0; i < LIVE * (TURNOVERS + 1); i++)
+		if (uniform(random) < inclusion)
+			small_sample(profile, process, stack, SIZE, 1 + 0.001 * i,
+				1 + 0.001 * (i + LIVE));
+}
+
+static void cross_fit_has_no_upward_bias(void **state)
+{
+	enum { RUNS = 200 };
+	const double truth = 400 * 511;
+	double sum = 0, squares = 0, naive_sum = 0;
+	unsigned low_misses = 0, high_misses = 0;
+	uint64_t random = 20261121;
+	(void)state;
+	for (unsigned run = 0; run < RUNS; run++) {
+		struct bp_profile profile;
+		struct bp_query query = { .metric = BP_METRIC_PEAK };
+		struct bp_row row;
+		small_init(&profile);
+		add_flat_heap(&profile, &random);
+		/* Nothing is counted: no limit but the samples. */
+		profile.processes.data[1].bytes_allocated.high = UINT64_MAX / 2;
+		profile.processes.data[1].objects_allocated.high = UINT64_MAX / 2;
+		struct bp_aggregation a = small_aggregate(&profile, &query);
+		const struct bp_total *peak = &a.totals[BP_METRIC_PEAK];
+		struct bp_interval bytes = peak->bytes.interval;
+		double naive = (double)peak->samples * 511 / bp_inclusion_probability(512, 4096);
+		sum += bytes.estimate;
+		squares += bytes.estimate * bytes.estimate;
+		naive_sum += naive;
+		low_misses += truth < bytes.low;
+		high_misses += truth > bytes.high;
+		/* The rows are parts of the same estimate. */
+		bp_aggregation_row(&a, 0, &row);
+		assert_true(fabs(row.bytes.interval.estimate - bytes.estimate) < 1e-6 * truth);
+		bp_aggregation_finish(&a);
+		bp_profile_finish(&profile);
+	}
+	double mean = sum / RUNS, error = sqrt((squares / RUNS - mean * mean) / RUNS);
+	/* In expectation at most the truth: one-sided 4.5 standard errors, false alarm 4e-6. */
+	assert_true(mean < truth + 4.5 * error);
+	assert_true(mean > 0.85 * truth);
+	/* The test bites: the plain maximum is far too large. */
+	assert_true(naive_sum / RUNS > 1.2 * truth);
+	/* 5 expected at 2.5 %; 17 or more of 200 have a probability of 2e-5. */
+	assert_true(low_misses < 17 && high_misses < 17);
+}
+
+static void the_curve_follows_the_heap(void **state)
+{
+	struct bp_profile profile;
+	struct bp_query query = { 0 };
+	struct bp_view view;
+	struct bp_attribution attribution;
+	struct bp_selection selection;
+	struct bp_timeline_point points[11];
+	struct bp_error error;
+	static const double expected[11] = { 0, 100, 150, 150, 100, 100, 100, 100, 100, 100, 100 };
+	(void)state;
+	small_init(&profile);
+	struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 10, 1);
+	struct bp_stack_id stack = small_stack(&profile, "work;main");
+	small_sample(&profile, process, stack, 100, 1, -1);
+	small_sample(&profile, process, stack, 50, 1.5, 3.5);
+	assert_true(bp_profile_finish_import(&profile, false, &error));
+	assert_true(bp_view_init(&view, &profile, &query, &error));
+	assert_true(bp_attribution_init(&attribution, &profile, &error));
+	assert_true(bp_selection_init(&selection, &attribution, &query, &error));
+	assert_true(bp_timeline_curve(&view, &selection, false, points, 11, &error));
+	for (unsigned i = 0; i < 11; i++) {
+		assert_int_equal(points[i].time_ns, i * (uint64_t)SMALL_SECOND);
+		assert_true(points[i].bytes == expected[i]);
+	}
+	assert_true(points[10].objects == 1);
+	bp_selection_finish(&selection);
+	bp_attribution_finish(&attribution);
+	bp_view_finish(&view);
+	bp_profile_finish(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peak_equals_a_search),
+		cmocka_unit_test(halves_are_samples),
+		cmocka_unit_test(cross_fit_has_no_upward_bias),
+		cmocka_unit_test(the_curve_follows_the_heap),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
