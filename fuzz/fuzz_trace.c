@@ -9,9 +9,11 @@
  *
  *	OFFSET  SIZE   MEANING
  *	0       1      where: 0 header, 1 state, 2 slots, 3..10 chunk 1..8, 15 the end of the file
- *	                (offset then cuts it there, in units of 16 bytes), + 16: leave the checksum
- *alone 1       2      offset within that place 3       2      bytes that follow 5       n      the
- *bytes
+ *	               (offset then cuts it there, in units of 16 bytes); + 16: leave the
+ *	               checksum alone
+ *	1       2      offset within that place
+ *	3       2      bytes that follow
+ *	5       n      the bytes
  *
  * The harness is the same for libFuzzer (clang) and for the regression driver (replay.c).
  */

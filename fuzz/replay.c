@@ -16,7 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define INPUT_MAX_BYTES (1u << 20)
-#define MUTATIONS 100u
+#define MUTATIONS 30u
 
 static unsigned inputs;
 

@@ -141,7 +141,7 @@ struct bp_trace_reader {
 	uint64_t skipped_records;	 /* of a tag not known here that may be skipped */
 	uint64_t interval_max;		 /* largest T in force seen so far, bytes */
 	uint64_t time_last_ns;		 /* latest time seen so far */
-	uint64_t torn_slots;		 /* slots that were being written when the process died */
+	uint64_t torn_slots;		 /* slots in the middle of a change when it died */
 	struct bp_trace_thread *threads; /* in the order they were met; complete at BP_TRACE_END */
 	uint32_t thread_count;
 

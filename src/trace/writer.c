@@ -24,16 +24,15 @@ struct place {
 	uint8_t *record, *payload;
 };
 
-static struct bp_lane *take_lane(struct bp_writer *writer, uint32_t thread)
+/* The first lane that is free, from the first one on: as many chunks are open as threads write at the
+ * same moment, and a program of one thread fills one. */
+static struct bp_lane *take_lane(struct bp_writer *writer)
 {
-	for (uint32_t i = 0; i < BP_LANES; i++) {
-		struct bp_lane *lane = &writer->lanes[(thread + i) % BP_LANES];
-		if (bp_lock_try(&lane->lock))
-			return lane;
-	}
-	struct bp_lane *lane = &writer->lanes[thread % BP_LANES];
-	bp_lock_take(&lane->lock);
-	return lane;
+	for (uint32_t i = 0; i < BP_LANES; i++)
+		if (bp_lock_try(&writer->lanes[i].lock))
+			return &writer->lanes[i];
+	bp_lock_take(&writer->lanes[0].lock);
+	return &writer->lanes[0];
 }
 
 static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t time_ns,
@@ -55,12 +54,12 @@ static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t
 }
 
 /* Room for a payload of `bytes` in some lane, which is locked then. interval_bytes 0: the file's. */
-static bool begin(struct bp_writer *writer, uint32_t thread, uint64_t time_ns, uint64_t sequence,
+static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
 		  uint64_t interval_bytes, uint32_t bytes, struct place *ret_place)
 {
 	if (writer->head == NULL || __atomic_load_n(&writer->stopped, __ATOMIC_RELAXED))
 		return false;
-	struct bp_lane *lane = take_lane(writer, thread);
+	struct bp_lane *lane = take_lane(writer);
 	const uint32_t need = bytes + PREFIX_BYTES;
 	if ((lane->chunk == NULL || lane->chunk->committed + need > BP_PAYLOAD_BYTES) &&
 		!begin_chunk(writer, lane, time_ns, sequence, interval_bytes))
@@ -130,8 +129,8 @@ _Static_assert((int)BP_SAMPLE_THREAD == (int)BP_FREE_THREAD, "put_context serves
 bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *record)
 {
 	struct place place;
-	if (!begin(writer, record->thread, record->time_ns, record->sequence,
-		    record->interval_bytes, SAMPLE_BYTES, &place)) {
+	if (!begin(writer, record->time_ns, record->sequence, record->interval_bytes, SAMPLE_BYTES,
+		    &place)) {
 		bp_writer_lost(writer, BP_LOSS_TRACE_FULL);
 		return false;
 	}
@@ -171,8 +170,7 @@ bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *r
 bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *record)
 {
 	struct place place;
-	if (!begin(writer, record->thread, record->time_ns, record->sequence, 0, SAMPLE_BYTES,
-		    &place)) {
+	if (!begin(writer, record->time_ns, record->sequence, 0, SAMPLE_BYTES, &place)) {
 		bp_writer_lost(writer, BP_LOSS_FREE);
 		return false;
 	}
@@ -190,7 +188,7 @@ bool bp_writer_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint
 		     uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask)
 {
 	struct place place;
-	if (!begin(writer, id, 0, 0, 0, STACK_BYTES, &place))
+	if (!begin(writer, 0, 0, 0, STACK_BYTES, &place))
 		return false;
 	uint8_t *at = place.payload;
 	at = bp_varint_put(at, id);
@@ -223,7 +221,7 @@ static size_t text_length(const char *text)
 bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *record)
 {
 	struct place place;
-	if (!begin(writer, record->id, 0, 0, 0, SAMPLE_BYTES + 64 + TEXT_BYTES, &place))
+	if (!begin(writer, 0, 0, 0, SAMPLE_BYTES + 64 + TEXT_BYTES, &place))
 		return false;
 	size_t build_id_bytes = record->build_id_bytes < 64 ? record->build_id_bytes : 64;
 	uint8_t *at = place.payload;
@@ -245,7 +243,7 @@ bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *
 {
 	struct place place;
 	if (count > PLAIN_NUMBERS ||
-		!begin(writer, 0, 0, 0, 0, SAMPLE_BYTES + (text == NULL ? 0 : TEXT_BYTES), &place))
+		!begin(writer, 0, 0, 0, SAMPLE_BYTES + (text == NULL ? 0 : TEXT_BYTES), &place))
 		return false;
 	uint8_t *at = place.payload;
 	for (size_t i = 0; i < count; i++)

@@ -5,7 +5,7 @@
  * held between calls, no malloc, no stdio; errno is clobbered (callers save it).
  *
  * Several records are written at a time: each of BP_LANES lanes has a chunk open and a lock of its
- * own; a thread takes the first lane that is free, beginning with its own. Everything here may be
+ * own; a thread takes the first lane that is free. Everything here may be
  * called by any thread, but not by a signal handler that interrupted another call (the recorder's
  * busy flag sees to that).
  *

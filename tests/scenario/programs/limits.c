@@ -8,6 +8,7 @@
  *   refused   sets RLIMIT_AS to what it uses and sees malloc fail properly and then succeed again;
  *   fsize     sets RLIMIT_FSIZE to 64 KiB, writes up to it, gets EFBIG beyond with SIGXFSZ ignored;
  *   lock      mlockall of everything now and later, then works;
+ *   locked    the same, and prints how much memory is locked, in KiB;
  *   descriptors  RLIMIT_NOFILE of 0: nothing can be opened any more.
  */
 #include <errno.h>
@@ -66,10 +67,10 @@ static void refused(void)
 {
 	limit(RLIMIT_AS, address_space_bytes() + (2 << 20));
 	errno = 0;
-	CHECK(malloc(64 << 20) == NULL && errno == ENOMEM);
+	CHECK(malloc(1 << 30) == NULL && errno == ENOMEM);
 	char *p = malloc(100);
 	CHECK(p != NULL);
-	CHECK(realloc(p, 64 << 20) == NULL);
+	CHECK(realloc(p, 1 << 30) == NULL);
 	for (int i = 0; i < 3000; i++)
 		free(malloc(100));
 	free(p);
@@ -95,6 +96,19 @@ static void file_limit(void)
 	close(descriptor);
 }
 
+static int print_locked(void)
+{
+	char line[256];
+	unsigned long kibibytes = 0;
+	FILE *file = fopen("/proc/self/status", "r");
+	CHECK(file != NULL);
+	while (fgets(line, sizeof(line), file) && sscanf(line, "VmLck: %lu", &kibibytes) != 1)
+		;
+	fclose(file);
+	printf("%lu\n", kibibytes);
+	return 0;
+}
+
 int main(int argument_count, char **arguments)
 {
 	CHECK(argument_count == 2);
@@ -114,11 +128,13 @@ int main(int argument_count, char **arguments)
 		refused();
 	if (!strcmp(what, "fsize"))
 		file_limit();
-	if (!strcmp(what, "lock"))
+	if (!strcmp(what, "lock") || !strcmp(what, "locked"))
 		CHECK(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
 	if (!strcmp(what, "descriptors"))
 		limit(RLIMIT_NOFILE, 0);
 	work(100000);
+	if (!strcmp(what, "locked"))
+		return print_locked();
 	if (write(1, "done\n", 5) != 5)
 		return 1;
 	return 0;

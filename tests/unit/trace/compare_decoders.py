@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the reader (dump_trace) against tools/trace_decode.py, record by record, on every trace of a
-directory: compare_decoders.py DUMP_TRACE TRACE_DECODE DIRECTORY. TAP output.
+"""Holds the reader (dump_trace) against tools/trace_decode.py, record by record, on every trace of
+a directory: compare_decoders.py DUMP_TRACE TRACE_DECODE DIRECTORY. TAP output.
 
 Both print JSON lines; slots and chunks, which the reader does not hand out, are left out. Both must
 also agree on which files are no trace.
