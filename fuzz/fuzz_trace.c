@@ -5,7 +5,7 @@
  *
  * A trace is 64 KiB of mostly zeros before its first record, which no fuzzer gets through. So the
  * input is a list of pieces, each of which lands where it means something, and the checksums are
- *put right afterwards (unless a piece says not to), or every change would only test the checksum:
+ * put right afterwards (unless a piece says not to), or every change would only test the checksum:
  *
  *	OFFSET  SIZE   MEANING
  *	0       1      where: 0 header, 1 state, 2 slots, 3..10 chunk 1..8, 15 the end of the file

@@ -59,23 +59,30 @@ static const char *unprofiled_text(uint32_t reason)
 	}
 }
 
+/* Nothing is wrong, there was only too little to see: what is known exactly is said. */
+static void print_too_little(const struct bp_tree *tree, uint64_t bytes, uint64_t objects)
+{
+	struct bp_quantity_style style = { 0 };
+	char interval[BP_QUANTITY_BYTES], bytes_text[BP_QUANTITY_BYTES],
+		objects_text[BP_QUANTITY_BYTES];
+	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
+	bp_bytes_text(bytes, style, bytes_text);
+	bp_count_text(objects, objects_text);
+	fprintf(stderr,
+		"bytepoll: no samples: %s in %s objects were allocated, exactly, too little for "
+		"T = %s: try a smaller --interval\n",
+		bytes_text, objects_text, interval);
+}
+
 /* Why there is no sample, in the order of likelihood of what is known. */
 static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums *sums,
 	const struct bp_program *program)
 {
 	const char *obstacle = bp_obstacle_text(program->obstacle);
-	uint64_t objects = 0;
-	for (size_t i = 0; i < tree->count; i++)
-		objects += tree->files[i].state.end_objects;
 	fputs("bytepoll: NOTHING WAS RECORDED: ", stderr);
 	if (sums->unprofiled_reason != 0)
 		fprintf(stderr, "%s ran unprofiled: %s\n", tree->files[0].program,
 			unprofiled_text(sums->unprofiled_reason));
-	else if (tree->count > 0 && objects > 0)
-		fprintf(stderr,
-			"%" PRIu64 " objects were allocated, too few bytes for a sample at this "
-			"interval: try a smaller --interval\n",
-			objects);
 	else if (tree->count > 0)
 		fprintf(stderr, "%s never called malloc (an allocator of its own?)\n",
 			program->path);
@@ -85,6 +92,22 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 		fprintf(stderr,
 			"%s left no trace at %s: it dropped LD_PRELOAD, or could not write there\n",
 			program->path, tree->file);
+}
+
+/* A tree without a single sample. */
+static void print_without_samples(const struct bp_tree *tree, const struct bp_tree_sums *sums,
+	const struct bp_program *program, bool quiet)
+{
+	uint64_t objects = 0, trials = 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		objects += tree->files[i].state.end_objects;
+		trials += tree->files[i].state.end_trials;
+	}
+	if (sums->unprofiled_reason != 0 || objects == 0)
+		print_nothing(tree, sums, program);
+	else if (!quiet)
+		print_too_little(
+			tree, trials - objects * tree->files[0].header.charge_bytes, objects);
 	print_losses(sums);
 }
 
@@ -217,7 +240,7 @@ void bp_recorded_print(const char *file, const struct bp_program *program, bool 
 			"bytepoll: %zu more processes of this run still run and go on recording\n",
 			sums.running);
 	if (sums.samples == 0)
-		print_nothing(&tree, &sums, program);
+		print_without_samples(&tree, &sums, program, quiet);
 	else if (!quiet)
 		print_recorded(&tree, &sums, program);
 	bp_tree_finish(&tree);

@@ -22,7 +22,7 @@
 
 struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool exact)
 {
-	if (exact || interval == 1)
+	if (exact)
 		return (struct bp_half_split){ 1, 1 };
 	double half = -expm1(-bp_lambda(interval) * (double)trials / 2);
 	double whole = bp_inclusion_probability(trials, interval);

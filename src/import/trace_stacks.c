@@ -5,13 +5,13 @@
  *
  * A pc means nothing without its epoch, the number of unloadings before the stack was taken
  * (docs/trace-format.md 3.4): the same address may belong to one plug-in today and another
- *tomorrow. Resolving walks through the epochs once, in order, with the modules that are mapped at
- *the moment in an array sorted by address:
+ * tomorrow. Resolving walks through the epochs once, in order, with the modules that are mapped at
+ * the moment in an array sorted by address:
  *
  *	for each stack, by epoch:
  *		take out the modules gone by then, put in those mapped by then
- *		for each pc: find the last module that starts at or before it; covered, or in no
- *module
+ *		for each pc: find the last module that starts at or before it;
+ *			covered by that, or in no module
  *
  * [The modules in the array do not overlap]: a new one takes out what it covers, which happens when
  * an unloading was not seen. A module that was mapped and gone within one epoch is never put in.

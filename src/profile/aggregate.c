@@ -136,19 +136,17 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 }
 
 /* Half of what each half of the samples says at the moment the other one chose. */
-static double cross_weight(
-	const struct bp_aggregation_state *state, const struct bp_sample *sample, uint32_t charge)
+static double cross_weight(const struct bp_aggregation_state *state, const struct bp_sample *sample,
+	const struct bp_sample_weight *weight)
 {
 	const struct bp_peak *peak = &state->peak;
 	double sum = 0;
-	if (!peak->found)
-		return 0;
-	struct bp_sample_weight weight = bp_sample_weight(sample, charge);
-	for (int half = 0; half < 2; half++) {
+	for (int half = 0; half < 2 && peak->found; half++) {
 		const struct bp_moment *moment =
 			peak->half_found[!half] ? &peak->halves[!half] : &peak->moment;
-		if (weight.in_half[half] && bp_view_is_live(&state->view, sample, moment))
-			sum += weight.half / 2;
+		if (bp_view_is_live(&state->view, sample, moment) &&
+			bp_sample_in_half(sample, weight, half))
+			sum += 0.5 / weight->halves.inclusion;
 	}
 	return sum;
 }
@@ -175,21 +173,21 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
-	double value = bp_sample_value(sample, query->usable);
-	struct bp_sums one = { 0 };
-	bp_sums_add(&one, value, sample->size, charge, sample->interval, sample->exact);
+	const struct bp_sample_weight *weight =
+		bp_sample_weight(&state->weights, sample, charge, query->usable);
+	double value = weight->value;
 	aggregation->samples++;
 	if (!bp_selection_holds(&state->selection, sample)) {
-		bp_sums_merge(&state->outside, &one);
+		bp_sums_merge(&state->outside, &weight->sums);
 		return true;
 	}
 	unsigned metrics = metrics_of(state, sample);
-	double cross = cross_weight(state, sample, charge);
+	double cross = cross_weight(state, sample, weight);
 	state->peak_bytes += cross * value;
 	state->peak_objects += cross;
 	for (int m = 0; m < BP_METRIC_COUNT; m++)
 		if (metrics & 1u << m)
-			bp_sums_merge(&state->totals[m], &one);
+			bp_sums_merge(&state->totals[m], &weight->sums);
 	if (query->usable && sample->usable == 0)
 		state->usable_unknown++;
 	bool in_peak = query->metric == BP_METRIC_PEAK && cross > 0;
@@ -200,7 +198,7 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	if (cell == UINT32_MAX)
 		return false;
 	if (counts)
-		bp_sums_merge(&state->cells[cell].sums, &one);
+		bp_sums_merge(&state->cells[cell].sums, &weight->sums);
 	state->cells[cell].cross_bytes += cross * value;
 	state->cells[cell].cross_objects += cross;
 	return true;
@@ -338,8 +336,9 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	count_losses(&aggregation);
 	if (!bp_figures_prepare(&aggregation, error))
 		goto fail;
-	if (!profile->merged_unrelated && !bp_timeline_peak(&state->view, &state->selection,
-						  query->usable, &state->peak, error))
+	if (!profile->merged_unrelated &&
+		!bp_timeline_peak(&state->view, &state->selection, &state->weights, query->usable,
+			&state->peak, error))
 		goto fail;
 	if (state->peak.found)
 		aggregation.peak_at_ns =

@@ -52,6 +52,7 @@ struct bp_aggregation_state {
 	struct bp_view view;
 	struct bp_attribution attribution;
 	struct bp_selection selection;
+	struct bp_weight_cache weights;
 	struct bp_peak peak;
 	bool lost_samples, lost_frees, lost_totals;
 

@@ -419,8 +419,10 @@ bool bp_profile_finish_import(struct bp_profile *profile, bool unrelated, struct
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		profile->processes.data[i].size_min = UINT64_MAX;
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
+		struct bp_sample *sample = &profile->samples.data[i];
 		struct bp_process *process = &profile->processes.data[sample->process.i];
+		if (sample->interval == 0)
+			sample->interval = 1;
 		if (sample->size < process->size_min)
 			process->size_min = sample->size;
 	}

@@ -14,24 +14,6 @@
 #include "estimate/estimate.h"
 #include "profile/id_index.h"
 
-struct bp_sample_weight bp_sample_weight(const struct bp_sample *sample, uint32_t charge)
-{
-	struct bp_sample_weight weight;
-	uint64_t trials = bp_trials(sample->size, charge);
-	struct bp_half_split split = bp_split_in_halves(trials, sample->interval, sample->exact);
-	bool certain = sample->exact || sample->interval <= 1;
-	weight.whole = certain ? 1 : 1 / bp_inclusion_probability(trials, sample->interval);
-	weight.half = 1 / split.inclusion;
-	uint64_t hash =
-		bp_hash_word(bp_hash_word(sample->process.i, sample->sequence), sample->time_ns);
-	hash = bp_hash_word(hash, sample->thread.i + 1);
-	/* 53 bits decide between one and both, another one is the coin. */
-	bool both = (double)(hash >> 11) * 0x1p-53 < split.both;
-	weight.in_half[0] = both || (hash & 1) != 0;
-	weight.in_half[1] = both || (hash & 1) == 0;
-	return weight;
-}
-
 static uint32_t charge_of(const struct bp_view *view, const struct bp_sample *sample)
 {
 	return view->profile->processes.data[sample->process.i].charge;
@@ -95,27 +77,26 @@ static void look(struct curve *curve, const struct bp_moment *moment)
 	}
 }
 
-/* Whole curve first, then the two halves. */
-static void move(struct curve curves[3], const struct bp_view *view, const struct bp_sample *sample,
-	bool usable, double sign)
-{
-	struct bp_sample_weight weight = bp_sample_weight(sample, charge_of(view, sample));
-	double value = bp_sample_value(sample, usable) * sign;
-	curves[0].now += value * weight.whole;
-	if (weight.in_half[0])
-		curves[1].now += value * weight.half;
-	if (weight.in_half[1])
-		curves[2].now += value * weight.half;
-}
-
 /* The walk: how far it is, and the whole curve and the two halves as they stand. */
 struct walk {
 	const struct bp_view *view;
 	const struct events *events;
+	struct bp_weight_cache *weights;
 	uint32_t next_death;
 	bool usable;
 	struct curve curves[3];
 };
+
+static void move(struct walk *walk, const struct bp_sample *sample, double sign)
+{
+	const struct bp_sample_weight *weight = bp_sample_weight(
+		walk->weights, sample, charge_of(walk->view, sample), walk->usable);
+	double in_half = sign * weight->value / weight->halves.inclusion;
+	walk->curves[0].now += sign * weight->value * weight->whole;
+	for (int half = 0; half < 2; half++)
+		if (bp_sample_in_half(sample, weight, half))
+			walk->curves[1 + half].now += in_half;
+}
 
 static void die_until(struct walk *walk, const struct bp_moment *moment)
 {
@@ -124,7 +105,7 @@ static void die_until(struct walk *walk, const struct bp_moment *moment)
 		const struct bp_moment_entry *death = &walk->events->deaths[walk->next_death];
 		if (bp_moment_before(moment, &death->moment))
 			return;
-		move(walk->curves, walk->view, &samples[death->what], walk->usable, -1);
+		move(walk, &samples[death->what], -1);
 	}
 }
 
@@ -134,14 +115,17 @@ static void look_all(struct walk *walk, const struct bp_moment *moment)
 		look(&walk->curves[i], moment);
 }
 
-bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection, bool usable,
-	struct bp_peak *ret_peak, struct bp_error *error)
+bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
+	struct bp_weight_cache *weights, bool usable, struct bp_peak *ret_peak,
+	struct bp_error *error)
 {
 	const struct bp_sample *samples = view->profile->samples.data;
 	struct events events;
 	if (!collect(view, selection, &events, error))
 		return false;
-	struct walk walk = { .view = view, .events = &events, .usable = usable };
+	struct walk walk = {
+		.view = view, .events = &events, .weights = weights, .usable = usable
+	};
 	uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
 	/* After everything that happened at that time. */
 	struct bp_moment from = { base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
@@ -159,7 +143,7 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 		if (birth.time_ns >= to_ns)
 			break;
 		die_until(&walk, &birth);
-		move(walk.curves, view, sample, usable, 1);
+		move(&walk, sample, 1);
 		allocations++;
 		if (began)
 			look_all(&walk, &birth);
@@ -180,7 +164,8 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 }
 
 bool bp_timeline_curve(const struct bp_view *view, const struct bp_selection *selection,
-	bool usable, struct bp_timeline_point *points, uint32_t count, struct bp_error *error)
+	struct bp_weight_cache *weights, bool usable, struct bp_timeline_point *points,
+	uint32_t count, struct bp_error *error)
 {
 	const struct bp_profile *profile = view->profile;
 	double bytes = 0, objects = 0;
@@ -195,7 +180,8 @@ bool bp_timeline_curve(const struct bp_view *view, const struct bp_selection *se
 			const struct bp_sample *s = &profile->samples.data[events.births[birth]];
 			if (s->time_ns > base_ns + time_ns)
 				break;
-			double weight = bp_sample_weight(s, charge_of(view, s)).whole;
+			double weight =
+				bp_sample_weight(weights, s, charge_of(view, s), usable)->whole;
 			bytes += bp_sample_value(s, usable) * weight;
 			objects += weight;
 		}
@@ -207,7 +193,8 @@ bool bp_timeline_curve(const struct bp_view *view, const struct bp_selection *se
 			if (m->time_ns > base_ns + time_ns ||
 				(m->time_ns == base_ns + time_ns && m->process == UINT32_MAX))
 				break;
-			double weight = bp_sample_weight(s, charge_of(view, s)).whole;
+			double weight =
+				bp_sample_weight(weights, s, charge_of(view, s), usable)->whole;
 			bytes -= bp_sample_value(s, usable) * weight;
 			objects -= weight;
 		}

@@ -4,8 +4,6 @@
  * largest value of a noisy curve lies where the noise went up, so the samples are also split into
  * two independent halves: the moment of each half's own maximum is where the other half is read
  * (cross-fit, docs/statistics.md "Peak"). Called by aggregate.c and by reports that draw the curve.
- *
- * The split is drawn here, by a hash of the sample's identity, so that a report is reproducible.
  */
 #ifndef BP_PROFILE_TIMELINE_H
 #define BP_PROFILE_TIMELINE_H
@@ -14,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "profile/sample_weight.h"
 #include "profile/selection.h"
 #include "profile/view.h"
 
@@ -25,24 +24,10 @@ struct bp_peak {
 	uint64_t allocations; /* samples that took part in the curve */
 };
 
-/* What a sample weighs: its value by itself, and in the halves it belongs to. */
-struct bp_sample_weight {
-	double whole; /* 1 / pi */
-	double half;  /* 1 / pi of each half */
-	bool in_half[2];
-};
-
-struct bp_sample_weight bp_sample_weight(const struct bp_sample *sample, uint32_t charge);
-
-/* The bytes of a sample: as requested, or as given by the allocator where that is known. */
-static inline double bp_sample_value(const struct bp_sample *sample, bool usable)
-{
-	return (double)(usable && sample->usable != 0 ? sample->usable : sample->size);
-}
-
 /* Finds the peak of the selected samples, among the moments of the view's window. */
-bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection, bool usable,
-	struct bp_peak *ret_peak, struct bp_error *error);
+bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
+	struct bp_weight_cache *weights, bool usable, struct bp_peak *ret_peak,
+	struct bp_error *error);
 
 /* A point of the curve, since the start of the first process. */
 struct bp_timeline_point {
@@ -52,6 +37,7 @@ struct bp_timeline_point {
 
 /* The curve at `count` >= 2 evenly spaced moments from the start to the end of the view. */
 bool bp_timeline_curve(const struct bp_view *view, const struct bp_selection *selection,
-	bool usable, struct bp_timeline_point *points, uint32_t count, struct bp_error *error);
+	struct bp_weight_cache *weights, bool usable, struct bp_timeline_point *points,
+	uint32_t count, struct bp_error *error);
 
 #endif

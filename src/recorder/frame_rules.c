@@ -378,9 +378,15 @@ static bool run(struct bp_frame_scratch *scratch, const struct cie *cie, struct 
 	return !cursor.failed;
 }
 
-bool bp_frame_rules(const struct bp_module_range *range, uintptr_t pc,
+bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 		    struct bp_frame_scratch *scratch, bool *ret_signal_frame)
 {
+	/* Large executables have holes between their segments: the tables may lie in another piece. */
+	struct bp_module_range tables = *code;
+	const struct bp_module_range *range = &tables;
+	if ((uintptr_t)code->frame_header - code->start >= code->end - code->start &&
+		!bp_module_range_find((uintptr_t)code->frame_header, &tables))
+		return false;
 	uintptr_t fde = search(range, pc);
 	if (fde == 0)
 		return false;

@@ -63,7 +63,7 @@ struct bp_frame_scratch {
 
 /* A mapped module, as _dl_find_object tells it. */
 struct bp_module_range {
-	uintptr_t start, end;     /* mapped addresses */
+	uintptr_t start, end;     /* mapped addresses; of a module with holes, the piece asked for */
 	const uint8_t *frame_header; /* its .eh_frame_hdr */
 	const void *link_map;
 };
@@ -73,7 +73,7 @@ bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range);
 
 /* Rules at `pc` (already moved into the call instruction for a return address) into scratch->row;
  * `ret_signal_frame`: the caller was interrupted, its pc is exact. False: no information. */
-bool bp_frame_rules(const struct bp_module_range *range, uintptr_t pc,
+bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 		    struct bp_frame_scratch *scratch, bool *ret_signal_frame);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include "base/attributes.h"
 #include "base/lock.h"
@@ -38,40 +39,58 @@ uint64_t bp_modules_epoch(void)
 	return __atomic_load_n(&table.epoch, __ATOMIC_RELAXED);
 }
 
-/* The build-id note in the module's program headers, which the loader keeps mapped. */
-static void find_build_id(const struct bp_module_range *range, struct bp_record_module *record)
+/* The build-id among the notes in [at, end); false if it is not there. */
+static bool read_notes(uintptr_t at, uintptr_t end, struct bp_record_module *record)
 {
-	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)range->start;
-	if (range->end - range->start < sizeof *header ||
-		__builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-		header->e_phentsize != sizeof(ElfW(Phdr)))
-		return;
-	const uintptr_t bias = record->bias;
-	const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(range->start + header->e_phoff);
-	if (header->e_phoff + header->e_phnum * sizeof *segment > range->end - range->start)
-		return;
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		if (segment[i].p_type != PT_NOTE)
-			continue;
-		uintptr_t at = bias + segment[i].p_vaddr;
-		uintptr_t end = at + segment[i].p_memsz;
-		if (at < range->start || end > range->end || at > end)
-			continue;
-		while (end - at >= sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			uintptr_t name = at + sizeof *note;
-			uintptr_t body = name + ((note->n_namesz + 3u) & ~3u);
-			uintptr_t next = body + ((note->n_descsz + 3u) & ~3u);
-			if (next > end || next < at)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-				__builtin_memcmp((const void *)name, "GNU", 4) == 0) {
-				record->build_id = (const void *)body;
-				record->build_id_bytes = note->n_descsz;
-				return;
-			}
-			at = next;
+	while (end - at >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+		uintptr_t name = at + sizeof *note;
+		uintptr_t body = name + ((note->n_namesz + 3u) & ~3u);
+		uintptr_t next = body + ((note->n_descsz + 3u) & ~3u);
+		if (next > end || next < at)
+			return false;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			__builtin_memcmp((const void *)name, "GNU", 4) == 0) {
+			record->build_id = (const void *)body;
+			record->build_id_bytes = note->n_descsz;
+			return true;
 		}
+		at = next;
+	}
+	return false;
+}
+
+/* The program headers: of the executable as the kernel told, of others behind the ELF header that
+ * begins their mapping. NULL if they are not to be had. */
+static const ElfW(Phdr) *program_headers(const struct module *module, unsigned *ret_count)
+{
+	const struct link_map *map = module->range.link_map;
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->range.start;
+	const size_t mapped = module->range.end - module->range.start;
+	if (map->l_prev == NULL) {
+		*ret_count = (unsigned)getauxval(AT_PHNUM);
+		return (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	}
+	if (mapped < sizeof *header || __builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(ElfW(Phdr)) ||
+		header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > mapped)
+		return NULL;
+	*ret_count = header->e_phnum;
+	return (const ElfW(Phdr) *)(module->range.start + header->e_phoff);
+}
+
+/* The build-id note, which the loader keeps mapped. */
+static void find_build_id(const struct module *module, struct bp_record_module *record)
+{
+	unsigned count = 0;
+	const ElfW(Phdr) *segments = program_headers(module, &count);
+	for (unsigned i = 0; segments != NULL && i < count; i++) {
+		struct bp_module_range range;
+		uintptr_t at = record->bias + segments[i].p_vaddr;
+		uintptr_t end = at + segments[i].p_memsz;
+		if (segments[i].p_type == PT_NOTE && at <= end && bp_module_range_find(at, &range) &&
+			end <= range.end && read_notes(at, end, record))
+			return;
 	}
 }
 
@@ -108,7 +127,7 @@ static bool write_module(struct bp_writer *writer, const struct module *module)
 		record.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
 				       (uint64_t)status.st_mtim.tv_nsec;
 	}
-	find_build_id(&module->range, &record);
+	find_build_id(module, &record);
 	return bp_writer_module(writer, &record);
 }
 

@@ -8,9 +8,9 @@
  *	..      length  fields, in the order of docs/trace-format.md, section 3
  *
  * Each decoder below reads its fields in that order from a cursor bounded by the length, which
- *gives zeros once something did not fit; whether it all did is asked once, at the end. Only then
- *does the decoding state move on [state is that after the last whole record]. Bytes beyond the
- *known fields are a later minor version's and are left alone.
+ * gives zeros once something did not fit; whether it all did is asked once, at the end. Only then
+ * does the decoding state move on [state is that after the last whole record]. Bytes beyond the
+ * known fields are a later minor version's and are left alone.
  */
 #include <stdlib.h>
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by
- *one; threads.c keeps the totals. In the order of this file: reading bytes, opening (every way in
- *which a file can be the wrong one has its own sentence), finding the next chunk, handing out
- *records.
+ * one; threads.c keeps the totals. In the order of this file: reading bytes, opening (every way in
+ * which a file can be the wrong one has its own sentence), finding the next chunk, handing out
+ * records.
  *
  * The rule for whatever is not as docs/trace-format.md wants it: header and state decide whether
  * there is a trace at all, and are an error; beyond them, damage costs the chunk it is in, from the
  * damaged place on, and is counted. Nothing is trusted further than the bytes that were read:
  *
- *	file     its size is taken once, at opening; a shorter read later is a torn tail
- *	chunk    header first, then `committed` bytes: the writer stores them the other way round,
- *so what the header promises is there [unless the file was cut] zeros    a chunk never begun; the
- *next data is asked of the file system (SEEK_DATA), so a sparse file of any size costs what its
- *data costs
+ *	file    its size is taken once, at opening; a shorter read later is a torn tail
+ *	chunk   header first, then `committed` bytes: the writer stores them the other way
+ *	        round, so what the header promises is there [unless the file was cut]
+ *	zeros   a chunk never begun; the next data is asked of the file system (SEEK_DATA), so
+ *	        a sparse file of any size costs what its data costs
  *
  * Never mapped: a third party that truncates the file must not kill its reader.
  */

@@ -5,9 +5,9 @@ would expect?
 
     source_packages.py FOLDER      (sources and builds are kept there; needs the network once)
 
-For each, the line of the source that calls the allocator is looked up in the source itself, the
-program is profiled on a small task at T = 4096, and the report must show that line by --by line,
-its function by --by function, and the callers a person knows of on the stacks. Then the program is
+For each, the lines of the source that allocate are looked up in the source itself, the program is
+profiled on a small task at T = 4096, and the report must show those lines by --by line, their
+functions by --by function, and the callers a person knows of on the stacks. Then the program is
 stripped: what it exports may be named, everything else must be module+offset, never a wrong name.
 Not part of `make test`.
 """
@@ -25,13 +25,13 @@ INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs")
 
 
 class Package:
-    """`build`: shell script, run in the source tree, that makes $OUT; `source`, `pattern`: where
-    the allocator is called; `function` calls it; `callers` stand on the stacks; `text`: standard
-    input."""
+    """`build`: shell script, run in the source tree, that makes $OUT; `places`: (function, source
+    file, pattern of the line it allocates in); `callers` stand on the stacks; `text`: standard
+    input. The last wrappers before malloc (l_alloc, default_bzalloc, ZSTD_customMalloc) end in a
+    jump to it and are on no stack: a person sees their callers."""
 
-    def __init__(self, name, build, source, pattern, function, callers, arguments, text=None):
-        self.name, self.build, self.source, self.pattern = name, build, source, pattern
-        self.function, self.callers = function, callers
+    def __init__(self, name, build, places, callers, arguments, text=None):
+        self.name, self.build, self.places, self.callers = name, build, places, callers
         self.arguments, self.text = arguments, text
 
 
@@ -39,33 +39,41 @@ PACKAGES = (
     Package("lua5.4", "echo '#define DEB_HOST_MULTIARCH \"multiarch\"' > "
             "src/lua5.4-deb-multiarch.h && gcc -g -O2 -DLUA_USE_POSIX -o $OUT "
             "$(ls src/*.c | grep -v luac.c) -lm",
-            "src/lauxlib.c", r"return realloc\(ptr, nsize\)", "l_alloc",
-            ("luaM_malloc_", "luaH_new", "luaV_execute", "main"),
+            (("luaM_malloc_", "src/lmem.c", r"newblock = firsttry\(g, NULL, tag, size\)"),
+             ("luaM_realloc_", "src/lmem.c", r"newblock = firsttry\(g, block, osize, nsize\)"),
+             ("resizebox", "src/lauxlib.c", r"allocf\(ud, box->box, box->bsize, newsize\)")),
+            ("luaH_new", "luaH_resize", "luaV_execute", "setnodevector", "main"),
             [os.path.join(INPUTS, "work.lua")]),
     Package("bzip2", "gcc -g -O2 -D_FILE_OFFSET_BITS=64 -o $OUT blocksort.c huffman.c crctable.c "
             "randtable.c compress.c decompress.c bzlib.c bzip2.c",
-            "bzlib.c", r"malloc \( items \* size \)", "default_bzalloc",
-            ("BZ2_bzCompressInit", "BZ2_bzWriteOpen", "main"), ["-9", "-c"],
+            (("BZ2_bzCompressInit", "bzlib.c", r"s->arr1 *= BZALLOC"),
+             ("BZ2_bzCompressInit", "bzlib.c", r"s->arr2 *= BZALLOC"),
+             ("BZ2_bzWriteOpen", "bzlib.c", r"bzf = malloc")),
+            ("BZ2_bzWriteOpen", "compressStream", "compress", "main"), ["-9", "-c"],
             b"many bytes " * 30000),
     Package("libzstd", "make -s -C programs zstd HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 "
             "CFLAGS='-O2 -g' >/dev/null && cp programs/zstd $OUT",
-            "lib/common/zstd_common.c", r"return ZSTD_malloc\(size\)", "ZSTD_customMalloc",
-            ("ZSTD_resetCCtx_internal", "FIO_compressFilename", "main"),
+            (("ZSTD_cwksp_create", "lib/compress/zstd_cwksp.h", r"= ZSTD_customMalloc\("),),
+            ("ZSTD_resetCCtx_internal", "FIO_compressZstdFrame", "FIO_compressFilename", "main"),
             ["--single-thread", "-c"], b"many bytes " * 30000),
 )
 
 
 def build(sources, package):
-    """(program, number of the line that calls the allocator)"""
+    """(program, source tree)"""
     tree = sources.unpack(package.name)
     program = os.path.join(sources.path, package.name, "program")
     if not os.path.exists(program):
         subprocess.run(["sh", "-ec", package.build], cwd=tree, check=True,
                        env={**os.environ, "OUT": program})
-    with open(os.path.join(tree, package.source), errors="replace") as file:
-        lines = [number for number, line in enumerate(file, 1) if re.search(package.pattern, line)]
-    profiled.expect(len(lines) >= 1, "%s: no line like %s" % (package.source, package.pattern))
-    return program, lines
+    return program, tree
+
+
+def lines_like(path, pattern):
+    with open(path, errors="replace") as file:
+        found = [number for number, line in enumerate(file, 1) if re.search(pattern, line)]
+    profiled.expect(found, "%s: no line like %s" % (path, pattern))
+    return found
 
 
 def frames_of(data):
@@ -90,15 +98,16 @@ def rows_of(trace, by):
     return profiled.report(trace, "--by", by, "--metric", "allocated", "--rows", "100000")
 
 
-def named(package, program, lines, path):
+def named(package, program, tree, path):
     trace = profile(package, program, path, "named")
     functions = {row["name"] for row in rows_of(trace, "function")["rows"]}
-    profiled.expect(package.function in functions,
-                    "%s not among %s" % (package.function, functions))
-    wanted = ["%s:%d" % (os.path.basename(package.source), line) for line in lines]
-    found = [row["name"] for row in rows_of(trace, "line")["rows"]]
-    profiled.expect(any(name.endswith(want) for name in found for want in wanted),
-                    "%s not among %s" % (wanted, found))
+    lines = [row["name"] for row in rows_of(trace, "line")["rows"]]
+    for function, source, pattern in package.places:
+        profiled.expect(function in functions, "%s not among %s" % (function, functions))
+        wanted = ["/%s:%d" % (os.path.basename(source), line)
+                  for line in lines_like(os.path.join(tree, source), pattern)]
+        profiled.expect(any(("/" + line).endswith(want) for line in lines for want in wanted),
+                        "%s not among %s" % (wanted, lines))
     frames = frames_of(rows_of(trace, "stack"))
     absent = [caller for caller in package.callers if caller not in frames]
     profiled.expect(not absent, "%s not on the stacks: %s" % (absent, sorted(map(str, frames))))
@@ -128,10 +137,10 @@ def main():
         sys.exit("usage: source_packages.py FOLDER")
     sources, tap = Sources(sys.argv[1]), profiled.Tap()
     for package in PACKAGES:
-        program, lines = build(sources, package)
+        program, tree = build(sources, package)
         with profiled.directory() as path:
             tap.attempt("%s: functions, lines and callers" % package.name,
-                        lambda: named(package, program, lines, path))
+                        lambda: named(package, program, tree, path))
             tap.attempt("%s: stripped" % package.name, lambda: stripped(package, program, path))
     return tap.finish()
 

@@ -26,7 +26,7 @@ def programs():
     hash_table = "my %h; $h{$_} = \"v$_\" for 1 .. 5000; print scalar keys %h"
     # Not errno_kept: a small request that fails without a look at it stays counted as made.
     for name in ("truth", "truth_cpp", "thread_storm", "contents", "zeroed", "new_handler",
-                 "libc_extras", "usable_size", "jumps"):
+                 "libc_extras", "usable_size", "jumps", "odd_stacks", "signals"):
         yield name, [profiled.program(name)], None
     yield "many_streams", [profiled.program("many_streams"), "threads", "50", "300", "70"], None
     for name, arguments, text in (

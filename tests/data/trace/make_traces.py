@@ -128,6 +128,21 @@ def extremes():
                  [slot(4, 4, MASK, 1, MASK), slot(5, 5, 10, MASK, 9)], [chunk.bytes(1)])
 
 
+def sparse():
+    """Sequence numbers far apart, freed in the opposite order; a module mapped over another one
+    whose unloading nobody saw."""
+    chunk = Chunk(base_time=1000)
+    for i in range(1, 501):
+        chunk.sample(i << 40, 1000 + i, i, trials=100 * i, objects=i, stack=1 + (i > 250))
+    for i in range(500, 0, -1):
+        chunk.free((1 << 60) - i, 5000 - i, i << 40, trials=50001, objects=501)
+    chunk.module(1, 0x1000, 0x3000, 0x1000, "/lib/old.so", epoch=0)
+    chunk.module(2, 0x2000, 0x4000, 0x2000, "/lib/new.so", epoch=1)
+    chunk.stack(1, [0x2800], epoch=0)
+    chunk.stack(2, [0x2800], epoch=1)
+    return trace(header(), state(samples=500), [], [chunk.bytes(1)])
+
+
 def random_records():
     """Many records of all kinds with plausible values, from a fixed seed."""
     draw = random.Random(20240229).randrange
@@ -231,7 +246,7 @@ def main():
     directory = pathlib.Path(sys.argv[1])
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
-        simple, killed, chunks, damaged, torn, extremes, random_records)}
+        simple, killed, chunks, damaged, torn, extremes, sparse, random_records)}
     files["no_chunks"] = trace(header(minor=3, skippable=8, extra=b"later"))[:4300]
     files["unprofiled"] = trace(header(recognition=0, reason=1, interval=0),
                                 state(ended=1, reason=1, end_time=5))

@@ -197,6 +197,25 @@ static void epochs(void **state)
 	bp_profile_finish(&profile);
 }
 
+static void sequences_far_apart(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "sparse");
+	assert_int_equal(profile.samples.count, 1 + 500);
+	for (uint64_t i = 1; i <= 500; i++) {
+		const struct bp_sample *sample = sample_of(&profile, 100, i << 40);
+		assert_true(sample->size == i && sample->free_time_ns == 5000 - i);
+	}
+	/* A module that was mapped over another takes its place from its epoch on. */
+	const struct bp_location *place =
+		place_of(&profile, sample_of(&profile, 100, 1ull << 40), 0);
+	assert_string_equal(module_of(&profile, place), "/lib/old.so");
+	place = place_of(&profile, sample_of(&profile, 100, 500ull << 40), 0);
+	assert_string_equal(module_of(&profile, place), "/lib/new.so");
+	bp_profile_finish(&profile);
+}
+
 static void damage_and_losses(void **state)
 {
 	struct bp_profile profile;
@@ -341,6 +360,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stacks_and_modules),
 		cmocka_unit_test(any_order_of_records),
 		cmocka_unit_test(epochs),
+		cmocka_unit_test(sequences_far_apart),
 		cmocka_unit_test(damage_and_losses),
 		cmocka_unit_test(extremes_are_brought_into_range),
 		cmocka_unit_test(unprofiled_process),

@@ -63,8 +63,8 @@ void small_totals(struct bp_profile *profile, struct bp_process_id process, uint
 	entry->objects_allocated = (struct bp_known_total){ objects_low, objects_high };
 }
 
-struct bp_thread_id small_thread(
-	struct bp_profile *profile, struct bp_process_id process, uint32_t ordinal, const char *name)
+struct bp_thread_id small_thread(struct bp_profile *profile, struct bp_process_id process,
+	uint32_t ordinal, const char *name)
 {
 	struct bp_thread_id id;
 	struct bp_error error;
@@ -181,4 +181,43 @@ bool small_has_row(const struct bp_aggregation *aggregation, const char *name)
 {
 	struct bp_row row;
 	return find(aggregation, name, &row);
+}
+
+void small_assert_exact(struct bp_figure figure, double value)
+{
+	assert_true(figure.interval.exact);
+	assert_false(figure.interval.unknown);
+	assert_true(figure.interval.estimate == value);
+	assert_true(figure.interval.low == value);
+	assert_true(figure.interval.high == value);
+}
+
+struct bp_process_id small_exact(struct bp_profile *profile)
+{
+	small_init(profile);
+	struct bp_process_id process = small_process(profile, 10, 1, 0, 0, 10, 1);
+	struct bp_thread_id main_thread = small_thread(profile, process, 1, "main");
+	struct bp_thread_id worker = small_thread(profile, process, 2, "worker-7");
+	struct bp_stack_id parse = small_stack(profile, "malloc;parse;load;main");
+	struct bp_stack_id make = small_stack(profile, "operator new(unsigned long);make;main");
+	struct bp_stack_id loop = small_stack(profile, "tiny@;loop;loop;run;main");
+	small_sample(profile, process, parse, 100, 1, -1)->thread = main_thread;
+	small_sample(profile, process, parse, 50, 2, 4)->thread = main_thread;
+	struct bp_sample *made = small_sample(profile, process, make, 30, 3, -1);
+	made->thread = worker;
+	made->kind = 5;
+	struct bp_sample *brief = small_sample(profile, process, loop, 64, 5, 5.5);
+	brief->thread = worker;
+	brief->temporary = true;
+	small_sample(profile, process, (struct bp_stack_id){ 0 }, 7, 6, -1)->thread = main_thread;
+	small_totals(profile, process, 251, 251, 5, 5);
+	return process;
+}
+
+bool small_has_warning(const struct bp_aggregation *aggregation, const char *part)
+{
+	for (char **w = aggregation->warnings; *w != NULL; w++)
+		if (strstr(*w, part) != NULL)
+			return true;
+	return false;
 }

@@ -25,8 +25,8 @@ struct bp_process_id small_process(struct bp_profile *profile, uint32_t pid, uns
 void small_totals(struct bp_profile *profile, struct bp_process_id process, uint64_t bytes_low,
 	uint64_t bytes_high, uint64_t objects_low, uint64_t objects_high);
 
-struct bp_thread_id small_thread(
-	struct bp_profile *profile, struct bp_process_id process, uint32_t ordinal, const char *name);
+struct bp_thread_id small_thread(struct bp_profile *profile, struct bp_process_id process,
+	uint32_t ordinal, const char *name);
 
 /* A stack of functions, "inner;outer;outermost", each with file NAME.c and as line its length; a
  * name with '@' is inlined into the next one. */
@@ -42,5 +42,15 @@ struct bp_aggregation small_aggregate(struct bp_profile *profile, const struct b
 /* The row of this name; fails the test if there is none. */
 struct bp_row small_row(const struct bp_aggregation *aggregation, const char *name);
 bool small_has_row(const struct bp_aggregation *aggregation, const char *name);
+
+/* Ten seconds of a program at T = 1. Live at exit: 100 + 30 + 7; allocated 100 + 50 + 30 + 64 + 7 =
+ * 251 in 5 objects; peak at 5 s: 100 + 30 + 64 = 194; temporary: 64. */
+struct bp_process_id small_exact(struct bp_profile *profile);
+
+/* Is the figure known, and this? */
+void small_assert_exact(struct bp_figure figure, double value);
+
+/* Does a warning contain this? */
+bool small_has_warning(const struct bp_aggregation *aggregation, const char *part);
 
 #endif

@@ -103,8 +103,8 @@ static void levels_add_up(void **state)
 	small_init(&profile);
 	struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 10, 4096);
 	for (unsigned i = 0; i < 40; i++)
-		small_sample(&profile, process, small_stack(&profile, stacks[i % 4]),
-			50 + 7 * i, 1, -1);
+		small_sample(
+			&profile, process, small_stack(&profile, stacks[i % 4]), 50 + 7 * i, 1, -1);
 	small_totals(&profile, process, 200000, 200000, 1000, 1000);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	assert_true(bp_call_tree_build(&a, 0, &tree, &error));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peak. At T = 1 it is compared with a search through every moment; at larger T the cross-fitted
- * estimate must be free of the upward bias that the maximum of the estimated curve has on a flat
- * heap. The statistical test uses recorded seeds and states its false-alarm rate.
+ * The peak. At T = 1 it is compared with a search through every moment; at larger T the
+ * cross-fitted estimate must be free of the upward bias that the maximum of the estimated curve has
+ * on a flat heap. The statistical test uses recorded seeds and states its false-alarm rate.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,32 +87,63 @@ static void halves_are_samples(void **state)
 	struct bp_sample sample = { .size = 3000, .interval = 4096, .process = { 1 } };
 	unsigned in[2] = { 0 }, both = 0;
 	(void)state;
+	struct bp_weight_cache *cache = calloc(1, sizeof *cache);
+	const struct bp_sample_weight *weight;
 	struct bp_half_split split = bp_split_in_halves(3001, 4096, false);
 	double whole = bp_inclusion_probability(3001, 4096);
+	assert_non_null(cache);
 	for (unsigned i = 0; i < DRAWS; i++) {
 		sample.sequence = i;
 		sample.time_ns = SMALL_BASE_NS + 1000 * i;
-		struct bp_sample_weight weight = bp_sample_weight(&sample, 1);
-		assert_true(weight.in_half[0] || weight.in_half[1]);
-		in[0] += weight.in_half[0];
-		in[1] += weight.in_half[1];
-		both += weight.in_half[0] && weight.in_half[1];
-		assert_true(fabs(weight.half * split.inclusion - 1) < 1e-12);
-		assert_true(fabs(weight.whole * whole - 1) < 1e-12);
+		weight = bp_sample_weight(cache, &sample, 1, false);
+		bool first = bp_sample_in_half(&sample, weight, 0);
+		bool second = bp_sample_in_half(&sample, weight, 1);
+		assert_true(first || second);
+		in[0] += first;
+		in[1] += second;
+		both += first && second;
+		assert_true(weight->halves.inclusion == split.inclusion);
+		assert_true(fabs(weight->whole * whole - 1) < 1e-12);
 	}
 	/* |z| < 6 each, three times: false alarm 6e-9 for a hash that is as good as random. */
 	double expected = split.inclusion / whole;
 	for (int half = 0; half < 2; half++) {
-		double z = (in[half] - DRAWS * expected) /
-			   sqrt(DRAWS * expected * (1 - expected));
+		double z = (in[half] - DRAWS * expected) / sqrt(DRAWS * expected * (1 - expected));
 		assert_true(fabs(z) < 6);
 	}
 	double z = (both - DRAWS * split.both) / sqrt(DRAWS * split.both * (1 - split.both));
 	assert_true(fabs(z) < 6);
 	sample.exact = true;
-	struct bp_sample_weight weight = bp_sample_weight(&sample, 1);
-	assert_true(weight.whole == 1 && weight.half == 1);
-	assert_true(weight.in_half[0] && weight.in_half[1]);
+	weight = bp_sample_weight(cache, &sample, 1, false);
+	assert_true(weight->whole == 1 && weight->halves.inclusion == 1);
+	assert_true(bp_sample_in_half(&sample, weight, 0) && bp_sample_in_half(&sample, weight, 1));
+	free(cache);
+}
+
+/* Many more kinds of samples than places in the cache: each has its own weight all the same. */
+static void weights_are_not_mixed_up(void **state)
+{
+	struct bp_weight_cache *cache = calloc(1, sizeof *cache);
+	uint64_t random = 7;
+	(void)state;
+	assert_non_null(cache);
+	for (unsigned i = 0; i < 100000; i++) {
+		struct bp_sample sample = { .size = next_random(&random) % 300,
+			.usable = next_random(&random) % 3 * 320,
+			.interval = 1 + next_random(&random) % 300,
+			.exact = next_random(&random) % 2 };
+		bool usable = next_random(&random) % 2;
+		const struct bp_sample_weight *weight = bp_sample_weight(cache, &sample, 1, usable);
+		struct bp_sums sums = { 0 };
+		bp_sums_add(&sums, bp_sample_value(&sample, usable), sample.size, 1,
+			sample.interval, sample.exact);
+		assert_memory_equal(&sums, &weight->sums, sizeof sums);
+		double pi = sample.exact
+				    ? 1
+				    : bp_inclusion_probability(sample.size + 1, sample.interval);
+		assert_true(fabs(weight->whole * pi - 1) < 1e-12);
+	}
+	free(cache);
 }
 
 /* A flat heap of 50 T of objects of T/8, replaced one after the other 20 times over. */
@@ -178,6 +209,7 @@ static void the_curve_follows_the_heap(void **state)
 	struct bp_attribution attribution;
 	struct bp_selection selection;
 	struct bp_timeline_point points[11];
+	struct bp_weight_cache *cache = calloc(1, sizeof *cache);
 	struct bp_error error;
 	static const double expected[11] = { 0, 100, 150, 150, 100, 100, 100, 100, 100, 100, 100 };
 	(void)state;
@@ -190,12 +222,13 @@ static void the_curve_follows_the_heap(void **state)
 	assert_true(bp_view_init(&view, &profile, &query, &error));
 	assert_true(bp_attribution_init(&attribution, &profile, &error));
 	assert_true(bp_selection_init(&selection, &attribution, &query, &error));
-	assert_true(bp_timeline_curve(&view, &selection, false, points, 11, &error));
+	assert_true(bp_timeline_curve(&view, &selection, cache, false, points, 11, &error));
 	for (unsigned i = 0; i < 11; i++) {
 		assert_int_equal(points[i].time_ns, i * (uint64_t)SMALL_SECOND);
 		assert_true(points[i].bytes == expected[i]);
 	}
 	assert_true(points[10].objects == 1);
+	free(cache);
 	bp_selection_finish(&selection);
 	bp_attribution_finish(&attribution);
 	bp_view_finish(&view);
@@ -207,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peak_equals_a_search),
 		cmocka_unit_test(halves_are_samples),
+		cmocka_unit_test(weights_are_not_mixed_up),
 		cmocka_unit_test(cross_fit_has_no_upward_bias),
 		cmocka_unit_test(the_curve_follows_the_heap),
 	};

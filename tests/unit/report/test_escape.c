@@ -41,18 +41,20 @@ static void terminal_text_is_harmless(void **state)
 		unsigned columns;
 	} cases[] = { { "plain", true, "plain", 5 }, { "\033[31mred", true, "\\x1b[31mred", 11 },
 		{ "a\nb\tc\x7f", true, "a\\x0ab\\x09c\\x7f", 15 },
-		{ "\xc2\x9b""2J", true, "\\u{9b}2J", 8 },
+		{ "\xc2\x9b"
+		  "2J",
+			true, "\\u{9b}2J", 8 },
 		{ "x\xe2\x80\xaegpj", true, "x\\u{202e}gpj", 12 },
-		{ "\xe2\x81\xa6x", true, "\\u{2066}x", 9 },
-		{ "bad\xff", true, "bad\\xff", 7 }, { "caf\xc3\xa9", true, "caf\xc3\xa9", 4 },
-		{ "caf\xc3\xa9", false, "caf\\u{e9}", 9 }, { "\xf3\xa0\x80\x81", true, "\\u{e0001}", 9 },
-		{ "", true, "", 0 } };
+		{ "\xe2\x81\xa6x", true, "\\u{2066}x", 9 }, { "bad\xff", true, "bad\\xff", 7 },
+		{ "caf\xc3\xa9", true, "caf\xc3\xa9", 4 },
+		{ "caf\xc3\xa9", false, "caf\\u{e9}", 9 },
+		{ "\xf3\xa0\x80\x81", true, "\\u{e0001}", 9 }, { "", true, "", 0 } };
 	char buffer[256];
 	(void)state;
 	setlocale(LC_CTYPE, "C.UTF-8");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(bp_terminal_text(cases[i].text, cases[i].utf8, 100, buffer,
-					 sizeof buffer),
+		assert_int_equal(
+			bp_terminal_text(cases[i].text, cases[i].utf8, 100, buffer, sizeof buffer),
 			cases[i].columns);
 		assert_string_equal(buffer, cases[i].shown);
 	}
@@ -77,11 +79,12 @@ static void long_names_are_cut_in_the_middle(void **state)
 {
 	char buffer[256], *large = malloc(100001);
 	(void)state;
-	assert_int_equal(bp_terminal_text("std::vector<int>::push_back", true, 15, buffer,
-				 sizeof buffer), 15);
+	assert_int_equal(
+		bp_terminal_text("std::vector<int>::push_back", true, 15, buffer, sizeof buffer),
+		15);
 	assert_string_equal(buffer, "std::ve…sh_back");
-	assert_true(bp_terminal_text("std::vector<int>::push_back", false, 15, buffer,
-			    sizeof buffer) <= 15);
+	assert_true(bp_terminal_text(
+			    "std::vector<int>::push_back", false, 15, buffer, sizeof buffer) <= 15);
 	assert_non_null(strstr(buffer, "..."));
 	memset(large, 'x', 100000);
 	large[100000] = '\0';
@@ -93,8 +96,8 @@ static void long_names_are_cut_in_the_middle(void **state)
 }
 
 /* `write` into memory. */
-static void assert_written(void (*write)(FILE *, const char *), const char *text,
-	const char *expected)
+static void assert_written(
+	void (*write)(FILE *, const char *), const char *text, const char *expected)
 {
 	char *written = NULL;
 	size_t bytes = 0;

@@ -26,8 +26,7 @@ static void known_bytes(void **state)
 	} cases[] = { { 0, "0 B", "0 B" }, { 1, "1 B", "1 B" }, { 1023, "1023 B", "1.023 kB" },
 		{ 1024, "1 KiB", "1.024 kB" }, { 1536, "1.500 KiB", "1.536 kB" },
 		{ 524288, "512 KiB", "524.3 kB" }, { 1048575, "1.000 MiB", "1.049 MB" },
-		{ 2098102272, "1.954 GiB", "2.098 GB" },
-		{ UINT64_MAX, "16384 PiB", "18447 PB" } };
+		{ 2098102272, "1.954 GiB", "2.098 GB" }, { UINT64_MAX, "16384 PiB", "18447 PB" } };
 	char text[BP_QUANTITY_BYTES];
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

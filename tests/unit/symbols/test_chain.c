@@ -215,6 +215,61 @@ static void test_cxx(void **state)
 		check_cxx("clang++", "main::$_0::operator()() const");
 }
 
+/* A template function of 8000 bytes in two units, one byte longer in the second, whose copy is
+ * discarded: its debug information is left behind at address 0 and covers the place where main
+ * stands. Neither its lines nor its names may show there. */
+static void write_fat_template(void)
+{
+	FILE *file = fopen("fat.h", "w");
+	assert_non_null(file);
+	fputs("template<typename T> __attribute__((noinline)) int fat(T a) {\n", file);
+	for (int i = 0; i < 400; i++)
+		fputs("	__asm__ volatile(\".rept 20\\n nop\\n .endr\");\n", file);
+	fputs("#ifdef LONGER\n	__asm__ volatile(\"nop\");\n#endif\n	return a + 1; }\n", file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void check_discarded(const char *compiler)
+{
+	struct question question = { .path = "ghost", .exact = true };
+	struct answer answer;
+	struct bp_error error = { "" };
+	uint64_t addresses[40];
+	write_fat_template();
+	write_source("kept.cc", "#include \"fat.h\"\nint kept(int a) { return fat<int>(a); }\n");
+	write_source("ghost.cc", "#include \"fat.h\"\n"
+				 "int kept(int);\n"
+				 "int main(int count, char **) {\n"
+				 "	__asm__ volatile(\".globl here\\nhere: .rept 40\\n nop\\n .endr\");\n"
+				 "	return fat<int>(count) + kept(count); }\n");
+	run_command("%s -O2 -g -fPIE -c kept.cc && %s -O2 -g -fPIE -DLONGER -c ghost.cc && "
+		    "%s -pie kept.o ghost.o -o ghost",
+		compiler, compiler, compiler);
+	addresses[0] = symbol_value("ghost", "here");
+	for (uint64_t i = 1; i < 40; i++)
+		addresses[i] = addresses[0] + i;
+	if (!ask(&question, addresses, 40, &answer, &error))
+		fail_msg("%s", error.text);
+	for (uint32_t i = 0; i < 40; i++) {
+		const struct bp_frame *frame = answer_frame(&answer, i, 0);
+		assert_string_equal(answer_text(&answer, frame->function), "main");
+		assert_int_equal(answer_depth(&answer, i), 1);
+		assert_int_equal(frame->line, 4);
+	}
+	answer_finish(&answer);
+}
+
+static void test_discarded(void **state)
+{
+	(void)state;
+	if (!have_command("g++"))
+		skip();
+	check_discarded("g++");
+	assert_true(symbol_value("ghost", "here") < 8000);
+	if (have_command("clang++"))
+		check_discarded("clang++");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_other_builds),
 		cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_discarded),
 	};
 	return cmocka_run_group_tests(tests, workshop_open, workshop_close);
 }

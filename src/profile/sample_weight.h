@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one sample weighs: its sums by itself, its Horvitz-Thompson weight, and the two independent
+ * halves of the samples it is drawn into for the cross-fitted peak (docs/statistics.md, "Peak").
+ * Programs allocate few different sizes, so the weights of recent (size, interval) pairs are kept.
+ *
+ * The draw of the halves is a hash of the sample's identity: a report is reproducible.
+ */
+#ifndef BP_PROFILE_SAMPLE_WEIGHT_H
+#define BP_PROFILE_SAMPLE_WEIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "estimate/estimate.h"
+#include "profile/id_index.h"
+#include "profile/profile.h"
+
+struct bp_sample_weight {
+	/* The key; valid if interval is not 0. */
+	uint64_t size, interval;
+	double value; /* bytes that are summed */
+	uint32_t charge;
+	bool exact;
+	/* What follows from it. */
+	struct bp_sums sums;	     /* of this sample alone */
+	double whole;		     /* 1 / pi */
+	struct bp_half_split halves; /* 1 / halves.inclusion is the weight in a half */
+};
+
+#define BP_WEIGHTS_KEPT 4096u
+
+/* Belongs to one thread. Zeroed memory is empty. */
+struct bp_weight_cache {
+	struct bp_sample_weight entries[BP_WEIGHTS_KEPT];
+};
+
+/* The bytes of a sample: as requested, or as given by the allocator where that is known. */
+static inline double bp_sample_value(const struct bp_sample *sample, bool usable)
+{
+	return (double)(usable && sample->usable != 0 ? sample->usable : sample->size);
+}
+
+/* The weight of a sample, valid until the next call with this cache. */
+const struct bp_sample_weight *bp_sample_weight(struct bp_weight_cache *cache,
+	const struct bp_sample *sample, uint32_t charge, bool usable);
+
+/* Is the sample in half 0, and in half 1? In one of them at least. */
+static inline bool bp_sample_in_half(
+	const struct bp_sample *sample, const struct bp_sample_weight *weight, int half)
+{
+	uint64_t hash = bp_hash_word(sample->process.i, sample->sequence);
+	hash = bp_hash_word(bp_hash_word(hash, sample->time_ns), sample->thread.i + 1);
+	/* 53 bits decide between one and both, another one is the coin. */
+	return (double)(hash >> 11) * 0x1p-53 < weight->halves.both || (int)(hash & 1) == half;
+}
+
+#endif
