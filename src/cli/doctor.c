@@ -73,29 +73,9 @@ static bool is_system_library(const char *name)
 	       begins_with(name, "ld-linux") || strcmp(name, BP_RECORDER_FILE) == 0;
 }
 
-static const char *sanitizer_of(const char *name)
-{
-	static const char *const starts[] = { "libasan.so", "libtsan.so", "liblsan.so",
-		"libhwasan.so", "libmsan.so", "libclang_rt.asan", "libclang_rt.tsan",
-		"libclang_rt.hwasan" };
-	for (size_t i = 0; i < BP_COUNT(starts); i++)
-		if (begins_with(name, starts[i]))
-			return starts[i];
-	return NULL;
-}
-
 /* A malloc inside the executable is found before any preloaded one. */
 static bool check_image_malloc(struct examination *e)
 {
-	static const char *const sanitizers[] = { "__asan_init", "__tsan_init", "__msan_init",
-		"__hwasan_init", "__lsan_init" };
-	for (size_t i = 0; i < BP_COUNT(sanitizers); i++) {
-		if (bp_elf_defines(&e->image, sanitizers[i]) == BP_ELF_UNDEFINED)
-			continue;
-		say("problem", "built with a sanitizer (%s), which owns malloc: build it without",
-			sanitizers[i]);
-		return false;
-	}
 	if (bp_elf_defines(&e->image, "malloc") == BP_ELF_UNDEFINED)
 		return true;
 	say("problem",
@@ -108,13 +88,8 @@ static bool check_library_malloc(const char *path)
 {
 	struct bp_elf_file file;
 	enum bp_elf_definition definition;
-	const char *name = base_name(path), *sanitizer = sanitizer_of(name);
-	if (is_system_library(name))
+	if (is_system_library(base_name(path)))
 		return true;
-	if (sanitizer != NULL) {
-		say("problem", "loads a sanitizer (%s), which owns malloc: build it without", name);
-		return false;
-	}
 	if (!bp_elf_file_open(path, &file, NULL))
 		return true;
 	definition = bp_elf_defines(&file, "malloc");
@@ -129,6 +104,8 @@ static bool check_library_malloc(const char *path)
 static void check_malloc(struct examination *e)
 {
 	bool good = e->program.loader[0] == '\0' || check_image_malloc(e);
+	if (e->program.obstacle == BP_OBSTACLE_SANITIZER)
+		return; /* said already */
 	for (size_t i = 0; good && i < e->libraries.count; i++)
 		if (strcmp(e->libraries.paths[i], e->program.image) != 0)
 			good = check_library_malloc(e->libraries.paths[i]);

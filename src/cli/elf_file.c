@@ -213,9 +213,14 @@ static enum bp_elf_definition defined_in(
 	return found;
 }
 
+bool bp_elf_exports(const struct bp_elf_file *file, const char *name)
+{
+	return defined_in(file, ".dynsym", name) == BP_ELF_EXPORTED;
+}
+
 enum bp_elf_definition bp_elf_defines(const struct bp_elf_file *file, const char *name)
 {
-	if (defined_in(file, ".dynsym", name) == BP_ELF_EXPORTED)
+	if (bp_elf_exports(file, name))
 		return BP_ELF_EXPORTED;
 	/* In the full table only: the linker made it local to this file. */
 	return defined_in(file, ".symtab", name) != BP_ELF_UNDEFINED ? BP_ELF_HIDDEN

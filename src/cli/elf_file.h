@@ -44,5 +44,8 @@ enum bp_elf_definition {
 };
 /* Is the function `name` defined in this file? Looks at both symbol tables. */
 enum bp_elf_definition bp_elf_defines(const struct bp_elf_file *file, const char *name);
+/* Does the file export the function? Quicker than bp_elf_defines: looks at the dynamic table alone.
+ */
+bool bp_elf_exports(const struct bp_elf_file *file, const char *name);
 
 #endif

@@ -16,6 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/attributes.h"
 #include "cli/elf_file.h"
 
 #define SCRIPT_DEPTH_MAX 5
@@ -168,6 +169,24 @@ static bool is_loader(const struct bp_elf_file *file)
 	return name != NULL && strncmp(name, "ld-linux", 8) == 0;
 }
 
+/* A sanitizer's runtime, as a library or linked in. Under a preload it refuses to start. */
+static bool has_sanitizer(const struct bp_elf_file *file)
+{
+	static const char *const libraries[] = { "libasan.so", "libtsan.so", "liblsan.so",
+		"libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan" };
+	static const char *const functions[] = { "__asan_init", "__tsan_init", "__msan_init",
+		"__hwasan_init", "__lsan_init" };
+	const char *needed;
+	for (unsigned i = 0; (needed = bp_elf_dynamic_string(file, DT_NEEDED, i)) != NULL; i++)
+		for (size_t j = 0; j < BP_COUNT(libraries); j++)
+			if (strncmp(needed, libraries[j], strlen(libraries[j])) == 0)
+				return true;
+	for (size_t j = 0; j < BP_COUNT(functions); j++)
+		if (bp_elf_exports(file, functions[j]))
+			return true;
+	return false;
+}
+
 static enum bp_obstacle judge(const struct bp_elf_file *file, struct bp_program *program)
 {
 	const char *loader;
@@ -181,7 +200,9 @@ static enum bp_obstacle judge(const struct bp_elf_file *file, struct bp_program 
 	if (loader == NULL)
 		return is_loader(file) ? BP_OBSTACLE_NONE : BP_OBSTACLE_STATIC;
 	snprintf(program->loader, sizeof program->loader, "%s", loader);
-	return strstr(loader, "ld-musl") != NULL ? BP_OBSTACLE_MUSL : BP_OBSTACLE_NONE;
+	if (strstr(loader, "ld-musl") != NULL)
+		return BP_OBSTACLE_MUSL;
+	return has_sanitizer(file) ? BP_OBSTACLE_SANITIZER : BP_OBSTACLE_NONE;
 }
 
 void bp_program_examine(struct bp_program *program)
@@ -222,6 +243,9 @@ const char *bp_obstacle_text(enum bp_obstacle obstacle)
 					"use a bytepoll built for it",
 		[BP_OBSTACLE_MUSL] = "uses musl's loader, and the recorder is built for glibc: "
 				     "profile a build of it for glibc",
+		[BP_OBSTACLE_SANITIZER] =
+			"is built with a sanitizer, whose runtime owns malloc: build "
+			"it without to profile it",
 		[BP_OBSTACLE_SCRIPT] = "",
 	};
 	return texts[obstacle];
@@ -229,5 +253,6 @@ const char *bp_obstacle_text(enum bp_obstacle obstacle)
 
 bool bp_obstacle_refuses_preload(enum bp_obstacle obstacle)
 {
-	return obstacle == BP_OBSTACLE_MUSL || obstacle == BP_OBSTACLE_FOREIGN;
+	return obstacle == BP_OBSTACLE_MUSL || obstacle == BP_OBSTACLE_FOREIGN ||
+	       obstacle == BP_OBSTACLE_SANITIZER;
 }

@@ -19,6 +19,7 @@ enum bp_obstacle {
 	BP_OBSTACLE_PRIVILEGED, /* set-uid, set-gid or file capabilities: the loader refuses */
 	BP_OBSTACLE_FOREIGN,	/* ELF file of another machine or word size */
 	BP_OBSTACLE_MUSL,	/* a loader that is not glibc's */
+	BP_OBSTACLE_SANITIZER,	/* a sanitizer's runtime owns malloc and wants to be first */
 	BP_OBSTACLE_SCRIPT,	/* neither ELF nor #!: the shell runs it, which can be profiled */
 };
 

@@ -59,19 +59,20 @@ static const char *unprofiled_text(uint32_t reason)
 	}
 }
 
-/* Nothing is wrong, there was only too little to see: what is known exactly is said. */
-static void print_too_little(const struct bp_tree *tree, uint64_t bytes, uint64_t objects)
+/* Nothing is wrong, there was only too little to see: what is known is said. */
+static void print_too_little(const struct bp_tree *tree, const struct bp_tree_sums *sums)
 {
 	struct bp_quantity_style style = { 0 };
-	char interval[BP_QUANTITY_BYTES], bytes_text[BP_QUANTITY_BYTES],
-		objects_text[BP_QUANTITY_BYTES];
+	char interval[BP_QUANTITY_BYTES], bytes[BP_QUANTITY_BYTES], objects[BP_QUANTITY_BYTES];
+	uint64_t charges = sums->objects_low * tree->files[0].header.charge_bytes;
+	bool exact = sums->trials_low == sums->trials_high;
 	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
-	bp_bytes_text(bytes, style, bytes_text);
-	bp_count_text(objects, objects_text);
+	bp_bytes_text(exact ? sums->trials_low - charges : sums->trials_high, style, bytes);
+	bp_count_text(sums->objects_high, objects);
 	fprintf(stderr,
-		"bytepoll: no samples: %s in %s objects were allocated, exactly, too little for "
-		"T = %s: try a smaller --interval\n",
-		bytes_text, objects_text, interval);
+		"bytepoll: no samples: %s%s in %s objects were allocated, too little for T = %s: "
+		"try a smaller --interval\n",
+		exact ? "exactly " : "at most ", bytes, objects, interval);
 }
 
 /* Why there is no sample, in the order of likelihood of what is known. */
@@ -95,20 +96,17 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 }
 
 /* A tree without a single sample. */
-static void print_without_samples(const struct bp_tree *tree, const struct bp_tree_sums *sums,
-	const struct bp_program *program, bool quiet)
+static void print_without_samples(
+	struct bp_tree *tree, const struct bp_program *program, bool quiet)
 {
-	uint64_t objects = 0, trials = 0;
-	for (size_t i = 0; i < tree->count; i++) {
-		objects += tree->files[i].state.end_objects;
-		trials += tree->files[i].state.end_trials;
-	}
-	if (sums->unprofiled_reason != 0 || objects == 0)
-		print_nothing(tree, sums, program);
+	struct bp_tree_sums sums;
+	bp_tree_read_rest(tree);
+	bp_tree_sum(tree, &sums);
+	if (sums.unprofiled_reason != 0 || sums.objects_high == 0)
+		print_nothing(tree, &sums, program);
 	else if (!quiet)
-		print_too_little(
-			tree, trials - objects * tree->files[0].header.charge_bytes, objects);
-	print_losses(sums);
+		print_too_little(tree, &sums);
+	print_losses(&sums);
 }
 
 static const char *base_name(const char *path)
@@ -235,12 +233,14 @@ void bp_recorded_print(const char *file, const struct bp_program *program, bool 
 	bp_tree_sum(&tree, &sums);
 	if (!bp_tree_write_index(&tree, &error))
 		fprintf(stderr, "bytepoll: %s\n", error.text);
-	if (sums.running > 0 && !quiet)
+	if (sums.running == 1 && !quiet)
+		fputs("bytepoll: 1 process of this run still runs and goes on recording\n", stderr);
+	else if (sums.running > 1 && !quiet)
 		fprintf(stderr,
-			"bytepoll: %zu more processes of this run still run and go on recording\n",
+			"bytepoll: %zu processes of this run still run and go on recording\n",
 			sums.running);
 	if (sums.samples == 0)
-		print_without_samples(&tree, &sums, program, quiet);
+		print_without_samples(&tree, program, quiet);
 	else if (!quiet)
 		print_recorded(&tree, &sums, program);
 	bp_tree_finish(&tree);

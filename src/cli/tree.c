@@ -263,8 +263,12 @@ void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums)
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct bp_tree_file *file = &tree->files[i];
 		sums.samples += file->state.samples;
-		sums.bytes += file->bytes;
+		sums.bytes += file->running ? chunks_written(file) * BP_CHUNK_BYTES : file->bytes;
 		sums.running += file->running;
+		sums.trials_low += file->trials_low;
+		sums.trials_high += file->trials_high;
+		sums.objects_low += file->objects_low;
+		sums.objects_high += file->objects_high;
 		for (int reason = 0; reason < BP_LOSS_MAX; reason++)
 			sums.lost[reason] += file->state.lost[reason];
 		if (sums.unprofiled_reason == 0 && file->header.recognition == 0)
@@ -371,6 +375,12 @@ static void read_rest(struct bp_tree_file *file)
 	bp_trace_reader_close(&reader);
 }
 
+void bp_tree_read_rest(struct bp_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		read_rest(&tree->files[i]);
+}
+
 static bool is_removable(const struct bp_tree_file *file)
 {
 	return !file->first && file->state.samples == 0 && !file->keeps_notes;
@@ -425,8 +435,7 @@ bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
 	bp_tree_sum(tree, &sums);
 	if (sums.running > 0 || !tree->has_directory || rmdir(tree->directory) == 0)
 		return true;
-	for (size_t i = 0; i < tree->count; i++)
-		read_rest(&tree->files[i]);
+	bp_tree_read_rest(tree);
 	snprintf(path, sizeof path, "%s/" INDEX_NAME, tree->directory);
 	snprintf(temporary, sizeof temporary, "%s/" INDEX_TEMPORARY, tree->directory);
 	if (!write_index_file(tree, temporary, error)) {

@@ -25,7 +25,7 @@ struct bp_tree_file {
 	uint64_t bytes; /* length of the file */
 	bool first;	/* FILE itself, not in FILE.d */
 	bool running;	/* its process still lives and may write */
-	/* Known once the index was written: */
+	/* Known once bp_tree_read_rest was called: */
 	bool keeps_notes; /* losses or execs that the index cannot tell of */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 };
@@ -42,6 +42,7 @@ struct bp_tree {
 /* What is left of a tree, summed. */
 struct bp_tree_sums {
 	uint64_t samples, bytes, lost[BP_LOSS_MAX];
+	uint64_t trials_low, trials_high, objects_low, objects_high; /* after bp_tree_read_rest */
 	size_t images, running;
 	uint32_t unprofiled_reason; /* of the first image that stayed unprofiled, 0: none */
 };
@@ -50,6 +51,10 @@ struct bp_tree_sums {
 bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error);
 void bp_tree_finish(struct bp_tree *tree);
 void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums);
+
+/* Reads what headers and state pages do not say, into the last fields of every file: the totals of
+ * processes that did not end in order, and notes that only the file itself holds. */
+void bp_tree_read_rest(struct bp_tree *tree);
 
 /* Cuts the unused tail of every file whose process has ended. Failure to cut is harmless and
  * silent: readers ignore the tail. */

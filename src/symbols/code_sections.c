@@ -58,8 +58,8 @@ void bp_code_sections_finish(struct bp_code_sections *sections)
 	*sections = (struct bp_code_sections){ 0 };
 }
 
-const struct bp_code_section *bp_code_sections_find(const struct bp_code_sections *sections,
-	uint64_t address)
+const struct bp_code_section *bp_code_sections_find(
+	const struct bp_code_sections *sections, uint64_t address)
 {
 	uint32_t low = 0, high = sections->count;
 	while (low < high) {

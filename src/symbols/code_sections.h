@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the code of an ELF file is. Debug information and symbols also describe functions the linker
- * threw away, with addresses near zero (or near the top); whatever does not start in a section with
- * code is such a ghost and must never name an address.
+ * Where the code of an ELF file is. Debug information and symbols also describe functions the
+ * linker threw away, with addresses near zero (or near the top); whatever does not start in a
+ * section with code is such a ghost and must never name an address.
  */
 #ifndef BP_SYMBOLS_CODE_SECTIONS_H
 #define BP_SYMBOLS_CODE_SECTIONS_H
@@ -26,7 +26,7 @@ bool bp_code_sections_init(struct bp_code_sections *sections, Elf *elf);
 void bp_code_sections_finish(struct bp_code_sections *sections);
 
 /* The section that holds the address, or NULL. */
-const struct bp_code_section *bp_code_sections_find(const struct bp_code_sections *sections,
-	uint64_t address);
+const struct bp_code_section *bp_code_sections_find(
+	const struct bp_code_sections *sections, uint64_t address);
 
 #endif

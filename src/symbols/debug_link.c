@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conventions of gdb and of the distributions: a debug file is found by build-id, or by the name
- * in the section .gnu_debuglink in three directories. Names and build-ids come from files that may
- * be hostile: a build-id has hex digits only, a name no slash.
+ * The conventions of gdb and of the distributions: a debug file is found by build-id, or by the
+ * name in the section .gnu_debuglink in three directories. Names and build-ids come from files that
+ * may be hostile: a build-id has hex digits only, a name no slash.
  */
 #include "symbols/debug_link.h"
 
@@ -20,8 +20,8 @@ static bool fits(int written, size_t path_bytes)
 	return written > 0 && (size_t)written < path_bytes;
 }
 
-bool bp_debug_path_by_build_id(const char *root, const char *build_id, char *ret_path,
-	size_t path_bytes)
+bool bp_debug_path_by_build_id(
+	const char *root, const char *build_id, char *ret_path, size_t path_bytes)
 {
 	size_t digits = strnlen(build_id, BUILD_ID_DIGITS_MAX + 1);
 	if (digits < BUILD_ID_DIGITS_MIN || digits > BUILD_ID_DIGITS_MAX)

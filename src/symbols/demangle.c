@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two schemes. Rust's older one is looked for first, because it is disguised as C++: length-prefixed
- * parts between _ZN and E, of which the last is a hash and is dropped; inside a part `..` stands for
- * `::` and `$...$` for a character. C++ is left to __cxa_demangle of whichever libstdc++ is there (it
- * is not linked: without it C++ names are shown mangled). Rust's newer names (_R...) stay as they
- * are for now. Before that the suffixes go that compilers append to their copies and pieces of a
- * function.
+ * Two schemes. Rust's older one is looked for first, because it is disguised as C++:
+ * length-prefixed parts between _ZN and E, of which the last is a hash and is dropped; inside a
+ * part `..` stands for
+ * `::` and `$...$` for a character. C++ is left to __cxa_demangle of whichever libstdc++ is there
+ * (it is not linked: without it C++ names are shown mangled). Rust's newer names (_R...) stay as
+ * they are for now. Before that the suffixes go that compilers append to their copies and pieces of
+ * a function.
  *
  * Names come from files that may be hostile and may be a megabyte long: longer ones than
  * NAME_BYTES_MAX are not looked at.
@@ -27,8 +28,14 @@ typedef char *demangle_function(const char *name, char *output, size_t *bytes, i
 static const struct {
 	const char *code, *text;
 } rust_escapes[] = {
-	{ "SP", "@" }, { "BP", "*" }, { "RF", "&" }, { "LT", "<" },
-	{ "GT", ">" }, { "LP", "(" }, { "RP", ")" }, { "C", "," },
+	{ "SP", "@" },
+	{ "BP", "*" },
+	{ "RF", "&" },
+	{ "LT", "<" },
+	{ "GT", ">" },
+	{ "LP", "(" },
+	{ "RP", ")" },
+	{ "C", "," },
 };
 
 /* The position behind "_ZN", or NULL. (Mach-O and some tools add or drop an underscore; ELF does
@@ -73,7 +80,8 @@ bool bp_is_rust_legacy_name(const char *system_name)
 	while (next_part(&at, &part, &bytes))
 		parts++;
 	/* After the final E only a compiler's suffix (.llvm.123, .cold) may stand. */
-	return parts >= 2 && is_hash(part, bytes) && at[0] == 'E' && (at[1] == '\0' || at[1] == '.');
+	return parts >= 2 && is_hash(part, bytes) && at[0] == 'E' &&
+	       (at[1] == '\0' || at[1] == '.');
 }
 
 /* One UTF-8 character; returns the bytes written, 0 for what is no printable character. */
@@ -112,9 +120,10 @@ static size_t write_unicode_escape(const char *code, size_t bytes, char *output)
 	for (size_t i = 1; i < bytes; i++) {
 		if (!isxdigit((unsigned char)code[i]))
 			return 0;
-		value = value * 16 + (uint32_t)(isdigit((unsigned char)code[i]) ?
-							code[i] - '0' :
-							tolower((unsigned char)code[i]) - 'a' + 10);
+		value = value * 16 +
+			(uint32_t)(isdigit((unsigned char)code[i])
+					   ? code[i] - '0'
+					   : tolower((unsigned char)code[i]) - 'a' + 10);
 	}
 	return write_character(value, output);
 }

@@ -7,9 +7,9 @@
  * an inlined call is simply the scope it was found in.
  *
  * Two passes. The first stays out of functions that hold none of the addresses and out of types,
- * which is most of a tree. Concrete functions may stand inside those all the same (the operator() of
- * a lambda in its class in an abstract function): a second pass goes everywhere for the addresses
- * that are left.
+ * which is most of a tree. Concrete functions may stand inside those all the same (the operator()
+ * of a lambda in its class in an abstract function): a second pass goes everywhere for the
+ * addresses that are left.
  *
  * The tree may be hostile: offsets must ascend from entry to entry (so no entry is seen twice and
  * the walk is linear), the depth is bounded, and so are the ranges that are read.
@@ -35,7 +35,7 @@ struct walk {
 	uint32_t count;
 	uint32_t ranges_read;
 	Dwarf_Off last_offset;
-	bool everywhere;   /* second pass: addresses that have a scope are left alone */
+	bool everywhere; /* second pass: addresses that have a scope are left alone */
 	bool out_of_memory;
 	uint32_t pass_start; /* scopes from here on were found in this pass */
 };
@@ -45,8 +45,8 @@ static void visit_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope,
 static uint32_t append_scope(struct walk *walk, const Dwarf_Die *die, uint32_t caller)
 {
 	struct bp_scope_table *table = walk->table;
-	if (!bp_vec_reserve(&table->data, &table->capacity, table->count + 1u,
-		    sizeof *table->data)) {
+	if (!bp_vec_reserve(
+		    &table->data, &table->capacity, table->count + 1u, sizeof *table->data)) {
 		walk->out_of_memory = true;
 		return BP_SCOPE_NONE;
 	}
@@ -89,8 +89,8 @@ static void claim(struct walk *walk, Dwarf_Die *die, uint32_t caller, uint64_t l
 }
 
 /* Claims what the entry's ranges hold; `*ret_ranges` tells how many ranges it has. */
-static uint32_t claim_ranges(struct walk *walk, Dwarf_Die *die, uint32_t caller,
-	uint32_t *ret_ranges)
+static uint32_t claim_ranges(
+	struct walk *walk, Dwarf_Die *die, uint32_t caller, uint32_t *ret_ranges)
 {
 	Dwarf_Addr base = 0, low = 0, high = 0;
 	ptrdiff_t position = 0;
@@ -224,8 +224,8 @@ void bp_scope_table_finish(struct bp_scope_table *table)
 	*table = (struct bp_scope_table){ 0 };
 }
 
-void bp_scope_call_site(struct bp_scope *scope, Dwarf_Die *root, const char **ret_file,
-	uint32_t *ret_line)
+void bp_scope_call_site(
+	struct bp_scope *scope, Dwarf_Die *root, const char **ret_file, uint32_t *ret_line)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word number = 0;

@@ -17,10 +17,10 @@
 /* A function or an inlined call that holds at least one of the addresses asked for. */
 struct bp_scope {
 	Dwarf_Die die;
-	uint32_t caller;         /* scope this call was inlined into; BP_SCOPE_NONE: a function */
+	uint32_t caller;	 /* scope this call was inlined into; BP_SCOPE_NONE: a function */
 	const char *system_name; /* linkage name, else plain name; "" none; owned by libdw */
-	bool linkage;            /* system_name is a linkage name */
-	char *display_name;      /* set by whoever shows it first; freed with the table */
+	bool linkage;		 /* system_name is a linkage name */
+	char *display_name;	 /* set by whoever shows it first; freed with the table */
 };
 
 struct bp_scope_table {
@@ -38,7 +38,7 @@ void bp_scope_table_finish(struct bp_scope_table *table);
 
 /* Where the inlined call stands in its caller: line (0 unknown) and file ("" unknown). `root` as
  * given to bp_scopes_find. */
-void bp_scope_call_site(struct bp_scope *scope, Dwarf_Die *root, const char **ret_file,
-	uint32_t *ret_line);
+void bp_scope_call_site(
+	struct bp_scope *scope, Dwarf_Die *root, const char **ret_file, uint32_t *ret_line);
 
 #endif

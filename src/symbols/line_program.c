@@ -18,7 +18,8 @@
  *	1     default of is_stmt
  *	1, 1  line base (signed), line range
  *	1     opcode base: first special opcode
- *	...   operand counts of the standard opcodes 1 to opcode base - 1, then directories and files
+ *	...   operand counts of the standard opcodes 1 to opcode base - 1, then directories and
+ *files
  */
 #include "symbols/line_program.h"
 
@@ -156,8 +157,7 @@ static void give_line(struct program *program)
 static void append_row(struct program *program)
 {
 	if (!program->row.exists)
-		program->ghost =
-			bp_code_sections_find(program->sections, program->address) == NULL;
+		program->ghost = bp_code_sections_find(program->sections, program->address) == NULL;
 	else if (!program->ghost && program->address > program->row.address)
 		give_line(program);
 	program->row.exists = true;
@@ -266,15 +266,15 @@ void bp_lines_find(const struct bp_line_section *section, Dwarf_Die *unit,
 	const uint64_t *addresses, uint32_t count, const struct bp_code_sections *sections,
 	struct bp_line *lines)
 {
-	struct program program = { .addresses = addresses, .count = count, .sections = sections,
-		.lines = lines };
+	struct program program = {
+		.addresses = addresses, .count = count, .sections = sections, .lines = lines
+	};
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset = 0;
 	memset(lines, 0, count * sizeof *lines);
 	if (section->data == NULL || dwarf_attr(unit, DW_AT_stmt_list, &attribute) == NULL ||
 		dwarf_formudata(&attribute, &offset) != 0 || offset >= section->bytes)
 		return;
-	if (read_header(&program,
-		    bp_bytes_of(section->data + offset, section->bytes - offset)))
+	if (read_header(&program, bp_bytes_of(section->data + offset, section->bytes - offset)))
 		run(&program);
 }

@@ -2,8 +2,8 @@
 /*
  * Source lines of addresses, from the line number program of a compilation unit (DWARF 2 to 5,
  * section 6.2 of the standards). libdw has this too, but sorts the rows of all sequences into one
- * table: functions the linker discarded, whose sequences begin at address 0, then lie among the code
- * at the start of a position-independent file and give it their lines.
+ * table: functions the linker discarded, whose sequences begin at address 0, then lie among the
+ * code at the start of a position-independent file and give it their lines.
  */
 #ifndef BP_SYMBOLS_LINE_PROGRAM_H
 #define BP_SYMBOLS_LINE_PROGRAM_H

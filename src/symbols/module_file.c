@@ -74,33 +74,33 @@ static void read_build_id(Elf *elf, char text[BUILD_ID_TEXT_BYTES])
 		snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)data)[i]);
 }
 
-static bool same_size_and_time(const struct bp_elf_file *file,
-	const struct bp_module_request *request)
+static bool same_size_and_time(
+	const struct bp_elf_file *file, const struct bp_module_request *request)
 {
 	struct stat status;
 	if (fstat(file->fd, &status) != 0)
 		return false;
 	return (uint64_t)status.st_size == request->file_bytes &&
-		(uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec ==
-			request->file_mtime_ns;
+	       (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec ==
+		       request->file_mtime_ns;
 }
 
-static enum bp_module_state identify(const struct bp_elf_file *file,
-	const struct bp_module_request *request)
+static enum bp_module_state identify(
+	const struct bp_elf_file *file, const struct bp_module_request *request)
 {
 	char build_id[BUILD_ID_TEXT_BYTES];
 	if (request->build_id[0] != '\0') {
 		read_build_id(file->elf, build_id);
-		return strcmp(build_id, request->build_id) == 0 ? BP_MODULE_READ :
-								 BP_MODULE_REPLACED;
+		return strcmp(build_id, request->build_id) == 0 ? BP_MODULE_READ
+								: BP_MODULE_REPLACED;
 	}
 	if (request->file_bytes == 0 || request->file_mtime_ns == 0)
 		return BP_MODULE_UNVERIFIED;
 	return same_size_and_time(file, request) ? BP_MODULE_READ : BP_MODULE_REPLACED;
 }
 
-static enum bp_module_state open_own(struct bp_module_file *file,
-	const struct bp_module_request *request)
+static enum bp_module_state open_own(
+	struct bp_module_file *file, const struct bp_module_request *request)
 {
 	bool readable = false;
 	enum bp_module_state state = BP_MODULE_MISSING;
@@ -159,8 +159,8 @@ static void open_dwarf(struct bp_module_file *file, const struct bp_elf_file *so
 }
 
 /* Is the file just opened the debug file of that build-id, or (without one) of that checksum? */
-static bool is_debug_file(const struct bp_elf_file *debug, const char *build_id,
-	const uint32_t *checksum)
+static bool is_debug_file(
+	const struct bp_elf_file *debug, const char *build_id, const uint32_t *checksum)
 {
 	char found[BUILD_ID_TEXT_BYTES];
 	uint32_t sum = 0;
@@ -187,7 +187,7 @@ static bool find_by_build_id(struct bp_module_file *file, const char *root, cons
 {
 	char path[PATH_MAX];
 	return bp_debug_path_by_build_id(root, build_id, path, sizeof path) &&
-		try_debug_file(file, path, build_id, NULL);
+	       try_debug_file(file, path, build_id, NULL);
 }
 
 static bool find_by_link(struct bp_module_file *file, const char *root, const char *module_path,

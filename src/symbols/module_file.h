@@ -17,14 +17,14 @@ struct bp_elf_file {
 };
 
 struct bp_module_file {
-	struct bp_elf_file own;   /* what was mapped; closed if it is not there any more */
+	struct bp_elf_file own;	  /* what was mapped; closed if it is not there any more */
 	struct bp_elf_file debug; /* its separate debug file */
-	Dwarf *dwarf;             /* of whichever of the two has debug information */
+	Dwarf *dwarf;		  /* of whichever of the two has debug information */
 	struct bp_module_answer answer;
 };
 
-/* Opens what there is; `answer` tells what was found. With `state` READ at least one of the files is
- * open. Finish in any case; a zeroed module file may be finished, too. */
+/* Opens what there is; `answer` tells what was found. With `state` READ at least one of the files
+ * is open. Finish in any case; a zeroed module file may be finished, too. */
 void bp_module_file_open(struct bp_module_file *file, const struct bp_module_request *request);
 void bp_module_file_finish(struct bp_module_file *file);
 

@@ -17,15 +17,15 @@
 
 struct bp_module_request {
 	const char *path;
-	const char *build_id; /* of what was mapped, lower-case hex; "" unknown */
+	const char *build_id;		    /* of what was mapped, lower-case hex; "" unknown */
 	uint64_t file_bytes, file_mtime_ns; /* of what was mapped; 0 unknown */
-	const char *debug_directory;        /* extra root for debug files, or NULL */
-	const uint64_t *addresses;          /* to look up, in the module's file, ascending */
+	const char *debug_directory;	    /* extra root for debug files, or NULL */
+	const uint64_t *addresses;	    /* to look up, in the module's file, ascending */
 	uint32_t count;
 };
 
 enum bp_module_state {
-	BP_MODULE_READ,       /* the file, or its debug file, is the right one */
+	BP_MODULE_READ,	      /* the file, or its debug file, is the right one */
 	BP_MODULE_MISSING,    /* gone or unreadable */
 	BP_MODULE_REPLACED,   /* another file stands there now */
 	BP_MODULE_UNVERIFIED, /* nothing was recorded to compare the file with */
@@ -34,7 +34,7 @@ enum bp_module_state {
 
 struct bp_module_answer {
 	enum bp_module_state state;
-	bool stripped;   /* neither debug information nor a full symbol table */
+	bool stripped;	 /* neither debug information nor a full symbol table */
 	bool compressed; /* debug information in sections this libdw cannot unpack */
 };
 
@@ -48,7 +48,7 @@ struct bp_found_frame {
 };
 
 /* Takes the frames of addresses[index], innermost first, `count` >= 1. False: stop (memory). */
-typedef bool (*bp_frames_found)(void *context, uint32_t index, const struct bp_found_frame *frames,
-	uint32_t count);
+typedef bool (*bp_frames_found)(
+	void *context, uint32_t index, const struct bp_found_frame *frames, uint32_t count);
 
 #endif

@@ -34,7 +34,7 @@ struct resolver {
 		uint64_t address;
 		uint32_t index;
 		uint32_t unit; /* 0: none; else its number + 1 */
-	} *tasks;
+	} * tasks;
 	/* Of the unit at hand, one of each per task. */
 	uint64_t *unit_addresses;
 	uint32_t *scope_of;
@@ -53,8 +53,8 @@ static int compare_tasks(const void *left, const void *right)
 }
 
 /* Frames of an address without debug information, or with a line but no function. */
-static bool found_by_symbol(struct resolver *resolver, const struct task *task,
-	const struct bp_found_frame *line)
+static bool found_by_symbol(
+	struct resolver *resolver, const struct task *task, const struct bp_found_frame *line)
 {
 	struct bp_found_frame frame = *line;
 	char *demangled = NULL, stub[1024];
@@ -80,8 +80,8 @@ static bool found_by_symbol(struct resolver *resolver, const struct task *task,
 }
 
 /* File and line of the innermost frame. */
-static void name_line(const struct bp_unit *unit, const struct bp_line *line,
-	struct bp_found_frame *frame)
+static void name_line(
+	const struct bp_unit *unit, const struct bp_line *line, struct bp_found_frame *frame)
 {
 	Dwarf_Die die = unit->die;
 	Dwarf_Files *files = NULL;
@@ -110,8 +110,8 @@ static bool contains_name(const char *mangled, const char *plain)
 }
 
 /* A C++ function whose debug entry has no linkage name (gcc leaves it out where a lambda is a
- * template argument), though the symbol table knows it: a mangled symbol is taken if it begins where
- * the function begins, or contains its plain name. */
+ * template argument), though the symbol table knows it: a mangled symbol is taken if it begins
+ * where the function begins, or contains its plain name. */
 static void borrow_linkage_name(struct resolver *resolver, struct bp_scope *scope, uint64_t address)
 {
 	const struct bp_symbol *symbol = NULL;
@@ -151,8 +151,8 @@ static bool found_by_scope(struct resolver *resolver, const struct task *task,
 		count++;
 		if (at->caller != BP_SCOPE_NONE && count < BP_FRAMES_MAX) {
 			frames[count] = (struct bp_found_frame){ "", "", "", 0 };
-			bp_scope_call_site(at, tree, &frames[count].source_file,
-				&frames[count].line);
+			bp_scope_call_site(
+				at, tree, &frames[count].source_file, &frames[count].line);
 		}
 		scope = at->caller;
 	}
@@ -182,8 +182,8 @@ static bool resolve_unit(struct resolver *resolver, const struct task *tasks, ui
 		if (unit != NULL)
 			name_line(unit, &resolver->lines[i], &line);
 		if (unit != NULL && resolver->scope_of[i] != BP_SCOPE_NONE)
-			going_on = found_by_scope(resolver, &tasks[i], &line, &tree,
-				resolver->scope_of[i]);
+			going_on = found_by_scope(
+				resolver, &tasks[i], &line, &tree, resolver->scope_of[i]);
 		else
 			going_on = found_by_symbol(resolver, &tasks[i], &line);
 		if (!going_on)
@@ -260,8 +260,8 @@ static bool resolve_open_file(struct resolver *resolver)
 {
 	struct bp_module_file *file = &resolver->file;
 	uint32_t count = 0;
-	if (!bp_code_sections_init(&resolver->sections,
-		    file->own.elf != NULL ? file->own.elf : file->debug.elf))
+	if (!bp_code_sections_init(
+		    &resolver->sections, file->own.elf != NULL ? file->own.elf : file->debug.elf))
 		return false;
 	if (!read_symbols(resolver))
 		return false;

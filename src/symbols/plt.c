@@ -11,15 +11,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define STUB_BYTES 16u     /* of .plt and .plt.sec, and of .plt.got with endbr64 */
-#define GOT_STUB_BYTES 8u  /* of .plt.got without */
+#define STUB_BYTES 16u	  /* of .plt and .plt.sec, and of .plt.got with endbr64 */
+#define GOT_STUB_BYTES 8u /* of .plt.got without */
 #define JUMP_BYTES 6u
 
 static bool is_stub_section(Elf *elf, size_t names, const GElf_Shdr *header)
 {
 	const char *name = elf_strptr(elf, names, header->sh_name);
 	return name != NULL && strncmp(name, ".plt", 4) == 0 &&
-		(header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type == SHT_PROGBITS;
+	       (header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type == SHT_PROGBITS;
 }
 
 static Elf_Scn *stub_section(Elf *elf, uint64_t address, GElf_Shdr *ret_header)
@@ -30,14 +30,14 @@ static Elf_Scn *stub_section(Elf *elf, uint64_t address, GElf_Shdr *ret_header)
 		return NULL;
 	while ((section = elf_nextscn(elf, section)) != NULL)
 		if (gelf_getshdr(section, ret_header) != NULL &&
-			is_stub_section(elf, names, ret_header) &&
-			address >= ret_header->sh_addr &&
+			is_stub_section(elf, names, ret_header) && address >= ret_header->sh_addr &&
 			address - ret_header->sh_addr < ret_header->sh_size)
 			return section;
 	return NULL;
 }
 
-/* The slot the stub jumps through, 0 if it is none. `code` holds `bytes` bytes from `address` on. */
+/* The slot the stub jumps through, 0 if it is none. `code` holds `bytes` bytes from `address` on.
+ */
 static uint64_t decode_slot(const unsigned char *code, size_t bytes, uint64_t address)
 {
 	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -107,7 +107,7 @@ const char *bp_plt_find(Elf *elf, uint64_t address)
 		return NULL;
 	if (data->d_size - offset < stub_bytes)
 		stub_bytes = data->d_size - offset;
-	slot = decode_slot((const unsigned char *)data->d_buf + offset, stub_bytes,
-		header.sh_addr + offset);
+	slot = decode_slot(
+		(const unsigned char *)data->d_buf + offset, stub_bytes, header.sh_addr + offset);
 	return slot != 0 ? relocated_name(elf, slot) : NULL;
 }

@@ -22,8 +22,7 @@
 
 static bool append(struct bp_symbol_table *table, const struct bp_symbol *symbol)
 {
-	if (!bp_vec_reserve(&table->data, &table->capacity, table->count + 1u,
-		    sizeof *table->data))
+	if (!bp_vec_reserve(&table->data, &table->capacity, table->count + 1u, sizeof *table->data))
 		return false;
 	table->data[table->count++] = *symbol;
 	return true;
@@ -31,8 +30,8 @@ static bool append(struct bp_symbol_table *table, const struct bp_symbol *symbol
 
 /* Only what lies in a code section, cut at the section's end. Sections are compared by address,
  * because that is what an address is looked up by; st_shndx of a debug file means the same. */
-static bool is_code(const struct bp_symbol_table *table, const GElf_Sym *symbol,
-	struct bp_symbol *ret_symbol)
+static bool is_code(
+	const struct bp_symbol_table *table, const GElf_Sym *symbol, struct bp_symbol *ret_symbol)
 {
 	const struct bp_code_section *section = NULL;
 	uint8_t type = GELF_ST_TYPE(symbol->st_info);
@@ -53,8 +52,8 @@ static bool is_code(const struct bp_symbol_table *table, const GElf_Sym *symbol,
 	return true;
 }
 
-static bool read_symbols(struct bp_symbol_table *table, Elf *elf, Elf_Scn *scn,
-	const GElf_Shdr *header)
+static bool read_symbols(
+	struct bp_symbol_table *table, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t entries = 0;
@@ -89,8 +88,8 @@ static int binding_rank(uint8_t binding)
 	return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
 }
 
-/* By start; the wider first, so that the narrower is met first when going back; then the better name
- * first. */
+/* By start; the wider first, so that the narrower is met first when going back; then the better
+ * name first. */
 static int compare_symbols(const void *left, const void *right)
 {
 	const struct bp_symbol *a = left, *b = right;
@@ -147,8 +146,8 @@ static bool read_table(struct bp_symbol_table *table, Elf *elf, uint32_t type, b
 	return true;
 }
 
-bool bp_symbol_table_init(struct bp_symbol_table *table, Elf *elf,
-	const struct bp_code_sections *sections)
+bool bp_symbol_table_init(
+	struct bp_symbol_table *table, Elf *elf, const struct bp_code_sections *sections)
 {
 	bool exported = false;
 	*table = (struct bp_symbol_table){ .sections = sections };
@@ -171,8 +170,8 @@ void bp_symbol_table_finish(struct bp_symbol_table *table)
 
 /* The symbol of no stated size right before the address, if nothing speaks against it. `after` is
  * the number of symbols at or below the address. */
-static const struct bp_symbol *find_open_ended(const struct bp_symbol_table *table, uint32_t after,
-	uint64_t address)
+static const struct bp_symbol *find_open_ended(
+	const struct bp_symbol_table *table, uint32_t after, uint64_t address)
 {
 	const struct bp_symbol *symbol = &table->data[after - 1];
 	const struct bp_code_section *section = bp_code_sections_find(table->sections, address);
@@ -180,7 +179,8 @@ static const struct bp_symbol *find_open_ended(const struct bp_symbol_table *tab
 		return NULL;
 	if (section == NULL || section->section != symbol->section)
 		return NULL;
-	/* One that began earlier and ends after this one began: who the rest belongs to is unknown. */
+	/* One that began earlier and ends after this one began: who the rest belongs to is unknown.
+	 */
 	if (symbol->reach > symbol->low)
 		return NULL;
 	return symbol;

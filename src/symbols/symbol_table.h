@@ -14,7 +14,7 @@
 
 struct bp_symbol {
 	uint64_t low, high; /* high == low: of no stated size */
-	uint64_t reach;     /* largest `high` of this and all earlier symbols */
+	uint64_t reach;	    /* largest `high` of this and all earlier symbols */
 	const char *name;   /* owned by libelf */
 	uint32_t section;
 	uint8_t binding, type;
@@ -23,15 +23,15 @@ struct bp_symbol {
 struct bp_symbol_table {
 	struct bp_symbol *data; /* by address */
 	uint32_t count, capacity;
-	bool full;            /* from .symtab, not only the exported names */
-	bool open_ended;      /* symbols without a size may be used */
+	bool full;	 /* from .symtab, not only the exported names */
+	bool open_ended; /* symbols without a size may be used */
 	const struct bp_code_sections *sections;
 };
 
 /* Reads .symtab, or .dynsym where there is none. An unreadable table is empty. False only without
  * memory. `elf` and `sections` outlive the table. */
-bool bp_symbol_table_init(struct bp_symbol_table *table, Elf *elf,
-	const struct bp_code_sections *sections);
+bool bp_symbol_table_init(
+	struct bp_symbol_table *table, Elf *elf, const struct bp_code_sections *sections);
 void bp_symbol_table_finish(struct bp_symbol_table *table);
 
 /* The function at the address, or NULL. */

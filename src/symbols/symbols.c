@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the locations of a profile to requests by module, and from what comes back to frames. Modules
- * of equal file (path, build-id, size, time), as the processes of a tree have them, are one request;
- * within it the addresses ascend. A return address is looked up one byte earlier: it may already
- * belong to the next line, inlined call or function. Whatever gets no name is shown as
+ * From the locations of a profile to requests by module, and from what comes back to frames.
+ * Modules of equal file (path, build-id, size, time), as the processes of a tree have them, are one
+ * request; within it the addresses ascend. A return address is looked up one byte earlier: it may
+ * already belong to the next line, inlined call or function. Whatever gets no name is shown as
  * module+0xoffset, and without a module as its address.
  */
 #include "symbols/symbols.h"
@@ -71,8 +71,8 @@ static bool make_frame(struct resolution *resolution, const struct bp_location *
 	struct bp_profile *profile = resolution->profile;
 	struct bp_frame frame = { .module = location->module, .line = found->line };
 	frame.named = found->function[0] != '\0';
-	if (frame.named ? !string_of(profile, found->function, &frame.function, resolution->error) :
-			  !offset_name(profile, location, &frame.function, resolution->error))
+	if (frame.named ? !string_of(profile, found->function, &frame.function, resolution->error)
+			: !offset_name(profile, location, &frame.function, resolution->error))
 		return false;
 	if (!string_of(profile, found->system_name, &frame.system_name, resolution->error) ||
 		!string_of(profile, found->source_file, &frame.source_file, resolution->error))
@@ -81,8 +81,8 @@ static bool make_frame(struct resolution *resolution, const struct bp_location *
 	return true;
 }
 
-static bool take_frames(void *context, uint32_t index, const struct bp_found_frame *found,
-	uint32_t count)
+static bool take_frames(
+	void *context, uint32_t index, const struct bp_found_frame *found, uint32_t count)
 {
 	struct resolution *resolution = context;
 	struct bp_location_id id = { resolution->items[index].location };
@@ -99,8 +99,8 @@ static bool take_frames(void *context, uint32_t index, const struct bp_found_fra
 	return bp_profile_set_frames(resolution->profile, id, frames, count, resolution->error);
 }
 
-static void count_module(struct bp_symbol_summary *summary, const struct bp_module_answer *answer,
-	const char *path)
+static void count_module(
+	struct bp_symbol_summary *summary, const struct bp_module_answer *answer, const char *path)
 {
 	summary->modules++;
 	summary->modules_missing += answer->state == BP_MODULE_MISSING;

@@ -15,16 +15,16 @@
 #include "profile/profile.h"
 
 struct bp_symbol_summary {
-	uint32_t locations;         /* resolved in this call */
-	uint32_t named;             /* of which got a real name */
-	uint32_t modules;           /* modules looked at */
-	uint32_t modules_missing;   /* file gone or unreadable */
-	uint32_t modules_replaced;  /* file is another one now: not used */
-	uint32_t modules_stripped;  /* no debug information and no full symbol table */
+	uint32_t locations;	     /* resolved in this call */
+	uint32_t named;		     /* of which got a real name */
+	uint32_t modules;	     /* modules looked at */
+	uint32_t modules_missing;    /* file gone or unreadable */
+	uint32_t modules_replaced;   /* file is another one now: not used */
+	uint32_t modules_stripped;   /* no debug information and no full symbol table */
 	uint32_t modules_unverified; /* neither build-id nor size and time recorded: not used */
 	uint32_t modules_compressed; /* debug information packed in a way this libdw cannot read */
-	uint32_t modules_failed;    /* the worker that read the file died or gave up */
-	char replaced_example[256]; /* path of one of them */
+	uint32_t modules_failed;     /* the worker that read the file died or gave up */
+	char replaced_example[256];  /* path of one of them */
 };
 
 struct bp_symbol_options {
@@ -32,9 +32,9 @@ struct bp_symbol_options {
 	bool verbose;
 };
 
-/* Resolves every location not yet resolved. Missing information is not an error; only memory failure
- * is. `ret_summary` may be NULL. */
+/* Resolves every location not yet resolved. Missing information is not an error; only memory
+ * failure is. `ret_summary` may be NULL. */
 bool bp_symbols_resolve(struct bp_profile *profile, const struct bp_symbol_options *options,
-			struct bp_symbol_summary *ret_summary, struct bp_error *error);
+	struct bp_symbol_summary *ret_summary, struct bp_error *error);
 
 #endif

@@ -29,14 +29,13 @@ static bool append_range(struct bp_unit_index *index, uint64_t low, uint64_t hig
 	if (!bp_vec_reserve(&index->ranges, &index->range_capacity, index->range_count + 1u,
 		    sizeof *index->ranges))
 		return false;
-	index->ranges[index->range_count++] = (struct bp_unit_range){
-		.low = low, .high = high, .unit = index->unit_count - 1
-	};
+	index->ranges[index->range_count++] =
+		(struct bp_unit_range){ .low = low, .high = high, .unit = index->unit_count - 1 };
 	return true;
 }
 
-static bool add_unit_ranges(struct bp_unit_index *index, Dwarf_Die *die,
-	const struct bp_code_sections *sections)
+static bool add_unit_ranges(
+	struct bp_unit_index *index, Dwarf_Die *die, const struct bp_code_sections *sections)
 {
 	Dwarf_Addr base = 0, low = 0, high = 0;
 	ptrdiff_t position = 0;
@@ -59,7 +58,8 @@ static int compare_ranges(const void *left, const void *right)
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
 	if (a->high != b->high)
-		return a->high > b->high ? -1 : 1; /* the wider first: the narrower is found first */
+		return a->high > b->high ? -1
+					 : 1; /* the wider first: the narrower is found first */
 	return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
@@ -75,8 +75,8 @@ static void sort_ranges(struct bp_unit_index *index)
 	}
 }
 
-bool bp_unit_index_init(struct bp_unit_index *index, Dwarf *dwarf,
-	const struct bp_code_sections *sections)
+bool bp_unit_index_init(
+	struct bp_unit_index *index, Dwarf *dwarf, const struct bp_code_sections *sections)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Half version;

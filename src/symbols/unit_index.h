@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which compilation unit holds an address: our own index, because clang writes no .debug_aranges and
- * libdw's look-ups by address then answer nothing.
+ * Which compilation unit holds an address: our own index, because clang writes no .debug_aranges
+ * and libdw's look-ups by address then answer nothing.
  */
 #ifndef BP_SYMBOLS_UNIT_INDEX_H
 #define BP_SYMBOLS_UNIT_INDEX_H
@@ -32,8 +32,8 @@ struct bp_unit_index {
 
 /* Reads all units; stops without an error at the first damaged one. False only without memory.
  * `dwarf` and `sections` outlive the call, `dwarf` also the index. */
-bool bp_unit_index_init(struct bp_unit_index *index, Dwarf *dwarf,
-	const struct bp_code_sections *sections);
+bool bp_unit_index_init(
+	struct bp_unit_index *index, Dwarf *dwarf, const struct bp_code_sections *sections);
 void bp_unit_index_finish(struct bp_unit_index *index);
 
 /* The unit whose range around the address is the narrowest in start. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One forked process per module. It reads the files and writes what it finds to a pipe; it may
- * crash, loop or eat memory, all of which ends with it: it has a limit on its memory, dumps no core,
- * is the first to go when memory runs out, and is killed when it is silent for too long. What it
- * took (hundreds of megabytes of debug information) is given back when it ends.
+ * crash, loop or eat memory, all of which ends with it: it has a limit on its memory, dumps no
+ *core, is the first to go when memory runs out, and is killed when it is silent for too long. What
+ *it took (hundreds of megabytes of debug information) is given back when it ends.
  *
  * Messages, little endian, one after the other:
  *
@@ -11,7 +11,8 @@
  *	0       4     bytes that follow this field
  *	4       4     index of the address; UINT32_MAX: the answer, which comes last
  *	8       ...   frames up to the end: line u32, then function, system name and source file,
- *	              each a length u32 and bytes; or, of the answer: state, stripped, compressed u32
+ *	              each a length u32 and bytes; or, of the answer: state, stripped, compressed
+ *u32
  */
 #include "symbols/worker.h"
 
@@ -88,8 +89,8 @@ static bool close_message(struct output *output, uint32_t start)
 	return output->bytes < FLUSH_BYTES || flush(output);
 }
 
-static bool send_frames(void *context, uint32_t index, const struct bp_found_frame *frames,
-	uint32_t count)
+static bool send_frames(
+	void *context, uint32_t index, const struct bp_found_frame *frames, uint32_t count)
 {
 	struct output *output = context;
 	uint32_t start = output->bytes;
@@ -107,9 +108,9 @@ static bool send_answer(struct output *output, const struct bp_module_answer *an
 {
 	uint32_t start = output->bytes;
 	return put_number(output, 0) && put_number(output, ANSWER_INDEX) &&
-		put_number(output, (uint32_t)answer->state) &&
-		put_number(output, answer->stripped) && put_number(output, answer->compressed) &&
-		close_message(output, start) && flush(output);
+	       put_number(output, (uint32_t)answer->state) &&
+	       put_number(output, answer->stripped) && put_number(output, answer->compressed) &&
+	       close_message(output, start) && flush(output);
 }
 
 /* The bytes of data and stack this process has now, from /proc/self/statm; 0 unknown. */
@@ -162,8 +163,8 @@ static void settle_worker(pid_t parent)
 	limit_worker();
 }
 
-static void __attribute__((noreturn)) work(const struct bp_module_request *request, int fd,
-	pid_t parent)
+static void __attribute__((noreturn))
+work(const struct bp_module_request *request, int fd, pid_t parent)
 {
 	struct output output = { .fd = fd };
 	struct bp_module_answer answer;
@@ -214,8 +215,8 @@ struct texts {
 	char text[BP_FRAMES_MAX][3][BP_FRAME_TEXT_MAX + 1];
 };
 
-static bool take_frames(struct input *input, struct bp_bytes *bytes, uint32_t index,
-	struct texts *texts)
+static bool take_frames(
+	struct input *input, struct bp_bytes *bytes, uint32_t index, struct texts *texts)
 {
 	struct bp_found_frame frames[BP_FRAMES_MAX];
 	uint32_t count = 0;
@@ -246,8 +247,8 @@ static bool take_messages(struct input *input, struct texts *texts)
 			break;
 		message = bp_bytes_of(bp_bytes_take(&rest, bytes), bytes);
 		index = bp_bytes_u32(&message);
-		if (index == ANSWER_INDEX ? !take_answer(input, &message) :
-					    !take_frames(input, &message, index, texts))
+		if (index == ANSWER_INDEX ? !take_answer(input, &message)
+					  : !take_frames(input, &message, index, texts))
 			return false;
 		all = rest;
 	}
@@ -262,8 +263,8 @@ static bool receive(struct input *input, int fd)
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	ssize_t bytes = 0;
 	int events = 0;
-	if (!bp_vec_reserve(&input->data, &input->capacity, (uint64_t)input->bytes + FLUSH_BYTES,
-		    1)) {
+	if (!bp_vec_reserve(
+		    &input->data, &input->capacity, (uint64_t)input->bytes + FLUSH_BYTES, 1)) {
 		input->stopped = true;
 		return false;
 	}

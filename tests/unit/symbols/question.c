@@ -20,12 +20,12 @@ static bool add_module(const struct question *question, struct bp_profile *profi
 		stat(question->path, &status) == 0) {
 		module.file_bytes = (uint64_t)status.st_size;
 		module.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
-			(uint64_t)status.st_mtim.tv_nsec;
+				       (uint64_t)status.st_mtim.tv_nsec;
 	}
-	return bp_profile_string(profile, question->path, strlen(question->path), &module.path,
-		       error) &&
-		bp_profile_string(profile, build_id, strlen(build_id), &module.build_id, error) &&
-		bp_profile_add_module(profile, &module, ret_module, error);
+	return bp_profile_string(
+		       profile, question->path, strlen(question->path), &module.path, error) &&
+	       bp_profile_string(profile, build_id, strlen(build_id), &module.build_id, error) &&
+	       bp_profile_add_module(profile, &module, ret_module, error);
 }
 
 bool ask(const struct question *question, const uint64_t *addresses, uint32_t count,

@@ -15,9 +15,9 @@
 
 struct question {
 	const char *path;
-	const char *build_id;               /* NULL or "": by size and time */
+	const char *build_id;		    /* NULL or "": by size and time */
 	uint64_t file_bytes, file_mtime_ns; /* 0 and 0: of the file as it is now */
-	bool unknown_file;                  /* leave size and time unknown */
+	bool unknown_file;		    /* leave size and time unknown */
 	const char *debug_directory;
 	bool exact; /* the addresses are no return addresses */
 	bool verbose;

@@ -83,7 +83,8 @@ static void test_cxx(void **state)
 static void test_rust_legacy(void **state)
 {
 	static const struct example examples[] = {
-		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
+		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+			"core::fmt::Write::write_fmt" },
 		{ "_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
 			"std::rt::lang_start::{{closure}}" },
 		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar"
@@ -145,7 +146,8 @@ static void test_huge_names(void **state)
  * crash. */
 static void test_deep_names(void **state)
 {
-	static const char *const letters[] = { "P", "K", "N", "I", "S", "F", "1", "T_", "S_", "XL" };
+	static const char *const letters[] = { "P", "K", "N", "I", "S", "F", "1", "T_", "S_",
+		"XL" };
 	char name[4097];
 	(void)state;
 	for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
@@ -163,9 +165,12 @@ static void test_deep_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_names_stay), cmocka_unit_test(test_clones),
-		cmocka_unit_test(test_cxx),		 cmocka_unit_test(test_rust_legacy),
-		cmocka_unit_test(test_damaged_rust),	 cmocka_unit_test(test_huge_names),
+		cmocka_unit_test(test_plain_names_stay),
+		cmocka_unit_test(test_clones),
+		cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_rust_legacy),
+		cmocka_unit_test(test_damaged_rust),
+		cmocka_unit_test(test_huge_names),
 		cmocka_unit_test(test_deep_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -220,8 +220,8 @@ static void test_replaced(void **state)
 	read_build_id("again.so", build_id, sizeof build_id);
 	assert_int_equal(stat("again.so", &status), 0);
 	by_time.file_bytes = (uint64_t)status.st_size;
-	by_time.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
-		(uint64_t)status.st_mtim.tv_nsec;
+	by_time.file_mtime_ns =
+		(uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
 	address = symbol_value("again.so", "here");
 	check(&by_time, address, "inside", 2, NULL);
 	by_time.file_mtime_ns++;
@@ -252,8 +252,9 @@ static void test_no_file(void **state)
 	(void)state;
 	run_command("mkdir a_directory && mkfifo a_pipe");
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-		struct question question = { .path = paths[i], .build_id = "0123456789abcdef",
-			.exact = true };
+		struct question question = {
+			.path = paths[i], .build_id = "0123456789abcdef", .exact = true
+		};
 		const char *slash = strrchr(paths[i], '/');
 		char name[64];
 		offset_name(slash != NULL ? slash + 1 : paths[i], 0x1234, name, sizeof name);
@@ -321,8 +322,8 @@ static const char assembly_source[] = ".text\n"
  * whose code it is is unknown. */
 static void test_assembly(void **state)
 {
-	static const char *const names[] = { "first", "first", "first", "second", "second", NULL, NULL,
-		"sized", "sized", NULL, NULL, "last", "last" };
+	static const char *const names[] = { "first", "first", "first", "second", "second", NULL,
+		NULL, "sized", "sized", NULL, NULL, "last", "last" };
 	struct question question = { .path = "assembly.so", .exact = true };
 	struct bp_symbol_summary summary;
 	uint64_t start = 0, bytes = 0;
@@ -346,14 +347,36 @@ static void test_assembly(void **state)
 	check(&question, start + 7, "sized", 1, NULL);
 }
 
+/* A function of no stated size within one that has a size and ends first: whose the rest is, is
+ * unknown. */
+static void test_overlapping_assembly(void **state)
+{
+	static const char *const names[] = { "outer", "outer", "outer", NULL, NULL };
+	struct question question = { .path = "overlap.so", .exact = true };
+	uint64_t start = 0, bytes = 0;
+	char name[64];
+	(void)state;
+	write_source("overlap.s", ".text\n.type outer, @function\nouter: nop\n nop\n"
+				  ".type entry, @function\nentry: nop\n"
+				  ".size outer, 3\n nop\n nop\n");
+	run_command("gcc -shared -nostdlib overlap.s -o overlap.so");
+	read_text_section("overlap.so", &start, &bytes);
+	assert_int_equal(bytes, sizeof names / sizeof names[0]);
+	for (uint64_t i = 0; i < bytes; i++) {
+		offset_name("overlap.so", start + i, name, sizeof name);
+		check(&question, start + i, names[i] != NULL ? names[i] : name, 1, NULL);
+	}
+}
+
 /* Aliases: the name people know, whatever the order in the table. */
 static void test_aliases(void **state)
 {
 	struct question question = { .path = "alias.so", .exact = true };
 	(void)state;
-	write_source("alias.c", "int __lib_open(int a) { return a + 1; }\n"
-				"int _lib_open(int) __attribute__((weak, alias(\"__lib_open\")));\n"
-				"int open_lib(int) __attribute__((weak, alias(\"__lib_open\")));\n");
+	write_source("alias.c",
+		"int __lib_open(int a) { return a + 1; }\n"
+		"int _lib_open(int) __attribute__((weak, alias(\"__lib_open\")));\n"
+		"int open_lib(int) __attribute__((weak, alias(\"__lib_open\")));\n");
 	run_command("gcc -O2 -shared -fPIC alias.c -o alias.so");
 	check(&question, symbol_value("alias.so", "__lib_open"), "open_lib", 1, NULL);
 }
@@ -396,8 +419,8 @@ static void test_zstd(void **state)
 	assert_int_equal(summary.named, 1);
 	assert_int_equal(summary.modules_stripped, 0);
 	if (summary.modules_compressed == 1)
-		assert_string_equal(answer_text(&answer, answer_frame(&answer, 0, 0)->function),
-			"hidden");
+		assert_string_equal(
+			answer_text(&answer, answer_frame(&answer, 0, 0)->function), "hidden");
 	else
 		assert_int_equal(answer_depth(&answer, 0), 2);
 	answer_finish(&answer);
@@ -413,8 +436,10 @@ static void test_huge_name(void **state)
 	uint64_t start = 0, bytes = 0;
 	(void)state;
 	assert_non_null(file);
-	fprintf(file, ".text\n.globl _ZN%0*d\n.type _ZN%0*d, @function\n_ZN%0*d: nop\n nop\n"
-		      ".size _ZN%0*d, 2\n", 1 << 20, 1, 1 << 20, 1, 1 << 20, 1, 1 << 20, 1);
+	fprintf(file,
+		".text\n.globl _ZN%0*d\n.type _ZN%0*d, @function\n_ZN%0*d: nop\n nop\n"
+		".size _ZN%0*d, 2\n",
+		1 << 20, 1, 1 << 20, 1, 1 << 20, 1, 1 << 20, 1);
 	assert_int_equal(fclose(file), 0);
 	run_command("gcc -shared -nostdlib huge.s -o huge.so");
 	read_text_section("huge.so", &start, &bytes);
@@ -424,7 +449,8 @@ static void test_huge_name(void **state)
 	answer_finish(&answer);
 }
 
-/* A file cut short anywhere is read as far as it goes; nothing is named wrongly, nothing crashes. */
+/* A file cut short anywhere is read as far as it goes; nothing is named wrongly, nothing crashes.
+ */
 static void test_cut_short(void **state)
 {
 	struct question question = { .path = "cut.so", .exact = true };
@@ -464,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_no_module),
 		cmocka_unit_test(test_address_zero),
 		cmocka_unit_test(test_assembly),
+		cmocka_unit_test(test_overlapping_assembly),
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_linkage_stub),
 		cmocka_unit_test(test_zstd),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hundreds of random addresses of real C++ (std::map, std::regex, sorting with lambdas, in two units
- * that share templates, so that the linker discards the second copies) against another symboliser:
- * llvm-symbolizer where there is one, else addr2line. Every address must have the same number of
- * inlined frames and the same innermost line; against llvm-symbolizer also the same file, the same
- * places of all callers and the same functions (addr2line of binutils 2.40 takes a wrong file here
- * and there, and shows no linkage names). The addresses come from a recorded seed.
+ * Hundreds of random addresses of real C++ (std::map, std::regex, sorting with lambdas, in two
+ * units that share templates, so that the linker discards the second copies) against another
+ * symboliser: llvm-symbolizer where there is one, else addr2line. Every address must have the same
+ * number of inlined frames and the same innermost line; against llvm-symbolizer also the same file,
+ * the same places of all callers and the same functions (addr2line of binutils 2.40 takes a wrong
+ * file here and there, and shows no linkage names). The addresses come from a recorded seed.
  *
  * Function names are compared on a copy without a symbol table, where both can only tell what debug
  * information says: else llvm-symbolizer takes the outermost name from the symbol table, which may
@@ -37,7 +37,8 @@ static const char first_source[] =
 	"	for (int i = 0; i < count; i++) text += words[i];\n"
 	"	std::regex pattern(\"([a-z]+)[0-9]*\");\n"
 	"	std::map<std::string, int> seen;\n"
-	"	for (std::sregex_iterator i(text.begin(), text.end(), pattern), end; i != end; ++i)\n"
+	"	for (std::sregex_iterator i(text.begin(), text.end(), pattern), end; i != end; "
+	"++i)\n"
 	"		seen[i->str()]++;\n"
 	"	std::vector<std::pair<int, std::string>> order;\n"
 	"	for (auto &entry : seen) order.push_back({entry.second, entry.first});\n"
@@ -46,16 +47,16 @@ static const char first_source[] =
 	"	for (auto &entry : order) std::cout << entry.second << entry.first << \"\\n\";\n"
 	"	return count_words(text) > 100; }\n";
 
-static const char second_source[] =
-	"#include <map>\n#include <regex>\n#include <string>\n"
-	"static int unused_start(int a) { return a + 1; }\n"
-	"int (*start)(int) = unused_start;\n"
-	"int count_words(const std::string &text) {\n"
-	"	std::map<std::string, int> seen;\n"
-	"	std::regex pattern(\"[A-Z]([a-z]*|[0-9]{2,3})\");\n"
-	"	for (std::sregex_iterator i(text.begin(), text.end(), pattern), end; i != end; ++i)\n"
-	"		seen[i->str()] += start(1);\n"
-	"	return (int)seen.size(); }\n";
+static const char second_source[] = "#include <map>\n#include <regex>\n#include <string>\n"
+				    "static int unused_start(int a) { return a + 1; }\n"
+				    "int (*start)(int) = unused_start;\n"
+				    "int count_words(const std::string &text) {\n"
+				    "	std::map<std::string, int> seen;\n"
+				    "	std::regex pattern(\"[A-Z]([a-z]*|[0-9]{2,3})\");\n"
+				    "	for (std::sregex_iterator i(text.begin(), text.end(), "
+				    "pattern), end; i != end; ++i)\n"
+				    "		seen[i->str()] += start(1);\n"
+				    "	return (int)seen.size(); }\n";
 
 /* Less to compile, for the second format of debug information. */
 static const char small_source[] =
@@ -168,12 +169,12 @@ static bool same_place(const struct answer *answer, const struct bp_frame *frame
 	if (frame->line != other->line)
 		return false;
 	return !files || other->line == 0 ||
-		strcmp(base_name(answer_text(answer, frame->source_file)),
-			base_name(other->file)) == 0;
+	       strcmp(base_name(answer_text(answer, frame->source_file)), base_name(other->file)) ==
+		       0;
 }
 
-static bool same_function(const struct answer *answer, const struct bp_frame *frame,
-	const struct other_frame *other)
+static bool same_function(
+	const struct answer *answer, const struct bp_frame *frame, const struct other_frame *other)
 {
 	if (strcmp(other->function, "??") == 0)
 		return !frame->named;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bp_symbols_resolve on a profile as importers leave it: several modules, some of them the same file,
- * places that are known already, nothing at all.
+ * bp_symbols_resolve on a profile as importers leave it: several modules, some of them the same
+ * file, places that are known already, nothing at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static struct bp_string_id text_id(struct bp_profile *profile, const char *text)
 	return id;
 }
 
-static struct bp_module_id add_module(struct bp_profile *profile, const char *path,
-	const char *build_id)
+static struct bp_module_id add_module(
+	struct bp_profile *profile, const char *path, const char *build_id)
 {
 	struct bp_module module = { .path = text_id(profile, path),
 		.build_id = text_id(profile, build_id) };
@@ -33,25 +33,25 @@ static struct bp_module_id add_module(struct bp_profile *profile, const char *pa
 	return id;
 }
 
-static struct bp_location_id add_location(struct bp_profile *profile, struct bp_module_id module,
-	uint64_t address, bool exact)
+static struct bp_location_id add_location(
+	struct bp_profile *profile, struct bp_module_id module, uint64_t address, bool exact)
 {
 	struct bp_location_id id = { 0 };
 	assert_true(bp_profile_add_location(profile, module, address, exact, &id, &error));
 	return id;
 }
 
-static void check_name(const struct bp_profile *profile, struct bp_location_id id,
-	const char *function)
+static void check_name(
+	const struct bp_profile *profile, struct bp_location_id id, const char *function)
 {
 	const struct bp_location *location = &profile->locations.data[id.i];
 	assert_true(location->resolved);
 	assert_true(location->frame_count >= 1);
-	assert_string_equal(bp_profile_text(profile,
-				    profile->frames.data[location->first_frame.i].function),
+	assert_string_equal(
+		bp_profile_text(profile, profile->frames.data[location->first_frame.i].function),
 		function);
-	assert_int_equal(profile->frames.data[location->first_frame.i].module.i,
-		location->module.i);
+	assert_int_equal(
+		profile->frames.data[location->first_frame.i].module.i, location->module.i);
 }
 
 static void test_nothing(void **state)
@@ -130,12 +130,12 @@ static void test_one_file_many_modules(void **state)
 			.start = i << 20,
 			.file_bytes = (uint64_t)status.st_size,
 			.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
-				(uint64_t)status.st_mtim.tv_nsec };
+					 (uint64_t)status.st_mtim.tv_nsec };
 		/* Appended as they are: whether equal ones become one is the profile's affair. */
 		struct bp_module_id id = { 0 };
 		assert_true(bp_profile_add_module(&profile, &module, &id, &error));
-		locations[i] = add_location(&profile, id, symbol_value("same.so", "same") + (i & 1),
-			true);
+		locations[i] =
+			add_location(&profile, id, symbol_value("same.so", "same") + (i & 1), true);
 	}
 	assert_true(bp_symbols_resolve(&profile, NULL, &summary, &error));
 	assert_int_equal(summary.modules, 1);

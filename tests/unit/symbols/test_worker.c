@@ -98,8 +98,8 @@ struct received {
 	bool wrong, stop;
 };
 
-static bool receive(void *context, uint32_t index, const struct bp_found_frame *frames,
-	uint32_t count)
+static bool receive(
+	void *context, uint32_t index, const struct bp_found_frame *frames, uint32_t count)
 {
 	struct received *received = context;
 	char name[32];
@@ -119,8 +119,8 @@ static bool receive(void *context, uint32_t index, const struct bp_found_frame *
 	return true;
 }
 
-static bool run(const char *how, uint32_t count, struct received *received,
-	struct bp_module_answer *answer)
+static bool run(
+	const char *how, uint32_t count, struct received *received, struct bp_module_answer *answer)
 {
 	struct bp_module_request request = { .path = how, .build_id = "", .count = count };
 	return bp_worker_resolve(&request, receive, received, answer);
@@ -212,9 +212,12 @@ static void test_ignored_children(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_arrives),	   cmocka_unit_test(test_crashes),
-		cmocka_unit_test(test_memory),		   cmocka_unit_test(test_long_texts_are_cut),
-		cmocka_unit_test(test_receiver_may_stop), cmocka_unit_test(test_ignored_children),
+		cmocka_unit_test(test_all_arrives),
+		cmocka_unit_test(test_crashes),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_long_texts_are_cut),
+		cmocka_unit_test(test_receiver_may_stop),
+		cmocka_unit_test(test_ignored_children),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""The hot path: instructions added per operation, and time of the allocation patterns."""
+import os
+
+from harness import (ASLEEP, DEFAULT, VARIANTS, median, ratios, table,
+                     verdict, verdict_of, with_interval)
+
+# What is counted: program, workload, what one operation is, budget.
+COUNTED = (
+    ("micro", "pair64", "malloc(64) + free", 10),
+    ("micro", "mixed", "malloc + free, 16 B to 4 KiB, 10,000 live", 10),
+    ("micro", "calloc64", "calloc(1, 64) + free", None),
+    ("micro", "realloc_in_place", "realloc, in place", None),
+    ("micro", "grow_48k", "realloc, growing to 48 KiB", None),
+    ("micro", "posix_memalign64", "posix_memalign(16, 64) + free", None),
+    ("operators", None, "operator new(64) + sized delete", None),
+)
+# Counts of operations: so few that no countdown of 1 MiB ends between the two (the hot path alone),
+# and enough that looks of the cold path take their share.
+FEW, MANY = 2000, 200000
+
+# Workload, operations in a run, operations in a slice, what it is, budget for time / unprofiled.
+TIMED = (
+    ("pair64", 30_000_000, 262144, "pair, 64 B", 1.06),
+    ("pair16", 30_000_000, 262144, "pair, 16 B", None),
+    ("pair256", 30_000_000, 262144, "pair, 256 B", None),
+    ("mixed", 6_000_000, 65536, "mixed 16 B to 4 KiB, 10,000 live", None),
+    ("threads2", 3_000_000, 65536, "mixed in each of 2 threads", None),
+    ("large", 200_000, 4096, "large: 64 KiB to 1 MiB, 64 live, first byte", None),
+    ("large_pages", 20_000, 512, "the same, 16 live, all pages", None),
+    ("huge", 60_000, 1024, "large (>= T): 512 KiB to 8 MiB, 16 live, first byte", 1.1),
+    ("huge_pages", 2_000, 64, "the same, all pages (>= T)", 1.1),
+    ("pair1m", 400_000, 4096, "pair of 1 MiB (>= T), first byte", 1.1),
+    ("grow_256k", 10_000_000, 65536, "realloc x 1.25 to 256 KiB, unwritten", 1.2),
+    ("grow_600k_written", 4_000_000, 65536, "realloc x 1.125 to 600 KiB, written", 1.2),
+    ("grow_4m_written", 2_000_000, 16384, "realloc x 1.125 to 4 MiB, written", 1.2),
+    ("grow_64m_by_4k", 120_000, 16128, "realloc + 4 KiB, 1 to 64 MiB (every step a sample)", 1.6),
+    ("grow_64m_by_4k_written", 120_000, 16128, "the same, written", 1.6),
+)
+
+
+def slope(bench, program, workload, variant, count):
+    """(Ir(2 count) - Ir(count)) / count"""
+    totals = []
+    for operations in (count, 2 * count):
+        words = [bench.program(program)] + ([workload] if workload else []) + [str(operations)]
+        if workload:
+            words.append(str(operations))  # one slice
+        totals.append(bench.instructions(words, variant, ASLEEP))
+    return (totals[1] - totals[0]) / count
+
+
+def instructions(bench):
+    """Instructions added per operation: exact, whatever the machine does meanwhile."""
+    rows = []
+    for program, workload, name, budget in COUNTED:
+        if not os.path.exists(bench.program(program)):
+            continue
+        base = slope(bench, program, workload, "unprofiled", MANY)
+        passed = slope(bench, program, workload, "pass-through", MANY) - base
+        hot = (slope(bench, program, workload, "recorder", FEW) -
+               slope(bench, program, workload, "unprofiled", FEW))
+        added = slope(bench, program, workload, "recorder", MANY) - base
+        rows.append((name, "%.1f" % base, "%+.2f" % passed, "%+.2f" % hot, "%+.2f" % added,
+                     "" if budget is None else "<= %d" % budget, verdict(round(hot, 1), budget)))
+        bench.figures["instructions " + name] = {"base": base, "pass": passed, "hot": hot,
+                                                 "added": added}
+    table("Instructions added per operation, nothing sampled",
+          ("operation", "unprofiled", "pass-through", "recorder, hot path", "with its looks",
+           "budget (hot path)", "verdict"), rows,
+          ("(Ir(2N) - Ir(N)) / N under callgrind, T = 10^12; hot path: N = %d, so that no countdown ends; "
+           "with its looks: N = %d. The loop itself is in the first column." % (FEW, MANY),))
+
+
+def run_timed(bench, workload, operations, slice_, variant):
+    """5th percentile of the slices; for threads the CPU time."""
+    threads = workload == "threads2"
+    if bench.quick:
+        operations = max(operations // 4, 8 * slice_)
+    result = bench.run([bench.program("micro"), workload, str(operations), str(slice_)], variant,
+                       DEFAULT, pinned=not threads)
+    return result.figures()["cpu_ns" if threads else "p5_ns"]
+
+
+def times(bench):
+    """Time of one operation against unprofiled and against the pass-through."""
+    rows = []
+    chosen = [line for line in TIMED if not bench.quick or line[4] is not None or line[0] == "mixed"]
+    for workload, operations, slice_, name, budget in chosen:
+        values = bench.rounds_of(VARIANTS, lambda variant, w=workload, o=operations, s=slice_:
+                                 run_timed(bench, w, o, s, variant))
+        passed = ratios(values, "pass-through")
+        ours = ratios(values, "recorder")
+        beside = ratios(values, "recorder", "pass-through")
+        rows.append((name, "%.4g ns" % median(values["unprofiled"]), "%.3f" % median(passed),
+                     with_interval(ours), with_interval(beside),
+                     "" if budget is None else "<= %.2f" % budget, verdict_of(ours, budget)))
+        bench.figures["time " + workload] = values
+    beside = ratios(bench.figures["time pair64"], "recorder", "pass-through")
+    table("Time of one operation, T = 512 KiB, samples included",
+          ("pattern", "unprofiled", "pass-through / unprofiled", "recorder / unprofiled",
+           "recorder / pass-through", "budget", "verdict"), rows,
+          ("%d interleaved rounds, 5th percentile of a run's slices (2 threads: CPU time); [interval of "
+           "the median]. Budget of the pair of 64 B against the pass-through: <= 1.02: %s."
+           % (bench.rounds, verdict_of(beside, 1.02)),))
+
+
