@@ -17,7 +17,7 @@ COUNTED = (
 )
 # Counts of operations: so few that no countdown of 1 MiB ends between the two (the hot path alone),
 # and enough that looks of the cold path take their share.
-FEW, MANY = 2000, 200000
+FEW, MANY = 500, 200000
 
 # Workload, operations in a run, operations in a slice, what it is, budget for time / unprofiled.
 TIMED = (
@@ -58,11 +58,14 @@ def instructions(bench):
             continue
         base = slope(bench, program, workload, "unprofiled", MANY)
         passed = slope(bench, program, workload, "pass-through", MANY) - base
-        hot = (slope(bench, program, workload, "recorder", FEW) -
-               slope(bench, program, workload, "unprofiled", FEW))
         added = slope(bench, program, workload, "recorder", MANY) - base
-        rows.append((name, "%.1f" % base, "%+.2f" % passed, "%+.2f" % hot, "%+.2f" % added,
-                     "" if budget is None else "<= %d" % budget, verdict(round(hot, 1), budget)))
+        hot = None
+        if workload != "grow_48k":  # its sizes end a countdown every hundred operations
+            hot = (slope(bench, program, workload, "recorder", FEW) -
+                   slope(bench, program, workload, "unprofiled", FEW))
+        rows.append((name, "%.1f" % base, "%+.2f" % passed, "" if hot is None else "%+.2f" % hot,
+                     "%+.2f" % added, "" if budget is None else "<= %d" % budget,
+                     "" if budget is None else verdict(round(hot, 1), budget)))
         bench.figures["instructions " + name] = {"base": base, "pass": passed, "hot": hot,
                                                  "added": added}
     table("Instructions added per operation, nothing sampled",

@@ -21,9 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+/* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack. */
+#define BP_ADVICE_POPULATE_WRITE 23
 
 /* Anonymous or file memory; NULL on failure. */
 static inline void *bp_system_map(size_t bytes, int protection, int flags, int descriptor,

@@ -15,15 +15,15 @@
 #include "profile/profile.h"
 
 struct bp_symbol_summary {
-	uint32_t locations;	     /* resolved in this call */
-	uint32_t named;		     /* of which got a real name */
-	uint32_t modules;	     /* modules looked at */
+	uint32_t locations;          /* resolved in this call */
+	uint32_t named;              /* of which got a real name */
+	uint32_t modules;            /* modules looked at */
 	uint32_t modules_missing;    /* file gone or unreadable */
 	uint32_t modules_replaced;   /* file is another one now: not used */
 	uint32_t modules_stripped;   /* no debug information and no full symbol table */
 	uint32_t modules_unverified; /* neither build-id nor size and time recorded: not used */
 	uint32_t modules_compressed; /* debug information packed in a way this libdw cannot read */
-	uint32_t modules_failed;     /* the worker that read the file died or gave up */
+	uint32_t modules_failed;     /* the process that reads the file died or gave up */
 	char replaced_example[256];  /* path of one of them */
 };
 

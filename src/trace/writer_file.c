@@ -142,7 +142,7 @@ static bool grow(struct bp_writer *writer)
 /* Makes pages present and backed by disk; false: no room. Works on whole pages. */
 static bool populate(const struct bp_writer *writer, uint8_t *memory, size_t bytes)
 {
-	return writer->preallocate || bp_system_advise(memory, bytes, MADV_POPULATE_WRITE);
+	return writer->preallocate || bp_system_advise(memory, bytes, BP_ADVICE_POPULATE_WRITE);
 }
 
 /* grow_lock held. The next chunk of the newest window, NULL when the file cannot grow. */
@@ -309,7 +309,7 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 	writer->head = map_file(descriptor, 0, BP_CHUNK_BYTES);
 	if (writer->head == NULL)
 		return false;
-	if (bp_system_advise(writer->head, BP_SLOTS_OFFSET, MADV_POPULATE_WRITE))
+	if (bp_system_advise(writer->head, BP_SLOTS_OFFSET, BP_ADVICE_POPULATE_WRITE))
 		return true;
 	writer->preallocate = errno == EINVAL || errno == ENOSYS || errno == EPERM;
 	return writer->preallocate && reserve_disk(descriptor, 0, BP_CHUNK_BYTES);
