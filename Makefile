@@ -27,7 +27,9 @@ test:
 	@scripts/install-deps
 	@scripts/run-tests $(BUILD)
 
-bench: all
+bench:
+	@scripts/install-deps --bench
+	@$(MAKE) --no-print-directory all
 	@bench/run $(BUILD)
 
 fuzz:

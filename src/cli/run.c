@@ -321,6 +321,15 @@ static void warn_of_obstacle(const struct run *run)
 			run->program.image, text);
 }
 
+/* What is printed from now on must not change the exit status: not a reader of stderr that is gone,
+ * nor a limit on the size of files. */
+static void survive_own_output(void)
+{
+	struct sigaction ignored = { .sa_handler = SIG_IGN };
+	sigaction(SIGPIPE, &ignored, NULL);
+	sigaction(SIGXFSZ, &ignored, NULL);
+}
+
 static int run_command(const struct bp_arguments *arguments)
 {
 	struct run run = { .arguments = arguments };
@@ -338,6 +347,7 @@ static int run_command(const struct bp_arguments *arguments)
 	warn_of_obstacle(&run);
 	if (!run_program(&run, &wait_status, &status, &error))
 		return bp_command_fail(status, &error);
+	survive_own_output();
 	bp_recorded_print(run.output, &run.program, bp_option_given(arguments, "quiet"));
 	if (WIFSIGNALED(wait_status))
 		return repeat_signal(WTERMSIG(wait_status));

@@ -110,12 +110,3 @@ EXPORT size_t malloc_usable_size(void *object)
 		return bp_known_usable_size(object);
 	return bp_real.malloc_usable_size(object);
 }
-
-/* Names of our own bodies, whoever owns the public ones (real.c rewrites three of them). */
-#define HOOK_NAME(name)                                                                           \
-	extern __typeof(name) bp_hook_##name                                                      \
-		__attribute__((alias(#name), copy(name), visibility("hidden")))
-HOOK_NAME(malloc);
-HOOK_NAME(free);
-HOOK_NAME(realloc);
-HOOK_NAME(malloc_usable_size);

@@ -8,7 +8,7 @@
  * Is the real malloc glibc's own? It is if malloc, free and realloc lie in the object that has
  * gnu_get_libc_version (the name `__libc_malloc` proves nothing: other allocators define it too).
  * And a program (or a library before us) that defines malloc itself never calls ours:
- * the default look-up tells, once the canonical PLT entries of non-PIE executables are set aside.
+ * the default look-up tells (`malloc` in this file is ours, bound by the linker), once the canonical PLT entries of non-PIE executables are set aside.
  */
 #include "recorder/real.h"
 
@@ -23,11 +23,6 @@
 #include "base/attributes.h"
 #include "base/system_call.h"
 #include "hooks/real_other.h"
-
-extern void *bp_hook_malloc(size_t size) __attribute__((visibility("hidden")));
-extern void bp_hook_free(void *object) __attribute__((visibility("hidden")));
-extern void *bp_hook_realloc(void *object, size_t size) __attribute__((visibility("hidden")));
-extern size_t bp_hook_malloc_usable_size(void *object) __attribute__((visibility("hidden")));
 
 static void *first_malloc(size_t size)
 {
@@ -116,7 +111,7 @@ static bool is_ours_in_front(const void **ret_owner)
 	const void *first = dlsym(RTLD_DEFAULT, "malloc");
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
-	if (first == NULL || first == (const void *)bp_hook_malloc)
+	if (first == NULL || first == (const void *)malloc)
 		return true;
 	if (dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
 		symbol->st_shndx == SHN_UNDEF)
@@ -187,7 +182,7 @@ static bool redirect(void *function, const void *target)
 
 bool bp_real_bypass(void)
 {
-	return redirect((void *)bp_hook_free, &bp_real.free) &&
-	       redirect((void *)bp_hook_realloc, &bp_real.realloc) &&
-	       redirect((void *)bp_hook_malloc_usable_size, &bp_real.malloc_usable_size);
+	return redirect((void *)free, &bp_real.free) &&
+	       redirect((void *)realloc, &bp_real.realloc) &&
+	       redirect((void *)malloc_usable_size, &bp_real.malloc_usable_size);
 }

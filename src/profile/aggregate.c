@@ -331,6 +331,7 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 		!bp_attribution_init(&state->attribution, profile, error) ||
 		!bp_selection_init(&state->selection, &state->attribution, query, error))
 		goto fail;
+	aggregation.subject.i = state->view.subject;
 	aggregation.duration_ns = state->view.duration_ns;
 	aggregation.at_ns = state->view.at_ns;
 	count_losses(&aggregation);

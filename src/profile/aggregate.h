@@ -105,6 +105,9 @@ struct bp_aggregation_state; /* private to aggregate.c */
 
 struct bp_aggregation {
 	const struct bp_profile *profile;
+	/* What the report is about: the first process looked at, as its last image (`env` and
+	 * shells that only start a program by exec are not what was meant); 0: no process. */
+	struct bp_process_id subject;
 	struct bp_query query; /* as asked, `confidence` filled in; the filters must outlive this */
 	struct bp_total totals[BP_METRIC_COUNT]; /* of what window, processes and filters select */
 	uint64_t at_ns;				 /* moment of metric live, since the start */

@@ -88,8 +88,8 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 /* Upper limits of what is part of a counted total. */
 static void cap(struct bp_interval *interval, uint64_t total)
 {
-	if (interval->unknown || !(interval->high > (double)total))
-		return;
+	if (interval->unknown || !(interval->high > (double)total) || interval->low > (double)total)
+		return; /* (counters below what was sampled are not believed) */
 	/* An estimate above the total is left alone: on average it is right. */
 	interval->high = fmax((double)total, fmax(interval->low, interval->estimate));
 	interval->exact = interval->low == interval->high;

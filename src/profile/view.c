@@ -98,7 +98,8 @@ static bool set_live_moments(
 	const struct bp_profile *profile = view->profile;
 	if (first == 0)
 		return true;
-	uint64_t end_ns = view->processes[last_image(profile, first)].end_ns;
+	view->subject = last_image(profile, first);
+	uint64_t end_ns = view->processes[view->subject].end_ns;
 	uint64_t base_ns = view->processes[first].base_ns;
 	uint64_t whole_ns = end_ns > base_ns ? end_ns - base_ns : 0;
 	view->duration_ns = end_ns - profile->processes.data[first].start_time_ns;

@@ -30,6 +30,7 @@ struct bp_process_view {
 struct bp_view {
 	const struct bp_profile *profile;
 	struct bp_process_view *processes; /* by process id */
+	uint32_t subject;		   /* last image of the first process looked at; 0: none */
 	uint64_t duration_ns;		   /* of the first process looked at, execs included */
 	uint64_t at_ns;			   /* moment of metric live since its start */
 	uint64_t from_ns, to_ns;	   /* window since the start; 0 and BP_TIME_NEVER: all */

@@ -75,17 +75,17 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_profile *profile = aggregation->profile;
-	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
 	const char *separator = options->utf8 ? " · " : " | ";
 	char name[512], count[BP_QUANTITY_BYTES];
 	uint32_t processes = profile->processes.count - 1;
-	bp_terminal_text(last_part(bp_profile_text(profile, root->program)), options->utf8,
+	bp_terminal_text(last_part(bp_profile_text(profile, subject->program)), options->utf8,
 		NAME_COLUMNS, name, sizeof name);
 	fprintf(out, "%s%s%s", bp_style_bold(options), name, bp_style_end(options));
 	if (aggregation->query.pid != 0)
 		fprintf(out, "%spid %u alone", separator, aggregation->query.pid);
 	else
-		fprintf(out, "%spid %u", separator, root->pid);
+		fprintf(out, "%spid %u", separator, subject->pid);
 	if (processes > 1 && aggregation->query.pid == 0)
 		fprintf(out, " and %u more process%s", processes - 1, processes == 2 ? "" : "es");
 	bp_time_text(aggregation->duration_ns, count);

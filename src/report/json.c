@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report as one JSON object, for scripts: the contract is `schema`, whose fields are documented
- * in docs/report-json.md. Always valid UTF-8 and valid JSON, whatever names the profile holds;
- * numbers that are not known are null.
+ * The report as one JSON object, for scripts; `schema` names the contract. Always valid UTF-8 and
+ * valid JSON, whatever names the profile holds; numbers that are not known are null. A figure is
+ * {estimate, low, high}, with "exact": true where it is known, and "lower_bound" or "upper_bound"
+ * where samples or frees were lost. Times are seconds since the first process started. `rest` is
+ * everything the rows leave out. Fields may be added under the same schema, never changed.
  */
 #include <math.h>
 #include <string.h>
@@ -68,19 +70,19 @@ static void write_intervals(FILE *out, const struct bp_profile *profile)
 static void write_head(FILE *out, const struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
-	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
 	const struct bp_query *query = &aggregation->query;
 	uint64_t lost = 0;
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++)
 		lost += aggregation->lost[reason];
 	fputs("{\n  \"schema\": \"bytepoll-report-1\",\n  \"program\": ", out);
-	write_text(out, profile, root->program);
+	write_text(out, profile, subject->program);
 	fputs(",\n  \"command_line\": ", out);
-	write_text(out, profile, root->command_line);
-	fprintf(out, ",\n  \"pid\": %u,\n", query->pid != 0 ? query->pid : root->pid);
+	write_text(out, profile, subject->command_line);
+	fprintf(out, ",\n  \"pid\": %u,\n", subject->pid);
 	fprintf(out, "  \"duration_s\": %.9f,\n", (double)aggregation->duration_ns / 1e9);
 	write_intervals(out, profile);
-	fprintf(out, "  \"law\": \"%s\",\n", root->law == 0 ? "exact" : "bernoulli");
+	fprintf(out, "  \"law\": \"%s\",\n", subject->law == 0 ? "exact" : "bernoulli");
 	fprintf(out, "  \"samples\": %llu,\n  \"lost\": %llu,\n",
 		(unsigned long long)aggregation->samples, (unsigned long long)lost);
 	fprintf(out, "  \"confidence\": %.10g,\n", query->confidence);

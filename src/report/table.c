@@ -14,6 +14,8 @@
 #include "report/report.h"
 
 #define NAME_BYTES 4096
+#define NAME_COLUMNS_MIN 16
+#define NAME_COLUMNS_MAX 80
 #define BAR_COLUMNS_MIN 12
 #define BAR_COLUMNS_MAX 60
 
@@ -35,11 +37,21 @@ static void widen(unsigned *columns, const char *text)
 		*columns = width;
 }
 
-static struct layout lay_out(const struct line *lines, uint32_t count, bool by_stack,
+/* Widths that every row fits into. */
+static struct layout widths_of(const struct line *lines, uint32_t count, const char *subject,
 	const struct bp_report_options *options)
 {
-	struct layout layout = { .bytes = 5, .objects = 7, .samples = 7 };
+	struct layout layout = {
+		.name = bp_text_columns(subject), .bytes = 5, .objects = 7, .samples = 7
+	};
 	for (uint32_t i = 0; i < count; i++) {
+		const char *name = lines[i].row.name;
+		char text[NAME_BYTES];
+		unsigned columns = name == NULL ? 0
+						: bp_terminal_text(name, options->utf8,
+							  NAME_COLUMNS_MAX, text, sizeof text);
+		if (columns > layout.name)
+			layout.name = columns;
 		widen(&layout.bytes, lines[i].bytes);
 		widen(&layout.objects, lines[i].objects);
 		widen(&layout.samples, lines[i].samples);
@@ -47,20 +59,26 @@ static struct layout lay_out(const struct line *lines, uint32_t count, bool by_s
 			layout.scale_bytes =
 				fmax(layout.scale_bytes, lines[i].row.bytes.interval.high);
 	}
+	return layout;
+}
+
+static struct layout lay_out(const struct line *lines, uint32_t count, const char *subject,
+	const struct bp_report_options *options)
+{
+	struct layout layout = widths_of(lines, count, subject, options);
 	/* Two columns of margin, and two between columns. */
 	unsigned numbers = 2 + layout.bytes + layout.objects + layout.samples + 3 * 2;
 	unsigned room = options->columns > numbers ? options->columns - numbers : 0;
-	layout.name = room > 20 ? room * 45 / 100 : room;
-	if (layout.name < 16)
-		layout.name = 16;
-	if (by_stack)
-		layout.name = 4;
-	if (room > layout.name + 2 + BAR_COLUMNS_MIN)
+	unsigned least = NAME_COLUMNS_MIN + 2 + BAR_COLUMNS_MIN;
+	if (room >= layout.name + 2 + BAR_COLUMNS_MIN)
 		layout.bar = room - layout.name - 2;
-	else if (!by_stack && room > 16)
-		layout.name = room;
+	else if (room >= least)
+		layout.bar = BAR_COLUMNS_MIN + (room - least) / 4;
 	if (layout.bar > BAR_COLUMNS_MAX)
 		layout.bar = BAR_COLUMNS_MAX;
+	unsigned left = room - (layout.bar > 0 ? layout.bar + 2 : 0);
+	if (layout.name > left)
+		layout.name = left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN;
 	return layout;
 }
 
@@ -156,38 +174,34 @@ static void fill(struct line *line, const struct bp_report_options *options)
 	bp_count_text(line->row.samples, line->samples);
 }
 
-static void write_heading(const struct bp_aggregation *aggregation, const struct layout *layout,
+static void write_heading(const char *subject, const struct layout *layout,
 	const struct bp_report_options *options, FILE *out)
 {
-	char right[BP_QUANTITY_BYTES] = "", subject[160] = "";
-	FILE *text = fmemopen(subject, sizeof subject, "w");
-	if (text != NULL) {
-		bp_write_subject(aggregation, text);
-		fclose(text);
-	}
-	unsigned columns = bp_text_columns(subject);
-	unsigned left = layout->name + (layout->bar > 0 ? layout->bar + 2 : 0);
-	bp_bytes_text((uint64_t)layout->scale_bytes, bp_style_of(options), right);
-	unsigned width = bp_text_columns(right);
-	fprintf(out, "\n  %s%s", bp_style_bold(options), subject);
+	char right[BP_QUANTITY_BYTES];
+	fprintf(out, "\n  %s", bp_style_bold(options));
+	write_name(subject, layout->name, options, out);
 	/* The scale: 0 at the left end of the bars, the largest limit at the right. */
-	if (layout->bar > 0 && columns <= layout->name && layout->bar > width + 2) {
-		fprintf(out, "%*s", (int)(layout->name + 2 - columns), "");
-		fprintf(out, "0%*s%s", (int)(layout->bar - 1 - width), "", right);
-		columns = left - 2;
-	}
-	int blanks = (int)(left + 2 > columns ? left + 2 - columns : 2);
-	fprintf(out, "%*s%*s  %*s  %*s%s\n", blanks, "", (int)layout->bytes, "bytes",
-		(int)layout->objects, "objects", (int)layout->samples, "samples",
-		bp_style_end(options));
+	bp_bytes_text((uint64_t)layout->scale_bytes, bp_style_of(options), right);
+	if (layout->bar > bp_text_columns(right) + 2)
+		fprintf(out, "  0%*s", (int)(layout->bar - 1), right);
+	else if (layout->bar > 0)
+		fprintf(out, "%*s", (int)(layout->bar + 2), "");
+	fprintf(out, "  %*s  %*s  %*s%s\n", (int)layout->bytes, "bytes", (int)layout->objects,
+		"objects", (int)layout->samples, "samples", bp_style_end(options));
 }
 
 static void write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
 	uint32_t count, uint32_t left_out, const struct bp_report_options *options, FILE *out)
 {
 	bool by_stack = aggregation->query.by == BP_KEY_STACK;
-	struct layout layout = lay_out(lines, count, by_stack, options);
-	write_heading(aggregation, &layout, options, out);
+	char subject[128] = "";
+	FILE *text = fmemopen(subject, sizeof subject, "w");
+	if (text != NULL) {
+		bp_write_subject(aggregation, text);
+		fclose(text);
+	}
+	struct layout layout = lay_out(lines, count, subject, options);
+	write_heading(subject, &layout, options, out);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct bp_row *row = &lines[i].row;
 		char name[64];

@@ -8,6 +8,7 @@ which the whole session is killed; `Tap` prints results in the format that Meson
 """
 import collections
 import contextlib
+import difflib
 import json
 import os
 import shutil
@@ -160,3 +161,20 @@ def expect(condition, message):
     """An assertion that survives python -O and says what was seen."""
     if not condition:
         raise AssertionError(message)
+
+
+def difference(before, after):
+    """The first lines in which two outputs differ, shortened."""
+    lines = difflib.unified_diff(before.decode(errors="replace").splitlines(),
+                                 after.decode(errors="replace").splitlines(), lineterm="", n=0)
+    return "\n".join([line[:200] for line in lines][2:12])
+
+
+def expect_same(plain, result):
+    """A profiled run did what the unprofiled one did."""
+    expect(result.status == plain.status, "status %s instead of %s: %s" % (
+        result.status, plain.status, result.stderr.decode(errors="replace").strip()[-500:]))
+    expect(result.stdout == plain.stdout,
+           "output differs:\n" + difference(plain.stdout, result.stdout))
+    expect(result.stderr == plain.stderr,
+           "standard error differs:\n" + difference(plain.stderr, result.stderr))

@@ -17,13 +17,6 @@ import profiled
 MEGABYTE = 1 << 20
 
 
-def same(plain, result):
-    profiled.expect(result.status == plain.status, "status %s instead of %s: %s" % (
-        result.status, plain.status, result.stderr.decode(errors="replace").strip()))
-    profiled.expect(result.stdout == plain.stdout, "output differs: %r" % result.stdout[:300])
-    profiled.expect(result.stderr == plain.stderr, "standard error: %r" % result.stderr[:300])
-
-
 def both(arguments, interval=64, **options):
     """Runs unprofiled and profiled, compares, and gives the report (None: there is no trace)."""
     plain = profiled.run(arguments, **options)
@@ -31,7 +24,7 @@ def both(arguments, interval=64, **options):
         plain.status, plain.stderr.decode(errors="replace").strip()))
     with profiled.directory() as path:
         trace = os.path.join(path, "trace.bpt")
-        same(plain, profiled.run(arguments, trace, interval, **options))
+        profiled.expect_same(plain, profiled.run(arguments, trace, interval, **options))
         return profiled.report(trace) if os.path.exists(trace) else None
 
 
@@ -67,29 +60,34 @@ def own_file_size_limit():
     profiled.expect(data["samples"] > 0, "no samples")
 
 
-def in_small_file_system(size, script, trace_name="trace.bpt", **options):
-    """Runs a shell script in a mount namespace with a tmpfs of `size` on $1/small; the trace goes
-    there. Copies the trace out afterwards. Gives (result, report or None)."""
+def assignments(trace, interval):
+    """What `env` must set to profile a program that somebody else starts."""
+    return ["%s=%s" % (name, value)
+            for name, value in profiled.environment(trace, interval).items()
+            if name.startswith("BYTEPOLL_") or name == "LD_PRELOAD"]
+
+
+def in_small_file_system(size, command, launcher):
+    """Profiles a shell command in a mount namespace of its own, its trace in a tmpfs of `size`; the
+    launcher itself is not profiled. Copies the trace out. Gives (result, report or None)."""
     with profiled.directory() as path:
         small = os.path.join(path, "small")
         os.mkdir(small)
-        trace = os.path.join(small, trace_name)
-        profiled_as = " ".join(
-            "%s=%s" % (name, value) for name, value in profiled.environment(trace, 8).items()
-            if name.startswith("BYTEPOLL_") or name == "LD_PRELOAD")
-        whole = ("mount -t tmpfs -o size=%s tmpfs %s && { env %s %s; status=$?; "
+        trace = os.path.join(small, "trace.bpt")
+        profiled_as = " ".join(assignments(trace, 8))
+        whole = ("mount -t tmpfs -o size=%s tmpfs %s && { %s env %s %s; status=$?; "
                  "cp %s %s/copy.bpt 2>/dev/null; exit $status; }" % (
-                     size, small, profiled_as, script, trace, path))
-        result = profiled.run(["unshare", "-m", "sh", "-c", whole], **options)
+                         size, small, launcher, profiled_as, command, trace, path))
+        result = profiled.run(["unshare", "-m", "sh", "-c", whole])
         copy = os.path.join(path, "copy.bpt")
         return result, profiled.report(copy) if os.path.exists(copy) else None
 
 
-def full_file_system(size, prefix=""):
+def full_file_system(size, launcher=""):
     work = [profiled.program("limits"), "work"]
     plain = profiled.run(work)
-    result, data = in_small_file_system(size, prefix + " ".join(work))
-    same(plain, result)
+    result, data = in_small_file_system(size, " ".join(work), launcher)
+    profiled.expect_same(plain, result)
     if data is not None:
         profiled.expect(profiled.lost(data) > 0, "nothing counted as lost")
     return data
@@ -105,13 +103,18 @@ def full_in_mid_run():
 
 
 def old_kernel():
-    data = both([profiled.program("old_kernel"), profiled.program("limits"), "work"])
+    launcher, work = profiled.program("old_kernel"), [profiled.program("limits"), "work"]
+    plain = profiled.run([launcher, *work])
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        profiled.expect_same(plain, profiled.run([launcher, "env", *assignments(trace, 64), *work]))
+        data = profiled.report(trace)
     profiled.expect(data["samples"] > 0 and not profiled.lost(data), "samples %s, losses %s" % (
         data["samples"], data["losses"]))
 
 
 def old_kernel_full():
-    full_file_system("512k", prefix=profiled.program("old_kernel") + " ")
+    full_file_system("512k", profiled.program("old_kernel"))
 
 
 def privileges():
@@ -205,12 +208,12 @@ def main():
     for what, name in (("as", "RLIMIT_AS set in mid-run, relative"),
                        ("absolute", "RLIMIT_AS set in mid-run, absolute"),
                        ("refused", "RLIMIT_AS that refuses memory"),
-                       ("descriptors", "RLIMIT_NOFILE of 0 in mid-run"),
-                       ("lock", "mlockall")):
+                       ("descriptors", "RLIMIT_NOFILE of 0 in mid-run")):
         tap.attempt(name, mid_run(what))
     tap.attempt("the trace is private and never written through a link", mode_and_no_overwrite)
     tap.attempt("raw clone", lambda: both([profiled.program("raw_clone")]))
-    for name, action in (("what mlockall locks", locked),
+    for name, action in (("mlockall", mid_run("lock")),
+                         ("what mlockall locks", locked),
                          ("a full file system from the start", full_from_start),
                          ("a file system that fills in mid-run", full_in_mid_run),
                          ("the same on a kernel without MADV_POPULATE_WRITE", old_kernel_full),

@@ -44,10 +44,7 @@ def compare(words, interval, ordered):
     with profiled.directory() as path:
         trace = os.path.join(path, "trace.bpt")
         result = profiled.run(list(arguments), trace, interval)
-        profiled.expect(result.status == plain.status, "status %s instead of %s: %s" % (
-            result.status, plain.status, result.stderr.decode(errors="replace").strip()))
-        profiled.expect(result.stdout == plain.stdout, "output differs: %r" % result.stdout[:300])
-        profiled.expect(result.stderr == plain.stderr, "standard error: %r" % result.stderr[:300])
+        profiled.expect_same(plain, result)
         profiled.expect(os.path.exists(trace), "no trace")
         left = profiled.litter(path, trace)
         profiled.expect(not left, "litter: %s" % left)

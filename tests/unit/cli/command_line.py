@@ -157,6 +157,19 @@ def exit_statuses_are_the_programs():
 
 
 @test
+def trouble_with_our_own_output_changes_no_status():
+    script = f"ulimit -f 0; exec '{BYTEPOLL}' run -f -o s -- sh -c 'sh -c true; exit 7'"
+    result = subprocess.run(["sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True)
+    assert result.returncode == 7, result
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run([BYTEPOLL, "run", "-f", "-o", "s", "--", "sh", "-c", "exit 7"],
+                            stdin=subprocess.DEVNULL, stderr=writer)
+    os.close(writer)
+    assert result.returncode == 7, result
+
+
+@test
 def the_program_sees_what_it_would_have_seen():
     """Same signals, same descriptors, same working directory; only the environment differs."""
     script = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status; ls /proc/self/fd; pwd; cat"

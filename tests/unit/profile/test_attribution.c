@@ -14,8 +14,7 @@ static void allocators_are_known_by_name(void **state)
 	static const char *const allocators[] = { "malloc", "calloc", "realloc", "posix_memalign",
 		"operator new(unsigned long)", "operator new[](unsigned long, std::align_val_t)",
 		"std::allocator<int>::allocate(unsigned long)",
-		"std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, "
-		"unsigned long)",
+		"std::allocator_traits<A<int> >::allocate(A<int>&, unsigned long)",
 		"__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::__new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)" };
@@ -35,8 +34,7 @@ static void the_innermost_other_frame_is_taken(void **state)
 		const char *stack;
 		uint32_t index;
 	} cases[] = { { "work;main", 0 }, { "malloc;work;main", 1 },
-		{ "malloc;operator new(unsigned long);std::allocator<int>::allocate(unsigned "
-		  "long);work;main",
+		{ "malloc;operator new(unsigned long);std::allocator<int>::allocate();work;main",
 			3 },
 		{ "malloc;strdup;main", 1 }, { "malloc;inner@;outer;main", 1 },
 		{ "malloc;calloc", 1 } };

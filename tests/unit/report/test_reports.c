@@ -74,10 +74,7 @@ static void make(struct bp_profile *profile)
 static void make_hostile(struct bp_profile *profile)
 {
 	static const char *const names[] = { "\033]0;owned\007", "a\"b,c\\d", "x\ny\r\nz",
-		"\xe2\x80\xaetxt.exe", "bad\xff\xfe\xc3",
-		"\xc2\x9b"
-		"31m",
-		"=1+1", "{\"a\":1}" };
+		"\xe2\x80\xaetxt.exe", "bad\xff\xfe\xc3", "\xc2\x9b[31m", "=1+1", "{\"a\":1}" };
 	small_init(profile);
 	struct bp_process_id process = small_process(profile, 10, 1, 0, 0, 10, 1);
 	profile->processes.data[process.i].program = small_string(profile, "/x/\033[2J\xff\n");
