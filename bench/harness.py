@@ -112,7 +112,8 @@ class Bench:
         variables = {**self.variables(variant, interval, trace), **(extra or {})}
         words = [self.program("launch"), str(self.cpu if pinned else -1), report]
         words += ["%s=%s" % pair for pair in variables.items()] + command
-        done = subprocess.run(words, input=stdin, stdout=subprocess.PIPE, check=False, text=True)
+        done = subprocess.run(words, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False, text=True)
         if done.returncode != 0 or not os.path.exists(report):
             raise Failed("could not run " + " ".join(words))
         with open(report, encoding="ascii") as file:

@@ -31,13 +31,14 @@ TIMED = (
     ("huge", 60_000, 1024, "large (>= T): 512 KiB to 8 MiB, 16 live, first byte", 1.1),
     ("huge_pages", 2_000, 64, "the same, all pages (>= T)", 1.1),
     ("pair1m", 400_000, 4096, "pair of 1 MiB (>= T), first byte", 1.1),
+    ("pair1m_pages", 30_000, 512, "1 to 2 MiB (>= T), 1 live, all pages", 1.1),
     ("grow_256k", 10_000_000, 65536, "realloc x 1.25 to 256 KiB, unwritten", 1.2),
-    ("grow_600k_written", 4_000_000, 65536, "realloc x 1.125 to 600 KiB, written", 1.2),
-    ("grow_4m_written", 2_000_000, 16384, "realloc x 1.125 to 4 MiB, written", 1.2),
+    ("grow_600k_written", 1_000_000, 16384, "realloc x 1.125 to 600 KiB, written", 1.2),
+    ("grow_4m_written", 200_000, 4096, "realloc x 1.125 to 4 MiB, written", 1.2),
     ("grow_64m_by_4k", 120_000, 16128, "realloc + 4 KiB, 1 to 64 MiB (every step a sample)", 1.6),
     ("grow_64m_by_4k_written", 120_000, 16128, "the same, written", 1.6),
 )
-QUICK = ("pair64", "mixed", "huge", "pair1m", "grow_256k", "grow_4m_written", "grow_64m_by_4k")
+QUICK = ("pair64", "mixed", "huge", "pair1m_pages", "grow_256k", "grow_4m_written", "grow_64m_by_4k")
 
 
 def slope(bench, program, workload, variant, count):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a process costs by itself: start, end, fork."""
-import time
 import subprocess
+import time
 
 from harness import VARIANTS, median, table, with_interval
 
@@ -20,7 +20,7 @@ def run_wall(bench, profiled):
     if profiled:
         words = [bench.bytepoll, "run", "--quiet", "-o", bench.fresh() + "/trace.bpt", "--", *words]
     start = time.monotonic()
-    subprocess.run(words, check=True)
+    subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
     return time.monotonic() - start
 
 

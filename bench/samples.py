@@ -6,9 +6,11 @@ import shutil
 import subprocess
 
 import trace_sizes
-from harness import ASLEEP, Failed, median, table, verdict, with_interval
+from harness import ASLEEP, Failed, table, verdict, verdict_of, with_interval
+from programs import PROGRAMS
 
 T = 512
+PROGRAM_T = 4096
 SIZE = 64
 # Probability that an object of SIZE bytes is sampled at T: SIZE + 1 trials.
 INCLUDED = 1 - (1 - 1 / T) ** (SIZE + 1)
@@ -42,6 +44,20 @@ def cost(bench, depth, paths, cold):
             ("allocate_ns", "free_ns")]
 
 
+def in_program(bench, program):
+    """The same in a real program, where caches are cold: one sample together with its free."""
+    runs = bench.rounds_of((PROGRAM_T, ASLEEP),
+                           lambda t: program.run(bench, "recorder", t, short=True, keep=True))
+    count = trace_sizes.tree_samples(runs[PROGRAM_T][0].trace)
+    each = [1e9 * (a.cpu_s - b.cpu_s) / count
+            for a, b in zip(runs[PROGRAM_T], runs[ASLEEP])]
+    for result in runs[PROGRAM_T] + runs[ASLEEP]:
+        bench.drop(result)
+    bench.figures["sample in " + program.name] = {"ns": each, "samples": count}
+    return ("in %s, T = 4 KiB, %d samples: with its free" % (program.name, count),
+            with_interval(each, "%.0f"), "", "<= 4000", verdict_of(each, 4000))
+
+
 def samples(bench):
     """Time of one sample and of one free."""
     rows = []
@@ -53,8 +69,10 @@ def samples(bench):
         sample, free = cost(bench, depth, paths, cold)
         rows.append((name, with_interval(sample, "%.0f"), with_interval(free, "%.0f"),
                      "" if budget is None else "<= %d" % budget,
-                     "" if budget is None else verdict(median(sample), budget)))
+                     "" if budget is None else verdict_of(sample, budget)))
         bench.figures["sample " + name] = {"sample_ns": sample, "free_ns": free}
+    if not bench.quick:
+        rows += [in_program(bench, program) for program in PROGRAMS if program.available() is None]
     table("Time of one sample and of the free of one, ns",
           ("stack", "sample", "free", "budget of a sample", "verdict"), rows,
           ("programs/deep.c, objects of %d B, T = %d (%.1f %% of them samples; cold: T = 1), minus the same "
@@ -70,7 +88,6 @@ def trace(bench):
                  [bench.program("micro"), "mixed", "600000", "65536"], 4096),
                 ("mixed in 2 threads, T = 4 KiB",
                  [bench.program("micro"), "threads2", "600000", "65536"], 4096)]
-    from programs import PROGRAMS  # here, since programs imports nothing of ours back
     for program in PROGRAMS:
         if program.available() is None:
             commands.append((program.name + ", T = 16 KiB", program, 16384))

@@ -366,16 +366,21 @@ class Trace:
                             for name in ("unoffered_trials", "unoffered_objects")}
 
     def totals(self):
-        exact, totals = self.state["state"] == 1, {}
+        ended, unmarked = self.state["state"] == 1, self.state["unmarked_fork"]
+        exact, totals = ended and not unmarked, {}
         threads = list(self.threads())
         for name in ("trials", "objects", "bytes"):
             for end in ("_low", "_high"):
                 totals[name + end] = min(MASK, sum(thread[name + end] for thread in threads))
-        if exact:
-            ended = (self.state["end_trials"], self.state["end_objects"])
+        if ended:
+            final = (self.state["end_trials"], self.state["end_objects"])
             for name, value in zip(("trials", "objects", "bytes"),
-                                   (*ended, self.bytes_of(*ended))):
+                                   (*final, self.bytes_of(*final))):
                 totals[name + "_low"] = totals[name + "_high"] = value
+        if not exact:
+            for name in ("trials", "objects", "bytes"):
+                totals[name + "_high"] = min(MASK, totals[name + "_high"] +
+                                             (1 << 20 if unmarked else 1))
         for name in ("unoffered_trials", "unoffered_objects"):
             totals[name] = max(min(MASK, sum(thread[name] for thread in threads)),
                                self.state[name])

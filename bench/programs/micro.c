@@ -17,7 +17,7 @@
 #define MIB ((size_t)1 << 20)
 #define SLOTS_MAX 10000
 
-enum touch { TOUCH_FIRST, TOUCH_PAGES };
+enum touch { TOUCH_FIRST, TOUCH_PAGES, TOUCH_ALL };
 
 /* Free a random slot of `slots`, fill it with an object of b to 2b, b = base << (q mod octaves). */
 struct mixture {
@@ -46,10 +46,13 @@ static uint32_t draw(struct random *random)
 	return (uint32_t)(x >> 16);
 }
 
+/* Writes to an object of which the first `from` bytes were written before. */
 static void touch_from(char *object, size_t from, size_t size, enum touch touch)
 {
 	volatile char *bytes = object;
 	bytes[0] = 1;
+	if (touch == TOUCH_ALL)
+		memset(object + from, 1, size - from);
 	for (size_t at = from; touch == TOUCH_PAGES && at < size; at += 4096)
 		bytes[at] = 1;
 }
@@ -158,12 +161,13 @@ static const struct {
 	{ .name = "huge", .mixture = { 512 * KIB, 4, 16, TOUCH_FIRST } },
 	{ .name = "huge_pages", .mixture = { 512 * KIB, 4, 16, TOUCH_PAGES } },
 	{ .name = "pair1m", .plain = run_pair, .size = MIB },
+	{ .name = "pair1m_pages", .mixture = { MIB, 1, 1, TOUCH_PAGES } },
 	{ .name = "grow_256k", .growth = { 16, 256 * KIB, 4, 0, TOUCH_FIRST } },
 	{ .name = "grow_48k", .growth = { 16, 48 * KIB, 4, 0, TOUCH_FIRST } },
-	{ .name = "grow_600k_written", .growth = { 16, 600 * KIB, 8, 1, TOUCH_PAGES } },
-	{ .name = "grow_4m_written", .growth = { 16, 4 * MIB, 8, 1, TOUCH_PAGES } },
+	{ .name = "grow_600k_written", .growth = { 16, 600 * KIB, 8, 1, TOUCH_ALL } },
+	{ .name = "grow_4m_written", .growth = { 16, 4 * MIB, 8, 1, TOUCH_ALL } },
 	{ .name = "grow_64m_by_4k", .growth = { MIB, 64 * MIB, 0, 4 * KIB, TOUCH_FIRST } },
-	{ .name = "grow_64m_by_4k_written", .growth = { MIB, 64 * MIB, 0, 4 * KIB, TOUCH_PAGES } },
+	{ .name = "grow_64m_by_4k_written", .growth = { MIB, 64 * MIB, 0, 4 * KIB, TOUCH_ALL } },
 };
 #define WORKLOADS (sizeof workloads / sizeof workloads[0])
 

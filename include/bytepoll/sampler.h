@@ -67,6 +67,8 @@ struct bp_sampler {
 struct bp_decision {
 	bool sampled;
 	bool exact;        /* taken with certainty: weight 1, no offset */
+	bool interrupted;  /* a signal handler charged an object in between: it was counted, but not
+			    * offered (its trials went past the success), and a fresh gap drawn */
 	uint64_t offset;   /* failed trials of this object before its success */
 	uint64_t interval; /* T it was decided under */
 };

@@ -61,13 +61,14 @@
 	BP_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, "operator delete, aligned, nothrow")         \
 	BP_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, "operator delete[], aligned, nothrow")
 
-/* life.c: ends, new images, and what bears on the trace's mapping. */
+/* life.c and symbols.c: ends, new images, and what bears on the trace's mapping. */
 #define BP_HOOKS_LIFE(BP_HOOK)                                                                    \
 	BP_HOOK(_exit, "publishes the exact totals")                                              \
 	BP_HOOK(_Exit, "publishes the exact totals")                                              \
 	BP_HOOK(quick_exit, "publishes the exact totals")                                         \
 	BP_HOOK(abort, "publishes the exact totals")                                              \
 	BP_HOOK(fork, "notes the child")                                                          \
+	BP_HOOK(dlsym, "answers with our hooks where glibc's own functions would be the answer")  \
 	BP_HOOK(dlclose, "notes unloaded modules")                                                \
 	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
 	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \

@@ -100,7 +100,7 @@ __attribute__((visibility("hidden"))) struct bp_real bp_real = {
 /* Stores the function behind us under `name`, if there is one. */
 static void look_up(const char *name, void *ret_function)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = bp_real_next(name);
 	if (found != NULL)
 		__builtin_memcpy(ret_function, &found, sizeof found);
 }
@@ -108,7 +108,7 @@ static void look_up(const char *name, void *ret_function)
 /* Does the program call our malloc at all? */
 static bool is_ours_in_front(const void **ret_owner)
 {
-	const void *first = dlsym(RTLD_DEFAULT, "malloc");
+	const void *first = bp_real_other.dlsym(RTLD_DEFAULT, "malloc");
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
 	if (first == NULL || first == (const void *)malloc)
@@ -127,15 +127,21 @@ static const void *object_of(const void *address)
 	return dladdr(address, &info) != 0 ? info.dli_fbase : NULL;
 }
 
+static const void *owner, *libc;
+static bool glibc;
+
 static bool is_glibc(void)
 {
-	const void *libc = object_of((const void *)gnu_get_libc_version);
+	libc = object_of((const void *)gnu_get_libc_version);
 	return libc != NULL && object_of((const void *)bp_real.malloc) == libc &&
 	       object_of((const void *)bp_real.free) == libc &&
 	       object_of((const void *)bp_real.realloc) == libc;
 }
 
-static const void *owner;
+bool bp_real_is_glibc(const void *function)
+{
+	return glibc && object_of(function) == libc;
+}
 
 uintptr_t bp_real_malloc_owner(void)
 {
@@ -144,7 +150,7 @@ uintptr_t bp_real_malloc_owner(void)
 
 bool bp_real_resolve(void)
 {
-	static bool resolved, glibc;
+	static bool resolved;
 	if (resolved)
 		return glibc;
 	resolved = true; /* what follows may allocate, and come here again */

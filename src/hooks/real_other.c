@@ -12,9 +12,26 @@ __attribute__((visibility("hidden"))) struct bp_real_other bp_real_other = {
 	0
 };
 
+/* Our own dlsym is in the way of the plain name: the real one is asked for by its version. */
+static void find_dlsym(void)
+{
+	void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (found == NULL)
+		found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	__builtin_memcpy(&bp_real_other.dlsym, &found, sizeof found);
+}
+
+void *bp_real_next(const char *name)
+{
+	if (bp_real_other.dlsym == NULL)
+		find_dlsym();
+	return bp_real_other.dlsym == NULL ? NULL : bp_real_other.dlsym(RTLD_NEXT, name);
+}
+
+/* Stores the function behind us under `name`, if there is one. */
 static void look_up(const char *name, void *ret_function)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = bp_real_next(name);
 	if (found != NULL)
 		__builtin_memcpy(ret_function, &found, sizeof found);
 }

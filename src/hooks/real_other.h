@@ -24,6 +24,7 @@ struct bp_real_other {
 	void (*quick_exit)(int status);
 	void (*abort)(void);
 	pid_t (*fork)(void);
+	void *(*dlsym)(void *handle, const char *name);
 	int (*dlclose)(void *handle);
 	int (*mlockall)(int flags);
 	int (*setrlimit)(int resource, const struct rlimit *limit);
@@ -45,6 +46,9 @@ struct bp_real_other {
 const struct bp_real_other *bp_real_others(void);
 extern struct bp_real_other bp_real_other __attribute__((visibility("hidden")));
 void bp_real_resolve_others(void);
+
+/* dlsym(RTLD_NEXT, name), by the real dlsym. */
+void *bp_real_next(const char *name);
 
 /* cxx.c: what an operator does where no C++ library was there at start. */
 bp_operator *bp_cxx_fallback(const char *name);

@@ -2,15 +2,16 @@
 /*
  * From sums to figures. Which of the methods of estimate/ is used, and with which assumptions:
  *
- *	totals of allocated    the recorder's own counters: exact after an orderly end
- *	rows of allocated      part of that counted total (calibrated estimate, tilted beta
- *interval), if every sample of the processes looked at is there to be compared with: no window in
- *time, no usable sizes, no samples lost threads, processes     their own counters peak cross-fitted
- *estimate, lower limit widened for the choice of the moment everything else        Horvitz-Thompson
- *with the N3 interval
+ * - totals of `allocated`: the recorder's own counters, exact after an orderly end;
+ * - rows of `allocated`: part of that counted total (calibrated estimate, tilted beta interval), if
+ *   every sample of the processes looked at is there to be compared with: no window in time, no
+ *   usable sizes, no samples lost;
+ * - threads, processes: their own counters;
+ * - peak: cross-fitted estimate, lower limit widened for the choice of the moment;
+ * - everything else: Horvitz-Thompson with the N3 interval.
  *
- * The choice depends on the query and on what was lost, never on the samples: taking the narrower
- *of two intervals after looking would break both. What is part of what was allocated cannot be more
+ * The choice depends on the query and on what was lost, never on the samples: taking the narrower of
+ * two intervals after looking would break both. What is part of what was allocated cannot be more
  * than that was: upper limits stop there.
  */
 #include <math.h>
@@ -167,7 +168,10 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED];
-	state->ratio_max = fmax(1, fmax(allocated->ratio_max, state->outside.ratio_max));
+	/* The most usable bytes a trial can stand for. An object that was not sampled may have a larger
+	 * ratio than any that was: glibc gives at most 24 bytes more than asked for. */
+	state->ratio_max = fmax(((double)state->size_min + 24) / ((double)state->size_min + state->charge),
+		fmax(allocated->ratio_max, state->outside.ratio_max));
 	uint64_t live = state->totals[BP_METRIC_PEAK].samples;
 	state->turnovers = live > 0 ? (double)state->peak.allocations / (double)live : 0;
 	bool whole = !query->has_from && !query->has_to && query->filter_count == 0;

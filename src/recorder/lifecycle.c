@@ -8,7 +8,7 @@
  *
  * Fork. A handler takes every lock before, so that the child inherits whole structures; in the child
  * it opens a trace of its own at once (the process may drop its privileges next) and starts the
- * counters at zero. The parent's mappings are not inherited. A child made behind the handlers' back
+ * counters at zero. The parent's mappings are not inherited, but for its state page. A child made behind the handlers' back
  * (raw clone, _Fork) is found by a page that the kernel wipes in children, looked at before anything
  * is written; there locks may have been held, and what they guarded is abandoned.
  *
@@ -272,26 +272,10 @@ void bp_recorder_fork_parent(void)
 	bp_hot.busy -= 1;
 }
 
-/* The child's own trace could not be opened: the parent's says so. */
-static void tell_parent(const char *parent_path)
-{
-	int descriptor = bp_system_open(parent_path, O_RDWR | O_NOFOLLOW, 0);
-	if (descriptor < 0)
-		return;
-	struct bp_trace_state *state = bp_system_map(4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-		descriptor, BP_STATE_OFFSET);
-	bp_system_close(descriptor);
-	if (state == NULL)
-		return;
-	__atomic_fetch_add(&state->lost[BP_LOSS_CHILD_TRACE], 1, __ATOMIC_RELAXED);
-	bp_system_unmap(state, 4096);
-}
-
 /* Everything that a child must not share with its parent. */
 static void become_child(bool unmarked)
 {
-	static char parent_path[BP_PATH_BYTES];
-	__builtin_memcpy(parent_path, bp_recorder.writer.path, sizeof parent_path);
+	struct bp_trace_state *parent = bp_writer_state(&bp_recorder.writer);
 	bp_recorder.forks++;
 	__builtin_memset(&bp_recorder.writer, 0, sizeof bp_recorder.writer);
 	bp_recorder.ended = false;
@@ -299,9 +283,10 @@ static void become_child(bool unmarked)
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
 	if (!wanted || !begin_trace(true, unmarked)) {
 		if (wanted)
-			tell_parent(parent_path);
+			__atomic_fetch_add(&parent->lost[BP_LOSS_CHILD_TRACE], 1, __ATOMIC_RELAXED);
 		bp_recorder.mode = BP_MODE_OFF;
 	}
+	bp_system_unmap(parent, 4096);
 	bp_stack_table_after_fork();
 	bp_modules_after_fork();
 	if (bp_recorder.mode == BP_MODE_ON)
@@ -319,12 +304,14 @@ void bp_recorder_fork_child(void)
 	errno = saved_errno;
 }
 
-void bp_recorder_unmarked_child(void)
+void bp_recorder_unmarked_child(uint64_t charged)
 {
 	bp_arena_after_fork();
 	bp_live_after_fork();
 	bp_slot_after_fork();
 	become_child(true);
+	bp_hot.counters.trials_left -= charged;
+	bp_hot.counters.objects += charged != 0;
 }
 
 /* ---- the end, exec, and the rest ---- */
@@ -402,7 +389,7 @@ void bp_recorder_end_failed(void)
 void bp_recorder_exec(const char *path, enum bp_unseen unseen)
 {
 	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
 		return;
 	uint64_t values[4] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
 		bp_system_pid(), unseen };
@@ -413,7 +400,7 @@ void bp_recorder_exec(const char *path, enum bp_unseen unseen)
 void bp_recorder_forked(int32_t pid)
 {
 	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
 		return;
 	uint64_t values[3] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
 		(uint32_t)pid };
@@ -424,7 +411,7 @@ void bp_recorder_forked(int32_t pid)
 void bp_recorder_unloaded(void)
 {
 	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
 		return;
 	bp_modules_check_gone(&bp_recorder.writer);
 	bp_visit_end(&visit, visit.left);
@@ -433,7 +420,7 @@ void bp_recorder_unloaded(void)
 void bp_recorder_before_limits(void)
 {
 	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit))
+	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
 		return;
 	bp_writer_trim(&bp_recorder.writer);
 	bp_visit_end(&visit, visit.left);

@@ -72,8 +72,9 @@ extern struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
 
 /* Between the engine's parts. Starts the recorder if need be; true: it is on. */
 bool bp_recorder_is_on(void);
-/* The child of a fork that no handler saw (raw clone, _Fork): found by the mark. */
-void bp_recorder_unmarked_child(void);
+/* The child of a fork that no handler saw (raw clone, _Fork): found by the mark. Its counters begin at
+ * zero, but for the object being charged (0: none is). */
+void bp_recorder_unmarked_child(uint64_t charged);
 /* The next number of the process-wide order. */
 static inline uint64_t bp_recorder_next_sequence(void)
 {

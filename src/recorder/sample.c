@@ -32,6 +32,7 @@ struct call {
 	enum function function;
 	uint8_t kind; /* enum bp_kind */
 	size_t size, alignment;
+	size_t room; /* bytes the object must have: the size, but for pvalloc */
 };
 
 static void *call_real(const struct call *call)
@@ -51,8 +52,9 @@ static void *call_real(const struct call *call)
 	case PVALLOC:
 		return bp_real.pvalloc(call->size);
 	case POSIX_MEMALIGN:
-		errno = bp_real.posix_memalign(&object, call->alignment, call->size);
-		return object;
+		/* glibc sets errno too when it fails */
+		return bp_real.posix_memalign(&object, call->alignment, call->size) == 0 ? object :
+											     NULL;
 	}
 	return NULL;
 }
@@ -146,7 +148,7 @@ static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
 	size_t alignment = call->alignment;
 	if ((alignment & (alignment - 1)) != 0) /* glibc's memalign rounds up */
 		alignment = alignment > (size_t)1 << 62 ? 0 : (size_t)1 << (64 - __builtin_clzll(alignment));
-	void *object = bp_slot_take(call->size, alignment, ret_slot);
+	void *object = bp_slot_take(call->room, alignment, ret_slot);
 	if (object == NULL) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
 		return NULL;
@@ -166,7 +168,7 @@ static void enlist(struct bp_visit *visit, const struct call *call, void *object
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
 		return;
 	}
-	size_t usable = slot != NULL ? bp_slot_usable(call->size) : bp_real.malloc_usable_size(object);
+	size_t usable = slot != NULL ? bp_slot_usable(call->room) : bp_real.malloc_usable_size(object);
 	bool recorded = record_sample(visit, call, object, decision, sequence, usable);
 	if (slot != NULL)
 		slot->sequence = recorded ? sequence : 0;
@@ -179,7 +181,7 @@ static void *place_sample(struct bp_visit *visit, const struct call *call,
 {
 	struct bp_slot *slot = NULL;
 	void *object;
-	if (bp_slot_fits(call->size)) {
+	if (bp_slot_fits(call->room)) {
 		object = bp_recorder.writer.stopped ? NULL : take_slot(call, &slot);
 		if (object == NULL) {
 			if (bp_recorder.writer.stopped)
@@ -217,11 +219,13 @@ static void *allocate(const struct call *call)
 		uncharge(call->size);
 		return call_real(call); /* fails */
 	}
-	if (!bp_visit_begin(&visit)) {
+	if (!bp_visit_begin(&visit, (uint64_t)call->size + BP_SAMPLER_CHARGE)) {
 		pass_charge(call->size);
 		return call_real(call);
 	}
 	uint64_t left = bp_sampler_decide(&visit.thread->sampler, visit.left, call->size, &decision);
+	if (bp_unlikely(decision.interrupted))
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
 	visit.left = left;
 	void *object = decision.sampled ? place_sample(&visit, call, &decision) : call_real(call);
 	if (object == NULL) {
@@ -235,13 +239,16 @@ static void *allocate(const struct call *call)
 
 void *bp_cold_malloc(size_t size)
 {
-	return allocate(&(struct call){ .function = MALLOC, .kind = BP_KIND_MALLOC, .size = size });
+	return allocate(&(struct call){
+		.function = MALLOC, .kind = BP_KIND_MALLOC, .size = size, .room = size });
 }
 
 void *bp_cold_calloc(size_t count, size_t size)
 {
-	return allocate(&(struct call){
-		.function = CALLOC, .kind = BP_KIND_CALLOC, .size = count * size });
+	return allocate(&(struct call){ .function = CALLOC,
+		.kind = BP_KIND_CALLOC,
+		.size = count * size,
+		.room = count * size });
 }
 
 static void *allocate_aligned(enum function function, size_t alignment, size_t size)
@@ -249,6 +256,7 @@ static void *allocate_aligned(enum function function, size_t alignment, size_t s
 	return allocate(&(struct call){ .function = function,
 		.kind = BP_KIND_ALIGNED,
 		.size = size,
+		.room = function == PVALLOC ? (size + 4095) & ~(size_t)4095 : size,
 		.alignment = alignment });
 }
 
@@ -269,12 +277,6 @@ void *bp_cold_valloc(size_t size)
 
 void *bp_cold_pvalloc(size_t size)
 {
-	/* Rounded up to pages by the real one: too rare to deserve a slot of its own kind, and the
-	 * program may use the whole page. Counted as requested, never sampled small. */
-	if (bp_slot_fits(size)) {
-		pass_charge(size);
-		return bp_real.pvalloc(size);
-	}
 	return allocate_aligned(PVALLOC, 4096, size);
 }
 
@@ -284,9 +286,7 @@ int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
 		uncharge(size);
 		return bp_real.posix_memalign(ret_object, alignment, size);
 	}
-	int saved_errno = errno;
 	void *object = allocate_aligned(POSIX_MEMALIGN, alignment, size);
-	errno = saved_errno; /* posix_memalign returns its error */
 	if (object == NULL)
 		return ENOMEM;
 	*ret_object = object;
@@ -322,7 +322,7 @@ void bp_known_free(void *object)
 		bp_real.free(object);
 		return;
 	}
-	if (!bp_visit_begin(&visit)) {
+	if (!bp_visit_begin(&visit, 0)) {
 		free_nested(object);
 		return;
 	}
@@ -458,7 +458,8 @@ static void *reallocate(void *object, size_t size, bool crossed)
 {
 	struct bp_visit visit;
 	struct bp_decision decision = { 0 };
-	const struct call call = { .function = MALLOC, .kind = BP_KIND_REALLOC, .size = size };
+	const struct call call = { .function = MALLOC, .kind = BP_KIND_REALLOC, .size = size,
+		.room = size };
 	if (size > PTRDIFF_MAX) {
 		uncharge(size);
 		errno = ENOMEM;
@@ -466,7 +467,7 @@ static void *reallocate(void *object, size_t size, bool crossed)
 	}
 	if (object == NULL)
 		return allocate(&call);
-	if (!bp_visit_begin(&visit)) {
+	if (!bp_visit_begin(&visit, crossed ? (uint64_t)size + BP_SAMPLER_CHARGE : 0)) {
 		if (crossed)
 			pass_charge(size);
 		return realloc_nested(object, size);
@@ -474,6 +475,8 @@ static void *reallocate(void *object, size_t size, bool crossed)
 	uint64_t left = visit.left;
 	if (crossed)
 		left = bp_sampler_decide(&visit.thread->sampler, left, size, &decision);
+	if (bp_unlikely(decision.interrupted))
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
 	visit.left = left;
 	struct old old = look_at(object);
 	void *result = replace(&visit, &old, &call, &decision);

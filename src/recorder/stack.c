@@ -17,8 +17,6 @@
  */
 #include "recorder/stack.h"
 
-#include <dlfcn.h>
-
 #include "base/attributes.h"
 #include "base/system_call.h"
 
@@ -57,12 +55,12 @@ struct cached_rules {
 
 static struct cached_rules cache[CACHE_ENTRIES];
 static uint32_t cache_epoch;
+extern void *__libc_stack_end __attribute__((weak)); /* the loader's */
 static uintptr_t main_stack_end; /* where the program's first frame began; 0 unknown */
 
 void bp_stack_init(void)
 {
-	uintptr_t *end = dlsym(RTLD_DEFAULT, "__libc_stack_end");
-	main_stack_end = end == NULL ? 0 : *end;
+	main_stack_end = &__libc_stack_end == NULL ? 0 : (uintptr_t)__libc_stack_end;
 }
 
 void bp_stack_forget_rules(void)

@@ -23,8 +23,9 @@ struct bp_visit {
 	int saved_errno;
 };
 
-/* False: pass through (nested, or the recorder is off); nothing was changed. */
-static inline bool bp_visit_begin(struct bp_visit *visit)
+/* `charged`: trials of the object whose charge borrowed, 0 if none did. False: pass through (nested,
+ * or the recorder is off); nothing was changed. */
+static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 {
 	struct bp_hot *hot = &bp_hot;
 	if (hot->busy)
@@ -35,7 +36,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit)
 	visit->saved_errno = errno;
 	if (bp_likely(bp_recorder.mode == BP_MODE_ON) || bp_recorder_is_on()) {
 		if (bp_unlikely(*bp_recorder.fork_mark == 0))
-			bp_recorder_unmarked_child();
+			bp_recorder_unmarked_child(charged);
 		visit->thread = bp_thread_self();
 		if (visit->thread != NULL && bp_recorder.mode == BP_MODE_ON) {
 			visit->objects = hot->counters.objects;

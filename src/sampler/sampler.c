@@ -47,6 +47,12 @@ uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, siz
 	uint64_t left = trials_left + trials; /* before this object */
 	sampler->trials += (sampler->armed - left) + trials;
 	*ret_decision = (struct bp_decision){ .interval = sampler->interval };
+	if (left > sampler->armed) {
+		/* Charged again, by a handler, after the borrow: what it took is more than was left.
+		 * Discard and draw anew. */
+		ret_decision->interrupted = true;
+		left = draw(sampler);
+	}
 
 	if (sampler->law == BP_SAMPLER_EXACT && trials >= sampler->interval) {
 		ret_decision->sampled = ret_decision->exact = true;

@@ -18,6 +18,9 @@
 #define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID"   /* profile only this pid (--no-follow-fork) */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
 
+/* Longest a thread goes without publishing its counters, in trials. */
+#define BP_LOOK_MAX ((uint64_t)1 << 20)
+
 #define BP_INTERVAL_DEFAULT (512u << 10)
 #define BP_INTERVAL_MAX ((uint64_t)1 << 40)
 

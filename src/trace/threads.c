@@ -203,7 +203,7 @@ bool bp_trace_threads_finish(struct bp_trace_reader *reader)
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader)
 {
 	const struct bp_trace_state *state = &reader->state;
-	struct bp_trace_totals totals = { .exact = state->state == 1 };
+	struct bp_trace_totals totals = { .exact = state->state == 1 && !state->unmarked_fork };
 	for (uint32_t i = 0; i < reader->thread_count; i++) {
 		const struct bp_trace_thread *thread = &reader->threads[i];
 		totals.trials_low = add_saturated(totals.trials_low, thread->trials_low);
@@ -217,11 +217,17 @@ struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *read
 		totals.unoffered_objects =
 			add_saturated(totals.unoffered_objects, thread->unoffered_objects);
 	}
-	if (totals.exact) {
+	if (state->state == 1) {
 		totals.trials_low = totals.trials_high = state->end_trials;
 		totals.objects_low = totals.objects_high = state->end_objects;
 		totals.bytes_low = bytes_of(reader, state->end_trials, state->end_objects);
 		totals.bytes_high = totals.bytes_low;
+	}
+	if (!totals.exact) {
+		const uint64_t unseen = state->unmarked_fork ? BP_LOOK_MAX : 1;
+		totals.trials_high = add_saturated(totals.trials_high, unseen);
+		totals.objects_high = add_saturated(totals.objects_high, unseen);
+		totals.bytes_high = add_saturated(totals.bytes_high, unseen);
 	}
 	totals.unoffered_trials = larger(totals.unoffered_trials, state->unoffered_trials);
 	totals.unoffered_objects = larger(totals.unoffered_objects, state->unoffered_objects);

@@ -309,6 +309,9 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 	writer->head = map_file(descriptor, 0, BP_CHUNK_BYTES);
 	if (writer->head == NULL)
 		return false;
+	/* The state page alone is inherited by a forked child, which may have to tell its parent that
+	 * it found no trace of its own. */
+	(void)bp_system_advise(writer->head + BP_STATE_OFFSET, 4096, MADV_DOFORK);
 	if (bp_system_advise(writer->head, BP_SLOTS_OFFSET, BP_ADVICE_POPULATE_WRITE))
 		return true;
 	writer->preallocate = errno == EINVAL || errno == ENOSYS || errno == EPERM;

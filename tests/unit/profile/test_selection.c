@@ -194,6 +194,7 @@ static void exit_follows_execs(void **state)
 	small_assert_exact(a.totals[BP_METRIC_LIVE].bytes, 30);
 	small_assert_exact(a.totals[BP_METRIC_PEAK].bytes, 100);
 	assert_int_equal(a.duration_ns, 8ull * SMALL_SECOND);
+	assert_int_equal(a.subject.i, program.i);
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dlsym: a program may ask libc itself for `free` (a foreign function interface that loads
+ * "libc.so.6", an interposer's RTLD_NEXT) and hand it an object of ours. So where the answer would be
+ * glibc's own allocation function, it is our hook. Every other name goes on with a jump, because
+ * dlsym looks at its caller's address.
+ */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "hooks/names.h"
+#include "hooks/real_other.h"
+#include "recorder/real.h"
+
+void cfree(void *object);
+void free_sized(void *object, size_t size);
+void free_aligned_sized(void *object, size_t alignment, size_t size);
+void *__libc_malloc(size_t size);
+void __libc_free(void *object);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *object, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void *__libc_valloc(size_t size);
+void *__libc_pvalloc(size_t size);
+
+static const struct {
+	const char *name;
+	void *hook;
+} family[] = {
+#define BP_HOOK(name, text) { #name, (void *)name },
+	BP_HOOKS_MALLOC(BP_HOOK) BP_HOOKS_ALIASES(BP_HOOK)
+#undef BP_HOOK
+};
+
+/* The hook of that name; NULL if it is not of the malloc family. */
+static void *hook_of(const char *name)
+{
+	if (name == NULL || strchr("macrpvf_", name[0]) == NULL)
+		return NULL;
+	for (size_t i = 0; i < BP_COUNT(family); i++)
+		if (strcmp(name, family[i].name) == 0)
+			return family[i].hook;
+	return NULL;
+}
+
+static BP_COLD void *answer(void *handle, const char *name, void *hook)
+{
+	void *found = bp_real_others()->dlsym(handle, name);
+	return found != NULL && bp_real_is_glibc(found) ? hook : found;
+}
+
+BP_EXPORT void *dlsym(void *restrict handle, const char *restrict name)
+{
+	void *hook = hook_of(name);
+	if (bp_unlikely(hook != NULL))
+		return answer(handle, name, hook);
+	return bp_real_others()->dlsym(handle, name);
+}
