@@ -235,6 +235,29 @@ static void warn_of_symbols(
 			summary->modules_missing, summary->modules_missing == 1 ? "" : "s");
 }
 
+/* A program that freed all it had shows nothing at exit: without another wish, and for a reader's
+ * eyes, its peak is what was asked. */
+static bool aggregate(const struct bp_arguments *arguments, const struct request *request,
+	struct bp_profile *profile, struct bp_aggregation *ret_aggregation, struct bp_error *error)
+{
+	struct bp_query peak = request->query;
+	if (!bp_aggregate(profile, &request->query, ret_aggregation, error))
+		return false;
+	if (!request->report->for_eyes || bp_option_given(arguments, "metric") ||
+		bp_option_given(arguments, "at") ||
+		ret_aggregation->totals[BP_METRIC_LIVE].samples > 0 ||
+		ret_aggregation->totals[BP_METRIC_PEAK].samples == 0 ||
+		!ret_aggregation->totals[BP_METRIC_PEAK].known)
+		return true;
+	bp_aggregation_finish(ret_aggregation);
+	peak.metric = BP_METRIC_PEAK;
+	if (!bp_aggregate(profile, &peak, ret_aggregation, error))
+		return false;
+	bp_aggregation_warn(ret_aggregation,
+		"no sampled object is live at exit: what was live at the peak is shown instead");
+	return true;
+}
+
 static bool show(const struct bp_arguments *arguments, const struct request *request,
 	struct bp_profile *profile, struct bp_error *error)
 {
@@ -243,7 +266,7 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	struct bp_aggregation aggregation;
 	if (!import_all(arguments, profile, error) ||
 		!bp_symbols_resolve(profile, &symbols, &summary, error) ||
-		!bp_aggregate(profile, &request->query, &aggregation, error))
+		!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
 	warn_of_symbols(&aggregation, &summary);
 	bool good = request->report->write(&aggregation, &request->options, stdout, error);

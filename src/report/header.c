@@ -37,13 +37,14 @@ static const char *last_part(const char *path)
 }
 
 /* "T = 512 KiB", or all the intervals there were. */
-static void write_intervals(const struct bp_aggregation *aggregation,
-	const struct bp_report_options *options, FILE *out)
+static void intervals_text(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, char *to, size_t bytes)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	uint64_t seen[INTERVALS_MAX];
 	unsigned count = 0;
 	char text[BP_QUANTITY_BYTES];
+	snprintf(to, bytes, "not profiled");
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
 		const uint64_t intervals[] = { process->interval_first, process->interval_max };
@@ -55,12 +56,13 @@ static void write_intervals(const struct bp_aggregation *aggregation,
 				seen[count++] = intervals[j];
 		}
 	}
+	if (count > 0)
+		*to = '\0';
 	for (unsigned i = 0; i < count; i++) {
 		bp_bytes_text(seen[i], bp_style_of(options), text);
-		fprintf(out, "%s%s", i == 0 ? "T = " : ", ", text);
+		size_t length = strlen(to);
+		snprintf(to + length, bytes - length, "%s%s", i == 0 ? "T = " : ", ", text);
 	}
-	if (count == 0)
-		fputs("not profiled", out);
 }
 
 static uint64_t count_lost(const struct bp_aggregation *aggregation)
@@ -71,74 +73,152 @@ static uint64_t count_lost(const struct bp_aggregation *aggregation)
 	return lost;
 }
 
+/* The first line, broken between its pieces where the terminal ends. */
+struct pieces {
+	const struct bp_report_options *options;
+	FILE *out;
+	unsigned used; /* columns of the line so far */
+};
+
+static void put_piece(struct pieces *pieces, const char *text)
+{
+	unsigned width = bp_text_columns(text);
+	if (pieces->used > 0 && pieces->used + 3 + width > pieces->options->columns) {
+		fputs("\n  ", pieces->out);
+		pieces->used = 2;
+	} else if (pieces->used > 0) {
+		fputs(pieces->options->utf8 ? " · " : " | ", pieces->out);
+		pieces->used += 3;
+	}
+	fputs(text, pieces->out);
+	pieces->used += width;
+}
+
+static void put_process(struct pieces *pieces, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
+	uint32_t others = profile->processes.count - 2;
+	char text[64];
+	if (aggregation->query.pid != 0)
+		snprintf(text, sizeof text, "pid %u alone", aggregation->query.pid);
+	else if (others > 0)
+		snprintf(text, sizeof text, "pid %u and %u more process%s", subject->pid, others,
+			others == 1 ? "" : "es");
+	else
+		snprintf(text, sizeof text, "pid %u", subject->pid);
+	put_piece(pieces, text);
+}
+
 static void write_first_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
-	const char *separator = options->utf8 ? " · " : " | ";
-	char name[512], count[BP_QUANTITY_BYTES];
-	uint32_t processes = profile->processes.count - 1;
+	struct pieces pieces = { .options = options, .out = out };
+	char text[512], count[BP_QUANTITY_BYTES];
 	bp_terminal_text(last_part(bp_profile_text(profile, subject->program)), options->utf8,
-		NAME_COLUMNS, name, sizeof name);
-	fprintf(out, "%s%s%s", bp_style_bold(options), name, bp_style_end(options));
-	if (aggregation->query.pid != 0)
-		fprintf(out, "%spid %u alone", separator, aggregation->query.pid);
-	else
-		fprintf(out, "%spid %u", separator, subject->pid);
-	if (processes > 1 && aggregation->query.pid == 0)
-		fprintf(out, " and %u more process%s", processes - 1, processes == 2 ? "" : "es");
+		NAME_COLUMNS, text, sizeof text);
+	fputs(bp_style_bold(options), out);
+	put_piece(&pieces, text);
+	fputs(bp_style_end(options), out);
+	put_process(&pieces, aggregation);
 	bp_time_text(aggregation->duration_ns, count);
-	fprintf(out, "%s%s%s", separator, count, separator);
-	write_intervals(aggregation, options, out);
+	put_piece(&pieces, count);
+	intervals_text(aggregation, options, text, sizeof text);
+	put_piece(&pieces, text);
 	bp_count_text(aggregation->samples, count);
-	fprintf(out, "%s%s sample%s", separator, count, aggregation->samples == 1 ? "" : "s");
+	snprintf(text, sizeof text, "%s sample%s", count, aggregation->samples == 1 ? "" : "s");
+	put_piece(&pieces, text);
 	bp_count_text(count_lost(aggregation), count);
-	fprintf(out, "%s%s lost%s%g %% intervals\n", separator, count, separator,
-		100 * aggregation->query.confidence);
+	snprintf(text, sizeof text, "%s lost", count);
+	put_piece(&pieces, text);
+	snprintf(text, sizeof text, "%g %% intervals", 100 * aggregation->query.confidence);
+	put_piece(&pieces, text);
+	putc('\n', out);
 }
 
 /* What stands behind a total. */
-static void write_remark(const struct bp_aggregation *aggregation, enum bp_metric metric, FILE *out)
+static void remark_text(
+	const struct bp_aggregation *aggregation, enum bp_metric metric, char *to, size_t bytes)
 {
 	const struct bp_total *total = &aggregation->totals[metric];
 	char time[BP_QUANTITY_BYTES];
+	*to = '\0';
 	bp_time_text(aggregation->peak_at_ns, time);
 	if (metric == BP_METRIC_PEAK && aggregation->peak_at_ns != BP_TIME_NEVER)
-		fprintf(out, "at %s", time);
+		snprintf(to, bytes, "at %s", time);
 	else if (metric == BP_METRIC_TEMPORARY)
-		fputs("freed before the next allocation", out);
+		snprintf(to, bytes, "freed before the next allocation");
 	else if (total->bytes.interval.exact && total->objects.interval.exact)
-		fputs("both exact", out);
+		snprintf(to, bytes, "both exact");
 	else if (total->bytes.interval.unknown)
-		fputs("counted, not ended in order", out);
+		snprintf(to, bytes, "counted, not ended in order");
 }
 
-static void write_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
-	const struct bp_report_options *options, FILE *out)
+/* A line of the totals as text. */
+struct total_line {
+	char name[BP_QUANTITY_BYTES + 16], bytes[BP_QUANTITY_BYTES];
+	char objects[BP_QUANTITY_BYTES + 16], remark[BP_QUANTITY_BYTES + 16];
+};
+
+static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
+	const struct bp_report_options *options, struct total_line *line)
 {
 	static const char *const names[BP_METRIC_COUNT] = { "live at exit", "peak", "allocated",
 		"temporary" };
 	const struct bp_total *total = &aggregation->totals[metric];
-	char bytes[BP_QUANTITY_BYTES], objects[BP_QUANTITY_BYTES], name[BP_QUANTITY_BYTES + 16];
-	snprintf(name, sizeof name, "%s", names[metric]);
+	char text[BP_QUANTITY_BYTES];
+	*line = (struct total_line){ 0 };
+	snprintf(line->name, sizeof line->name, "%s", names[metric]);
 	if (metric == BP_METRIC_LIVE && aggregation->query.has_at) {
-		bp_time_text(aggregation->at_ns, bytes);
-		snprintf(name, sizeof name, "live at %s", bytes);
+		bp_time_text(aggregation->at_ns, text);
+		snprintf(line->name, sizeof line->name, "live at %s", text);
 	}
 	if (!total->known) {
-		fprintf(out, "  %-14s not known\n", name);
+		snprintf(line->bytes, sizeof line->bytes, "not known");
 		return;
 	}
-	bp_bytes_figure_text(&total->bytes, bp_style_of(options), bytes);
-	bp_objects_figure_text(&total->objects, bp_style_of(options), objects);
-	strncat(objects, " objects", sizeof objects - strlen(objects) - 1);
-	fprintf(out, "  %-14s %s%*s  %s%*s  %s", name, bytes,
-		(int)(28 > bp_text_columns(bytes) ? 28 - bp_text_columns(bytes) : 0), "", objects,
-		(int)(28 > bp_text_columns(objects) ? 28 - bp_text_columns(objects) : 0), "",
-		bp_style_dim(options));
-	write_remark(aggregation, metric, out);
-	fprintf(out, "%s\n", bp_style_end(options));
+	bp_bytes_figure_text(&total->bytes, bp_style_of(options), line->bytes);
+	bp_objects_figure_text(&total->objects, bp_style_of(options), text);
+	snprintf(line->objects, sizeof line->objects, "%s objects", text);
+	remark_text(aggregation, metric, line->remark, sizeof line->remark);
+}
+
+static void put_padded(const char *text, unsigned columns, FILE *out)
+{
+	unsigned width = bp_text_columns(text);
+	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
+}
+
+/* The four totals in columns as wide as they need; a remark that does not fit is left out. */
+static void write_totals(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	struct total_line lines[BP_METRIC_COUNT];
+	unsigned name = 12, bytes = 0, objects = 0;
+	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
+		fill_total(aggregation, (enum bp_metric)metric, options, &lines[metric]);
+		unsigned widths[] = { bp_text_columns(lines[metric].name),
+			bp_text_columns(lines[metric].bytes), bp_text_columns(lines[metric].objects) };
+		name = widths[0] > name ? widths[0] : name;
+		bytes = widths[1] > bytes ? widths[1] : bytes;
+		objects = widths[2] > objects ? widths[2] : objects;
+	}
+	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
+		const struct total_line *line = &lines[metric];
+		fputs("  ", out);
+		put_padded(line->name, name + 3, out);
+		put_padded(line->bytes, line->objects[0] != '\0' ? bytes + 3 : 0, out);
+		bool fits = 2 + name + 3 + bytes + 3 + objects + 3 +
+				    bp_text_columns(line->remark) <=
+			    options->columns;
+		put_padded(line->objects, fits && line->remark[0] != '\0' ? objects + 3 : 0, out);
+		if (fits && line->remark[0] != '\0')
+			fprintf(out, "%s%s%s", bp_style_dim(options), line->remark,
+				bp_style_end(options));
+		putc('\n', out);
+	}
 }
 
 void bp_write_wrapped(
@@ -183,8 +263,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
 	putc('\n', out);
-	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
-		write_total(aggregation, (enum bp_metric)metric, options, out);
+	write_totals(aggregation, options, out);
 	if (*aggregation->warnings != NULL)
 		putc('\n', out);
 	for (char **warning = aggregation->warnings; *warning != NULL; warning++) {

@@ -30,6 +30,7 @@ struct bp_report_options {
 struct bp_report {
 	const char *name;	 /* as in --NAME; "table" is the default */
 	const char *description; /* one line for --help */
+	bool for_eyes;		 /* read by people, not by programs */
 	bool needs_stacks;	 /* the aggregation must be by stack, sorted by bytes or objects */
 	uint32_t rows;		 /* --rows unless given */
 	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */

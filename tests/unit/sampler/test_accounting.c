@@ -49,7 +49,7 @@ static size_t any_size(uint64_t random[4])
 	case 1:
 		return (size_t)(bp_random_next(random) >> 40); /* up to 16 MiB */
 	case 2:
-		return (size_t)(bp_random_next(random) >> 24); /* up to 1 TiB */
+		return (size_t)(bp_random_next(random) >> 34); /* up to 1 GiB */
 	default:
 		return (size_t)(bp_random_next(random) >> (50 + r / 16 % 12));
 	}
@@ -75,10 +75,8 @@ static void every_event(void **state)
 				*left = bp_sampler_restart(&pair.sampler, *left);
 			else if (event % 64 == 2)
 				*left = bp_sampler_look_next(&pair.sampler, *left);
-			else if (seed % 2 == 0 || pair.sampler.interval > 4096)
+			else
 				allocate(&pair, any_size(random));
-			else /* the Bernoulli law at a small T draws once per interval */
-				allocate(&pair, any_size(random) % 100000);
 			check(&pair);
 		}
 	}
