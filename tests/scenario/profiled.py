@@ -40,7 +40,8 @@ def is_root():
 def environment(trace=None, interval=None, seed=None, law=None, recorder=RECORDER, extra=None):
     """The environment of a run; profiled under LD_PRELOAD if `trace` is given."""
     result = {key: value for key, value in os.environ.items()
-              if not key.startswith("BYTEPOLL_") and key not in ("LD_PRELOAD", "MALLOC_PERTURB_")}
+              if not key.startswith("BYTEPOLL_") and
+              key not in ("LD_PRELOAD", "MALLOC_PERTURB_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     result["LC_ALL"] = "C.UTF-8"
     if trace is not None:
         result["LD_PRELOAD"] = recorder

@@ -42,6 +42,10 @@ class Place:
     def __init__(self, path):
         self.path = path
         os.chmod(path, 0o755)
+        # The build may lie where nobody cannot go.
+        for built in (profiled.BYTEPOLL, profiled.RECORDER):
+            shutil.copy(built, path)
+        self.bytepoll = os.path.join(path, os.path.basename(profiled.BYTEPOLL))
         self.open = self.directory("open", 0o777)
         self.closed = self.directory("closed", 0o555)
         self.trace = os.path.join(path, "good.bpt")
@@ -75,9 +79,8 @@ class Place:
         return self.of(name)
 
 
-def bytepoll(*words, user=(), **options):
-    return profiled.run([*user, profiled.BYTEPOLL, *words], extra={"PATH": "/usr/bin:/bin"},
-                        **options)
+def bytepoll(*words, user=(), program=profiled.BYTEPOLL, **options):
+    return profiled.run([*user, program, *words], extra={"PATH": "/usr/bin:/bin"}, **options)
 
 
 def run_mistakes(tap, place):
@@ -106,7 +109,8 @@ def run_mistakes(tap, place):
     )
     for name, words, status, word in cases:
         tap.attempt("run: " + name, lambda: one_line(
-            bytepoll("run", *words, user=user, cwd=place.open), status, word))
+            bytepoll("run", *words, user=user, program=place.bytepoll, cwd=place.open), status,
+            word))
 
 
 def run_unprofilable(tap, place):
@@ -115,7 +119,8 @@ def run_unprofilable(tap, place):
 
     def case(program, status, word):
         output = os.path.join(place.open, os.path.basename(program) + ".bpt")
-        result = bytepoll("run", "-o", output, "--", program, user=user, cwd=place.open)
+        result = bytepoll("run", "-o", output, "--", program, user=user, program=place.bytepoll,
+                          cwd=place.open)
         text = result.stderr.decode(errors="replace")
         profiled.expect(result.status == status, "status %s: %s" % (result.status, text))
         profiled.expect(text.startswith("bytepoll: ") and word in text, "message: %r" % text)
@@ -185,7 +190,7 @@ def read_mistakes(tap, place):
             ("filter of nonsense", ("--filter", "colour=red", place.trace), 2, "colour"),
             ("rows of nonsense", ("--rows", "many", place.trace), 2, "many")):
         tap.attempt("report: " + name, lambda: one_line(
-            bytepoll("report", *words, user=user), status, word))
+            bytepoll("report", *words, user=user, program=place.bytepoll), status, word))
     for number, (name, contents, may_read) in enumerate(hostile_files(place)):
         path = place.file("hostile%d.bpt" % number, contents)
 

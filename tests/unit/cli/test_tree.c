@@ -334,7 +334,7 @@ static void a_killed_process_has_an_interval(void **state)
 	bp_tree_finish(&tree);
 	read_index(text, sizeof text);
 	assert_non_null(strstr(
-		text, "\ttrials_low=100\ttrials_high=1100\tobjects_low=7\tobjects_high=1007\t"));
+		text, "\ttrials_low=100\ttrials_high=1101\tobjects_low=7\tobjects_high=1008\t"));
 	assert_int_equal(length_of("t.bpt.d/5.1.bpt"), -1);
 }
 

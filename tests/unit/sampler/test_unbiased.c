@@ -96,8 +96,8 @@ static void score_cycle(const size_t *sizes, unsigned sites, uint64_t interval, 
 		double z = fabs(moments_score(&ours[i], truth));
 		*ret_ours = z > *ret_ours ? z : *ret_ours;
 		/* Its error within one run: it sees nothing of a site, or everything as one's. */
-		double mean = strides[i].sum_of_squares / REPETITIONS - truth * truth;
-		double relative = sqrt(mean > 0 ? mean : 0) / truth;
+		double variance = strides[i].sum_of_squares / REPETITIONS - truth * truth;
+		double relative = sqrt(variance > 0 ? variance : 0) / truth;
 		*ret_strided = relative > *ret_strided ? relative : *ret_strided;
 	}
 }
