@@ -77,6 +77,14 @@ def check_exports(source, library):
         yield f"{name} is exported, but not in src/hooks/exports.map"
     for name in sorted(named - exported):
         yield f"{name} is in src/hooks/exports.map, but not exported"
+    for options, committed in (([], "src/hooks/exports.map"), (["--page"], "docs/hooks.md")):
+        made = subprocess.run([sys.executable, os.path.join(source, "tools/make_exports.py"), *options,
+                               os.path.join(source, "src/hooks/names.h")],
+                              capture_output=True, text=True, check=True).stdout
+        with open(os.path.join(source, committed), encoding="utf-8") as file:
+            if file.read() != made:
+                yield f"{committed} is not what tools/make_exports.py makes of src/hooks/names.h"
+
 
 
 def check_tls(_, library):
