@@ -40,7 +40,7 @@ extern "C" {
 #define BP_SAMPLER_LOOK_MAX ((uint64_t)1 << 20)
 
 enum bp_sampler_law {
-	BP_SAMPLER_EXACT = 0,    /* objects with m >= T are taken with certainty */
+	BP_SAMPLER_EXACT = 0,	 /* objects with m >= T are taken with certainty */
 	BP_SAMPLER_BERNOULLI = 1 /* every object is tried, whatever its size */
 };
 
@@ -52,21 +52,21 @@ struct bp_sampler_hot {
 
 /* The cold half. bp_sampler_init before use. */
 struct bp_sampler {
-	uint64_t random[4];       /* state of the generator (xoshiro256++) */
-	uint64_t interval;        /* T the countdown in force was drawn with, bytes */
+	uint64_t random[4];	  /* state of the generator (xoshiro256++) */
+	uint64_t interval;	  /* T the countdown in force was drawn with, bytes */
 	uint64_t interval_wanted; /* T from the next draw on */
-	uint64_t armed;           /* trials_left when it was last set */
-	uint64_t trials;          /* trials accounted for up to then */
-	uint64_t look_max;        /* longest countdown under `interval` */
-	double gap_scale;         /* 1 / lambda, lambda = -log1p(-1/interval) */
-	uint32_t law;             /* enum bp_sampler_law */
-	bool undecided;           /* the countdown ends in another draw, not in a success */
+	uint64_t armed;		  /* trials_left when it was last set */
+	uint64_t trials;	  /* trials accounted for up to then */
+	uint64_t look_max;	  /* longest countdown under `interval` */
+	double gap_scale;	  /* 1 / lambda, lambda = -log1p(-1/interval) */
+	uint32_t law;		  /* enum bp_sampler_law */
+	bool undecided;		  /* the countdown ends in another draw, not in a success */
 };
 
 /* What the cold half decided about one object. */
 struct bp_decision {
 	bool sampled;
-	bool exact;        /* taken with certainty: weight 1, no offset */
+	bool exact;	   /* taken with certainty: weight 1, no offset */
 	bool interrupted;  /* a signal handler charged an object in between: it was counted, but not
 			    * offered (its trials went past the success), and a fresh gap drawn */
 	uint64_t offset;   /* failed trials of this object before its success */
@@ -80,7 +80,7 @@ void bp_sampler_init(struct bp_sampler *sampler, uint64_t seed, uint64_t interva
 /* To be called when charging an object of `size` bytes borrowed. `trials_left` is the wrapped value
  * the subtraction left behind; returns the value to store in its place. size + 1 must not overflow.*/
 uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, size_t size,
-			   struct bp_decision *ret_decision);
+	struct bp_decision *ret_decision);
 
 /* A new mean interval (>= 1 bytes), in force from the next draw on. */
 void bp_sampler_set_interval(struct bp_sampler *sampler, uint64_t interval);

@@ -17,8 +17,8 @@ struct bp_lock {
 static inline bool bp_lock_try(struct bp_lock *lock)
 {
 	uint32_t expected = 0;
-	return __atomic_compare_exchange_n(&lock->word, &expected, 1, false, __ATOMIC_ACQUIRE,
-		__ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(
+		&lock->word, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static inline void bp_lock_take(struct bp_lock *lock)

@@ -25,8 +25,8 @@
 #define BP_ADVICE_POPULATE_WRITE 23
 
 /* Anonymous or file memory; NULL on failure. */
-static inline void *bp_system_map(size_t bytes, int protection, int flags, int descriptor,
-				  uint64_t offset)
+static inline void *bp_system_map(
+	size_t bytes, int protection, int flags, int descriptor, uint64_t offset)
 {
 	long result = syscall(SYS_mmap, NULL, bytes, protection, flags, descriptor, offset);
 	return result == -1 ? NULL : (void *)result;
@@ -102,8 +102,7 @@ static inline size_t bp_system_read_file(const char *path, char *to, size_t byte
  * copies the signal set before it refuses the operation. */
 static inline bool bp_system_readable(uintptr_t address)
 {
-	return syscall(SYS_rt_sigprocmask, -1, (void *)address, NULL, 8) == -1 &&
-	       errno != EFAULT;
+	return syscall(SYS_rt_sigprocmask, -1, (void *)address, NULL, 8) == -1 && errno != EFAULT;
 }
 
 #endif

@@ -171,13 +171,13 @@ static void collect_arguments(char *argv[], const char *first, va_list arguments
 		argv[i++] = va_arg(arguments, char *);
 }
 
-#define COLLECT(first)                                                                            \
-	va_list arguments;                                                                        \
-	va_start(arguments, first);                                                               \
-	size_t count = count_arguments(arguments);                          \
-	va_end(arguments);                                                                        \
-	char **argv = __builtin_alloca((count + 1) * sizeof *argv);                               \
-	va_start(arguments, first);                                                               \
+#define COLLECT(first)                                              \
+	va_list arguments;                                          \
+	va_start(arguments, first);                                 \
+	size_t count = count_arguments(arguments);                  \
+	va_end(arguments);                                          \
+	char **argv = __builtin_alloca((count + 1) * sizeof *argv); \
+	va_start(arguments, first);                                 \
 	collect_arguments(argv, first, arguments)
 
 BP_EXPORT int execl(const char *path, const char *first, ...)
@@ -203,16 +203,14 @@ BP_EXPORT int execle(const char *path, const char *first, ...)
 }
 
 BP_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-			  const posix_spawnattr_t *attributes, char *const argv[],
-			  char *const environment[])
+	const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
 {
 	note(path, environment, false);
 	return bp_real_others()->posix_spawn(pid, path, actions, attributes, argv, environment);
 }
 
 BP_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			   const posix_spawnattr_t *attributes, char *const argv[],
-			   char *const environment[])
+	const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
 {
 	char buffer[PATH_MAX_BYTES];
 	note(search(file, buffer), environment, false);

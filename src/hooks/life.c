@@ -80,8 +80,8 @@ BP_EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *l
 	return bp_real_others()->setrlimit64(RESOURCE(resource), limit);
 }
 
-BP_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlimit *limit,
-		      struct rlimit *old)
+BP_EXPORT int prlimit(
+	pid_t pid, enum __rlimit_resource resource, const struct rlimit *limit, struct rlimit *old)
 {
 	if (RESOURCE(resource) == RLIMIT_AS && limit != NULL)
 		bp_recorder_before_limits();
@@ -89,7 +89,7 @@ BP_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct r
 }
 
 BP_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *limit,
-			struct rlimit64 *old)
+	struct rlimit64 *old)
 {
 	if (RESOURCE(resource) == RLIMIT_AS && limit != NULL)
 		bp_recorder_before_limits();

@@ -40,17 +40,17 @@ void bp_real_resolve_others(void)
 {
 	struct bp_real_other *real = &bp_real_other;
 #define BP_HOOK(name, text) look_up(#name, &real->name);
-	BP_HOOK(_exit, "") BP_HOOK(_Exit, "") BP_HOOK(quick_exit, "") BP_HOOK(abort, "") BP_HOOK(fork, "")
-	BP_HOOK(dlclose, "") BP_HOOK(mlockall, "") BP_HOOK(setrlimit, "") BP_HOOK(setrlimit64, "")
-	BP_HOOK(prlimit, "") BP_HOOK(prlimit64, "") BP_HOOK(execve, "") BP_HOOK(execv, "")
-	BP_HOOK(execvp, "") BP_HOOK(execvpe, "") BP_HOOK(fexecve, "") BP_HOOK(posix_spawn, "")
-	BP_HOOK(posix_spawnp, "")
+	BP_HOOK(_exit, "")
+	BP_HOOK(_Exit, "") BP_HOOK(quick_exit, "") BP_HOOK(abort, "") BP_HOOK(fork, "") BP_HOOK(
+		dlclose, "") BP_HOOK(mlockall, "") BP_HOOK(setrlimit, "") BP_HOOK(setrlimit64, "")
+		BP_HOOK(prlimit, "") BP_HOOK(prlimit64, "") BP_HOOK(execve, "") BP_HOOK(execv, "")
+			BP_HOOK(execvp, "") BP_HOOK(execvpe, "") BP_HOOK(fexecve, "")
+				BP_HOOK(posix_spawn, "") BP_HOOK(posix_spawnp, "")
 #undef BP_HOOK
-#define BP_HOOK(name, text)                                                                       \
-	real->name = bp_cxx_fallback(#name);                                                      \
+#define BP_HOOK(name, text)                  \
+	real->name = bp_cxx_fallback(#name); \
 	look_up(#name, &real->name);
-	BP_HOOKS_NEW(BP_HOOK)
-	BP_HOOKS_DELETE(BP_HOOK)
+					BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
 }
 

@@ -17,9 +17,10 @@ typedef uintptr_t bp_operator(uintptr_t first, uintptr_t second, uintptr_t third
 
 struct bp_real_other {
 #define BP_HOOK(name, text) bp_operator *name;
-	BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
+	BP_HOOKS_NEW(BP_HOOK)
+	BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
-	void (*_exit)(int status);
+		void (*_exit)(int status);
 	void (*_Exit)(int status);
 	void (*quick_exit)(int status);
 	void (*abort)(void);
@@ -30,7 +31,8 @@ struct bp_real_other {
 	int (*setrlimit)(int resource, const struct rlimit *limit);
 	int (*setrlimit64)(int resource, const struct rlimit64 *limit);
 	int (*prlimit)(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old);
-	int (*prlimit64)(pid_t pid, int resource, const struct rlimit64 *limit, struct rlimit64 *old);
+	int (*prlimit64)(
+		pid_t pid, int resource, const struct rlimit64 *limit, struct rlimit64 *old);
 	int (*execve)(const char *path, char *const argv[], char *const environment[]);
 	int (*execv)(const char *path, char *const argv[]);
 	int (*execvp)(const char *file, char *const argv[]);

@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 
 struct bp_importer {
-	const char *name;        /* "bytepoll trace" */
+	const char *name;	 /* "bytepoll trace" */
 	const char *description; /* one line for --help */
 	/* Does a file that begins with these bytes look like one of this format? */
 	bool (*sniff)(const uint8_t *head, size_t bytes);

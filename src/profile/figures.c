@@ -170,8 +170,9 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED];
 	/* The most usable bytes a trial can stand for. An object that was not sampled may have a larger
 	 * ratio than any that was: glibc gives at most 24 bytes more than asked for. */
-	state->ratio_max = fmax(((double)state->size_min + 24) / ((double)state->size_min + state->charge),
-		fmax(allocated->ratio_max, state->outside.ratio_max));
+	state->ratio_max =
+		fmax(((double)state->size_min + 24) / ((double)state->size_min + state->charge),
+			fmax(allocated->ratio_max, state->outside.ratio_max));
 	uint64_t live = state->totals[BP_METRIC_PEAK].samples;
 	state->turnovers = live > 0 ? (double)state->peak.allocations / (double)live : 0;
 	bool whole = !query->has_from && !query->has_to && query->filter_count == 0;

@@ -51,7 +51,10 @@ static bool parse_number(const char *text, uint64_t *ret_value)
 		if (__builtin_mul_overflow(value, 10u, &value) ||
 			__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
 			return false;
-	unsigned shift = *text == 'K' || *text == 'k' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
+	unsigned shift = *text == 'K' || *text == 'k' ? 10
+			 : *text == 'M'		      ? 20
+			 : *text == 'G'		      ? 30
+						      : 0;
 	text += shift != 0;
 	if (*text != '\0' || (shift != 0 && value >> (64 - shift) != 0))
 		return false;
@@ -110,12 +113,13 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 	if (parse_number(bp_config_find(environment, BP_ENV_INTERVAL), &number) && number >= 1 &&
 		number <= BP_INTERVAL_MAX)
 		ret_config->interval = number;
-	ret_config->seed_given = parse_number(bp_config_find(environment, BP_ENV_SEED), &ret_config->seed);
+	ret_config->seed_given =
+		parse_number(bp_config_find(environment, BP_ENV_SEED), &ret_config->seed);
 	if (!ret_config->seed_given)
 		ret_config->seed = 0;
 	const char *law = bp_config_find(environment, BP_ENV_LAW);
-	ret_config->law = law != NULL && __builtin_strcmp(law, "bernoulli") == 0 ? BP_LAW_BERNOULLI :
-										     BP_LAW_EXACT;
+	ret_config->law = law != NULL && __builtin_strcmp(law, "bernoulli") == 0 ? BP_LAW_BERNOULLI
+										 : BP_LAW_EXACT;
 	ret_config->follow_pid = 0;
 	if (parse_number(bp_config_find(environment, BP_ENV_FOLLOW_PID), &number))
 		ret_config->follow_pid = (uint32_t)number;

@@ -14,7 +14,7 @@
 
 struct bp_config {
 	char base[BP_PATH_BYTES]; /* absolute path of FILE; others go to base.d */
-	uint64_t interval;        /* bytes */
+	uint64_t interval;	  /* bytes */
 	uint64_t seed;
 	uint32_t law;
 	uint32_t follow_pid; /* 0: every process */

@@ -138,7 +138,8 @@ static struct cursor entry_at(const struct bp_module_range *range, uintptr_t at)
 		return cursor;
 	}
 	uint64_t length = get(&cursor, 4);
-	if (length == 0 || length > (uint64_t)(cursor.end - cursor.at)) /* 0xffffffff: 64-bit form */
+	if (length == 0 ||
+		length > (uint64_t)(cursor.end - cursor.at)) /* 0xffffffff: 64-bit form */
 		cursor.failed = true;
 	else
 		cursor.end = cursor.at + length;
@@ -269,7 +270,7 @@ static bool run_cfa(struct bp_frame_row *row, struct cursor *cursor, uint8_t op,
 	case 0x0e: /* def_cfa_offset */
 		row->cfa_offset = (int64_t)get_uleb(cursor);
 		return true; /* keeps an expression, if there is one, as the register would */
-	case 0x13: /* def_cfa_offset_sf */
+	case 0x13:	     /* def_cfa_offset_sf */
 		row->cfa_offset = get_sleb(cursor) * factor;
 		return true;
 	case 0x0f: /* def_cfa_expression */
@@ -284,8 +285,8 @@ static bool run_cfa(struct bp_frame_row *row, struct cursor *cursor, uint8_t op,
 }
 
 /* The instructions that set one register's rule, and those without effect here. */
-static void run_rule(struct bp_frame_scratch *scratch, struct cursor *cursor, uint8_t op,
-		     int64_t factor)
+static void run_rule(
+	struct bp_frame_scratch *scratch, struct cursor *cursor, uint8_t op, int64_t factor)
 {
 	struct bp_frame_row *row = &scratch->row;
 	uint64_t number;
@@ -341,7 +342,7 @@ static void run_rule(struct bp_frame_scratch *scratch, struct cursor *cursor, ui
 
 /* Runs instructions until the location passes `pc`; false: not understood. */
 static bool run(struct bp_frame_scratch *scratch, const struct cie *cie, struct cursor cursor,
-		uintptr_t location, uintptr_t pc)
+	uintptr_t location, uintptr_t pc)
 {
 	unsigned depth = 0;
 	while (cursor.at < cursor.end && !cursor.failed) {
@@ -379,7 +380,7 @@ static bool run(struct bp_frame_scratch *scratch, const struct cie *cie, struct 
 }
 
 bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
-		    struct bp_frame_scratch *scratch, bool *ret_signal_frame)
+	struct bp_frame_scratch *scratch, bool *ret_signal_frame)
 {
 	/* Large executables have holes between their segments: the tables may lie in another piece. */
 	struct bp_module_range tables = *code;

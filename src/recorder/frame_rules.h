@@ -25,10 +25,10 @@ enum bp_register {
 enum bp_rule_kind {
 	BP_RULE_SAME, /* the default: unchanged */
 	BP_RULE_UNDEFINED,
-	BP_RULE_OFFSET,           /* saved at CFA + value */
-	BP_RULE_VALUE_OFFSET,     /* is CFA + value */
-	BP_RULE_REGISTER,         /* is in register `value` */
-	BP_RULE_EXPRESSION,       /* saved at the address the expression gives */
+	BP_RULE_OFFSET,		  /* saved at CFA + value */
+	BP_RULE_VALUE_OFFSET,	  /* is CFA + value */
+	BP_RULE_REGISTER,	  /* is in register `value` */
+	BP_RULE_EXPRESSION,	  /* saved at the address the expression gives */
 	BP_RULE_VALUE_EXPRESSION, /* is what the expression gives */
 };
 
@@ -56,14 +56,14 @@ struct bp_frame_row {
 
 /* Room for the work, kept by the caller because stacks may be tiny. */
 struct bp_frame_scratch {
-	struct bp_frame_row row;        /* the result */
-	struct bp_frame_row initial;    /* as the CIE sets it */
+	struct bp_frame_row row;	/* the result */
+	struct bp_frame_row initial;	/* as the CIE sets it */
 	struct bp_frame_row stacked[4]; /* remember_state */
 };
 
 /* A mapped module, as _dl_find_object tells it. */
 struct bp_module_range {
-	uintptr_t start, end;     /* mapped addresses; of a module with holes, the piece asked for */
+	uintptr_t start, end; /* mapped addresses; of a module with holes, the piece asked for */
 	const uint8_t *frame_header; /* its .eh_frame_hdr */
 	const void *link_map;
 };
@@ -74,6 +74,6 @@ bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range);
 /* Rules at `pc` (already moved into the call instruction for a return address) into scratch->row;
  * `ret_signal_frame`: the caller was interrupted, its pc is exact. False: no information. */
 bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
-		    struct bp_frame_scratch *scratch, bool *ret_signal_frame);
+	struct bp_frame_scratch *scratch, bool *ret_signal_frame);
 
 #endif

@@ -14,8 +14,8 @@ struct bp_thread;
 
 struct bp_hot {
 	struct bp_sampler_hot counters; /* the two words; an outside reader finds them here */
-	struct bp_thread *thread;       /* NULL until the first cold path, and after the end */
-	uint64_t unoffered_trials;      /* counted, but never offered to the sampler */
+	struct bp_thread *thread;	/* NULL until the first cold path, and after the end */
+	uint64_t unoffered_trials;	/* counted, but never offered to the sampler */
 	uint64_t unoffered_objects;
 	uint32_t busy; /* this thread is inside the recorder: nested calls pass through */
 	uint32_t reserved;

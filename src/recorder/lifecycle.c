@@ -54,8 +54,8 @@ static void random_bytes(void *to, size_t bytes)
 	if (syscall(SYS_getrandom, to, bytes, 1 /* GRND_NONBLOCK */) == (long)bytes)
 		return;
 	/* Early boot, or a sandbox: not secret, but different. */
-	uint64_t state = bp_system_time_ns(CLOCK_REALTIME) ^ (uint64_t)bp_system_pid() << 40 ^
-			 (uint64_t)to;
+	uint64_t state =
+		bp_system_time_ns(CLOCK_REALTIME) ^ (uint64_t)bp_system_pid() << 40 ^ (uint64_t)to;
 	for (size_t i = 0; i < bytes; i++)
 		((uint8_t *)to)[i] = (uint8_t)(bp_splitmix64(&state) >> 56);
 }

@@ -27,7 +27,7 @@ static struct {
 	struct table {
 		uint32_t mask;
 		struct entry entries[];
-	} *table;
+	} * table;
 } live;
 
 static uint32_t home(uint64_t address, uint32_t mask)

@@ -62,7 +62,7 @@ static bool read_notes(uintptr_t at, uintptr_t end, struct bp_record_module *rec
 
 /* The program headers: of the executable as the kernel told, of others behind the ELF header that
  * begins their mapping. NULL if they are not to be had. */
-static const ElfW(Phdr) *program_headers(const struct module *module, unsigned *ret_count)
+static const ElfW(Phdr) * program_headers(const struct module *module, unsigned *ret_count)
 {
 	const struct link_map *map = module->range.link_map;
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->range.start;
@@ -88,8 +88,9 @@ static void find_build_id(const struct module *module, struct bp_record_module *
 		struct bp_module_range range;
 		uintptr_t at = record->bias + segments[i].p_vaddr;
 		uintptr_t end = at + segments[i].p_memsz;
-		if (segments[i].p_type == PT_NOTE && at <= end && bp_module_range_find(at, &range) &&
-			end <= range.end && read_notes(at, end, record))
+		if (segments[i].p_type == PT_NOTE && at <= end &&
+			bp_module_range_find(at, &range) && end <= range.end &&
+			read_notes(at, end, record))
 			return;
 	}
 }

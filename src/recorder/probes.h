@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #ifdef BP_TEST_BUILD
-void bp_probe_start(char **environment);          /* the real functions are known */
-void bp_probe_sample(uint64_t sequence);          /* its record is committed */
-void bp_probe_slot(size_t size);                  /* an object went to a slot, not to malloc */
+void bp_probe_start(char **environment); /* the real functions are known */
+void bp_probe_sample(uint64_t sequence); /* its record is committed */
+void bp_probe_slot(size_t size);	 /* an object went to a slot, not to malloc */
 #else
 static inline void bp_probe_start(char **environment)
 {

@@ -20,7 +20,7 @@ static int report_descriptor = -1;
 static struct bp_real below;
 static struct {
 	uint64_t objects, bytes;
-} *count;
+} * count;
 
 static void add(const void *object, size_t bytes)
 {

@@ -21,7 +21,7 @@
 
 /* For the hooks: allocation, charged. */
 BP_COLD void *bp_cold_malloc(size_t size);
-BP_COLD void *bp_cold_calloc(size_t count, size_t size); /* count * size does not overflow */
+BP_COLD void *bp_cold_calloc(size_t count, size_t size);  /* count * size does not overflow */
 BP_COLD void *bp_cold_realloc(void *object, size_t size); /* size > 0 */
 BP_COLD void *bp_cold_memalign(size_t alignment, size_t size);
 BP_COLD void *bp_cold_aligned_alloc(size_t alignment, size_t size);
@@ -42,11 +42,11 @@ void bp_recorder_fork_prepare(void);
 void bp_recorder_fork_parent(void);
 void bp_recorder_fork_child(void);
 void bp_recorder_forked(int32_t pid); /* in the parent, the child's pid */
-void bp_recorder_unloaded(void); /* after a dlclose */
+void bp_recorder_unloaded(void);      /* after a dlclose */
 void bp_recorder_before_limits(void); /* before mlockall and limits on the address space */
 
 enum bp_mode {
-	BP_MODE_NEW,      /* nothing set up */
+	BP_MODE_NEW,	  /* nothing set up */
 	BP_MODE_STARTING, /* by some thread, now */
 	BP_MODE_ON,
 	BP_MODE_OFF /* passes everything through */
@@ -61,9 +61,9 @@ struct bp_recorder {
 	uint64_t random_key;   /* of this process: with a thread's ordinal it seeds its generator */
 	uint64_t sequence;     /* last number given */
 	uint32_t last_ordinal; /* of threads */
-	uint32_t forks;        /* children so far */
+	uint32_t forks;	       /* children so far */
 	uint32_t pid;
-	uint32_t *fork_mark;   /* 1; in a page that reads 0 in a child no handler saw */
+	uint32_t *fork_mark; /* 1; in a page that reads 0 in a child no handler saw */
 	uint8_t trace_id[16];
 	struct bp_writer writer;
 };

@@ -53,8 +53,8 @@ static void *call_real(const struct call *call)
 		return bp_real.pvalloc(call->size);
 	case POSIX_MEMALIGN:
 		/* glibc sets errno too when it fails */
-		return bp_real.posix_memalign(&object, call->alignment, call->size) == 0 ? object :
-											     NULL;
+		return bp_real.posix_memalign(&object, call->alignment, call->size) == 0 ? object
+											 : NULL;
 	}
 	return NULL;
 }
@@ -97,7 +97,7 @@ static uint8_t log2_of(size_t alignment)
 
 /* Writes the sample; the object is placed already. False: lost, and counted. */
 static bool record_sample(struct bp_visit *visit, const struct call *call, const void *object,
-			  const struct bp_decision *decision, uint64_t sequence, size_t usable)
+	const struct bp_decision *decision, uint64_t sequence, size_t usable)
 {
 	struct bp_thread *thread = visit->thread;
 	bp_stack_capture(&thread->capture);
@@ -125,8 +125,8 @@ static bool record_sample(struct bp_visit *visit, const struct call *call, const
 	return true;
 }
 
-static void record_free(struct bp_visit *visit, uint64_t sequence, uint64_t sample_sequence,
-			bool by_realloc)
+static void record_free(
+	struct bp_visit *visit, uint64_t sequence, uint64_t sample_sequence, bool by_realloc)
 {
 	struct bp_thread *thread = visit->thread;
 	uint64_t left = visit->left > BP_SAMPLER_LOOK_MAX ? thread->sampler.armed : visit->left;
@@ -147,7 +147,9 @@ static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
 {
 	size_t alignment = call->alignment;
 	if ((alignment & (alignment - 1)) != 0) /* glibc's memalign rounds up */
-		alignment = alignment > (size_t)1 << 62 ? 0 : (size_t)1 << (64 - __builtin_clzll(alignment));
+		alignment = alignment > (size_t)1 << 62
+				    ? 0
+				    : (size_t)1 << (64 - __builtin_clzll(alignment));
 	void *object = bp_slot_take(call->room, alignment, ret_slot);
 	if (object == NULL) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
@@ -161,14 +163,15 @@ static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
 
 /* Makes a placed object a live sample: number, book or table, record. */
 static void enlist(struct bp_visit *visit, const struct call *call, void *object,
-		   struct bp_slot *slot, const struct bp_decision *decision)
+	struct bp_slot *slot, const struct bp_decision *decision)
 {
 	uint64_t sequence = bp_recorder_next_sequence();
 	if (slot == NULL && !bp_live_insert(object, sequence)) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
 		return;
 	}
-	size_t usable = slot != NULL ? bp_slot_usable(call->room) : bp_real.malloc_usable_size(object);
+	size_t usable =
+		slot != NULL ? bp_slot_usable(call->room) : bp_real.malloc_usable_size(object);
 	bool recorded = record_sample(visit, call, object, decision, sequence, usable);
 	if (slot != NULL)
 		slot->sequence = recorded ? sequence : 0;
@@ -176,8 +179,8 @@ static void enlist(struct bp_visit *visit, const struct call *call, void *object
 		(void)bp_live_remove(object);
 }
 
-static void *place_sample(struct bp_visit *visit, const struct call *call,
-			  const struct bp_decision *decision)
+static void *place_sample(
+	struct bp_visit *visit, const struct call *call, const struct bp_decision *decision)
 {
 	struct bp_slot *slot = NULL;
 	void *object;
@@ -223,7 +226,8 @@ static void *allocate(const struct call *call)
 		pass_charge(call->size);
 		return call_real(call);
 	}
-	uint64_t left = bp_sampler_decide(&visit.thread->sampler, visit.left, call->size, &decision);
+	uint64_t left =
+		bp_sampler_decide(&visit.thread->sampler, visit.left, call->size, &decision);
 	if (bp_unlikely(decision.interrupted))
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
 	visit.left = left;
@@ -282,7 +286,8 @@ void *bp_cold_pvalloc(size_t size)
 
 int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
 {
-	if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) {
+	if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 ||
+		alignment == 0) {
 		uncharge(size);
 		return bp_real.posix_memalign(ret_object, alignment, size);
 	}
@@ -353,7 +358,7 @@ struct old {
 	void *object;
 	struct bp_slot *slot; /* NULL: in glibc's heap */
 	uint64_t sample;      /* its live sample; 0 none */
-	size_t usable;        /* bytes that may be copied */
+	size_t usable;	      /* bytes that may be copied */
 };
 
 static struct old look_at(void *object)
@@ -386,8 +391,8 @@ static void give_up(const struct old *old)
 
 /* The new object, not in glibc's heap or not from it: a slot, the old slot kept, or a copy out of it.
  * NULL: no memory; the old object is untouched. `ret_slot`: where it lives, NULL in glibc's heap. */
-static void *move(const struct old *old, const struct call *call, bool sampled,
-		  struct bp_slot **ret_slot)
+static void *move(
+	const struct old *old, const struct call *call, bool sampled, struct bp_slot **ret_slot)
 {
 	*ret_slot = NULL;
 	if (old->slot != NULL && bp_slot_holds(old->slot, old->object, call->size)) {
@@ -402,23 +407,22 @@ static void *move(const struct old *old, const struct call *call, bool sampled,
 	if (object == NULL)
 		object = bp_real.malloc(call->size);
 	if (object != NULL)
-		__builtin_memcpy(object, old->object,
-			old->usable < call->size ? old->usable : call->size);
+		__builtin_memcpy(
+			object, old->object, old->usable < call->size ? old->usable : call->size);
 	return object;
 }
 
 /* Old and new, the sampler having decided. NULL: failed, the old object as before. */
 static void *replace(struct bp_visit *visit, struct old *old, const struct call *call,
-		     const struct bp_decision *decision)
+	const struct bp_decision *decision)
 {
 	struct bp_slot *slot = NULL;
 	const uint64_t sample = old->sample;
 	const uint64_t freed = sample == 0 ? 0 : bp_recorder_next_sequence();
-	const bool by_copy = old->slot != NULL ||
-			     (decision->sampled && bp_slot_fits(call->size) &&
-				     !bp_recorder.writer.stopped);
-	void *object = by_copy ? move(old, call, decision->sampled, &slot) :
-				 bp_real.realloc(old->object, call->size);
+	const bool by_copy = old->slot != NULL || (decision->sampled && bp_slot_fits(call->size) &&
+							  !bp_recorder.writer.stopped);
+	void *object = by_copy ? move(old, call, decision->sampled, &slot)
+			       : bp_real.realloc(old->object, call->size);
 	if (object == NULL) {
 		if (sample != 0 && old->slot == NULL)
 			(void)bp_live_insert(old->object, sample);
@@ -458,8 +462,9 @@ static void *reallocate(void *object, size_t size, bool crossed)
 {
 	struct bp_visit visit;
 	struct bp_decision decision = { 0 };
-	const struct call call = { .function = MALLOC, .kind = BP_KIND_REALLOC, .size = size,
-		.room = size };
+	const struct call call = {
+		.function = MALLOC, .kind = BP_KIND_REALLOC, .size = size, .room = size
+	};
 	if (size > PTRDIFF_MAX) {
 		uncharge(size);
 		errno = ENOMEM;

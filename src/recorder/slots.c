@@ -47,11 +47,12 @@ struct slab {
 	uint32_t *next_free; /* per slot: the next free one */
 	uint32_t stride, count, used_mark, in_use, first_free;
 	uint32_t number, class; /* class NONE: a slab of one slot */
-	struct slab *next;      /* in its class */
-	bool kept;              /* empty, its pages counted in pool.empty_bytes */
+	struct slab *next;	/* in its class */
+	bool kept;		/* empty, its pages counted in pool.empty_bytes */
 };
 
-struct class {
+struct class
+{
 	struct bp_lock lock;
 	struct slab *first;   /* all slabs of the class */
 	struct slab *current; /* where the last slot came from */
@@ -59,10 +60,10 @@ struct class {
 };
 
 static struct {
-	struct bp_lock lock;          /* numbers and singles */
-	struct slab **directory;      /* SLABS_MAX entries, in the arena */
+	struct bp_lock lock;	 /* numbers and singles */
+	struct slab **directory; /* SLABS_MAX entries, in the arena */
 	uint32_t count;
-	struct slab *free_singles;    /* books of slabs of one slot, to use again */
+	struct slab *free_singles; /* books of slabs of one slot, to use again */
 	uint64_t mapped_bytes, empty_bytes;
 	void *deferred;
 	struct class classes[CLASSES];
@@ -106,7 +107,7 @@ static uint32_t class_of(size_t stride)
 		doubling++;
 	uint32_t class = CLASSES_STEPS + doubling * CLASSES_PER_DOUBLING;
 	while (class_stride(class) < stride)
-		class++;
+		class ++;
 	return class;
 }
 
@@ -207,8 +208,8 @@ static uint32_t take_index(struct slab *slab)
 	return index;
 }
 
-static void *fill(struct slab *slab, uint32_t index, size_t size, size_t alignment,
-		  struct bp_slot **ret_slot)
+static void *fill(
+	struct slab *slab, uint32_t index, size_t size, size_t alignment, struct bp_slot **ret_slot)
 {
 	uint8_t *start = slab->memory + (size_t)index * slab->stride;
 	uintptr_t object = (uintptr_t)start + 16;
@@ -354,8 +355,8 @@ void bp_slot_defer(void *object)
 	void *head = __atomic_load_n(&pool.deferred, __ATOMIC_RELAXED);
 	do
 		*(void **)object = head;
-	while (!__atomic_compare_exchange_n(&pool.deferred, &head, object, false, __ATOMIC_RELEASE,
-		__ATOMIC_RELAXED));
+	while (!__atomic_compare_exchange_n(
+		&pool.deferred, &head, object, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 void *bp_slot_next_deferred(void)

@@ -16,9 +16,10 @@
 
 /* The book entry of one slot. */
 struct bp_slot {
-	uint64_t sequence; /* of the live sample in it; 0: none (an object may outlive its sample) */
-	uint32_t size;     /* requested, bytes */
-	uint32_t offset;   /* of the object in the slot's memory */
+	uint64_t
+		sequence; /* of the live sample in it; 0: none (an object may outlive its sample) */
+	uint32_t size;	  /* requested, bytes */
+	uint32_t offset;  /* of the object in the slot's memory */
 };
 
 /* Does a request live in a slot when sampled? Otherwise it stays where glibc puts it, with a header

@@ -29,14 +29,14 @@
 
 struct frame {
 	uint64_t registers[BP_REGISTERS]; /* [BP_RETURN]: the pc */
-	uint32_t known;                   /* bit per register */
-	bool exact;                       /* the pc is no return address */
+	uint32_t known;			  /* bit per register */
+	bool exact;			  /* the pc is no return address */
 };
 
 struct walk {
 	struct bp_stack_capture *capture;
 	uintptr_t low, high; /* where reading is allowed */
-	bool own;            /* verified already, not page by page */
+	bool own;	     /* verified already, not page by page */
 };
 
 /* Callee-saved registers and the return address, in the order of struct cached_rules.saved. */
@@ -46,7 +46,7 @@ static const uint8_t saved_registers[7] = { BP_RBX, BP_RBP, 12, 13, 14, 15, BP_R
 enum { FLAG_OUTERMOST = 1, FLAG_CFA_INDIRECT = 2 };
 
 struct cached_rules {
-	uint64_t key;     /* pc and epoch; 0: empty */
+	uint64_t key;	  /* pc and epoch; 0: empty */
 	uint32_t version; /* odd while being written */
 	int32_t cfa_offset;
 	uint8_t cfa_register, flags;
@@ -134,19 +134,44 @@ static bool compute(uint8_t op, uint64_t *stack, unsigned *depth)
 		return false;
 	uint64_t b = stack[--*depth], a = stack[*depth - 1], result;
 	switch (op) {
-	case 0x1a: result = a & b; break;
-	case 0x21: result = a | b; break;
-	case 0x22: result = a + b; break;
-	case 0x1c: result = a - b; break;
-	case 0x24: result = b < 64 ? a << b : 0; break;
-	case 0x25: result = b < 64 ? a >> b : 0; break;
-	case 0x2a: result = (int64_t)a >= (int64_t)b; break;
-	case 0x2b: result = (int64_t)a > (int64_t)b; break;
-	case 0x2c: result = (int64_t)a <= (int64_t)b; break;
-	case 0x2d: result = (int64_t)a < (int64_t)b; break;
-	case 0x29: result = a == b; break;
-	case 0x2e: result = a != b; break;
-	default: return false;
+	case 0x1a:
+		result = a & b;
+		break;
+	case 0x21:
+		result = a | b;
+		break;
+	case 0x22:
+		result = a + b;
+		break;
+	case 0x1c:
+		result = a - b;
+		break;
+	case 0x24:
+		result = b < 64 ? a << b : 0;
+		break;
+	case 0x25:
+		result = b < 64 ? a >> b : 0;
+		break;
+	case 0x2a:
+		result = (int64_t)a >= (int64_t)b;
+		break;
+	case 0x2b:
+		result = (int64_t)a > (int64_t)b;
+		break;
+	case 0x2c:
+		result = (int64_t)a <= (int64_t)b;
+		break;
+	case 0x2d:
+		result = (int64_t)a < (int64_t)b;
+		break;
+	case 0x29:
+		result = a == b;
+		break;
+	case 0x2e:
+		result = a != b;
+		break;
+	default:
+		return false;
 	}
 	stack[*depth - 1] = result;
 	return true;
@@ -183,7 +208,7 @@ static uint64_t expression_constant(uint8_t op, const uint8_t **at, const uint8_
 /* A DWARF expression over the frame's registers (DWARF 4 section 2.5); `push_cfa`: the CFA is on the
  * operand stack at the start. Operations that unwind tables do not use fail. */
 static bool evaluate(struct walk *walk, const struct frame *frame, struct bp_expression expression,
-		     const uint64_t *push_cfa, uint64_t *ret_value)
+	const uint64_t *push_cfa, uint64_t *ret_value)
 {
 	uint64_t stack[EXPRESSION_DEPTH];
 	unsigned depth = 0;
@@ -219,8 +244,8 @@ static bool evaluate(struct walk *walk, const struct frame *frame, struct bp_exp
 		} else {
 			if ((frame->known & 1u << (op - 0x70)) == 0)
 				return false;
-			stack[depth++] = frame->registers[op - 0x70] +
-					 (uint64_t)expression_sleb(&at, end);
+			stack[depth++] =
+				frame->registers[op - 0x70] + (uint64_t)expression_sleb(&at, end);
 		}
 	}
 	if (depth == 0)
@@ -230,7 +255,7 @@ static bool evaluate(struct walk *walk, const struct frame *frame, struct bp_exp
 }
 
 static bool apply_rule(struct walk *walk, const struct frame *frame, const struct bp_rule *rule,
-		       uint64_t cfa, uint64_t *ret_value)
+	uint64_t cfa, uint64_t *ret_value)
 {
 	uint64_t address;
 	switch (rule->kind) {
@@ -256,8 +281,8 @@ static bool apply_rule(struct walk *walk, const struct frame *frame, const struc
 }
 
 /* One step by a full row. False: the walk ends. `ret_outermost`: in order. */
-static bool step_by_row(struct walk *walk, struct frame *frame, const struct bp_frame_row *row,
-			bool *ret_outermost)
+static bool step_by_row(
+	struct walk *walk, struct frame *frame, const struct bp_frame_row *row, bool *ret_outermost)
 {
 	struct frame caller = *frame;
 	uint64_t cfa;
@@ -269,8 +294,7 @@ static bool step_by_row(struct walk *walk, struct frame *frame, const struct bp_
 		if (!evaluate(walk, frame, row->cfa_expression, NULL, &cfa))
 			return false;
 	} else {
-		if (row->cfa_register >= BP_RETURN ||
-			(frame->known & 1u << row->cfa_register) == 0)
+		if (row->cfa_register >= BP_RETURN || (frame->known & 1u << row->cfa_register) == 0)
 			return false;
 		cfa = frame->registers[row->cfa_register] + (uint64_t)row->cfa_offset;
 	}
@@ -448,12 +472,12 @@ static bool step(struct walk *walk, struct frame *frame, bool *ret_outermost)
 }
 
 /* Registers of the calling function, at this very instruction. */
-#define CAPTURE_REGISTERS(frame)                                                                  \
-	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"      \
-			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"    \
-			 "movq %%r15, 120(%0)\n\tleaq 0(%%rip), %%rax\n\tmovq %%rax, 128(%0)"     \
-			 :                                                                         \
-			 : "r"((frame)->registers)                                                 \
+#define CAPTURE_REGISTERS(frame)                                                                \
+	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"   \
+			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t" \
+			 "movq %%r15, 120(%0)\n\tleaq 0(%%rip), %%rax\n\tmovq %%rax, 128(%0)"   \
+			 :                                                                      \
+			 : "r"((frame)->registers)                                              \
 			 : "rax", "memory")
 
 __attribute__((noinline)) void bp_stack_capture(struct bp_stack_capture *capture)
@@ -470,7 +494,7 @@ __attribute__((noinline)) void bp_stack_capture(struct bp_stack_capture *capture
 	capture->depth = 0;
 	capture->flags = 0;
 	__builtin_memset(capture->exact_mask, 0, sizeof capture->exact_mask);
-	for (unsigned own = 0; own < 32; ) {
+	for (unsigned own = 0; own < 32;) {
 		uint64_t pc = frame.registers[BP_RETURN];
 		if (pc >= (uint64_t)__ehdr_start && pc < (uint64_t)_end) {
 			own++;

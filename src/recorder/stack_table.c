@@ -23,7 +23,7 @@ struct entry {
 	uint64_t hash;
 	uint32_t id, depth, flags;
 	uint32_t written; /* generation of the trace that has it */
-	bool dead;        /* one of its modules is gone */
+	bool dead;	  /* one of its modules is gone */
 	uint8_t exact_mask[BP_STACK_MAX_DEPTH / 8];
 	uint64_t pcs[];
 };
@@ -70,7 +70,8 @@ static struct entry *make_entry(const struct bp_stack_capture *capture, uint64_t
 	return entry;
 }
 
-static struct entry *find(struct entry *entry, const struct bp_stack_capture *capture, uint64_t hash)
+static struct entry *find(
+	struct entry *entry, const struct bp_stack_capture *capture, uint64_t hash)
 {
 	while (entry != NULL && !equals(entry, capture, hash))
 		entry = entry->next;
@@ -107,8 +108,8 @@ static struct entry *intern(const struct bp_stack_capture *capture)
 		return NULL;
 	do {
 		fresh->next = head;
-	} while (!__atomic_compare_exchange_n(bucket, &head, fresh, false, __ATOMIC_RELEASE,
-		__ATOMIC_ACQUIRE));
+	} while (!__atomic_compare_exchange_n(
+		bucket, &head, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
 	return fresh;
 }
 

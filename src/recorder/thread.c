@@ -45,7 +45,8 @@ static void on_thread_end(void *value)
 	if (++thread->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
 		pthread_setspecific(threads.key, thread) == 0) {
 		thread->ending = true;
-		uint64_t left = __atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
+		uint64_t left =
+			__atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
 		(void)bp_sampler_look_next(&thread->sampler, left);
 		bp_thread_publish(thread, 0);
 	} else {
@@ -170,8 +171,8 @@ static void end_thread(struct bp_thread *thread)
 	(void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 	uint64_t values[] = { thread->ordinal, thread->tid, bp_system_time_ns(CLOCK_MONOTONIC),
 		trials, hot->counters.objects, hot->unoffered_trials, hot->unoffered_objects };
-	bool written = bp_writer_plain(&bp_recorder.writer, BP_TAG_THREAD_END, values,
-		BP_COUNT(values), name);
+	bool written = bp_writer_plain(
+		&bp_recorder.writer, BP_TAG_THREAD_END, values, BP_COUNT(values), name);
 	bp_lock_take(&threads.lock);
 	add_totals(&threads.ended, thread, trials);
 	if (thread->slot != NULL) {

@@ -12,12 +12,12 @@
 
 struct bp_thread {
 	struct bp_sampler sampler;
-	struct bp_hot *hot;           /* its thread-local words */
-	struct bp_thread_slot *slot;  /* in the trace; NULL: none was free */
+	struct bp_hot *hot;		   /* its thread-local words */
+	struct bp_thread_slot *slot;	   /* in the trace; NULL: none was free */
 	struct bp_thread *next, *previous; /* all running ones; or next free block */
 	uint32_t ordinal, tid;
 	uint32_t rounds; /* of destructors seen */
-	bool ending;     /* destructors run: every allocation publishes itself */
+	bool ending;	 /* destructors run: every allocation publishes itself */
 	struct bp_stack_capture capture;
 };
 

@@ -18,7 +18,7 @@
 struct bp_visit {
 	struct bp_hot *hot;
 	struct bp_thread *thread;
-	uint64_t left;    /* the thread's countdown, wrapped if a charge borrowed */
+	uint64_t left;	  /* the thread's countdown, wrapped if a charge borrowed */
 	uint64_t objects; /* its objects at entry */
 	int saved_errno;
 };
@@ -40,8 +40,8 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 		visit->thread = bp_thread_self();
 		if (visit->thread != NULL && bp_recorder.mode == BP_MODE_ON) {
 			visit->objects = hot->counters.objects;
-			visit->left = __atomic_exchange_n(&hot->counters.trials_left, BP_VISIT_LEFT,
-				__ATOMIC_RELAXED);
+			visit->left = __atomic_exchange_n(
+				&hot->counters.trials_left, BP_VISIT_LEFT, __ATOMIC_RELAXED);
 			return true;
 		}
 	}
@@ -56,8 +56,8 @@ static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 	struct bp_hot *hot = visit->hot;
 	if (bp_unlikely(visit->thread->ending || bp_recorder.ended))
 		trials_left = bp_sampler_look_next(&visit->thread->sampler, trials_left);
-	uint64_t left = __atomic_exchange_n(&hot->counters.trials_left, trials_left,
-		__ATOMIC_RELAXED);
+	uint64_t left =
+		__atomic_exchange_n(&hot->counters.trials_left, trials_left, __ATOMIC_RELAXED);
 	if (bp_unlikely(left != BP_VISIT_LEFT)) {
 		/* A signal handler allocated meanwhile. */
 		hot->unoffered_trials += BP_VISIT_LEFT - left;

@@ -200,7 +200,8 @@ static void write_totals(const struct bp_aggregation *aggregation,
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		fill_total(aggregation, (enum bp_metric)metric, options, &lines[metric]);
 		unsigned widths[] = { bp_text_columns(lines[metric].name),
-			bp_text_columns(lines[metric].bytes), bp_text_columns(lines[metric].objects) };
+			bp_text_columns(lines[metric].bytes),
+			bp_text_columns(lines[metric].objects) };
 		name = widths[0] > name ? widths[0] : name;
 		bytes = widths[1] > bytes ? widths[1] : bytes;
 		objects = widths[2] > objects ? widths[2] : objects;
@@ -210,9 +211,9 @@ static void write_totals(const struct bp_aggregation *aggregation,
 		fputs("  ", out);
 		put_padded(line->name, name + 3, out);
 		put_padded(line->bytes, line->objects[0] != '\0' ? bytes + 3 : 0, out);
-		bool fits = 2 + name + 3 + bytes + 3 + objects + 3 +
-				    bp_text_columns(line->remark) <=
-			    options->columns;
+		bool fits =
+			2 + name + 3 + bytes + 3 + objects + 3 + bp_text_columns(line->remark) <=
+			options->columns;
 		put_padded(line->objects, fits && line->remark[0] != '\0' ? objects + 3 : 0, out);
 		if (fits && line->remark[0] != '\0')
 			fprintf(out, "%s%s%s", bp_style_dim(options), line->remark,

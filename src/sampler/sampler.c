@@ -41,7 +41,7 @@ void bp_sampler_init(struct bp_sampler *sampler, uint64_t seed, uint64_t interva
 }
 
 uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, size_t size,
-			   struct bp_decision *ret_decision)
+	struct bp_decision *ret_decision)
 {
 	const uint64_t trials = (uint64_t)size + BP_SAMPLER_CHARGE;
 	uint64_t left = trials_left + trials; /* before this object */
@@ -58,8 +58,8 @@ uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, siz
 		ret_decision->sampled = ret_decision->exact = true;
 		/* Certain, so the countdown is untouched, unless a new T waits: without the memory
 		 * of the law a fresh draw is as good. */
-		return arm(sampler, sampler->interval == sampler->interval_wanted ?
-					    left : draw(sampler));
+		return arm(sampler,
+			sampler->interval == sampler->interval_wanted ? left : draw(sampler));
 	}
 	uint64_t used = 0;
 	/* A change of T waits until this object is decided, wholly under the old one. */

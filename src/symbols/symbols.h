@@ -15,9 +15,9 @@
 #include "profile/profile.h"
 
 struct bp_symbol_summary {
-	uint32_t locations;          /* resolved in this call */
-	uint32_t named;              /* of which got a real name */
-	uint32_t modules;            /* modules looked at */
+	uint32_t locations;	     /* resolved in this call */
+	uint32_t named;		     /* of which got a real name */
+	uint32_t modules;	     /* modules looked at */
 	uint32_t modules_missing;    /* file gone or unreadable */
 	uint32_t modules_replaced;   /* file is another one now: not used */
 	uint32_t modules_stripped;   /* no debug information and no full symbol table */

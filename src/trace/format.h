@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 /* Environment variables (the command line of `bytepoll run`, for a bare LD_PRELOAD). */
-#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"           /* path of FILE; others go to FILE.d */
-#define BP_ENV_INTERVAL "BYTEPOLL_INTERVAL"       /* T, as 512K, 2M, 4096 */
-#define BP_ENV_SEED "BYTEPOLL_SEED"               /* unsigned 64-bit number */
-#define BP_ENV_LAW "BYTEPOLL_LAW"                 /* exact or bernoulli */
-#define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID"   /* profile only this pid (--no-follow-fork) */
+#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"		/* path of FILE; others go to FILE.d */
+#define BP_ENV_INTERVAL "BYTEPOLL_INTERVAL"	/* T, as 512K, 2M, 4096 */
+#define BP_ENV_SEED "BYTEPOLL_SEED"		/* unsigned 64-bit number */
+#define BP_ENV_LAW "BYTEPOLL_LAW"		/* exact or bernoulli */
+#define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID" /* profile only this pid (--no-follow-fork) */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
 
 /* Longest a thread goes without publishing its counters, in trials. */

@@ -36,7 +36,7 @@ static struct bp_lane *take_lane(struct bp_writer *writer)
 }
 
 static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t time_ns,
-			uint64_t sequence, uint64_t interval_bytes)
+	uint64_t sequence, uint64_t interval_bytes)
 {
 	if (!bp_writer_new_chunk(writer, lane))
 		return false;
@@ -55,7 +55,7 @@ static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t
 
 /* Room for a payload of `bytes` in some lane, which is locked then. interval_bytes 0: the file's. */
 static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
-		  uint64_t interval_bytes, uint32_t bytes, struct place *ret_place)
+	uint64_t interval_bytes, uint32_t bytes, struct place *ret_place)
 {
 	if (writer->head == NULL || __atomic_load_n(&writer->stopped, __ATOMIC_RELAXED))
 		return false;
@@ -103,7 +103,7 @@ static uint8_t *put_delta(uint8_t *at, uint64_t *state, uint64_t value)
 
 /* Thread (if it is another one than the lane's last), sequence and time. */
 static uint8_t *put_context(uint8_t *at, struct bp_lane *lane, uint8_t *flags, uint32_t thread,
-			    uint64_t sequence, uint64_t time_ns)
+	uint64_t sequence, uint64_t time_ns)
 {
 	if (lane->thread != thread) {
 		*flags |= BP_SAMPLE_THREAD;
@@ -185,7 +185,7 @@ bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *recor
 }
 
 bool bp_writer_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint64_t epoch,
-		     uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask)
+	uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask)
 {
 	struct place place;
 	if (!begin(writer, 0, 0, 0, STACK_BYTES, &place))
@@ -239,7 +239,7 @@ bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *r
 }
 
 bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
-		     size_t count, const char *text)
+	size_t count, const char *text)
 {
 	struct place place;
 	if (count > PLAIN_NUMBERS ||

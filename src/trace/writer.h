@@ -28,10 +28,10 @@
 
 /* A piece of the file that is mapped: whole chunks. */
 struct bp_window {
-	uint8_t *memory;      /* NULL: not in use */
+	uint8_t *memory; /* NULL: not in use */
 	uint64_t first_chunk;
 	uint32_t chunks;
-	uint32_t users;       /* open chunks in it; unmapped at 0 when no longer the newest */
+	uint32_t users; /* open chunks in it; unmapped at 0 when no longer the newest */
 };
 
 /* One open chunk and the decoding state at its end (docs/trace-format.md section 3). */
@@ -39,7 +39,7 @@ struct bp_lane {
 	struct bp_lock lock;
 	struct bp_window *window;
 	struct bp_chunk_header *chunk; /* NULL: none open */
-	uint32_t ready_bytes;          /* of the chunk, present in memory and on disk */
+	uint32_t ready_bytes;	       /* of the chunk, present in memory and on disk */
 	uint32_t thread;
 	uint64_t time_ns, sequence, address, trials, objects;
 };
@@ -47,17 +47,17 @@ struct bp_lane {
 struct bp_writer {
 	struct bp_lane lanes[BP_LANES];
 	struct bp_lock grow_lock; /* guards all below */
-	uint8_t *head;            /* chunk 0, mapped for good; NULL: not open */
+	uint8_t *head;		  /* chunk 0, mapped for good; NULL: not open */
 	struct bp_window windows[BP_WINDOWS];
 	struct bp_window *newest;
-	uint64_t chunks;          /* handed out, chunk 0 included */
+	uint64_t chunks; /* handed out, chunk 0 included */
 	uint64_t device, inode;
-	uint32_t window_bytes;    /* how far ahead to map */
+	uint32_t window_bytes; /* how far ahead to map */
 	uint32_t slot_hint;
 	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
 	uint32_t more_slots_used;
-	bool preallocate;         /* no MADV_POPULATE_WRITE: reserve disk when opening */
-	bool stopped;             /* nothing more can be written */
+	bool preallocate; /* no MADV_POPULATE_WRITE: reserve disk when opening */
+	bool stopped;	  /* nothing more can be written */
 	char path[BP_PATH_BYTES];
 };
 
@@ -65,7 +65,7 @@ struct bp_writer {
  * checksum and header_bytes are filled in. `strings`: the four strings, lengths in the header. The
  * writer must be zeroed memory. On failure everything is undone. */
 bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
-		    const char *strings);
+	const char *strings);
 
 /* The state page; valid while the writer is open. Fields may be changed atomically. */
 static inline struct bp_trace_state *bp_writer_state(const struct bp_writer *writer)
@@ -97,7 +97,7 @@ bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *recor
 
 /* `pcs`: innermost first; bit i of `exact_mask` (a bitmap of depth bits) marks an exact pc. */
 bool bp_writer_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint64_t epoch,
-		     uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask);
+	uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask);
 
 struct bp_record_module {
 	uint32_t id;
@@ -110,7 +110,7 @@ bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *r
 
 /* A record made of varints and, if `text` is not NULL, a string (at most 4000 bytes of it). */
 bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
-		     size_t count, const char *text);
+	size_t count, const char *text);
 
 /* Gives back what is mapped ahead beyond the next few chunks: before the program locks its memory
  * or limits its address space. */

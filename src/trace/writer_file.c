@@ -79,7 +79,7 @@ static bool reserve_disk(int descriptor, uint64_t offset, uint64_t bytes)
 
 /* Sizes the file for chunks [first, first + *chunks) and maps them; fewer where limits say so. */
 static bool map_window(struct bp_writer *writer, int descriptor, struct bp_window *window,
-		       uint64_t first, uint32_t chunks)
+	uint64_t first, uint32_t chunks)
 {
 	const uint64_t limit = resource_limit(RLIMIT_FSIZE) / BP_CHUNK_BYTES;
 	if (first >= limit)
@@ -165,7 +165,8 @@ static uint8_t *hand_out(struct bp_writer *writer)
 	}
 	window->users++;
 	writer->chunks++;
-	__atomic_store_n(&bp_writer_state(writer)->chunks_reserved, writer->chunks, __ATOMIC_RELAXED);
+	__atomic_store_n(
+		&bp_writer_state(writer)->chunks_reserved, writer->chunks, __ATOMIC_RELAXED);
 	return chunk;
 }
 
@@ -284,8 +285,8 @@ void bp_writer_trim(struct bp_writer *writer)
 	bp_lock_release(&writer->grow_lock);
 }
 
-static void write_header(struct bp_writer *writer, struct bp_trace_header *header,
-			 const char *strings)
+static void write_header(
+	struct bp_writer *writer, struct bp_trace_header *header, const char *strings)
 {
 	size_t length = (size_t)header->program_length + header->command_line_length +
 			header->allocator_length + header->recorder_version_length;
@@ -319,7 +320,7 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 }
 
 bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
-		    const char *strings)
+	const char *strings)
 {
 	size_t length = __builtin_strlen(path);
 	if (length >= sizeof writer->path)
