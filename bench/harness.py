@@ -218,7 +218,7 @@ def table(title, head, rows, notes=()):
     print("|" + "---|" * len(head))
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |")
-    for note in notes:
+    for note in filter(None, notes):
         print("\n" + note)
     sys.stdout.flush()
 

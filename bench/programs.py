@@ -40,15 +40,14 @@ class Program:
 def sql(short):
     """The script, with its number of rows."""
     with open(os.path.join(SOURCES, "build.sql"), encoding="ascii") as file:
-        return file.read().replace("ROWS", "20000" if short else "200000")
+        return file.read().replace("ROWS", "20000" if short else "100000")
 
 
-def compiler(bench, short):
+def compiler(bench, _short):
     """The C++ compiler proper on a preprocessed file (made once)."""
-    path = os.path.join(bench.programs, "short.ii" if short else "long.ii")
+    path = os.path.join(bench.programs, "templates.ii")
     if not os.path.exists(path):
-        subprocess.run(["g++", "-E", "-DSIZE=%d" % (0 if short else 1),
-                        os.path.join(SOURCES, "templates.cc"), "-o", path], check=True)
+        subprocess.run(["g++", "-E", os.path.join(SOURCES, "templates.cc"), "-o", path], check=True)
     proper = subprocess.run(["g++", "-print-prog-name=cc1plus"], check=True, text=True,
                             stdout=subprocess.PIPE).stdout.strip()
     return [proper, "-fpreprocessed", "-quiet", path, "-o", "/dev/null"]
@@ -58,7 +57,7 @@ PROGRAMS = (
     Program("sqlite3", ["sqlite3"], lambda bench, short: ["sqlite3", ":memory:"], sql),
     Program("python3", ["/usr/bin/python3"],
             lambda bench, short: ["/usr/bin/python3", "-S", os.path.join(SOURCES, "objects.py"),
-                                  "15000" if short else "200000"],
+                                  "15000" if short else "100000"],
             extra={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
     Program("cc1plus", ["g++"], compiler),
 )
@@ -84,8 +83,8 @@ def instructions(bench):
         bench.figures["instructions " + program.name] = counts
     notes = ["Whole process, start and end included, short inputs; seed of the sampler 1."]
     if added:
-        notes.append("Median %+.2f %% (budget <= 0.5 %%: %s)."
-                     % (median(added), verdict(median(added), 0.5)))
+        notes.append("Median of these %d: %+.2f %% (budget <= 0.5 %%: %s)."
+                     % (len(added), median(added), verdict(median(added), 0.5)))
     table("Instructions added to real programs, T = 512 KiB",
           ("program", "unprofiled, million", "pass-through", "recorder asleep", "recorder",
            "budget", "verdict"), rows, notes)
@@ -94,7 +93,7 @@ def instructions(bench):
 def cpu(bench):
     """CPU time and peak resident memory, paired."""
     rows, middles = [], []
-    rounds = bench.rounds if bench.quick else max(bench.rounds, 15)
+    rounds = bench.rounds if bench.quick else max(bench.rounds, 31)
     for program in PROGRAMS:
         if program.available():
             rows.append((program.name, program.available()))
@@ -116,8 +115,8 @@ def cpu(bench):
     notes = ["%d interleaved rounds on one processor; ratio of user + system time within a round, its "
              "median and the median's interval." % rounds]
     if middles:
-        notes.append("Median of the programs %.3f (budget <= 1.01: %s)."
-                     % (median(middles), verdict(median(middles), 1.01)))
+        notes.append("Median of these %d: %.3f (budget <= 1.01: %s)."
+                     % (len(middles), median(middles), verdict(median(middles), 1.01)))
     table("CPU time and memory of real programs, T = 512 KiB",
           ("program", "CPU unprofiled, s", "recorder / unprofiled", "<= 1.03",
            "peak unprofiled, MiB", "added, MiB", "bound 4 MiB + 1 %", "verdict"), rows, notes)

@@ -22,6 +22,7 @@
 
 #define PAGE 4096u
 #define CACHE_ENTRIES 4096u
+#define RED_ZONE_BYTES 128u /* below the stack pointer; the kernel keeps it */
 #define FOREIGN_BYTES ((uintptr_t)8 << 20)
 #define OWN_BYTES_MAX ((uintptr_t)1 << 28)
 #define EXPRESSION_STEPS 64
@@ -97,7 +98,7 @@ static uintptr_t own_stack_high(uintptr_t sp)
 	return 0;
 }
 
-/* Where may this walk, beginning at sp, read? */
+/* Where may this walk, whose lowest interesting address is sp, read? */
 static void set_bounds(struct walk *walk, uintptr_t sp)
 {
 	struct bp_stack_capture *capture = walk->capture;
@@ -114,7 +115,7 @@ static void set_bounds(struct walk *walk, uintptr_t sp)
 		capture->known_low = low;
 		walk->own = low <= sp;
 	}
-	capture->checked_page = 0;
+	capture->checked_page = 1; /* no page: none begins there */
 	walk->high = walk->own ? capture->high : sp + FOREIGN_BYTES;
 	if (walk->high < sp)
 		walk->high = UINTPTR_MAX;
@@ -464,8 +465,8 @@ static bool step(struct walk *walk, struct frame *frame, bool *ret_outermost)
 		*ret_outermost = true;
 		return false;
 	}
-	if (signal_frame)
-		set_bounds(walk, frame->registers[BP_RSP]);
+	if (signal_frame) /* what was just popped is still there, in the red zone */
+		set_bounds(walk, frame->registers[BP_RSP] - RED_ZONE_BYTES);
 	else if (frame->registers[BP_RSP] <= old_sp)
 		return false;
 	return true;

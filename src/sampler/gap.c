@@ -71,9 +71,9 @@ double bp_gap_scale(uint64_t interval)
 {
 	if (interval <= 1)
 		return 0;
-	/* -log1p(-x) = 2 artanh(x / (2 - x)), x = 1/T <= 1/2. */
-	const double x = 1 / (double)interval;
-	return 1 / twice_artanh(x / (2 - x));
+	/* -log1p(-x) = 2 artanh(x / (2 - x)), and x / (2 - x) = 1 / (2T - 1) for x = 1/T: one rounding
+	 * where the plain form has three. */
+	return 1 / twice_artanh(1 / (2 * (double)interval - 1));
 }
 
 uint64_t bp_gap(uint64_t random, double gap_scale)
