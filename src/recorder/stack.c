@@ -40,9 +40,9 @@ struct walk {
 	bool own;	     /* verified already, not page by page */
 };
 
-/* Callee-saved registers and the return address, in the order of struct cached_rules.saved. */
-static const uint8_t saved_registers[7] = { BP_RBX, BP_RBP, 12, 13, 14, 15, BP_RETURN };
-#define SAVED_NONE INT16_MIN
+/* Callee-saved registers, in the order of struct cached_rules.saved. */
+static const uint8_t saved_registers[6] = { BP_RBX, BP_RBP, 12, 13, 14, 15 };
+#define SAVED_NONE 0
 
 enum { FLAG_OUTERMOST = 1, FLAG_CFA_INDIRECT = 2 };
 
@@ -51,8 +51,10 @@ struct cached_rules {
 	uint32_t version; /* odd while being written */
 	int32_t cfa_offset;
 	uint8_t cfa_register, flags;
-	int16_t saved[7]; /* offset from the CFA, in units of 8 bytes */
+	int16_t lowest;	  /* the smallest of saved; at most -1, where the return address is */
+	int16_t saved[6]; /* offset from the CFA, in units of 8 bytes, below 0; SAVED_NONE */
 };
+_Static_assert(sizeof(struct cached_rules) == 32, "two in a cache line");
 
 static struct cached_rules cache[CACHE_ENTRIES];
 static uint32_t cache_epoch;
@@ -315,6 +317,32 @@ static bool step_by_row(
 	return true;
 }
 
+/* The words below the CFA one by one, each checked: near the ends of a stack, and on a foreign one. */
+static bool restore_checked(
+	struct walk *walk, struct frame *frame, const struct cached_rules *rules, uint64_t cfa)
+{
+	for (unsigned i = 0; i < BP_COUNT(saved_registers); i++) {
+		const unsigned number = saved_registers[i];
+		if (rules->saved[i] == SAVED_NONE)
+			continue;
+		if (read_word(walk, cfa + (uint64_t)((int64_t)rules->saved[i] * 8),
+			    &frame->registers[number]))
+			frame->known |= 1u << number;
+		else
+			frame->known &= ~(1u << number);
+	}
+	return read_word(walk, cfa - 8, &frame->registers[BP_RETURN]);
+}
+
+static inline void restore_register(
+	struct frame *frame, const struct cached_rules *rules, unsigned i, const uint64_t *cfa)
+{
+	if (rules->saved[i] == SAVED_NONE)
+		return;
+	frame->registers[saved_registers[i]] = cfa[rules->saved[i]];
+	frame->known |= 1u << saved_registers[i];
+}
+
 static bool step_by_cache(struct walk *walk, struct frame *frame, const struct cached_rules *rules)
 {
 	if ((frame->known & 1u << rules->cfa_register) == 0)
@@ -322,19 +350,19 @@ static bool step_by_cache(struct walk *walk, struct frame *frame, const struct c
 	uint64_t cfa = frame->registers[rules->cfa_register] + (uint64_t)(int64_t)rules->cfa_offset;
 	if ((rules->flags & FLAG_CFA_INDIRECT) != 0 && !read_word(walk, cfa, &cfa))
 		return false;
-	for (unsigned i = 0; i < BP_COUNT(saved_registers); i++) {
-		unsigned number = saved_registers[i];
-		if (rules->saved[i] == SAVED_NONE)
-			continue;
-		if (read_word(walk, cfa + (uint64_t)((int64_t)rules->saved[i] * 8),
-			    &frame->registers[number]))
-			frame->known |= 1u << number;
-		else if (number == BP_RETURN)
-			return false;
-		else
-			frame->known &= ~(1u << number);
-	}
 	frame->registers[BP_RSP] = cfa;
+	/* All that is read lies in [cfa + lowest * 8, cfa): one check serves for all. */
+	const uint64_t below = (uint64_t)(-(int64_t)rules->lowest) * 8;
+	if (!walk->own || cfa > walk->high || cfa < walk->low || cfa - walk->low < below)
+		return restore_checked(walk, frame, rules, cfa);
+	const uint64_t *words = (const uint64_t *)cfa;
+	restore_register(frame, rules, 0, words);
+	restore_register(frame, rules, 1, words);
+	restore_register(frame, rules, 2, words);
+	restore_register(frame, rules, 3, words);
+	restore_register(frame, rules, 4, words);
+	restore_register(frame, rules, 5, words);
+	frame->registers[BP_RETURN] = words[-1];
 	return true;
 }
 
@@ -369,17 +397,22 @@ static bool pack(const struct bp_frame_row *row, struct cached_rules *ret_rules)
 		ret_rules->cfa_register = row->cfa_register;
 		ret_rules->cfa_offset = (int32_t)row->cfa_offset;
 	}
-	uint32_t packed = 0;
+	const struct bp_rule *back = &row->rules[BP_RETURN];
+	uint32_t packed = 1u << BP_RETURN;
+	if (back->kind != BP_RULE_OFFSET || back->value != -8)
+		return false;
+	ret_rules->lowest = -1;
 	for (unsigned i = 0; i < BP_COUNT(saved_registers); i++) {
 		const struct bp_rule *rule = &row->rules[saved_registers[i]];
 		packed |= 1u << saved_registers[i];
-		ret_rules->saved[i] = SAVED_NONE;
 		if (rule->kind == BP_RULE_SAME)
 			continue;
-		if (rule->kind != BP_RULE_OFFSET || rule->value % 8 != 0 ||
-			rule->value / 8 <= INT16_MIN || rule->value / 8 > INT16_MAX)
+		if (rule->kind != BP_RULE_OFFSET || rule->value % 8 != 0 || rule->value >= 0 ||
+			rule->value / 8 <= INT16_MIN)
 			return false;
 		ret_rules->saved[i] = (int16_t)(rule->value / 8);
+		if (ret_rules->saved[i] < ret_rules->lowest)
+			ret_rules->lowest = ret_rules->saved[i];
 	}
 	for (unsigned i = 0; i < BP_REGISTERS; i++)
 		if ((packed & 1u << i) == 0 && row->rules[i].kind != BP_RULE_SAME)
@@ -416,6 +449,7 @@ static void cache_store(uint64_t key, const struct cached_rules *rules)
 	entry->cfa_offset = rules->cfa_offset;
 	entry->cfa_register = rules->cfa_register;
 	entry->flags = rules->flags;
+	entry->lowest = rules->lowest;
 	__builtin_memcpy(entry->saved, rules->saved, sizeof entry->saved);
 	__atomic_store_n(&entry->version, version + 2, __ATOMIC_RELEASE);
 }
