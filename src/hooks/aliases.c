@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
+#include "hooks/libc_names.h"
 
 void *bp_realloc_to_nothing(void *object);
 
@@ -29,17 +30,6 @@ BP_EXPORT void *reallocarray(void *object, size_t count, size_t size)
 	}
 	return realloc(object, bytes);
 }
-
-void cfree(void *object);
-void free_sized(void *object, size_t size);
-void free_aligned_sized(void *object, size_t alignment, size_t size);
-void *__libc_malloc(size_t size);
-void __libc_free(void *object);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *object, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void *__libc_valloc(size_t size);
-void *__libc_pvalloc(size_t size);
 
 BP_EXPORT void cfree(void *object)
 {

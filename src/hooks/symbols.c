@@ -12,20 +12,10 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "hooks/libc_names.h"
 #include "hooks/names.h"
 #include "hooks/real_other.h"
 #include "recorder/real.h"
-
-void cfree(void *object);
-void free_sized(void *object, size_t size);
-void free_aligned_sized(void *object, size_t alignment, size_t size);
-void *__libc_malloc(size_t size);
-void __libc_free(void *object);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *object, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void *__libc_valloc(size_t size);
-void *__libc_pvalloc(size_t size);
 
 static const struct {
 	const char *name;
