@@ -23,6 +23,7 @@
 #include "base/attributes.h"
 #include "base/system_call.h"
 #include "hooks/real_other.h"
+#include "recorder/frame_rules.h"
 
 static void *first_malloc(size_t size)
 {
@@ -120,11 +121,12 @@ static bool is_ours_in_front(const void **ret_owner)
 	return false;
 }
 
-/* Where the object that covers `address` is mapped; NULL if there is none. */
+/* The loader's name for the object that covers `address`; NULL if there is none. Not by dladdr, which
+ * searches the whole symbol table. */
 static const void *object_of(const void *address)
 {
-	Dl_info info;
-	return dladdr(address, &info) != 0 ? info.dli_fbase : NULL;
+	struct bp_module_range range;
+	return bp_module_range_find((uintptr_t)address, &range) ? range.link_map : NULL;
 }
 
 static const void *owner, *libc;

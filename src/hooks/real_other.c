@@ -36,22 +36,44 @@ static void look_up(const char *name, void *ret_function)
 		__builtin_memcpy(ret_function, &found, sizeof found);
 }
 
+#define LOOK_UP(name) look_up(#name, &bp_real_other.name)
+
+/* Where the program has no C++ library, twenty look-ups would fail, each through every object. */
+static void resolve_operators(void)
+{
+#define BP_HOOK(name, text) bp_real_other.name = bp_cxx_fallback(#name);
+	BP_HOOKS_NEW(BP_HOOK)
+	BP_HOOKS_DELETE(BP_HOOK)
+#undef BP_HOOK
+	if (bp_real_next("_Znwm") == NULL)
+		return;
+#define BP_HOOK(name, text) LOOK_UP(name);
+	BP_HOOKS_NEW(BP_HOOK)
+	BP_HOOKS_DELETE(BP_HOOK)
+#undef BP_HOOK
+}
+
 void bp_real_resolve_others(void)
 {
-	struct bp_real_other *real = &bp_real_other;
-#define BP_HOOK(name, text) look_up(#name, &real->name);
-	BP_HOOK(_exit, "")
-	BP_HOOK(_Exit, "") BP_HOOK(quick_exit, "") BP_HOOK(abort, "") BP_HOOK(fork, "") BP_HOOK(
-		dlclose, "") BP_HOOK(mlockall, "") BP_HOOK(setrlimit, "") BP_HOOK(setrlimit64, "")
-		BP_HOOK(prlimit, "") BP_HOOK(prlimit64, "") BP_HOOK(execve, "") BP_HOOK(execv, "")
-			BP_HOOK(execvp, "") BP_HOOK(execvpe, "") BP_HOOK(fexecve, "")
-				BP_HOOK(posix_spawn, "") BP_HOOK(posix_spawnp, "")
-#undef BP_HOOK
-#define BP_HOOK(name, text)                  \
-	real->name = bp_cxx_fallback(#name); \
-	look_up(#name, &real->name);
-					BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
-#undef BP_HOOK
+	LOOK_UP(_exit);
+	LOOK_UP(_Exit);
+	LOOK_UP(quick_exit);
+	LOOK_UP(abort);
+	LOOK_UP(fork);
+	LOOK_UP(dlclose);
+	LOOK_UP(mlockall);
+	LOOK_UP(setrlimit);
+	LOOK_UP(setrlimit64);
+	LOOK_UP(prlimit);
+	LOOK_UP(prlimit64);
+	LOOK_UP(execve);
+	LOOK_UP(execv);
+	LOOK_UP(execvp);
+	LOOK_UP(execvpe);
+	LOOK_UP(fexecve);
+	LOOK_UP(posix_spawn);
+	LOOK_UP(posix_spawnp);
+	resolve_operators();
 }
 
 const struct bp_real_other *bp_real_others(void)

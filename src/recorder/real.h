@@ -30,7 +30,7 @@ extern struct bp_real bp_real __attribute__((visibility("hidden")));
  * be trusted. */
 bool bp_real_resolve(void);
 
-/* Is the program's malloc glibc's own, and `function` one of glibc's? Takes the loader's lock. */
+/* Is the program's malloc glibc's own, and `function` one of glibc's? */
 bool bp_real_is_glibc(const void *function);
 
 /* An address in whatever the program's malloc is: glibc's behind ours, or somebody else's. */
