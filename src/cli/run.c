@@ -391,7 +391,7 @@ const struct bp_command bp_command_run = {
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED " and " BP_ENV_LAW ".\n",
 	.options = options,
 	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
-		    "bytepoll run --interval 64K -o redis.bpt -- redis-server --port 7777\n",
+		    "bytepoll run --interval 64K -o server.bpt -- ./server --port 7777\n",
 	.exit_statuses = "the program's own; death by a signal is repeated\n"
 			 "125  bytepoll could not do its part (usage errors included)\n"
 			 "126  PROGRAM was found but cannot be executed\n"

@@ -58,7 +58,7 @@ static bool carries_recorder(char *const environment[])
 static enum bp_unseen classify(const char *path, char *const environment[])
 {
 	struct stat status;
-	int descriptor = bp_system_open(path, O_RDONLY, 0);
+	int descriptor = bp_system_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	enum bp_unseen unseen = BP_UNSEEN_NO;
 	if (descriptor < 0)
 		return BP_UNSEEN_NO;
@@ -105,7 +105,8 @@ static const char *search(const char *file, char *buffer)
 static void note(const char *path, char *const environment[], bool replaces)
 {
 	int saved_errno = errno;
-	if (path != NULL)
+	/* A bad pointer is for the real function to refuse. */
+	if (path != NULL && (syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 || errno != EFAULT))
 		bp_recorder_exec(path, classify(path, environment));
 	if (replaces)
 		bp_recorder_end(BP_END_EXEC);

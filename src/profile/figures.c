@@ -86,14 +86,24 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	return true;
 }
 
-/* Upper limits of what is part of a counted total. */
+/* What is part of a counted total is not more than it: neither limits nor estimate. (Where the part is
+ * nearly the whole this pulls the estimate down on average, by less than its error.) */
 static void cap(struct bp_interval *interval, uint64_t total)
 {
 	if (interval->unknown || !(interval->high > (double)total) || interval->low > (double)total)
 		return; /* (counters below what was sampled are not believed) */
-	/* An estimate above the total is left alone: on average it is right. */
-	interval->high = fmax((double)total, fmax(interval->low, interval->estimate));
+	interval->high = (double)total;
+	interval->estimate = fmin(interval->estimate, (double)total);
 	interval->exact = interval->low == interval->high;
+}
+
+/* The peak is no smaller than what is live at the end, a moment that was not chosen. */
+static void raise(struct bp_interval *peak, const struct bp_interval *live)
+{
+	peak->low = fmax(peak->low, live->low);
+	peak->high = fmax(peak->high, live->high);
+	peak->estimate = fmax(peak->estimate, live->estimate);
+	peak->exact = peak->low == peak->high;
 }
 
 static struct bp_figure figure(const struct bp_aggregation_state *state, enum bp_metric metric,
@@ -163,6 +173,17 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 	*ret_objects = figure(state, evidence->metric, objects);
 }
 
+static void raise_peak(struct bp_aggregation *aggregation)
+{
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_total *live = &aggregation->totals[BP_METRIC_LIVE];
+	struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
+	if (query->has_at || query->has_from || query->has_to || !live->known || !peak->known)
+		return;
+	raise(&peak->bytes.interval, &live->bytes.interval);
+	raise(&peak->objects.interval, &live->objects.interval);
+}
+
 void bp_figures_totals(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -199,6 +220,7 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 			total->bytes = counted_figure(state, state->counted.bytes);
 		total->objects = counted_figure(state, state->counted.objects);
 	}
+	raise_peak(aggregation);
 }
 
 void bp_figures_of_sums(const struct bp_aggregation *aggregation, const struct bp_sums *sums,

@@ -92,6 +92,20 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	return true;
 }
 
+bool bp_filter_matches_function(const struct bp_filter *filter, const char *name)
+{
+	char plain[1024];
+	if (fnmatch(filter->glob, name, 0) == 0)
+		return true;
+	/* `parse` for `parse(char const*, int)`; the name itself may have parentheses at its start. */
+	const char *arguments = strchr(name + strspn(name, "("), '(');
+	if (arguments == NULL || arguments == name || (size_t)(arguments - name) >= sizeof plain)
+		return false;
+	memcpy(plain, name, (size_t)(arguments - name));
+	plain[arguments - name] = '\0';
+	return fnmatch(filter->glob, plain, 0) == 0;
+}
+
 bool bp_filter_matches(const struct bp_filter *filter, const char *name, bool or_last_part)
 {
 	if (fnmatch(filter->glob, name, 0) == 0)

@@ -22,6 +22,9 @@ struct bp_filter {
 /* Reads one filter; the result points into `text`. */
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
 
+/* Does a function's name match, with its argument list or without? Pure. */
+bool bp_filter_matches_function(const struct bp_filter *filter, const char *name);
+
 /* Does a name pass? `or_last_part`: the part after the last slash may match instead. */
 bool bp_filter_matches(const struct bp_filter *filter, const char *name, bool or_last_part);
 

@@ -35,7 +35,8 @@ static bool frame_passes(
 		snprintf(line, sizeof line, "%s:%u", file, frame->line);
 		return frame->line != 0 && bp_filter_matches(filter, line, true);
 	default:
-		return bp_filter_matches(filter, bp_profile_text(profile, frame->function), false);
+		return bp_filter_matches_function(
+			filter, bp_profile_text(profile, frame->function));
 	}
 }
 

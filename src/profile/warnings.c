@@ -151,9 +151,13 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 		say(list,
 			"no allocation at all was seen: is the program statically linked, or does "
 			"it have an allocator of its own?");
-	else if (aggregation->samples == 0)
+	else if (aggregation->samples == 0 && !state->lost_samples)
 		say(list, "no sample: the program allocated little for this sampling interval; "
 			  "a smaller one shows more (bytepoll run --interval)");
+	if (aggregation->samples > 0 && aggregation->query.filter_count > 0 &&
+		state->totals[BP_METRIC_ALLOCATED].samples == 0)
+		say(list, "no sample matches the filters: the upper limits below are all that is "
+			  "known");
 }
 
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error)

@@ -72,20 +72,41 @@ static bool append(char *path, const char *text)
 	return true;
 }
 
-/* bytepoll.<program>.<pid>.bpt */
-static void default_name(char *name)
+static bool append_pid(char *path)
 {
-	char program[32] = "", digits[12];
-	(void)bp_system_read_file("/proc/self/comm", program, sizeof program);
-	for (char *c = program; *c != '\0'; c++)
-		if (*c == '/' || *c == '\n')
-			*c = *c == '\n' ? '\0' : '_';
+	char digits[12];
 	char *digit = digits + sizeof digits - 1;
 	*digit = '\0';
 	for (uint32_t pid = bp_system_pid(); pid != 0; pid /= 10)
 		*--digit = (char)('0' + pid % 10);
+	return append(path, digit);
+}
+
+/* bytepoll.<program>.<pid>.bpt */
+static void default_name(char *name)
+{
+	char program[32] = "";
+	(void)bp_system_read_file("/proc/self/comm", program, sizeof program);
+	for (char *c = program; *c != '\0'; c++)
+		if (*c == '/' || *c == '\n')
+			*c = *c == '\n' ? '\0' : '_';
 	(void)(append(name, "bytepoll.") && append(name, program) && append(name, ".") &&
-		append(name, digit) && append(name, ".bpt"));
+		append_pid(name) && append(name, ".bpt"));
+}
+
+/* The name given, `%p` being the process id: a restarted service then has a file each time. */
+static void given_name(char *name, const char *given)
+{
+	char letter[2] = "";
+	for (; *given != '\0'; given++) {
+		letter[0] = *given;
+		if (given[0] == '%' && given[1] == 'p') {
+			(void)append_pid(name);
+			given++;
+		} else {
+			(void)append(name, letter);
+		}
+	}
 }
 
 static void set_base(char **environment, char *base)
@@ -99,7 +120,7 @@ static void set_base(char **environment, char *base)
 			(void)append(base, "/");
 	}
 	if (given != NULL && given[0] != '\0')
-		(void)append(base, given);
+		given_name(base, given);
 	else
 		default_name(base);
 }

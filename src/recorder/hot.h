@@ -18,7 +18,8 @@ struct bp_hot {
 	uint64_t unoffered_trials;	/* counted, but never offered to the sampler */
 	uint64_t unoffered_objects;
 	uint32_t busy; /* this thread is inside the recorder: nested calls pass through */
-	uint32_t reserved;
+	uint16_t late;	  /* its destructors have run: each further visit is a thread of its own */
+	uint16_t forking; /* it holds all locks, in a fork */
 };
 
 extern __thread struct bp_hot bp_hot

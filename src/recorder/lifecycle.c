@@ -242,9 +242,12 @@ __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char 
 
 void bp_recorder_fork_prepare(void)
 {
-	if (bp_recorder.mode != BP_MODE_ON)
+	/* A signal handler that interrupted a visit may be the one that forks: this thread may hold
+	 * locks. And a child that nobody has met yet may have inherited held ones. Their children are
+	 * left to the mark. */
+	if (bp_recorder.mode != BP_MODE_ON || bp_hot.busy || *bp_recorder.fork_mark == 0)
 		return;
-	bp_hot.busy += 1;
+	bp_hot.busy = bp_hot.forking = 1;
 	bp_threads_lock();
 	bp_modules_lock();
 	bp_live_lock();
@@ -265,11 +268,11 @@ static void unlock_all(void)
 
 void bp_recorder_fork_parent(void)
 {
-	if (bp_recorder.mode != BP_MODE_ON)
+	if (!bp_hot.forking)
 		return;
 	bp_recorder.forks++;
 	unlock_all();
-	bp_hot.busy -= 1;
+	bp_hot.busy = bp_hot.forking = 0;
 }
 
 /* Everything that a child must not share with its parent. */
@@ -295,12 +298,15 @@ static void become_child(bool unmarked)
 
 void bp_recorder_fork_child(void)
 {
-	if (bp_recorder.mode != BP_MODE_ON)
-		return;
 	int saved_errno = errno;
-	unlock_all();
-	become_child(false);
-	bp_hot.busy -= 1;
+	if (bp_hot.forking) {
+		unlock_all();
+		become_child(false);
+		bp_hot.busy = bp_hot.forking = 0;
+	} else if (bp_recorder.mode == BP_MODE_ON && bp_hot.busy) {
+		/* The visit that was interrupted goes on here, too: into memory of its own. */
+		bp_writer_replace_mappings(&bp_recorder.writer);
+	}
 	errno = saved_errno;
 }
 

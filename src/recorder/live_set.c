@@ -4,8 +4,8 @@
  * a program that frees large blocks for a year probes as briefly as on its first day). Writers hold
  * the lock and make `version` odd meanwhile; bp_live_contains, which every free of an unsampled
  * large object calls, only reads, and tries again when the version moved. A grown table leaves the
- * old array mapped but empty of pages (its readers then see zeros and try again): all the old ones
- * together are no larger than the new one.
+ * old array where it is, for its readers' sake: all the old ones together are no larger than the new
+ * one.
  */
 #include "recorder/live_set.h"
 

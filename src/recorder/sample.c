@@ -28,6 +28,9 @@
 /* Which real function serves the call. */
 enum function { MALLOC, CALLOC, MEMALIGN, ALIGNED_ALLOC, POSIX_MEMALIGN, VALLOC, PVALLOC };
 
+/* More than there is address space: requests that must fail, as they do. */
+#define ALIGNMENT_MAX ((size_t)1 << 47)
+
 struct call {
 	enum function function;
 	uint8_t kind; /* enum bp_kind */
@@ -218,7 +221,7 @@ static void *allocate(const struct call *call)
 {
 	struct bp_visit visit;
 	struct bp_decision decision;
-	if (call->size > PTRDIFF_MAX) {
+	if (call->size > PTRDIFF_MAX || call->alignment > ALIGNMENT_MAX) {
 		uncharge(call->size);
 		return call_real(call); /* fails */
 	}
@@ -313,8 +316,9 @@ static void free_nested(void *object)
 			return;
 		}
 	} else if (bp_recorder.mode == BP_MODE_ON && bp_live_contains(object)) {
-		if (bp_live_try_remove(object) != 0)
-			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+		/* Should the table be in use it keeps the address, until it is sampled again. */
+		(void)bp_live_try_remove(object);
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 	}
 	bp_real.free(object);
 }
@@ -424,8 +428,10 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct call 
 	void *object = by_copy ? move(old, call, decision->sampled, &slot)
 			       : bp_real.realloc(old->object, call->size);
 	if (object == NULL) {
-		if (sample != 0 && old->slot == NULL)
-			(void)bp_live_insert(old->object, sample);
+		const int error = errno;
+		if (sample != 0 && old->slot == NULL && !bp_live_insert(old->object, sample))
+			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+		errno = error;
 		return NULL;
 	}
 	if (sample != 0)
@@ -433,6 +439,8 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct call 
 	if (slot != NULL)
 		slot->sequence = 0;
 	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */
+	if (decision->sampled && bp_slot_fits(call->size) && bp_recorder.writer.stopped)
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
 	if (decision->sampled && (slot != NULL || !bp_slot_fits(call->size)))
 		enlist(visit, call, object, slot, decision);
 	if (by_copy && object != old->object)

@@ -46,9 +46,10 @@ struct slab {
 	uint64_t bytes;
 	uint32_t *next_free; /* per slot: the next free one */
 	uint32_t stride, count, used_mark, in_use, first_free;
-	uint32_t number, class; /* class NONE: a slab of one slot */
-	struct slab *next;	/* in its class */
-	bool kept;		/* empty, its pages counted in pool.empty_bytes */
+	uint32_t number, class;	 /* class NONE: a slab of one slot */
+	struct slab *next;	 /* in its class */
+	uint64_t resident_bytes; /* of its memory, since its pages were last given back */
+	bool kept;		 /* empty, resident_bytes counted in pool.empty_bytes */
 };
 
 struct class
@@ -202,7 +203,7 @@ static uint32_t take_index(struct slab *slab)
 		index = slab->used_mark++;
 	slab->in_use++;
 	if (slab->kept) {
-		__atomic_fetch_sub(&pool.empty_bytes, slab->bytes, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&pool.empty_bytes, slab->resident_bytes, __ATOMIC_RELAXED);
 		slab->kept = false;
 	}
 	return index;
@@ -308,13 +309,19 @@ bool bp_slot_holds(const struct bp_slot *slot, const void *object, size_t size)
 /* The class is locked. An empty slab starts over; its pages go when enough are kept already. */
 static void empty_slab(struct slab *slab)
 {
+	/* Only what was touched counts: of most slabs that is a page or two. */
+	const uint64_t used =
+		((uint64_t)slab->used_mark * slab->stride + 16 + 4095) & ~(uint64_t)4095;
+	if (slab->resident_bytes < used)
+		slab->resident_bytes = used < slab->bytes ? used : slab->bytes;
 	slab->first_free = NONE;
 	slab->used_mark = 0;
-	slab->kept = __atomic_add_fetch(&pool.empty_bytes, slab->bytes, __ATOMIC_RELAXED) <=
-		     EMPTY_KEEP_BYTES;
+	slab->kept = __atomic_add_fetch(&pool.empty_bytes, slab->resident_bytes,
+			     __ATOMIC_RELAXED) <= EMPTY_KEEP_BYTES;
 	if (slab->kept)
 		return;
-	__atomic_fetch_sub(&pool.empty_bytes, slab->bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&pool.empty_bytes, slab->resident_bytes, __ATOMIC_RELAXED);
+	slab->resident_bytes = 0;
 	(void)bp_system_advise(slab->memory, slab->bytes, MADV_DONTNEED);
 }
 

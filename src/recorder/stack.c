@@ -94,7 +94,11 @@ static uintptr_t own_stack_high(uintptr_t sp)
 {
 	if (sp < main_stack_end && main_stack_end - sp < OWN_BYTES_MAX)
 		return (main_stack_end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	/* The main thread's control block is not on its stack; if it walks another one first, what
+	 * lies between the two is anybody's, and may go. */
 	uintptr_t control_block = (uintptr_t)__builtin_thread_pointer();
+	if (bp_system_tid() == bp_system_pid())
+		return 0;
 	if (sp < control_block && control_block - sp < OWN_BYTES_MAX)
 		return control_block & ~(uintptr_t)7;
 	return 0;

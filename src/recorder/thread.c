@@ -31,14 +31,15 @@ static struct {
 	bool key_made;
 } threads;
 
-static void end_thread(struct bp_thread *thread);
-
 /* The destructor; runs in the thread itself, for its own block. */
 static void on_thread_end(void *value)
 {
 	struct bp_thread *thread = value;
 	struct bp_hot *hot = &bp_hot;
 	if (hot->thread != thread || hot->busy)
+		return;
+	/* In a child without a trace of its own the slot's memory is not there. */
+	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return;
 	int saved_errno = errno;
 	hot->busy = 1;
@@ -50,7 +51,7 @@ static void on_thread_end(void *value)
 		(void)bp_sampler_look_next(&thread->sampler, left);
 		bp_thread_publish(thread, 0);
 	} else {
-		end_thread(thread);
+		bp_thread_end(thread);
 	}
 	hot->busy = 0;
 	errno = saved_errno;
@@ -120,7 +121,7 @@ struct bp_thread *bp_thread_self(void)
 	begin_thread(thread);
 	hot->thread = thread;
 	link_thread(thread);
-	if (threads.key_made)
+	if (threads.key_made && !hot->late)
 		(void)pthread_setspecific(threads.key, thread);
 	return thread;
 }
@@ -142,12 +143,13 @@ void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left)
 	__atomic_store_n(&slot->generation, generation + 2, __ATOMIC_RELEASE);
 }
 
-static void add_totals(struct bp_totals *totals, const struct bp_thread *thread, uint64_t trials)
+static void add_totals(
+	struct bp_totals *totals, const struct bp_hot *hot, uint64_t trials, uint64_t objects)
 {
 	totals->trials += trials;
-	totals->objects += thread->hot->counters.objects;
-	totals->unoffered_trials += thread->hot->unoffered_trials;
-	totals->unoffered_objects += thread->hot->unoffered_objects;
+	totals->objects += objects;
+	totals->unoffered_trials += hot->unoffered_trials;
+	totals->unoffered_objects += hot->unoffered_objects;
 }
 
 static void unlink_thread(struct bp_thread *thread)
@@ -162,7 +164,7 @@ static void unlink_thread(struct bp_thread *thread)
 	threads.free = thread;
 }
 
-static void end_thread(struct bp_thread *thread)
+void bp_thread_end(struct bp_thread *thread)
 {
 	struct bp_hot *hot = thread->hot;
 	uint64_t left = __atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
@@ -174,7 +176,7 @@ static void end_thread(struct bp_thread *thread)
 	bool written = bp_writer_plain(
 		&bp_recorder.writer, BP_TAG_THREAD_END, values, BP_COUNT(values), name);
 	bp_lock_take(&threads.lock);
-	add_totals(&threads.ended, thread, trials);
+	add_totals(&threads.ended, hot, trials, hot->counters.objects);
 	if (thread->slot != NULL) {
 		thread->slot->armed = 0;
 		thread->slot->trials = trials;
@@ -185,19 +187,29 @@ static void end_thread(struct bp_thread *thread)
 	}
 	unlink_thread(thread);
 	hot->thread = NULL;
+	hot->late = 1;
 	hot->counters = (struct bp_sampler_hot){ 0 };
 	hot->unoffered_trials = hot->unoffered_objects = 0;
 	bp_lock_release(&threads.lock);
 }
 
-/* Its trials, as far as they can be read while it may be running. */
-static uint64_t trials_of(const struct bp_thread *thread)
+/* Its two counters of one moment, while it may be running: read again until `objects` holds still. A
+ * thread inside the recorder, or too busy to be caught, is taken as it published last. */
+static void counters_of(const struct bp_thread *thread, uint64_t *ret_trials, uint64_t *ret_objects)
 {
-	uint64_t left = __atomic_load_n(&thread->hot->counters.trials_left, __ATOMIC_RELAXED);
-	if (left <= BP_SAMPLER_LOOK_MAX)
-		return bp_thread_trials(thread, left);
-	/* Inside the recorder at this moment: what it published last. */
-	return thread->slot == NULL ? 0 : thread->slot->trials;
+	const struct bp_sampler_hot *counters = &thread->hot->counters;
+	for (int attempt = 0; attempt < 100; attempt++) {
+		uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_ACQUIRE);
+		uint64_t left = __atomic_load_n(&counters->trials_left, __ATOMIC_ACQUIRE);
+		if (left > BP_SAMPLER_LOOK_MAX)
+			break;
+		*ret_trials = bp_thread_trials(thread, left);
+		*ret_objects = objects;
+		if (__atomic_load_n(&counters->objects, __ATOMIC_RELAXED) == objects)
+			return;
+	}
+	*ret_trials = thread->slot == NULL ? 0 : thread->slot->trials;
+	*ret_objects = thread->slot == NULL ? 0 : thread->slot->objects;
 }
 
 void bp_threads_totals(struct bp_totals *ret_totals)
@@ -205,6 +217,7 @@ void bp_threads_totals(struct bp_totals *ret_totals)
 	bp_lock_take(&threads.lock);
 	*ret_totals = threads.ended;
 	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next) {
+		uint64_t trials, objects;
 		/* A thread that ended without destructors (raw clone) has no memory to read. */
 		if (thread != bp_hot.thread &&
 			syscall(SYS_tgkill, bp_recorder.pid, thread->tid, 0) != 0) {
@@ -214,7 +227,8 @@ void bp_threads_totals(struct bp_totals *ret_totals)
 			}
 			continue;
 		}
-		add_totals(ret_totals, thread, trials_of(thread));
+		counters_of(thread, &trials, &objects);
+		add_totals(ret_totals, thread->hot, trials, objects);
 	}
 	bp_lock_release(&threads.lock);
 }

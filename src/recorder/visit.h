@@ -64,6 +64,8 @@ static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 		hot->unoffered_objects += hot->counters.objects - visit->objects;
 	}
 	bp_thread_publish(visit->thread, trials_left);
+	if (bp_unlikely(hot->late)) /* no destructor will come for it */
+		bp_thread_end(visit->thread);
 	if (bp_unlikely(bp_recorder.ended))
 		bp_recorder_end(BP_END_NONE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -181,7 +181,11 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 	}
 	bp_bytes_figure_text(&total->bytes, bp_style_of(options), line->bytes);
 	bp_objects_figure_text(&total->objects, bp_style_of(options), text);
-	snprintf(line->objects, sizeof line->objects, "%s objects", text);
+	snprintf(line->objects, sizeof line->objects,
+		strcmp(text, "1") == 0		 ? "%s object"
+		: strcmp(text, "not known") == 0 ? "%s"
+						 : "%s objects",
+		text);
 	remark_text(aggregation, metric, line->remark, sizeof line->remark);
 }
 

@@ -105,17 +105,17 @@ static void vague_text(
 	const char *space = *unit->name != '\0' ? " " : "";
 	int decimals = decimals_for((high - low) / 2);
 	bool from_zero = low * pow(10, decimals) < 0.5;
-	if (figure->lower_bound && !figure->upper_bound && from_zero)
+	if (figure->lower_bound && (figure->upper_bound || from_zero))
 		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
-	else if (figure->lower_bound && !figure->upper_bound)
+	else if (figure->lower_bound)
 		snprintf(buffer, BP_QUANTITY_BYTES, "at least %.*f%s%s", decimals, low, space,
 			unit->name);
-	else if (from_zero)
+	else if (from_zero || figure->upper_bound)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%s %.*f%s%s", utf8 ? "≤" : "<=", decimals,
 			high, space, unit->name);
 	else
-		snprintf(buffer, BP_QUANTITY_BYTES, "%s[%.*f, %.*f]%s%s", bound_text(figure),
-			decimals, low, decimals, high, space, unit->name);
+		snprintf(buffer, BP_QUANTITY_BYTES, "[%.*f, %.*f]%s%s", decimals, low, decimals,
+			high, space, unit->name);
 }
 
 /* An interval in units; `space`: between number and unit. */
@@ -135,12 +135,25 @@ static void figure_text(
 	double below = estimate - low, above = high - estimate;
 	double longer = fmax(below, above), shorter = fmin(below, above);
 	int decimals = decimals_for(longer);
-	if (longer > LOPSIDED * shorter)
-		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s [%.*f, %.*f]", bound, decimals,
-			estimate, space, unit->name, decimals, low, decimals, high);
+	/* With losses an interval says nothing about the whole: only the side that holds is shown. */
+	if (figure->lower_bound && figure->upper_bound)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", bound, decimals, estimate, space,
+			unit->name);
+	else if (figure->lower_bound || figure->upper_bound)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", bound, decimals,
+			figure->lower_bound ? low : high, space, unit->name);
+	else if (units == units_count && longer > LOPSIDED * shorter)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f [%.*f, %.*f]%s%s", decimals, estimate,
+			decimals, low, decimals, high, space, unit->name);
+	else if (units == units_count)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f %s%.*f%s%s", decimals, estimate,
+			utf8 ? "±" : "+-", decimals, longer, space, unit->name);
+	else if (longer > LOPSIDED * shorter)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f%s%s [%.*f, %.*f]", decimals, estimate,
+			space, unit->name, decimals, low, decimals, high);
 	else
-		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s %s%.*f", bound, decimals, estimate,
-			space, unit->name, utf8 ? "±" : "+-", decimals, longer);
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f%s%s %s%.*f", decimals, estimate, space,
+			unit->name, utf8 ? "±" : "+-", decimals, longer);
 }
 
 /* Figures beyond this are not known at all. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Environment variables (the command line of `bytepoll run`, for a bare LD_PRELOAD). */
-#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"		/* path of FILE; others go to FILE.d */
+#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"		/* path of FILE (%p: the pid); others go to FILE.d */
 #define BP_ENV_INTERVAL "BYTEPOLL_INTERVAL"	/* T, as 512K, 2M, 4096 */
 #define BP_ENV_SEED "BYTEPOLL_SEED"		/* unsigned 64-bit number */
 #define BP_ENV_LAW "BYTEPOLL_LAW"		/* exact or bernoulli */

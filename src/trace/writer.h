@@ -116,6 +116,10 @@ bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *
  * or limits its address space. */
 void bp_writer_trim(struct bp_writer *writer);
 
+/* In a child that inherited the writer in the middle of a call, but none of its mappings: puts empty
+ * memory in their places, so that the call comes to its end. What it writes is nobody's. */
+void bp_writer_replace_mappings(struct bp_writer *writer);
+
 /* Around fork: all locks taken, all released in the parent. The child zeroes the writer: the
  * mappings were not inherited. */
 void bp_writer_lock_all(struct bp_writer *writer);

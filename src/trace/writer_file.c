@@ -57,8 +57,11 @@ static uint32_t window_bytes(const struct bp_writer *writer)
 static void *map_file(int descriptor, uint64_t offset, size_t bytes)
 {
 	void *memory = bp_system_map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, offset);
-	if (memory != NULL)
+	if (memory != NULL) {
 		(void)bp_system_advise(memory, bytes, MADV_DONTFORK);
+		/* Pages of a hole: there is nothing to read ahead. */
+		(void)bp_system_advise(memory, bytes, MADV_RANDOM);
+	}
 	return memory;
 }
 
@@ -351,4 +354,20 @@ bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_
 	}
 	bp_system_close(descriptor);
 	return opened;
+}
+
+static void replace(void *memory, size_t bytes)
+{
+	if (memory != NULL)
+		(void)syscall(SYS_mmap, memory, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+void bp_writer_replace_mappings(struct bp_writer *writer)
+{
+	replace(writer->head, BP_CHUNK_BYTES);
+	for (int i = 0; i < BP_WINDOWS; i++)
+		replace(writer->windows[i].memory,
+			(size_t)writer->windows[i].chunks * BP_CHUNK_BYTES);
+	writer->stopped = true;
 }
