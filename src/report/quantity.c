@@ -86,7 +86,8 @@ bool bp_is_vague(const struct bp_interval *interval)
 {
 	if (interval->exact)
 		return false;
-	return interval->unknown || interval->high - interval->low > 2 * interval->estimate;
+	/* An estimate smaller than its error on one side is none. */
+	return interval->unknown || interval->high > 2 * interval->estimate;
 }
 
 static const char *bound_text(const struct bp_figure *figure)
