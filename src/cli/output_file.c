@@ -20,16 +20,38 @@
 
 #define TRIAL_BYTES (2 * BP_CHUNK_BYTES) /* less is not worth starting for */
 
+/* `%p` is the pid and `%%` a percent sign, as the recorder reads BYTEPOLL_OUTPUT. False: too long. */
+static bool expand(const char *given, pid_t pid, char *to, size_t capacity)
+{
+	size_t length = 0;
+	for (; *given != '\0' && length < capacity; given++) {
+		if (given[0] == '%' && given[1] == 'p')
+			length +=
+				(size_t)snprintf(to + length, capacity - length, "%ld", (long)pid);
+		else
+			to[length++] = *given;
+		given += given[0] == '%' && (given[1] == 'p' || given[1] == '%');
+	}
+	if (length >= capacity)
+		return false;
+	to[length] = '\0';
+	return true;
+}
+
 bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
 	size_t capacity, struct bp_error *error)
 {
-	char directory[PATH_MAX] = "", name[NAME_MAX + 1];
+	char directory[PATH_MAX] = "", name[PATH_MAX];
 	const char *slash = strrchr(program, '/');
 	int written;
 	if (given == NULL) {
 		snprintf(name, sizeof name, "bytepoll.%.200s.%ld.bpt",
 			slash != NULL ? slash + 1 : program, (long)pid);
 		given = name;
+	} else if (expand(given, pid, name, sizeof name)) {
+		given = name;
+	} else {
+		return bp_error_set(error, "%s: path too long", given);
 	}
 	if (*given == '\0')
 		return bp_error_set(error, "-o needs the name of a file");

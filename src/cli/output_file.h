@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 
-/* The absolute path of the trace: of `given` (-o), or with NULL of the default
+/* The absolute path of the trace: of `given` (-o; `%p` in it is the pid, `%%` a
+ * percent sign), or with NULL of the default
  * `bytepoll.PROGRAM.PID.bpt` in the current directory. */
 bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
 	size_t capacity, struct bp_error *error);

@@ -179,11 +179,28 @@ static bool set_preload(const char *recorder)
 	return result == 0;
 }
 
+/* The path is final: its percent signs are to be read as such. */
+static bool set_output(const char *path)
+{
+	char *value = malloc(2 * strlen(path) + 1), *to = value;
+	if (value == NULL)
+		return false;
+	for (; *path != '\0'; path++) {
+		if (*path == '%')
+			*to++ = '%';
+		*to++ = *path;
+	}
+	*to = '\0';
+	int result = setenv(BP_ENV_OUTPUT, value, 1);
+	free(value);
+	return result == 0;
+}
+
 static bool set_environment(const struct run *run)
 {
 	const char *law = bp_option_value(run->arguments, "law");
 	char pid[32];
-	bool good = set_preload(run->recorder) && setenv(BP_ENV_OUTPUT, run->output, 1) == 0;
+	bool good = set_preload(run->recorder) && set_output(run->output);
 	if (run->interval[0] != '\0')
 		good = good && setenv(BP_ENV_INTERVAL, run->interval, 1) == 0;
 	if (run->seed[0] != '\0')
@@ -359,7 +376,8 @@ static const struct bp_option options[] = {
 		.letter = 'o',
 		.argument = "FILE",
 		.file = true,
-		.summary = "where the trace goes (default bytepoll.PROGRAM.PID.bpt)" },
+		.summary =
+			"where the trace goes; %p is the pid (default bytepoll.PROGRAM.%p.bpt)" },
 	{ .name = "force", .letter = 'f', .summary = "replace the trace of an earlier run" },
 	{ .name = "interval",
 		.letter = 'i',

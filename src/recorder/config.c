@@ -94,7 +94,8 @@ static void default_name(char *name)
 		append_pid(name) && append(name, ".bpt"));
 }
 
-/* The name given, `%p` being the process id: a restarted service then has a file each time. */
+/* The name given, `%p` being the process id (a restarted service then has a file each time) and `%%` a
+ * percent sign. */
 static void given_name(char *name, const char *given)
 {
 	char letter[2] = "";
@@ -105,6 +106,7 @@ static void given_name(char *name, const char *given)
 			given++;
 		} else {
 			(void)append(name, letter);
+			given += given[0] == '%' && given[1] == '%';
 		}
 	}
 }

@@ -253,6 +253,18 @@ def programs_that_cannot_be_profiled_run_all_the_same():
 
 
 @test
+def percent_signs_in_names():
+    os.mkdir("100%p")
+    os.chdir("100%p")  # a directory's name is nobody's pattern
+    assert call("run", "-q", "-o", "a.%p.bpt", "--", "sh", "-c", ":").returncode == 0
+    assert call("run", "-q", "-o", "b.%%p.bpt", "--", "sh", "-c", ":").returncode == 0
+    names = sorted(os.listdir("."))
+    assert len(names) == 2 and names[0].split(".")[1].isdigit() and names[1] == "b.%p.bpt", names
+    result = call("report", names[0])
+    assert result.returncode == 0 and names[0].split(".")[1] in result.stdout, result
+
+
+@test
 def doctor_tells():
     assert call("doctor", "sh").returncode == 0
     result = call("doctor", STATIC)
