@@ -18,7 +18,11 @@ const char *const bp_metric_names[BP_METRIC_COUNT] = { "live", "peak", "allocate
 const char *const bp_key_names[BP_KEY_COUNT] = { "function", "stack", "line", "file", "module",
 	"thread", "size", "type", "process" };
 const char *const bp_sort_names[BP_SORT_COUNT] = { "bytes", "objects", "samples", "name" };
-const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { "default", "ht", "calibrated" };
+const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { "default", "ht", "weighted",
+	"calibrated", "failed-trials", "tcmalloc", "hits", "memray" };
+const char *const bp_method_names[BP_METHOD_COUNT] = { "default", "n3", "negative-binomial",
+	"camp-paulson" };
+const char *const bp_edges_names[BP_EDGES_COUNT] = { "end", "sample", "both" };
 
 int bp_word_index(const char *const *words, int count, const char *word)
 {
@@ -163,7 +167,7 @@ static unsigned metrics_of(const struct bp_aggregation_state *state, const struc
 	metrics |= 1u << BP_METRIC_ALLOCATED;
 	if (sample->temporary)
 		metrics |= 1u << BP_METRIC_TEMPORARY;
-	if (bp_view_is_live(&state->view, sample, live))
+	if (bp_view_is_live(&state->view, sample, live) && bp_view_is_gone(&state->view, sample))
 		metrics |= 1u << BP_METRIC_LIVE;
 	return metrics;
 }
@@ -355,6 +359,26 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 fail:
 	bp_aggregation_finish(&aggregation);
 	return false;
+}
+
+const struct bp_sums *bp_aggregation_row_sums(const struct bp_aggregation *aggregation, uint32_t i)
+{
+	return &aggregation->state->rows[aggregation->state->order[i]].sums;
+}
+
+const struct bp_sums *bp_aggregation_total_sums(
+	const struct bp_aggregation *aggregation, enum bp_metric metric)
+{
+	return &aggregation->state->totals[metric];
+}
+
+struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	return (struct bp_assumptions){ .interval_max = state->interval_max,
+		.size_min = state->size_min,
+		.charge = state->charge,
+		.ratio_max = aggregation->query.usable ? state->ratio_max : 1 };
 }
 
 void bp_aggregation_finish(struct bp_aggregation *aggregation)

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "estimate/negative_binomial.h"
 #include "profile/losses.h"
 #include "profile/profile.h"
 
@@ -41,11 +42,26 @@ enum bp_key {
 
 enum bp_sort { BP_SORT_BYTES, BP_SORT_OBJECTS, BP_SORT_SAMPLES, BP_SORT_NAME, BP_SORT_COUNT };
 
+/* What a sample weighs (docs/statistics.md, "Estimators and how they relate"). */
 enum bp_estimator {
-	BP_ESTIMATOR_DEFAULT, /* calibrated where an exact total is known, else Horvitz-Thompson */
-	BP_ESTIMATOR_HT,      /* Horvitz-Thompson with its N3 interval */
+	BP_ESTIMATOR_DEFAULT,  /* calibrated where an exact total is known, else Horvitz-Thompson */
+	BP_ESTIMATOR_HT,       /* Horvitz-Thompson: .NET's approach 1 */
+	BP_ESTIMATOR_WEIGHTED, /* the same under the word of .NET's tools */
 	BP_ESTIMATOR_CALIBRATED, /* part of an exactly known total; an error where there is none */
+	BP_ESTIMATOR_FAILED_TRIALS, /* .NET's approach 2 */
+	BP_ESTIMATOR_TCMALLOC,	    /* the same number under the name of TCMalloc's formula */
+	BP_ESTIMATOR_HITS,	    /* T x hits; hits after the first are drawn */
+	BP_ESTIMATOR_MEMRAY,	    /* as memray: exact from T on, T x hits below */
 	BP_ESTIMATOR_COUNT
+};
+
+/* How intervals are made. */
+enum bp_method {
+	BP_METHOD_DEFAULT, /* N3 (by size classes under law bernoulli); of a counted total: tilted beta */
+	BP_METHOD_N3,		     /* N3 throughout */
+	BP_METHOD_NEGATIVE_BINOMIAL, /* the .NET document's, by the exact incomplete beta function */
+	BP_METHOD_CAMP_PAULSON,	     /* the same by Camp and Paulson's approximation */
+	BP_METHOD_COUNT
 };
 
 /* Words of the command line and of JSON, indexed by the enums above. */
@@ -53,6 +69,8 @@ extern const char *const bp_metric_names[BP_METRIC_COUNT];
 extern const char *const bp_key_names[BP_KEY_COUNT];
 extern const char *const bp_sort_names[BP_SORT_COUNT];
 extern const char *const bp_estimator_names[BP_ESTIMATOR_COUNT];
+extern const char *const bp_method_names[BP_METHOD_COUNT];
+extern const char *const bp_edges_names[BP_EDGES_COUNT];
 
 /* Index of `word` in one of these arrays, or -1. */
 int bp_word_index(const char *const *words, int count, const char *word);
@@ -67,10 +85,14 @@ struct bp_query {
 	enum bp_key by;
 	enum bp_sort sort;
 	enum bp_estimator estimator;
-	bool cumulative; /* count a sample under every frame on its stack, once */
-	bool usable;	 /* bytes as given by the allocator, not as requested */
+	enum bp_method method;
+	enum bp_window_edges edges; /* of the negative binomial intervals */
+	bool cumulative;	    /* count a sample under every frame on its stack, once */
+	bool usable;		    /* bytes as given by the allocator, not as requested */
 	bool has_at, has_from, has_to, has_size_min;
 	uint64_t at_ns;		 /* live at that moment instead of at exit */
+	bool has_gone_by;	 /* only what no longer lives at gone_by_ns, for comparing two */
+	uint64_t gone_by_ns;	 /* moments of one run */
 	uint64_t from_ns, to_ns; /* allocated in [from, to); peak: the moments looked at */
 	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
 	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
@@ -138,6 +160,19 @@ bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format,
 /* Row `i` < row_count in the order asked for, with its intervals. */
 void bp_aggregation_row(
 	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row);
+
+/* What a comparison needs beside figures: the sums of row `i` and of a total, and what intervals of
+ * them assume. Valid as long as the aggregation. */
+struct bp_assumptions {
+	uint64_t interval_max; /* largest T in force, >= 1 */
+	uint64_t size_min;     /* smallest size that can occur, bytes */
+	uint32_t charge;
+	double ratio_max; /* largest value per trial that can occur: 1 for bytes as requested */
+};
+const struct bp_sums *bp_aggregation_row_sums(const struct bp_aggregation *aggregation, uint32_t i);
+const struct bp_sums *bp_aggregation_total_sums(
+	const struct bp_aggregation *aggregation, enum bp_metric metric);
+struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation);
 
 /* Everything selected that is under none of the first `shown` rows; false: nothing is left. */
 bool bp_aggregation_rest(

@@ -118,6 +118,8 @@ static bool set_live_moments(
 		/* After everything else at that time, but before the end of a process. */
 		p->live.process = UINT32_MAX;
 		p->live.sequence = UINT64_MAX - 1;
+		p->gone = p->live;
+		p->gone.time_ns = p->base_ns + query->gone_by_ns;
 	}
 	return true;
 }
@@ -130,6 +132,7 @@ bool bp_view_init(struct bp_view *view, const struct bp_profile *profile,
 	view->profile = profile;
 	view->from_ns = query->has_from ? query->from_ns : 0;
 	view->to_ns = query->has_to ? query->to_ns : BP_TIME_NEVER;
+	view->has_gone = query->has_gone_by;
 	view->processes = calloc(profile->processes.count, sizeof *view->processes);
 	if (view->processes == NULL)
 		return bp_error_set(error, "out of memory");

@@ -25,6 +25,7 @@ struct bp_process_view {
 	uint64_t base_ns;      /* when that one started */
 	uint64_t end_ns;       /* when this process ended, or was last heard of */
 	struct bp_moment live; /* the moment of metric live */
+	struct bp_moment gone; /* a later one, at which it must not live any more */
 };
 
 struct bp_view {
@@ -34,6 +35,7 @@ struct bp_view {
 	uint64_t duration_ns;		   /* of the first process looked at, execs included */
 	uint64_t at_ns;			   /* moment of metric live since its start */
 	uint64_t from_ns, to_ns;	   /* window since the start; 0 and BP_TIME_NEVER: all */
+	bool has_gone;			   /* `gone` of the processes holds */
 };
 
 bool bp_view_init(struct bp_view *view, const struct bp_profile *profile,
@@ -61,6 +63,13 @@ static inline bool bp_view_is_live(
 {
 	struct bp_moment birth = bp_view_birth(sample), death = bp_view_death(view, sample);
 	return !bp_moment_before(moment, &birth) && bp_moment_before(moment, &death);
+}
+
+/* Does it no longer live at the later moment, if there is one? */
+static inline bool bp_view_is_gone(const struct bp_view *view, const struct bp_sample *sample)
+{
+	return !view->has_gone ||
+	       !bp_view_is_live(view, sample, &view->processes[sample->process.i].gone);
 }
 
 /* Was it allocated in the window? */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Import, finish, resolve: the road every reading command takes. See input.h. */
+#include "cli/input.h"
+
+#include "import/import.h"
+
+static bool import_all(
+	char *const *files, int count, struct bp_profile *profile, struct bp_error *error)
+{
+	for (int i = 0; i < count; i++)
+		if (!bp_import_file(files[i], profile, error))
+			return false;
+	return bp_profile_finish_import(profile, count > 1, error);
+}
+
+bool bp_input_read(char *const *files, int count, const char *debug_directory,
+	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
+	struct bp_error *error)
+{
+	struct bp_symbol_options options = { .debug_directory = debug_directory };
+	struct bp_symbol_summary symbols = { 0 };
+	struct bp_profile profile = { 0 };
+	if (!bp_profile_init(&profile, error) || !import_all(files, count, &profile, error) ||
+		!bp_symbols_resolve(&profile, &options, &symbols, error)) {
+		bp_profile_finish(&profile);
+		return false;
+	}
+	*ret_profile = profile;
+	*ret_symbols = symbols;
+	return true;
+}
+
+void bp_input_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
+{
+	if (symbols->modules_replaced > 0)
+		bp_aggregation_warn(aggregation,
+			"%u file%s replaced since the recording and not used "
+			"for names, for example %s",
+			symbols->modules_replaced,
+			symbols->modules_replaced == 1 ? " was" : "s were",
+			symbols->replaced_example);
+	if (symbols->modules_missing > 0)
+		bp_aggregation_warn(aggregation,
+			"%u file%s of the program cannot be read for names",
+			symbols->modules_missing, symbols->modules_missing == 1 ? "" : "s");
+}

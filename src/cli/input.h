@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From files named on a command line to a profile that is ready to be aggregated: imported, finished,
+ * with names. Used by every command that reads profiles. One thread.
+ */
+#ifndef BP_CLI_INPUT_H
+#define BP_CLI_INPUT_H
+
+#include "base/error.h"
+#include "profile/aggregate.h"
+#include "symbols/symbols.h"
+
+/* Reads `count` >= 1 files into one profile; several are summed as unrelated. `debug_directory`: NULL
+ * for the default. On failure there is nothing to finish. */
+bool bp_input_read(char *const *files, int count, const char *debug_directory,
+	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
+	struct bp_error *error);
+
+/* Adds to the warnings of an aggregation what could not be read for names. */
+void bp_input_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
+
+#endif
