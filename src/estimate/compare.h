@@ -23,8 +23,9 @@ struct bp_side {
 	double estimate; /* Horvitz-Thompson, or the counted number */
 	double variance; /* estimated; 0: nothing is estimated (counted, or taken exactly) */
 	double unit;	 /* mean of what may be there without any sample; 0 if counted */
-	double lattice;	 /* size of the steps in which the estimate moves (kappa), under law
-			  * `bernoulli`; 0 under law `exact`, whose limits do not need it */
+	double lattice;	 /* size of the steps in which the estimate moves: kappa under law
+			  * `bernoulli`, 1 of a counted number, 0 under law `exact`, whose limits do
+			  * not need it */
 	uint64_t samples;
 };
 
@@ -39,26 +40,39 @@ struct bp_side bp_side_of_count(double count);
 
 /* A side in other units: per byte of work, per second ... `factor` > 0. */
 struct bp_side bp_side_scale(struct bp_side side, double factor);
-/* Two disjoint sides together (independent runs, or parts of one run). */
+/* Two disjoint sides together (independent runs, or parts of one run). One unseen unit serves both:
+ * what no sample was seen of is as unseen in the sum. */
 struct bp_side bp_side_add(struct bp_side a, struct bp_side b);
 
 struct bp_change {
-	double p;		      /* two-sided: of no change, melded gammas; in [0, 1] */
-	double p_mid;		      /* the same as a mid-p: for false-discovery control */
+	double p;		       /* two-sided: of no change, melded gammas; in [0, 1] */
+	double p_mid;		       /* the same as a mid-p: for false-discovery control */
 	double p_increase, p_decrease; /* one-sided: small if it grew, if it shrank */
 	struct bp_interval difference; /* new - base */
-	struct bp_interval ratio;      /* new / base; high may be INFINITY; `unknown` if base is 0 */
+	struct bp_interval ratio; /* new / base; high may be INFINITY; `unknown` if base is 0 */
 };
 
-/* One run a side. alpha: two-sided error of the intervals, in (0, 1). */
+/* One run a side. alpha: two-sided error of the intervals, in (0, 1). About 55 us, nearly all of it
+ * for the difference. */
 struct bp_change bp_compare(const struct bp_side *base, const struct bp_side *new, double alpha);
 
+/* The p-values and estimates alone, in about 1 us: the intervals say nothing (-INFINITY or 0 to
+ * INFINITY). For a first pass over many keys. */
+struct bp_change bp_compare_p(const struct bp_side *base, const struct bp_side *new);
+
 /* Several runs a side, `base_count` and `new_count` >= 1: the means are compared. With at least two
- * runs on each side the variation between runs is estimated and used: p is the larger one of a Welch
- * test of the runs' estimates and of the pooled sampling test, and the interval of the difference
- * is Welch's. With one run on a side only sampling noise is covered: as bp_compare of the means. */
+ * runs on each side the variation between runs is estimated and used: each p-value is the larger
+ * one of a Welch test of the runs' estimates and of the sampling test of the pooled runs, and each
+ * interval is the hull of Welch's (of the ratio: on logarithms) and of the pooled sampling
+ * interval. With one run on a side nothing is known of the variation between runs and only
+ * sampling noise is covered: as bp_compare of the means. Unequal numbers of runs, beyond 3 against
+ * 5, are not covered as well (docs/statistics.md). */
 struct bp_change bp_compare_runs(const struct bp_side *base, size_t base_count,
 	const struct bp_side *new, size_t new_count, double alpha);
+
+/* The p-values and estimates alone, for a first pass over many keys. */
+struct bp_change bp_compare_runs_p(
+	const struct bp_side *base, size_t base_count, const struct bp_side *new, size_t new_count);
 
 /* Standard deviation between runs beyond sampling noise, sqrt(max(0, S^2 - mean variance)), in the
  * unit of the sides; count >= 2. */

@@ -59,7 +59,7 @@ void bp_sums_merge(struct bp_sums *sums, const struct bp_sums *other);
 
 /* Horvitz-Thompson estimate and N3 interval of the bytes of a key, two-sided error `alpha` in
  * (0,1). `interval_max` (>= 1): the largest T in force; used when the key has no sample too. Where
- * `sums->bernoulli` is set, an upper limit can miss in up to 7 % instead of 2.5. */
+ * `sums->bernoulli` is set this misses in up to 7 % instead of 2.5: use size_classes.h. */
 struct bp_interval bp_estimate_bytes(
 	const struct bp_sums *sums, uint64_t interval_max, double alpha);
 
@@ -84,7 +84,8 @@ struct bp_interval bp_estimate_known_total(const struct bp_sums *sums,
 	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
 	uint64_t total_high, double alpha);
 
-/* The same for objects of a counted number; size_min and charge as in bp_estimate_objects. */
+/* The same for objects of a counted number; size_min: the smallest size that can occur under the key
+ * or beside it. */
 struct bp_interval bp_estimate_known_objects(const struct bp_sums *sums,
 	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
 	uint64_t total_high, double alpha, uint64_t size_min, uint32_t charge);
@@ -119,11 +120,11 @@ double bp_peak_lower_level(double alpha, double turnovers, double factor);
  * case; 12 instead gives 1.5 to 3.0 % there. */
 #define BP_PEAK_FACTOR 25.0
 
-/* Interval of the largest value a key or a total ever had, from the sums at the moment where the
- * estimated curve is largest. `estimate`: the cross-fitted one, which the limits then enclose. */
-struct bp_interval bp_estimate_peak_bytes(const struct bp_sums *sums, uint64_t interval_max,
-	double alpha, double turnovers, double estimate);
-struct bp_interval bp_estimate_peak_objects(const struct bp_sums *sums, uint64_t interval_max,
-	double alpha, uint64_t size_min, uint32_t charge, double turnovers, double estimate);
+/* Interval of the largest value a key or a total ever had, from its intervals at the moment where the
+ * estimated curve is largest: one of error alpha, whose upper limit holds, and one of error
+ * 2 bp_peak_lower_level(), whose lower limit does. `estimate`: the cross-fitted one, which the limits
+ * then enclose. */
+struct bp_interval bp_peak_interval(
+	struct bp_interval at_alpha, struct bp_interval at_level, double estimate);
 
 #endif

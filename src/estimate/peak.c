@@ -35,31 +35,13 @@ double bp_peak_lower_level(double alpha, double turnovers, double factor)
 	return alpha / 2 / (1 + factor * turnovers);
 }
 
-/* The interval at the chosen moment, its lower end replaced by that of `wide` and opened if needed
- * to hold the cross-fitted estimate. */
-static struct bp_interval widen(
-	struct bp_interval interval, struct bp_interval wide, double estimate)
+struct bp_interval bp_peak_interval(
+	struct bp_interval at_alpha, struct bp_interval at_level, double estimate)
 {
-	if (interval.exact)
-		return interval;
-	interval.estimate = estimate;
-	interval.low = fmin(wide.low, estimate);
-	interval.high = fmax(interval.high, estimate);
-	return interval;
-}
-
-struct bp_interval bp_estimate_peak_bytes(const struct bp_sums *sums, uint64_t interval_max,
-	double alpha, double turnovers, double estimate)
-{
-	double alpha_low = 2 * bp_peak_lower_level(alpha, turnovers, BP_PEAK_FACTOR);
-	return widen(bp_estimate_bytes(sums, interval_max, alpha),
-		bp_estimate_bytes(sums, interval_max, alpha_low), estimate);
-}
-
-struct bp_interval bp_estimate_peak_objects(const struct bp_sums *sums, uint64_t interval_max,
-	double alpha, uint64_t size_min, uint32_t charge, double turnovers, double estimate)
-{
-	double alpha_low = 2 * bp_peak_lower_level(alpha, turnovers, BP_PEAK_FACTOR);
-	return widen(bp_estimate_objects(sums, interval_max, alpha, size_min, charge),
-		bp_estimate_objects(sums, interval_max, alpha_low, size_min, charge), estimate);
+	if (at_alpha.exact)
+		return at_alpha;
+	at_alpha.estimate = estimate;
+	at_alpha.low = fmin(at_level.low, estimate);
+	at_alpha.high = fmax(at_alpha.high, estimate);
+	return at_alpha;
 }

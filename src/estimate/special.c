@@ -66,11 +66,17 @@ double bp_log1p_minus(double x)
 	return sum - x * r;
 }
 
+/* log1p(t) - t, given t and ratio = 1 + t: near t = -1 the sum has lost the digits of the ratio. */
+static double log_minus(double ratio, double t)
+{
+	return t < -0.5 ? log(ratio) - t : bp_log1p_minus(t);
+}
+
 double bp_gamma_prefix(double a, double x)
 {
 	if (a < shape_large)
 		return exp(a * log(x) - x - ln_gamma(a));
-	return sqrt(a / two_pi) * exp(a * bp_log1p_minus((x - a) / a) - bp_stirling_rest(a));
+	return sqrt(a / two_pi) * exp(a * log_minus(x / a, (x - a) / a) - bp_stirling_rest(a));
 }
 
 /* P(a, x) over its prefix; for x < a + 1. */
@@ -195,13 +201,21 @@ static double gamma_ratio_log(double a, double b)
 	       bp_stirling_rest(a);
 }
 
+/* b x - a y to the last digit, however near x is to the mean a / (a + b): the rounding errors of both
+ * products are taken out (Kahan). fma is libm's, exact on every processor. */
+static double distance_from_mean(double a, double b, double x, double y)
+{
+	double right = a * y, error = fma(a, y, -right);
+	return fma(b, x, -right) - error;
+}
+
 double bp_beta_prefix(double a, double b, double x, double y)
 {
 	if (a >= shape_large && b >= shape_large) {
-		double n = a + b, difference = b * x - a * y;
-		double exponent = a * bp_log1p_minus(difference / a) +
-				  b * bp_log1p_minus(-difference / b) + bp_stirling_rest(n) -
-				  bp_stirling_rest(a) - bp_stirling_rest(b);
+		double n = a + b, difference = distance_from_mean(a, b, x, y);
+		double exponent = a * log_minus(x * (n / a), difference / a) +
+				  b * log_minus(y * (n / b), -difference / b) +
+				  bp_stirling_rest(n) - bp_stirling_rest(a) - bp_stirling_rest(b);
 		return sqrt(a / n * b / two_pi) * exp(exponent);
 	}
 	double powers = a * (x < 0.5 ? log(x) : log1p(-y)) + b * (y < 0.5 ? log(y) : log1p(-x));
@@ -212,21 +226,22 @@ double bp_beta_prefix(double a, double b, double x, double y)
 	return exp(ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + powers);
 }
 
-/* The m-th partial denominator of the fraction of beta_fraction. */
-static double beta_denominator(double a, double b, double x, double y, double m)
+/* The m-th partial denominator of the fraction of beta_fraction; first = a y - b x + 1. */
+static double beta_denominator(double a, double b, double x, double first, double m)
 {
 	return m + m * (b - m) * x / (a + 2 * m - 1) +
-	       (a + m) * (a * y - b * x + 1 + m * (2 - x)) / (a + 2 * m + 1);
+	       (a + m) * (first + m * (2 - x)) / (a + 2 * m + 1);
 }
 
 /* The prefix over I_x(a, b); for x below about the mean, where it converges fast. */
 static double beta_fraction(double a, double b, double x, double y)
 {
-	double value = not_zero(a * (a * y - b * x + 1) / (a + 1)), c = value, d = 0;
+	double first = 1 - distance_from_mean(a, b, x, y);
+	double value = not_zero(a * first / (a + 1)), c = value, d = 0;
 	for (int i = 1; i < steps_max; i++) {
 		double m = i, odd = a + 2 * m - 1;
 		double e = (a + m - 1) * (a + b + m - 1) / odd * m * (b - m) / odd * x * x;
-		double denominator = beta_denominator(a, b, x, y, m);
+		double denominator = beta_denominator(a, b, x, first, m);
 		d = 1 / not_zero(denominator + e * d);
 		c = not_zero(denominator + e / c);
 		value *= c * d;

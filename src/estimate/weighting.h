@@ -16,7 +16,8 @@ enum bp_weighting {
 	BP_WEIGHTING_HT,	    /* 1 / pi: .NET's approach 1 */
 	BP_WEIGHTING_FAILED_TRIALS, /* (q/p + m - f) / m: .NET's approach 2; TCMalloc's T + k - f */
 	BP_WEIGHTING_HITS,	    /* T hits / m; hits after the first are drawn */
-	BP_WEIGHTING_MEMRAY,	    /* 1 from T on, T hits / m below */
+	BP_WEIGHTING_MEMRAY,	    /* 1 from T on, T hits / m below. For samplers that take the
+				     * former with certainty; else too low by the factor pi there */
 	BP_WEIGHTING_COUNT
 };
 

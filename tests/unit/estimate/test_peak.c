@@ -53,17 +53,13 @@ static void test_interval(void **state)
 	for (unsigned i = 0; i < 50; i++)
 		bp_sums_add(&sums, 100, 100, 1, 65536, false);
 	struct bp_interval plain = bp_estimate_bytes(&sums, 65536, 0.05);
-	struct bp_interval peak =
-		bp_estimate_peak_bytes(&sums, 65536, 0.05, 20, plain.estimate * 0.9);
-	assert_true(peak.high == plain.high && peak.low < plain.low);
-	assert_true(peak.low == bp_estimate_bytes(&sums, 65536, 0.05 / 501).low);
+	struct bp_interval wide = bp_estimate_bytes(&sums, 65536, 0.05 / 501);
+	struct bp_interval peak = bp_peak_interval(plain, wide, plain.estimate * 0.9);
+	assert_true(peak.high == plain.high && peak.low == wide.low && wide.low < plain.low);
 	assert_true(peak.estimate == plain.estimate * 0.9);
 	/* A cross-fitted value outside the limits opens them. */
-	assert_true(bp_estimate_peak_bytes(&sums, 65536, 0.05, 20, 5).low == 5);
-	assert_true(bp_estimate_peak_bytes(&sums, 65536, 0.05, 20, 1e12).high == 1e12);
-	struct bp_interval objects = bp_estimate_peak_objects(&sums, 65536, 0.05, 100, 1, 0, 32000);
-	struct bp_interval at = bp_estimate_objects(&sums, 65536, 0.05, 100, 1);
-	assert_true(objects.low == at.low && objects.high == at.high);
+	assert_true(bp_peak_interval(plain, wide, 5).low == 5);
+	assert_true(bp_peak_interval(plain, wide, 1e12).high == 1e12);
 }
 
 static void test_exact_peak(void **state)
@@ -71,7 +67,8 @@ static void test_exact_peak(void **state)
 	(void)state;
 	struct bp_sums sums = { 0 };
 	bp_sums_add(&sums, 100, 100, 1, 1, true);
-	struct bp_interval peak = bp_estimate_peak_bytes(&sums, 1, 0.05, 20, 100);
+	struct bp_interval known = bp_estimate_bytes(&sums, 1, 0.05);
+	struct bp_interval peak = bp_peak_interval(known, known, 90);
 	assert_true(peak.exact && peak.low == 100 && peak.estimate == 100 && peak.high == 100);
 }
 

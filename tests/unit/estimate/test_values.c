@@ -18,7 +18,9 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
+#include "estimate/compare.h"
 #include "estimate/estimate.h"
+#include "estimate/negative_binomial.h"
 #include "estimate/special.h"
 
 struct row {
@@ -157,6 +159,54 @@ static void check_interval_known_total(const struct row *row)
 	check_interval(row, &interval);
 }
 
+/* The rows are in the plain form, without the steps of the law `bernoulli`. */
+static struct bp_side input_side(const struct row *row, const char *key)
+{
+	struct bp_sums sums = input_samples(row, key);
+	struct bp_side side = bp_side_of_values(&sums, input_integer(row, "T"), 1);
+	side.lattice = 0;
+	return side;
+}
+
+static void check_compare_two_profiles(const struct row *row)
+{
+	struct bp_side base = input_side(row, "A"), new = input_side(row, "B");
+	struct bp_change change = bp_compare(&base, &new, input(row, "alpha"));
+	expect(row, "NA", base.estimate);
+	expect(row, "VA", base.variance);
+	expect(row, "NB", new.estimate);
+	expect(row, "VB", new.variance);
+	expect(row, "p", change.p);
+	expect(row, "p_mid", change.p_mid);
+	expect(row, "p_inc", change.p_increase);
+	expect(row, "p_dec", change.p_decrease);
+	expect(row, "ratio_low", change.ratio.low);
+	if (isinf(number(row->outputs, "ratio_high")))
+		assert_true(isinf(change.ratio.high));
+	else
+		expect(row, "ratio_high", change.ratio.high);
+}
+
+/* Reads NUMBER|NUMBER... ; returns how many. */
+static size_t read_list(const char *text, double *numbers, size_t count_max)
+{
+	size_t count = 0;
+	for (char *end; text != NULL && count < count_max; text = *end == '|' ? end + 1 : NULL)
+		numbers[count++] = strtod(text, &end);
+	return count;
+}
+
+static void check_benjamini_hochberg(const struct row *row)
+{
+	double p[16], wanted[16], q[16];
+	size_t order[16], count = read_list(find(row->inputs, "p"), p, BP_COUNT(p));
+	assert_int_equal(count, 10);
+	assert_int_equal(read_list(find(row->outputs, "q"), wanted, BP_COUNT(wanted)), count);
+	bp_benjamini_hochberg(p, count, order, q);
+	for (size_t i = 0; i < count; i++) /* printed to 10 digits */
+		assert_true(fabs(q[i] - wanted[i]) <= 1e-9 * wanted[i]);
+}
+
 static void check_split_in_halves(const struct row *row)
 {
 	struct bp_half_split split =
@@ -201,6 +251,34 @@ static void check_normal_quantile(const struct row *row)
 		expect(row, "z", z);
 }
 
+static void check_negative_binomial_floor_quantile(const struct row *row)
+{
+	uint64_t successes = input_integer(row, "s"), interval = input_integer(row, "T");
+	expect(row, "lo",
+		bp_negative_binomial_quantile(
+			BP_NEGATIVE_BINOMIAL_EXACT, input(row, "p_lo"), successes, interval));
+	expect(row, "hi",
+		bp_negative_binomial_quantile(
+			BP_NEGATIVE_BINOMIAL_EXACT, input(row, "p_hi"), successes, interval));
+}
+
+static void check_negative_binomial_interval_example(const struct row *row)
+{
+	struct bp_interval interval =
+		bp_estimate_negative_binomial(BP_NEGATIVE_BINOMIAL_EXACT, BP_EDGES_AT_SAMPLES,
+			input_integer(row, "s"), input(row, "u"), input_integer(row, "T"), 0.05);
+	expect(row, "lo", interval.low);
+	expect(row, "hi", interval.high);
+	expect(row, "point", interval.estimate);
+}
+
+static void check_thinning_keep_probability(const struct row *row)
+{
+	expect(row, "keep",
+		bp_thinning_keep_probability(input_integer(row, "k"), input_integer(row, "T"),
+			input_integer(row, "T2"), false));
+}
+
 static const struct {
 	const char *function;
 	void (*check)(const struct row *row); /* NULL: not covered, the function does not exist */
@@ -217,12 +295,11 @@ static const struct {
 	{ "beta_regularized", check_beta_regularized, 5 },
 	{ "beta_regularized_inverse", check_beta_regularized_inverse, 4 },
 	{ "normal_quantile", check_normal_quantile, 5 },
-	/* Not yet covered: */
-	{ "negative_binomial_floor_quantile", NULL, 25 },
-	{ "negative_binomial_interval_example", NULL, 1 },
-	{ "compare_two_profiles", NULL, 8 },
-	{ "thinning_keep_probability", NULL, 3 },
-	{ "benjamini_hochberg", NULL, 1 },
+	{ "negative_binomial_floor_quantile", check_negative_binomial_floor_quantile, 25 },
+	{ "negative_binomial_interval_example", check_negative_binomial_interval_example, 1 },
+	{ "thinning_keep_probability", check_thinning_keep_probability, 3 },
+	{ "compare_two_profiles", check_compare_two_profiles, 8 },
+	{ "benjamini_hochberg", check_benjamini_hochberg, 1 },
 };
 
 /* Splits `id,function,inputs,outputs,tolerance,...`; false for the lines that are not rows. */

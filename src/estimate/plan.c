@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accuracy: how wide intervals will be (docs/statistics.md, "Planning"). What a figure's interval
+ * will be is found by making it: a record of sums as the expected samples would leave it, handed to
+ * the estimator that the report will use. So the plan cannot promise what the report does not keep.
+ *
+ * Small objects are objects of one byte at an interval of 2^32, or of what is left of it where the
+ * total would not fit into 64 bits: only sizes relative to T matter.
+ */
+#include "estimate/plan.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "estimate/estimate.h"
+#include "estimate/special.h"
+
+/* The T of the model, and the largest total that it may hold. */
+static const double model_interval = 0x1p32, model_total_max = 0x1p61;
+/* A smaller part of a total gains nothing worth planning with. */
+static const double share_least = 0.001;
+/* Beyond, the normal interval is as good (its error is of the order of 1 / samples), and the shapes of
+ * the others are past what doubles can tell apart. */
+static const double samples_normal = 0x1p36;
+/* Nobody waits for more samples. */
+static const uint64_t samples_max = (uint64_t)1 << 50;
+
+/* The sums that `samples` samples of one size leave. */
+static struct bp_sums sums_of(double samples, uint64_t size, uint64_t interval)
+{
+	struct bp_sums one = { 0 };
+	bp_sums_add(&one, (double)size, size, 0, interval, size >= interval);
+	one.samples = (uint64_t)llround(samples);
+	one.bytes *= samples;
+	one.c1 *= samples;
+	one.c2 *= samples;
+	one.c3 *= samples;
+	one.n1 *= samples;
+	one.n2 *= samples;
+	one.n3 *= samples;
+	one.log_pi_sum *= samples;
+	return one;
+}
+
+static struct bp_plan_factors factors(
+	double relative_size, double share, double samples, double alpha)
+{
+	bool whole = !(share >= share_least && share < 1);
+	double samples_all = whole ? samples : samples / share;
+	if (samples > samples_normal && relative_size < 1) {
+		double error = -bp_normal_quantile(alpha / 2) / sqrt(samples);
+		return (struct bp_plan_factors){ 1 - error, 1 + error };
+	}
+	double interval_real =
+		fmin(model_interval, model_total_max / samples_all / fmax(1, relative_size));
+	uint64_t interval = (uint64_t)fmax(interval_real, 1024);
+	uint64_t size = (uint64_t)fmax(1, relative_size * (double)interval);
+	struct bp_sums key = sums_of(samples, size, interval);
+	struct bp_interval figure;
+	if (whole) {
+		figure = bp_estimate_bytes(&key, interval, alpha);
+	} else {
+		struct bp_sums others = sums_of(samples_all - samples, size, interval);
+		uint64_t total = (uint64_t)llround(key.bytes + key.c1 + others.bytes + others.c1);
+		figure = bp_estimate_known_total(&key, &others, interval, total, total, alpha);
+	}
+	double estimate = key.bytes + key.c1;
+	return (struct bp_plan_factors){ fmin(figure.low / estimate, 1),
+		fmax(figure.high / estimate, 1) };
+}
+
+struct bp_plan_factors bp_plan_factors(
+	struct bp_plan_key key, double samples, uint64_t interval, double alpha)
+{
+	assert(samples > 0 && interval >= 1);
+	if (interval == 1)
+		return (struct bp_plan_factors){ 1, 1 };
+	return factors((double)key.size / (double)interval, key.share, samples, alpha);
+}
+
+static bool is_within(struct bp_plan_factors limits, double accuracy)
+{
+	return limits.low >= 1 - accuracy && limits.high <= 1 + accuracy;
+}
+
+uint64_t bp_plan_samples(double relative_size, double share, double accuracy, double alpha)
+{
+	assert(relative_size >= 0 && relative_size < 1 && accuracy > 0);
+	uint64_t low = 0, high = 1;
+	while (high < samples_max &&
+		!is_within(factors(relative_size, share, (double)high, alpha), accuracy)) {
+		low = high;
+		high *= 2;
+	}
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+		if (is_within(factors(relative_size, share, (double)middle, alpha), accuracy))
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+double bp_plan_expected_samples(double bytes, uint64_t size, uint64_t interval)
+{
+	if (size == 0)
+		return bytes / (double)interval;
+	if (size >= interval)
+		return bytes / (double)size;
+	return bytes / (double)size * bp_inclusion_probability(size, interval);
+}
+
+double bp_plan_accuracy(double bytes, struct bp_plan_key key, uint64_t interval, double alpha)
+{
+	double samples = bp_plan_expected_samples(bytes, key.size, interval);
+	if (interval == 1)
+		return 0;
+	if (samples < 0.5)
+		return INFINITY;
+	struct bp_plan_factors limits = bp_plan_factors(key, samples, interval, alpha);
+	return fmax(1 - limits.low, limits.high - 1);
+}
+
+/* The accuracy gets better as T gets smaller, so T is found by bisection: of its logarithm first,
+ * as it may be anything up to 2^62. */
+uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, double accuracy, double alpha)
+{
+	uint64_t low = 1, high = 2;
+	while (high < (uint64_t)1 << 61 && bp_plan_accuracy(bytes, key, high, alpha) <= accuracy) {
+		low = high;
+		high *= 2;
+	}
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+		if (bp_plan_accuracy(bytes, key, middle, alpha) <= accuracy)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+double bp_plan_unseen(double alpha)
+{
+	return -log(alpha / 2);
+}
+
+double bp_plan_equivalent_samples(double accuracy, double alpha)
+{
+	double low = 1e-3, high = 1;
+	while (high < 0x1p50 && bp_gamma_q_inverse(alpha / 2, high + 1) / high > 1 + accuracy)
+		high *= 2;
+	for (int i = 0; i < 60; i++) {
+		double middle = (low + high) / 2;
+		if (bp_gamma_q_inverse(alpha / 2, middle + 1) / middle > 1 + accuracy)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+double bp_plan_chance(uint64_t trials, uint64_t interval)
+{
+	return bp_inclusion_probability(trials, interval);
+}
+
+double bp_plan_error_if_sampled(uint64_t trials, uint64_t interval)
+{
+	if (trials >= interval)
+		return 0;
+	return 1 / expm1(bp_lambda(interval) * (double)trials);
+}
