@@ -13,15 +13,17 @@ static bool import_all(
 	return bp_profile_finish_import(profile, count > 1, error);
 }
 
-bool bp_input_read(char *const *files, int count, const char *debug_directory,
+bool bp_input_read(char *const *files, int count, struct bp_input_options options,
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error)
 {
-	struct bp_symbol_options options = { .debug_directory = debug_directory };
+	struct bp_symbol_options symbol_options = { .debug_directory = options.debug_directory };
 	struct bp_symbol_summary symbols = { 0 };
 	struct bp_profile profile = { 0 };
-	if (!bp_profile_init(&profile, error) || !import_all(files, count, &profile, error) ||
-		!bp_symbols_resolve(&profile, &options, &symbols, error)) {
+	bool good = bp_profile_init(&profile, error);
+	profile.keep_readings = options.keep_readings;
+	if (!good || !import_all(files, count, &profile, error) ||
+		!bp_symbols_resolve(&profile, &symbol_options, &symbols, error)) {
 		bp_profile_finish(&profile);
 		return false;
 	}

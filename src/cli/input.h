@@ -10,9 +10,14 @@
 #include "profile/aggregate.h"
 #include "symbols/symbols.h"
 
-/* Reads `count` >= 1 files into one profile; several are summed as unrelated. `debug_directory`: NULL
- * for the default. On failure there is nothing to finish. */
-bool bp_input_read(char *const *files, int count, const char *debug_directory,
+struct bp_input_options {
+	const char *debug_directory; /* NULL: the default */
+	bool keep_readings;	     /* the query has a window in time: keep what tells its total */
+};
+
+/* Reads `count` >= 1 files into one profile; several are summed as unrelated. On failure there is
+ * nothing to finish. */
+bool bp_input_read(char *const *files, int count, struct bp_input_options options,
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error);
 

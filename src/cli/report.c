@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/growth.h"
 #include "cli/input.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
@@ -17,6 +18,34 @@ struct request {
 	struct bp_report_options options;
 };
 
+#define MOMENTS_SHOWN 24 /* for eyes */
+#define MOMENTS_WRITTEN 200
+#define MOMENTS_MAX 100000
+
+/* The timeline is a report of its own, or with --json and --csv a part of theirs. */
+static bool read_timeline(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	const struct bp_query *query = &request->query_options.query;
+	bool data = bp_option_given(arguments, "json") || bp_option_given(arguments, "csv");
+	uint64_t moments = data ? MOMENTS_WRITTEN : MOMENTS_SHOWN;
+	if (!bp_option_given(arguments, "timeline"))
+		return !bp_option_given(arguments, "moments") ||
+		       bp_error_set(error, "--moments is for --timeline");
+	if (query->metric != BP_METRIC_LIVE || query->has_at)
+		return bp_error_set(error,
+			"--timeline shows what was live, moment by moment: leave --metric and "
+			"--at out");
+	if (!bp_option_number(arguments, "moments", MOMENTS_MAX, &moments, error))
+		return false;
+	if (moments < 2)
+		return bp_error_set(error, "--moments: at least 2");
+	request->options.moments = (uint32_t)moments;
+	if (!data)
+		request->report = &bp_report_timeline;
+	return true;
+}
+
 /* Which report, and how many rows. */
 static bool read_report(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
@@ -24,6 +53,10 @@ static bool read_report(
 	static const char *const names[] = { "tree", "json", "csv" };
 	uint64_t rows;
 	request->report = bp_reports[0];
+	if (bp_option_given(arguments, "growth"))
+		return bp_growth_check(arguments, &request->query_options.query, error);
+	if (!read_timeline(arguments, request, error))
+		return false;
 	for (size_t i = 0; i < BP_COUNT(names); i++) {
 		if (!bp_option_given(arguments, names[i]))
 			continue;
@@ -59,8 +92,8 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	struct bp_query peak = request->query_options.query;
 	if (!bp_aggregate(profile, &request->query_options.query, ret_aggregation, error))
 		return false;
-	if (!request->report->for_eyes || bp_option_given(arguments, "metric") ||
-		bp_option_given(arguments, "at") ||
+	if (!request->report->for_eyes || request->options.moments > 0 ||
+		bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
 		ret_aggregation->totals[BP_METRIC_LIVE].samples > 0 ||
 		ret_aggregation->totals[BP_METRIC_PEAK].samples == 0 ||
 		!ret_aggregation->totals[BP_METRIC_PEAK].known)
@@ -101,10 +134,17 @@ static int report(const struct bp_arguments *arguments)
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	request.options.si = bp_option_given(arguments, "si");
 	bp_terminal_look(&request.options);
-	if (!bp_input_read(arguments->operands, arguments->operand_count,
-		    bp_option_value(arguments, "debug-directory"), &profile, &symbols, &error))
+	const struct bp_query *query = &request.query_options.query;
+	struct bp_input_options input = { .debug_directory =
+						  bp_option_value(arguments, "debug-directory"),
+		.keep_readings = query->has_from || query->has_to };
+	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
+		    &error))
 		return bp_command_fail(1, &error);
-	bool good = show(arguments, &request, &profile, &symbols, &error);
+	bool good = bp_option_given(arguments, "growth")
+			    ? bp_growth_write(arguments, &profile, query, &request.options,
+				      &symbols, &error)
+			    : show(arguments, &request, &profile, &symbols, &error);
 	bp_profile_finish(&profile);
 	return good ? 0 : bp_command_fail(1, &error);
 }
@@ -131,6 +171,12 @@ static const struct bp_option options[] = {
 		.summary = "order of the rows (default: bytes)" },
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (20)" },
 	{ .name = "tree", .summary = "the call tree from the outermost function on" },
+	{ .name = "growth",
+		.summary = "what grew from --from to --to (second half of the run), suspects first" },
+	{ .name = "timeline", .summary = "live memory over time, with its confidence band" },
+	{ .name = "moments",
+		.argument = "N",
+		.summary = "of the timeline (24; with --json and --csv 200)" },
 	{ .name = "json", .summary = "everything as JSON (schema bytepoll-report-1)" },
 	{ .name = "csv", .summary = "rows as comma-separated values" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
@@ -162,7 +208,11 @@ const struct bp_command bp_command_report = {
 		    "bytepoll report --metric peak --by line app.bpt\n"
 		    "    the source lines behind the peak\n"
 		    "bytepoll report --metric allocated --tree app.bpt\n"
-		    "    who calls whom to allocate\n",
+		    "    who calls whom to allocate\n"
+		    "bytepoll report --timeline --from 10 app.bpt\n"
+		    "    the heap over time, from the tenth second on\n"
+		    "bytepoll report --growth --from 60 app.bpt\n"
+		    "    what leaks, in bytes a second, after a minute of warming up\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.run = report,

@@ -39,7 +39,7 @@ struct trace_import {
 	struct bp_error *error;
 	struct bp_trace_reader reader;
 	struct bp_process_id process;
-	uint32_t first_sample;
+	uint32_t first_sample, first_reading;
 	uint64_t *objects; /* of the thread, at each sample: tells temporary objects */
 	uint32_t objects_capacity;
 	uint64_t repeated_samples;
@@ -146,6 +146,19 @@ static void join_free(
 			    record->objects == import->objects[entry];
 }
 
+/* Keeps the counters of a thread, known by its ordinal until finish_readings. */
+static bool add_reading(struct trace_import *import, uint32_t ordinal, uint64_t time_ns,
+	uint64_t trials, uint64_t objects)
+{
+	uint64_t charged = objects * import->reader.header.charge_bytes;
+	struct bp_reading reading = { .thread = { ordinal },
+		.time_ns = time_ns,
+		.bytes = trials > charged ? trials - charged : 0,
+		.objects = objects };
+	return !import->profile->keep_readings || ordinal == 0 ||
+	       bp_profile_add_reading(import->profile, &reading, import->error);
+}
+
 static bool add_sample(struct trace_import *import, const struct bp_trace_sample *record)
 {
 	struct bp_profile *profile = import->profile;
@@ -154,6 +167,7 @@ static bool add_sample(struct trace_import *import, const struct bp_trace_sample
 		.size = record->size,
 		.usable = record->usable,
 		.interval = record->interval == 0 ? 1 : record->interval,
+		.offset = record->offset,
 		.sequence = below_never(record->sequence),
 		.free_sequence = BP_TIME_NEVER,
 		.time_ns = below_never(record->time_ns),
@@ -246,9 +260,13 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 {
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
-		return add_sample(import, &record->sample);
+		return add_reading(import, record->sample.thread, record->sample.time_ns,
+			       record->sample.trials, record->sample.objects) &&
+		       add_sample(import, &record->sample);
 	case BP_TAG_FREE:
-		return add_free(import, &record->free);
+		return add_reading(import, record->free.thread, record->free.time_ns,
+			       record->free.trials, record->free.objects) &&
+		       add_free(import, &record->free);
 	case BP_TAG_STACK:
 		return bp_trace_stacks_add_stack(&import->stacks, &record->stack) ||
 		       no_memory(import);
@@ -260,7 +278,9 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		       no_memory(import);
 	case BP_TAG_THREAD_BEGIN:
 	case BP_TAG_THREAD_END:
-		return name_thread(import, &record->thread);
+		return add_reading(import, record->thread.ordinal, record->thread.time_ns,
+			       record->thread.trials, record->thread.objects) &&
+		       name_thread(import, &record->thread);
 	case BP_TAG_EXEC:
 		return add_exec(import, &record->exec);
 	case BP_TAG_FORK:
@@ -303,11 +323,29 @@ static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 	return true;
 }
 
+/* The profile's number of a thread of this process; 0: not known. */
+static uint32_t thread_id(
+	const struct trace_import *import, const struct bp_thread_id *ids, uint32_t ordinal)
+{
+	const struct bp_trace_reader *reader = &import->reader;
+	const struct bp_index_keys ordinals = { reader->threads, sizeof *reader->threads };
+	uint32_t thread = ordinal == 0 ? BP_INDEX_NONE
+				       : bp_index_find(&reader->thread_index, ordinals, ordinal);
+	return thread == BP_INDEX_NONE ? 0 : ids[thread].i;
+}
+
+static void finish_readings(struct trace_import *import, const struct bp_thread_id *ids)
+{
+	for (uint32_t i = import->first_reading; i < import->profile->readings.count; i++) {
+		struct bp_reading *reading = &import->profile->readings.data[i];
+		reading->thread.i = thread_id(import, ids, reading->thread.i);
+	}
+}
+
 /* Puts the profile's stacks and threads in the place of the recorded numbers. */
 static bool finish_samples(struct trace_import *import)
 {
 	const struct bp_trace_reader *reader = &import->reader;
-	const struct bp_index_keys ordinals = { reader->threads, sizeof *reader->threads };
 	struct bp_thread_id *ids = calloc((size_t)reader->thread_count + 1, sizeof *ids);
 	if (ids == NULL)
 		return no_memory(import);
@@ -318,12 +356,10 @@ static bool finish_samples(struct trace_import *import)
 	}
 	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
 		struct bp_sample *sample = &import->profile->samples.data[i];
-		uint32_t thread = sample->thread.i == 0 ? BP_INDEX_NONE
-							: bp_index_find(&reader->thread_index,
-								  ordinals, sample->thread.i);
-		sample->thread.i = thread == BP_INDEX_NONE ? 0 : ids[thread].i;
+		sample->thread.i = thread_id(import, ids, sample->thread.i);
 		sample->stack = bp_trace_stacks_find(&import->stacks, sample->stack.i);
 	}
+	finish_readings(import, ids);
 	free(ids);
 	return true;
 }
@@ -369,7 +405,8 @@ static enum bp_imported import_records(struct trace_import *import)
 		if (!add_record(import, &record))
 			return BP_IMPORT_ABORTED;
 	join_waiting(import);
-	if (!finish_samples(import))
+	if (!finish_samples(import) || !bp_import_trace_census(&import->reader, &import->stacks,
+					       import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	finish_process(import, next == BP_TRACE_END);
 	if (next == BP_TRACE_END)
@@ -387,6 +424,7 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 		.profile = profile,
 		.error = error,
 		.first_sample = profile->samples.count,
+		.first_reading = profile->readings.count,
 	};
 	if (!bp_trace_reader_open(&import.reader, path, error))
 		return BP_IMPORT_BAD_FILE;
@@ -404,6 +442,12 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	bp_trace_stacks_finish(&import.stacks);
 	bp_trace_reader_close(&import.reader);
 	return imported;
+}
+
+bool bp_import_one_process(const char *path, struct bp_profile *profile, struct bp_error *error)
+{
+	struct bp_process_id process;
+	return bp_import_trace_process(path, profile, &process, error) == BP_IMPORTED;
 }
 
 static bool import_trace(const char *path, struct bp_profile *profile, struct bp_error *error)

@@ -54,8 +54,7 @@ static bool key_is_of_stack(enum bp_key key)
 
 bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 {
-	bool whole_allocated = query->metric == BP_METRIC_ALLOCATED && !query->usable &&
-			       !query->has_from && !query->has_to;
+	bool counted = query->metric == BP_METRIC_ALLOCATED && !query->usable;
 	if (!(query->confidence >= 0 && query->confidence < 1))
 		return bp_error_set(error, "--confidence %g: must be between 0 and 1, as 0.95",
 			query->confidence);
@@ -69,11 +68,23 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 					   "use --metric live --at TIME");
 	if (query->has_to && query->to_ns <= (query->has_from ? query->from_ns : 0))
 		return bp_error_set(error, "--to must be later than --from");
-	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !whole_allocated)
+	if (query->metric == BP_METRIC_PEAK &&
+		(bp_estimator_is_other(query->estimator) ||
+			bp_method_is_negative_binomial(query->method)))
+		return bp_error_set(error,
+			"--metric peak is cross-fitted: it has no other estimator or method; leave "
+			"--estimator and --interval-method out");
+	if (query->edges != BP_EDGES_END && !bp_method_is_negative_binomial(query->method))
+		return bp_error_set(error,
+			"--edges is for --interval-method negative-binomial and camp-paulson");
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && query->method != BP_METHOD_DEFAULT)
+		return bp_error_set(error,
+			"--estimator calibrated has an interval of its own: leave "
+			"--interval-method out");
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
 			"--estimator calibrated: an exact total is known only for "
-			"--metric allocated --bytes requested, "
-			"without --from and --to");
+			"--metric allocated --bytes requested");
 	return true;
 }
 
@@ -172,6 +183,20 @@ static unsigned metrics_of(const struct bp_aggregation_state *state, const struc
 	return metrics;
 }
 
+static bool add_to_totals(struct bp_aggregation_state *state, unsigned metrics,
+	const struct bp_sample_weight *weight, const struct bp_tally *part, double cross)
+{
+	struct bp_tally *peak = &state->totals[BP_METRIC_PEAK];
+	for (int m = 0; m < BP_METRIC_COUNT; m++)
+		if (m != BP_METRIC_PEAK && metrics & 1u << m &&
+			!bp_tally_add_sample(&state->totals[m], weight, part))
+			return false;
+	peak->other_bytes += cross * weight->value;
+	peak->other_objects += cross;
+	return !(metrics & 1u << BP_METRIC_PEAK) ||
+	       bp_tally_add(peak, &weight->sums, weight->size_class);
+}
+
 static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sample *sample)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -179,19 +204,20 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	const struct bp_sample_weight *weight =
 		bp_sample_weight(&state->weights, sample, charge, query->usable);
-	double value = weight->value;
+	struct bp_tally part = { 0 };
 	aggregation->samples++;
+	if (sample->interval != state->interval_max)
+		state->several_intervals = true;
 	if (!bp_selection_holds(&state->selection, sample)) {
-		bp_sums_merge(&state->outside, &weight->sums);
+		if (bp_view_in_window(&state->view, sample))
+			bp_sums_merge(&state->outside, &weight->sums);
 		return true;
 	}
 	unsigned metrics = metrics_of(state, sample);
 	double cross = cross_weight(state, sample, weight);
-	state->peak_bytes += cross * value;
-	state->peak_objects += cross;
-	for (int m = 0; m < BP_METRIC_COUNT; m++)
-		if (metrics & 1u << m)
-			bp_sums_merge(&state->totals[m], &weight->sums);
+	bp_look_at_offset(query, sample, weight, &part);
+	if (!add_to_totals(state, metrics, weight, &part, cross))
+		return false;
 	if (query->usable && sample->usable == 0)
 		state->usable_unknown++;
 	bool in_peak = query->metric == BP_METRIC_PEAK && cross > 0;
@@ -201,11 +227,12 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
 	if (cell == UINT32_MAX)
 		return false;
-	if (counts)
-		bp_sums_merge(&state->cells[cell].sums, &weight->sums);
-	state->cells[cell].cross_bytes += cross * value;
-	state->cells[cell].cross_objects += cross;
-	return true;
+	struct bp_tally *tally = &state->cells[cell].tally;
+	if (query->metric != BP_METRIC_PEAK)
+		return bp_tally_add_sample(tally, weight, &part);
+	tally->other_bytes += cross * weight->value;
+	tally->other_objects += cross;
+	return !counts || bp_tally_add(tally, &weight->sums, weight->size_class);
 }
 
 /* Threads and processes have counters of their own: they are rows even without a sample. */
@@ -245,6 +272,19 @@ static bool walk(struct bp_aggregation *aggregation, struct bp_error *error)
 			return bp_error_set(error, "out of memory");
 	}
 	return true;
+}
+
+/* The negative binomial interval is of one p. */
+static bool check_intervals(const struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_query *query = &aggregation->query;
+	if (!bp_method_is_negative_binomial(query->method) ||
+		!aggregation->state->several_intervals)
+		return true;
+	return bp_error_set(error,
+		"--interval-method %s needs one sampling interval, and these samples have several: "
+		"use n3",
+		bp_method_names[query->method]);
 }
 
 static void count_losses(struct bp_aggregation *aggregation)
@@ -297,16 +337,16 @@ static bool order_rows(struct bp_aggregation *aggregation, struct bp_error *erro
 		return bp_error_set(error, "out of memory");
 	for (uint32_t i = 0; i < state->row_count; i++) {
 		state->before[i + 1] = state->before[i];
-		bp_sums_merge(&state->before[i + 1], &state->rows[i].sums);
+		bp_sums_merge(&state->before[i + 1], &state->rows[i].tally.sums);
 	}
 	for (uint32_t i = state->row_count; i-- > 0;) {
 		state->after[i] = state->after[i + 1];
-		bp_sums_merge(&state->after[i], &state->rows[i].sums);
+		bp_sums_merge(&state->after[i], &state->rows[i].tally.sums);
 	}
 	for (uint32_t i = 0; i < state->row_count; i++) {
 		struct bp_row_sums *row = &state->rows[i];
 		row->order = bp_figures_order(aggregation, row);
-		if (row->sums.samples > 0 || state->counted_rows)
+		if (row->tally.sums.samples > 0 || state->counted_rows)
 			state->order[aggregation->row_count++] = i;
 	}
 	qsort_r(state->order, aggregation->row_count, sizeof *state->order, compare_rows, state);
@@ -348,8 +388,8 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	if (state->peak.found)
 		aggregation.peak_at_ns =
 			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
-	if (!walk(&aggregation, error) || !bp_make_rows(&aggregation, error) ||
-		!order_rows(&aggregation, error))
+	if (!walk(&aggregation, error) || !check_intervals(&aggregation, error) ||
+		!bp_make_rows(&aggregation, error) || !order_rows(&aggregation, error))
 		goto fail;
 	bp_figures_totals(&aggregation);
 	if (!bp_make_warnings(&aggregation, error))
@@ -363,13 +403,13 @@ fail:
 
 const struct bp_sums *bp_aggregation_row_sums(const struct bp_aggregation *aggregation, uint32_t i)
 {
-	return &aggregation->state->rows[aggregation->state->order[i]].sums;
+	return &aggregation->state->rows[aggregation->state->order[i]].tally.sums;
 }
 
 const struct bp_sums *bp_aggregation_total_sums(
 	const struct bp_aggregation *aggregation, enum bp_metric metric)
 {
-	return &aggregation->state->totals[metric];
+	return &aggregation->state->totals[metric].sums;
 }
 
 struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation)
@@ -378,7 +418,8 @@ struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *ag
 	return (struct bp_assumptions){ .interval_max = state->interval_max,
 		.size_min = state->size_min,
 		.charge = state->charge,
-		.ratio_max = aggregation->query.usable ? state->ratio_max : 1 };
+		.ratio_max = aggregation->query.usable ? state->ratio_max : 1,
+		.turnovers = state->turnovers };
 }
 
 void bp_aggregation_finish(struct bp_aggregation *aggregation)
@@ -389,6 +430,12 @@ void bp_aggregation_finish(struct bp_aggregation *aggregation)
 		bp_attribution_finish(&state->attribution);
 		bp_selection_finish(&state->selection);
 		bp_id_index_finish(&state->size_cells);
+		for (uint32_t i = 0; i < state->cell_count; i++)
+			bp_tally_finish(&state->cells[i].tally);
+		for (uint32_t i = 0; i < state->row_count; i++)
+			bp_tally_finish(&state->rows[i].tally);
+		for (int m = 0; m < BP_METRIC_COUNT; m++)
+			bp_tally_finish(&state->totals[m]);
 		free(state->cells);
 		free(state->cell_of);
 		free(state->rows);

@@ -168,11 +168,26 @@ struct bp_assumptions {
 	uint64_t size_min;     /* smallest size that can occur, bytes */
 	uint32_t charge;
 	double ratio_max; /* largest value per trial that can occur: 1 for bytes as requested */
+	double turnovers; /* sampled allocations / samples live at the peak */
 };
 const struct bp_sums *bp_aggregation_row_sums(const struct bp_aggregation *aggregation, uint32_t i);
 const struct bp_sums *bp_aggregation_total_sums(
 	const struct bp_aggregation *aggregation, enum bp_metric metric);
 struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation);
+
+/* What was live at one moment. */
+struct bp_moment_figures {
+	uint64_t time_ns; /* since the start of the first process */
+	uint64_t samples;
+	struct bp_figure bytes, objects;
+};
+
+/* The heap over time: what was live at `count` >= 2 evenly spaced moments from the start of the run,
+ * or of the query's window, to its end; each is what metric live shows for that moment (`at_ns`),
+ * whenever it was allocated. Every interval holds by itself; that all hold at once is less likely.
+ * The aggregation must be of metric live, without at_ns. */
+bool bp_aggregation_timeline(const struct bp_aggregation *aggregation, uint32_t count,
+	struct bp_moment_figures *ret_moments, struct bp_error *error);
 
 /* Everything selected that is under none of the first `shown` rows; false: nothing is left. */
 bool bp_aggregation_rest(

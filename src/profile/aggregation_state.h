@@ -5,6 +5,7 @@
  *	aggregate.c   walks the samples once into cells and the sums of the totals
  *	row_key.c     turns cells into rows: which rows a cell counts under, and their names
  *	figures.c     turns sums into figures: which estimator, which limits, which losses
+ *	other_methods.c  what other estimators and intervals make of samples
  *	warnings.c    says what a reader of the figures must know
  *
  * A cell is the smallest thing samples are summed in: a stack, or for other keys the thread, size,
@@ -21,20 +22,19 @@
 #include "profile/attribution.h"
 #include "profile/id_index.h"
 #include "profile/selection.h"
+#include "profile/tally.h"
 #include "profile/timeline.h"
 #include "profile/view.h"
 
 struct bp_cell {
-	struct bp_sums sums;
-	double cross_bytes, cross_objects; /* metric peak: cross-fitted estimate */
-	uint64_t id;			   /* of the stack, thread ..., or the size itself */
-	uint32_t first_row;		   /* into cell_rows */
+	struct bp_tally tally;
+	uint64_t id;	    /* of the stack, thread ..., or the size itself */
+	uint32_t first_row; /* into cell_rows */
 	uint32_t row_count;
 };
 
 struct bp_row_sums {
-	struct bp_sums sums;
-	double cross_bytes, cross_objects;
+	struct bp_tally tally;
 	uint64_t a, b;	     /* the key, see row_key.c */
 	uint32_t first_cell; /* a cell that counts under it */
 	size_t name;	     /* into names */
@@ -69,20 +69,25 @@ struct bp_aggregation_state {
 	char *names;
 	size_t name_bytes, name_capacity;
 
-	struct bp_sums totals[BP_METRIC_COUNT];
-	double peak_bytes, peak_objects; /* cross-fitted */
-	struct bp_sums outside;		 /* in the processes looked at, not selected (no window) */
-	struct bp_sums *before, *after;	 /* rows below and from a number on, for complements */
-	uint64_t usable_unknown;	 /* samples without a usable size */
+	struct bp_tally totals[BP_METRIC_COUNT];
+	struct bp_sums outside; /* in the processes and the window looked at, not selected */
+	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
+	uint64_t usable_unknown;	/* samples without a usable size */
 
-	struct bp_counted counted;
-	bool profiled;	   /* the recorder was on in one of the processes at least */
-	bool calibrated;   /* rows are parts of the counted totals */
-	bool counted_rows; /* rows have counters of their own: threads, processes */
+	struct bp_counted counted; /* of the whole run */
+	struct bp_counted window;  /* of the query's window; the same if there is none, or if it is
+				    * not known (has_window) */
+	bool has_window;
+	bool profiled;		/* the recorder was on in one of the processes at least */
+	bool calibrated;	/* rows are parts of the counted totals */
+	bool counted_rows;	/* rows have counters of their own: threads, processes */
+	bool several_intervals; /* not all samples were drawn with interval_max */
+	bool bernoulli;		/* a process looked at took large objects by trial */
 	double alpha, turnovers;
 	double ratio_max;      /* largest usable byte per trial */
 	uint64_t interval_max; /* bytes, at least 1 */
 	uint64_t size_min;
+	uint64_t size_min_anywhere; /* beside what the filters let through, too */
 	uint32_t charge;
 };
 
@@ -94,11 +99,25 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 void bp_figures_totals(struct bp_aggregation *aggregation);
 /* Expected order of a row by the sort key. */
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row);
-/* The figures of a set of cells (call_tree.c): their sums, the sums of everything else in the
- * processes looked at, and for metric peak their cross-fitted estimates. */
-void bp_figures_of_sums(const struct bp_aggregation *aggregation, const struct bp_sums *sums,
-	const struct bp_sums *others, double cross_bytes, double cross_objects,
-	struct bp_row *ret_row);
+/* The figures of a set of cells (call_tree.c): their tally, and the sums of everything else in the
+ * processes looked at. */
+void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct bp_tally *tally,
+	const struct bp_sums *others, struct bp_row *ret_row);
+
+/* The interval of the objects of a tally, by the method that its samples need. */
+struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
+	const struct bp_tally *tally, double alpha, uint64_t size_min);
+
+/* other_methods.c: does a word of the query stand for something else than our own methods? */
+bool bp_estimator_is_other(enum bp_estimator estimator);
+bool bp_method_is_negative_binomial(enum bp_method method);
+/* What those methods make of one sample; `ret_part` is zeroed. */
+void bp_look_at_offset(const struct bp_query *query, const struct bp_sample *sample,
+	const struct bp_sample_weight *weight, struct bp_tally *ret_part);
+/* Bytes (as values) or objects by the negative binomial interval; `unit`: the most that one trial can
+ * stand for. */
+struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
+	const struct bp_tally *tally, double alpha, bool objects, double unit);
 
 /* warnings.c */
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);

@@ -78,33 +78,27 @@ static struct bp_tree_node *add_node(struct builder *builder)
 	return &tree->nodes[tree->count++];
 }
 
-/* What a set of ranges adds up to. */
-struct gathered {
-	struct bp_sums sums;
-	double cross_bytes, cross_objects;
-};
-
-static void gather(
-	const struct builder *builder, uint32_t first, uint32_t end, struct gathered *gathered)
+/* Adds what a range holds; false: no memory. */
+static bool gather(
+	const struct builder *builder, uint32_t first, uint32_t end, struct bp_tally *tally)
 {
-	for (uint32_t i = first; i < end; i++) {
-		const struct bp_row_sums *row = builder->leaves[i].row;
-		bp_sums_merge(&gathered->sums, &row->sums);
-		gathered->cross_bytes += row->cross_bytes;
-		gathered->cross_objects += row->cross_objects;
-	}
+	for (uint32_t i = first; i < end; i++)
+		if (!bp_tally_merge(tally, &builder->leaves[i].row->tally))
+			return false;
+	return true;
 }
 
-static void estimate_range(
+static bool estimate_range(
 	const struct builder *builder, const struct range *range, struct bp_row *ret_row)
 {
-	struct gathered inside = { 0 };
+	struct bp_tally inside = { 0 };
 	struct bp_sums others = builder->aggregation->state->outside;
-	gather(builder, range->first, range->end, &inside);
+	bool good = gather(builder, range->first, range->end, &inside);
 	bp_sums_merge(&others, &builder->before[range->first]);
 	bp_sums_merge(&others, &builder->after[range->end]);
-	bp_figures_of_sums(builder->aggregation, &inside.sums, &others, inside.cross_bytes,
-		inside.cross_objects, ret_row);
+	bp_figures_of_tally(builder->aggregation, &inside, &others, ret_row);
+	bp_tally_finish(&inside);
+	return good;
 }
 
 /* One node for the small children, which stand at the end of `children`. `parent`: the range they
@@ -112,7 +106,8 @@ static void estimate_range(
 static bool add_pruned(struct builder *builder, const struct range *parent, uint32_t self_end,
 	const struct range *children, uint32_t kept, uint32_t count)
 {
-	struct gathered inside = { 0 }, others = { 0 };
+	struct bp_tally inside = { 0 }, others = { 0 };
+	bool good = true;
 	struct bp_tree_node *node = add_node(builder);
 	if (node == NULL)
 		return false;
@@ -122,11 +117,13 @@ static bool add_pruned(struct builder *builder, const struct range *parent, uint
 	others.sums = builder->aggregation->state->outside;
 	bp_sums_merge(&others.sums, &builder->before[self_end]);
 	bp_sums_merge(&others.sums, &builder->after[parent->end]);
-	for (uint32_t i = 0; i < count; i++)
-		gather(builder, children[i].first, children[i].end, i < kept ? &others : &inside);
-	bp_figures_of_sums(builder->aggregation, &inside.sums, &others.sums, inside.cross_bytes,
-		inside.cross_objects, &node->row);
-	return true;
+	for (uint32_t i = 0; good && i < count; i++)
+		good = gather(
+			builder, children[i].first, children[i].end, i < kept ? &others : &inside);
+	bp_figures_of_tally(builder->aggregation, &inside, &others.sums, &node->row);
+	bp_tally_finish(&inside);
+	bp_tally_finish(&others);
+	return good;
 }
 
 /* Splits a range into children; `*ret_self_end`: leaves before it end in this node itself. */
@@ -170,7 +167,8 @@ static bool add_range(struct builder *builder, const struct range *range)
 	node->depth = range->depth;
 	if (range->depth > 0)
 		node->frame = frame_at(&builder->leaves[range->first], range->depth - 1);
-	estimate_range(builder, range, &node->row);
+	if (!estimate_range(builder, range, &node->row))
+		return false;
 	struct range *children = split(builder, range, &self_end, &count);
 	if (children == NULL)
 		return false;
@@ -212,11 +210,11 @@ static bool prepare(struct builder *builder)
 		(void *)(uintptr_t)builder->profile);
 	for (uint32_t i = 0; i < builder->count; i++) {
 		builder->before[i + 1] = builder->before[i];
-		bp_sums_merge(&builder->before[i + 1], &builder->leaves[i].row->sums);
+		bp_sums_merge(&builder->before[i + 1], &builder->leaves[i].row->tally.sums);
 	}
 	for (uint32_t i = builder->count; i-- > 0;) {
 		builder->after[i] = builder->after[i + 1];
-		bp_sums_merge(&builder->after[i], &builder->leaves[i].row->sums);
+		bp_sums_merge(&builder->after[i], &builder->leaves[i].row->tally.sums);
 	}
 	return true;
 }

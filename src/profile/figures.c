@@ -8,7 +8,9 @@
  *   usable sizes, no samples lost;
  * - threads, processes: their own counters;
  * - peak: cross-fitted estimate, lower limit widened for the choice of the moment;
- * - everything else: Horvitz-Thompson with the N3 interval.
+ * - everything else: Horvitz-Thompson with the N3 interval, by size classes where objects of T bytes
+ *   and more were sampled by trial; such processes are not calibrated either, since nothing of the
+ *   kind is known for parts of a counted total.
  *
  * The choice depends on the query and on what was lost, never on the samples: taking the narrower of
  * two intervals after looking would break both. What is part of what was allocated cannot be more
@@ -17,6 +19,9 @@
 #include <math.h>
 
 #include "profile/aggregation_state.h"
+#include "profile/window.h"
+
+#define LAW_BERNOULLI 1 /* bp_process.law, as in a trace */
 
 static void add_known(struct bp_known_total *sum, struct bp_known_total more)
 {
@@ -37,6 +42,7 @@ static void count_processes(struct bp_aggregation *aggregation)
 	struct bp_counted *counted = &state->counted;
 	uint64_t size_min = UINT64_MAX;
 	uint32_t charge = UINT32_MAX;
+	uint64_t interval_least = UINT64_MAX;
 	state->interval_max = 1;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
@@ -51,13 +57,40 @@ static void count_processes(struct bp_aggregation *aggregation)
 			less(process->objects_allocated, process->unoffered_objects));
 		if (process->interval_max > state->interval_max)
 			state->interval_max = process->interval_max;
+		if (process->interval_first < interval_least)
+			interval_least = process->interval_first;
+		state->bernoulli = state->bernoulli || process->law == LAW_BERNOULLI;
 		if (process->size_min < size_min)
 			size_min = process->size_min;
 		if (process->charge < charge)
 			charge = process->charge;
 	}
+	state->several_intervals = interval_least < state->interval_max;
 	state->size_min = size_min == UINT64_MAX ? 0 : size_min;
 	state->charge = charge == UINT32_MAX ? 1 : charge;
+}
+
+/* What was counted in the query's window, if the profile has kept what that takes. What was not offered
+ * to the sampler may have been there or not. */
+static bool count_window(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_counted *all = &state->counted;
+	struct bp_window_totals totals;
+	state->window = state->counted;
+	if ((!query->has_from && !query->has_to) || !aggregation->profile->keep_readings)
+		return true;
+	if (!bp_window_totals(&state->view, &totals, error))
+		return false;
+	state->has_window = true;
+	state->window =
+		(struct bp_counted){ totals.bytes, totals.objects, totals.bytes, totals.objects };
+	state->window.offered_bytes.low =
+		less(totals.bytes, all->bytes.high - all->offered_bytes.high).low;
+	state->window.offered_objects.low =
+		less(totals.objects, all->objects.high - all->offered_objects.high).low;
+	return true;
 }
 
 bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error)
@@ -68,20 +101,25 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	state->alpha = 1 - query->confidence;
 	if (query->has_size_min)
 		state->size_min = query->size_min;
+	state->size_min_anywhere = state->size_min;
 	if (state->selection.size_low > state->size_min)
 		state->size_min = state->selection.size_low;
 	aggregation->size_min = state->size_min;
-	bool whole = !query->has_from && !query->has_to && !query->usable && !state->lost_totals &&
-		     state->profiled;
+	if (!count_window(aggregation, error))
+		return false;
+	bool whole = !query->has_from && !query->has_to;
+	bool counted = (whole || state->has_window) && !query->usable && !state->lost_totals &&
+		       state->profiled;
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
-	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !whole)
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
 			"--estimator calibrated: the counters of this profile are "
 			"not complete: use --estimator ht");
-	state->calibrated = whole && query->estimator != BP_ESTIMATOR_HT &&
-			    (!state->lost_samples || query->estimator == BP_ESTIMATOR_CALIBRATED);
-	state->counted_rows = whole && allocated && query->filter_count == 0 &&
-			      query->estimator != BP_ESTIMATOR_HT &&
+	bool ours = query->estimator == BP_ESTIMATOR_DEFAULT && query->method == BP_METHOD_DEFAULT;
+	state->calibrated = query->estimator == BP_ESTIMATOR_CALIBRATED ||
+			    (counted && ours && !state->lost_samples && !state->bernoulli);
+	state->counted_rows = whole && counted && allocated && query->filter_count == 0 &&
+			      (ours || query->estimator == BP_ESTIMATOR_CALIBRATED) &&
 			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
 	return true;
 }
@@ -132,38 +170,94 @@ static struct bp_figure counted_figure(
 /* What figures of samples are made from. */
 struct evidence {
 	enum bp_metric metric;
-	const struct bp_sums *sums;
+	const struct bp_tally *tally;
 	const struct bp_sums *others; /* NULL: not part of a counted total */
-	double cross_bytes, cross_objects;
 	uint64_t size_min;
 };
+
+/* Are intervals of this metric asked for by the negative binomial? The peak, which is cross-fitted, has
+ * no such form; nor is there anything to estimate at T = 1. */
+static bool is_negative_binomial(const struct bp_aggregation *aggregation, enum bp_metric metric)
+{
+	return bp_method_is_negative_binomial(aggregation->query.method) &&
+	       metric != BP_METRIC_PEAK && aggregation->state->interval_max > 1;
+}
+
+static struct bp_interval values_of(
+	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_tally *tally = evidence->tally;
+	double ratio = aggregation->query.usable ? state->ratio_max : 1;
+	if (is_negative_binomial(aggregation, evidence->metric))
+		return bp_negative_binomial_of(aggregation, tally, alpha, false, ratio);
+	if (tally->classes != NULL)
+		return bp_estimate_values_by_classes(
+			tally->classes, state->interval_max, ratio, alpha);
+	return bp_estimate_values(&tally->sums, state->interval_max, ratio, alpha);
+}
+
+struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
+	const struct bp_tally *tally, double alpha, uint64_t size_min)
+{
+	if (tally->classes != NULL)
+		return bp_estimate_objects_by_classes(
+			tally->classes, state->interval_max, alpha, size_min, state->charge);
+	return bp_estimate_objects(
+		&tally->sums, state->interval_max, alpha, size_min, state->charge);
+}
+
+static struct bp_interval objects_of(
+	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	if (is_negative_binomial(aggregation, evidence->metric))
+		return bp_negative_binomial_of(aggregation, evidence->tally, alpha, true,
+			1 / (double)bp_trials(evidence->size_min, state->charge));
+	return bp_figures_objects(state, evidence->tally, alpha, evidence->size_min);
+}
+
+/* The estimate of another method in the place of ours. The limits stay, but hold it. */
+static void replace_estimate(struct bp_interval *interval, double estimate)
+{
+	if (interval->exact)
+		return;
+	interval->estimate = estimate;
+	interval->low = fmin(interval->low, estimate);
+	interval->high = fmax(interval->high, estimate);
+}
 
 static void estimate(const struct bp_aggregation *aggregation, const struct evidence *evidence,
 	struct bp_figure *ret_bytes, struct bp_figure *ret_objects)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_counted *counted = &state->counted;
-	const struct bp_sums *sums = evidence->sums;
-	uint64_t interval = state->interval_max;
+	const struct bp_counted *counted = &state->window;
+	const struct bp_tally *tally = evidence->tally;
+	double alpha = state->alpha;
 	struct bp_interval bytes, objects;
-	if (evidence->metric == BP_METRIC_PEAK) {
-		bytes = bp_estimate_peak_bytes(
-			sums, interval, state->alpha, state->turnovers, evidence->cross_bytes);
-		objects = bp_estimate_peak_objects(sums, interval, state->alpha, evidence->size_min,
-			state->charge, state->turnovers, evidence->cross_objects);
-	} else if (evidence->others != NULL) {
-		bytes = bp_estimate_known_total(sums, evidence->others, interval,
-			counted->offered_bytes.low, counted->offered_bytes.high, state->alpha);
-		objects = bp_estimate_known_objects(sums, evidence->others, interval,
-			counted->offered_objects.low, counted->offered_objects.high, state->alpha,
-			evidence->size_min, state->charge);
+	if (evidence->others != NULL) {
+		bytes = bp_estimate_known_total(&tally->sums, evidence->others, state->interval_max,
+			counted->offered_bytes.low, counted->offered_bytes.high, alpha);
+		objects = bp_estimate_known_objects(&tally->sums, evidence->others,
+			state->interval_max, counted->offered_objects.low,
+			counted->offered_objects.high, alpha, state->size_min_anywhere,
+			state->charge);
 	} else {
-		bytes = aggregation->query.usable
-				? bp_estimate_values(sums, interval, state->ratio_max, state->alpha)
-				: bp_estimate_bytes(sums, interval, state->alpha);
-		objects = bp_estimate_objects(
-			sums, interval, state->alpha, evidence->size_min, state->charge);
+		bytes = values_of(aggregation, evidence, alpha);
+		objects = objects_of(aggregation, evidence, alpha);
 	}
+	if (evidence->metric == BP_METRIC_PEAK) {
+		double level = 2 * bp_peak_lower_level(alpha, state->turnovers, BP_PEAK_FACTOR);
+		bytes = bp_peak_interval(
+			bytes, values_of(aggregation, evidence, level), tally->other_bytes);
+		objects = bp_peak_interval(
+			objects, objects_of(aggregation, evidence, level), tally->other_objects);
+	} else if (bp_estimator_is_other(aggregation->query.estimator)) {
+		replace_estimate(&bytes, tally->other_bytes);
+		replace_estimate(&objects, tally->other_objects);
+	}
+	if (evidence->metric == BP_METRIC_PEAK)
+		counted = &state->counted; /* it may hold what was allocated before the window */
 	if (!state->lost_totals) {
 		if (!aggregation->query.usable)
 			cap(&bytes, counted->bytes.high);
@@ -184,58 +278,68 @@ static void raise_peak(struct bp_aggregation *aggregation)
 	raise(&peak->objects.interval, &live->objects.interval);
 }
 
+/* The total of a window: its limits are certain, the estimate moves between them. */
+static void narrow(struct bp_interval *interval, struct bp_known_total total)
+{
+	if (interval->exact)
+		return; /* everything was sampled: that says more */
+	interval->low = (double)total.low;
+	interval->high = (double)total.high;
+	interval->estimate = fmin(fmax(interval->estimate, interval->low), interval->high);
+	interval->exact = total.low == total.high;
+	interval->unknown = false;
+}
+
 void bp_figures_totals(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED];
+	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED].sums;
 	/* The most usable bytes a trial can stand for. An object that was not sampled may have a larger
 	 * ratio than any that was: glibc gives at most 24 bytes more than asked for. */
 	state->ratio_max =
 		fmax(((double)state->size_min + 24) / ((double)state->size_min + state->charge),
 			fmax(allocated->ratio_max, state->outside.ratio_max));
-	uint64_t live = state->totals[BP_METRIC_PEAK].samples;
+	uint64_t live = state->totals[BP_METRIC_PEAK].sums.samples;
 	state->turnovers = live > 0 ? (double)state->peak.allocations / (double)live : 0;
-	bool whole = !query->has_from && !query->has_to && query->filter_count == 0;
-	bool part = !query->has_from && !query->has_to && !query->usable && !state->lost_totals &&
-		    !state->lost_samples && query->estimator != BP_ESTIMATOR_HT;
+	bool whole = !query->has_from && !query->has_to;
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		struct bp_total *total = &aggregation->totals[metric];
 		struct evidence evidence = { .metric = (enum bp_metric)metric,
-			.sums = &state->totals[metric],
-			.cross_bytes = state->peak_bytes,
-			.cross_objects = state->peak_objects,
+			.tally = &state->totals[metric],
 			.size_min = state->size_min };
-		total->samples = state->totals[metric].samples;
+		total->samples = state->totals[metric].sums.samples;
 		total->known = state->profiled && !(metric == BP_METRIC_PEAK &&
 							  aggregation->profile->merged_unrelated);
 		if (!total->known)
 			continue;
-		if (metric == BP_METRIC_ALLOCATED && part)
+		if (metric == BP_METRIC_ALLOCATED && state->calibrated)
 			evidence.others = &state->outside;
 		estimate(aggregation, &evidence, &total->bytes, &total->objects);
-		if (metric != BP_METRIC_ALLOCATED || !whole)
+		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0)
 			continue;
-		if (!query->usable)
+		if (whole && !query->usable)
 			total->bytes = counted_figure(state, state->counted.bytes);
-		total->objects = counted_figure(state, state->counted.objects);
+		if (whole)
+			total->objects = counted_figure(state, state->counted.objects);
+		if (state->has_window && !state->lost_totals && !query->usable)
+			narrow(&total->bytes.interval, state->window.bytes);
+		if (state->has_window && !state->lost_totals)
+			narrow(&total->objects.interval, state->window.objects);
 	}
 	raise_peak(aggregation);
 }
 
-void bp_figures_of_sums(const struct bp_aggregation *aggregation, const struct bp_sums *sums,
-	const struct bp_sums *others, double cross_bytes, double cross_objects,
-	struct bp_row *ret_row)
+void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct bp_tally *tally,
+	const struct bp_sums *others, struct bp_row *ret_row)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	bool part = state->calibrated && aggregation->query.metric == BP_METRIC_ALLOCATED;
 	struct evidence evidence = { .metric = aggregation->query.metric,
-		.sums = sums,
+		.tally = tally,
 		.others = part ? others : NULL,
-		.cross_bytes = cross_bytes,
-		.cross_objects = cross_objects,
 		.size_min = state->size_min };
-	ret_row->samples = sums->samples;
+	ret_row->samples = tally->sums.samples;
 	estimate(aggregation, &evidence, &ret_row->bytes, &ret_row->objects);
 }
 
@@ -256,7 +360,7 @@ static void complement(
 		for (uint32_t j = 0; j < cell->row_count && !under; j++)
 			under = state->cell_rows[cell->first_row + j] == row;
 		if (!under)
-			bp_sums_merge(ret_others, &cell->sums);
+			bp_sums_merge(ret_others, &cell->tally.sums);
 	}
 }
 
@@ -272,14 +376,15 @@ static bool own_counters(const struct bp_aggregation *aggregation, const struct 
 			    : profile->processes.data[row->a].bytes_allocated;
 	*ret_objects = thread ? profile->threads.data[row->a].objects_allocated
 			      : profile->processes.data[row->a].objects_allocated;
-	return ret_objects->high >= row->sums.samples && (double)ret_bytes->high >= row->sums.bytes;
+	const struct bp_sums *sums = &row->tally.sums;
+	return ret_objects->high >= sums->samples && (double)ret_bytes->high >= sums->bytes;
 }
 
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	const struct bp_sums *sums = &row->sums, *all = &state->totals[query->metric];
+	const struct bp_sums *sums = &row->tally.sums, *all = &state->totals[query->metric].sums;
 	if (query->sort == BP_SORT_NAME)
 		return 0;
 	if (query->sort == BP_SORT_SAMPLES)
@@ -288,8 +393,8 @@ double bp_figures_order(const struct bp_aggregation *aggregation, const struct b
 	struct bp_known_total own_bytes, own_objects;
 	if (own_counters(aggregation, row, &own_bytes, &own_objects))
 		return (double)(objects ? own_objects.high : own_bytes.high);
-	if (query->metric == BP_METRIC_PEAK)
-		return objects ? row->cross_objects : row->cross_bytes;
+	if (query->metric == BP_METRIC_PEAK || bp_estimator_is_other(query->estimator))
+		return objects ? row->tally.other_objects : row->tally.other_bytes;
 	double mine = objects ? (double)sums->samples + sums->n1 : sums->bytes + sums->c1;
 	if (!state->calibrated || query->metric != BP_METRIC_ALLOCATED)
 		return mine;
@@ -299,7 +404,7 @@ double bp_figures_order(const struct bp_aggregation *aggregation, const struct b
 				 : state->outside.bytes + state->outside.c1;
 	double variance = objects ? all->n2 + state->outside.n2 : all->c2 + state->outside.c2;
 	struct bp_known_total total =
-		objects ? state->counted.offered_objects : state->counted.offered_bytes;
+		objects ? state->window.offered_objects : state->window.offered_bytes;
 	double error = fmin(fmax(whole + outside, (double)total.low), (double)total.high) - whole -
 		       outside;
 	return mine + (variance > 0 ? (objects ? sums->n2 : sums->c2) / variance * error : 0);
@@ -313,8 +418,8 @@ void bp_aggregation_row(
 	const struct bp_row_sums *row = &state->rows[number];
 	struct bp_known_total bytes, objects;
 	struct bp_sums others;
-	*ret_row =
-		(struct bp_row){ .name = state->names + row->name, .samples = row->sums.samples };
+	*ret_row = (struct bp_row){ .name = state->names + row->name,
+		.samples = row->tally.sums.samples };
 	if (aggregation->query.by == BP_KEY_STACK) {
 		struct bp_stack_id stack = { (uint32_t)state->cells[row->first_cell].id };
 		ret_row->name = NULL;
@@ -331,10 +436,8 @@ void bp_aggregation_row(
 	if (part)
 		complement(aggregation, number, &others);
 	struct evidence evidence = { .metric = aggregation->query.metric,
-		.sums = &row->sums,
+		.tally = &row->tally,
 		.others = part ? &others : NULL,
-		.cross_bytes = row->cross_bytes,
-		.cross_objects = row->cross_objects,
 		.size_min = state->size_min };
 	if (aggregation->query.by == BP_KEY_SIZE && row->a > evidence.size_min)
 		evidence.size_min = row->a;
@@ -354,7 +457,7 @@ static bool rest_of_counters(
 			return false;
 		add_known(&bytes, more_bytes);
 		add_known(&objects, more_objects);
-		ret_row->samples += row->sums.samples;
+		ret_row->samples += row->tally.sums.samples;
 	}
 	ret_row->bytes = counted_figure(state, bytes);
 	ret_row->objects = counted_figure(state, objects);
@@ -371,37 +474,37 @@ static bool is_shown(
 	return false;
 }
 
+/* Adds up the cells that are under none of the first rows, and apart from them the others. */
+static bool split_rest(const struct bp_aggregation_state *state, uint32_t shown,
+	struct bp_tally *ret_rest, struct bp_sums *ret_others)
+{
+	for (uint32_t i = 0; i < state->cell_count; i++) {
+		const struct bp_cell *cell = &state->cells[i];
+		if (is_shown(state, cell, shown))
+			bp_sums_merge(ret_others, &cell->tally.sums);
+		else if (!bp_tally_merge(ret_rest, &cell->tally))
+			return false;
+	}
+	return true;
+}
+
 bool bp_aggregation_rest(
 	const struct bp_aggregation *aggregation, uint32_t shown, struct bp_row *ret_row)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	struct bp_row row = { 0 };
-	struct bp_sums sums = { 0 }, others = state->outside;
-	struct evidence evidence = {
-		.metric = aggregation->query.metric, .sums = &sums, .size_min = state->size_min
-	};
+	struct bp_tally rest = { 0 };
+	struct bp_sums others = state->outside;
 	if (state->counted_rows && shown >= aggregation->row_count)
 		return false;
 	if (state->counted_rows && rest_of_counters(aggregation, shown, &row)) {
 		*ret_row = row;
 		return true;
 	}
-	for (uint32_t i = 0; i < state->cell_count; i++) {
-		const struct bp_cell *cell = &state->cells[i];
-		if (is_shown(state, cell, shown)) {
-			bp_sums_merge(&others, &cell->sums);
-			continue;
-		}
-		bp_sums_merge(&sums, &cell->sums);
-		evidence.cross_bytes += cell->cross_bytes;
-		evidence.cross_objects += cell->cross_objects;
-	}
-	if (sums.samples == 0 && evidence.cross_bytes == 0 && evidence.cross_objects == 0)
-		return false;
-	if (state->calibrated && evidence.metric == BP_METRIC_ALLOCATED)
-		evidence.others = &others;
-	row.samples = sums.samples;
-	estimate(aggregation, &evidence, &row.bytes, &row.objects);
-	*ret_row = row;
-	return true;
+	bool good = split_rest(state, shown, &rest, &others);
+	bool some = rest.sums.samples > 0 || rest.other_bytes != 0 || rest.other_objects != 0;
+	if (good && some)
+		bp_figures_of_tally(aggregation, &rest, &others, ret_row);
+	bp_tally_finish(&rest);
+	return good && some;
 }

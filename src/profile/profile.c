@@ -86,7 +86,8 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->locations, error) || !APPEND_EMPTY(profile->frames, error) ||
 		!APPEND_EMPTY(profile->stacks, error) ||
 		!APPEND_EMPTY(profile->stack_locations, error) ||
-		!APPEND_EMPTY(profile->samples, error) ||
+		!APPEND_EMPTY(profile->samples, error) || !APPEND_EMPTY(profile->census, error) ||
+		!APPEND_EMPTY(profile->readings, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
 		return false;
@@ -120,6 +121,8 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->stacks.data);
 	free(profile->stack_locations.data);
 	free(profile->samples.data);
+	free(profile->census.data);
+	free(profile->readings.data);
 	memset(profile, 0, sizeof *profile);
 }
 
@@ -329,6 +332,24 @@ bool bp_profile_add_sample(
 	if (!RESERVE(profile->samples, 1, error))
 		return false;
 	profile->samples.data[profile->samples.count++] = *sample;
+	return true;
+}
+
+bool bp_profile_add_census(
+	struct bp_profile *profile, const struct bp_census_sums *sums, struct bp_error *error)
+{
+	if (!RESERVE(profile->census, 1, error))
+		return false;
+	profile->census.data[profile->census.count++] = *sums;
+	return true;
+}
+
+bool bp_profile_add_reading(
+	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error)
+{
+	if (!RESERVE(profile->readings, 1, error))
+		return false;
+	profile->readings.data[profile->readings.count++] = *reading;
 	return true;
 }
 

@@ -48,6 +48,19 @@ struct bp_known_total {
 	uint64_t low, high;
 };
 
+/* What a recorder that verifies counted of a whole process (docs/trace-format.md 1.7). */
+struct bp_process_census {
+	bool taken; /* false: it did not, and all else is zero */
+	uint64_t allocated_bytes, allocated_objects, freed_bytes, freed_objects;
+	uint64_t peak_bytes, peak_objects, peak_time_ns; /* CLOCK_MONOTONIC */
+	bool has_smallest;
+	uint64_t smallest_size;
+	uint64_t nested_bytes, nested_objects;	     /* never offered to the sampler either */
+	uint64_t uncounted_bytes, uncounted_objects; /* for want of memory or room */
+	uint64_t failed_bytes, failed_objects;	     /* requests that stand in the exact totals */
+	uint64_t unknown_frees, missed_frees;
+};
+
 struct bp_process {
 	struct bp_string_id program;	  /* path of the executable */
 	struct bp_string_id command_line; /* words joined by spaces */
@@ -77,6 +90,7 @@ struct bp_process {
 	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */
 	uint32_t unseen_reason;
+	struct bp_process_census census;
 };
 
 struct bp_thread {
@@ -128,6 +142,7 @@ struct bp_sample {
 	uint64_t size;			  /* requested, bytes */
 	uint64_t usable;		  /* given by the allocator, bytes; 0 unknown */
 	uint64_t interval;		  /* T it was drawn with, bytes */
+	uint64_t offset;		  /* trials of it before the successful one; 0 if exact */
 	uint64_t sequence, free_sequence; /* process-wide order; free: BP_TIME_NEVER if never */
 	uint64_t time_ns, free_time_ns;	  /* CLOCK_MONOTONIC; BP_TIME_NEVER if never freed */
 	struct bp_stack_id stack;
@@ -137,6 +152,22 @@ struct bp_sample {
 	bool exact;	/* taken with certainty, weight 1 */
 	bool bernoulli; /* law of this sample */
 	bool temporary; /* freed by its thread before that thread allocated again */
+};
+
+/* A thread's counters at a moment, as some record of it told. Kept only if asked for: they bound what
+ * was allocated in a window of time. */
+struct bp_reading {
+	struct bp_thread_id thread;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t bytes, objects;
+};
+
+/* What was counted of one stack of one process; of the same stack there may be several. */
+struct bp_census_sums {
+	struct bp_process_id process;
+	struct bp_stack_id stack; /* 0: not known */
+	uint64_t allocated_bytes, allocated_objects, freed_bytes, freed_objects;
+	uint64_t temporary_bytes, temporary_objects;
 };
 
 /* A growing array; `data` is contiguous, entry 0 is the empty entry. */
@@ -158,6 +189,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_stack) stacks;
 	BP_TABLE(struct bp_location_id) stack_locations;
 	BP_TABLE(struct bp_sample) samples;
+	BP_TABLE(struct bp_census_sums) census;
+	BP_TABLE(struct bp_reading) readings;
+	bool keep_readings;    /* set before importing: fill `readings` */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */
@@ -187,6 +221,11 @@ bool bp_profile_add_stack(struct bp_profile *profile, const struct bp_location_i
 	uint32_t depth, uint8_t flags, struct bp_stack_id *ret_stack, struct bp_error *error);
 bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
+bool bp_profile_add_census(
+	struct bp_profile *profile, const struct bp_census_sums *sums, struct bp_error *error);
+
+bool bp_profile_add_reading(
+	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error);
 
 /* Sets the frames of a location (called by symbols/): `count` >= 1 frames, innermost first. */
 bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id location,

@@ -242,10 +242,7 @@ static bool put_under(struct bp_aggregation *aggregation, struct bp_id_index *in
 		return false;
 	state->cell_rows[state->cell_row_count++] = row;
 	cell->row_count++;
-	bp_sums_merge(&state->rows[row].sums, &cell->sums);
-	state->rows[row].cross_bytes += cell->cross_bytes;
-	state->rows[row].cross_objects += cell->cross_objects;
-	return true;
+	return bp_tally_merge(&state->rows[row].tally, &cell->tally);
 }
 
 static bool place_stack(struct bp_aggregation *aggregation, struct bp_id_index *index,

@@ -18,7 +18,8 @@ const struct bp_sample_weight *bp_sample_weight(
 		.interval = sample->interval,
 		.value = value,
 		.charge = charge,
-		.exact = sample->exact };
+		.exact = sample->exact,
+		.size_class = bp_size_class(trials, sample->interval, certain) };
 	bp_sums_add(&entry->sums, value, sample->size, charge, sample->interval, sample->exact);
 	entry->whole = certain ? 1 : 1 / bp_inclusion_probability(trials, sample->interval);
 	entry->halves = bp_split_in_halves(trials, sample->interval, sample->exact);

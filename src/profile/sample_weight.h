@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "estimate/size_classes.h"
 #include "profile/id_index.h"
 #include "profile/profile.h"
 
@@ -23,6 +24,7 @@ struct bp_sample_weight {
 	double value; /* bytes that are summed */
 	uint32_t charge;
 	bool exact;
+	unsigned size_class;
 	/* What follows from it. */
 	struct bp_sums sums;	     /* of this sample alone */
 	double whole;		     /* 1 / pi */
@@ -46,12 +48,18 @@ static inline double bp_sample_value(const struct bp_sample *sample, bool usable
 const struct bp_sample_weight *bp_sample_weight(struct bp_weight_cache *cache,
 	const struct bp_sample *sample, uint32_t charge, bool usable);
 
+/* A number that is the sample's own, whatever is looked at: the seed of what is drawn for it. */
+static inline uint64_t bp_sample_identity(const struct bp_sample *sample)
+{
+	uint64_t hash = bp_hash_word(sample->process.i, sample->sequence);
+	return bp_hash_word(bp_hash_word(hash, sample->time_ns), sample->thread.i + 1);
+}
+
 /* Is the sample in half 0, and in half 1? In one of them at least. */
 static inline bool bp_sample_in_half(
 	const struct bp_sample *sample, const struct bp_sample_weight *weight, int half)
 {
-	uint64_t hash = bp_hash_word(sample->process.i, sample->sequence);
-	hash = bp_hash_word(bp_hash_word(hash, sample->time_ns), sample->thread.i + 1);
+	uint64_t hash = bp_sample_identity(sample);
 	/* 53 bits decide between one and both, another one is the coin. */
 	return (double)(hash >> 11) * 0x1p-53 < weight->halves.both || (int)(hash & 1) == half;
 }

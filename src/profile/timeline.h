@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap over time: the curve of live bytes as estimated from the samples, and its peak. The
+ * The peak of the heap over time, from the curve of live bytes as estimated from the samples. The
  * largest value of a noisy curve lies where the noise went up, so the samples are also split into
  * two independent halves: the moment of each half's own maximum is where the other half is read
- * (cross-fit, docs/statistics.md "Peak"). Called by aggregate.c and by reports that draw the curve.
+ * (cross-fit, docs/statistics.md "Peak"). Called by aggregate.c. (The curve with its confidence band,
+ * for reports, is band.c.)
  */
 #ifndef BP_PROFILE_TIMELINE_H
 #define BP_PROFILE_TIMELINE_H
@@ -28,16 +29,5 @@ struct bp_peak {
 bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
 	struct bp_weight_cache *weights, bool usable, struct bp_peak *ret_peak,
 	struct bp_error *error);
-
-/* A point of the curve, since the start of the first process. */
-struct bp_timeline_point {
-	uint64_t time_ns;
-	double bytes, objects; /* Horvitz-Thompson estimates */
-};
-
-/* The curve at `count` >= 2 evenly spaced moments from the start to the end of the view. */
-bool bp_timeline_curve(const struct bp_view *view, const struct bp_selection *selection,
-	struct bp_weight_cache *weights, bool usable, struct bp_timeline_point *points,
-	uint32_t count, struct bp_error *error);
 
 #endif

@@ -130,14 +130,35 @@ static void say_size_min(struct list *list, const struct bp_aggregation *aggrega
 	if (!state->profiled || query->has_from || query->has_to || query->filter_count > 0 ||
 		state->lost_samples || counted.low == 0 || state->size_min == 0)
 		return;
-	struct bp_interval objects = bp_estimate_objects(&state->totals[BP_METRIC_ALLOCATED],
-		state->interval_max, 0.01, state->size_min, state->charge);
+	const struct bp_tally *tally = &state->totals[BP_METRIC_ALLOCATED];
+	struct bp_interval objects = bp_figures_objects(state, tally, 0.01, state->size_min);
 	if (objects.high < (double)counted.low)
 		say(list,
 			"intervals of objects assume that none is smaller than %llu bytes, which "
 			"allows at most %.0f, but %llu were allocated: use --min-size 0",
 			(unsigned long long)state->size_min, objects.high,
 			(unsigned long long)counted.low);
+}
+
+/* Figures that are not ours say so. */
+static void say_methods(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_query *query = &aggregation->query;
+	if (query->estimator == BP_ESTIMATOR_HITS || query->estimator == BP_ESTIMATOR_MEMRAY)
+		say(list,
+			"--estimator %s: hits of an object after the first one are drawn, not "
+			"recorded",
+			bp_estimator_names[query->estimator]);
+	if (query->estimator == BP_ESTIMATOR_MEMRAY &&
+		aggregation->state->totals[BP_METRIC_ALLOCATED].sums.bernoulli)
+		say(list, "--estimator memray takes every object of T bytes and more to be sampled: "
+			  "under law bernoulli some are not, and its figures are too low");
+	if (query->method == BP_METHOD_CAMP_PAULSON)
+		say(list, "--interval-method camp-paulson is an approximation: with one sample its "
+			  "lower limit is half of the exact one");
+	if (bp_method_is_negative_binomial(query->method) && query->edges == BP_EDGES_AT_SAMPLES)
+		say(list, "--edges sample holds for a window that ends at a sample only: elsewhere "
+			  "the upper limits are too low in up to 8 %% of cases");
 }
 
 static void say_empty(struct list *list, const struct bp_aggregation *aggregation)
@@ -155,7 +176,7 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 		say(list, "no sample: the program allocated little for this sampling interval; "
 			  "a smaller one shows more (bytepoll run --interval)");
 	if (aggregation->samples > 0 && aggregation->query.filter_count > 0 &&
-		state->totals[BP_METRIC_ALLOCATED].samples == 0)
+		state->totals[BP_METRIC_ALLOCATED].sums.samples == 0)
 		say(list, "no sample matches the filters: the upper limits below are all that is "
 			  "known");
 }
@@ -174,9 +195,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_processes(&list, aggregation);
 	say_losses(&list, aggregation);
 	say_size_min(&list, aggregation);
-	if (state->totals[BP_METRIC_ALLOCATED].bernoulli)
-		say(&list, "sampled by the bernoulli law with objects larger than the interval: an "
-			   "upper limit can be too low in up to 7 %% of cases");
+	say_methods(&list, aggregation);
 	if (state->usable_unknown > 0)
 		say(&list,
 			"the usable size of %llu sample%s is not known: the requested size is used",

@@ -70,6 +70,28 @@ static bool write_row(const struct bp_aggregation *aggregation, const struct bp_
 	return true;
 }
 
+static bool write_moments(
+	const struct bp_aggregation *aggregation, uint32_t count, FILE *out, struct bp_error *error)
+{
+	struct bp_moment_figures *moments = calloc(count, sizeof *moments);
+	if (moments == NULL)
+		return bp_error_set(error, "out of memory");
+	bool good = bp_aggregation_timeline(aggregation, count, moments, error);
+	if (good)
+		fputs("time_s,samples,bytes,bytes_low,bytes_high,bytes_exact,objects,objects_low,"
+		      "objects_high,objects_exact\r\n",
+			out);
+	for (uint32_t i = 0; good && i < count; i++) {
+		fprintf(out, "%.9f,%llu", (double)moments[i].time_ns / 1e9,
+			(unsigned long long)moments[i].samples);
+		write_figure(out, &moments[i].bytes);
+		write_figure(out, &moments[i].objects);
+		fputs("\r\n", out);
+	}
+	free(moments);
+	return good;
+}
+
 static bool write_csv(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error)
 {
@@ -77,6 +99,8 @@ static bool write_csv(const struct bp_aggregation *aggregation,
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
 	struct bp_row row;
 	bool good = true;
+	if (options->moments > 0)
+		return write_moments(aggregation, options->moments, out, error);
 	fprintf(out,
 		"%s,samples,bytes,bytes_low,bytes_high,bytes_exact,objects,objects_low,"
 		"objects_high,objects_exact\r\n",
@@ -93,6 +117,6 @@ static bool write_csv(const struct bp_aggregation *aggregation,
 }
 
 const struct bp_report bp_report_csv = { .name = "csv",
-	.description = "rows as comma-separated values",
+	.description = "rows, or the timeline, as comma-separated values",
 	.rows = BP_ROWS_ALL,
 	.write = write_csv };

@@ -133,8 +133,17 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	bp_count_text(count_lost(aggregation), count);
 	snprintf(text, sizeof text, "%s lost", count);
 	put_piece(&pieces, text);
-	snprintf(text, sizeof text, "%g %% intervals", 100 * aggregation->query.confidence);
+	const struct bp_query *query = &aggregation->query;
+	snprintf(text, sizeof text, "%g %% intervals", 100 * query->confidence);
 	put_piece(&pieces, text);
+	if (query->estimator != BP_ESTIMATOR_DEFAULT) {
+		snprintf(text, sizeof text, "estimator %s", bp_estimator_names[query->estimator]);
+		put_piece(&pieces, text);
+	}
+	if (query->method != BP_METHOD_DEFAULT) {
+		snprintf(text, sizeof text, "interval method %s", bp_method_names[query->method]);
+		put_piece(&pieces, text);
+	}
 	putc('\n', out);
 }
 

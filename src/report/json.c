@@ -7,6 +7,7 @@
  * everything the rows leave out. Fields may be added under the same schema, never changed.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/filter.h"
@@ -86,6 +87,8 @@ static void write_head(FILE *out, const struct bp_aggregation *aggregation)
 	fprintf(out, "  \"samples\": %llu,\n  \"lost\": %llu,\n",
 		(unsigned long long)aggregation->samples, (unsigned long long)lost);
 	fprintf(out, "  \"confidence\": %.10g,\n", query->confidence);
+	fprintf(out, "  \"estimator\": \"%s\",\n  \"interval_method\": \"%s\",\n",
+		bp_estimator_names[query->estimator], bp_method_names[query->method]);
 	fprintf(out, "  \"unrelated\": %s,\n", profile->merged_unrelated ? "true" : "false");
 }
 
@@ -262,17 +265,40 @@ static void write_rows(FILE *out, const struct bp_aggregation *aggregation, uint
 	fprintf(out, ",\n  \"rows_left_out\": %u,\n", aggregation->row_count - shown);
 }
 
+static bool write_timeline(
+	FILE *out, const struct bp_aggregation *aggregation, uint32_t count, struct bp_error *error)
+{
+	struct bp_moment_figures *moments = calloc(count, sizeof *moments);
+	if (moments == NULL)
+		return bp_error_set(error, "out of memory");
+	bool good = bp_aggregation_timeline(aggregation, count, moments, error);
+	fputs("  \"timeline\": [", out);
+	for (uint32_t i = 0; good && i < count; i++) {
+		fprintf(out, "%s\n    {\"time_s\": %.9f, \"samples\": %llu, \"bytes\": ",
+			i > 0 ? "," : "", (double)moments[i].time_ns / 1e9,
+			(unsigned long long)moments[i].samples);
+		write_figure(out, &moments[i].bytes);
+		fputs(", \"objects\": ", out);
+		write_figure(out, &moments[i].objects);
+		putc('}', out);
+	}
+	fputs("\n  ],\n", out);
+	free(moments);
+	return good;
+}
+
 static bool write_json(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error)
 {
 	uint32_t shown =
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
-	(void)error;
 	write_head(out, aggregation);
 	write_totals(out, aggregation);
 	write_query(out, aggregation);
 	write_processes(out, aggregation);
 	write_losses(out, aggregation);
+	if (options->moments > 0 && !write_timeline(out, aggregation, options->moments, error))
+		return false;
 	write_rows(out, aggregation, shown);
 	fputs("  \"warnings\": [", out);
 	for (uint32_t i = 0; aggregation->warnings[i] != NULL; i++) {

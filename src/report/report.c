@@ -9,6 +9,7 @@ const struct bp_report *const bp_reports[] = {
 	&bp_report_tree,
 	&bp_report_json,
 	&bp_report_csv,
+	&bp_report_timeline,
 	NULL,
 };
 

@@ -21,6 +21,8 @@
 
 struct bp_report_options {
 	uint32_t rows;	  /* at most so many; BP_ROWS_ALL: no limit */
+	uint32_t moments; /* of the timeline, 0 or >= 2; 0: without it. The aggregation must then be
+			   * of metric live at exit */
 	unsigned columns; /* width of the terminal, characters */
 	bool utf8;	  /* the terminal shows UTF-8; otherwise ASCII only */
 	bool colour;
@@ -47,5 +49,6 @@ extern const struct bp_report bp_report_table;
 extern const struct bp_report bp_report_tree;
 extern const struct bp_report bp_report_json;
 extern const struct bp_report bp_report_csv;
+extern const struct bp_report bp_report_timeline;
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/bar.h"
 #include "report/escape.h"
 #include "report/header.h"
 #include "report/report.h"
@@ -80,31 +81,6 @@ static struct layout lay_out(const struct line *lines, uint32_t count, const cha
 	if (layout.name > left)
 		layout.name = left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN;
 	return layout;
-}
-
-static void write_bar(const struct layout *layout, const struct bp_interval *interval,
-	const struct bp_report_options *options, FILE *out)
-{
-	bool utf8 = options->utf8, dim = false;
-	unsigned columns = layout->bar;
-	double scale = layout->scale_bytes > 0 ? (columns - 1) / layout->scale_bytes : 0;
-	unsigned low = (unsigned)lround(interval->low * scale);
-	unsigned high = (unsigned)lround(fmin(interval->high, layout->scale_bytes) * scale);
-	unsigned at = interval->unknown ? UINT32_MAX : (unsigned)lround(interval->estimate * scale);
-	const char *mark = interval->exact	   ? (utf8 ? "■" : "#")
-			   : bp_is_vague(interval) ? (utf8 ? "○" : "o")
-						   : (utf8 ? "●" : "*");
-	for (unsigned i = 0; i < columns; i++) {
-		bool outside = (i < low || i > high) && i != at;
-		if (outside != dim) {
-			fputs(outside ? bp_style_dim(options) : bp_style_end(options), out);
-			dim = outside;
-		}
-		fputs(i == at ? mark : outside ? (utf8 ? "·" : ".") : (utf8 ? "━" : "-"), out);
-	}
-	if (dim)
-		fputs(bp_style_end(options), out);
-	fputs("  ", out);
 }
 
 static void write_padded(const char *text, unsigned columns, bool right, FILE *out)
@@ -212,8 +188,11 @@ static void write_lines(const struct bp_aggregation *aggregation, const struct l
 		fputs("  ", out);
 		write_name(row->name != NULL ? row->name : name, layout.name, options, out);
 		fputs("  ", out);
-		if (layout.bar > 0)
-			write_bar(&layout, &row->bytes.interval, options, out);
+		if (layout.bar > 0) {
+			bp_write_bar(
+				&row->bytes.interval, layout.scale_bytes, layout.bar, options, out);
+			fputs("  ", out);
+		}
 		write_numbers(&layout, &lines[i], out);
 		if (by_stack && i < count - (left_out != 0))
 			write_stack(aggregation, row, options, out);
@@ -245,10 +224,7 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	}
 	if (count > 0) {
 		write_lines(aggregation, lines, count, rest, options, out);
-		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options),
-			options->utf8
-				? "● estimate   ━ interval   ■ exact   ○ too few samples to tell"
-				: "* estimate   - interval   # exact   o too few samples to tell",
+		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
 			bp_style_end(options));
 	}
 	free(lines);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "profile/timeline.h"
+#include "base/hash.h"
 #include "small_profile.h"
 
 /* splitmix64: all the randomness of these tests. */
@@ -201,15 +202,11 @@ static void cross_fit_has_no_upward_bias(void **state)
 	assert_true(low_misses < 17 && high_misses < 17);
 }
 
-static void the_curve_follows_the_heap(void **state)
+static void the_timeline_follows_the_heap(void **state)
 {
 	struct bp_profile profile;
 	struct bp_query query = { 0 };
-	struct bp_view view;
-	struct bp_attribution attribution;
-	struct bp_selection selection;
-	struct bp_timeline_point points[11];
-	struct bp_weight_cache *cache = calloc(1, sizeof *cache);
+	struct bp_moment_figures moments[11];
 	struct bp_error error;
 	static const double expected[11] = { 0, 100, 150, 150, 100, 100, 100, 100, 100, 100, 100 };
 	(void)state;
@@ -218,21 +215,65 @@ static void the_curve_follows_the_heap(void **state)
 	struct bp_stack_id stack = small_stack(&profile, "work;main");
 	small_sample(&profile, process, stack, 100, 1, -1);
 	small_sample(&profile, process, stack, 50, 1.5, 3.5);
-	assert_true(bp_profile_finish_import(&profile, false, &error));
-	assert_true(bp_view_init(&view, &profile, &query, &error));
-	assert_true(bp_attribution_init(&attribution, &profile, &error));
-	assert_true(bp_selection_init(&selection, &attribution, &query, &error));
-	assert_true(bp_timeline_curve(&view, &selection, cache, false, points, 11, &error));
+	struct bp_aggregation aggregation = small_aggregate(&profile, &query);
+	assert_true(bp_aggregation_timeline(&aggregation, 11, moments, &error));
 	for (unsigned i = 0; i < 11; i++) {
-		assert_int_equal(points[i].time_ns, i * (uint64_t)SMALL_SECOND);
-		assert_true(points[i].bytes == expected[i]);
+		assert_int_equal(moments[i].time_ns, i * (uint64_t)SMALL_SECOND);
+		small_assert_exact(moments[i].bytes, expected[i]);
 	}
-	assert_true(points[10].objects == 1);
-	free(cache);
-	bp_selection_finish(&selection);
-	bp_attribution_finish(&attribution);
-	bp_view_finish(&view);
+	small_assert_exact(moments[10].objects, 1);
+	bp_aggregation_finish(&aggregation);
 	bp_profile_finish(&profile);
+}
+
+static void assert_same_figure(struct bp_interval a, struct bp_interval b)
+{
+	assert_true(fabs(a.estimate - b.estimate) <= 1e-9 * fabs(b.estimate));
+	assert_true(fabs(a.low - b.low) <= 1e-9 * fabs(b.low));
+	assert_true(fabs(a.high - b.high) <= 1e-9 * fabs(b.high));
+}
+
+/* Every moment of the timeline is what metric live shows for that moment, under both laws. */
+static void the_timeline_is_live_at_every_moment(void **state)
+{
+	enum { MOMENTS = 37 };
+	struct bp_moment_figures moments[MOMENTS];
+	struct bp_error error;
+	uint64_t random = 12345;
+	(void)state;
+	for (int law = 0; law < 2; law++) {
+		struct bp_profile profile;
+		struct bp_query query = { 0 };
+		small_init(&profile);
+		struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 36, 4096);
+		struct bp_stack_id stack = small_stack(&profile, "work;main");
+		for (int i = 0; i < 300; i++) {
+			random = bp_hash_u64(random + 1);
+			/* Some on the moments themselves, some never freed. */
+			double birth = (double)(random % 360) / 10;
+			double life = (double)(random >> 20 & 255) / 20;
+			uint64_t size = 1 + (random >> 32) % (i % 7 == 0 ? 60000 : 3000);
+			struct bp_sample *sample = small_sample(&profile, process, stack, size,
+				birth, birth + life < 36 ? birth + life : -1);
+			sample->exact = law == 0 && size + 1 >= 4096;
+			sample->bernoulli = law == 1;
+		}
+		struct bp_aggregation whole = small_aggregate(&profile, &query);
+		assert_true(bp_aggregation_timeline(&whole, MOMENTS, moments, &error));
+		for (unsigned i = 0; i < MOMENTS; i++) {
+			struct bp_aggregation at;
+			struct bp_query one = { .has_at = true, .at_ns = moments[i].time_ns };
+			assert_int_equal(moments[i].time_ns, i * (uint64_t)SMALL_SECOND);
+			assert_true(bp_aggregate(&profile, &one, &at, &error));
+			const struct bp_total *live = &at.totals[BP_METRIC_LIVE];
+			assert_int_equal(moments[i].samples, live->samples);
+			assert_same_figure(moments[i].bytes.interval, live->bytes.interval);
+			assert_same_figure(moments[i].objects.interval, live->objects.interval);
+			bp_aggregation_finish(&at);
+		}
+		bp_aggregation_finish(&whole);
+		bp_profile_finish(&profile);
+	}
 }
 
 int main(void)
@@ -242,7 +283,8 @@ int main(void)
 		cmocka_unit_test(halves_are_samples),
 		cmocka_unit_test(weights_are_not_mixed_up),
 		cmocka_unit_test(cross_fit_has_no_upward_bias),
-		cmocka_unit_test(the_curve_follows_the_heap),
+		cmocka_unit_test(the_timeline_follows_the_heap),
+		cmocka_unit_test(the_timeline_is_live_at_every_moment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

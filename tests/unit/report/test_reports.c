@@ -349,6 +349,36 @@ static void the_tree_says_what_is_pruned(void **state)
 	bp_profile_finish(&profile);
 }
 
+static void the_timeline_in_three_forms(void **state)
+{
+	struct bp_profile profile;
+	struct bp_query query = { 0 };
+	struct bp_report_options options = plain;
+	(void)state;
+	make(&profile);
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	options.moments = 11;
+	char *json = text_of("json", &a, options);
+	assert_place("json", json, "timeline.length", "11");
+	assert_place("json", json, "timeline.0.bytes",
+		"{\"estimate\": 0, \"low\": 0, \"high\": 0, \"exact\": true}");
+	assert_place("json", json, "timeline.3.time_s", "3.0");
+	assert_place("json", json, "timeline.3.bytes.estimate", "194");
+	assert_place("json", json, "timeline.10.objects.estimate", "2");
+	free(json);
+	char *csv = text_of("csv", &a, options);
+	assert_place("csv", csv, "length", "12");
+	assert_place("csv", csv, "0.2", "\"bytes\"");
+	assert_place("csv", csv, "4.2", "\"194\"");
+	free(csv);
+	char *text = text_of("timeline", &a, options);
+	assert_non_null(strstr(text, "3.00 s"));
+	assert_non_null(strstr(text, "194 B\n"));
+	free(text);
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +390,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_table_fits),
 		cmocka_unit_test(the_table_says_it_all),
 		cmocka_unit_test(the_tree_says_what_is_pruned),
+		cmocka_unit_test(the_timeline_in_three_forms),
 	};
 	if (argc < 2)
 		return 2;

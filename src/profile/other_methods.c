@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The estimators and intervals of the field, for comparison with ours (docs/statistics.md,
+ * "Estimators and how they relate", "The negative binomial interval"). They look at where in an
+ * object the successful byte was, which ours need not.
+ *
+ * The negative binomial interval is one of trials. Ours make one trial more per object than it has
+ * bytes, so its limits are turned into bytes, or objects, by the ratio that the samples themselves
+ * show; without a sample, by the largest there can be.
+ */
+#include "estimate/negative_binomial.h"
+#include "estimate/weighting.h"
+#include "profile/aggregation_state.h"
+
+static enum bp_weighting weighting_of(enum bp_estimator estimator)
+{
+	switch (estimator) {
+	case BP_ESTIMATOR_FAILED_TRIALS:
+	case BP_ESTIMATOR_TCMALLOC:
+		return BP_WEIGHTING_FAILED_TRIALS;
+	case BP_ESTIMATOR_HITS:
+		return BP_WEIGHTING_HITS;
+	case BP_ESTIMATOR_MEMRAY:
+		return BP_WEIGHTING_MEMRAY;
+	default:
+		return BP_WEIGHTING_HT;
+	}
+}
+
+bool bp_estimator_is_other(enum bp_estimator estimator)
+{
+	return weighting_of(estimator) != BP_WEIGHTING_HT;
+}
+
+bool bp_method_is_negative_binomial(enum bp_method method)
+{
+	return method == BP_METHOD_NEGATIVE_BINOMIAL || method == BP_METHOD_CAMP_PAULSON;
+}
+
+void bp_look_at_offset(const struct bp_query *query, const struct bp_sample *sample,
+	const struct bp_sample_weight *weight, struct bp_tally *ret_part)
+{
+	uint64_t trials = bp_trials(sample->size, weight->charge);
+	uint64_t offset = sample->offset < trials ? sample->offset : trials - 1;
+	bool certain = sample->exact || sample->interval == 1;
+	struct bp_hit_sums *hits = &ret_part->hits;
+	if (bp_estimator_is_other(query->estimator)) {
+		ret_part->other_objects = bp_weighting_of(weighting_of(query->estimator), trials,
+			sample->interval, offset, certain, bp_sample_identity(sample));
+		ret_part->other_bytes = weight->value * ret_part->other_objects;
+	}
+	if (!bp_method_is_negative_binomial(query->method))
+		return;
+	if (certain) {
+		hits->exact_bytes = weight->value;
+		hits->exact_objects = 1;
+		return;
+	}
+	hits->samples = 1;
+	hits->after_hits = (double)(trials - offset);
+	hits->objects = bp_weighting_of(
+		BP_WEIGHTING_FAILED_TRIALS, trials, sample->interval, offset, false, 0);
+	hits->bytes = weight->value * hits->objects;
+	hits->trials = (double)trials * hits->objects;
+}
+
+struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
+	const struct bp_tally *tally, double alpha, bool objects, double unit)
+{
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_hit_sums *hits = &tally->hits;
+	enum bp_negative_binomial method = query->method == BP_METHOD_CAMP_PAULSON
+						   ? BP_NEGATIVE_BINOMIAL_CAMP_PAULSON
+						   : BP_NEGATIVE_BINOMIAL_EXACT;
+	struct bp_interval interval = bp_estimate_negative_binomial(method, query->edges,
+		hits->samples, hits->after_hits, aggregation->state->interval_max, alpha);
+	double estimate = objects ? hits->objects : hits->bytes;
+	double per_trial = hits->trials > 0 ? estimate / hits->trials : unit;
+	double exact = objects ? hits->exact_objects : hits->exact_bytes;
+	interval.estimate = exact + estimate;
+	interval.low = exact + interval.low * per_trial;
+	interval.high = exact + interval.high * per_trial;
+	return interval;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is summed of a set of samples, a row's or a total's, so that every figure of it can be made
+ * afterwards: the sums of N3 always, and what other methods need where the query asks for them or
+ * the samples demand it. Tallies add up like the sums in them. Called by the files that build an
+ * aggregation.
+ */
+#ifndef BP_PROFILE_TALLY_H
+#define BP_PROFILE_TALLY_H
+
+#include <stdbool.h>
+
+#include "estimate/estimate.h"
+#include "estimate/size_classes.h"
+#include "profile/sample_weight.h"
+
+/* For the negative binomial intervals: samples not taken exactly, and apart from them those that
+ * were. The three estimates are of .NET's approach 2. */
+struct bp_hit_sums {
+	uint64_t samples;
+	double after_hits;	       /* trials from the successful one on, summed */
+	double trials, bytes, objects; /* estimated */
+	double exact_bytes, exact_objects;
+};
+
+/* Zeroed memory is an empty, valid tally. */
+struct bp_tally {
+	struct bp_sums sums;
+	double other_bytes, other_objects; /* an estimate that is not Horvitz-Thompson's: the
+					    * cross-fitted one of a peak, or that of the query */
+	struct bp_hit_sums hits;	   /* zeros unless the query's method needs them */
+	struct bp_size_classes *classes;   /* NULL: no sample of T trials and more was taken by
+					    * trial, `sums` are class 0 */
+};
+
+void bp_tally_finish(struct bp_tally *tally);
+
+/* Adds the sums of one sample that is in this size class. False: no memory. */
+bool bp_tally_add(struct bp_tally *tally, const struct bp_sums *sample, unsigned size_class);
+
+/* The same with what the sample's offset says, in `part` (other_methods.c). */
+bool bp_tally_add_sample(
+	struct bp_tally *tally, const struct bp_sample_weight *weight, const struct bp_tally *part);
+
+/* Adds all of `other`. False: no memory. */
+bool bp_tally_merge(struct bp_tally *tally, const struct bp_tally *other);
+
+#endif
