@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The check as annotations of GitHub's workflows: lines `::error title=...::message` on standard
+ * output, which the runner takes out of the log and shows on the page of the run. In a message % is
+ * escaped, in a property : and , too; line ends and other controls, by which a name could begin a
+ * command of its own, stand as \x0a. See check.h.
+ */
+#include <string.h>
+
+#include "report/check.h"
+#include "report/escape.h"
+
+static void put_escaped(FILE *out, const char *text, const char *special)
+{
+	while (*text != '\0') {
+		unsigned bytes;
+		uint32_t code = bp_utf8_next(text, &bytes);
+		if (code == UINT32_MAX)
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else if (bp_is_unsafe(code))
+			fprintf(out, code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
+		else if (code < 0x80 && strchr(special, (int)code) != NULL)
+			fprintf(out, "%%%02X", code);
+		else
+			fwrite(text, 1, bytes, out);
+		text += bytes;
+	}
+}
+
+static void write_annotation(
+	FILE *out, const char *command, const struct bp_judgement *judgement, const char *message)
+{
+	char words[BP_CHECK_WORDS_BYTES];
+	fprintf(out, "::%s title=bytepoll check %s%%3A ", command,
+		bp_outcome_names[judgement->outcome]);
+	put_escaped(out, judgement->limit->text, "%:,");
+	fputs("::", out);
+	put_escaped(out, judgement->file, "%");
+	fputs(": ", out);
+	put_escaped(out, message, "%");
+	bp_check_advice(judgement, words);
+	fputs(*words != '\0' ? "; " : "", out);
+	put_escaped(out, words, "%");
+	putc('\n', out);
+}
+
+void bp_check_write_github(const struct bp_check *check, FILE *out)
+{
+	struct bp_quantity_style style = { .utf8 = true };
+	char words[BP_CHECK_WORDS_BYTES];
+	for (uint32_t i = 0; i < check->count; i++) {
+		const struct bp_judgement *judgement = &check->judgements[i];
+		bp_check_finding(judgement, style, words);
+		if (judgement->outcome != BP_OUTCOME_WITHIN)
+			write_annotation(out,
+				judgement->outcome == BP_OUTCOME_EXCEEDED ? "error" : "warning",
+				judgement, words);
+		bp_check_note(judgement, words);
+		if (judgement->outcome == BP_OUTCOME_WITHIN && judgement->nothing_matches)
+			write_annotation(out, "warning", judgement, words);
+	}
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The check as JUnit XML, in the form that CI systems agree upon: <testsuites>, <testsuite>,
+ * <testcase>. A failure is a limit that is exceeded and nothing else, so that a system that counts
+ * failures counts findings; what could not be decided is an <error>, or <skipped> where the check
+ * lets it pass. Characters that XML has no form for (controls) stand as \x1b. See check.h.
+ */
+#include <string.h>
+
+#include "report/check.h"
+#include "report/escape.h"
+
+/* Text for an element or an attribute in double quotes. */
+static void put_xml(FILE *out, const char *text)
+{
+	while (*text != '\0') {
+		unsigned bytes;
+		uint32_t code = bp_utf8_next(text, &bytes);
+		if (code == UINT32_MAX)
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else if (bp_is_unsafe(code))
+			fprintf(out, code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
+		else if (code < 0x80 && strchr("&<>\"'", (int)code) != NULL)
+			fprintf(out, "&#%u;", code);
+		else
+			fwrite(text, 1, bytes, out);
+		text += bytes;
+	}
+}
+
+static void put_attribute(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, " %s=\"", name);
+	put_xml(out, value);
+	putc('"', out);
+}
+
+/* What keeps the case from passing, with all that is to be said of it. */
+static void write_fault(FILE *out, const struct bp_judgement *judgement, const char *element)
+{
+	struct bp_quantity_style style = { .utf8 = true };
+	char words[BP_CHECK_WORDS_BYTES];
+	fprintf(out, "      <%s", element);
+	bp_check_finding(judgement, style, words);
+	put_attribute(out, "message", words);
+	if (strcmp(element, "skipped") != 0)
+		put_attribute(out, "type", bp_outcome_names[judgement->outcome]);
+	putc('>', out);
+	put_xml(out, judgement->limit->text);
+	fputs(": ", out);
+	put_xml(out, words);
+	bp_check_advice(judgement, words);
+	fputs(*words != '\0' ? "; " : "", out);
+	put_xml(out, words);
+	fprintf(out, "</%s>\n", element);
+}
+
+static const char *element_of(const struct bp_check *check, enum bp_outcome outcome)
+{
+	if (outcome == BP_OUTCOME_EXCEEDED)
+		return "failure";
+	return check->undecided_allowed ? "skipped" : "error";
+}
+
+static void write_case(
+	FILE *out, const struct bp_check *check, const struct bp_judgement *judgement)
+{
+	struct bp_quantity_style style = { .utf8 = true };
+	char words[BP_CHECK_WORDS_BYTES];
+	fputs("    <testcase", out);
+	put_attribute(out, "classname", judgement->file);
+	put_attribute(out, "name", judgement->limit->text);
+	fputs(" time=\"0\">\n", out);
+	if (judgement->outcome != BP_OUTCOME_WITHIN)
+		write_fault(out, judgement, element_of(check, judgement->outcome));
+	fputs("      <system-out>", out);
+	bp_check_finding(judgement, style, words);
+	put_xml(out, words);
+	bp_check_note(judgement, words);
+	fputs(*words != '\0' ? "; " : "", out);
+	put_xml(out, words);
+	fputs("</system-out>\n    </testcase>\n", out);
+}
+
+void bp_check_write_junit(const struct bp_check *check, FILE *out)
+{
+	unsigned counts[BP_OUTCOME_COUNT] = { 0 }, errors, skipped;
+	for (uint32_t i = 0; i < check->count; i++)
+		counts[check->judgements[i].outcome]++;
+	errors = check->undecided_allowed ? 0 : counts[BP_OUTCOME_UNDECIDED];
+	skipped = check->undecided_allowed ? counts[BP_OUTCOME_UNDECIDED] : 0;
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
+	fprintf(out,
+		"  <testsuite name=\"bytepoll check\" tests=\"%u\" failures=\"%u\" errors=\"%u\" "
+		"skipped=\"%u\" time=\"0\">\n",
+		check->count, counts[BP_OUTCOME_EXCEEDED], errors, skipped);
+	for (uint32_t i = 0; i < check->count; i++)
+		write_case(out, check, &check->judgements[i]);
+	fputs("    <system-err>", out);
+	for (uint32_t i = 0; i < check->warning_count; i++) {
+		put_xml(out, check->warnings[i].file);
+		fputs(": ", out);
+		put_xml(out, check->warnings[i].sentence);
+		putc('\n', out);
+	}
+	fputs("</system-err>\n  </testsuite>\n</testsuites>\n", out);
+}
