@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From cells of the table to comparisons. A cell is a side of the comparison of estimate/compare.h:
+ * a counted number where the recorder counted, else a gamma law from its sums. Everything is
+ * Horvitz-Thompson here, also where a report would calibrate by the exact total: base + change = new
+ * then holds, and of a calibrated part no comparison is known.
+ *
+ * Several runs: their mean is compared, and each side's mean is compared with nothing to get an
+ * interval that covers the program's own variation.
+ *
+ * Peak: its moment was chosen by looking at the samples, so the two sides' own (widened) intervals
+ * are all there is. The change lies between the extreme differences of the limits; p is twice the
+ * smallest two-sided error at which the intervals are apart: if the truths are equal, one of two
+ * limits has failed.
+ */
+#include <math.h>
+
+#include "profile/difference_state.h"
+
+#define PEAK_STEPS 10
+#define PEAK_ALPHA_LEAST 1e-15
+
+/* The counted number in a cell, where there is one. */
+static bool is_counted(const struct bp_aggregation *aggregation, const struct bp_key_cell *cell,
+	bool whole, bool objects, double *ret_count)
+{
+	const struct bp_total *total = &aggregation->totals[aggregation->query.metric];
+	const struct bp_figure *figure = objects ? &total->objects : &total->bytes;
+	if (whole) {
+		*ret_count = figure->interval.estimate;
+		return figure->interval.exact && aggregation->query.metric == BP_METRIC_ALLOCATED;
+	}
+	*ret_count = objects ? cell->counted_objects : cell->counted_bytes;
+	return aggregation->state->counted_rows && !cell->uncounted;
+}
+
+static struct bp_side side_of(const struct bp_run *run, const struct bp_aggregation *aggregation,
+	const struct bp_key_cell *cell, const struct bp_cells_of_row *row, bool objects)
+{
+	struct bp_assumptions assumed = bp_aggregation_assumptions(aggregation);
+	const struct bp_sums *sums = &cell->tally.sums;
+	struct bp_side side;
+	double count;
+	if (is_counted(aggregation, cell, row->whole, objects, &count))
+		side = bp_side_of_count(count);
+	else if (objects)
+		side = bp_side_of_objects(sums, assumed.interval_max,
+			row->size > assumed.size_min ? row->size : assumed.size_min,
+			assumed.charge);
+	else
+		side = bp_side_of_values(sums, assumed.interval_max, assumed.ratio_max);
+	side.samples = sums->samples;
+	return bp_side_scale(side, run->scale);
+}
+
+void bp_difference_sides(const struct bp_difference *difference, const struct bp_cells_of_row *row,
+	bool objects, struct bp_side *ret_sides)
+{
+	for (int side = 0; side < BP_SIDES; side++)
+		for (uint32_t i = 0; i < difference->run_count[side]; i++) {
+			const struct bp_run *run = &difference->runs[side][i];
+			uint32_t column = bp_difference_column(difference, side, i, false);
+			*ret_sides++ =
+				side_of(run, run->compared, &row->cells[column], row, objects);
+		}
+}
+
+double bp_difference_estimate(const struct bp_difference *difference,
+	const struct bp_cells_of_row *row, bool objects, int side, bool shown)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < difference->run_count[side]; i++) {
+		const struct bp_run *run = &difference->runs[side][i];
+		const struct bp_key_cell *cell =
+			&row->cells[bp_difference_column(difference, side, i, shown)];
+		if (difference->state->peak)
+			sum += run->scale *
+			       (objects ? cell->tally.other_objects : cell->tally.other_bytes);
+		else
+			sum += side_of(run, shown ? run->shown : run->compared, cell, row, objects)
+				       .estimate;
+	}
+	return sum / difference->run_count[side];
+}
+
+bool bp_difference_is_worth_a_test(
+	const struct bp_difference *difference, const struct bp_cells_of_row *row, bool objects)
+{
+	struct bp_side *sides = difference->state->sides;
+	uint32_t count = difference->run_count[BP_BASE] + difference->run_count[BP_NEW];
+	uint64_t samples = 0;
+	double worth = 0;
+	bool counted = true;
+	bp_difference_sides(difference, row, objects, sides);
+	for (uint32_t i = 0; i < count; i++) {
+		samples += sides[i].samples;
+		worth += sides[i].unit > 0 ? sides[i].estimate / sides[i].unit : 0;
+		counted = counted && sides[i].variance == 0 && sides[i].unit == 0;
+	}
+	return counted || samples >= BP_COMPARE_SAMPLES_LEAST || worth >= BP_COMPARE_SAMPLES_LEAST;
+}
+
+/* The figures of one set of cells of one run by its aggregation's own methods. */
+static struct bp_figure figure_of(const struct bp_run *run, const struct bp_key_cell *cell,
+	const struct bp_cells_of_row *row, bool objects)
+{
+	const struct bp_aggregation *aggregation = run->shown;
+	struct bp_row own = { 0 };
+	double count;
+	if (row->whole) {
+		const struct bp_total *total = &aggregation->totals[aggregation->query.metric];
+		own.bytes = total->bytes;
+		own.objects = total->objects;
+	} else if (is_counted(aggregation, cell, false, objects, &count)) {
+		own.bytes.interval = own.objects.interval =
+			(struct bp_interval){ count, count, count, true, false };
+	} else {
+		bp_figures_of_tally(aggregation, &cell->tally, NULL, &own);
+		if (row->size > 0 && aggregation->query.metric != BP_METRIC_PEAK)
+			own.objects.interval = bp_figures_objects(aggregation->state, &cell->tally,
+				aggregation->state->alpha, row->size);
+	}
+	struct bp_figure figure = objects ? own.objects : own.bytes;
+	figure.interval.estimate *= run->scale;
+	figure.interval.low *= run->scale;
+	figure.interval.high *= run->scale;
+	return figure;
+}
+
+/* A side of several runs as a figure: compared with nothing. */
+static struct bp_interval mean_figure(
+	const struct bp_difference *difference, const struct bp_side *sides, uint32_t count)
+{
+	const struct bp_difference_state *state = difference->state;
+	struct bp_interval mean =
+		bp_compare_runs(state->nothing, count, sides, count, state->alpha).difference;
+	mean.low = fmax(mean.low, 0);
+	mean.exact = mean.low == mean.high;
+	return mean;
+}
+
+static bool all_known(const struct bp_side *sides, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (sides[i].variance > 0 || sides[i].unit > 0)
+			return false;
+	return true;
+}
+
+/* What losses leave of the change: at least its lower limit, at most its upper one, or nothing. */
+static void mark_losses(const struct bp_difference *difference, struct bp_figure *change)
+{
+	const struct bp_difference_state *state = difference->state;
+	change->lower_bound = state->too_low[BP_NEW] || state->too_high[BP_BASE];
+	change->upper_bound = state->too_high[BP_NEW] || state->too_low[BP_BASE];
+	if (change->lower_bound || change->upper_bound)
+		change->interval.exact = false;
+}
+
+/* The figures of a peak at another level than the one asked for. */
+static struct bp_figure peak_at(const struct bp_run *run, const struct bp_key_cell *cell,
+	const struct bp_cells_of_row *row, bool objects, double alpha)
+{
+	struct bp_aggregation_state *state = run->shown->state;
+	double asked = state->alpha;
+	struct bp_cells_of_row part = *row;
+	part.whole = false;
+	state->alpha = alpha;
+	struct bp_figure figure = figure_of(run, cell, &part, objects);
+	state->alpha = asked;
+	return figure;
+}
+
+/* How far the intervals of a peak are apart at this level: > 0 if they do not meet. */
+static double peak_gap(const struct bp_difference *difference, const struct bp_cells_of_row *row,
+	bool objects, double alpha, bool *ret_grows)
+{
+	struct bp_interval base =
+		peak_at(&difference->runs[BP_BASE][0], &row->cells[0], row, objects, alpha)
+			.interval;
+	struct bp_interval new =
+		peak_at(&difference->runs[BP_NEW][0], &row->cells[1], row, objects, alpha).interval;
+	*ret_grows = new.low - base.high > base.low - new.high;
+	return fmax(new.low - base.high, base.low - new.high);
+}
+
+/* A level on a scale on which the gap is nearly straight: about the normal quantile. */
+static double level_of(double depth)
+{
+	return exp(-depth * depth / 2);
+}
+
+/* Twice the level at which the intervals just meet, by the Illinois form of regula falsi. */
+static double peak_p(const struct bp_difference *difference, const struct bp_cells_of_row *row,
+	bool objects, bool *ret_grows)
+{
+	double apart = sqrt(-2 * log(0.5)), meet = sqrt(-2 * log(PEAK_ALPHA_LEAST)), middle = meet;
+	double gap_apart = peak_gap(difference, row, objects, level_of(apart), ret_grows);
+	bool still_grows;
+	if (gap_apart <= 0)
+		return 1;
+	double gap_meet = peak_gap(difference, row, objects, level_of(meet), &still_grows);
+	if (gap_meet > 0)
+		return 2 * PEAK_ALPHA_LEAST;
+	for (int i = 0; i < PEAK_STEPS; i++) {
+		middle = (apart * gap_meet - meet * gap_apart) / (gap_meet - gap_apart);
+		double gap = peak_gap(difference, row, objects, level_of(middle), &still_grows);
+		if (gap > 0) {
+			apart = middle;
+			gap_apart = gap;
+			gap_meet /= 2;
+		} else {
+			meet = middle;
+			gap_meet = gap;
+			gap_apart /= 2;
+		}
+	}
+	/* The side on which they are still apart: p is not made too small. */
+	return 2 * level_of(apart);
+}
+
+static void compare_peaks(const struct bp_difference *difference, const struct bp_cells_of_row *row,
+	bool objects, struct bp_comparison *comparison)
+{
+	const struct bp_interval *base = &comparison->side[BP_BASE].interval;
+	const struct bp_interval *new = &comparison->side[BP_NEW].interval;
+	bool grows;
+	comparison->change.interval =
+		(struct bp_interval){ .estimate = new->estimate - base->estimate,
+			.low = new->low - base->high,
+			.high = new->high - base->low,
+			.exact = base->exact &&new->exact };
+	comparison->ratio = (struct bp_interval){ .estimate = new->estimate / base->estimate,
+		.low = base->high > 0 ? new->low / base->high : 0,
+		.high = base->low > 0 ? new->high / base->low : INFINITY,
+		.unknown = base->estimate <= 0 };
+	comparison->p = peak_p(difference, row, objects, &grows);
+}
+
+/* Between two moments the columns share what lives at both: their ratio has no limits here. */
+static void fill_moments(const struct bp_difference *difference, const struct bp_side *sides,
+	struct bp_comparison *comparison)
+{
+	double base = comparison->side[BP_BASE].interval.estimate;
+	double new = comparison->side[BP_NEW].interval.estimate;
+	comparison->ratio = (struct bp_interval){
+		.estimate = new / base, .low = NAN, .high = NAN, .unknown = !(base > 0)
+	};
+	comparison->change.interval.estimate = sides[BP_NEW].estimate - sides[BP_BASE].estimate;
+	if (difference->query.growth)
+		comparison->lower = bp_difference_lower(&sides[BP_BASE], &sides[BP_NEW],
+			difference->query.rate / fmax(1, difference->row_count));
+}
+
+/* The p that is controlled: the melded one. The mid-p is right on average over outcomes, not in every
+ * design, and makes twice as many false verdicts where samples are few (docs/statistics.md). */
+static double p_of(const struct bp_difference *difference, const struct bp_change *change)
+{
+	return difference->query.growth ? change->p_increase : change->p;
+}
+
+void bp_difference_compare(const struct bp_difference *difference,
+	const struct bp_cells_of_row *row, bool objects, struct bp_comparison *ret_comparison)
+{
+	const struct bp_difference_state *state = difference->state;
+	const uint32_t *counts = difference->run_count;
+	struct bp_side *sides = state->sides;
+	*ret_comparison = (struct bp_comparison){ .deviation = { NAN, NAN } };
+	bp_difference_sides(difference, row, objects, sides);
+	for (int side = 0; side < BP_SIDES; side++) {
+		struct bp_side *own = side == BP_BASE ? sides : sides + counts[BP_BASE];
+		struct bp_figure *figure = &ret_comparison->side[side];
+		uint32_t column = bp_difference_column(difference, side, 0, true);
+		*figure = figure_of(&difference->runs[side][0], &row->cells[column], row, objects);
+		if (counts[side] == 1)
+			continue;
+		figure->interval = mean_figure(difference, own, counts[side]);
+		figure->lower_bound = state->too_low[side];
+		figure->upper_bound = state->too_high[side];
+		ret_comparison->deviation[side] = bp_between_runs_deviation(own, counts[side]);
+	}
+	if (state->peak) {
+		compare_peaks(difference, row, objects, ret_comparison);
+		mark_losses(difference, &ret_comparison->change);
+		return;
+	}
+	struct bp_change change = bp_compare_runs(
+		sides, counts[BP_BASE], sides + counts[BP_BASE], counts[BP_NEW], state->alpha);
+	ret_comparison->change.interval = change.difference;
+	ret_comparison->change.interval.exact =
+		counts[BP_BASE] == 1 && counts[BP_NEW] == 1 && all_known(sides, BP_SIDES);
+	ret_comparison->ratio = change.ratio;
+	ret_comparison->p = p_of(difference, &change);
+	mark_losses(difference, &ret_comparison->change);
+	if (difference->query.moments)
+		fill_moments(difference, sides, ret_comparison);
+}
+
+double bp_difference_p(const struct bp_difference *difference, const struct bp_cells_of_row *row,
+	bool objects, bool *ret_grows)
+{
+	const struct bp_difference_state *state = difference->state;
+	uint32_t base_count = difference->run_count[BP_BASE];
+	bp_difference_sides(difference, row, objects, state->sides);
+	struct bp_change change = bp_compare_runs_p(
+		state->sides, base_count, state->sides + base_count, difference->run_count[BP_NEW]);
+	*ret_grows = change.p_increase < change.p_decrease;
+	/* A peak's p takes long; where not even the narrower intervals of a moment that was not
+	 * chosen would be apart, it leads to no verdict. */
+	if (state->peak)
+		return change.p > difference->query.rate
+			       ? 1
+			       : peak_p(difference, row, objects, ret_grows);
+	return p_of(difference, &change);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Growth for people: which keys hold more and more, in bytes a second, ordered by what they grow at
+ * least. A suspect is a key whose lower limit, at an error shared out over all keys, is above zero:
+ * the chance that there is any suspect that does not grow is at most the rate asked for.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff.h"
+#include "report/escape.h"
+#include "report/header.h"
+
+#define NAME_BYTES 4096
+#define NAME_COLUMNS_LEAST 24
+
+enum column { MARK, RATE, LEAST, BEFORE, AFTER, COLUMNS };
+
+struct line {
+	char cells[COLUMNS][BP_QUANTITY_BYTES];
+	struct bp_difference_row row;
+};
+
+struct table {
+	const struct bp_moments *moments;
+	const struct bp_report_options *options;
+	struct line *lines;
+	uint32_t count;
+	double seconds;
+	char headings[COLUMNS][BP_QUANTITY_BYTES];
+	unsigned widths[COLUMNS];
+};
+
+static struct bp_figure per_second(const struct bp_figure *change, double seconds)
+{
+	struct bp_figure rate = *change;
+	rate.interval.estimate /= seconds;
+	rate.interval.low /= seconds;
+	rate.interval.high /= seconds;
+	return rate;
+}
+
+static void fill(const struct table *table, struct line *line, bool total)
+{
+	struct bp_quantity_style style = bp_style_of(table->options);
+	const struct bp_comparison *bytes = &line->row.bytes;
+	struct bp_figure rate = per_second(&bytes->change, table->seconds);
+	struct bp_figure least = { .interval = { .low = bytes->lower / table->seconds } };
+	least.interval.estimate = least.interval.high = least.interval.low;
+	bool suspect = line->row.verdict != BP_VERDICT_UNCLEAR;
+	snprintf(line->cells[MARK], sizeof line->cells[MARK], "%s",
+		total	  ? ""
+		: suspect ? "suspect"
+			  : "unclear");
+	bp_bytes_change_text(&rate, style, "/s", line->cells[RATE]);
+	if (suspect && !total) {
+		least.interval.low = least.interval.high = floor(least.interval.low);
+		bp_bytes_change_text(&least, style, "/s", line->cells[LEAST]);
+	}
+	bp_bytes_estimate_text(&bytes->side[BP_BASE], style, line->cells[BEFORE]);
+	bp_bytes_estimate_text(&bytes->side[BP_NEW], style, line->cells[AFTER]);
+}
+
+static void put_padded(const char *text, unsigned columns, bool right, FILE *out)
+{
+	unsigned width = bp_text_columns(text);
+	int blanks = (int)(columns > width ? columns - width : 0);
+	fprintf(out, "%*s%s%*s  ", right ? blanks : 0, "", text, right ? 0 : blanks, "");
+}
+
+static unsigned lay_out(struct table *table)
+{
+	unsigned used = 2;
+	for (int c = 0; c < COLUMNS; c++) {
+		table->widths[c] = bp_text_columns(table->headings[c]);
+		for (uint32_t i = 0; i < table->count; i++) {
+			unsigned width = bp_text_columns(table->lines[i].cells[c]);
+			table->widths[c] = width > table->widths[c] ? width : table->widths[c];
+		}
+		used += table->widths[c] + 2;
+	}
+	unsigned columns = table->options->columns;
+	return used + NAME_COLUMNS_LEAST <= columns ? columns - used : NAME_COLUMNS_LEAST;
+}
+
+static void write_table(struct table *table, FILE *out)
+{
+	const struct bp_report_options *options = table->options;
+	const struct bp_query *query = &table->moments->shown[BP_NEW].query;
+	unsigned name_columns = lay_out(table), stacks = 0;
+	char name[NAME_BYTES];
+	fprintf(out, "\n  %s", bp_style_bold(options));
+	for (int c = 0; c < COLUMNS; c++)
+		put_padded(table->headings[c], table->widths[c], c != MARK, out);
+	fprintf(out, "%s%s\n", bp_key_names[query->by], bp_style_end(options));
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct line *line = &table->lines[i];
+		const char *colour = i > 0 ? bp_style_verdict(options, line->row.verdict) : "";
+		fputs("  ", out);
+		for (int c = 0; c < COLUMNS; c++) {
+			fputs(c <= RATE ? colour : "", out);
+			put_padded(line->cells[c], table->widths[c], c != MARK, out);
+			fputs(c <= RATE && *colour != '\0' ? bp_style_end(options) : "", out);
+		}
+		if (line->row.name != NULL)
+			bp_terminal_text(
+				line->row.name, options->utf8, name_columns, name, sizeof name);
+		else
+			snprintf(name, sizeof name, "#%u", ++stacks);
+		fprintf(out, "%s\n%s", name, i == 0 && table->count > 1 ? "\n" : "");
+		if (line->row.name == NULL)
+			bp_write_diff_stack(&line->row, options, out);
+	}
+}
+
+static void write_head(const struct table *table, FILE *out)
+{
+	const struct bp_aggregation *new = &table->moments->shown[BP_NEW];
+	char from[BP_QUANTITY_BYTES], to[BP_QUANTITY_BYTES], number[BP_QUANTITY_BYTES], name[256];
+	const struct bp_process *subject = &new->profile->processes.data[new->subject.i];
+	const char *program = bp_profile_text(new->profile, subject->program);
+	const char *slash = strrchr(program, '/');
+	bp_terminal_text(
+		slash != NULL ? slash + 1 : program, table->options->utf8, 60, name, sizeof name);
+	bp_time_text(table->moments->at_ns[BP_BASE], from);
+	bp_time_text(table->moments->at_ns[BP_NEW], to);
+	bp_count_text(new->samples, number);
+	fprintf(out, "%s%s%s, growth of live memory by %s%s from %s to %s, %s samples\n",
+		bp_style_bold(table->options), name, bp_style_end(table->options),
+		bp_key_names[new->query.by], new->query.cumulative ? ", cumulative," : "", from, to,
+		number);
+	for (char **w = table->moments->difference.warnings; *w != NULL; w++) {
+		fputs(bp_style_warn(table->options), out);
+		bp_write_wrapped(table->options, "!", *w, out);
+		fputs(bp_style_end(table->options), out);
+	}
+}
+
+static void write_foot(const struct table *table, FILE *out)
+{
+	const struct bp_difference *difference = &table->moments->difference;
+	char text[512];
+	snprintf(text, sizeof text,
+		"%u suspect%s among %u rows: their lower limit (\"at least\") is above 0 at an "
+		"error "
+		"of %g %% shared out over all rows. Rates with their %g %% intervals. What grows "
+		"may "
+		"be a leak, a cache or a phase of the program: compare other moments (--from, "
+		"--to).",
+		difference->verdict_count, difference->verdict_count == 1 ? "" : "s",
+		difference->row_count, 100 * difference->query.rate,
+		100 * table->moments->shown[BP_NEW].query.confidence);
+	fprintf(out, "\n%s", bp_style_dim(table->options));
+	bp_write_wrapped(table->options, " ", text, out);
+	fputs(bp_style_end(table->options), out);
+}
+
+void bp_write_growth_text(
+	const struct bp_moments *moments, const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_difference *difference = &moments->difference;
+	uint32_t shown =
+		difference->row_count < options->rows ? difference->row_count : options->rows;
+	struct table table = { .moments = moments,
+		.options = options,
+		.count = shown + 1,
+		.seconds = (double)(moments->at_ns[BP_NEW] - moments->at_ns[BP_BASE]) / 1e9,
+		.headings = { "", "growth", "at least" } };
+	char time[BP_QUANTITY_BYTES];
+	table.lines = calloc((size_t)shown + 1, sizeof *table.lines);
+	if (table.lines == NULL)
+		return;
+	for (int side = 0; side < BP_SIDES; side++) {
+		bp_time_text(moments->at_ns[side], time);
+		snprintf(table.headings[BEFORE + side], sizeof table.headings[0], "at %.60s", time);
+	}
+	bp_difference_total(difference, &table.lines[0].row);
+	for (uint32_t i = 0; i < shown; i++)
+		bp_difference_row(difference, i, &table.lines[i + 1].row);
+	for (uint32_t i = 0; i <= shown; i++)
+		fill(&table, &table.lines[i], i == 0);
+	write_head(&table, out);
+	write_table(&table, out);
+	if (shown < difference->row_count)
+		fprintf(out, "  (%u more rows: --rows)\n", difference->row_count - shown);
+	write_foot(&table, out);
+	free(table.lines);
+}
