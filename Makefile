@@ -4,6 +4,7 @@
 #   make demo      install what is missing, build, profile sqlite3, show the report
 #   make test      install what is missing, build, run every test
 #   make bench     measure what profiling costs
+#   make statistics  simulate every interval at length, write the tables into docs/statistics.md
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
 #   make install   into PREFIX (default /usr/local), below DESTDIR if set
 BUILD = build
@@ -11,7 +12,7 @@ PREFIX = /usr/local
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench fuzz install clean
+.PHONY: all demo test bench statistics fuzz install clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
@@ -31,6 +32,10 @@ bench:
 	@scripts/install-deps --bench
 	@$(MAKE) --no-print-directory all
 	@bench/run $(BUILD)
+
+statistics: $(BUILD)/build.ninja
+	@scripts/install-deps
+	@scripts/statistics $(BUILD)
 
 fuzz:
 	@scripts/install-deps

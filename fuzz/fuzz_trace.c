@@ -142,6 +142,12 @@ static void check_profile(const struct bp_profile *profile)
 		require((sample->free_time_ns == BP_TIME_NEVER) ==
 			(sample->free_sequence == BP_TIME_NEVER));
 	}
+	for (uint32_t i = 1; i < profile->census.count; i++) {
+		const struct bp_census_sums *sums = &profile->census.data[i];
+		require(sums->stack.i < profile->stacks.count && sums->process.i != 0);
+		require(sums->freed_bytes <= sums->allocated_bytes);
+		require(sums->temporary_objects <= sums->freed_objects);
+	}
 	for (uint32_t i = 1; i < profile->stacks.count; i++) {
 		const struct bp_stack *stack = &profile->stacks.data[i];
 		require((uint64_t)stack->first_location + stack->depth <=

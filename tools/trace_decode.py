@@ -4,7 +4,7 @@
 
 The tests hold the two against each other record by record; people read a trace with it. Python 3.11
 and its standard library only. Prints one JSON object a line: header, state, slots, chunks, records
-in file order, then what is known of the threads, the totals and the counts. --summary prints the
+in file order, then the census, what is known of the threads, the totals and the counts. --summary prints the
 header, the totals and the counts alone. Slow by design (about 100,000 records a second).
 
 Section numbers in comments are those of docs/trace-format.md. Text is UTF-8, other bytes as
@@ -33,6 +33,14 @@ STATE_FIELDS = (  # 1.3
     "state", "chunks_reserved", "end_reason", "end_time_ns", "end_trials", "end_objects",
     "last_sequence", "samples", "unoffered_trials", "unoffered_objects", "own_bytes",
     "unmarked_fork")
+CENSUS_TOTALS_FIELDS = (  # 1.7, in the state page
+    "allocated_bytes", "allocated_objects", "freed_bytes", "freed_objects", "peak_bytes",
+    "peak_objects", "peak_time_ns", "smallest_size", "nested_bytes", "nested_objects",
+    "uncounted_bytes", "uncounted_objects", "unknown_frees", "missed_frees",
+    "failed_bytes", "failed_objects")
+CENSUS_FIELDS = (  # 1.7
+    "state", "stack", "allocated_bytes", "allocated_objects", "freed_bytes", "freed_objects",
+    "temporary_bytes", "temporary_objects")
 SLOT_FIELDS = (  # 1.6
     "generation", "state", "ordinal", "tid", "trials", "objects", "armed", "hot_address",
     "unoffered_trials", "unoffered_objects")
@@ -202,7 +210,7 @@ class Trace:
         self.file, self.verify = file, verify
         self.counts = dict.fromkeys(
             ("samples", "frees", "damaged_chunks", "skipped_records"), 0)
-        self.slots, self.ends, self.seen, self.met = {}, {}, {}, {}
+        self.slots, self.ends, self.seen, self.met, self.census = {}, {}, {}, {}, []
         self.header = self.read_header()
         self.state = self.read_state()
 
@@ -247,8 +255,14 @@ class Trace:
         return header
 
     def read_state(self):
-        values = struct.unpack("<48Q", self.at(4096, 384))
-        return dict(zip(STATE_FIELDS, values)) | {"lost": list(values[16:])}
+        values = struct.unpack("<80Q", self.at(4096, 640))
+        return dict(zip(STATE_FIELDS, values)) | {
+            "lost": list(values[16:48]), "census": dict(zip(CENSUS_TOTALS_FIELDS, values[64:]))}
+
+    def read_census(self, offset):
+        for values in struct.iter_unpack("<2I7Q", self.at(offset, 64 * 1023)):
+            if values[0] == 1:
+                self.census.append(dict(zip(CENSUS_FIELDS, values)))
 
     def read_slots(self, offset, count):
         for values in struct.iter_unpack("<4I6Q", self.at(offset, 64 * count)):
@@ -272,6 +286,7 @@ class Trace:
         while number * CHUNK < size:
             yield from self.chunk(number, size)
             number += 1
+        yield from (("census", sums) for sums in self.census)
         yield from (("thread", thread) for thread in self.threads())
         yield "totals", self.totals()
         yield "counts", self.counts
@@ -290,6 +305,8 @@ class Trace:
             chunk["damaged"] = True
         elif kind == 2:
             yield from self.read_slots(offset + 64, 1023)
+        elif kind == 3:
+            self.read_census(offset + 64)
         elif kind == 1 and (committed > PAYLOAD or law > 1):
             chunk["damaged"] = True
         elif kind == 1:

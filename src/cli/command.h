@@ -28,7 +28,8 @@ struct bp_option {
 /* One option as it was given. */
 struct bp_given {
 	const struct bp_option *option;
-	const char *value; /* points into argv; NULL for a flag */
+	const char *value;   /* points into argv; NULL for a flag */
+	int operands_before; /* how many operands stand before it */
 };
 
 struct bp_command;
@@ -60,6 +61,10 @@ struct bp_command {
 
 extern const struct bp_command bp_command_run;
 extern const struct bp_command bp_command_report;
+extern const struct bp_command bp_command_diff;
+extern const struct bp_command bp_command_check;
+extern const struct bp_command bp_command_plan;
+extern const struct bp_command bp_command_verify;
 extern const struct bp_command bp_command_doctor;
 extern const struct bp_command bp_command_help;
 extern const struct bp_command bp_command_completion;

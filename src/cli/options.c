@@ -165,6 +165,27 @@ static bool take(struct bp_arguments *arguments, const struct bp_option *option,
 	return true;
 }
 
+/* Where a word stood before getopt moved it behind the options. */
+static int place_of(char *const *words, int count, const char *word)
+{
+	int i = 0;
+	while (i < count && words[i] != word)
+		i++;
+	return i;
+}
+
+/* For options whose place among the operands means something. `places` holds where each option
+ * stood. */
+static void count_operands_before(
+	struct bp_arguments *arguments, char *const *words, int count, const int *places)
+{
+	for (int j = 0; j < arguments->operand_count; j++) {
+		int place = place_of(words, count, arguments->operands[j]);
+		for (int i = 0; i < arguments->given_count; i++)
+			arguments->given[i].operands_before += place < places[i];
+	}
+}
+
 /* One result of getopt_long. */
 static bool handle(struct bp_arguments *arguments, int value, const char *typed, bool *ret_help,
 	struct bp_error *error)
@@ -192,11 +213,16 @@ bool bp_options_parse(const struct bp_command *command, int argc, char **argv,
 	struct option long_options[OPTIONS_MAX + 2];
 	char short_options[2 * OPTIONS_MAX + 4];
 	struct bp_arguments arguments = { .command = command };
+	int places[GIVEN_MAX], value;
 	bool help = false;
-	int value;
 	arguments.given = calloc(GIVEN_MAX, sizeof *arguments.given);
-	if (arguments.given == NULL)
+	char **words = calloc((size_t)argc + 1, sizeof *words);
+	if (arguments.given == NULL || words == NULL) {
+		free(arguments.given);
+		free(words);
 		return bp_error_set(error, "out of memory");
+	}
+	memcpy(words, argv, (size_t)argc * sizeof *words);
 	getopt_tables(command, long_options, short_options);
 	optind = 0; /* glibc: start over */
 	opterr = 0;
@@ -208,13 +234,19 @@ bool bp_options_parse(const struct bp_command *command, int argc, char **argv,
 			break;
 		/* With permuted operands the word just read stands before optind. */
 		const char *typed = argv[optind > index ? optind - 1 : index];
+		int before = arguments.given_count;
 		if (!handle(&arguments, value, typed, &help, error)) {
 			free(arguments.given);
+			free(words);
 			return false;
 		}
+		if (arguments.given_count > before)
+			places[before] = place_of(words, argc, typed);
 	}
 	arguments.operands = argv + optind;
 	arguments.operand_count = argc - optind;
+	count_operands_before(&arguments, words, argc, places);
+	free(words);
 	*ret_arguments = arguments;
 	*ret_help = help;
 	return true;

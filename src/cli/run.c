@@ -31,6 +31,7 @@
 #include "cli/output_file.h"
 #include "cli/program.h"
 #include "cli/recorded.h"
+#include "cli/verified.h"
 #include "trace/format.h"
 
 #define STATUS_OWN_FAILURE 125
@@ -130,7 +131,8 @@ static bool read_options(struct run *run, struct bp_error *error)
 }
 
 /* The recorder lies beside the executable (build tree) or in ../lib/bytepoll (installed). */
-static bool find_recorder(char *ret_path, size_t capacity, struct bp_error *error)
+static bool find_recorder(
+	const char *file, char *ret_path, size_t capacity, struct bp_error *error)
 {
 	static const char *const places[] = { "", "../lib/bytepoll/" };
 	char self[PATH_MAX], resolved[PATH_MAX];
@@ -145,7 +147,7 @@ static bool find_recorder(char *ret_path, size_t capacity, struct bp_error *erro
 		slash[1] = '\0';
 	for (size_t i = 0; i < BP_COUNT(places); i++) {
 		int written =
-			snprintf(ret_path, capacity, "%s%s" BP_RECORDER_FILE, self, places[i]);
+			snprintf(ret_path, capacity, "%s%s%s", self, places[i], file);
 		if (written < 0 || (size_t)written >= capacity || access(ret_path, R_OK) != 0 ||
 			realpath(ret_path, resolved) == NULL)
 			continue;
@@ -158,8 +160,8 @@ static bool find_recorder(char *ret_path, size_t capacity, struct bp_error *erro
 		return true;
 	}
 	return bp_error_set(error,
-		BP_RECORDER_FILE " is neither in %s nor in %s../lib/bytepoll: build or install it",
-		self, self);
+		"%s is neither in %s nor in %s../lib/bytepoll: build or install it", file, self,
+		self);
 }
 
 /* Our recorder first, then what was preloaded already. */
@@ -352,13 +354,16 @@ static int run_command(const struct bp_arguments *arguments)
 	struct run run = { .arguments = arguments };
 	struct bp_error error = { 0 };
 	int status = STATUS_OWN_FAILURE, wait_status = 0;
+	bool verify;
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(arguments->command, "run needs a program");
 	if (!read_options(&run, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (!bp_program_find(arguments->operands[0], &run.program, &status, &error))
 		return bp_command_fail(status, &error);
-	if (!find_recorder(run.recorder, sizeof run.recorder, &error))
+	verify = bp_option_given(arguments, "verify");
+	if (!find_recorder(verify ? BP_RECORDER_VERIFY_FILE : BP_RECORDER_FILE, run.recorder,
+		    sizeof run.recorder, &error))
 		return bp_command_fail(STATUS_OWN_FAILURE, &error);
 	bp_program_examine(&run.program);
 	warn_of_obstacle(&run);
@@ -366,6 +371,8 @@ static int run_command(const struct bp_arguments *arguments)
 		return bp_command_fail(status, &error);
 	survive_own_output();
 	bp_recorded_print(run.output, &run.program, bp_option_given(arguments, "quiet"));
+	if (verify)
+		bp_verified_print(run.output, bp_option_given(arguments, "quiet"));
 	if (WIFSIGNALED(wait_status))
 		return repeat_signal(WTERMSIG(wait_status));
 	return WEXITSTATUS(wait_status);
@@ -389,6 +396,8 @@ static const struct bp_option options[] = {
 		.argument = "LAW",
 		.choices = "exact|bernoulli",
 		.summary = "exact: objects from T bytes on are all taken (default)" },
+	{ .name = "verify",
+		.summary = "count every object too, and check the intervals against it (slow)" },
 	{ .name = "no-follow-fork", .summary = "profile the first process alone" },
 	{ .name = "quiet", .letter = 'q', .summary = "print nothing when all is well" },
 	{ 0 },

@@ -383,7 +383,8 @@ void bp_tree_read_rest(struct bp_tree *tree)
 
 static bool is_removable(const struct bp_tree_file *file)
 {
-	return !file->first && file->state.samples == 0 && !file->keeps_notes;
+	return !file->first && file->state.samples == 0 && !file->keeps_notes &&
+	       (file->header.flags_skippable & BP_HEADER_CENSUS) == 0;
 }
 
 static void print_line(FILE *out, const struct bp_tree_file *file)

@@ -60,8 +60,9 @@ void bp_tree_read_rest(struct bp_tree *tree);
  * silent: readers ignore the tail. */
 void bp_tree_cut_tails(struct bp_tree *tree);
 
-/* Once nothing runs any more: writes FILE.d/index, removes the files in FILE.d that hold no sample,
- * and FILE.d itself if nothing was ever in it. Does nothing while a process of the tree runs. */
+/* Once nothing runs any more: writes FILE.d/index, removes the files in FILE.d that hold neither a
+ * sample nor a census, and FILE.d itself if nothing was ever in it. Does nothing while a process of the
+ * tree runs. */
 bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error);
 
 /* Removes FILE, and FILE.d with the traces and the index in it (--force); other files in FILE.d are

@@ -20,9 +20,21 @@ struct bp_gamma {
 double bp_gamma_at_most(struct bp_gamma x, struct bp_gamma y);
 double bp_gamma_exceeds(struct bp_gamma x, struct bp_gamma y);
 
+/* P(X - Y <= d), and the rest of it, P(X - Y > d): each good as itself. About 12 us, or .5 us where
+ * d is so small that P(X <= Y) is the same to 1e-10. */
+struct bp_tails {
+	double at_most, exceeds;
+};
+
+struct bp_tails bp_gamma_difference_tails(struct bp_gamma x, struct bp_gamma y, double d);
+
 /* The a-quantile of X / Y, >= 0; INFINITY where Y is certainly 0 and the quantile of X is not; 0
  * where both are 0. */
 double bp_gamma_ratio_quantile(struct bp_gamma x, struct bp_gamma y, double a);
+
+/* The a-quantile of (X + x_more) / (Y + y_more), with certain x_more, y_more >= 0; likewise. */
+double bp_gamma_shifted_ratio_quantile(
+	struct bp_gamma x, double x_more, struct bp_gamma y, double y_more, double a);
 
 /* The a-quantile of X - Y. */
 double bp_gamma_difference_quantile(struct bp_gamma x, struct bp_gamma y, double a);

@@ -2,9 +2,9 @@
 /*
  * Outcomes, bounds of a ratio over several runs, and what would decide; see gate.h.
  *
- * What would decide is taken from plan.h, which knows how often a gate on small objects decides at a
- * given number of samples. Objects that are not small are brought to that by their variance: a rest
- * of R bytes with variance V is known as well as R^2/V samples of small objects would know it.
+ * What would decide is taken from plan.h, which knows how often a gate on small objects decides at
+ * a given number of samples. Objects that are not small are brought to that by their variance: a
+ * rest of R bytes with variance V is known as well as R^2/V samples of small objects would know it.
  */
 #include "estimate/gate.h"
 
@@ -48,8 +48,8 @@ struct bp_bounds bp_gate_ratio(const struct bp_side *base, size_t base_count,
 	return (struct bp_bounds){ change.ratio.low, change.ratio.high };
 }
 
-/* T for a number of samples that is `samples / samples_now` times the present one: another T than the
- * present one is always meant, and a round number. */
+/* T for a number of samples that is `samples / samples_now` times the present one: another T than
+ * the present one is always meant, and a round number. */
 static uint64_t interval_for(uint64_t interval, double samples_now, double samples)
 {
 	double wanted = fmin((double)interval / 2, (double)interval * samples_now / samples);
@@ -104,7 +104,8 @@ struct bp_gate_need bp_gate_ratio_need(const struct bp_side *base, const struct 
 	double variance = relative_variance(base) + relative_variance(new);
 	if (!isfinite(factor) || !(variance > 0) || factor < BP_GATE_RATIO_LEAST)
 		return (struct bp_gate_need){ .factor = factor };
-	/* With n samples before and F n after, the variance is (1 + 1/F) / n; of a counted base, 1/n. */
+	/* With n samples before and F n after, the variance is (1 + 1/F) / n; of a counted base,
+	 * 1/n. */
 	double there = base->variance > 0 ? 1 + 1 / factor : 1;
 	double samples =
 		base->variance > 0

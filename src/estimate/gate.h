@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gates: is a figure within its limit, and if the samples cannot tell, what would (docs/statistics.md,
- * "Gates"). A gate looks at one-sided confidence limits, each of the whole false-alarm rate a:
+ * Gates: is a figure within its limit, and if the samples cannot tell, what would
+ * (docs/statistics.md, "Gates"). A gate looks at one-sided confidence limits, each of the whole
+ * false-alarm rate a:
  *
  *	exceeded   the lower limit is above the bound:  P(exceeded | truth <= bound) <= a
  *	within     the upper limit is not above it:     P(within   | truth >  bound) <= a
  *	undecided  neither
  *
- * Several gates in one check share a false-alarm rate by dividing it (Bonferroni). At twice the bound
- * a gate says "within" with a probability of at most a^2 if objects are small, which is reached only
- * where no sample at all is due.
+ * Several gates in one check share a false-alarm rate by dividing it (Bonferroni). At twice the
+ * bound a gate says "within" with a probability of at most a^2 if objects are small, which is
+ * reached only where no sample at all is due.
  *
  * Called by profile/ (judgement.c) and the statistics tests. Pure, no allocation, safe to call from
  * any thread. a in (0, 1/2): one-sided.
@@ -43,8 +44,8 @@ enum bp_outcome bp_gate_both(enum bp_outcome one, enum bp_outcome other);
  * lambda, 4.61 T at a = .01. Smaller ones are within only where something is counted. */
 double bp_gate_least_bytes(uint64_t interval, double a);
 
-/* Bounds of new / base, each at error a, from one run a side or more: bp_compare_runs, so that `check`
- * and `diff` agree. high may be INFINITY. */
+/* Bounds of new / base, each at error a, from one run a side or more: bp_compare_runs, so that
+ * `check` and `diff` agree. high may be INFINITY. */
 struct bp_bounds bp_gate_ratio(const struct bp_side *base, size_t base_count,
 	const struct bp_side *new, size_t new_count, double a);
 
@@ -78,18 +79,19 @@ struct bp_gate_evidence {
 	uint64_t interval; /* largest T in force */
 };
 
-/* For a bound on a figure; the errors at which exceeded and within were decided (of a peak the first is
- * smaller). */
+/* For a bound on a figure; the errors at which exceeded and within were decided (of a peak the
+ * first is smaller). */
 struct bp_gate_need bp_gate_need(
 	struct bp_gate_evidence evidence, double most, double a_exceeded, double a_within);
 
-/* For a bound on new / base, from the means of the sides, the T of both taken to be changed alike. */
+/* For a bound on new / base, from the means of the sides, the T of both taken to be changed
+ * alike. */
 struct bp_gate_need bp_gate_ratio_need(const struct bp_side *base, const struct bp_side *new,
 	uint64_t interval, double most, double a);
 
-/* The same where the ratio has wider bounds than its sides give it (a peak): what was needed is raised
- * to what brings the bound from where it is to `most`, with as much to spare as decides in about 80 %
- * of runs. Limits shrink with the square root of T. */
+/* The same where the ratio has wider bounds than its sides give it (a peak): what was needed is
+ * raised to what brings the bound from where it is to `most`, with as much to spare as decides in
+ * about 80 % of runs. Limits shrink with the square root of T. */
 struct bp_gate_need bp_gate_need_of_bounds(struct bp_gate_need need, struct bp_bounds bounds,
 	double ratio, uint64_t interval, double most);
 

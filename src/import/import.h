@@ -28,4 +28,7 @@ extern const struct bp_importer *const bp_importers[]; /* NULL-terminated */
  * to do (missing, unreadable, empty, a directory, of no known format, torn before its header). */
 bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_error *error);
 
+/* Adds one trace of ours alone, without the files of the processes it started. */
+bool bp_import_one_process(const char *path, struct bp_profile *profile, struct bp_error *error);
+
 #endif

@@ -391,9 +391,12 @@ static void finish_process(struct trace_import *import, bool whole)
 	if (process->damaged_chunks == 0 &&
 		(reader->samples < reader->state.samples || import->repeated_samples > 0 || !whole))
 		process->damaged_chunks = 1;
-	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++)
-		if (import->profile->samples.data[i].size < process->size_min)
-			process->size_min = import->profile->samples.data[i].size;
+	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
+		uint64_t size = import->profile->samples.data[i].size;
+		process->sampled_bytes += size;
+		if (size < process->size_min)
+			process->size_min = size;
+	}
 }
 
 static enum bp_imported import_records(struct trace_import *import)

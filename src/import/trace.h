@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of the trace importer, private to import/: one process (trace.c), its stacks and
- * modules (trace_stacks.c), and the other files of its tree (trace_tree.c).
+ * modules (trace_stacks.c), its census (trace_census.c), and the other files of its tree
+ * (trace_tree.c).
  */
 #ifndef BP_IMPORT_TRACE_H
 #define BP_IMPORT_TRACE_H
@@ -60,6 +61,11 @@ bool bp_trace_stacks_resolve(
 struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, uint32_t id);
 
 void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
+
+/* After bp_trace_stacks_resolve: what the recorder counted, if it did, into the profile. */
+bool bp_import_trace_census(const struct bp_trace_reader *reader,
+	const struct bp_trace_stacks *stacks, struct bp_process_id process,
+	struct bp_profile *profile, struct bp_error *error);
 
 extern const struct bp_importer bp_import_trace;
 

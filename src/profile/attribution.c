@@ -39,7 +39,7 @@ bool bp_is_allocator_name(const char *function)
 static bool is_recorder(const struct bp_profile *profile, const struct bp_frame *frame)
 {
 	const char *path = bp_profile_text(profile, profile->modules.data[frame->module.i].path);
-	return strstr(path, "/libbytepoll-recorder.so") != NULL;
+	return strstr(path, "/libbytepoll-recorder") != NULL;
 }
 
 static uint64_t count_frames(const struct bp_profile *profile)

@@ -17,6 +17,9 @@ struct bp_filter {
 	const char *text;	      /* as given, "KEY=GLOB", for reports */
 	const char *glob;	      /* points into text */
 	uint64_t size_low, size_high; /* key size, bytes */
+	/* By module: is any function in it named? NULL: frames without a name do not match. Otherwise
+	 * what may match does too: such a frame, for key stack only in a module without any names. */
+	const bool *modules_named;
 };
 
 /* Reads one filter; the result points into `text`. */

@@ -86,6 +86,7 @@ struct bp_process {
 	uint64_t lost[BP_PROFILE_LOSSES];
 	uint64_t damaged_chunks;	    /* parts of the file that could not be read */
 	uint64_t size_min;		    /* smallest size sampled; UINT64_MAX: none */
+	uint64_t sampled_bytes;		    /* sizes of all samples, summed */
 	uint64_t recorder_bytes;	    /* memory the recorder held for itself */
 	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */

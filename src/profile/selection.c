@@ -18,12 +18,27 @@ const char *bp_kind_name(uint8_t kind)
 	return kind < BP_COUNT(kind_names) ? kind_names[kind] : kind_names[0];
 }
 
+/* A frame that lacks what the filter looks at may be what it looks for. */
+static bool frame_may_pass(
+	const struct bp_filter *filter, const struct bp_frame *frame, struct bp_frame_id id)
+{
+	if (filter->modules_named == NULL)
+		return false;
+	if (filter->key == BP_KEY_FILE || filter->key == BP_KEY_LINE)
+		return frame->source_file.i == 0;
+	if (filter->key == BP_KEY_MODULE || frame->named)
+		return false;
+	return filter->key != BP_KEY_STACK || id.i == 0 || !filter->modules_named[frame->module.i];
+}
+
 static bool frame_passes(
 	const struct bp_profile *profile, const struct bp_filter *filter, struct bp_frame_id id)
 {
 	const struct bp_frame *frame = &profile->frames.data[id.i];
 	const char *file = bp_profile_text(profile, frame->source_file);
 	char line[4096];
+	if (frame_may_pass(filter, frame, id))
+		return true;
 	switch (filter->key) {
 	case BP_KEY_FILE:
 		return bp_filter_matches(filter, file, true);

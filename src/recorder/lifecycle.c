@@ -31,6 +31,7 @@
 #include "recorder/real.h"
 #include "recorder/slots.h"
 #include "recorder/stack_table.h"
+#include "recorder/census.h"
 #include "recorder/thread.h"
 #include "recorder/visit.h"
 #include "sampler/prng.h"
@@ -134,6 +135,7 @@ static void describe_program(enum bp_unprofiled reason)
 		.magic = BP_TRACE_MAGIC,
 		.version_major = BP_TRACE_MAJOR,
 		.version_minor = BP_TRACE_MINOR,
+		.flags_skippable = reason == BP_PROFILED ? bp_census_flags() : 0,
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = 4096,
 		.machine = 62,
@@ -248,6 +250,7 @@ void bp_recorder_fork_prepare(void)
 	if (bp_recorder.mode != BP_MODE_ON || bp_hot.busy || *bp_recorder.fork_mark == 0)
 		return;
 	bp_hot.busy = bp_hot.forking = 1;
+	bp_census_lock();
 	bp_threads_lock();
 	bp_modules_lock();
 	bp_live_lock();
@@ -264,6 +267,7 @@ static void unlock_all(void)
 	bp_live_unlock();
 	bp_modules_unlock();
 	bp_threads_unlock();
+	bp_census_unlock();
 }
 
 void bp_recorder_fork_parent(void)
@@ -291,6 +295,7 @@ static void become_child(bool unmarked)
 	}
 	bp_system_unmap(parent, 4096);
 	bp_stack_table_after_fork();
+	bp_census_after_fork();
 	bp_modules_after_fork();
 	if (bp_recorder.mode == BP_MODE_ON)
 		bp_threads_after_fork();
@@ -340,7 +345,7 @@ static void write_end(enum bp_end_reason reason)
 	state->unoffered_objects = totals.unoffered_objects;
 	state->end_time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	state->last_sequence = bp_recorder.sequence;
-	state->own_bytes = bp_arena_bytes() + bp_slot_bytes();
+	state->own_bytes = bp_arena_bytes() + bp_slot_bytes() + bp_census_bytes();
 	if (reason != BP_END_NONE)
 		state->end_reason = reason;
 	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);

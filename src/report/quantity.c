@@ -24,6 +24,8 @@ static const struct unit units_count[] = { { 1, "" }, { 1e3, "k" }, { 1e6, "M" }
 
 /* A lopsided interval is written with its limits: the longer side is over so many shorter ones. */
 #define LOPSIDED 1.5
+/* A change whose error is a smaller part of it than this is written as known: four digits. */
+#define KNOWN 5e-5
 
 static const struct unit *unit_for(const struct unit *units, double value)
 {
@@ -193,6 +195,93 @@ void bp_objects_figure_text(
 	} else {
 		figure_text(figure, units_count, style.utf8, buffer);
 	}
+}
+
+static void estimate_text(
+	const struct bp_figure *figure, const struct unit *units, bool utf8, char *buffer)
+{
+	const struct bp_interval *i = &figure->interval;
+	const struct unit *unit = unit_for(units, i->estimate);
+	double longer = fmax(i->estimate - i->low, i->high - i->estimate) / unit->factor;
+	if (bp_is_vague(i) || figure->lower_bound || figure->upper_bound)
+		figure_text(figure, units, utf8, buffer);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f%s%s", decimals_for(longer),
+			i->estimate / unit->factor, *unit->name != '\0' ? " " : "", unit->name);
+}
+
+void bp_bytes_estimate_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
+{
+	if (!is_known(&figure->interval) || figure->interval.low == figure->interval.high)
+		bp_bytes_figure_text(figure, style, buffer);
+	else
+		estimate_text(figure, style.si ? units_si : units_binary, style.utf8, buffer);
+}
+
+void bp_objects_estimate_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
+{
+	if (!is_known(&figure->interval) || figure->interval.low == figure->interval.high)
+		bp_objects_figure_text(figure, style, buffer);
+	else
+		estimate_text(figure, units_count, style.utf8, buffer);
+}
+
+/* A change that is known, or nearly. */
+static void exact_change_text(
+	const struct bp_interval *i, const struct unit *units, const char *per, char *buffer)
+{
+	const struct unit *unit = unit_for(units, fabs(i->estimate));
+	double value = i->estimate / unit->factor;
+	snprintf(buffer, BP_QUANTITY_BYTES, "%+.*f%s%s%s",
+		value == floor(value) ? 0 : decimals_exact(fabs(value)), value,
+		*unit->name != '\0' ? " " : "", unit->name, per);
+}
+
+static void change_text(const struct bp_figure *figure, const struct unit *units,
+	struct bp_quantity_style style, const char *per, char *buffer)
+{
+	const struct bp_interval *i = &figure->interval;
+	bool open = i->low < 0 && i->high > 0;
+	const struct unit *unit =
+		unit_for(units, open ? fmax(-i->low, i->high) : fabs(i->estimate));
+	double low = i->low / unit->factor, high = i->high / unit->factor;
+	double estimate = i->estimate / unit->factor, longer, shorter;
+	const char *space = *unit->name != '\0' ? " " : "";
+	longer = fmax(estimate - low, high - estimate);
+	shorter = fmin(estimate - low, high - estimate);
+	int decimals = decimals_for(longer);
+	bool one_sided = figure->lower_bound != figure->upper_bound;
+	if (!isfinite(low) || !isfinite(high) || (figure->lower_bound && figure->upper_bound))
+		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
+	else if (one_sided)
+		snprintf(buffer, BP_QUANTITY_BYTES, "at %s %+.*f%s%s%s",
+			figure->lower_bound ? "least" : "most", decimals,
+			figure->lower_bound ? low : high, space, unit->name, per);
+	else if (longer <= KNOWN * fabs(estimate))
+		exact_change_text(i, units, per, buffer);
+	else if (open)
+		snprintf(buffer, BP_QUANTITY_BYTES, "[%+.*f, %+.*f]%s%s%s", decimals, low, decimals,
+			high, space, unit->name, per);
+	else if (longer > LOPSIDED * shorter)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%+.*f%s%s%s [%+.*f, %+.*f]", decimals,
+			estimate, space, unit->name, per, decimals, low, decimals, high);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "%+.*f%s%s%s %s%.*f", decimals, estimate, space,
+			unit->name, per, style.utf8 ? "±" : "+-", decimals, longer);
+}
+
+void bp_bytes_change_text(const struct bp_figure *figure, struct bp_quantity_style style,
+	const char *per, char *buffer)
+{
+	change_text(figure, style.si ? units_si : units_binary, style, per, buffer);
+}
+
+void bp_objects_change_text(const struct bp_figure *figure, struct bp_quantity_style style,
+	const char *per, char *buffer)
+{
+	change_text(figure, units_count, style, per, buffer);
 }
 
 unsigned bp_text_columns(const char *text)

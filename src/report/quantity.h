@@ -38,6 +38,20 @@ void bp_bytes_figure_text(
 void bp_objects_figure_text(
 	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer);
 
+/* An estimate alone, with the digits its interval supports, for where the interval stands elsewhere
+ * ("23.1 MiB"); what says next to nothing is written with its limits. */
+void bp_bytes_estimate_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer);
+void bp_objects_estimate_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer);
+
+/* A change, with its sign: "+12.3 MiB ±0.8", "-3.1 k [-5.2, -1.8]", or "[-3.1, +4.0] MiB" where the
+ * sign is open. `per`: behind the unit, "/s" or "". */
+void bp_bytes_change_text(const struct bp_figure *figure, struct bp_quantity_style style,
+	const char *per, char *buffer);
+void bp_objects_change_text(const struct bp_figure *figure, struct bp_quantity_style style,
+	const char *per, char *buffer);
+
 /* Is the interval too wide for its estimate to mean much? */
 bool bp_is_vague(const struct bp_interval *interval);
 

@@ -11,12 +11,13 @@
 #include <stdint.h>
 
 /* Environment variables (the command line of `bytepoll run`, for a bare LD_PRELOAD). */
-#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"		/* path of FILE (%p: the pid); others go to FILE.d */
-#define BP_ENV_INTERVAL "BYTEPOLL_INTERVAL"	/* T, as 512K, 2M, 4096 */
-#define BP_ENV_SEED "BYTEPOLL_SEED"		/* unsigned 64-bit number */
-#define BP_ENV_LAW "BYTEPOLL_LAW"		/* exact or bernoulli */
+#define BP_ENV_OUTPUT "BYTEPOLL_OUTPUT"	    /* path of FILE (%p: the pid); others go to FILE.d */
+#define BP_ENV_INTERVAL "BYTEPOLL_INTERVAL" /* T, as 512K, 2M, 4096 */
+#define BP_ENV_SEED "BYTEPOLL_SEED"	    /* unsigned 64-bit number */
+#define BP_ENV_LAW "BYTEPOLL_LAW"	    /* exact or bernoulli */
 #define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID" /* profile only this pid (--no-follow-fork) */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
+#define BP_RECORDER_VERIFY_FILE "libbytepoll-recorder-verify.so" /* `run --verify` */
 
 /* Longest a thread goes without publishing its counters, in trials. */
 #define BP_LOOK_MAX ((uint64_t)1 << 20)
@@ -27,7 +28,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 0
+#define BP_TRACE_MINOR 1
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -71,6 +72,9 @@ struct bp_trace_header {
 	/* the four strings follow */
 };
 
+/* flags_skippable */
+#define BP_HEADER_CENSUS ((uint64_t)1) /* every object is counted, see 1.7 */
+
 #define BP_HEADER_CHECKED_FROM 40u
 #define BP_HEADER_MAX_BYTES 4096u
 
@@ -100,6 +104,17 @@ enum bp_end_reason {
 	BP_END_EXEC = 5
 };
 
+/* 1.7, in the state page: what was counted of the whole process. */
+struct bp_trace_census_totals {
+	uint64_t allocated_bytes, allocated_objects, freed_bytes, freed_objects;
+	uint64_t peak_bytes, peak_objects, peak_time_ns;
+	uint64_t smallest_size; /* and 1; 0: nothing was allocated */
+	uint64_t nested_bytes, nested_objects;
+	uint64_t uncounted_bytes, uncounted_objects;
+	uint64_t unknown_frees, missed_frees;
+	uint64_t failed_bytes, failed_objects;
+};
+
 /* 1.3 */
 struct bp_trace_state {
 	uint64_t state, chunks_reserved, end_reason, end_time_ns;
@@ -107,7 +122,19 @@ struct bp_trace_state {
 	uint64_t unoffered_trials, unoffered_objects, own_bytes, unmarked_fork;
 	uint64_t reserved[4];
 	uint64_t lost[BP_LOSS_MAX];
+	uint64_t reserved_2[16];
+	struct bp_trace_census_totals census;
 };
+
+/* 1.7, in chunks of kind BP_CHUNK_CENSUS: what was counted of one stack, changed in place. */
+struct bp_trace_census {
+	uint32_t state, stack; /* state: 0 free, 1 in use */
+	uint64_t allocated_bytes, allocated_objects;
+	uint64_t freed_bytes, freed_objects;
+	uint64_t temporary_bytes, temporary_objects;
+	uint64_t reserved;
+};
+#define BP_CENSUS_IN_CHUNK (BP_PAYLOAD_BYTES / sizeof(struct bp_trace_census))
 
 /* 1.6 */
 struct bp_thread_slot {
@@ -121,7 +148,7 @@ struct bp_thread_slot {
 
 /* 2. Chunks. */
 #define BP_CHUNK_MAGIC 0x4B435042u
-enum bp_chunk_kind { BP_CHUNK_RECORDS = 1, BP_CHUNK_THREADS = 2 };
+enum bp_chunk_kind { BP_CHUNK_RECORDS = 1, BP_CHUNK_THREADS = 2, BP_CHUNK_CENSUS = 3 };
 
 struct bp_chunk_header {
 	uint32_t magic, kind;
@@ -208,7 +235,9 @@ _Static_assert(offsetof(struct bp_trace_header, program_length) == 164, "1.1");
 _Static_assert(sizeof(struct bp_trace_header) == 192, "1.1");
 _Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, lost) == 128, "1.3");
+_Static_assert(offsetof(struct bp_trace_state, census) == 512, "1.7");
 _Static_assert(sizeof(struct bp_trace_state) <= 4096, "1.3");
+_Static_assert(sizeof(struct bp_trace_census) == 64, "1.7");
 _Static_assert(sizeof(struct bp_thread_slot) == 64, "1.6");
 _Static_assert(sizeof(struct bp_chunk_header) == 64, "2");
 _Static_assert(BP_SLOTS_IN_FIRST == 896 && BP_SLOTS_IN_CHUNK == 1023, "1.6, 2");

@@ -189,6 +189,7 @@ void bp_trace_reader_close(struct bp_trace_reader *reader)
 	free(reader->decoder.frames);
 	free(reader->threads);
 	free(reader->slot_chunks);
+	free(reader->census);
 	bp_index_finish(&reader->thread_index);
 	memset(reader, 0, sizeof *reader);
 }
@@ -276,6 +277,28 @@ static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header
 	return true;
 }
 
+/* Keeps the sums of a chunk of the census that are in use. */
+static bool take_census(
+	struct bp_trace_reader *reader, uint64_t number, uint64_t offset, struct bp_error *error)
+{
+	struct bp_trace_census sums;
+	const uint8_t *payload = reader->memory + BP_HEADER_MAX_BYTES;
+	const size_t got = bp_trace_read_at(
+		reader, reader->memory + BP_HEADER_MAX_BYTES, BP_PAYLOAD_BYTES, offset);
+	if (got == SIZE_MAX)
+		return cannot_read(number, error);
+	for (size_t at = 0; at + sizeof sums <= BP_PAYLOAD_BYTES; at += sizeof sums) {
+		memcpy(&sums, payload + at, sizeof sums);
+		if (sums.state != 1)
+			continue;
+		if (!bp_vec_reserve(&reader->census, &reader->census_capacity,
+			    reader->census_count + 1u, sizeof *reader->census))
+			return no_memory(error);
+		reader->census[reader->census_count++] = sums;
+	}
+	return true;
+}
+
 enum advanced { CHUNK_STARTED, NO_MORE_CHUNKS, CHUNK_FAILED };
 
 /* Moves to the next chunk that holds records. */
@@ -306,6 +329,9 @@ static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error 
 			no_memory(error);
 			return CHUNK_FAILED;
 		}
+		if (chunk.kind == BP_CHUNK_CENSUS &&
+			!take_census(reader, number, offset + sizeof chunk, error))
+			return CHUNK_FAILED;
 		if (chunk.kind == BP_CHUNK_RECORDS) {
 			if (!start_records(reader, &chunk, offset, error))
 				return CHUNK_FAILED;

@@ -6,8 +6,8 @@
  *
  * The file may still be written, may be cut off anywhere and may be hostile. So it is never mapped:
  * one chunk at a time is read into memory; everything is checked against the bytes that are there;
- * what does not fit is counted as damage and left out. Memory is two chunks, the header and some
- * 100 bytes per thread.
+ * what does not fit is counted as damage and left out. Memory is two chunks, the header, some
+ * 100 bytes per thread and, where the recorder verified, 64 bytes per stack.
  *
  * Life: bp_trace_reader_open; bp_trace_reader_next until it says BP_TRACE_END; then
  * bp_trace_reader_totals; bp_trace_reader_close (safe on zeroed memory, and after a failed open).
@@ -134,14 +134,16 @@ struct bp_trace_reader {
 	/* For the caller to read. */
 	struct bp_trace_header header;
 	struct bp_trace_text program, command_line, allocator, recorder_version;
-	struct bp_trace_state state;	 /* as it was at opening */
-	uint64_t chunks;		 /* chunks looked at so far, chunk 0 included */
-	uint64_t damaged_chunks;	 /* of these: not read, or not to their end */
-	uint64_t samples, frees;	 /* records delivered so far */
-	uint64_t skipped_records;	 /* of a tag not known here that may be skipped */
-	uint64_t interval_max;		 /* largest T in force seen so far, bytes */
-	uint64_t time_last_ns;		 /* latest time seen so far */
-	uint64_t torn_slots;		 /* slots in the middle of a change when it died */
+	struct bp_trace_state state;	/* as it was at opening */
+	uint64_t chunks;		/* chunks looked at so far, chunk 0 included */
+	uint64_t damaged_chunks;	/* of these: not read, or not to their end */
+	uint64_t samples, frees;	/* records delivered so far */
+	uint64_t skipped_records;	/* of a tag not known here that may be skipped */
+	uint64_t interval_max;		/* largest T in force seen so far, bytes */
+	uint64_t time_last_ns;		/* latest time seen so far */
+	uint64_t torn_slots;		/* slots in the middle of a change when it died */
+	struct bp_trace_census *census; /* (1.7) in file order; complete at BP_TRACE_END */
+	uint32_t census_count;
 	struct bp_trace_thread *threads; /* in the order they were met; complete at BP_TRACE_END */
 	uint32_t thread_count;
 
@@ -155,7 +157,7 @@ struct bp_trace_reader {
 	struct bp_index thread_index;
 	uint32_t thread_capacity, thread_last;
 	uint64_t *slot_chunks; /* offsets of the thread slots of every chunk that has some */
-	uint32_t slot_chunk_count, slot_chunk_capacity;
+	uint32_t slot_chunk_count, slot_chunk_capacity, census_capacity;
 };
 
 enum bp_trace_next { BP_TRACE_ERROR, BP_TRACE_END, BP_TRACE_RECORD };

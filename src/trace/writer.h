@@ -79,6 +79,10 @@ void bp_writer_lost(struct bp_writer *writer, enum bp_loss reason);
 /* A free thread slot, state 1, zeroed; NULL when there is none. Give back by setting state to 0. */
 struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer);
 
+/* BP_CENSUS_IN_CHUNK zeroed sums of stacks (1.7) in a chunk of their own, which stays mapped; NULL when the file
+ * cannot grow. Fields may be changed atomically, `state` last. */
+struct bp_trace_census *bp_writer_take_census(struct bp_writer *writer);
+
 struct bp_record_sample {
 	uint64_t sequence, time_ns, address, size, usable, offset, trials, objects;
 	uint64_t interval_bytes;

@@ -238,22 +238,42 @@ static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
 	return NULL;
 }
 
+/* grow_lock held. A chunk of another kind than records: places of 64 bytes, present in memory as a
+ * whole. Its window is never unmapped: users stays up. NULL: the file cannot grow. */
+static void *new_chunk_of_places(struct bp_writer *writer, enum bp_chunk_kind kind)
+{
+	uint64_t number = writer->chunks;
+	uint8_t *memory = hand_out(writer);
+	if (memory == NULL || !populate(writer, memory, BP_CHUNK_BYTES))
+		return NULL;
+	struct bp_chunk_header *chunk = (struct bp_chunk_header *)memory;
+	chunk->kind = kind;
+	chunk->number = number;
+	__atomic_store_n(&chunk->magic, BP_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	return chunk + 1;
+}
+
 /* A slot of the chunks added when chunk 0 is full: more than 896 threads at a time. */
 static struct bp_thread_slot *slot_of_chunks(struct bp_writer *writer)
 {
 	if (writer->more_slots != NULL && writer->more_slots_used < BP_SLOTS_IN_CHUNK)
 		return &writer->more_slots[writer->more_slots_used++];
-	uint64_t number = writer->chunks;
-	uint8_t *memory = hand_out(writer); /* its window is never unmapped: users stays up */
-	if (memory == NULL || !populate(writer, memory, BP_CHUNK_BYTES))
+	struct bp_thread_slot *slots = new_chunk_of_places(writer, BP_CHUNK_THREADS);
+	if (slots == NULL)
 		return NULL;
-	struct bp_chunk_header *chunk = (struct bp_chunk_header *)memory;
-	chunk->kind = BP_CHUNK_THREADS;
-	chunk->number = number;
-	__atomic_store_n(&chunk->magic, BP_CHUNK_MAGIC, __ATOMIC_RELEASE);
-	writer->more_slots = (struct bp_thread_slot *)(chunk + 1);
+	writer->more_slots = slots;
 	writer->more_slots_used = 1;
-	return writer->more_slots;
+	return slots;
+}
+
+struct bp_trace_census *bp_writer_take_census(struct bp_writer *writer)
+{
+	if (writer->head == NULL)
+		return NULL;
+	bp_lock_take(&writer->grow_lock);
+	struct bp_trace_census *sums = new_chunk_of_places(writer, BP_CHUNK_CENSUS);
+	bp_lock_release(&writer->grow_lock);
+	return sums;
 }
 
 struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer)

@@ -8,6 +8,7 @@
                 lists: no more, no less
   tls           at most 64 bytes of thread-local storage, initial-exec
   needed        it needs libc (and the loader) alone
+  (these four for the recorder that verifies, too)
   instructions  malloc and free, on their longest way from entry to the tail jump into the real
                 function, have at most 10 instructions together; with `clang`, the same sources compiled by clang
 
@@ -24,6 +25,8 @@ import sys
 import tempfile
 
 LIBRARY = "libbytepoll-recorder.so"
+LIBRARY_VERIFY = "libbytepoll-recorder-verify.so"
+OF_BOTH = ("undefined", "exports", "tls", "needed")  # the verifying hooks are not hot
 TLS_BYTES_MAX = 64
 PAIR_INSTRUCTIONS_MAX = 10
 
@@ -191,7 +194,7 @@ def clang_objects(build, directory):
         commands = json.load(file)
     found = {}
     for index, entry in enumerate(commands):
-        if "src/hooks/" not in entry["file"]:
+        if "src/hooks/" not in entry["file"] or LIBRARY + ".p" not in entry["output"]:
             continue
         target = os.path.join(directory, f"{index}.o")
         words = shlex.split(entry["command"])
@@ -227,11 +230,13 @@ CHECKS = {"undefined": check_undefined, "exports": check_exports, "tls": check_t
 
 def main():
     check, source, build = sys.argv[1:]
-    library = os.path.join(os.path.abspath(build), LIBRARY)
-    if not os.path.exists(library):
-        print(f"{library} was not built: there is nothing to check")
-        return 1
-    findings = list(CHECKS[check](source, library))
+    findings = []
+    for name in (LIBRARY, LIBRARY_VERIFY) if check in OF_BOTH else (LIBRARY,):
+        library = os.path.join(os.path.abspath(build), name)
+        if not os.path.exists(library):
+            print(f"{library} was not built: there is nothing to check")
+            return 1
+        findings += [f"{name}: {finding}" for finding in CHECKS[check](source, library)]
     for finding in findings:
         print(finding)
     return 1 if findings else 0

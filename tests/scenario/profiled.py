@@ -20,7 +20,7 @@ import tempfile
 BUILD = os.environ.get("BYTEPOLL_BUILD", "build")
 PROGRAMS = os.path.join(BUILD, "tests", "scenario")
 BYTEPOLL = os.path.join(BUILD, "bytepoll")
-RECORDER = os.path.join(BUILD, "libbytepoll-recorder.so")
+RECORDER = os.path.join(BUILD, os.environ.get("BYTEPOLL_TEST_RECORDER", "libbytepoll-recorder.so"))
 RECORDER_TEST = os.path.join(BUILD, "libbytepoll-recorder-test.so")
 LONG = os.environ.get("BYTEPOLL_LONG_TESTS", "") not in ("", "0")
 TIME_LIMIT_S = 120

@@ -5,7 +5,7 @@
     test_truth.py truth|truth_cpp
 
 The program counts what each site allocated, what is live at its end and what was temporary. It is
-run 200 times by the real recorder with seeds 1 to 200 at T = 2048, and the figures of `bytepoll
+run 300 times by the real recorder with seeds 1 to 300 at T = 2048, and the figures of `bytepoll
 report --by function` are judged by the two rules of rules.py, whose false-alarm rates are printed.
 Sites of objects that are all recorded with certainty must be right to the byte in every run,
 figures whose truth is zero must be zero, and the allocated totals must be exact and the same in
@@ -23,7 +23,7 @@ import profiled
 import rules
 
 INTERVAL = 2048
-RUNS = 1000 if profiled.LONG else 200
+RUNS = 1000 if profiled.LONG else 300
 METRICS = ("allocated", "live", "temporary")
 UNITS = ("bytes", "objects")
 

@@ -11,7 +11,7 @@ import pathlib
 import random
 import sys
 
-from trace_builder import (MASK, Chunk, header, record, slot, slot_chunk, state, trace, varint)
+from trace_builder import (MASK, Chunk, census_chunk, header, record, slot, slot_chunk, state, trace, varint)
 
 
 def simple():
@@ -143,6 +143,24 @@ def sparse():
     return trace(header(), state(samples=500), [], [chunk.bytes(1)])
 
 
+def census(kind=3, skippable=1, minor=1):
+    """A verified run: two chunks of sums, unused and unknown ones between them, the same stack twice,
+    a stack that is not known, and numbers that contradict each other."""
+    chunk = Chunk(base_time=1000, interval=4096)
+    chunk.thread_begin(1, 100, 1001, "main")
+    chunk.module(1, 0x400000, 0x480000, 0x400000, "/usr/bin/program")
+    chunk.stack(1, [0x401000, 0x402000])
+    chunk.stack(2, [0x403000, 0x402000])
+    chunk.sample(1, 2000, 100, stack=1, trials=5000, objects=40, offset=7)
+    first = [(1, 1, 1000, 10, 400, 4, 300, 3), (0, 9, 1, 1, 1, 1, 1, 1), (1, 2, 50, 5, 60, 6, 70, 7)]
+    second = [(2, 3, 1, 1, 0, 0, 0, 0), (1, 0, 7, 1, 0, 0, 0, 0), (1, 1, 20, 2, 20, 2, 20, 2)]
+    totals = (1077, 18, 480, 12, 900, 9, 2500, 1, 11, 1, 0, 0, 3, 0, 100, 2)
+    return trace(header(interval=4096, minor=minor, skippable=skippable),
+                 state(ended=1, reason=1, end_time=3100, reserved=4, trials=1209, objects=21, samples=1,
+                       census=totals),
+                 chunks=[census_chunk(1, first, kind), chunk.bytes(2), census_chunk(3, second, kind)])
+
+
 def random_records():
     """Many records of all kinds with plausible values, from a fixed seed."""
     draw = random.Random(20240229).randrange
@@ -246,7 +264,8 @@ def main():
     directory = pathlib.Path(sys.argv[1])
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
-        simple, killed, chunks, damaged, torn, extremes, sparse, random_records)}
+        simple, killed, chunks, damaged, torn, extremes, sparse, census, random_records)}
+    files["census_of_later"] = census(kind=79, skippable=4, minor=9)
     files["no_chunks"] = trace(header(minor=3, skippable=8, extra=b"later"))[:4300]
     files["unprofiled"] = trace(header(recognition=0, reason=1, interval=0),
                                 state(ended=1, reason=1, end_time=5))

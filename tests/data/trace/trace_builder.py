@@ -156,6 +156,12 @@ def slot_chunk(number, slots):
     return (head + b"".join(slots)).ljust(CHUNK, b"\0")
 
 
+def census_chunk(number, sums, kind=3):
+    """`sums`: tuples of state, stack and six numbers, as section 1.7 orders them."""
+    head = struct.pack("<IIQIIQQQQII", 0x4B435042, kind, number, 0, 0, 0, 0, 0, 0, 0, 0)
+    return (head + b"".join(struct.pack("<2I7Q", *one, 0) for one in sums)).ljust(CHUNK, b"\0")
+
+
 def header(*, trace_id=b"T", parent_id=b"", parent_sequence=0, exec_number=0, pid=100,
            parent_pid=1, start=1000, interval=524288, law=0, charge=1, seed=None, recognition=1,
            reason=0, program="/usr/bin/program", command_line="program\0argument",
@@ -173,10 +179,11 @@ def header(*, trace_id=b"T", parent_id=b"", parent_sequence=0, exec_number=0, pi
 
 
 def state(*, ended=0, reserved=2, reason=0, end_time=0, trials=0, objects=0, last_sequence=0,
-          samples=0, unoffered=(0, 0), own_bytes=0, unmarked_fork=0, lost=()):
+          samples=0, unoffered=(0, 0), own_bytes=0, unmarked_fork=0, lost=(), census=()):
     values = (ended, reserved, reason, end_time, trials, objects, last_sequence, samples,
               *unoffered, own_bytes, unmarked_fork, 0, 0, 0, 0)
-    return struct.pack("<48Q", *values, *lost, *[0] * (32 - len(lost)))
+    page = struct.pack("<48Q", *values, *lost, *[0] * (32 - len(lost)))
+    return page.ljust(512, b"\0") + struct.pack(f"<{len(census)}Q", *census)
 
 
 def trace(head, state_page=None, slots=(), chunks=()):

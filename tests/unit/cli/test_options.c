@@ -85,6 +85,24 @@ static void keeps_repeated_options_in_order(void **state)
 	bp_options_finish(&parsed.arguments);
 }
 
+static void knows_where_an_option_stood(void **state)
+{
+	struct parsed parsed;
+	(void)state;
+	parse(&parsed, &command, WORDS("a", "--filter", "x", "b", "-q", "c", "--filter=y"));
+	assert_true(parsed.good);
+	assert_int_equal(parsed.arguments.operand_count, 3);
+	assert_int_equal(parsed.arguments.given[0].operands_before, 1);
+	assert_int_equal(parsed.arguments.given[1].operands_before, 2);
+	assert_int_equal(parsed.arguments.given[2].operands_before, 3);
+	bp_options_finish(&parsed.arguments);
+	parse(&parsed, &command, WORDS("-q", "--", "a", "--filter"));
+	assert_true(parsed.good);
+	assert_int_equal(parsed.arguments.operand_count, 2);
+	assert_int_equal(parsed.arguments.given[0].operands_before, 0);
+	bp_options_finish(&parsed.arguments);
+}
+
 static void stops_at_the_program(void **state)
 {
 	struct parsed parsed;
@@ -214,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepts_every_form),
 		cmocka_unit_test(keeps_repeated_options_in_order),
+		cmocka_unit_test(knows_where_an_option_stood),
 		cmocka_unit_test(stops_at_the_program),
 		cmocka_unit_test(help_is_always_an_option),
 		cmocka_unit_test(refuses_with_one_clear_line),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two figures compared: reference values that are not in values.csv; equal tiny sizes, where the
- * p-value is that of a binomial test; counted numbers and T = 1; nothing sampled; the promises that
+ * p-value is that of a binomial test; counted numbers and T = 1; nothing sampled; the part of a
+ * figure that is certain; the promises that
  * p-values and limits agree, exchange and scale; and figures of any magnitude.
  */
 #include <math.h>
@@ -43,20 +44,27 @@ static struct bp_side side_of_two(unsigned a, uint64_t size_a, unsigned b, uint6
 	return bp_side_of_values(&sums, INTERVAL, 1);
 }
 
+/* The plain form of the reference values: nothing certain, gammas of the whole figures. */
+static struct bp_side plain(struct bp_side side)
+{
+	side.certain = side.taken = 0;
+	return side;
+}
+
 static void test_reference_differences(void **state)
 {
 	(void)state;
-	struct bp_side base = side_of(3, 1024), new = side_of(12, 1024);
+	struct bp_side base = plain(side_of(3, 1024)), new = plain(side_of(12, 1024));
 	struct bp_change change = bp_compare(&base, &new, 0.05);
 	expect_near("3, 12: low", change.difference.low, 301892.8979, 1e-9);
 	expect_near("3, 12: high", change.difference.high, 9687592.729, 1e-9);
-	base = side_of(0, 0);
-	new = side_of(5, 64);
+	base = plain(side_of(0, 0));
+	new = plain(side_of(5, 64));
 	change = bp_compare(&base, &new, 0.05);
 	expect_near("0, 5: low", change.difference.low, -116849.5634, 1e-9);
 	expect_near("0, 5: high", change.difference.high, 6117699.868, 1e-9);
-	base = side_of_two(20, 16, 5, 65536);
-	new = side_of_two(31, 16, 9, 65536);
+	base = plain(side_of_two(20, 16, 5, 65536));
+	new = plain(side_of_two(31, 16, 9, 65536));
 	change = bp_compare(&base, &new, 0.05);
 	expect_near("mixed: low", change.difference.low, -794205.3927, 1e-9);
 	expect_near("mixed: high", change.difference.high, 17011977.21, 1e-9);
@@ -66,7 +74,7 @@ static void test_reference_differences(void **state)
 static void test_reference_exact_object(void **state)
 {
 	(void)state;
-	struct bp_side base = side_of(0, 0), new = side_of(1, 1 << 20);
+	struct bp_side base = side_of(0, 0), new = plain(side_of(1, 1 << 20));
 	assert_true(new.variance == 0 && new.unit > 0 && new.lattice == 0);
 	struct bp_change change = bp_compare(&base, &new, 0.05);
 	expect_near("p", change.p, 0.270670050210, 1e-11);
@@ -190,14 +198,67 @@ static void test_steps_of_large_objects(void **state)
 	struct bp_side objects = bp_side_of_objects(&trials, INTERVAL, 16, 1);
 	expect_near("objects", objects.lattice, 1, 1e-9);
 
-	/* The lower law moves by half a step: 2 objects against none are less of a proof. */
-	struct bp_side none = side_of(0, 0), plain = side;
-	plain.lattice = 0;
+	/* The lower law moves by half a step: 3 objects against none are less of a proof; the upper
+	 * law by a quarter. */
+	struct bp_side none = side_of(0, 0), smooth = side;
+	smooth.lattice = 0;
 	struct bp_change with = bp_compare(&none, &side, 0.05);
-	struct bp_change without = bp_compare(&none, &plain, 0.05);
+	struct bp_change without = bp_compare(&none, &smooth, 0.05);
 	assert_true(with.p > 3 * without.p);
 	assert_true(with.difference.low < without.difference.low);
-	assert_true(with.difference.high == without.difference.high);
+	double moved = with.difference.high - without.difference.high;
+	assert_true(moved > 0.5 * INTERVAL && moved < 1.5 * INTERVAL);
+
+	/* A trial is not in every sample, however large. */
+	assert_true(side.taken == 0 && side.certain == 9.0 * INTERVAL);
+}
+
+/* What is certain, and what of it is in every sample, from the sums. */
+static void test_certain_part(void **state)
+{
+	(void)state;
+	static const uint64_t sizes[] = { 16, 4096, 200000, 500000 };
+	for (size_t i = 0; i < BP_COUNT(sizes); i++) {
+		double size = (double)sizes[i];
+		struct bp_side side = side_of_two(7, sizes[i], 3, 2 * INTERVAL);
+		expect_near("certain", side.certain, 7 * size + 6.0 * INTERVAL, 1e-14);
+		assert_true(fabs(side.taken - 6.0 * INTERVAL) < 1e-6 * size);
+		side = side_of(7, sizes[i]);
+		assert_true(side.certain == 7 * size && side.taken < 1e-6 * size);
+	}
+	struct bp_side exact = side_of(4, INTERVAL);
+	assert_true(exact.certain == exact.estimate && exact.taken == exact.estimate);
+	struct bp_sums sums = { 0 };
+	add(&sums, 5, 64, INTERVAL, true);
+	add(&sums, 2, INTERVAL, INTERVAL, true);
+	struct bp_side objects = bp_side_of_objects(&sums, INTERVAL, 16, 1);
+	expect_near("objects", objects.certain, 7, 0);
+	expect_near("objects", objects.taken, 2, 1e-6);
+}
+
+/* What both sides hold for certain takes no part: p and difference are those of the rest. */
+static void test_certain_bytes_cancel(void **state)
+{
+	(void)state;
+	struct bp_side base = side_of(4, 64), new = side_of(18, 64);
+	struct bp_side base_more = side_of_two(4, 64, 30, 4 * INTERVAL);
+	struct bp_side new_more = side_of_two(18, 64, 30, 4 * INTERVAL);
+	struct bp_change change = bp_compare(&base, &new, 0.05);
+	struct bp_change more = bp_compare(&base_more, &new_more, 0.05);
+	expect_near("p", more.p, change.p, 1e-8);
+	expect_near("low", more.difference.low, change.difference.low, 1e-8);
+	expect_near("high", more.difference.high, change.difference.high, 1e-8);
+	assert_true(more.ratio.low > 1 && more.ratio.low < 1.1);
+	assert_true(more.ratio.high > 1.1 && more.ratio.high < 1.3);
+
+	/* Against a counted number the upper limit of 7 objects of .75 T is N3's, K included. */
+	struct bp_sums sums = { 0 };
+	add(&sums, 7, 3 * INTERVAL / 4, INTERVAL, true);
+	struct bp_interval own = bp_estimate_bytes(&sums, INTERVAL, 0.05);
+	struct bp_side counted = bp_side_of_count(1e6), side = side_of(7, 3 * INTERVAL / 4);
+	change = bp_compare(&counted, &side, 0.05);
+	expect_near("N3", change.difference.high, own.high - 1e6, 1e-9);
+	expect_near("N3", change.ratio.high, own.high / 1e6, 1e-9);
 }
 
 static const struct {
@@ -277,6 +338,12 @@ static void test_added(void **state)
 	expect_near("estimate", sum.estimate, whole.estimate, 1e-14);
 	expect_near("variance", sum.variance, whole.variance, 1e-14);
 	assert_true(sum.unit == whole.unit && sum.samples == 12);
+	struct bp_side exact = side_of(2, INTERVAL), both = bp_side_add(half, exact);
+	expect_near("certain", both.certain, 6 * 1024 + 2.0 * INTERVAL, 1e-14);
+	expect_near("taken", both.taken, 2.0 * INTERVAL, 1e-9);
+	both = bp_side_add(bp_side_scale(both, 0.5), bp_side_of_count(7));
+	expect_near("certain", both.certain, 3 * 1024 + 1.0 * INTERVAL + 7, 1e-14);
+	expect_near("taken", both.taken, 1.0 * INTERVAL + 7, 1e-9);
 }
 
 static void test_order_and_levels(void **state)
@@ -308,8 +375,10 @@ static void test_order_and_levels(void **state)
 static void test_large_figures(void **state)
 {
 	(void)state;
-	struct bp_side base = { 1e15, 1e14, 5e5, 0, 1000 };
-	struct bp_side new = { 1e15 + 5e7, 1e14, 5e5, 0, 1000 };
+	struct bp_side base = { .estimate = 1e15, .variance = 1e14, .unit = 5e5, .samples = 1000 };
+	struct bp_side new = {
+		.estimate = 1e15 + 5e7, .variance = 1e14, .unit = 5e5, .samples = 1000
+	};
 	struct bp_change change = bp_compare(&base, &new, 0.05);
 	double deviation = sqrt(2e14 + 25e10), z = (5e7 - 5e5) / deviation;
 	expect_near("p", change.p, erfc(z / sqrt(2)), 1e-5);
@@ -334,6 +403,8 @@ int main(void)
 		cmocka_unit_test(test_everything_recorded_on_one_side),
 		cmocka_unit_test(test_nothing_sampled),
 		cmocka_unit_test(test_steps_of_large_objects),
+		cmocka_unit_test(test_certain_part),
+		cmocka_unit_test(test_certain_bytes_cancel),
 		cmocka_unit_test(test_limits_and_p_agree),
 		cmocka_unit_test(test_exchanged_and_scaled),
 		cmocka_unit_test(test_added),

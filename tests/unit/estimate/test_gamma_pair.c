@@ -110,6 +110,103 @@ static void test_convolution(void **state)
 		}
 }
 
+/* Both tails, in the three ways they are computed: d negligible, d not, one of the two certain. */
+static void test_tails(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < BP_COUNT(shapes); i++)
+		for (size_t j = 0; j < BP_COUNT(shapes); j++)
+			for (int k = -2; k <= 2; k++) {
+				double a = shapes[i], b = shapes[j];
+				struct bp_gamma y = gamma_law(1, b);
+				struct bp_gamma x = gamma_law(exp(k * sqrt(1 / a + 1 / b)), a);
+				double deviation = sqrt(x.variance + y.variance);
+				struct bp_tails zero = bp_gamma_difference_tails(x, y, 0);
+				assert_true(zero.at_most == bp_gamma_at_most(x, y));
+				assert_true(zero.exceeds == bp_gamma_exceeds(x, y));
+				/* Around the change from one way to the other nothing jumps. */
+				for (double d = 1e-13; d < 1e-7; d *= 10) {
+					struct bp_tails tails =
+						bp_gamma_difference_tails(x, y, d * deviation);
+					double close = 1e-10 + 20 * d + 1e-15 / deviation;
+					expect_near("p", tails.at_most, zero.at_most, close);
+					expect_near("q", tails.exceeds, zero.exceeds, close);
+				}
+				struct bp_tails above = bp_gamma_difference_tails(x, y, deviation);
+				struct bp_tails below = bp_gamma_difference_tails(y, x, -deviation);
+				assert_true(above.at_most > zero.at_most);
+				expect_near("sum", above.at_most + above.exceeds, 1, 1e-14);
+				expect_near("exchanged", below.at_most, above.exceeds, 1e-11);
+			}
+	/* Far out: 0 and 1, not the overflow of what computes them. */
+	struct bp_gamma wide = gamma_law(1e8, 193), narrow = gamma_law(34, 1);
+	assert_true(bp_gamma_difference_tails(wide, narrow, -6.6e9).at_most == 0);
+	assert_true(bp_gamma_difference_tails(narrow, wide, 6.6e9).exceeds == 0);
+	for (size_t i = 0; i < BP_COUNT(shapes); i++)
+		for (double far = 1e2; far < 1e20; far *= 10) {
+			struct bp_gamma x = gamma_law(3, shapes[i]), y = gamma_law(2, 1),
+					two = { 2, 0 };
+			struct bp_tails both = bp_gamma_difference_tails(x, y, far);
+			struct bp_tails one = bp_gamma_difference_tails(x, two, far);
+			struct bp_tails other = bp_gamma_difference_tails(two, x, -far);
+			assert_true(both.at_most > 1 - 1e-12 && both.exceeds >= 0 &&
+				    both.exceeds < 1e-12);
+			assert_true(
+				one.at_most > 1 - 1e-12 && one.exceeds >= 0 && one.exceeds < 1e-12);
+			assert_true(other.exceeds > 1 - 1e-12 && other.at_most >= 0 &&
+				    other.at_most < 1e-12);
+		}
+	struct bp_gamma x = gamma_law(3, 5), five = { 5, 0 }, none = { 0, 0 };
+	struct bp_tails tails = bp_gamma_difference_tails(x, five, -1);
+	expect_near("certain y", tails.at_most, bp_gamma_p(5, 4 / 0.6), 1e-13);
+	expect_near("certain y", tails.exceeds, bp_gamma_q(5, 4 / 0.6), 1e-13);
+	tails = bp_gamma_difference_tails(five, x, 1);
+	expect_near("certain x", tails.at_most, bp_gamma_q(5, 4 / 0.6), 1e-13);
+	tails = bp_gamma_difference_tails(five, x, 5);
+	assert_true(tails.at_most == 1 && tails.exceeds == 0);
+	tails = bp_gamma_difference_tails(x, none, -1);
+	assert_true(tails.at_most == 0 && tails.exceeds == 1);
+	tails = bp_gamma_difference_tails(five, none, 5);
+	assert_true(tails.at_most == 1 && tails.exceeds == 0);
+	tails = bp_gamma_difference_tails(five, none, 4.9);
+	assert_true(tails.at_most == 0 && tails.exceeds == 1);
+}
+
+/* (X + x) / (Y + y): the quantile put back, and its meeting with the plain ratio. */
+static void test_shifted_ratio(void **state)
+{
+	(void)state;
+	static const double levels[] = { 1e-9, 1e-5, 0.001, 0.025, 0.3, 0.7, 0.975 };
+	static const double more[][2] = { { 0, 1e-9 }, { 0, 1 }, { 3, 0 }, { 0.5, 7 },
+		{ 1e4, 30 } };
+	for (size_t i = 0; i < 8; i++)
+		for (size_t j = 0; j < BP_COUNT(levels); j++)
+			for (size_t k = 0; k < BP_COUNT(more); k++) {
+				struct bp_gamma x = gamma_law(3, shapes[i]), y = gamma_law(1, 2.5);
+				double a = more[k][0], b = more[k][1], p = levels[j];
+				double r = bp_gamma_shifted_ratio_quantile(x, a, y, b, p);
+				struct bp_gamma stretched = { r, r * y.variance * r };
+				double d = r * b - a;
+				struct bp_tail tail = bp_gamma_difference_tail(x, stretched, d);
+				double close = 10 * tolerance(&tail, x, stretched);
+				expect_near("ratio", exp(tail.log), p, close);
+				double back = bp_gamma_shifted_ratio_quantile(y, b, x, a, 1 - p);
+				double steep = tail.slope * r * (1 + b);
+				if (p >= 1e-5) /* or else 1 - p is not p any more */
+					expect_near("exchanged", back, 1 / r,
+						(close + 1e-11 / p) / steep);
+			}
+	struct bp_gamma x = gamma_law(3, 5), five = { 5, 0 }, none = { 0, 0 };
+	double low = bp_gamma_difference_quantile(x, none, 0.01);
+	double high = -bp_gamma_difference_quantile(none, x, 0.01);
+	expect_near(
+		"x", bp_gamma_shifted_ratio_quantile(x, 2, five, 1, 0.01), (low + 2) / 6, 1e-12);
+	expect_near(
+		"y", bp_gamma_shifted_ratio_quantile(five, 1, x, 2, 0.01), 6 / (high + 2), 1e-12);
+	assert_true(bp_gamma_shifted_ratio_quantile(none, 0, x, 2, 0.01) == 0);
+	assert_true(isinf(bp_gamma_shifted_ratio_quantile(x, 2, none, 0, 0.01)));
+}
+
 static void test_derivatives(void **state)
 {
 	(void)state;
@@ -177,6 +274,8 @@ int main(void)
 		cmocka_unit_test(test_zero_is_the_beta_function),
 		cmocka_unit_test(test_certain_is_the_gamma_function),
 		cmocka_unit_test(test_convolution),
+		cmocka_unit_test(test_tails),
+		cmocka_unit_test(test_shifted_ratio),
 		cmocka_unit_test(test_derivatives),
 		cmocka_unit_test(test_quantiles),
 		cmocka_unit_test(test_certain_quantiles),

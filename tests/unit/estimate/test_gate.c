@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gates: outcomes at their edges, what would decide against the gate's own power, the probability of
- * "within" at twice the bound by enumeration, and bounds of a ratio against those of compare.h.
+ * Gates: outcomes at their edges, what would decide against the gate's own power, the probability
+ * of "within" at twice the bound by enumeration, and bounds of a ratio against those of compare.h.
  * Nothing here is random.
  */
 #include <setjmp.h>

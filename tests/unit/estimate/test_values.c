@@ -159,12 +159,13 @@ static void check_interval_known_total(const struct row *row)
 	check_interval(row, &interval);
 }
 
-/* The rows are in the plain form, without the steps of the law `bernoulli`. */
+/* The rows are in the plain form, without the steps of the law `bernoulli` and with nothing certain:
+ * both laws are gammas of the whole figure. */
 static struct bp_side input_side(const struct row *row, const char *key)
 {
 	struct bp_sums sums = input_samples(row, key);
 	struct bp_side side = bp_side_of_values(&sums, input_integer(row, "T"), 1);
-	side.lattice = 0;
+	side.lattice = side.certain = side.taken = 0;
 	return side;
 }
 

@@ -271,6 +271,31 @@ static void unprofiled_process(void **state)
 	bp_profile_finish(&profile);
 }
 
+static void census(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "census");
+	const struct bp_process_census *totals = &profile.processes.data[1].census;
+	assert_true(totals->taken && totals->allocated_objects == 18 && totals->freed_bytes == 480);
+	assert_true(totals->has_smallest && totals->smallest_size == 0);
+	assert_true(totals->nested_bytes == 11 && totals->failed_bytes == 100);
+	assert_int_equal(profile.census.count, 1 + 4);
+	const struct bp_census_sums *sums = &profile.census.data[1];
+	assert_true(sums->stack.i != 0 && sums->stack.i == profile.samples.data[1].stack.i);
+	assert_true(sums[3].stack.i == sums->stack.i && sums[3].allocated_bytes == 20);
+	assert_true(sums[2].stack.i == 0 && sums[2].allocated_bytes == 7);
+	/* Nothing was freed that was not allocated, whatever the file says. */
+	assert_true(sums[1].freed_bytes == 50 && sums[1].temporary_bytes == 50);
+	assert_true(sums[1].freed_objects == 5 && sums[1].temporary_objects == 5);
+	bp_profile_finish(&profile);
+	import_trace(&profile, "census_of_later");
+	assert_false(profile.processes.data[1].census.taken);
+	assert_int_equal(profile.census.count, 1);
+	assert_true(profile.processes.data[1].objects_allocated.low == 21);
+	bp_profile_finish(&profile);
+}
+
 static void tree(void **state)
 {
 	struct bp_profile profile;
@@ -364,6 +389,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(damage_and_losses),
 		cmocka_unit_test(extremes_are_brought_into_range),
 		cmocka_unit_test(unprofiled_process),
+		cmocka_unit_test(census),
 		cmocka_unit_test(tree),
 		cmocka_unit_test(errors),
 	};

@@ -98,7 +98,40 @@ static void print_state(const struct bp_trace_state *state)
 	printf(", \"lost\": [");
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		printf("%s%" PRIu64, i == 0 ? "" : ", ", state->lost[i]);
-	printf("]}\n");
+	printf("], \"census\": {\"allocated_bytes\": %" PRIu64, state->census.allocated_bytes);
+	NUMBER(&state->census, allocated_objects);
+	NUMBER(&state->census, freed_bytes);
+	NUMBER(&state->census, freed_objects);
+	NUMBER(&state->census, peak_bytes);
+	NUMBER(&state->census, peak_objects);
+	NUMBER(&state->census, peak_time_ns);
+	NUMBER(&state->census, smallest_size);
+	NUMBER(&state->census, nested_bytes);
+	NUMBER(&state->census, nested_objects);
+	NUMBER(&state->census, uncounted_bytes);
+	NUMBER(&state->census, uncounted_objects);
+	NUMBER(&state->census, unknown_frees);
+	NUMBER(&state->census, missed_frees);
+	NUMBER(&state->census, failed_bytes);
+	NUMBER(&state->census, failed_objects);
+	printf("}}\n");
+}
+
+static void print_census(const struct bp_trace_reader *reader)
+{
+	for (uint32_t i = 0; i < reader->census_count; i++) {
+		const struct bp_trace_census *sums = &reader->census[i];
+		printf("{\"line\": \"census\"");
+		NUMBER(sums, state);
+		NUMBER(sums, stack);
+		NUMBER(sums, allocated_bytes);
+		NUMBER(sums, allocated_objects);
+		NUMBER(sums, freed_bytes);
+		NUMBER(sums, freed_objects);
+		NUMBER(sums, temporary_bytes);
+		NUMBER(sums, temporary_objects);
+		printf("}\n");
+	}
 }
 
 static void print_sample(const struct bp_trace_sample *sample)
@@ -272,6 +305,7 @@ int main(int argc, char **argv)
 	while ((next = bp_trace_reader_next(&reader, &record, &error)) == BP_TRACE_RECORD)
 		print_record(&record);
 	if (next == BP_TRACE_END) {
+		print_census(&reader);
 		print_threads(&reader);
 		print_totals(&reader);
 	} else {

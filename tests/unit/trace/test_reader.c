@@ -316,6 +316,44 @@ static void sparse_file(void **state)
 	unlink(path);
 }
 
+static void census_of_a_verified_run(void **state)
+{
+	struct bp_trace_reader reader;
+	uint64_t sequences[2];
+	(void)state;
+	open_trace(&reader, "census");
+	assert_true(reader.header.flags_skippable == BP_HEADER_CENSUS);
+	assert_int_equal(read_all(&reader, sequences, 2), 5);
+	assert_true(reader.samples == 1 && reader.damaged_chunks == 0);
+	assert_true(reader.state.census.allocated_bytes == 1077);
+	assert_true(reader.state.census.smallest_size == 1);
+	assert_true(reader.state.census.unknown_frees == 3);
+	assert_true(reader.state.census.failed_objects == 2);
+	/* Those in use, in file order. */
+	assert_int_equal(reader.census_count, 4);
+	static const uint32_t stacks[] = { 1, 2, 0, 1 };
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(reader.census[i].stack, stacks[i]);
+	assert_true(reader.census[0].allocated_bytes == 1000);
+	assert_true(reader.census[0].temporary_objects == 3);
+	assert_true(reader.census[3].freed_objects == 2);
+	bp_trace_reader_close(&reader);
+}
+
+/* What an older reader makes of it: bits, fields and chunks that it does not know. */
+static void census_that_is_not_known(void **state)
+{
+	struct bp_trace_reader reader;
+	uint64_t sequences[2];
+	(void)state;
+	open_trace(&reader, "census_of_later");
+	assert_int_equal(read_all(&reader, sequences, 2), 5);
+	assert_true(reader.samples == 1 && sequences[0] == 1 && reader.damaged_chunks == 0);
+	assert_int_equal(reader.census_count, 0);
+	assert_true(bp_trace_reader_totals(&reader).objects_low == 21);
+	bp_trace_reader_close(&reader);
+}
+
 static void closing_twice(void **state)
 {
 	struct bp_trace_reader reader;
@@ -353,6 +391,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(truncated_at_every_length),
 		cmocka_unit_test(truncated_under_the_reader),
 		cmocka_unit_test(sparse_file),
+		cmocka_unit_test(census_of_a_verified_run),
+		cmocka_unit_test(census_that_is_not_known),
 		cmocka_unit_test(closing_twice),
 		cmocka_unit_test(sniffing),
 	};
