@@ -41,9 +41,30 @@ struct bp_side bp_gate_mean(const struct bp_side *sides, size_t count)
 	return bp_side_scale(sum, 1 / (double)count);
 }
 
+static bool any_certain(const struct bp_side *sides, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!(sides[i].variance > 0))
+			return true;
+	return false;
+}
+
+/* Was something estimated that moves in steps (large objects under law `bernoulli`)? */
+static bool any_stepping(const struct bp_side *sides, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sides[i].variance > 0 && sides[i].lattice > 0)
+			return true;
+	return false;
+}
+
 struct bp_bounds bp_gate_ratio(const struct bp_side *base, size_t base_count,
 	const struct bp_side *new, size_t new_count, double a)
 {
+	/* The one comparison whose limits may miss more often than they say. */
+	if ((any_certain(base, base_count) && any_stepping(new, new_count)) ||
+		(any_certain(new, new_count) && any_stepping(base, base_count)))
+		a /= BP_COMPARE_SAFETY;
 	struct bp_change change = bp_compare_runs(base, base_count, new, new_count, 2 * a);
 	return (struct bp_bounds){ change.ratio.low, change.ratio.high };
 }

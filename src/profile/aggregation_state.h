@@ -5,6 +5,7 @@
  *	aggregate.c   walks the samples once into cells and the sums of the totals
  *	row_key.c     turns cells into rows: which rows a cell counts under, and their names
  *	figures.c     turns sums into figures: which estimator, which limits, which losses
+ *	smallest_size.c  what intervals of objects assume
  *	other_methods.c  what other estimators and intervals make of samples
  *	warnings.c    says what a reader of the figures must know
  *
@@ -118,6 +119,11 @@ void bp_look_at_offset(const struct bp_query *query, const struct bp_sample *sam
  * stand for. */
 struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
 	const struct bp_tally *tally, double alpha, bool objects, double unit);
+
+/* smallest_size.c: of one process, as far as samples and counters tell; and, once all samples are
+ * summed, lowered in `aggregation` to what the count of objects demands. */
+uint64_t bp_smallest_size(const struct bp_process *process);
+void bp_admit_missing_objects(struct bp_aggregation *aggregation);
 
 /* warnings.c */
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);

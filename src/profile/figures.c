@@ -35,20 +35,6 @@ static struct bp_known_total less(struct bp_known_total total, uint64_t part)
 		total.high > part ? total.high - part : 0 };
 }
 
-/* The smallest size in a process is at most the smallest that was sampled, and at most the mean of
- * what was not: how many bytes and objects that were is counted. Where few samples were taken the
- * second says much more. (An assumption all the same: admit_missing_objects and warnings.c
- * hold it against the count.) */
-static uint64_t smallest_size(const struct bp_process *process)
-{
-	const struct bp_known_total *bytes = &process->bytes_allocated;
-	const struct bp_known_total *objects = &process->objects_allocated;
-	if (objects->low <= process->samples || bytes->high < process->sampled_bytes)
-		return process->size_min;
-	uint64_t mean = (bytes->high - process->sampled_bytes) / (objects->low - process->samples);
-	return mean < process->size_min ? mean : process->size_min;
-}
-
 static void count_processes(struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
@@ -74,8 +60,8 @@ static void count_processes(struct bp_aggregation *aggregation)
 		if (process->interval_first < interval_least)
 			interval_least = process->interval_first;
 		state->bernoulli = state->bernoulli || process->law == LAW_BERNOULLI;
-		if (smallest_size(process) < size_min)
-			size_min = smallest_size(process);
+		if (bp_smallest_size(process) < size_min)
+			size_min = bp_smallest_size(process);
 		if (process->charge < charge)
 			charge = process->charge;
 	}
@@ -335,36 +321,11 @@ static void narrow(struct bp_interval *interval, struct bp_known_total total)
 	interval->unknown = false;
 }
 
-/* Objects that are missing from the estimate of all are of sizes that were not sampled: the unseen unit
- * must hold at least them. It is 1 / pi of the smallest size, so that size follows. */
-static void admit_missing_objects(struct bp_aggregation *aggregation)
-{
-	struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_query *query = &aggregation->query;
-	const struct bp_sums *selected = &state->totals[BP_METRIC_ALLOCATED].sums;
-	const struct bp_sums *outside = &state->outside;
-	bool counted = (!query->has_from && !query->has_to) || state->has_window;
-	if (query->has_size_min || !counted || state->lost_totals || state->lost_samples)
-		return;
-	double missing = (double)state->window.offered_objects.low - (double)selected->samples -
-			 selected->n1 - (double)outside->samples - outside->n1;
-	if (!(missing > 1) || state->interval_max == 1)
-		return;
-	double size = -log1p(-1 / missing) / bp_lambda(state->interval_max) - state->charge;
-	if (size >= (double)state->size_min_anywhere)
-		return;
-	state->size_min_anywhere = size > 0 ? (uint64_t)size : 0;
-	state->size_min = state->size_min_anywhere > state->selection.size_low
-				  ? state->size_min_anywhere
-				  : state->selection.size_low;
-	aggregation->size_min = state->size_min;
-}
-
 void bp_figures_totals(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	admit_missing_objects(aggregation);
+	bp_admit_missing_objects(aggregation);
 	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED].sums;
 	/* The most usable bytes a trial can stand for. An object that was not sampled may have a larger
 	 * ratio than any that was: glibc gives at most 24 bytes more than asked for. */

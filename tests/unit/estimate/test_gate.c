@@ -258,6 +258,25 @@ static void need_of_wide_bounds(void **state)
 	assert_near(bp_gate_need_of_bounds(need, none, 1, 100000, 1.05).samples, need.samples, 0);
 }
 
+/* Large objects by trial against a counted base: the limits of the error divided. */
+static void ratios_that_need_room(void **state)
+{
+	(void)state;
+	struct bp_sums sums = { 0 };
+	for (int i = 0; i < 20; i++)
+		bp_sums_add(&sums, 600000, 600000, 1, 100000, false);
+	struct bp_side stepping = bp_side_of_values(&sums, 100000, 1);
+	struct bp_side counted = bp_side_of_count(1e7);
+	assert_true(stepping.lattice > 0);
+	struct bp_bounds bounds = bp_gate_ratio(&counted, 1, &stepping, 1, 0.01);
+	struct bp_change careful = bp_compare(&counted, &stepping, 2 * 0.01 / BP_COMPARE_SAFETY);
+	assert_true(bounds.low == careful.ratio.low && bounds.high == careful.ratio.high);
+	/* Two estimated sides need none. */
+	bounds = bp_gate_ratio(&stepping, 1, &stepping, 1, 0.01);
+	struct bp_change plain = bp_compare(&stepping, &stepping, 0.02);
+	assert_true(bounds.low == plain.ratio.low && bounds.high == plain.ratio.high);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +290,7 @@ int main(void)
 		cmocka_unit_test(ratio_of_one_run_and_of_several),
 		cmocka_unit_test(need_of_a_ratio),
 		cmocka_unit_test(need_of_wide_bounds),
+		cmocka_unit_test(ratios_that_need_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

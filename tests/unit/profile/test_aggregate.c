@@ -345,9 +345,9 @@ static void smallest_size_follows_the_count(void **state)
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	assert_int_equal(a.size_min, 64);
 	assert_false(small_has_warning(&a, "--min-size 0"));
-	/* 500 objects more than all estimates add up to: one of them in 500 would be sampled. */
+	/* 500 objects more than all estimates and their noise can explain: one in 500 is sampled. */
 	struct bp_sums all = a.state->totals[BP_METRIC_ALLOCATED].sums;
-	uint64_t objects = (uint64_t)((double)all.samples + all.n1) + 500;
+	uint64_t objects = (uint64_t)((double)all.samples + all.n1 + 2 * sqrt(all.n2)) + 500;
 	small_totals(&profile, (struct bp_process_id){ 1 }, 600000, 600000, objects, objects);
 	bp_aggregation_finish(&a);
 	a = small_aggregate(&profile, &query);
