@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growth is a difference of two moments, asked one-sidedly; see growth.h. The second half of the run
- * is looked at by default: the first one often builds up what is then used for long.
+ * Growth is a difference of two moments, asked one-sidedly; see growth.h. By default the time from half
+ * to nine tenths of the run is looked at: before, much is built up that is then used for long, and at
+ * the end many programs free what they have. A run that was ended from outside (killed, or still
+ * running) has no such end, and is looked at until then.
  */
 #include "cli/growth.h"
 
@@ -24,9 +26,9 @@ bool bp_growth_check(
 	       bp_error_set(error, "--growth is about one run: give one file");
 }
 
-/* The end of the run, which is known after aggregating. */
+/* The end of the run, which is known after aggregating, and whether the program ended by itself. */
 static bool find_end(const struct bp_profile *profile, const struct bp_query *query,
-	uint64_t *ret_end_ns, struct bp_error *error)
+	uint64_t *ret_end_ns, bool *ret_by_itself, struct bp_error *error)
 {
 	struct bp_aggregation whole;
 	struct bp_query at_exit = *query;
@@ -35,6 +37,7 @@ static bool find_end(const struct bp_profile *profile, const struct bp_query *qu
 	if (!bp_aggregate(profile, &at_exit, &whole, error))
 		return false;
 	*ret_end_ns = whole.at_ns;
+	*ret_by_itself = profile->processes.data[whole.subject.i].ended;
 	bp_aggregation_finish(&whole);
 	return true;
 }
@@ -43,10 +46,16 @@ static bool find_moments(const struct bp_profile *profile, const struct bp_query
 	uint64_t *ret_at_ns, struct bp_error *error)
 {
 	uint64_t end_ns;
-	if (!find_end(profile, query, &end_ns, error))
+	bool by_itself;
+	if (!find_end(profile, query, &end_ns, &by_itself, error))
 		return false;
-	ret_at_ns[BP_NEW] = query->has_to ? query->to_ns : end_ns;
-	ret_at_ns[BP_BASE] = query->has_from ? query->from_ns : ret_at_ns[BP_NEW] / 2;
+	uint64_t last_ns = by_itself ? end_ns / 10 * 9 : end_ns;
+	if (query->has_from && query->from_ns >= last_ns)
+		last_ns = end_ns;
+	ret_at_ns[BP_NEW] = query->has_to ? query->to_ns : last_ns;
+	ret_at_ns[BP_BASE] = query->has_from ? query->from_ns
+			     : query->has_to ? query->to_ns / 2
+					     : end_ns / 2;
 	if (ret_at_ns[BP_NEW] > end_ns)
 		return bp_error_set(error, "--to %.6g s: the recording ends at %.6g s",
 			(double)ret_at_ns[BP_NEW] / 1e9, (double)end_ns / 1e9);

@@ -97,7 +97,7 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 #define BP_OPTION_MIN_SIZE          \
 	{ .name = "min-size",       \
 		.argument = "SIZE", \
-		.summary = "smallest object assumed to exist (default: the smallest sampled)" }
+		.summary = "smallest object assumed to exist (default: by samples and counts)" }
 #define BP_OPTION_DEBUG_DIRECTORY  \
 	{ .name = "debug-directory", \
 		.argument = "DIR", \

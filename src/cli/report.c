@@ -172,7 +172,7 @@ static const struct bp_option options[] = {
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (20)" },
 	{ .name = "tree", .summary = "the call tree from the outermost function on" },
 	{ .name = "growth",
-		.summary = "what grew from --from to --to (second half), suspects first" },
+		.summary = "what grew from --from (half of the run) to --to (nine tenths)" },
 	{ .name = "timeline", .summary = "live memory over time, with its confidence band" },
 	{ .name = "moments",
 		.argument = "N",
