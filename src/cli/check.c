@@ -44,9 +44,10 @@ struct work {
 	uint32_t judgement_count;
 	struct bp_check_warning *warnings;
 	uint32_t warning_count, warning_capacity;
-	const char *file;  /* being read */
-	char *program;	   /* of the first file */
-	const char *first; /* that file */
+	const char *file;		       /* being read */
+	struct bp_run_id runs[2][BP_RUNS_MAX]; /* of base and new, in the order of files */
+	char *program;			       /* of the first file */
+	const char *first;		       /* that file */
 };
 
 static bool add_limit(struct request *request, struct bp_limit limit, struct bp_error *error)
@@ -211,18 +212,37 @@ static bool compare_programs(
 	return add_warning(work, sentence);
 }
 
-static bool read_file(const struct request *request, const char *file, uint32_t limit_count,
-	struct work *work, struct bp_measure *measures, struct bp_error *error)
+/* Several runs on a side tell how much the program varies: none may stand there twice. */
+static bool check_distinct(const struct request *request, const struct bp_profile *profile,
+	bool base, uint32_t number, struct work *work, struct bp_error *error)
+{
+	struct bp_run_id *runs = work->runs[!base];
+	const char *const *files = base ? request->base : (const char *const *)request->files;
+	runs[number] = bp_input_run_id(profile);
+	for (uint32_t i = 0; request->growth_count > 0 && i < number; i++)
+		if (bp_input_same_run(runs[number], runs[i]))
+			return bp_error_set(error,
+				"%s: is the same run as %s: several runs of a side must be "
+				"recorded one by one",
+				work->file, files[i]);
+	return true;
+}
+
+/* File `number` of `base` or of the new ones. */
+static bool read_file(const struct request *request, bool base, uint32_t number, struct work *work,
+	struct bp_error *error)
 {
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	const struct bp_query *query = &request->query_options.query;
 	struct bp_input_options input = { .debug_directory = request->debug_directory,
 		.keep_readings = query->has_from || query->has_to };
-	char *path = strdup(file);
+	struct bp_measure *measures =
+		(base ? work->base : work->new) + (size_t)number * request->limit_count;
+	work->file = base ? request->base[number] : request->files[number];
+	char *path = strdup(work->file);
 	if (path == NULL)
 		return bp_error_set(error, "out of memory");
-	work->file = file;
 	bool good = bp_input_read(&path, 1, input, &profile, &symbols, error);
 	free(path);
 	if (!good)
@@ -232,8 +252,10 @@ static bool read_file(const struct request *request, const char *file, uint32_t 
 		.a = request->false_alarm / work->judgement_count,
 		.runs = request->base_count + request->file_count };
 	struct bp_warner warner = { add_warning, work };
-	good = bp_measure_all(
-		&profile, &measuring, request->limits, limit_count, measures, &warner, error);
+	good = check_distinct(request, &profile, base, number, work, error) &&
+	       bp_measure_all(&profile, &measuring, request->limits,
+		       base ? request->growth_count : request->limit_count, measures, &warner,
+		       error);
 	if (good && !compare_programs(request, &profile, work))
 		good = bp_error_set(error, "out of memory");
 	bp_profile_finish(&profile);
@@ -242,14 +264,11 @@ static bool read_file(const struct request *request, const char *file, uint32_t 
 
 static bool read_files(const struct request *request, struct work *work, struct bp_error *error)
 {
-	uint32_t limits = request->limit_count, growths = request->growth_count;
 	for (uint32_t i = 0; i < request->base_count; i++)
-		if (!read_file(request, request->base[i], growths, work,
-			    &work->base[(size_t)i * limits], error))
+		if (!read_file(request, true, i, work, error))
 			return false;
 	for (uint32_t i = 0; i < request->file_count; i++)
-		if (!read_file(request, request->files[i], limits, work,
-			    &work->new[(size_t)i * limits], error))
+		if (!read_file(request, false, i, work, error))
 			return false;
 	return true;
 }

@@ -254,9 +254,9 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 	request->query_options.query.metric = BP_METRIC_ALLOCATED;
 	return aggregate_all(request, count, error) &&
 	       bp_aggregation_warn(&request->inputs[0].aggregation,
-		       "next to nothing is live at exit (%llu samples): what was allocated is "
+		       "next to nothing is live at exit (%llu sample%s): what was allocated is "
 		       "compared instead",
-		       (unsigned long long)samples);
+		       (unsigned long long)samples, samples == 1 ? "" : "s");
 }
 
 static bool compare_runs(
@@ -295,6 +295,21 @@ static bool compare_moments(
 	return true;
 }
 
+/* Is the last one of these files a run that was given before on its side? */
+static bool check_distinct(const struct bp_arguments *arguments, const struct request *request,
+	size_t last, struct bp_error *error)
+{
+	struct bp_run_id id = bp_input_run_id(&request->inputs[last].profile);
+	size_t base = (size_t)request->counts[BP_BASE];
+	for (size_t i = last < base ? 0 : base; i < last; i++)
+		if (bp_input_same_run(id, bp_input_run_id(&request->inputs[i].profile)))
+			return bp_error_set(error,
+				"%s: is the same run as %s: several runs of a side must be "
+				"recorded one by one",
+				arguments->operands[last], arguments->operands[i]);
+	return true;
+}
+
 static bool read_all(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
@@ -311,6 +326,8 @@ static bool read_all(
 			    &input->symbols, error))
 			return false;
 		input->read = true;
+		if (!check_distinct(arguments, request, i, error))
+			return false;
 	}
 	return true;
 }

@@ -2,6 +2,8 @@
 /* Import, finish, resolve: the road every reading command takes. See input.h. */
 #include "cli/input.h"
 
+#include <string.h>
+
 #include "import/import.h"
 
 static bool import_all(
@@ -30,6 +32,19 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	*ret_profile = profile;
 	*ret_symbols = symbols;
 	return true;
+}
+
+struct bp_run_id bp_input_run_id(const struct bp_profile *profile)
+{
+	struct bp_run_id id;
+	memcpy(id.bytes, profile->processes.data[profile->root.i].trace_id, sizeof id.bytes);
+	return id;
+}
+
+bool bp_input_same_run(struct bp_run_id a, struct bp_run_id b)
+{
+	static const struct bp_run_id unknown;
+	return memcmp(&a, &b, sizeof a) == 0 && memcmp(&a, &unknown, sizeof a) != 0;
 }
 
 void bp_input_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)

@@ -98,9 +98,9 @@ static bool parse(
 	const char *equals = strrchr(text, '=');
 	struct bp_error reason = { 0 };
 	if (equals == NULL)
-		return bp_error_set(error, "--%s %.500s: write METRIC=%s, as %s", option, text,
-			limit->growth ? "N%" : "SIZE",
-			limit->growth ? "allocated=5%" : "live=200MiB");
+		return bp_error_set(error, "--%s %.500s: write %s", option, text,
+			limit->growth ? "N% or METRIC=N%, as 5% or peak=5%"
+				      : "METRIC=SIZE, as live=200MiB");
 	limit->text = strdup(text);
 	if (limit->text == NULL)
 		return no_memory(error);

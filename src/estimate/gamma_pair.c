@@ -51,9 +51,20 @@ static struct bp_gamma value_of(double value)
 	return (struct bp_gamma){ fmax(value, 0), 0 };
 }
 
-/* P(X <= value), and P(X > value); X not certain. */
+/* Is the tail of X beyond `value`, on that side of the mean, below the smallest double? By Chernoff's
+ * bound, exp(shape (1 + ln r - r)) at r times the mean. Far left the path of the contour is lost in
+ * rounding long before. */
+static bool tail_underflows(struct bp_gamma x, double value)
+{
+	double r = value / x.mean;
+	return shape_of(x) * (1 + log(r) - r) < -750;
+}
+
+/* P(X <= value), and P(X > value); X not certain, value > 0. */
 static double gamma_at_most(struct bp_gamma x, double value)
 {
+	if (tail_underflows(x, value))
+		return value < x.mean ? 0 : 1;
 	if (shape_of(x) > shape_large)
 		return exp(bp_gamma_difference_tail(x, value_of(value), 0).log);
 	return bp_gamma_p(shape_of(x), value / scale_of(x));
@@ -61,6 +72,8 @@ static double gamma_at_most(struct bp_gamma x, double value)
 
 static double gamma_exceeds(struct bp_gamma x, double value)
 {
+	if (tail_underflows(x, value))
+		return value < x.mean ? 1 : 0;
 	if (shape_of(x) > shape_large)
 		return exp(bp_gamma_difference_tail(value_of(value), x, 0).log);
 	return bp_gamma_q(shape_of(x), value / scale_of(x));

@@ -3,10 +3,11 @@
  * Power: with which probability a test will find what is there (docs/statistics.md, "Planning").
  * For small objects the number of samples of a figure of N bytes is Poisson with mean N/T.
  *
- * Change. Given the samples n of both sides, those of the new side are binomial: under "no change"
- * with probability 1/2, else F / (1 + F). The melded p-value of compare.h is then the tail of the
- * binomial, so the test rejects from a critical number c(n) on, which moves by at most one as n
- * does. The power is the sum over n of Poisson(n) P(Bin(n, F / (1 + F)) >= c(n)).
+ * Change. Given the samples n of both sides, those of the new side are under "no change" binomial
+ * with probability 1/2, and the melded p-value of compare.h is the tail of that. So with b samples
+ * before the test rejects from a critical number c(b) after on, which grows with b. The power is the
+ * sum over b of Poisson(b; N/T) P(Poisson(F N/T) >= c(b)): as many terms as b has likely values,
+ * however large the factor F is.
  *
  * Gate. The lower bound exceeds a limit of mu samples if s is at least the smallest c with
  * P(Poisson(mu) >= c) < a; the upper bound is within it if s is at most the largest c with
@@ -23,29 +24,14 @@
 
 /* Beyond, the normal approximation has an error of less than .1 % of the samples. */
 static const double samples_exact_max = 20000;
-/* Standard deviations of n that are summed: the rest is 6e-8. */
+/* Standard deviations of the samples before that are summed: the rest is 6e-8. */
 static const double deviations = 5.5;
 
-/* P(Bin(n, p) >= c), q = 1 - p. */
-static double binomial_at_least(double n, double c, double p, double q)
+/* P(at least `after` of the samples of both sides are on the new one), if each is with probability
+ * 1/2. */
+static double chance_of(double before, double after)
 {
-	if (c <= 0)
-		return 1;
-	return c > n ? 0 : bp_beta_regularized(c, n - c + 1, p, q);
-}
-
-/* The smallest number of n samples on one side that is too many for chance; n + 1: none is. */
-static double critical_count(double n, double a)
-{
-	double low = floor(n / 2), high = n + 1;
-	while (high - low > 1) {
-		double middle = floor((low + high) / 2);
-		if (binomial_at_least(n, middle, 0.5, 0.5) <= a)
-			high = middle;
-		else
-			low = middle;
-	}
-	return high;
+	return after < 1 ? 1 : bp_beta_regularized(after, before + 1, 0.5, 0.5);
 }
 
 static double normal_tail(double z)
@@ -68,21 +54,36 @@ static double power_normal(double samples, double factor, double a)
 	return normal_tail(-bp_normal_quantile(a) - z);
 }
 
+/* The smallest number of samples after that is significantly more than `before`, looked for from
+ * `least` on, which is not above it. */
+static double critical_after(double before, double least, double a)
+{
+	double low = least - 1, high = least, step = 1;
+	while (chance_of(before, high) > a) {
+		low = high;
+		high += step;
+		step *= 2;
+	}
+	while (high - low > 1) {
+		double middle = floor((low + high) / 2);
+		if (chance_of(before, middle) > a)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
 /* Growth by factor > 1. */
 static double growth_power(double samples, double factor, double a)
 {
 	if (samples > samples_exact_max)
 		return power_normal(samples, factor, a);
-	double mean = samples * (1 + factor), width = deviations * sqrt(mean) + 10;
-	double p = factor / (1 + factor), q = 1 / (1 + factor);
-	double n = floor(fmax(0, mean - width)), critical = critical_count(n, a), sum = 0;
-	for (; n <= mean + width; n++) {
-		if (n > 0 && critical <= n && binomial_at_least(n, critical, 0.5, 0.5) > a)
-			critical++;
-		else if (critical > n)
-			critical = critical_count(n, a);
-		double probability = bp_gamma_prefix(n + 1, mean) / mean;
-		sum += probability * binomial_at_least(n, critical, p, q);
+	double width = deviations * sqrt(samples) + 10, critical = 1, sum = 0;
+	for (double n = floor(fmax(0, samples - width)); n <= samples + width; n++) {
+		critical = critical_after(n, critical, a);
+		double probability = bp_gamma_prefix(n + 1, samples) / samples;
+		sum += probability * bp_gamma_p(critical, factor * samples);
 	}
 	return sum;
 }

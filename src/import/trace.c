@@ -284,7 +284,8 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_EXEC:
 		return add_exec(import, &record->exec);
 	case BP_TAG_FORK:
-		return true; /* The child's own header says more. */
+		process_of(import)->forks++; /* The child's own header says more. */
+		return true;
 	}
 	return true;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/attributes.h"
 #include "base/vec.h"
@@ -292,6 +293,10 @@ bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp
 	bool going;
 	if (asprintf(&folder, "%s.d", path) < 0)
 		return bp_error_set(error, "out of memory");
+	/* A child writes its file there at once, and the index stays when the file goes. */
+	if (access(folder, F_OK) != 0)
+		profile->processes.data[root.i].missing_children =
+			profile->processes.data[root.i].forks;
 	going = import_members(folder, profile, error) &&
 		import_index(folder, root, profile, error);
 	free(folder);

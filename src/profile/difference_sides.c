@@ -219,21 +219,31 @@ static double peak_p(const struct bp_difference *difference, const struct bp_cel
 	return 2 * level_of(apart);
 }
 
+/* The limits of the change are those of the sides at half the error each: both sides hold at once as
+ * often as is said, and 0 is left out just where p is below the error. */
 static void compare_peaks(const struct bp_difference *difference, const struct bp_cells_of_row *row,
 	bool objects, struct bp_comparison *comparison)
 {
-	const struct bp_interval *base = &comparison->side[BP_BASE].interval;
-	const struct bp_interval *new = &comparison->side[BP_NEW].interval;
+	const struct bp_interval *shown[BP_SIDES] = { &comparison->side[BP_BASE].interval,
+		&comparison->side[BP_NEW].interval };
+	struct bp_interval sides[BP_SIDES];
 	bool grows;
+	for (int side = 0; side < BP_SIDES; side++) {
+		const struct bp_run *run = &difference->runs[side][0];
+		double alpha = run->shown->state->alpha / 2;
+		sides[side] = peak_at(run, &row->cells[side], row, objects, alpha).interval;
+	}
+	const struct bp_interval *base = &sides[BP_BASE], *new = &sides[BP_NEW];
+	double base_estimate = shown[BP_BASE]->estimate, new_estimate = shown[BP_NEW]->estimate;
 	comparison->change.interval =
-		(struct bp_interval){ .estimate = new->estimate - base->estimate,
+		(struct bp_interval){ .estimate = new_estimate - base_estimate,
 			.low = new->low - base->high,
 			.high = new->high - base->low,
-			.exact = base->exact &&new->exact };
-	comparison->ratio = (struct bp_interval){ .estimate = new->estimate / base->estimate,
+			.exact = shown[BP_BASE]->exact &&shown[BP_NEW]->exact };
+	comparison->ratio = (struct bp_interval){ .estimate = new_estimate / base_estimate,
 		.low = base->high > 0 ? new->low / base->high : 0,
 		.high = base->low > 0 ? new->high / base->low : INFINITY,
-		.unknown = base->estimate <= 0 };
+		.unknown = base_estimate <= 0 };
 	comparison->p = peak_p(difference, row, objects, &grows);
 }
 

@@ -95,6 +95,9 @@ static bool warn_of_names(struct bp_difference *difference)
 	enum bp_key by = difference->runs[BP_NEW][0].compared->query.by;
 	if (by != BP_KEY_FUNCTION && by != BP_KEY_STACK)
 		return true;
+	/* Two moments of one run have the same names. */
+	if (difference->query.moments)
+		return true;
 	double base = nameless_share(difference, BP_BASE);
 	double new = nameless_share(difference, BP_NEW);
 	if (fabs(base - new) <= NAMELESS_SHARE)

@@ -64,7 +64,7 @@ static enum bp_blind blindness(const struct pass *pass, const struct bp_aggregat
 		if (measuring->query->pid != 0 && process->pid != measuring->query->pid)
 			continue;
 		hidden = hidden || !process->profiled || process->unseen_execs > 0 ||
-			 went_on_elsewhere(profile, process);
+			 process->missing_children > 0 || went_on_elsewhere(profile, process);
 		objects += process->objects_allocated.high;
 	}
 	if (objects == 0)

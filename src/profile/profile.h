@@ -88,6 +88,8 @@ struct bp_process {
 	uint64_t size_min;		    /* smallest size sampled; UINT64_MAX: none */
 	uint64_t sampled_bytes;		    /* sizes of all samples, summed */
 	uint64_t recorder_bytes;	    /* memory the recorder held for itself */
+	uint64_t forks;			    /* children it forked, as far as recorded */
+	uint64_t missing_children;	    /* of which the files are not here */
 	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */
 	uint32_t unseen_reason;

@@ -67,7 +67,7 @@ static const char *plural(uint64_t count)
 static void say_processes(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
-	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0;
+	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0, missing = 0;
 	const struct bp_process *killed_one = NULL, *unprofiled_one = NULL, *unseen_one = NULL;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *p = &profile->processes.data[i];
@@ -81,6 +81,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			unseen_one = p;
 		unseen += p->unseen_execs;
 		damaged += p->damaged_chunks;
+		missing += p->missing_children;
 	}
 	if (unprofiled > 0)
 		say(list, "%llu process%s not profiled: %s (pid %u): %s",
@@ -98,6 +99,12 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			unseen == 1 ? "" : "es",
 			bp_profile_text(profile, unseen_one->unseen_example),
 			unseen_text(unseen_one->unseen_reason));
+	if (missing > 0)
+		say(list,
+			"%llu child process%s not here: FILE.d, which would hold them, is missing, "
+			"or "
+			"they were not followed (--no-follow-fork)",
+			(unsigned long long)missing, missing == 1 ? " is" : "es are");
 	if (damaged > 0)
 		say(list,
 			"%llu part%s of the trace cannot be read: samples and frees in them are "
@@ -151,8 +158,9 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 			bp_estimator_names[query->estimator]);
 	if (query->estimator == BP_ESTIMATOR_MEMRAY &&
 		aggregation->state->totals[BP_METRIC_ALLOCATED].sums.bernoulli)
-		say(list, "--estimator memray takes every object of T bytes and more to be sampled: "
-			  "under law bernoulli some are not, and its figures are too low");
+		say(list,
+			"--estimator memray takes every object of T bytes and more to be sampled: "
+			"under law bernoulli some are not, and its figures are too low");
 	if (query->method == BP_METHOD_CAMP_PAULSON)
 		say(list, "--interval-method camp-paulson is an approximation: with one sample its "
 			  "lower limit is half of the exact one");

@@ -107,6 +107,8 @@ static void find_growth(
 		snprintf(buffer + used, left, ", at least %s", low);
 	else if (judgement->outcome == BP_OUTCOME_WITHIN)
 		snprintf(buffer + used, left, ", at most %s", high);
+	else if (judgement->low_holds && judgement->high_holds && !isfinite(interval->high))
+		snprintf(buffer + used, left, ", from %s on", low);
 	else if (judgement->low_holds && judgement->high_holds)
 		snprintf(buffer + used, left, ", from %s to %s", low, high);
 }

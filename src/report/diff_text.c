@@ -69,7 +69,8 @@ static void ratio_text(const struct bp_interval *ratio, bool utf8, char *buffer,
 		snprintf(buffer, bytes, "%s %.3g", utf8 ? "≥" : ">=", ratio->low);
 	else if (ratio->unknown || !isfinite(ratio->estimate))
 		*buffer = '\0';
-	else if (isnan(ratio->low) || ratio->high - ratio->low < 1e-3 * ratio->estimate)
+	else if (isnan(ratio->low) || ratio->high == ratio->low ||
+		 ratio->high - ratio->low < 1e-3 * ratio->estimate)
 		snprintf(buffer, bytes, "%.4g", ratio->estimate);
 	else if (ratio->estimate <= 0)
 		snprintf(buffer, bytes, "%s %.3g", utf8 ? "≤" : "<=", ratio->high);
@@ -274,7 +275,8 @@ static uint32_t less(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static void write_rows(
+/* Returns whether the column of deviations was shown. */
+static bool write_rows(
 	const struct bp_difference *difference, const struct bp_diff_options *options, FILE *out)
 {
 	uint32_t clear = difference->verdict_count, all = difference->row_count;
@@ -283,7 +285,7 @@ static void write_rows(
 	struct table table = { .difference = difference, .options = options };
 	table.lines = calloc((size_t)shown + 3, sizeof *table.lines);
 	if (table.lines == NULL)
-		return;
+		return false;
 	bp_difference_total(difference, &table.lines[0].row);
 	table.lines[0].name = total;
 	for (uint32_t i = 0; i < shown; i++)
@@ -298,6 +300,7 @@ static void write_rows(
 	lay_out(&table);
 	write_table(&table, out);
 	free(table.lines);
+	return table.widths[DEVIATION] > 0;
 }
 
 static const char *last_part(const char *path)
@@ -314,7 +317,7 @@ static void work_text(const struct bp_diff_options *options, double work, bool s
 	const char *what = " of work";
 	if (strcmp(options->normalize, "duration") == 0)
 		return; /* stands there anyway */
-	snprintf(text, sizeof text, "%.10g units", work);
+	snprintf(text, sizeof text, "%.10g unit%s", work, work == 1 ? "" : "s");
 	if (strcmp(options->normalize, "total") == 0) {
 		bp_bytes_text((uint64_t)work, bp_style_of(&options->report), text);
 		what = " allocated";
@@ -391,20 +394,28 @@ static void write_head(
 	}
 }
 
-static void write_foot(
-	const struct bp_difference *difference, const struct bp_diff_options *options, FILE *out)
+static void write_foot(const struct bp_difference *difference,
+	const struct bp_diff_options *options, bool deviation, FILE *out)
 {
-	char text[512];
+	char text[512], few[64] = "";
 	const struct bp_query *query = &difference->runs[BP_NEW][0].shown->query;
 	uint32_t untested = difference->row_count - difference->tested_count;
 	fprintf(out, "\n%s", bp_style_dim(&options->report));
+	if (untested > 0)
+		snprintf(few, sizeof few, "%u row%s had too few samples to be tested. ", untested,
+			untested == 1 ? "" : "s");
 	snprintf(text, sizeof text,
-		"Verdicts: %u of %u rows, of which at most %g %% are false on average (q). %u rows "
-		"had "
-		"too few samples to be tested. Intervals: %g %%.",
-		difference->verdict_count, difference->row_count, 100 * difference->query.rate,
-		untested, 100 * query->confidence);
+		"Verdicts: %u of %u row%s, of which at most %g %% are false on average (q). %s"
+		"Intervals: %g %%.",
+		difference->verdict_count, difference->row_count,
+		difference->row_count == 1 ? "" : "s", 100 * difference->query.rate, few,
+		100 * query->confidence);
 	bp_write_wrapped(&options->report, " ", text, out);
+	if (deviation)
+		bp_write_wrapped(&options->report, " ",
+			"Run to run: the standard deviation between the runs of base, and of new, "
+			"beyond the noise of sampling.",
+			out);
 	if (!options->all && difference->verdict_count < difference->row_count)
 		bp_write_wrapped(
 			&options->report, " ", "--all shows the rows without a verdict too.", out);
@@ -432,8 +443,8 @@ void bp_write_diff_text(
 	const struct bp_difference *difference, const struct bp_diff_options *options, FILE *out)
 {
 	write_head(difference, options, out);
-	write_rows(difference, options, out);
-	write_foot(difference, options, out);
+	bool deviation = write_rows(difference, options, out);
+	write_foot(difference, options, deviation, out);
 }
 
 void bp_write_diff_stack(

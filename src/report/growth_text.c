@@ -142,15 +142,15 @@ static void write_foot(const struct table *table, FILE *out)
 	const struct bp_difference *difference = &table->moments->difference;
 	char text[512];
 	snprintf(text, sizeof text,
-		"%u suspect%s among %u rows: their lower limit (\"at least\") is above 0 at an "
+		"%u suspect%s among %u row%s: their lower limit (\"at least\") is above 0 at an "
 		"error "
 		"of %g %% shared out over all rows. Rates with their %g %% intervals. What grows "
 		"may "
 		"be a leak, a cache or a phase of the program: compare other moments (--from, "
 		"--to).",
 		difference->verdict_count, difference->verdict_count == 1 ? "" : "s",
-		difference->row_count, 100 * difference->query.rate,
-		100 * table->moments->shown[BP_NEW].query.confidence);
+		difference->row_count, difference->row_count == 1 ? "" : "s",
+		100 * difference->query.rate, 100 * table->moments->shown[BP_NEW].query.confidence);
 	fprintf(out, "\n%s", bp_style_dim(table->options));
 	bp_write_wrapped(table->options, " ", text, out);
 	fputs(bp_style_end(table->options), out);

@@ -40,7 +40,7 @@ static void write_name(const struct page *page, const char *name, unsigned colum
 static void write_padded(const struct page *page, const char *text, unsigned columns)
 {
 	const unsigned width = bp_text_columns(text);
-	fprintf(page->out, "%*s%s", (int)(columns > width ? columns - width : 0), "", text);
+	fprintf(page->out, "%*s%s", (int)(columns > width + 2 ? columns - width : 2), "", text);
 }
 
 /* One total: what was counted, what is shown. `judged`: a miss is worth a word. */
@@ -59,7 +59,7 @@ static void write_total(const struct page *page, const struct bp_truth_figure *f
 	bp_count_text(figures[BP_TRUTH_OBJECTS].truth, counted);
 	write_padded(page, counted, 15);
 	bp_objects_figure_text(&figures[BP_TRUTH_OBJECTS].shown, page->style, objects);
-	write_padded(page, objects, 22);
+	write_padded(page, objects, 24);
 	if (missed_bytes || missed_objects)
 		fprintf(page->out, "  missed%s",
 			!missed_bytes	  ? " (objects)"
@@ -117,7 +117,7 @@ static void write_process(const struct page *page, const struct bp_truth_process
 	bp_bytes_text(process->interval, page->style, interval);
 	write_name(page, base_name(process->program), 40);
 	fprintf(page->out, " (pid %u): %s samples at T = %s\n", process->pid, samples, interval);
-	fprintf(page->out, "  %-14s%12s%26s%15s%22s\n", "", "bytes", "as shown", "objects",
+	fprintf(page->out, "  %-14s%12s%26s%15s%24s\n", "", "bytes", "as shown", "objects",
 		"as shown");
 	write_metric(page, process, BP_METRIC_ALLOCATED, "allocated");
 	write_total(page, process->by_samples, "  by samples", true, true);
@@ -133,7 +133,7 @@ static void write_tally(const struct page *page, const struct bp_truth_tally *ta
 	const uint64_t missed = tally->figures - tally->held;
 	fprintf(page->out, "%9" PRIu64 "%8.2f %%%9" PRIu64 "%s", missed,
 		tally->figures == 0 ? 100.0 : 100.0 * (double)tally->held / (double)tally->figures,
-		tally->misses_allowed, tally->good ? "  " : " !");
+		tally->misses_allowed, tally->good ? "" : " !");
 }
 
 static void write_groups(const struct page *page)
@@ -144,14 +144,18 @@ static void write_groups(const struct page *page)
 	fprintf(page->out, "%-42s  %-28s  %s\n", title, "  bytes", "  objects");
 	fprintf(page->out, "  %-20s%8s%12s", "", "rows", "no sample");
 	for (int unit = 0; unit < BP_TRUTH_UNITS; unit++)
-		fprintf(page->out, "%9s%10s%9s  ", "missed", "held", "may miss");
+		fprintf(page->out, "%s%9s%10s%9s", unit > 0 ? "  " : "", "missed", "held",
+			"may miss");
 	putc('\n', page->out);
 	for (int i = 0; i < BP_TRUTH_GROUPS; i++) {
 		const struct bp_truth_group *group = &truth->groups[i];
-		fprintf(page->out, "  %-9s by %-8s%8" PRIu64 "%12" PRIu64,
-			bp_metric_names[group->metric], bp_key_names[group->by],
-			group->units[0].figures, group->units[0].unsampled);
+		char rows[BP_QUANTITY_BYTES], unsampled[BP_QUANTITY_BYTES];
+		bp_count_text(group->units[0].figures, rows);
+		bp_count_text(group->units[0].unsampled, unsampled);
+		fprintf(page->out, "  %-9s by %-8s%8s%12s", bp_metric_names[group->metric],
+			bp_key_names[group->by], rows, unsampled);
 		write_tally(page, &group->units[BP_TRUTH_BYTES]);
+		fputs(group->units[BP_TRUTH_BYTES].good ? "  " : "", page->out);
 		write_tally(page, &group->units[BP_TRUTH_OBJECTS]);
 		putc('\n', page->out);
 	}

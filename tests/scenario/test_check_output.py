@@ -277,6 +277,21 @@ def a_file_without_its_tree(path):
                         str(entry))
 
 
+def children_left_behind(path):
+    """A program that forked: its own file, copied alone, does not tell of the children."""
+    trace, copy = os.path.join(path, "forks.bpt"), os.path.join(path, "no_forks.bpt")
+    result = profiled.run([profiled.BYTEPOLL, "run", "-q", "-o", trace, "--", "bash", "-c",
+                           '"$0" > /dev/null; true', profiled.program("truth")])
+    profiled.expect(result.status == 0, str(result))
+    expect_status(check(trace, "--limit", "allocated=1G"), 0)
+    shutil.copy(trace, copy)
+    entry = parse_json(expect_status(
+        check(copy, "--json", "--limit", "allocated=1G"), 3))["limits"][0]
+    profiled.expect(entry["reason"] == "processes-not-seen" and "FILE.d" in entry["advice"],
+                    str(entry))
+    expect_status(check(copy, "--limit", "allocated=1G", "--only-seen"), 0)
+
+
 def text_for_people(trace):
     limits = ["live=1G", "allocated=1M", "live:site_small_mixed=383714"]
     options = [word for limit in limits for word in ("--limit", limit)]
@@ -308,6 +323,7 @@ def main():
                 ("growth", lambda: growth(traces)),
                 ("what was not seen is not within", lambda: nothing_unseen_is_within(path)),
                 ("a file without its tree", lambda: a_file_without_its_tree(path)),
+                ("children left behind", lambda: children_left_behind(path)),
                 ("text", lambda: text_for_people(trace))):
             tap.attempt(name, action)
     return tap.finish()
