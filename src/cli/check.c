@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/input.h"
@@ -120,6 +121,22 @@ static bool read_base(
 	return true;
 }
 
+/* A slip of the keyboard must not cost a recording. */
+static bool is_input(const struct request *request, const char *path)
+{
+	struct stat output, input;
+	if (stat(path, &output) != 0)
+		return false;
+	for (uint32_t i = 0; i < request->file_count + request->base_count; i++) {
+		const char *file = i < request->file_count ? request->files[i]
+							   : request->base[i - request->file_count];
+		if (stat(file, &input) == 0 && input.st_dev == output.st_dev &&
+			input.st_ino == output.st_ino)
+			return true;
+	}
+	return false;
+}
+
 /* Does all that was given belong together? */
 static bool check_request(
 	const struct bp_arguments *arguments, const struct request *request, struct bp_error *error)
@@ -142,6 +159,8 @@ static bool check_request(
 				request->limits[i].text);
 	if (request->json && request->github)
 		return bp_error_set(error, "--json and --github: choose one");
+	if (request->junit != NULL && is_input(request, request->junit))
+		return bp_error_set(error, "--junit %.500s: is a FILE to be read", request->junit);
 	if (!(request->false_alarm < 0.5))
 		return bp_error_set(error, "--false-alarm: must be below 0.5");
 	return true;

@@ -233,6 +233,19 @@ static bool aggregate_all(struct request *request, int count, struct bp_error *e
 	return true;
 }
 
+/* Of what was not profiled nothing is known; to compare with nothing would make all of it new. */
+static bool check_profiled(const struct bp_arguments *arguments, const struct request *request,
+	int count, struct bp_error *error)
+{
+	for (int i = 0; i < count; i++)
+		if (!request->inputs[i].aggregation.totals[BP_METRIC_LIVE].known)
+			return bp_error_set(error,
+				"%s: nothing was profiled, so there is nothing to compare: "
+				"bytepoll report %s says why",
+				arguments->operands[i], arguments->operands[i]);
+	return true;
+}
+
 /* Programs that free what they had show next to nothing at exit, of which nothing could be said: then
  * what they allocated is compared. */
 static bool choose_metric(const struct bp_arguments *arguments, struct request *request, int count,
@@ -265,6 +278,7 @@ static bool compare_runs(
 	int count = arguments->operand_count, base = request->counts[BP_BASE];
 	struct bp_difference difference;
 	if (!aggregate_all(request, count, error) ||
+		!check_profiled(arguments, request, count, error) ||
 		!choose_metric(arguments, request, count, error))
 		return false;
 	for (int i = 0; i < count; i++)

@@ -56,6 +56,9 @@ static bool find_moments(const struct bp_profile *profile, const struct bp_query
 	ret_at_ns[BP_BASE] = query->has_from ? query->from_ns
 			     : query->has_to ? query->to_ns / 2
 					     : end_ns / 2;
+	if (end_ns == 0)
+		return bp_error_set(error, "--growth: the recording is empty: bytepoll report "
+					   "without --growth says why");
 	if (ret_at_ns[BP_NEW] > end_ns)
 		return bp_error_set(error, "--to %.6g s: the recording ends at %.6g s",
 			(double)ret_at_ns[BP_NEW] / 1e9, (double)end_ns / 1e9);

@@ -54,6 +54,9 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 	}
 	if (rest == text || *rest != '\0' || !(number > 0 && number < 1))
 		return bp_error_set(error, "%s: must be between 0 and 1, as 0.95", text);
+	/* Nearer to 0 or 1 the complement has too few digits for half of it to be one. */
+	if (!(number >= 1e-12 && number <= 1 - 1e-12))
+		return bp_error_set(error, "%s: must be from 1e-12 to 0.999999999999", text);
 	*ret_probability = number;
 	return true;
 }

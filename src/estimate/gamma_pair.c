@@ -135,12 +135,21 @@ static bool beyond(struct bp_gamma x, double value)
 	return (value - x.mean) / sqrt(x.variance) * root_of_shape(x) > reach;
 }
 
+/* Is it, because X <= x and Y > x - d both are, with x half of the mean of X? */
+static bool far_apart(struct bp_gamma x, struct bp_gamma y, double d)
+{
+	double half = x.mean / 2;
+	if (certain(x) || certain(y) || !(half - d > y.mean))
+		return false;
+	return tail_underflows(x, half) && tail_underflows(y, half - d);
+}
+
 /* Is P(X - Y <= d) that small, by the distance from the mean, or because -Y is not? */
 static bool surely_above(struct bp_gamma x, struct bp_gamma y, double d)
 {
 	double root = fmin(root_of_shape(x), root_of_shape(y));
 	double deviation = sqrt(x.variance + y.variance);
-	if (d < 0 && beyond(y, -d))
+	if ((d < 0 && beyond(y, -d)) || far_apart(x, y, d))
 		return true;
 	return (x.mean - y.mean - d) * root > reach * deviation;
 }

@@ -12,7 +12,8 @@
 
 #include "profile/difference_state.h"
 
-/* Names are missing on one side if their shares differ by more than this. */
+/* Names are missing on one side if their shares differ by more than this, and the reader is told of
+ * other keys if more than this is without a name on both. */
 #define NAMELESS_SHARE 0.2
 
 static const struct bp_process *subject_of(const struct bp_run *run)
@@ -95,13 +96,19 @@ static bool warn_of_names(struct bp_difference *difference)
 	enum bp_key by = difference->runs[BP_NEW][0].compared->query.by;
 	if (by != BP_KEY_FUNCTION && by != BP_KEY_STACK)
 		return true;
-	/* Two moments of one run have the same names. */
-	if (difference->query.moments)
-		return true;
 	double base = nameless_share(difference, BP_BASE);
 	double new = nameless_share(difference, BP_NEW);
-	if (fabs(base - new) <= NAMELESS_SHARE)
-		return true;
+	/* Two moments of one run have the same names. */
+	if (difference->query.moments || fabs(base - new) <= NAMELESS_SHARE) {
+		if (by != BP_KEY_FUNCTION || fmax(base, new) <= NAMELESS_SHARE)
+			return true;
+		return bp_difference_warn(difference,
+			"%.0f %% of what is compared is of functions without a name, one row for "
+			"each "
+			"file: --by stack tells them apart by their callers; debug symbols, by "
+			"name",
+			100 * fmax(base, new));
+	}
 	return bp_difference_warn(difference,
 		"%.0f %% of base but %.0f %% of new belong to functions without a name "
 		"(stripped?): "

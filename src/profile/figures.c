@@ -296,6 +296,10 @@ static void raise_peak(struct bp_aggregation *aggregation)
 	struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
 	if (query->has_at || query->has_from || query->has_to || !live->known || !peak->known)
 		return;
+	/* Where every object was recorded the moment of the peak is known, and so are its objects; at
+	 * the end there may be more of them with fewer bytes. */
+	if (peak->bytes.interval.exact && peak->objects.interval.exact)
+		return;
 	const struct bp_aggregation_state *state = aggregation->state;
 	struct evidence evidence = { .metric = BP_METRIC_LIVE,
 		.tally = &state->totals[BP_METRIC_LIVE],

@@ -167,6 +167,17 @@ static void samples_text(const struct bp_judgement *judgement, char *buffer)
 			"the runs stand for %s sample%s before, about %s would decide: "
 			"bytepoll run --interval %s, on both sides",
 			now, need->samples_now == 1 ? "" : "s", wanted, interval);
+	else if (need->samples <= need->samples_now && judgement->limit->objects)
+		/* Their upper limit allows for unseen ones of any size, which no sample tells of. */
+		snprintf(buffer, BP_CHECK_WORDS_BYTES,
+			"what small objects may have been missed decides: bytepoll run --interval "
+			"%s, or --min-size with the smallest size there is",
+			interval);
+	else if (need->samples <= need->samples_now)
+		snprintf(buffer, BP_CHECK_WORDS_BYTES,
+			"the limit stands for %s samples, which decide in most runs but not in "
+			"this one: bytepoll run --interval %s",
+			now, interval);
 	else
 		snprintf(buffer, BP_CHECK_WORDS_BYTES,
 			"%sthe limit stands for %s samples, about %s would decide: "

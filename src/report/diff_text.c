@@ -65,7 +65,7 @@ static int ratio_decimals(double half_width)
 static void ratio_text(const struct bp_interval *ratio, bool utf8, char *buffer, size_t bytes)
 {
 	int decimals = ratio_decimals((ratio->high - ratio->low) / 2);
-	if (ratio->unknown && ratio->low > 0)
+	if (ratio->unknown && ratio->low > 0 && isfinite(ratio->low))
 		snprintf(buffer, bytes, "%s %.3g", utf8 ? "≥" : ">=", ratio->low);
 	else if (ratio->unknown || !isfinite(ratio->estimate))
 		*buffer = '\0';

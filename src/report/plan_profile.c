@@ -5,8 +5,9 @@
  *
  * What a row's interval is worth is expressed by the number of samples of small objects that would
  * be as accurate; the number of samples goes with 1/T. Rows of large objects gain more than that when
- * T falls below their size, so the T given serves, and a larger one might. Rows that are known
- * exactly need nothing.
+ * T falls below their size, so the T given serves, and a larger one might. Rows that are counted at
+ * any T need nothing. Where every object was recorded (T = 1) all is exact, and the next run is
+ * planned from the bytes alone.
  */
 #include "report/plan.h"
 
@@ -53,13 +54,27 @@ static uint64_t interval_of(
 	return interval < 1 ? 1 : (uint64_t)fmin(interval, (double)BP_PLAN_INTERVAL_MAX);
 }
 
+/* Was every object recorded, so that rows are exact now and would not be at another T? */
+static bool is_complete(const struct plan *plan)
+{
+	const struct bp_query *query = &plan->aggregation->query;
+	bool counted = query->metric == BP_METRIC_ALLOCATED && query->filter_count == 0 &&
+		       (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
+	return plan->interval <= 1 && !counted;
+}
+
 static struct line line_of(const struct plan *plan, const struct bp_row *row, double needed)
 {
 	const struct bp_interval *bytes = &row->bytes.interval;
 	struct line line = { .row = *row };
 	double alpha = 1 - plan->question->confidence;
-	if (bytes->exact || bytes->low == bytes->high)
+	if (bytes->exact || bytes->low == bytes->high) {
+		line.equivalent = NAN;
+		if (is_complete(plan) && bytes->estimate > 0)
+			line.interval = (uint64_t)fmin(fmax(1, floor(bytes->estimate / needed)),
+				(double)BP_PLAN_INTERVAL_MAX);
 		return line;
+	}
 	if (bytes->unknown || !(bytes->estimate > 0) || !isfinite(bytes->high)) {
 		line.hopeless = true;
 		return line;
@@ -70,9 +85,15 @@ static struct line line_of(const struct plan *plan, const struct bp_row *row, do
 	return line;
 }
 
-/* What a run at `interval` will record. */
+/* What a run at `interval` will record: as many times fewer as T is larger; but at T = 1 one sample
+ * stood for an object, not for a byte. */
 static double samples_at(const struct plan *plan, uint64_t interval)
 {
+	const struct bp_interval *allocated =
+		&plan->aggregation->totals[BP_METRIC_ALLOCATED].bytes.interval;
+	if (plan->interval <= 1 && !allocated->unknown)
+		return fmin(
+			(double)plan->aggregation->samples, allocated->estimate / (double)interval);
 	return (double)plan->aggregation->samples * (double)plan->interval / (double)interval;
 }
 
@@ -101,6 +122,8 @@ static void write_columns(const char *const *texts, FILE *out)
 {
 	for (size_t i = 0; i < BP_COUNT(widths); i++) {
 		unsigned columns = bp_text_columns(texts[i]);
+		if (*texts[i] == '\0' && i + 1 == BP_COUNT(widths))
+			break;
 		fprintf(out, "  %*s%s", columns < widths[i] ? (int)(widths[i] - columns) : 0, "",
 			texts[i]);
 	}
@@ -120,7 +143,7 @@ static void write_line(const struct plan *plan, const struct line *line,
 	bp_bytes_figure_text(&line->row.bytes, style, bytes);
 	if (line->hopeless)
 		snprintf(now, sizeof now, "?");
-	else if (line->interval == 0)
+	else if (line->accuracy == 0)
 		snprintf(now, sizeof now, "exact");
 	else
 		bp_plan_percent_text(line->accuracy, now);
@@ -184,8 +207,8 @@ static void write_text(const struct plan *plan, const struct bp_report_options *
 	char wanted[BP_QUANTITY_BYTES];
 	snprintf(wanted, sizeof wanted, "T for %s%.16s %%", plus_minus, percent);
 	fprintf(out, "  %-*s", (int)name_columns(options), "");
-	write_columns((const char *const[]){ "bytes", "samples", options->utf8 ? "±% now" : "% now",
-			      wanted, "trace" },
+	write_columns((const char *const[]){ "bytes", "samples",
+			      options->utf8 ? "±% now" : "+-% now", wanted, "trace" },
 		out);
 	for (uint32_t i = 0; i < plan->count; i++)
 		write_line(plan, &plan->lines[i], options, out);

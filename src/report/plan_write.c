@@ -110,7 +110,8 @@ static void fact_text(const struct bp_plan_fact *fact, struct bp_quantity_style 
 		if (fact->value == 0 && fact->high == 0)
 			snprintf(buffer, BP_QUANTITY_BYTES, "exact");
 		else
-			snprintf(buffer, BP_QUANTITY_BYTES, "-%.30s to +%.30s %%", low, high);
+			snprintf(buffer, BP_QUANTITY_BYTES, "%s%.30s to +%.30s %%",
+				fact->value == 0 ? "" : "-", low, high);
 		break;
 	case BP_PLAN_UNIT_SECTION:
 		*buffer = '\0';

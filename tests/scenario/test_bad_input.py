@@ -187,6 +187,9 @@ def read_mistakes(tap, place):
             ("unknown metric", ("--metric", "weight", place.trace), 2, "weight"),
             ("unknown key", ("--by", "colour", place.trace), 2, "colour"),
             ("confidence of 2", ("--confidence", "2", place.trace), 2, "confidence"),
+            ("confidence near 0", ("--confidence", "1e-300", place.trace), 2, "from 1e-12 to"),
+            ("confidence near 1", ("--confidence", "0.9999999999999999", place.trace), 2,
+             "from 1e-12 to"),
             ("filter of nonsense", ("--filter", "colour=red", place.trace), 2, "colour"),
             ("rows of nonsense", ("--rows", "many", place.trace), 2, "many")):
         tap.attempt("report: " + name, lambda: one_line(

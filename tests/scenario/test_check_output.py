@@ -107,6 +107,17 @@ def errors(trace, path):
     expect_status(check([trace, broken], "--limit", "live=1"), 2)
     expect_status(check(trace, "--max-growth", "5%", "--against", broken), 2)
     expect_status(check(trace, "--limit", "live=1", "--junit", path), 2)
+    growth = ("--max-growth", "5%")
+    for new, base in (([trace, trace], [trace]), ([trace], [trace, trace])):
+        against = [word for name in base for word in ("--against", name)]
+        result = expect_status(check(new, *growth, *against), 2)
+        profiled.expect(b"is the same run as" in result.stderr, str(result))
+    with open(trace, "rb") as file:
+        before = file.read()
+    for name in (trace, os.path.join(path, "..", os.path.basename(path), os.path.basename(trace))):
+        expect_status(check(trace, "--limit", "live=1", "--junit", name), 2)
+    with open(trace, "rb") as file:
+        profiled.expect(file.read() == before, "the trace was written over")
     expect_status(check(trace, "--limit", "live=1", "--junit", "/dev/full"), 2)
     expect_status(check(trace, "--limit", "live=1", "--pid", "1"), 2)
     for form in ([], ["--json"], ["--github"]):

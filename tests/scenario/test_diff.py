@@ -267,7 +267,11 @@ def growth(path):
     profiled.expect(rows["site_cache"]["p"] > 1e-9, str(rows["site_cache"]))
     profiled.expect("site_brief" not in rows or not rows["site_brief"]["suspect"], "site_brief")
     # All that leaked since the start is 200 bytes a round.
-    whole = json.loads(report("--json", "--from", "0", "--confidence", "0.999999999"))
+    plain = profiled.run([profiled.BYTEPOLL, "report", "--json", trace])
+    end = "%.9f" % json.loads(plain.stdout)["duration_s"]
+    profiled.expect(0.89 < data["to_s"] / float(end) < 0.91, "nine tenths: %s" % data["to_s"])
+    profiled.expect(0.49 < data["from_s"] / float(end) < 0.51, "half: %s" % data["from_s"])
+    whole = json.loads(report("--json", "--from", "0", "--to", end, "--confidence", "0.999999999"))
     row = [row for row in whole["rows"] if row["name"] == "site_leak"][0]
     seconds = whole["to_s"] - whole["from_s"]
     truth = 200 * 9000 / seconds
@@ -278,6 +282,21 @@ def growth(path):
     moments = diff("--at", "0", "--at", "%.6f" % (0.999 * data["to_s"]), trace)
     profiled.expect(verdicts(moments).get("site_leak") == "new", str(moments["rows"]))
     profiled.expect(moments["moments"]["base"] == 0, str(moments["moments"]))
+
+
+def unprofiled(path):
+    """Of a program that was not profiled nothing is known: it is not one that allocates nothing."""
+    fixture = os.path.join(profiled.BUILD, "tests", "unit", "cli", "fixture_malloc")
+    none = os.path.join(path, "none.bpt")
+    profiled.run([profiled.BYTEPOLL, "run", "-q", "-o", none, "--", fixture])
+    some = record(path, "some.bpt", profiled.program("diff_sites"), 2048, 1, ("5000",))
+    refused(1, "nothing was profiled", none, some)
+    refused(1, "nothing was profiled", "--metric", "allocated", some, none)
+    result = profiled.run([profiled.BYTEPOLL, "report", "--growth", none])
+    profiled.expect(result.status == 1 and b"the recording is empty" in result.stderr, str(result))
+    result = profiled.run([profiled.BYTEPOLL, "report", "--timeline", none])
+    profiled.expect(result.status == 0 and b"not known" in result.stdout and
+                    b" B\n" not in result.stdout, str(result))
 
 
 def usage(path):
@@ -295,6 +314,9 @@ def usage(path):
     refused(2, "one run with one", "--metric", "peak", trace, trace, "--new", trace)
     refused(2, "--fdr", "--fdr", "2", trace, trace)
     refused(2, "must be one of", "--by", "line", trace, trace)
+    refused(1, "is the same run as", trace, trace, "--new", trace)
+    refused(1, "is the same run as", trace, "--new", trace, trace)
+    diff(trace, trace)
     refused(1, "the recording ends", "--at", "0", "--at", "1000", trace)
     refused(1, "missing.bpt", trace, os.path.join(path, "missing.bpt"))
     result = profiled.run([profiled.BYTEPOLL, "report", "--growth", "--tree", trace])
@@ -310,6 +332,7 @@ def main():
                         tap, *settings))
     for name, action in (("planted changes are found", planted), ("several runs", several_runs),
                          ("scaled to the work done", scaled), ("growth", growth),
+                         ("nothing is said of an unprofiled program", unprofiled),
                          ("wrong usage is refused in one line", usage)):
         with profiled.directory() as path:
             tap.attempt(name, lambda action=action, path=path: action(path))

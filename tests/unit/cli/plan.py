@@ -169,9 +169,9 @@ def a_limit():
     assert "$(id)" not in shown and "\x1b" not in shown and "bytepoll report" in shown, shown
 
 
-def sample_trace(name="/lib/app.so"):
+def sample_trace(name="/lib/app.so", interval=65536):
     """100 live samples of 4 KiB, 12 of 30000 bytes, 3 exact ones of 1 MiB, one of 16 bytes freed."""
-    chunk = Chunk(base_time=1000, interval=65536)
+    chunk = Chunk(base_time=1000, interval=interval)
     chunk.module(1, 0x400000, 0x500000, 0x400000, name)
     chunk.stack(1, [0x400100])
     sizes = [4096] * 100 + [30000] * 12 + [1 << 20] * 3 + [16]
@@ -179,16 +179,16 @@ def sample_trace(name="/lib/app.so"):
     for number, size in enumerate(sizes, 1):
         trials += 100 * size
         chunk.sample(number, 1000 + number, size, stack=1, address=0x10000 * number, trials=trials,
-                     objects=100 * number, exact=size >= 65536)
+                     objects=100 * number, exact=size >= interval)
     chunk.free(len(sizes) + 1, 2000, len(sizes), trials=trials, objects=100 * len(sizes))
-    return trace(header(interval=65536), state(ended=1, reason=1, end_time=3000, trials=trials,
+    return trace(header(interval=interval), state(ended=1, reason=1, end_time=3000, trials=trials,
                                                objects=100 * len(sizes), samples=len(sizes)),
                  [slot(1, 100, trials, 100 * len(sizes), 0)], [chunk.bytes(1)])
 
 
-def write_trace(path, *arguments):
+def write_trace(path, *arguments, **settings):
     with open(path, "wb") as file:
-        file.write(sample_trace(*arguments))
+        file.write(sample_trace(*arguments, **settings))
 
 
 @test
@@ -226,6 +226,24 @@ def a_profile():
     assert "116 samples at T = 64 KiB" in shown and "bytepoll run --interval" in shown, shown
     rows = list(csv.DictReader(io.StringIO(text("app.bpt", "--by", "size", "--csv"))))
     assert [int(row["samples"]) for row in rows] == [row["samples"] for row in data["rows"]], rows
+
+
+@test
+def a_profile_of_every_object():
+    """All is exact at T = 1, but not at any T: as if all were small, N bytes take N/423."""
+    write_trace("app.bpt", interval=1)
+    data = json.loads(text("app.bpt", "--by", "size", "--json"))
+    allocated = sum([4096] * 100 + [30000] * 12 + [1 << 20] * 3 + [16]) * 100
+    for row in data["rows"]:
+        assert row["accuracy_now"] == 0 and row["equivalent_samples"] is None, row
+        near(row["interval"], row["bytes"]["estimate"] / 423, .01)
+        # Bytes, not objects, make the samples; but no more than objects.
+        near(row["expected_samples"], min(data["samples"], allocated / row["interval"]), 1e-6)
+    shown = text("app.bpt", "--by", "size")
+    assert shown.count("exact ") == 3 and "any\n" not in shown, shown
+    assert "bytepoll run --interval" in shown, shown
+    counted = json.loads(text("app.bpt", "--by", "thread", "--metric", "allocated", "--json"))
+    assert [row["interval"] for row in counted["rows"]] == [None], counted
 
 
 @test

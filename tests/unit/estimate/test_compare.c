@@ -393,6 +393,25 @@ static void test_large_figures(void **state)
 	expect_near("p", change.p_increase, 0.5 * erfc(5 / sqrt(2)), 1e-4);
 }
 
+/* A count against thousands of times as much, of large shape: so far out that the contour integral
+ * is nothing but rounding. Fails with a NaN, and p = 1, if that is taken as a tail. */
+static void test_count_against_far_more(void **state)
+{
+	(void)state;
+	for (double shape = 1.01e4; shape < 1e13; shape *= 10)
+		for (double ratio = 0.1; ratio > 1e-30; ratio /= 10) {
+			struct bp_side base = bp_side_of_count(1e12 * ratio), new = { 0 };
+			new.estimate = 1e12;
+			new.variance = 1e24 / shape;
+			struct bp_change up = bp_compare(&base, &new, 0.05);
+			struct bp_change down = bp_compare(&new, &base, 0.05);
+			assert_true(up.p_increase == 0 && up.p_decrease == 1 && up.p == 0);
+			assert_true(down.p_increase == 1 && down.p_decrease == 0 && down.p == 0);
+			assert_true(up.difference.low > 0 && up.ratio.low > 1);
+			assert_true(down.difference.high < 0 && down.ratio.high < 1);
+		}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -410,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_added),
 		cmocka_unit_test(test_order_and_levels),
 		cmocka_unit_test(test_large_figures),
+		cmocka_unit_test(test_count_against_far_more),
 	};
 	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "estimate/compare.h"
 #include "estimate/estimate.h"
 #include "estimate/plan.h"
+#include "estimate/special.h"
 
 static void expect_near(const char *what, double value, double wanted, double tolerance)
 {
@@ -228,6 +229,17 @@ static void test_change_power(void **state)
 }
 
 /* The rejections are those of the test that `diff` makes of the same samples. */
+/* The time does not grow with the factor. Without a sample before, a two-sided 5 % test needs 6 of
+ * them after. */
+static void test_power_of_large_factors(void **state)
+{
+	(void)state;
+	assert_float_equal(bp_plan_change_power(2, 1e12, 0.05), 1, 1e-7);
+	assert_float_equal(bp_plan_change_power(20000, 1e300, 1e-9), 1, 1e-7);
+	assert_float_equal(bp_plan_change_power(1e-9, 5e9, 0.05), bp_gamma_p(6, 5), 1e-8);
+	assert_int_equal(bp_plan_samples_for_change(1e15, 0.8, 0.05), 1);
+}
+
 static void test_change_power_is_that_of_compare(void **state)
 {
 	(void)state;
@@ -401,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_equivalent_samples),
 		cmocka_unit_test(test_expected_samples),
 		cmocka_unit_test(test_change_power),
+		cmocka_unit_test(test_power_of_large_factors),
 		cmocka_unit_test(test_change_power_is_that_of_compare),
 		cmocka_unit_test(test_samples_for_change),
 		cmocka_unit_test(test_normal_joins_exact),

@@ -47,6 +47,28 @@ static void totals_at_interval_one_are_exact(void **state)
 	bp_profile_finish(&profile);
 }
 
+/* The objects of the peak are those of its moment, also where there are more of them at the end. */
+static void objects_of_an_exact_peak(void **state)
+{
+	struct bp_profile profile;
+	struct bp_query query = { 0 };
+	struct bp_process_id process = { 1 };
+	(void)state;
+	small_init(&profile);
+	small_process(&profile, 10, 1, 0, 0, 10, 1);
+	struct bp_stack_id stack = small_stack(&profile, "make;main");
+	small_sample(&profile, process, stack, 1000, 1, 5);
+	small_sample(&profile, process, stack, 10, 6, -1);
+	small_sample(&profile, process, stack, 10, 7, -1);
+	small_totals(&profile, process, 1020, 1020, 3, 3);
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	small_assert_exact(a.totals[BP_METRIC_LIVE].objects, 2);
+	small_assert_exact(a.totals[BP_METRIC_PEAK].bytes, 1000);
+	small_assert_exact(a.totals[BP_METRIC_PEAK].objects, 1);
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
 static void function_rows_skip_allocators(void **state)
 {
 	struct bp_profile profile;
@@ -428,6 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_at_interval_one_are_exact),
+		cmocka_unit_test(objects_of_an_exact_peak),
 		cmocka_unit_test(function_rows_skip_allocators),
 		cmocka_unit_test(cumulative_counts_each_function_once),
 		cmocka_unit_test(every_key_has_its_rows),

@@ -442,16 +442,30 @@ static void peaks(void **state)
 	samples(new, "much;main", 10, 1000);
 	samples(base, "little;main", 10, 100);
 	samples(new, "little;main", 10, 115);
+	samples(base, "some;main", 10, 100);
+	samples(new, "some;main", 10, 160);
 	compare(&c, 1);
 	struct bp_difference_row much = row_of(&c.difference, "much");
 	struct bp_comparison *bytes = &much.bytes;
 	assert_int_equal(much.verdict, BP_VERDICT_GREW);
-	assert_true(bytes->change.interval.low ==
+	/* Each side at half the error. */
+	assert_true(bytes->change.interval.low <
 		    bytes->side[BP_NEW].interval.low - bytes->side[BP_BASE].interval.high);
-	assert_true(bytes->change.interval.high ==
+	assert_true(bytes->change.interval.high >
 		    bytes->side[BP_NEW].interval.high - bytes->side[BP_BASE].interval.low);
 	assert_true(bytes->p > 0 && bytes->p < 1e-6);
 	assert_int_equal(row_of(&c.difference, "little").verdict, BP_VERDICT_UNCLEAR);
+	/* 0 is left out of the interval just where p is below its error, here by the way that the
+	 * columns of "some" do not meet. */
+	static const char *const names[] = { "much", "little", "some" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct bp_comparison row = row_of(&c.difference, names[i]).bytes;
+		assert_int_equal(row.change.interval.low > 0, row.p < 0.05);
+		assert_int_equal(row.ratio.low > 1, row.p < 0.05);
+	}
+	struct bp_comparison some = row_of(&c.difference, "some").bytes;
+	assert_true(some.side[BP_NEW].interval.low > some.side[BP_BASE].interval.high);
+	assert_true(some.p > 0.05);
 	finish(&c);
 }
 
@@ -469,6 +483,13 @@ static void warns_of_what_differs(void **state)
 	assert_true(warns(&c.difference, "0 % of base but 100 % of new"));
 	assert_false(warns(&c.difference, "different names"));
 	finish(&c);
+	/* Two moments of one run have the same names. */
+	struct comparison moments = { .asked.moments = true };
+	samples(add_run(&moments, 1000), "a;main", 10, 5);
+	nameless_sample(add_run(&moments, 1000), "x+0x1", "/usr/lib/x.so", 10);
+	compare(&moments, 1);
+	assert_false(warns(&moments.difference, "cannot be matched"));
+	finish(&moments);
 }
 
 static void orders_rows(void **state)
