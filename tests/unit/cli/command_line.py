@@ -280,6 +280,8 @@ def doctor_tells():
 
 def main():
     failed = 0
+    # Under nohup it would be ignored by all that is started here.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     print(f"1..{len(TESTS)}")
     for number, function in enumerate(TESTS, 1):
         with tempfile.TemporaryDirectory() as folder:
