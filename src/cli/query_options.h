@@ -42,66 +42,72 @@ bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error);
 bool bp_parse_probability(const char *text, double *ret_probability, struct bp_error *error);
 
 /* Entries for option tables, one subject each. */
-#define BP_OPTION_METRIC                                                                           \
-	{ .name = "metric",                                                                        \
-		.letter = 'm',                                                                     \
-		.argument = "METRIC",                                                              \
-		.choices = "live|peak|allocated|temporary",                                        \
-		.summary = "live at exit (default), peak, all that was allocated, or freed at once" }
-#define BP_OPTION_FROM                \
-	{ .name = "from",             \
-		.argument = "TIME",   \
-		.summary = "only what was allocated from then on" }
-#define BP_OPTION_TO                \
-	{ .name = "to",             \
-		.argument = "TIME", \
-		.summary = "only what was allocated before" }
-#define BP_OPTION_BYTES                            \
-	{ .name = "bytes",                         \
-		.argument = "KIND",                \
-		.choices = "requested|usable",     \
-		.summary = "as requested (default), or as given by the allocator" }
-#define BP_OPTION_PID              \
-	{ .name = "pid",           \
-		.argument = "PID", \
-		.summary = "one process of the tree" }
-#define BP_OPTION_FILTER                \
-	{ .name = "filter",             \
-		.letter = 'f',          \
-		.argument = "KEY=GLOB", \
-		.repeatable = true,     \
-		.summary = "only what matches: function=parse_*, size=64..4K ..." }
-#define BP_OPTION_CUMULATIVE         \
-	{ .name = "cumulative",      \
-		.letter = 'c',       \
-		.summary = "count under every function on the stack, not only the innermost" }
-#define BP_OPTION_CONFIDENCE         \
-	{ .name = "confidence",      \
-		.argument = "LEVEL", \
-		.summary = "of the intervals (default: 0.95)" }
-#define BP_OPTION_ESTIMATOR                                                                        \
-	{ .name = "estimator",                                                                     \
-		.argument = "NAME",                                                                \
-		.choices = "default|ht|weighted|calibrated|failed-trials|tcmalloc|hits|memray",    \
-		.summary = "the best (default), or another one for comparison" }
-#define BP_OPTION_INTERVAL_METHOD                                      \
-	{ .name = "interval-method",                                   \
-		.argument = "NAME",                                    \
-		.choices = "default|n3|negative-binomial|camp-paulson", \
-		.summary = "the best (default), or another one for comparison" }
-#define BP_OPTION_EDGES                        \
-	{ .name = "edges",                     \
-		.argument = "EDGES",           \
-		.choices = "end|sample|both",  \
-		.summary = "negative binomial: samples counted at a window's edges" }
-#define BP_OPTION_MIN_SIZE          \
-	{ .name = "min-size",       \
-		.argument = "SIZE", \
-		.summary = "smallest object assumed to exist (default: by samples and counts)" }
-#define BP_OPTION_DEBUG_DIRECTORY  \
-	{ .name = "debug-directory", \
-		.argument = "DIR", \
-		.file = true,      \
-		.summary = "where separate debug files are (default: /usr/lib/debug)" }
+#define BP_OPTION_METRIC                                                                         \
+	{                                                                                        \
+		.name = "metric", .letter = 'm', .argument = "METRIC",                           \
+		.choices = "live|peak|allocated|temporary",                                      \
+		.summary =                                                                       \
+			"live at exit (default), peak, all that was allocated, or freed at once" \
+	}
+#define BP_OPTION_FROM                                            \
+	{                                                         \
+		.name = "from", .argument = "TIME",               \
+		.summary = "only what was allocated from then on" \
+	}
+#define BP_OPTION_TO                                                                          \
+	{                                                                                     \
+		.name = "to", .argument = "TIME", .summary = "only what was allocated before" \
+	}
+#define BP_OPTION_BYTES                                                             \
+	{                                                                           \
+		.name = "bytes", .argument = "KIND", .choices = "requested|usable", \
+		.summary = "as requested (default), or as given by the allocator"   \
+	}
+#define BP_OPTION_PID                                                                  \
+	{                                                                              \
+		.name = "pid", .argument = "PID", .summary = "one process of the tree" \
+	}
+#define BP_OPTION_FILTER                                                                     \
+	{                                                                                    \
+		.name = "filter", .letter = 'f', .argument = "KEY=GLOB", .repeatable = true, \
+		.summary = "only what matches: function=parse_*, size=64..4K ..."            \
+	}
+#define BP_OPTION_CUMULATIVE                                                                 \
+	{                                                                                    \
+		.name = "cumulative", .letter = 'c',                                         \
+		.summary = "count under every function on the stack, not only the innermost" \
+	}
+#define BP_OPTION_CONFIDENCE                                  \
+	{                                                     \
+		.name = "confidence", .argument = "LEVEL",    \
+		.summary = "of the intervals (default: 0.95)" \
+	}
+#define BP_OPTION_ESTIMATOR                                                                     \
+	{                                                                                       \
+		.name = "estimator", .argument = "NAME",                                        \
+		.choices = "default|ht|weighted|calibrated|failed-trials|tcmalloc|hits|memray", \
+		.summary = "the best (default), or another one for comparison"                  \
+	}
+#define BP_OPTION_INTERVAL_METHOD                                              \
+	{                                                                      \
+		.name = "interval-method", .argument = "NAME",                 \
+		.choices = "default|n3|negative-binomial|camp-paulson",        \
+		.summary = "the best (default), or another one for comparison" \
+	}
+#define BP_OPTION_EDGES                                                             \
+	{                                                                           \
+		.name = "edges", .argument = "EDGES", .choices = "end|sample|both", \
+		.summary = "negative binomial: samples counted at a window's edges" \
+	}
+#define BP_OPTION_MIN_SIZE                                                                     \
+	{                                                                                      \
+		.name = "min-size", .argument = "SIZE",                                        \
+		.summary = "smallest object assumed to exist (default: by samples and counts)" \
+	}
+#define BP_OPTION_DEBUG_DIRECTORY                                                     \
+	{                                                                             \
+		.name = "debug-directory", .argument = "DIR", .file = true,           \
+		.summary = "where separate debug files are (default: /usr/lib/debug)" \
+	}
 
 #endif

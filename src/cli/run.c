@@ -131,8 +131,7 @@ static bool read_options(struct run *run, struct bp_error *error)
 }
 
 /* The recorder lies beside the executable (build tree) or in ../lib/bytepoll (installed). */
-static bool find_recorder(
-	const char *file, char *ret_path, size_t capacity, struct bp_error *error)
+static bool find_recorder(const char *file, char *ret_path, size_t capacity, struct bp_error *error)
 {
 	static const char *const places[] = { "", "../lib/bytepoll/" };
 	char self[PATH_MAX], resolved[PATH_MAX];
@@ -146,8 +145,7 @@ static bool find_recorder(
 	if (slash != NULL)
 		slash[1] = '\0';
 	for (size_t i = 0; i < BP_COUNT(places); i++) {
-		int written =
-			snprintf(ret_path, capacity, "%s%s%s", self, places[i], file);
+		int written = snprintf(ret_path, capacity, "%s%s%s", self, places[i], file);
 		if (written < 0 || (size_t)written >= capacity || access(ret_path, R_OK) != 0 ||
 			realpath(ret_path, resolved) == NULL)
 			continue;

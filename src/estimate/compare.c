@@ -224,7 +224,8 @@ struct bp_change bp_compare_p(const struct bp_side *base, const struct bp_side *
 	double larger = increase.at_most + decrease.exceeds;
 	double smaller = decrease.at_most + increase.exceeds;
 	change.p = fmin(1, 2 * fmin(change.p_increase, change.p_decrease));
-	change.p_mid = fmin(1, fmin(larger, smaller));
+	/* Of an unseen unit far above the estimate the upper law reaches below the lower one. */
+	change.p_mid = fmin(change.p, fmin(larger, smaller));
 	if (base->estimate > 0) {
 		change.ratio.estimate = new->estimate / base->estimate;
 		change.ratio.unknown = false;

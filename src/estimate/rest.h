@@ -12,10 +12,10 @@
 #include "estimate/estimate.h"
 
 struct bp_rest {
-  double sampled;    /* what was sampled, and is certain */
-  double c1, c2, c3; /* cumulants of what was not */
-  double log_pi_sum; /* as in bp_sums */
-  bool whole; /* certainly objects of one size: the rest is a whole number of
+	double sampled;	   /* what was sampled, and is certain */
+	double c1, c2, c3; /* cumulants of what was not */
+	double log_pi_sum; /* as in bp_sums */
+	bool whole;	   /* certainly objects of one size: the rest is a whole number of
                  them */
 };
 
@@ -34,10 +34,10 @@ double bp_rest_upper(const struct bp_rest *rest, double unit, double a);
  * As the lower limit at error a sees the rest: scale Gamma(shape), or, where
  * kappa > 0, kappa NegBin(r, psi). */
 struct bp_rest_law {
-  double none; /* P(rest = 0) is at least this */
-  double shape, scale;
-  double kappa, r, psi;
-  bool whole, empty;
+	double none; /* P(rest = 0) is at least this */
+	double shape, scale;
+	double kappa, r, psi;
+	bool whole, empty;
 };
 struct bp_rest_law bp_rest_law_of(const struct bp_rest *rest, double a);
 
@@ -46,7 +46,6 @@ double bp_rest_at_most(const struct bp_rest_law *law, double x);
 
 /* P(rest and unseen unit > x) as the upper limit sees it, with `variance`
  * added; 1 up to 0. */
-double bp_rest_above(const struct bp_rest *rest, double unit, double variance,
-                     double x);
+double bp_rest_above(const struct bp_rest *rest, double unit, double variance, double x);
 
 #endif

@@ -412,6 +412,30 @@ static void test_count_against_far_more(void **state)
 		}
 }
 
+/* The same of two sampled figures. */
+static void test_sampled_against_far_more(void **state)
+{
+	(void)state;
+	struct bp_side more = { 49472090698997.023, 3.6316660824692444e+20, 4764237954.9237051,
+		24562354.036976982, 97, 49396059221706.758, 0 };
+	struct bp_side less = { 8731.9411997933821, 396.06630261530148, 0.045505395716601352,
+		0.00014705038356244919, 191899, 28.219237776053241, 0 };
+	assert_true(bp_compare_p(&less, &more).p_increase == 0);
+	assert_true(bp_compare_p(&more, &less).p_decrease == 0);
+}
+
+/* Also where one unseen unit, of runs with a larger T, is far above the estimate. */
+static void test_mid_p_is_at_most_p(void **state)
+{
+	(void)state;
+	struct bp_side new = { .estimate = 1.5e7, .variance = 8e12, .unit = 524288 };
+	for (double unit = 524288; unit < 1e12; unit *= 3) {
+		struct bp_side base = { .estimate = 3.5e9, .variance = 3.7e14, .unit = unit };
+		struct bp_change change = bp_compare_p(&base, &new);
+		assert_true(change.p < 1e-30 && change.p_mid <= change.p);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -430,6 +454,8 @@ int main(void)
 		cmocka_unit_test(test_order_and_levels),
 		cmocka_unit_test(test_large_figures),
 		cmocka_unit_test(test_count_against_far_more),
+		cmocka_unit_test(test_sampled_against_far_more),
+		cmocka_unit_test(test_mid_p_is_at_most_p),
 	};
 	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }
