@@ -5,6 +5,7 @@ script, or with --page the documentation. Both are committed; a test compares.
 
 usage: make_exports.py NAMES_H > src/hooks/exports.map
        make_exports.py --page NAMES_H > docs/hooks.md"""
+import os
 import re
 import sys
 
@@ -18,15 +19,28 @@ in the exact totals; the rest only keep the recorder informed. Generated from `s
 |---|---|
 """
 
+PAGE_TAIL = """
+Where the program's malloc is another than glibc's (jemalloc, TCMalloc, mimalloc, any other), the C++
+operators that it brings are counted, too, and so are its own entries where it exports them: calls that
+the objects loaded at the start make of them, and those by addresses from `dlsym`. The recorder exports
+none of these names (`src/hooks/extended.h`):
+
+"""
+
 
 def main():
     page = sys.argv[1] == "--page"
     with open(sys.argv[-1], encoding="utf-8") as file:
-        hooks = re.findall(r'^\s*BP_HOOK\((\w+),\s*"([^"]*)"\)', file.read(), re.M)
+        hooks = re.findall(r'^\s*BP_HOOK\((\w+),\s*((?:"[^"]*"[\s\\]*)+)\)', file.read(), re.M)
+    hooks = [(name, "".join(re.findall(r'"([^"]*)"', text))) for name, text in hooks]
     if page:
         sys.stdout.write(PAGE_HEAD)
         for name, text in hooks:
             print(f"| `{name}` | {text} |")
+        with open(os.path.join(os.path.dirname(sys.argv[-1]), "extended.h"),
+                  encoding="utf-8") as file:
+            names = re.findall(r"^\s*BP_ENTRY\((\w+),", file.read(), re.M)
+        sys.stdout.write(PAGE_TAIL + ", ".join(f"`{name}`" for name in names) + ".\n")
         return
     print("/* Generated from names.h by tools/make_exports.py; do not edit. */")
     print("{\nglobal:")

@@ -80,39 +80,67 @@ static bool check_image_malloc(struct examination *e)
 		return true;
 	say("problem",
 		"has a malloc of its own inside (as of jemalloc or tcmalloc, linked in): build "
-		"it with libc's");
+		"it with libc's, or with its allocator as a shared library");
 	return false;
 }
 
-static bool check_library_malloc(const char *path)
+/* Allocators that are linked in under names of their own, beside libc's malloc. */
+static void check_image_pools(const struct examination *e)
+{
+	static const char *const names[] = { "_rjem_malloc", "je_malloc", "_rjem_mallocx",
+		"je_mallocx", "mi_malloc", "tc_malloc" };
+	for (size_t i = 0; i < BP_COUNT(names); i++)
+		if (bp_elf_defines(&e->image, names[i]) != BP_ELF_UNDEFINED) {
+			say("note",
+				"has an allocator inside that it calls by %s, not by malloc: those "
+				"objects are not seen",
+				names[i]);
+			return;
+		}
+}
+
+static bool exports_malloc(const char *path)
 {
 	struct bp_elf_file file;
 	enum bp_elf_definition definition;
-	if (is_system_library(base_name(path)))
-		return true;
 	if (!bp_elf_file_open(path, &file, NULL))
-		return true;
+		return false;
 	definition = bp_elf_defines(&file, "malloc");
 	bp_elf_file_close(&file);
-	if (definition != BP_ELF_EXPORTED)
-		return true;
-	say("problem", "malloc comes from %s, not from glibc: build or start it with libc's malloc",
-		path);
-	return false;
+	return definition == BP_ELF_EXPORTED;
+}
+
+/* The library whose malloc is not glibc's; NULL if there is none. */
+static const char *foreign_malloc(const struct examination *e)
+{
+	for (size_t i = 0; i < e->libraries.count; i++) {
+		const char *path = e->libraries.paths[i];
+		if (strcmp(path, e->program.image) != 0 && !is_system_library(base_name(path)) &&
+			exports_malloc(path))
+			return path;
+	}
+	return NULL;
 }
 
 static void check_malloc(struct examination *e)
 {
-	bool good = e->program.loader[0] == '\0' || check_image_malloc(e);
+	const bool good = e->program.loader[0] == '\0' || check_image_malloc(e);
 	if (e->program.obstacle == BP_OBSTACLE_SANITIZER)
 		return; /* said already */
-	for (size_t i = 0; good && i < e->libraries.count; i++)
-		if (strcmp(e->libraries.paths[i], e->program.image) != 0)
-			good = check_library_malloc(e->libraries.paths[i]);
-	if (!good)
+	if (!good) {
 		e->problems++;
+		return;
+	}
+	check_image_pools(e);
+	const char *foreign = foreign_malloc(e);
+	if (foreign != NULL)
+		say("ok",
+			"malloc comes from %s: sampled objects stay in its heap, and free looks "
+			"them up",
+			foreign);
 	else if (e->libraries_known)
-		say("ok", "malloc is glibc's own");
+		say("ok", "malloc is glibc's own: free knows sampled objects by the word before "
+			  "them");
 }
 
 static void check_libraries(struct examination *e)

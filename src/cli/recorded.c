@@ -49,7 +49,8 @@ static const char *unprofiled_text(uint32_t reason)
 {
 	switch (reason) {
 	case BP_UNPROFILED_FOREIGN_MALLOC:
-		return "its malloc is not glibc's own: build or start it with glibc's malloc";
+		return "its malloc is its own (linked in, or preloaded before the recorder): build "
+		       "it with libc's, or with its allocator as a shared library";
 	case BP_UNPROFILED_HOOKS:
 		return "the recorder's hooks could not be set up";
 	case BP_UNPROFILED_OTHER_TOOL:

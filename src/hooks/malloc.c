@@ -7,6 +7,8 @@
  * In instructions, to the jump into the real function (x86-64, checked by tests/contract):
  *   malloc  mov (TLS offset), subq, sbb, jb, jmp                5
  *   free    test, je, cmp (the size word), jae, jmp             5
+ * Over a malloc that is not glibc's, free, realloc and malloc_usable_size are rewritten at start
+ * (foreign.c): free is then mov, shr, cmpb, jne, jmp, and needs 28 bytes of room.
  * The cold functions take the same arguments, so that reaching them is a jump too: no frame.
  */
 #include <malloc.h>

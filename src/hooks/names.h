@@ -12,7 +12,8 @@
 /* malloc.c: the hot ones. */
 #define BP_HOOKS_MALLOC(BP_HOOK)                                                                  \
 	BP_HOOK(malloc, "counted, size + 1 trials")                                               \
-	BP_HOOK(free, "recognises sampled objects by the size word before them")                  \
+	BP_HOOK(free, "recognises sampled objects by the size word before them, over other "      \
+		      "allocators than glibc's by their page")                                    \
 	BP_HOOK(calloc, "counted as the product; sampled memory is cleared")                      \
 	BP_HOOK(realloc, "a free and a new allocation of the whole new size; size 0: a free")     \
 	BP_HOOK(memalign, "counted as the size requested")                                        \
@@ -36,7 +37,8 @@
 	BP_HOOK(__libc_valloc, "valloc")                                                          \
 	BP_HOOK(__libc_pvalloc, "pvalloc")
 
-/* cxx.c: the C++ operators, by their mangled names; libstdc++'s call malloc, which counts. */
+/* cxx.c: the C++ operators, by their mangled names; libstdc++'s call malloc, which counts, those that
+ * another allocator brings count themselves (foreign.c). */
 #define BP_HOOKS_NEW(BP_HOOK)                                                                     \
 	BP_HOOK(_Znwm, "operator new")                                                            \
 	BP_HOOK(_Znam, "operator new[]")                                                          \
@@ -68,7 +70,7 @@
 	BP_HOOK(quick_exit, "publishes the exact totals")                                         \
 	BP_HOOK(abort, "publishes the exact totals")                                              \
 	BP_HOOK(fork, "notes the child")                                                          \
-	BP_HOOK(dlsym, "answers with our hooks where glibc's own functions would be the answer")  \
+	BP_HOOK(dlsym, "answers with our hooks where those of the program's malloc would be")     \
 	BP_HOOK(dlclose, "notes unloaded modules")                                                \
 	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
 	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \

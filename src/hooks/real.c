@@ -22,7 +22,9 @@
 
 #include "base/attributes.h"
 #include "base/system_call.h"
+#include "hooks/foreign.h"
 #include "hooks/real_other.h"
+#include "recorder/census.h"
 #include "recorder/frame_rules.h"
 
 static void *first_malloc(size_t size)
@@ -129,20 +131,38 @@ static const void *object_of(const void *address)
 	return bp_module_range_find((uintptr_t)address, &range) ? range.link_map : NULL;
 }
 
-static const void *owner, *libc;
-static bool glibc;
+static const void *owner, *home; /* home: the object that the real malloc is of */
+static enum bp_real_form form;
+static bool form_known;
 
-static bool is_glibc(void)
+/* glibc has a free of its own for each object, and so may another allocator: only if malloc, free and
+ * realloc are all glibc's do they understand one another. */
+static bool all_of_glibc(void)
 {
-	libc = object_of((const void *)gnu_get_libc_version);
-	return libc != NULL && object_of((const void *)bp_real.malloc) == libc &&
-	       object_of((const void *)bp_real.free) == libc &&
+	const void *libc = object_of((const void *)gnu_get_libc_version);
+	return libc != NULL && home == libc && object_of((const void *)bp_real.free) == libc &&
 	       object_of((const void *)bp_real.realloc) == libc;
 }
 
-bool bp_real_is_glibc(const void *function)
+bool bp_real_is_glibc(void)
 {
-	return glibc && object_of(function) == libc;
+	return form_known && form == BP_REAL_GLIBC;
+}
+
+bool bp_real_is_home(const void *function)
+{
+	return (form == BP_REAL_GLIBC || form == BP_REAL_FOREIGN) && home != NULL &&
+	       object_of(function) == home;
+}
+
+size_t bp_real_usable_size(void *object)
+{
+	static bool looked, known;
+	if (!looked) {
+		known = bp_real_is_home((const void *)bp_real.malloc_usable_size);
+		__atomic_store_n(&looked, true, __ATOMIC_RELEASE);
+	}
+	return known ? bp_real.malloc_usable_size(object) : 0;
 }
 
 uintptr_t bp_real_malloc_owner(void)
@@ -150,11 +170,24 @@ uintptr_t bp_real_malloc_owner(void)
 	return (uintptr_t)(owner != NULL ? owner : (const void *)bp_real.malloc);
 }
 
-bool bp_real_resolve(void)
+static enum bp_real_form adapt(void)
+{
+	if (is_ours_in_front(&owner)) {
+		home = object_of((const void *)bp_real.malloc);
+		if (all_of_glibc())
+			return BP_REAL_GLIBC;
+		/* A census counts in hooks of its own, which know glibc's malloc alone. */
+		if (bp_census_flags() == 0 && bp_foreign_hooks())
+			return BP_REAL_FOREIGN;
+	}
+	return bp_foreign_bypass() ? BP_REAL_NOT_OURS : BP_REAL_STUCK;
+}
+
+enum bp_real_form bp_real_resolve(void)
 {
 	static bool resolved;
 	if (resolved)
-		return glibc;
+		return form;
 	resolved = true; /* what follows may allocate, and come here again */
 	look_up("malloc", &bp_real.malloc);
 	look_up("free", &bp_real.free);
@@ -166,31 +199,15 @@ bool bp_real_resolve(void)
 	look_up("valloc", &bp_real.valloc);
 	look_up("pvalloc", &bp_real.pvalloc);
 	look_up("malloc_usable_size", &bp_real.malloc_usable_size);
-	glibc = is_ours_in_front(&owner) && is_glibc();
+	form = adapt();
+	form_known = true;
 	bp_real_resolve_others();
-	return glibc;
+	bp_real_forget_failure();
+	return form;
 }
 
-/* Writes `jmp *target(%rip)` over the first bytes of a function of ours. */
-static bool redirect(void *function, const void *target)
+void bp_real_adopt_entries(void)
 {
-	const uintptr_t page = (uintptr_t)function & ~(uintptr_t)4095;
-	const intptr_t distance = (intptr_t)target - ((intptr_t)function + 6);
-	uint8_t code[6] = { 0xff, 0x25 };
-	int32_t distance32 = (int32_t)distance;
-	if (distance != distance32)
-		return false;
-	__builtin_memcpy(code + 2, &distance32, 4);
-	if (syscall(SYS_mprotect, page, 8192ul, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
-		return false;
-	__builtin_memcpy(function, code, sizeof code);
-	(void)syscall(SYS_mprotect, page, 8192ul, PROT_READ | PROT_EXEC);
-	return true;
-}
-
-bool bp_real_bypass(void)
-{
-	return redirect((void *)free, &bp_real.free) &&
-	       redirect((void *)realloc, &bp_real.realloc) &&
-	       redirect((void *)malloc_usable_size, &bp_real.malloc_usable_size);
+	bp_foreign_entries();
+	bp_real_forget_failure();
 }

@@ -52,6 +52,9 @@ void bp_real_resolve_others(void);
 /* dlsym(RTLD_NEXT, name), by the real dlsym. */
 void *bp_real_next(const char *name);
 
+/* What failed among our look-ups is no error of the program's: dlerror has nothing to tell. */
+void bp_real_forget_failure(void);
+
 /* cxx.c: what an operator does where no C++ library was there at start. */
 bp_operator *bp_cxx_fallback(const char *name);
 

@@ -2,8 +2,9 @@
 /*
  * dlsym: a program may ask libc itself for `free` (a foreign function interface that loads
  * "libc.so.6", an interposer's RTLD_NEXT) and hand it an object of ours. So where the answer would be
- * glibc's own allocation function, it is our hook. Every other name goes on with a jump, because
- * dlsym looks at its caller's address.
+ * an allocation function of the program's own malloc, it is our hook. Every other name goes on with a
+ * jump, because dlsym looks at its caller's address. So does every look-up behind the caller that a malloc
+ * of another's making makes: it wants what is behind it, and must not be given itself.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "hooks/extended.h"
 #include "hooks/libc_names.h"
 #include "hooks/names.h"
 #include "hooks/real_other.h"
@@ -29,24 +31,25 @@ static const struct {
 /* The hook of that name; NULL if it is not of the malloc family. */
 static void *hook_of(const char *name)
 {
-	if (name == NULL || strchr("macrpvf_", name[0]) == NULL)
+	if (name == NULL || strchr("macrpvf_dstx", name[0]) == NULL)
 		return NULL;
 	for (size_t i = 0; i < BP_COUNT(family); i++)
 		if (strcmp(name, family[i].name) == 0)
 			return family[i].hook;
-	return NULL;
+	const struct bp_extended *entry = bp_extended_find(name);
+	return entry != NULL && *entry->real != NULL ? (void *)entry->hook : NULL;
 }
 
 static BP_COLD void *answer(void *handle, const char *name, void *hook)
 {
 	void *found = bp_real_others()->dlsym(handle, name);
-	return found != NULL && bp_real_is_glibc(found) ? hook : found;
+	return found != NULL && bp_real_is_home(found) ? hook : found;
 }
 
 BP_EXPORT void *dlsym(void *restrict handle, const char *restrict name)
 {
 	void *hook = hook_of(name);
-	if (bp_unlikely(hook != NULL))
+	if (bp_unlikely(hook != NULL) && (handle != RTLD_NEXT || bp_real_is_glibc()))
 		return answer(handle, name, hook);
 	return bp_real_others()->dlsym(handle, name);
 }

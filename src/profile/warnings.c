@@ -46,7 +46,8 @@ BP_PRINTF(2, 3) static void say(struct list *list, const char *format, ...)
 static const char *unprofiled_text(uint32_t reason)
 {
 	static const char *const texts[] = { "the recorder stayed off",
-		"its malloc is not glibc's own", "the hooks could not be set up",
+		"its malloc is linked in, or preloaded before the recorder",
+		"the hooks could not be set up",
 		"another profiler or a sanitizer owns its malloc" };
 	return texts[reason < BP_COUNT(texts) ? reason : 0];
 }

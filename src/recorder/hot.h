@@ -25,8 +25,9 @@ struct bp_hot {
 extern __thread struct bp_hot bp_hot
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Sampled objects are told from others by the size word before the object, which glibc's own
- * headers keep below this for smaller chunks: from here on `free` asks the recorder. */
+/* Over glibc sampled objects are told from others by the size word before the object, which glibc's own
+ * headers keep below this for smaller chunks: from here on `free` asks the recorder. Over any other
+ * malloc `free` and its like are rewritten (hooks/foreign.c, filter.h). */
 #define BP_HEADER_LARGE 65536u
 
 /* The size word before an object. */

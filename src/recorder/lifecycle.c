@@ -3,8 +3,8 @@
  * The life of a profiled process.
  *
  * Start. At the constructor, or at the first cold path should that come earlier: the real functions
- * are found, the configuration is read, the trace is created. Where malloc is not glibc's own the
- * hooks are turned into plain jumps, and the trace holds nothing but a header that says why.
+ * are found, the configuration is read, the trace is created. Where the program never calls our malloc,
+ * or the hooks could not be made fit for another one, the trace holds nothing but a header that says why.
  *
  * Fork. A handler takes every lock before, so that the child inherits whole structures; in the child
  * it opens a trace of its own at once (the process may drop its privileges next) and starts the
@@ -144,7 +144,7 @@ static void describe_program(enum bp_unprofiled reason)
 		.charge_bytes = BP_SAMPLER_CHARGE,
 		.seed = config.seed,
 		.seed_given = config.seed_given,
-		.recognition = reason == BP_PROFILED ? BP_RECOGNITION_HEADER : BP_RECOGNITION_NONE,
+		.recognition = bp_recorder.recognition,
 		.unprofiled_reason = reason,
 	};
 	if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0)
@@ -191,9 +191,18 @@ static bool make_fork_mark(void)
 
 static void start(char **environment)
 {
-	enum bp_unprofiled reason = BP_PROFILED;
-	if (!bp_real_resolve())
-		reason = bp_real_bypass() ? BP_UNPROFILED_FOREIGN_MALLOC : BP_UNPROFILED_HOOKS;
+	static const struct {
+		enum bp_recognition recognition;
+		enum bp_unprofiled reason;
+	} forms[] = {
+		[BP_REAL_GLIBC] = { BP_RECOGNITION_HEADER, BP_PROFILED },
+		[BP_REAL_FOREIGN] = { BP_RECOGNITION_TABLE, BP_PROFILED },
+		[BP_REAL_NOT_OURS] = { BP_RECOGNITION_NONE, BP_UNPROFILED_FOREIGN_MALLOC },
+		[BP_REAL_STUCK] = { BP_RECOGNITION_NONE, BP_UNPROFILED_HOOKS },
+	};
+	const enum bp_real_form form = bp_real_resolve();
+	const enum bp_unprofiled reason = forms[form].reason;
+	bp_recorder.recognition = forms[form].recognition;
 	bp_config_read(environment, &config);
 	describe_program(reason);
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
@@ -201,6 +210,8 @@ static void start(char **environment)
 		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
 		return;
 	}
+	if (form == BP_REAL_FOREIGN)
+		bp_real_adopt_entries();
 	bp_probe_start(environment);
 	bp_stack_init();
 	(void)bp_threads_init();

@@ -12,6 +12,7 @@
 #include "base/attributes.h"
 #include "base/lock.h"
 #include "recorder/arena.h"
+#include "recorder/filter.h"
 
 #define CAPACITY_FIRST 1024u
 
@@ -97,7 +98,10 @@ bool bp_live_insert(const void *object, uint64_t sequence)
 	if ((room || grow()) && live.count < BP_LIVE_MAX) {
 		struct entry *entry = &live.table->entries[probe(live.table, (uint64_t)object)];
 		change_begin();
-		live.count += entry->address == 0;
+		if (entry->address == 0) {
+			live.count++;
+			bp_filter_add((uint64_t)object);
+		}
 		store(&entry->sequence, sequence);
 		store(&entry->address, (uint64_t)object);
 		change_end();
@@ -111,6 +115,8 @@ bool bp_live_insert(const void *object, uint64_t sequence)
 
 bool bp_live_contains(const void *object)
 {
+	if (object == NULL) /* an empty entry has this address */
+		return false;
 	for (int attempt = 0; attempt < 1000; attempt++) {
 		uint32_t before = __atomic_load_n(&live.version, __ATOMIC_ACQUIRE);
 		const struct table *table = __atomic_load_n(&live.table, __ATOMIC_ACQUIRE);
@@ -157,6 +163,7 @@ static uint64_t remove_locked(const void *object)
 	uint64_t sequence = live.table->entries[i].sequence;
 	remove_at(live.table, i);
 	live.count--;
+	bp_filter_remove((uint64_t)object);
 	return sequence;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live sampled objects that stay in glibc's heap (64 KiB and more): address to sequence number
- * of the sample. Small ones need no look-up, their slot's book has it (slots.h).
+ * The live sampled objects that stay in the program's own heap: address to sequence number of the
+ * sample. Over glibc those of 64 KiB and more (small ones need no look-up, their slot's book has it:
+ * slots.h), over any other malloc all; then the pages they begin in are counted (filter.h).
  * Thread-safe. bp_live_contains takes no lock and may be called by a signal handler.
  */
 #ifndef BP_RECORDER_LIVE_SET_H
@@ -10,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most objects held; beyond, large objects are not sampled and that is counted. */
-#define BP_LIVE_MAX ((uint32_t)1 << 20)
+/* Most objects held; beyond, objects are not sampled and that is counted. */
+#define BP_LIVE_MAX ((uint32_t)1 << 22)
 
 /* False: full or no memory. */
 bool bp_live_insert(const void *object, uint64_t sequence);

@@ -26,18 +26,32 @@ struct bp_real {
 
 extern struct bp_real bp_real __attribute__((visibility("hidden")));
 
-/* Fills the table (idempotent). True if the program's malloc is glibc's own; then chunk headers can
- * be trusted. */
-bool bp_real_resolve(void);
+/* Whose the program's malloc is, and what was done about it. */
+enum bp_real_form {
+	BP_REAL_GLIBC,	  /* chunk headers can be trusted */
+	BP_REAL_FOREIGN,  /* behind us; `free` and its like ask the live set (hooks/foreign.c) */
+	BP_REAL_NOT_OURS, /* the program never calls our malloc, or there was no memory: the hooks
+			   * that read chunk headers are plain jumps */
+	BP_REAL_STUCK	  /* foreign, and the hooks' text could not be changed */
+};
 
-/* Is the program's malloc glibc's own, and `function` one of glibc's? */
-bool bp_real_is_glibc(const void *function);
+/* Fills the table and adapts the hooks to what was found (idempotent). */
+enum bp_real_form bp_real_resolve(void);
+
+/* Is the program's malloc known to be glibc's own? */
+bool bp_real_is_glibc(void);
+
+/* Is `function` one of the object that the program's malloc is of, and that malloc behind ours? */
+bool bp_real_is_home(const void *function);
+
+/* What malloc_usable_size says; 0 if the program's malloc has none of its own. */
+size_t bp_real_usable_size(void *object);
+
+/* Puts counting and watching hooks before the C++ operators and the entries beside malloc's that a
+ * foreign malloc brings. Calls each operator: only at start. */
+void bp_real_adopt_entries(void);
 
 /* An address in whatever the program's malloc is: glibc's behind ours, or somebody else's. */
 uintptr_t bp_real_malloc_owner(void);
-
-/* Makes the exported `free`, `realloc` and `malloc_usable_size` plain jumps to the real ones, which
- * do not read chunk headers: for a malloc that is not glibc's. False if that could not be done. */
-bool bp_real_bypass(void);
 
 #endif

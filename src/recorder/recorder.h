@@ -4,7 +4,7 @@
  *
  * Entries for hooks come in two kinds. A *charged* call comes from a hook whose charge borrowed: the
  * object is counted already, and the sampler must decide. A *known* call comes from a hook that saw a
- * header word of 64 KiB or more: nothing is charged or decided, but the object may be a live sample.
+ * header word of 64 KiB or more, or a page with a live sample: nothing is charged or decided, but the object may be a live sample.
  * All behave to the program exactly as the real functions: results, errno, failures.
  * Thread-safe; safe in signal handlers as far as malloc itself is.
  */
@@ -33,6 +33,13 @@ BP_COLD void bp_known_free(void *object);
 BP_COLD void *bp_known_realloc(void *object, size_t size);
 BP_COLD size_t bp_known_usable_size(void *object);
 
+/* For the hooks of a foreign malloc, whose objects all stay in its heap. `bp_cold_object`: an object
+ * that exists already; its charge borrowed. `bp_cold_uncharge`: takes a charge back, be it that it
+ * borrowed. `bp_known_end`: an object that may be a live sample is about to be freed; not by us. */
+BP_COLD void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind kind);
+BP_COLD void bp_cold_uncharge(size_t size);
+BP_COLD void bp_known_end(void *object);
+
 /* For the hooks: events of the process's life. */
 void bp_recorder_start(int argc, char **argv, char **environment);
 void bp_recorder_end(enum bp_end_reason reason);
@@ -54,8 +61,9 @@ enum bp_mode {
 
 /* Process-wide state. */
 struct bp_recorder {
-	uint32_t mode; /* enum bp_mode */
-	bool ended;    /* the trace says so; every allocation now publishes itself */
+	uint32_t mode;	      /* enum bp_mode */
+	uint32_t recognition; /* enum bp_recognition: how free knows a sampled object */
+	bool ended;	      /* the trace says so; every allocation now publishes itself */
 	uint32_t law;
 	uint64_t interval;     /* T, bytes */
 	uint64_t random_key;   /* of this process: with a thread's ordinal it seeds its generator */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cold path, top to bottom: a charge borrowed, or free met a header of 64 KiB or more.
+ * The cold path, top to bottom: a charge borrowed, or free met a header of 64 KiB or more, or
+ * a page with a live sample in it.
  *
  *   allocation   visit begins -> the sampler decides -> not sampled: the real function
  *                             -> sampled: a slot (below 64 KiB) or glibc's own block (above),
@@ -9,6 +10,10 @@
  *                              large and in the live set: the same, then the real free
  *                              large, unknown: the real free, without a visit
  *   realloc      a free and a new allocation of the whole new size, in place too
+ *
+ * Over a malloc that is not glibc's every sampled object stays where the program's own allocator puts
+ * it, whatever its size, and is in the live set; what is said above of 64 KiB and more holds for all.
+ * No object of ours then ever reaches a function we do not know.
  *
  * An event's number is taken before memory can be used again by somebody else: so the order of
  * numbers is an order in which the events could have happened.
@@ -93,6 +98,19 @@ static void pass_charge(size_t size)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
 }
 
+/* Does a sampled object of that size live in a slot? */
+static bool lives_in_slot(size_t size)
+{
+	return bp_recorder.recognition == BP_RECOGNITION_HEADER && bp_slot_fits(size);
+}
+
+/* The word before an object means something over glibc only; elsewhere it may not even be readable. */
+static bool is_in_slot(const void *object)
+{
+	return bp_recorder.recognition == BP_RECOGNITION_HEADER &&
+	       (bp_header_word(object) & BP_SLOT_BIT) != 0;
+}
+
 static uint8_t log2_of(size_t alignment)
 {
 	return alignment > 1 ? (uint8_t)__builtin_ctzll(alignment) : 0;
@@ -110,7 +128,7 @@ static bool record_sample(struct bp_visit *visit, const struct call *call, const
 		.address = (uint64_t)object,
 		.size = call->size,
 		.usable = usable,
-		.usable_known = true,
+		.usable_known = usable != 0,
 		.offset = decision->offset,
 		.exact = decision->exact,
 		.interval_bytes = decision->interval,
@@ -164,17 +182,29 @@ static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
 	return object;
 }
 
+/* An object that was sampled at this address is gone, freed by a function that is not ours: its end
+ * is not seen before its place is taken again. */
+static void bury(struct bp_visit *visit, const void *object)
+{
+	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
+	if (bp_likely(sample == 0))
+		return;
+	record_free(visit, bp_recorder_next_sequence(), sample, false);
+	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+}
+
 /* Makes a placed object a live sample: number, book or table, record. */
 static void enlist(struct bp_visit *visit, const struct call *call, void *object,
 	struct bp_slot *slot, const struct bp_decision *decision)
 {
+	if (slot == NULL)
+		bury(visit, object);
 	uint64_t sequence = bp_recorder_next_sequence();
 	if (slot == NULL && !bp_live_insert(object, sequence)) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
 		return;
 	}
-	size_t usable =
-		slot != NULL ? bp_slot_usable(call->room) : bp_real.malloc_usable_size(object);
+	size_t usable = slot != NULL ? bp_slot_usable(call->room) : bp_real_usable_size(object);
 	bool recorded = record_sample(visit, call, object, decision, sequence, usable);
 	if (slot != NULL)
 		slot->sequence = recorded ? sequence : 0;
@@ -187,7 +217,7 @@ static void *place_sample(
 {
 	struct bp_slot *slot = NULL;
 	void *object;
-	if (bp_slot_fits(call->room)) {
+	if (lives_in_slot(call->room)) {
 		object = bp_recorder.writer.stopped ? NULL : take_slot(call, &slot);
 		if (object == NULL) {
 			if (bp_recorder.writer.stopped)
@@ -301,33 +331,75 @@ int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
 	return 0;
 }
 
+void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind kind)
+{
+	struct bp_visit visit;
+	struct bp_decision decision;
+	const struct call call = {
+		.kind = (uint8_t)kind, .size = size, .room = size, .alignment = alignment
+	};
+	if (!bp_visit_begin(&visit, (uint64_t)size + BP_SAMPLER_CHARGE)) {
+		pass_charge(size);
+		return;
+	}
+	uint64_t left = bp_sampler_decide(&visit.thread->sampler, visit.left, size, &decision);
+	if (bp_unlikely(decision.interrupted))
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	visit.left = left;
+	if (decision.sampled)
+		enlist(&visit, &call, object, NULL, &decision);
+	bp_visit_end(&visit, left);
+}
+
+void bp_cold_uncharge(size_t size)
+{
+	uncharge(size);
+}
+
 /* ---- free ---- */
 
-static bool is_slot_word(uint64_t word)
+/* The sample of an object in the program's own heap ends; no visit is possible. */
+static void forget_nested(void *object)
 {
-	return (word & BP_SLOT_BIT) != 0;
+	if (bp_recorder.mode != BP_MODE_ON || !bp_live_contains(object))
+		return;
+	/* Should the table be in use it keeps the address, until it is sampled again. */
+	(void)bp_live_try_remove(object);
+	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
 static void free_nested(void *object)
 {
-	if (is_slot_word(bp_header_word(object))) {
-		if (bp_slot_find(object) != NULL) {
-			bp_slot_defer(object);
-			return;
-		}
-	} else if (bp_recorder.mode == BP_MODE_ON && bp_live_contains(object)) {
-		/* Should the table be in use it keeps the address, until it is sampled again. */
-		(void)bp_live_try_remove(object);
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+	if (!is_in_slot(object)) {
+		forget_nested(object);
+	} else if (bp_slot_find(object) != NULL) {
+		bp_slot_defer(object);
+		return;
 	}
 	bp_real.free(object);
+}
+
+void bp_known_end(void *object)
+{
+	struct bp_visit visit;
+	if (!bp_live_contains(object))
+		return;
+	if (!bp_visit_begin(&visit, 0)) {
+		forget_nested(object);
+		return;
+	}
+	uint64_t sample = bp_live_remove(object);
+	if (sample != 0)
+		record_free(&visit, bp_recorder_next_sequence(), sample, false);
+	free_deferred(&visit);
+	bp_visit_end(&visit, visit.left);
 }
 
 void bp_known_free(void *object)
 {
 	struct bp_visit visit;
-	const bool in_slot = is_slot_word(bp_header_word(object));
-	if (!in_slot && !bp_live_contains(object)) {
+	if (!is_in_slot(object)) {
+		bp_known_end(object);
 		bp_real.free(object);
 		return;
 	}
@@ -335,21 +407,20 @@ void bp_known_free(void *object)
 		free_nested(object);
 		return;
 	}
-	struct bp_slot *slot = in_slot ? bp_slot_find(object) : NULL;
-	uint64_t sample = in_slot ? (slot == NULL ? 0 : slot->sequence) : bp_live_remove(object);
-	if (sample != 0)
-		record_free(&visit, bp_recorder_next_sequence(), sample, false);
+	struct bp_slot *slot = bp_slot_find(object);
+	if (slot != NULL && slot->sequence != 0)
+		record_free(&visit, bp_recorder_next_sequence(), slot->sequence, false);
 	free_deferred(&visit);
 	if (slot != NULL)
 		bp_slot_release(object, slot);
 	bp_visit_end(&visit, visit.left);
-	if (slot == NULL) /* large; or never ours, and glibc says so as it would have */
+	if (slot == NULL) /* never ours, and glibc says so as it would have */
 		bp_real.free(object);
 }
 
 size_t bp_known_usable_size(void *object)
 {
-	if (!is_slot_word(bp_header_word(object)))
+	if (!is_in_slot(object))
 		return bp_real.malloc_usable_size(object);
 	const struct bp_slot *slot = bp_slot_find(object);
 	return slot == NULL ? 0 : bp_slot_usable(slot->size);
@@ -370,17 +441,16 @@ static struct old look_at(void *object)
 	struct old old = { .object = object };
 	if (object == NULL)
 		return old;
-	uint64_t word = bp_header_word(object);
-	if (is_slot_word(word)) {
+	if (is_in_slot(object)) {
 		old.slot = bp_slot_find(object);
 		if (old.slot != NULL) {
 			old.sample = old.slot->sequence;
 			old.usable = bp_slot_usable(old.slot->size);
 		}
 	} else {
-		if (word >= BP_HEADER_LARGE && bp_live_contains(object))
+		if (bp_live_contains(object))
 			old.sample = bp_live_remove(object);
-		old.usable = bp_real.malloc_usable_size(object);
+		old.usable = bp_real_usable_size(object);
 	}
 	return old;
 }
@@ -423,8 +493,8 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct call 
 	struct bp_slot *slot = NULL;
 	const uint64_t sample = old->sample;
 	const uint64_t freed = sample == 0 ? 0 : bp_recorder_next_sequence();
-	const bool by_copy = old->slot != NULL || (decision->sampled && bp_slot_fits(call->size) &&
-							  !bp_recorder.writer.stopped);
+	const bool to_slot = decision->sampled && lives_in_slot(call->size);
+	const bool by_copy = old->slot != NULL || (to_slot && !bp_recorder.writer.stopped);
 	void *object = by_copy ? move(old, call, decision->sampled, &slot)
 			       : bp_real.realloc(old->object, call->size);
 	if (object == NULL) {
@@ -439,9 +509,9 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct call 
 	if (slot != NULL)
 		slot->sequence = 0;
 	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */
-	if (decision->sampled && bp_slot_fits(call->size) && bp_recorder.writer.stopped)
+	if (to_slot && bp_recorder.writer.stopped)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
-	if (decision->sampled && (slot != NULL || !bp_slot_fits(call->size)))
+	if (decision->sampled && (slot != NULL || !to_slot))
 		enlist(visit, call, object, slot, decision);
 	if (by_copy && object != old->object)
 		give_up(old);
@@ -451,9 +521,8 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct call 
 /* No visit possible: a signal handler inside the recorder, or the recorder is off. */
 static void *realloc_nested(void *object, size_t size)
 {
-	if (object == NULL || !is_slot_word(bp_header_word(object))) {
-		if (object != NULL && bp_header_word(object) >= BP_HEADER_LARGE &&
-			bp_live_contains(object) && bp_live_try_remove(object) != 0)
+	if (!is_in_slot(object)) {
+		if (bp_live_contains(object) && bp_live_try_remove(object) != 0)
 			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 		return bp_real.realloc(object, size);
 	}
@@ -509,7 +578,7 @@ void *bp_cold_realloc(void *object, size_t size)
 
 void *bp_known_realloc(void *object, size_t size)
 {
-	if (!is_slot_word(bp_header_word(object)) && !bp_live_contains(object))
+	if (!is_in_slot(object) && !bp_live_contains(object))
 		return bp_real.realloc(object, size);
 	return reallocate(object, size, false);
 }

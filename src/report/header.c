@@ -110,6 +110,18 @@ static void put_process(struct pieces *pieces, const struct bp_aggregation *aggr
 	put_piece(pieces, text);
 }
 
+/* Whose malloc it is, where it is not libc's. */
+static void put_allocator(struct pieces *pieces, const char *path)
+{
+	const char *file = last_part(path);
+	char name[NAME_COLUMNS + 1], text[NAME_COLUMNS + 16];
+	if (*file == '\0' || strncmp(file, "libc.so", 7) == 0 || strncmp(file, "libc-", 5) == 0)
+		return;
+	bp_terminal_text(file, pieces->options->utf8, NAME_COLUMNS, name, sizeof name);
+	snprintf(text, sizeof text, "malloc of %s", name);
+	put_piece(pieces, text);
+}
+
 static void write_first_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -125,6 +137,7 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	put_process(&pieces, aggregation);
 	bp_time_text(aggregation->duration_ns, count);
 	put_piece(&pieces, count);
+	put_allocator(&pieces, bp_profile_text(profile, subject->allocator));
 	intervals_text(aggregation, options, text, sizeof text);
 	put_piece(&pieces, text);
 	bp_count_text(aggregation->samples, count);

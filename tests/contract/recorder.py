@@ -29,6 +29,7 @@ LIBRARY_VERIFY = "libbytepoll-recorder-verify.so"
 OF_BOTH = ("undefined", "exports", "tls", "needed")  # the verifying hooks are not hot
 TLS_BYTES_MAX = 64
 PAIR_INSTRUCTIONS_MAX = 10
+FREE_BYTES_MIN = 28  # what src/hooks/patch.c may write over it
 
 
 def output(*command):
@@ -184,8 +185,18 @@ def judge_pair(file, compiler):
         yield f"{compiler}: malloc + free take {total} instructions, more than {PAIR_INSTRUCTIONS_MAX}"
 
 
+def room_of(library, function):
+    """Bytes from a function's start to the next one's."""
+    starts = sorted({int(row.split()[0], 16) for row in output("nm", library).splitlines()
+                     if re.match(r"[0-9a-f]+ [tT] ", row)})
+    start = place_of(library, function)[1]
+    return min(other for other in starts if other > start) - start
+
+
 def check_instructions(_, library):
     yield from judge_pair({"malloc": library, "free": library}, "as built")
+    if room_of(library, "free") < FREE_BYTES_MIN:
+        yield f"free has room for {room_of(library, 'free')} bytes, and takes {FREE_BYTES_MIN}"
 
 
 def clang_objects(build, directory):

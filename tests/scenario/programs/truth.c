@@ -4,7 +4,8 @@
  * recorder treats differently, one function per call site, with the truth counted beside it
  * (truth.h). Sizes are small, large (the driver samples with T = 2048), mixed across T, zero, above
  * the 64 KiB where sampled objects stay in glibc's heap and above the threshold where glibc maps
- * them. The argument, 1 by default, multiplies the number of objects.
+ * them. The argument, 1 by default, multiplies the number of objects; a second one, `portable`, leaves
+ * out what other allocators do otherwise.
  *
  * The mix is chosen so that every site and metric that is not zero has at least 25 expected samples
  * at T = 2048 or is recorded with certainty: an empty row then has a probability below 1e-10.
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "truth.h"
@@ -19,7 +21,8 @@
 #define SITES(X)                                                                                   \
 	X(small_fixed)                                                                             \
 	X(small_mixed)                                                                             \
-	X(wide_mixed) X(large) X(huge) X(zero) X(calloc_small) X(calloc_large) X(posix_memalign)   \
+	X(wide_mixed)                                                                              \
+	X(large) X(huge) X(zero) X(calloc_small) X(calloc_large) X(posix_memalign)                 \
 		X(aligned_alloc) X(memalign) X(valloc) X(pvalloc) X(grow_first) X(grow)            \
 			X(shrink_first) X(shrink) X(place_first) X(place) X(moved) X(realloc_null) \
 				X(realloc_zero) X(reallocarray) X(large_first) X(large_grow)       \
@@ -108,6 +111,9 @@ SITE static void site_memalign(struct object *object, size_t alignment, size_t s
 	CHECK((uintptr_t)object->pointer % alignment == 0);
 }
 
+/* Without pvalloc, which not all have, and realloc to nothing as a free. */
+static bool portable;
+
 SITE static void site_valloc(struct object *object, size_t size)
 {
 	made(object, &sites[number_valloc], valloc(size), size);
@@ -116,7 +122,7 @@ SITE static void site_valloc(struct object *object, size_t size)
 
 SITE static void site_pvalloc(struct object *object, size_t size)
 {
-	made(object, &sites[number_pvalloc], pvalloc(size), size);
+	made(object, &sites[number_pvalloc], portable ? valloc(size) : pvalloc(size), size);
 	CHECK((uintptr_t)object->pointer % 4096 == 0);
 }
 
@@ -244,6 +250,10 @@ static void reallocated(void)
 		site_realloc_zero(&pool[0], 150);
 		void *pointer = pool[0].pointer;
 		gone(&pool[0]);
+		if (portable) {
+			free(pointer);
+			continue;
+		}
 		pointer = realloc(pointer, 0);
 		KEEP(pointer);
 		CHECK(pointer == NULL);
@@ -295,6 +305,7 @@ static void in_threads(void)
 int main(int argument_count, char **arguments)
 {
 	int scale = argument_count > 1 ? atoi(arguments[1]) : 1;
+	portable = argument_count > 2 && strcmp(arguments[2], "portable") == 0;
 	for (int i = 0; i < scale; i++) {
 		plain_sizes();
 		zeroed_and_aligned();

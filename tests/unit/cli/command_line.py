@@ -4,7 +4,7 @@
 the right exit status), and that `run` is a parent that cannot be noticed: exit statuses, signals,
 descriptors, environment. What is recorded is the subject of other tests.
 
-Usage: command_line.py BYTEPOLL STATIC_PROGRAM MALLOC_PROGRAM     (prints TAP)
+Usage: command_line.py BYTEPOLL STATIC_PROGRAM MALLOC_PROGRAM FOREIGN_PROGRAM     (prints TAP)
 """
 
 import os
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-BYTEPOLL, STATIC, OWN_MALLOC = (os.path.abspath(a) for a in sys.argv[1:4])
+BYTEPOLL, STATIC, OWN_MALLOC, FOREIGN_MALLOC = (os.path.abspath(a) for a in sys.argv[1:5])
 RECORDER = "libbytepoll-recorder.so"
 TESTS = []
 
@@ -271,6 +271,8 @@ def doctor_tells():
     assert result.returncode == 1 and "statically linked" in result.stdout, result
     result = call("doctor", OWN_MALLOC)
     assert result.returncode == 1 and "malloc of its own" in result.stdout, result
+    result = call("doctor", FOREIGN_MALLOC)
+    assert result.returncode == 0 and "looks them up" in result.stdout, result
     result = call("doctor", str(os.getpid()))
     assert result.returncode == 0 and "running process" in result.stdout, result
     assert "PYTHONMALLOC" in result.stdout, result
