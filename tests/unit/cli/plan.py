@@ -347,6 +347,7 @@ def help_manual_and_completion():
 
 @test
 def wrong_uses():
+    refuses(2, "--interval 1 records every object", "--limit", "live=1M", "--interval", "1")
     refuses(2, "is no size", "--heap", "many")
     refuses(2, "--heap 0: must be from 1", "--heap", "0")
     refuses(2, "write 10% or 0.1", "--accuracy", "5")
