@@ -202,7 +202,10 @@ enum bp_real_form bp_real_resolve(void)
 	form = adapt();
 	form_known = true;
 	bp_real_resolve_others();
-	bp_real_forget_failure();
+	/* The text of a failure is the program's malloc's, and is freed by the free that the C library
+	 * calls: where the program has a malloc of its own linked in, but no free, that is a crash. */
+	if (form == BP_REAL_GLIBC || form == BP_REAL_FOREIGN)
+		bp_real_forget_failure();
 	return form;
 }
 
