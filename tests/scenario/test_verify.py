@@ -307,15 +307,17 @@ def census_chunks(data):
 
 
 def check_tampered(path):
-    """Sums of stacks changed round among the stacks: every total is right, most rows are not."""
+    """Sums exchanged among the stacks, the largest with the smallest: every total is right, rows are
+    not."""
     trace = os.path.join(path, "sqlite3.bpt")
     with open(trace, "rb") as file:
         data = bytearray(file.read())
     for at in census_chunks(data):
         places = [at + 64 + 64 * i for i in range(1023)]
         used = [place for place in places if struct.unpack_from("<I", data, place)[0] == 1]
+        used.sort(key=lambda place: struct.unpack_from("<Q", data, place + 8)[0])
         sums = [bytes(data[place + 8:place + 64]) for place in used]
-        for place, wrong in zip(used, sums[7:] + sums[:7]):
+        for place, wrong in zip(used, reversed(sums)):
             data[place + 8:place + 64] = wrong
     other = os.path.join(path, "tampered.bpt")
     with open(other, "wb") as file:
