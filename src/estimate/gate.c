@@ -28,9 +28,9 @@ enum bp_outcome bp_gate_both(enum bp_outcome one, enum bp_outcome other)
 	return one == BP_OUTCOME_WITHIN ? other : one;
 }
 
-double bp_gate_least_bytes(uint64_t interval, double a)
+double bp_gate_least(double unit, double a)
 {
-	return -log(a) / bp_lambda(interval);
+	return -log(a) * unit;
 }
 
 struct bp_side bp_gate_mean(const struct bp_side *sides, size_t count)

@@ -184,15 +184,15 @@ static unsigned metrics_of(const struct bp_aggregation_state *state, const struc
 }
 
 static bool add_to_totals(struct bp_aggregation_state *state, unsigned metrics,
-	const struct bp_sample_weight *weight, const struct bp_tally *part, double cross)
+	const struct bp_sample_weight *weight, const struct bp_other_sums *other, double cross)
 {
 	struct bp_tally *peak = &state->totals[BP_METRIC_PEAK];
 	for (int m = 0; m < BP_METRIC_COUNT; m++)
 		if (m != BP_METRIC_PEAK && metrics & 1u << m &&
-			!bp_tally_add_sample(&state->totals[m], weight, part))
+			!bp_tally_add_sample(&state->totals[m], weight, other))
 			return false;
-	peak->other_bytes += cross * weight->value;
-	peak->other_objects += cross;
+	peak->other.bytes += cross * weight->value;
+	peak->other.objects += cross;
 	return !(metrics & 1u << BP_METRIC_PEAK) ||
 	       bp_tally_add(peak, &weight->sums, weight->size_class);
 }
@@ -204,7 +204,7 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	const struct bp_sample_weight *weight =
 		bp_sample_weight(&state->weights, sample, charge, query->usable);
-	struct bp_tally part = { 0 };
+	struct bp_other_sums buffer;
 	aggregation->samples++;
 	if (sample->interval != state->interval_max)
 		state->several_intervals = true;
@@ -215,8 +215,8 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	}
 	unsigned metrics = metrics_of(state, sample);
 	double cross = cross_weight(state, sample, weight);
-	bp_look_at_offset(query, sample, weight, &part);
-	if (!add_to_totals(state, metrics, weight, &part, cross))
+	const struct bp_other_sums *other = bp_look_at_offset(query, sample, weight, &buffer);
+	if (!add_to_totals(state, metrics, weight, other, cross))
 		return false;
 	if (query->usable && sample->usable == 0)
 		state->usable_unknown++;
@@ -229,9 +229,9 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 		return false;
 	struct bp_tally *tally = &state->cells[cell].tally;
 	if (query->metric != BP_METRIC_PEAK)
-		return bp_tally_add_sample(tally, weight, &part);
-	tally->other_bytes += cross * weight->value;
-	tally->other_objects += cross;
+		return bp_tally_add_sample(tally, weight, other);
+	tally->other.bytes += cross * weight->value;
+	tally->other.objects += cross;
 	return !counts || bp_tally_add(tally, &weight->sums, weight->size_class);
 }
 
@@ -399,11 +399,6 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 fail:
 	bp_aggregation_finish(&aggregation);
 	return false;
-}
-
-const struct bp_sums *bp_aggregation_row_sums(const struct bp_aggregation *aggregation, uint32_t i)
-{
-	return &aggregation->state->rows[aggregation->state->order[i]].tally.sums;
 }
 
 const struct bp_sums *bp_aggregation_total_sums(

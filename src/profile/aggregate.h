@@ -161,8 +161,7 @@ bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format,
 void bp_aggregation_row(
 	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row);
 
-/* What a comparison needs beside figures: the sums of row `i` and of a total, and what intervals of
- * them assume. Valid as long as the aggregation. */
+/* What a comparison needs beside figures: the sums of a total, and what intervals of it assume. Valid as long as the aggregation. */
 struct bp_assumptions {
 	uint64_t interval_max; /* largest T in force, >= 1 */
 	uint64_t size_min;     /* smallest size that can occur, bytes */
@@ -170,7 +169,6 @@ struct bp_assumptions {
 	double ratio_max; /* largest value per trial that can occur: 1 for bytes as requested */
 	double turnovers; /* sampled allocations / samples live at the peak */
 };
-const struct bp_sums *bp_aggregation_row_sums(const struct bp_aggregation *aggregation, uint32_t i);
 const struct bp_sums *bp_aggregation_total_sums(
 	const struct bp_aggregation *aggregation, enum bp_metric metric);
 struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation);

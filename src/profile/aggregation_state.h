@@ -112,9 +112,10 @@ struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 /* other_methods.c: does a word of the query stand for something else than our own methods? */
 bool bp_estimator_is_other(enum bp_estimator estimator);
 bool bp_method_is_negative_binomial(enum bp_method method);
-/* What those methods make of one sample; `ret_part` is zeroed. */
-void bp_look_at_offset(const struct bp_query *query, const struct bp_sample *sample,
-	const struct bp_sample_weight *weight, struct bp_tally *ret_part);
+/* What those methods make of one sample, in `buffer`; NULL if the query asks for none of them. */
+const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
+	const struct bp_sample *sample, const struct bp_sample_weight *weight,
+	struct bp_other_sums *buffer);
 /* Bytes (as values) or objects by the negative binomial interval; `unit`: the most that one trial can
  * stand for. */
 struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,

@@ -45,13 +45,13 @@ static uint32_t first_from(
 
 /* Adds a sample to the moments from `first` up to `end`. */
 static bool add_range(struct band *band, const struct bp_sample_weight *weight,
-	const struct bp_tally *part, uint32_t first, uint32_t end)
+	const struct bp_other_sums *other, uint32_t first, uint32_t end)
 {
 	uint32_t left = first + band->count, right = end + band->count;
 	for (; left < right; left /= 2, right /= 2) {
-		if (left & 1 && !bp_tally_add_sample(&band->nodes[left++], weight, part))
+		if (left & 1 && !bp_tally_add_sample(&band->nodes[left++], weight, other))
 			return false;
-		if (right & 1 && !bp_tally_add_sample(&band->nodes[--right], weight, part))
+		if (right & 1 && !bp_tally_add_sample(&band->nodes[--right], weight, other))
 			return false;
 	}
 	return true;
@@ -62,7 +62,7 @@ static bool add_sample(
 {
 	const struct bp_aggregation *aggregation = band->aggregation;
 	const struct bp_aggregation_state *state = aggregation->state;
-	struct bp_tally part = { 0 };
+	struct bp_other_sums buffer;
 	if (!state->view.processes[sample->process.i].included ||
 		!bp_selection_holds(&state->selection, sample))
 		return true;
@@ -70,8 +70,9 @@ static bool add_sample(
 	const struct bp_sample_weight *weight =
 		bp_sample_weight(weights, sample, charge, aggregation->query.usable);
 	struct bp_moment birth = bp_view_birth(sample), death = bp_view_death(&state->view, sample);
-	bp_look_at_offset(&aggregation->query, sample, weight, &part);
-	return add_range(band, weight, &part, first_from(band, sample, &birth),
+	const struct bp_other_sums *other =
+		bp_look_at_offset(&aggregation->query, sample, weight, &buffer);
+	return add_range(band, weight, other, first_from(band, sample, &birth),
 		first_from(band, sample, &death));
 }
 

@@ -75,7 +75,7 @@ double bp_difference_estimate(const struct bp_difference *difference,
 			&row->cells[bp_difference_column(difference, side, i, shown)];
 		if (difference->state->peak)
 			sum += run->scale *
-			       (objects ? cell->tally.other_objects : cell->tally.other_bytes);
+			       (objects ? cell->tally.other.objects : cell->tally.other.bytes);
 		else
 			sum += side_of(run, shown ? run->shown : run->compared, cell, row, objects)
 				       .estimate;

@@ -271,12 +271,12 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 	if (evidence->metric == BP_METRIC_PEAK) {
 		double level = 2 * bp_peak_lower_level(alpha, state->turnovers, BP_PEAK_FACTOR);
 		bytes = bp_peak_interval(
-			bytes, values_of(aggregation, evidence, level), tally->other_bytes);
+			bytes, values_of(aggregation, evidence, level), tally->other.bytes);
 		objects = bp_peak_interval(
-			objects, objects_of(aggregation, evidence, level), tally->other_objects);
+			objects, objects_of(aggregation, evidence, level), tally->other.objects);
 	} else if (bp_estimator_is_other(aggregation->query.estimator)) {
-		replace_estimate(&bytes, tally->other_bytes);
-		replace_estimate(&objects, tally->other_objects);
+		replace_estimate(&bytes, tally->other.bytes);
+		replace_estimate(&objects, tally->other.objects);
 	}
 	if (evidence->metric == BP_METRIC_PEAK)
 		counted = &state->counted; /* it may hold what was allocated before the window */
@@ -432,7 +432,7 @@ double bp_figures_order(const struct bp_aggregation *aggregation, const struct b
 	if (own_counters(aggregation, row, &own_bytes, &own_objects))
 		return (double)(objects ? own_objects.high : own_bytes.high);
 	if (query->metric == BP_METRIC_PEAK || bp_estimator_is_other(query->estimator))
-		return objects ? row->tally.other_objects : row->tally.other_bytes;
+		return objects ? row->tally.other.objects : row->tally.other.bytes;
 	double mine = objects ? (double)sums->samples + sums->n1 : sums->bytes + sums->c1;
 	if (!state->calibrated || query->metric != BP_METRIC_ALLOCATED ||
 		(objects && !calibrates_objects(query)))
@@ -541,7 +541,7 @@ bool bp_aggregation_rest(
 		return true;
 	}
 	bool good = split_rest(state, shown, &rest, &others);
-	bool some = rest.sums.samples > 0 || rest.other_bytes != 0 || rest.other_objects != 0;
+	bool some = rest.sums.samples > 0 || rest.other.bytes != 0 || rest.other.objects != 0;
 	if (good && some)
 		bp_figures_of_tally(aggregation, &rest, &others, ret_row);
 	bp_tally_finish(&rest);

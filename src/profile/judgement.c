@@ -332,7 +332,7 @@ void bp_judge(const struct bp_limit *limit, const struct bp_measure *measure, co
 			measure->evidence, limit->most, measure->error_low, measure->error);
 		judgement.reason = judgement.need.decidable ? BP_REASON_SAMPLES : BP_REASON_NEAR;
 		judgement.never_within =
-			limit->most < -log(measure->error) * measure->evidence.unit;
+			limit->most < bp_gate_least(measure->evidence.unit, measure->error);
 	}
 	*ret_judgement = judgement;
 }

@@ -37,38 +37,43 @@ bool bp_method_is_negative_binomial(enum bp_method method)
 	return method == BP_METHOD_NEGATIVE_BINOMIAL || method == BP_METHOD_CAMP_PAULSON;
 }
 
-void bp_look_at_offset(const struct bp_query *query, const struct bp_sample *sample,
-	const struct bp_sample_weight *weight, struct bp_tally *ret_part)
+const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
+	const struct bp_sample *sample, const struct bp_sample_weight *weight,
+	struct bp_other_sums *buffer)
 {
+	bool weighs = bp_estimator_is_other(query->estimator);
+	bool counts_hits = bp_method_is_negative_binomial(query->method);
+	if (!weighs && !counts_hits)
+		return NULL;
 	uint64_t trials = bp_trials(sample->size, weight->charge);
 	uint64_t offset = sample->offset < trials ? sample->offset : trials - 1;
 	bool certain = sample->exact || sample->interval == 1;
-	struct bp_hit_sums *hits = &ret_part->hits;
-	if (bp_estimator_is_other(query->estimator)) {
-		ret_part->other_objects = bp_weighting_of(weighting_of(query->estimator), trials,
+	struct bp_hit_sums *hits = &buffer->hits;
+	*buffer = (struct bp_other_sums){ 0 };
+	if (weighs) {
+		buffer->objects = bp_weighting_of(weighting_of(query->estimator), trials,
 			sample->interval, offset, certain, bp_sample_identity(sample));
-		ret_part->other_bytes = weight->value * ret_part->other_objects;
+		buffer->bytes = weight->value * buffer->objects;
 	}
-	if (!bp_method_is_negative_binomial(query->method))
-		return;
-	if (certain) {
+	if (counts_hits && certain) {
 		hits->exact_bytes = weight->value;
 		hits->exact_objects = 1;
-		return;
+	} else if (counts_hits) {
+		hits->samples = 1;
+		hits->after_hits = (double)(trials - offset);
+		hits->objects = bp_weighting_of(
+			BP_WEIGHTING_FAILED_TRIALS, trials, sample->interval, offset, false, 0);
+		hits->bytes = weight->value * hits->objects;
+		hits->trials = (double)trials * hits->objects;
 	}
-	hits->samples = 1;
-	hits->after_hits = (double)(trials - offset);
-	hits->objects = bp_weighting_of(
-		BP_WEIGHTING_FAILED_TRIALS, trials, sample->interval, offset, false, 0);
-	hits->bytes = weight->value * hits->objects;
-	hits->trials = (double)trials * hits->objects;
+	return buffer;
 }
 
 struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
 	const struct bp_tally *tally, double alpha, bool objects, double unit)
 {
 	const struct bp_query *query = &aggregation->query;
-	const struct bp_hit_sums *hits = &tally->hits;
+	const struct bp_hit_sums *hits = &tally->other.hits;
 	enum bp_negative_binomial method = query->method == BP_METHOD_CAMP_PAULSON
 						   ? BP_NEGATIVE_BINOMIAL_CAMP_PAULSON
 						   : BP_NEGATIVE_BINOMIAL_EXACT;

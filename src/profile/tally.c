@@ -35,15 +35,17 @@ bool bp_tally_add(struct bp_tally *tally, const struct bp_sums *sample, unsigned
 	return true;
 }
 
-static void add_hits(struct bp_hit_sums *hits, const struct bp_hit_sums *other)
+static void add_other(struct bp_other_sums *sums, const struct bp_other_sums *more)
 {
-	hits->samples += other->samples;
-	hits->after_hits += other->after_hits;
-	hits->trials += other->trials;
-	hits->bytes += other->bytes;
-	hits->objects += other->objects;
-	hits->exact_bytes += other->exact_bytes;
-	hits->exact_objects += other->exact_objects;
+	sums->bytes += more->bytes;
+	sums->objects += more->objects;
+	sums->hits.samples += more->hits.samples;
+	sums->hits.after_hits += more->hits.after_hits;
+	sums->hits.trials += more->hits.trials;
+	sums->hits.bytes += more->hits.bytes;
+	sums->hits.objects += more->hits.objects;
+	sums->hits.exact_bytes += more->hits.exact_bytes;
+	sums->hits.exact_objects += more->hits.exact_objects;
 }
 
 bool bp_tally_merge(struct bp_tally *tally, const struct bp_tally *other)
@@ -55,15 +57,14 @@ bool bp_tally_merge(struct bp_tally *tally, const struct bp_tally *other)
 	else if (tally->classes != NULL)
 		bp_size_classes_add(tally->classes, 0, &other->sums);
 	bp_sums_merge(&tally->sums, &other->sums);
-	tally->other_bytes += other->other_bytes;
-	tally->other_objects += other->other_objects;
-	add_hits(&tally->hits, &other->hits);
+	add_other(&tally->other, &other->other);
 	return true;
 }
 
-bool bp_tally_add_sample(
-	struct bp_tally *tally, const struct bp_sample_weight *weight, const struct bp_tally *part)
+bool bp_tally_add_sample(struct bp_tally *tally, const struct bp_sample_weight *weight,
+	const struct bp_other_sums *other)
 {
-	return bp_tally_add(tally, &weight->sums, weight->size_class) &&
-	       bp_tally_merge(tally, part);
+	if (other != NULL)
+		add_other(&tally->other, other);
+	return bp_tally_add(tally, &weight->sums, weight->size_class);
 }

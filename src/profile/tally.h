@@ -23,14 +23,20 @@ struct bp_hit_sums {
 	double exact_bytes, exact_objects;
 };
 
+/* What other methods than N3 need of samples. */
+struct bp_other_sums {
+	double bytes,
+		objects; /* an estimate that is not Horvitz-Thompson's: the cross-fitted one of
+				  * a peak, or that of the query */
+	struct bp_hit_sums hits; /* zeros unless the query's method needs them */
+};
+
 /* Zeroed memory is an empty, valid tally. */
 struct bp_tally {
 	struct bp_sums sums;
-	double other_bytes, other_objects; /* an estimate that is not Horvitz-Thompson's: the
-					    * cross-fitted one of a peak, or that of the query */
-	struct bp_hit_sums hits;	   /* zeros unless the query's method needs them */
-	struct bp_size_classes *classes;   /* NULL: no sample of T trials and more was taken by
-					    * trial, `sums` are class 0 */
+	struct bp_other_sums other;
+	struct bp_size_classes *classes; /* NULL: no sample of T trials and more was taken by trial,
+					  * `sums` are class 0 */
 };
 
 void bp_tally_finish(struct bp_tally *tally);
@@ -38,9 +44,9 @@ void bp_tally_finish(struct bp_tally *tally);
 /* Adds the sums of one sample that is in this size class. False: no memory. */
 bool bp_tally_add(struct bp_tally *tally, const struct bp_sums *sample, unsigned size_class);
 
-/* The same with what the sample's offset says, in `part` (other_methods.c). */
-bool bp_tally_add_sample(
-	struct bp_tally *tally, const struct bp_sample_weight *weight, const struct bp_tally *part);
+/* The same with what other methods make of the sample (other_methods.c); NULL: nothing. */
+bool bp_tally_add_sample(struct bp_tally *tally, const struct bp_sample_weight *weight,
+	const struct bp_other_sums *other);
 
 /* Adds all of `other`. False: no memory. */
 bool bp_tally_merge(struct bp_tally *tally, const struct bp_tally *other);

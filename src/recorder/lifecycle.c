@@ -24,6 +24,7 @@
 
 #include "base/system_call.h"
 #include "recorder/arena.h"
+#include "recorder/census.h"
 #include "recorder/config.h"
 #include "recorder/live_set.h"
 #include "recorder/modules.h"
@@ -31,7 +32,6 @@
 #include "recorder/real.h"
 #include "recorder/slots.h"
 #include "recorder/stack_table.h"
-#include "recorder/census.h"
 #include "recorder/thread.h"
 #include "recorder/visit.h"
 #include "sampler/prng.h"

@@ -10,16 +10,7 @@
 
 #include "report/check.h"
 #include "report/escape.h"
-
-static void write_number(FILE *out, double value)
-{
-	if (!isfinite(value))
-		fputs("null", out);
-	else if (value == floor(value) && fabs(value) < 0x1p63)
-		fprintf(out, "%.0f", value);
-	else
-		fprintf(out, "%.10g", value);
-}
+#include "report/json_values.h"
 
 static void write_text(FILE *out, const char *text)
 {
@@ -43,11 +34,11 @@ static void write_interval(FILE *out, const struct bp_judgement *judgement)
 {
 	const struct bp_interval *interval = &judgement->figure.interval;
 	fputs("\"interval\": {\"estimate\": ", out);
-	write_number(out, interval->unknown ? NAN : interval->estimate);
+	bp_write_json_number(out, interval->unknown ? NAN : interval->estimate);
 	fputs(", \"low\": ", out);
-	write_number(out, judgement->low_holds ? interval->low : NAN);
+	bp_write_json_number(out, judgement->low_holds ? interval->low : NAN);
 	fputs(", \"high\": ", out);
-	write_number(out, judgement->high_holds ? interval->high : NAN);
+	bp_write_json_number(out, judgement->high_holds ? interval->high : NAN);
 	fprintf(out, "%s, \"confidence\": %.10g}", judgement->counted ? ", \"exact\": true" : "",
 		1 - 2 * judgement->error);
 }
@@ -60,19 +51,19 @@ static void write_need(FILE *out, const struct bp_judgement *judgement)
 		return;
 	}
 	fputs("\"needs\": {\"samples\": ", out);
-	write_number(out, need->samples);
+	bp_write_json_number(out, need->samples);
 	fputs(", \"samples_now\": ", out);
-	write_number(out, need->samples_now);
+	bp_write_json_number(out, need->samples_now);
 	fprintf(out, ", \"interval\": %llu}", (unsigned long long)need->interval);
 }
 
 static void write_growth(FILE *out, const struct bp_judgement *judgement)
 {
 	fputs("     \"new\": {\"estimate\": ", out);
-	write_number(out, judgement->new_estimate);
+	bp_write_json_number(out, judgement->new_estimate);
 	fprintf(out, ", \"samples\": %llu, \"runs\": %u}, \"base\": {\"estimate\": ",
 		(unsigned long long)judgement->samples, judgement->new_runs);
-	write_number(out, judgement->base_estimate);
+	bp_write_json_number(out, judgement->base_estimate);
 	fprintf(out, ", \"samples\": %llu, \"runs\": %u},\n",
 		(unsigned long long)judgement->base_samples, judgement->base_runs);
 }
@@ -93,7 +84,7 @@ static void write_judgement(FILE *out, const struct bp_judgement *judgement)
 	write_text(out, limit->filter_text);
 	fprintf(out,
 		",\n     \"verdict\": \"%s\", \"bound\": ", bp_outcome_names[judgement->outcome]);
-	write_number(out, limit->most);
+	bp_write_json_number(out, limit->most);
 	fputs(",\n     ", out);
 	write_interval(out, judgement);
 	fprintf(out,

@@ -32,46 +32,15 @@
 #include "profile/filter.h"
 #include "report/diff.h"
 #include "report/escape.h"
-
-static void write_number(FILE *out, double value)
-{
-	if (!isfinite(value))
-		fputs("null", out);
-	else if (value == floor(value) && fabs(value) < 1e15)
-		fprintf(out, "%.0f", value);
-	else
-		fprintf(out, fabs(value) < 1 ? "%.10g" : "%.3f", value);
-}
-
-static void write_interval(FILE *out, const struct bp_interval *interval, double divisor)
-{
-	fputs("{\"estimate\": ", out);
-	write_number(out, interval->unknown ? NAN : interval->estimate / divisor);
-	fputs(", \"low\": ", out);
-	write_number(out, interval->low / divisor);
-	fputs(", \"high\": ", out);
-	write_number(out, interval->high / divisor);
-}
-
-static void write_figure(FILE *out, const struct bp_figure *figure, double divisor)
-{
-	write_interval(out, &figure->interval, divisor);
-	if (figure->interval.exact)
-		fputs(", \"exact\": true", out);
-	if (figure->lower_bound)
-		fputs(", \"lower_bound\": true", out);
-	if (figure->upper_bound)
-		fputs(", \"upper_bound\": true", out);
-	putc('}', out);
-}
+#include "report/json_values.h"
 
 static void write_pair(
 	FILE *out, const char *name, const struct bp_figure *bytes, const struct bp_figure *objects)
 {
 	fprintf(out, ", \"%s\": {\"bytes\": ", name);
-	write_figure(out, bytes, 1);
+	bp_write_json_figure(out, bytes, 1);
 	fputs(", \"objects\": ", out);
-	write_figure(out, objects, 1);
+	bp_write_json_figure(out, objects, 1);
 	putc('}', out);
 }
 
@@ -89,19 +58,9 @@ static void write_key(FILE *out, const struct bp_difference_row *row)
 		fputs(", ", out);
 		return;
 	}
-	fputs("\"stack\": [", out);
-	for (uint32_t i = 0; i < row->frame_count; i++) {
-		const struct bp_profile *profile = row->profile;
-		const struct bp_frame *frame = &profile->frames.data[row->frames[i].i];
-		fprintf(out, "%s{\"function\": ", i > 0 ? ", " : "");
-		write_text(out, profile, frame->function);
-		fputs(", \"file\": ", out);
-		write_text(out, profile, frame->source_file);
-		fprintf(out, ", \"line\": %u, \"module\": ", frame->line);
-		write_text(out, profile, profile->modules.data[frame->module.i].path);
-		fprintf(out, ", \"inlined\": %s}", frame->inlined ? "true" : "false");
-	}
-	fputs("], ", out);
+	fputs("\"stack\": ", out);
+	bp_write_json_frames(out, row->profile, row->frames, row->frame_count);
+	fputs(", ", out);
 }
 
 static void write_deviations(FILE *out, const struct bp_difference_row *row)
@@ -110,9 +69,9 @@ static void write_deviations(FILE *out, const struct bp_difference_row *row)
 	for (int side = 0; side < BP_SIDES; side++) {
 		fprintf(out, "%s\"%s\": {\"bytes\": ", side > 0 ? ", " : "",
 			side == BP_BASE ? "base" : "new");
-		write_number(out, row->bytes.deviation[side]);
+		bp_write_json_number(out, row->bytes.deviation[side]);
 		fputs(", \"objects\": ", out);
-		write_number(out, row->objects.deviation[side]);
+		bp_write_json_number(out, row->objects.deviation[side]);
 		putc('}', out);
 	}
 	putc('}', out);
@@ -132,7 +91,7 @@ static void write_row(FILE *out, const struct bp_difference *difference,
 	else
 		fprintf(out, "%.10g", row->q);
 	fputs(", \"ratio\": ", out);
-	write_interval(out, &asked->ratio, 1);
+	bp_write_json_interval(out, &asked->ratio, 1);
 	putc('}', out);
 	write_pair(out, "base", &row->bytes.side[BP_BASE], &row->objects.side[BP_BASE]);
 	write_pair(out, "new", &row->bytes.side[BP_NEW], &row->objects.side[BP_NEW]);
@@ -163,7 +122,7 @@ static void write_run(FILE *out, const struct bp_run *run, double work)
 	fprintf(out,
 		"\"samples\": %llu, \"lost\": %llu, \"work\": ", (unsigned long long)a->samples,
 		(unsigned long long)lost);
-	write_number(out, work);
+	bp_write_json_number(out, work);
 	fprintf(out, ", \"scale\": %.10g}", run->scale);
 }
 
@@ -207,7 +166,7 @@ static void write_question(
 		difference->query.rate);
 	write_filters(out, query);
 	fputs("  \"at\": ", out);
-	write_number(out,
+	bp_write_json_number(out,
 		query->has_at && !difference->query.moments ? (double)query->at_ns / 1e9 : NAN);
 	fputs(",\n  \"moments\": ", out);
 	if (difference->query.moments)
@@ -288,11 +247,11 @@ static void write_growth_row(
 	else
 		fprintf(out, "%.10g", row->q);
 	fputs(", \"at_least_bytes_per_s\": ", out);
-	write_number(out, row->bytes.lower / seconds);
+	bp_write_json_number(out, row->bytes.lower / seconds);
 	fputs(", \"bytes_per_s\": ", out);
-	write_figure(out, &row->bytes.change, seconds);
+	bp_write_json_figure(out, &row->bytes.change, seconds);
 	fputs(", \"objects_per_s\": ", out);
-	write_figure(out, &row->objects.change, seconds);
+	bp_write_json_figure(out, &row->objects.change, seconds);
 	write_pair(out, "from", &row->bytes.side[BP_BASE], &row->objects.side[BP_BASE]);
 	write_pair(out, "to", &row->bytes.side[BP_NEW], &row->objects.side[BP_NEW]);
 	fprintf(out, ", \"samples\": {\"made\": %llu, \"freed\": %llu}}",

@@ -12,35 +12,10 @@
 
 #include "profile/filter.h"
 #include "report/escape.h"
+#include "report/json_values.h"
 #include "report/report.h"
 
 #define INTERVALS_MAX 64 /* different sampling intervals listed */
-
-static void write_number(FILE *out, double value)
-{
-	if (!isfinite(value))
-		fputs("null", out);
-	else
-		fprintf(out, value == floor(value) ? "%.0f" : "%.3f", value);
-}
-
-static void write_figure(FILE *out, const struct bp_figure *figure)
-{
-	const struct bp_interval *interval = &figure->interval;
-	fputs("{\"estimate\": ", out);
-	write_number(out, interval->unknown ? NAN : interval->estimate);
-	fputs(", \"low\": ", out);
-	write_number(out, interval->low);
-	fputs(", \"high\": ", out);
-	write_number(out, interval->high);
-	if (interval->exact)
-		fputs(", \"exact\": true", out);
-	if (figure->lower_bound)
-		fputs(", \"lower_bound\": true", out);
-	if (figure->upper_bound)
-		fputs(", \"upper_bound\": true", out);
-	putc('}', out);
-}
 
 static void write_text(FILE *out, const struct bp_profile *profile, struct bp_string_id id)
 {
@@ -103,9 +78,9 @@ static void write_totals(FILE *out, const struct bp_aggregation *aggregation)
 		fprintf(out,
 			"%s\n    \"%s\": {\"samples\": %llu, \"bytes\": ", metric > 0 ? "," : "",
 			bp_metric_names[metric], (unsigned long long)total.samples);
-		write_figure(out, &total.bytes);
+		bp_write_json_figure(out, &total.bytes, 1);
 		fputs(", \"objects\": ", out);
-		write_figure(out, &total.objects);
+		bp_write_json_figure(out, &total.objects, 1);
 		putc('}', out);
 	}
 	fputs("\n  },\n", out);
@@ -130,9 +105,9 @@ static void write_query(FILE *out, const struct bp_aggregation *aggregation)
 	else
 		fputs("null", out);
 	fputs(",\n  \"from\": ", out);
-	write_number(out, query->has_from ? (double)query->from_ns / 1e9 : NAN);
+	bp_write_json_number(out, query->has_from ? (double)query->from_ns / 1e9 : NAN);
 	fputs(",\n  \"to\": ", out);
-	write_number(out, query->has_to ? (double)query->to_ns / 1e9 : NAN);
+	bp_write_json_number(out, query->has_to ? (double)query->to_ns / 1e9 : NAN);
 	fputs(",\n  \"filters\": [", out);
 	for (uint32_t i = 0; i < query->filter_count; i++) {
 		fputs(i > 0 ? ", " : "", out);
@@ -211,18 +186,8 @@ static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 
 static void write_frames(FILE *out, const struct bp_profile *profile, const struct bp_row *row)
 {
-	fputs("\"stack\": [", out);
-	for (uint32_t i = 0; i < row->frame_count; i++) {
-		const struct bp_frame *frame = &profile->frames.data[row->frames[i].i];
-		fprintf(out, "%s{\"function\": ", i > 0 ? ", " : "");
-		write_text(out, profile, frame->function);
-		fputs(", \"file\": ", out);
-		write_text(out, profile, frame->source_file);
-		fprintf(out, ", \"line\": %u, \"module\": ", frame->line);
-		write_text(out, profile, profile->modules.data[frame->module.i].path);
-		fprintf(out, ", \"inlined\": %s}", frame->inlined ? "true" : "false");
-	}
-	putc(']', out);
+	fputs("\"stack\": ", out);
+	bp_write_json_frames(out, profile, row->frames, row->frame_count);
 	if (row->stack_flags != 0)
 		fprintf(out, ", \"stack_%s\": true", row->stack_flags & 1 ? "cut" : "ended_early");
 }
@@ -239,9 +204,9 @@ static void write_row(
 	}
 	fprintf(out, "%s\"samples\": %llu, \"bytes\": ", with_key ? ", " : "",
 		(unsigned long long)row->samples);
-	write_figure(out, &row->bytes);
+	bp_write_json_figure(out, &row->bytes, 1);
 	fputs(", \"objects\": ", out);
-	write_figure(out, &row->objects);
+	bp_write_json_figure(out, &row->objects, 1);
 	putc('}', out);
 }
 
@@ -277,9 +242,9 @@ static bool write_timeline(
 		fprintf(out, "%s\n    {\"time_s\": %.9f, \"samples\": %llu, \"bytes\": ",
 			i > 0 ? "," : "", (double)moments[i].time_ns / 1e9,
 			(unsigned long long)moments[i].samples);
-		write_figure(out, &moments[i].bytes);
+		bp_write_json_figure(out, &moments[i].bytes, 1);
 		fputs(", \"objects\": ", out);
-		write_figure(out, &moments[i].objects);
+		bp_write_json_figure(out, &moments[i].objects, 1);
 		putc('}', out);
 	}
 	fputs("\n  ],\n", out);

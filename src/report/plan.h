@@ -67,7 +67,5 @@ void bp_plan_write_svg(unsigned charts, uint64_t interval, double confidence, FI
 void bp_plan_interval_text(uint64_t interval, char *buffer);
 /* "±10 %"-like numbers: a part as a percentage with two or three digits, without sign and unit. */
 void bp_plan_percent_text(double part, char *buffer);
-/* A JSON number, null if it is not finite. */
-void bp_plan_write_number(FILE *out, double value);
 
 #endif

@@ -17,6 +17,7 @@
 #include "estimate/plan.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/json_values.h"
 
 #define NAME_BYTES 1024
 #define NAME_COLUMNS_MIN 16
@@ -235,21 +236,21 @@ static void write_json_row(const struct plan *plan, const struct line *line, FIL
 	bp_write_json_string(out, line->row.name != NULL ? line->row.name : "");
 	fprintf(out, ", \"samples\": %llu, \"bytes\": {\"estimate\": ",
 		(unsigned long long)line->row.samples);
-	bp_plan_write_number(out, bytes->unknown ? NAN : bytes->estimate);
+	bp_write_json_number(out, bytes->unknown ? NAN : bytes->estimate);
 	fputs(", \"low\": ", out);
-	bp_plan_write_number(out, bytes->low);
+	bp_write_json_number(out, bytes->low);
 	fputs(", \"high\": ", out);
-	bp_plan_write_number(out, bytes->high);
+	bp_write_json_number(out, bytes->high);
 	fputs("}, \"accuracy_now\": ", out);
-	bp_plan_write_number(out, line->hopeless ? NAN : line->accuracy);
+	bp_write_json_number(out, line->hopeless ? NAN : line->accuracy);
 	fputs(", \"equivalent_samples\": ", out);
-	bp_plan_write_number(out, planned ? line->equivalent : NAN);
+	bp_write_json_number(out, planned ? line->equivalent : NAN);
 	fputs(", \"interval\": ", out);
-	bp_plan_write_number(out, planned ? (double)line->interval : NAN);
+	bp_write_json_number(out, planned ? (double)line->interval : NAN);
 	fputs(", \"expected_samples\": ", out);
-	bp_plan_write_number(out, planned ? samples_at(plan, line->interval) : NAN);
+	bp_write_json_number(out, planned ? samples_at(plan, line->interval) : NAN);
 	fputs(", \"trace_bytes\": ", out);
-	bp_plan_write_number(out, planned ? trace_bytes_at(plan, line->interval) : NAN);
+	bp_write_json_number(out, planned ? trace_bytes_at(plan, line->interval) : NAN);
 	putc('}', out);
 }
 
@@ -279,7 +280,7 @@ static void write_csv_number(FILE *out, bool known, double value)
 {
 	putc(',', out);
 	if (known && isfinite(value))
-		bp_plan_write_number(out, value);
+		bp_write_json_number(out, value);
 }
 
 static void write_csv(const struct plan *plan, FILE *out)

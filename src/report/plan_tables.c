@@ -16,6 +16,7 @@
 #include "estimate/plan.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/json_values.h"
 #include "report/plan.h"
 
 const char *const bp_plan_chart_names[BP_PLAN_CHART_COUNT] = { "probability", "error",
@@ -160,7 +161,7 @@ static void write_grid_json(enum bp_plan_chart chart, FILE *out)
 		for (unsigned j = 0; j < BP_PLAN_TABLE_SIZES; j++) {
 			uint64_t size = (uint64_t)1 << j;
 			fprintf(out, "%s[%llu, ", j > 0 ? ", " : "", (unsigned long long)size);
-			bp_plan_write_number(out, bp_plan_table_value(chart, size, interval));
+			bp_write_json_number(out, bp_plan_table_value(chart, size, interval));
 			putc(']', out);
 		}
 		fputs("]}", out);

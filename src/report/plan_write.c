@@ -11,6 +11,7 @@
 #include "estimate/plan.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/json_values.h"
 
 #define LABEL_COLUMNS 44
 
@@ -37,16 +38,6 @@ void bp_plan_percent_text(double part, char *buffer)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.0f", percent);
 	else
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.3g", percent);
-}
-
-void bp_plan_write_number(FILE *out, double value)
-{
-	if (!isfinite(value))
-		fputs("null", out);
-	else if (value == floor(value) && fabs(value) < 1e15)
-		fprintf(out, "%.0f", value);
-	else
-		fprintf(out, "%.9g", value);
 }
 
 /* Numbers of samples: whole ones with separators, few with a decimal. */
@@ -176,22 +167,22 @@ static void write_json_fact(const struct bp_plan_fact *fact, FILE *out)
 	fputs(": ", out);
 	if (fact->unit == BP_PLAN_UNIT_COST) {
 		fputs("{\"samples\": ", out);
-		bp_plan_write_number(out, fact->value);
+		bp_write_json_number(out, fact->value);
 		fputs(", \"trace_bytes\": ", out);
-		bp_plan_write_number(out, fact->bytes);
+		bp_write_json_number(out, fact->bytes);
 		fputs(", \"seconds\": ", out);
-		bp_plan_write_number(out, fact->seconds);
+		bp_write_json_number(out, fact->seconds);
 		putc('}', out);
 		return;
 	}
 	if (fact->unit != BP_PLAN_UNIT_LIMITS) {
-		bp_plan_write_number(out, fact->value);
+		bp_write_json_number(out, fact->value);
 		return;
 	}
 	fputs("{\"low\": ", out);
-	bp_plan_write_number(out, fact->value);
+	bp_write_json_number(out, fact->value);
 	fputs(", \"high\": ", out);
-	bp_plan_write_number(out, fact->high);
+	bp_write_json_number(out, fact->high);
 	fputs("}", out);
 }
 
@@ -203,7 +194,7 @@ static void write_json(const struct bp_plan_answer *answer, FILE *out)
 		"{\n  \"schema\": \"bytepoll-plan-1\",\n  \"confidence\": %.10g,\n"
 		"  \"power\": %.10g,\n  \"false_alarm\": %.10g,\n  \"interval\": ",
 		question->confidence, question->power, question->false_alarm);
-	bp_plan_write_number(out, answer->interval == UINT64_MAX ? NAN : (double)answer->interval);
+	bp_write_json_number(out, answer->interval == UINT64_MAX ? NAN : (double)answer->interval);
 	fputs(",\n  \"answers\": [", out);
 	for (unsigned i = 0; i < answer->fact_count; i++) {
 		const struct bp_plan_fact *fact = &answer->facts[i];
@@ -285,7 +276,7 @@ static void write_overview_json(const struct bp_plan_question *question, FILE *o
 		"{\n  \"schema\": \"bytepoll-plan-1\",\n  \"confidence\": %.10g,\n"
 		"  \"power\": %.10g,\n  \"unseen_intervals\": ",
 		question->confidence, question->power);
-	bp_plan_write_number(out, bp_plan_unseen(level));
+	bp_write_json_number(out, bp_plan_unseen(level));
 	fputs(",\n  \"accuracies\": [", out);
 	for (size_t i = 0; i < BP_COUNT(overview_accuracies); i++)
 		fprintf(out, "%s{\"accuracy\": %g, \"samples\": %llu}", i > 0 ? ", " : "",

@@ -4,29 +4,18 @@
 #include <math.h>
 
 #include "report/escape.h"
+#include "report/json_values.h"
 #include "report/verify.h"
 
 static const char *const unit_names[BP_TRUTH_UNITS] = { "bytes", "objects" };
 static const char *const verdict_names[] = { "good", "assumed", "bad", "unsure" };
 
-static void write_number(FILE *out, const char *name, double value)
-{
-	if (isfinite(value))
-		fprintf(out, "\"%s\": %.10g", name, value);
-	else
-		fprintf(out, "\"%s\": null", name);
-}
-
 static void write_figure(FILE *out, const struct bp_truth_figure *figure)
 {
 	const struct bp_interval *interval = &figure->shown.interval;
-	fprintf(out, "{\"truth\": %" PRIu64 ", ", figure->truth);
-	write_number(out, "estimate", interval->unknown ? NAN : interval->estimate);
-	fputs(", ", out);
-	write_number(out, "low", interval->low);
-	fputs(", ", out);
-	write_number(out, "high", interval->high);
-	fprintf(out, "%s, \"held\": %s}", interval->exact ? ", \"exact\": true" : "",
+	bp_write_json_interval(out, interval, 1);
+	fprintf(out, "%s, \"truth\": %" PRIu64 ", \"held\": %s}",
+		interval->exact ? ", \"exact\": true" : "", figure->truth,
 		figure->held ? "true" : "false");
 }
 

@@ -65,9 +65,9 @@ static void least_bound_is_that_of_no_sample(void **state)
 {
 	struct bp_sums none = { 0 };
 	(void)state;
-	assert_near(bp_gate_least_bytes(1 << 19, 0.01), 4.60517 * (1 << 19), 1e-5);
+	assert_near(bp_gate_least(1 / bp_lambda(1 << 19), 0.01), 4.60517 * (1 << 19), 1e-5);
 	for (double a = 1e-6; a < 0.4; a *= 3)
-		assert_near(bp_gate_least_bytes(102400, a),
+		assert_near(bp_gate_least(1 / bp_lambda(102400), a),
 			bp_estimate_bytes(&none, 102400, 2 * a).high, 1e-12);
 }
 

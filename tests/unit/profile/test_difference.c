@@ -17,6 +17,7 @@
 #include "profile/filter.h"
 #include "profile/losses.h"
 #include "profile/difference.h"
+#include "difference_rows.h"
 #include "small_profile.h"
 
 #define RUNS_MAX 8
@@ -75,32 +76,6 @@ static void finish(struct comparison *c)
 	}
 }
 
-static bool find(
-	const struct bp_difference *difference, const char *name, struct bp_difference_row *row)
-{
-	for (uint32_t i = 0; i < difference->row_count; i++) {
-		bp_difference_row(difference, i, row);
-		if (row->name != NULL && strcmp(row->name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static struct bp_difference_row row_of(const struct bp_difference *difference, const char *name)
-{
-	struct bp_difference_row row;
-	if (!find(difference, name, &row))
-		fail_msg("no row is named %s", name);
-	return row;
-}
-
-static void assert_change(struct bp_comparison comparison, double base, double new)
-{
-	small_assert_exact(comparison.side[BP_BASE], base);
-	small_assert_exact(comparison.side[BP_NEW], new);
-	small_assert_exact(comparison.change, new - base);
-}
-
 static bool warns(const struct bp_difference *difference, const char *part)
 {
 	for (char **w = difference->warnings; *w != NULL; w++)
@@ -121,13 +96,13 @@ static void matches_by_stable_name(void **state)
 	sample(new, "malloc;load;main", 5);
 	compare(&c, 1);
 	assert_int_equal(c.difference.row_count, 2);
-	struct bp_difference_row parse = row_of(&c.difference, "parse");
+	struct bp_difference_row parse = difference_row(&c.difference, "parse");
 	assert_change(parse.bytes, 110, 150);
 	assert_change(parse.objects, 2, 1);
 	assert_int_equal(parse.verdict, BP_VERDICT_GREW);
 	assert_int_equal(parse.samples[BP_BASE], 2);
 	assert_int_equal(parse.samples[BP_NEW], 1);
-	struct bp_difference_row load = row_of(&c.difference, "load");
+	struct bp_difference_row load = difference_row(&c.difference, "load");
 	assert_change(load.bytes, 5, 5);
 	assert_int_equal(load.verdict, BP_VERDICT_UNCLEAR);
 	/* Rows with a verdict come first. */
@@ -150,8 +125,8 @@ static void cumulative_counts_once(void **state)
 	sample(new, "malloc;parse;parse;parse;main", 100);
 	sample(new, "malloc;main", 7);
 	compare(&c, 1);
-	assert_change(row_of(&c.difference, "parse").bytes, 100, 100);
-	assert_change(row_of(&c.difference, "main").bytes, 100, 107);
+	assert_change(difference_row(&c.difference, "parse").bytes, 100, 100);
+	assert_change(difference_row(&c.difference, "main").bytes, 100, 107);
 	assert_false(bp_difference_together(&c.difference, 0, c.difference.row_count, &rest));
 	finish(&c);
 }
@@ -193,8 +168,8 @@ static void nameless_functions_match_by_module(void **state)
 	nameless_sample(new, "program2+0x20", "/opt/next/program2", 3);
 	compare(&c, 1);
 	assert_int_equal(c.difference.row_count, 2);
-	assert_change(row_of(&c.difference, "libx.so (no name)").bytes, 42, 42);
-	assert_change(row_of(&c.difference, "(program) (no name)").bytes, 3, 3);
+	assert_change(difference_row(&c.difference, "libx.so (no name)").bytes, 42, 42);
+	assert_change(difference_row(&c.difference, "(program) (no name)").bytes, 3, 3);
 	assert_true(warns(&c.difference, "different names (program1 and program2)"));
 	finish(&c);
 }
@@ -237,8 +212,8 @@ static void other_keys(void **state)
 		sample(base, "load;main", 30);
 		samples(new, "parse;main", 100, 2);
 		compare(&c, 1);
-		assert_change(
-			row_of(&c.difference, cases[i].name).bytes, cases[i].base, cases[i].new);
+		assert_change(difference_row(&c.difference, cases[i].name).bytes, cases[i].base,
+			cases[i].new);
 		finish(&c);
 	}
 }
@@ -262,7 +237,7 @@ static void threads_are_counted(void **state)
 		small_totals(profile, process, bytes, bytes, 10 + 5 * i, 10 + 5 * i);
 	}
 	compare(&c, 1);
-	struct bp_difference_row row = row_of(&c.difference, "worker");
+	struct bp_difference_row row = difference_row(&c.difference, "worker");
 	assert_change(row.bytes, 1500, 3000);
 	assert_change(row.objects, 10, 15);
 	assert_int_equal(row.verdict, BP_VERDICT_GREW);
@@ -294,7 +269,7 @@ static void verdicts(void **state)
 		{ "same", BP_VERDICT_UNCLEAR }, { "few", BP_VERDICT_UNCLEAR },
 		{ "large", BP_VERDICT_NEW } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct bp_difference_row row = row_of(&c.difference, cases[i].name);
+		struct bp_difference_row row = difference_row(&c.difference, cases[i].name);
 		const struct bp_interval *change = &row.bytes.change.interval;
 		if (row.verdict != cases[i].verdict)
 			fail_msg("%s is %s", cases[i].name, bp_verdict_names[row.verdict]);
@@ -325,8 +300,8 @@ static void losses_close_a_direction(void **state)
 		samples(new, "shrank;main", 10, 100);
 		c.query.metric = BP_METRIC_ALLOCATED;
 		compare(&c, 1);
-		struct bp_difference_row grew = row_of(&c.difference, "grew");
-		struct bp_difference_row shrank = row_of(&c.difference, "shrank");
+		struct bp_difference_row grew = difference_row(&c.difference, "grew");
+		struct bp_difference_row shrank = difference_row(&c.difference, "shrank");
 		assert_int_equal(grew.verdict, lossy == 0 ? BP_VERDICT_UNCLEAR : BP_VERDICT_GREW);
 		assert_int_equal(
 			shrank.verdict, lossy == 0 ? BP_VERDICT_SHRANK : BP_VERDICT_UNCLEAR);
@@ -342,7 +317,8 @@ static void losses_close_a_direction(void **state)
 		samples(base, "grew;main", 10, 100);
 		samples(new, "grew;main", 10, 400);
 		compare(&live, 1);
-		assert_int_equal(row_of(&live.difference, "grew").verdict, BP_VERDICT_UNCLEAR);
+		assert_int_equal(
+			difference_row(&live.difference, "grew").verdict, BP_VERDICT_UNCLEAR);
 		finish(&live);
 	}
 }
@@ -359,8 +335,8 @@ static void scales_and_sums(void **state)
 	sample(new, "a;main", 200);
 	sample(new, "b;main", 30);
 	compare(&c, 1);
-	assert_change(row_of(&c.difference, "a").bytes, 200, 200);
-	assert_change(row_of(&c.difference, "b").bytes, 20, 30);
+	assert_change(difference_row(&c.difference, "a").bytes, 200, 200);
+	assert_change(difference_row(&c.difference, "b").bytes, 20, 30);
 	bp_difference_total(&c.difference, &row);
 	assert_change(row.bytes, 222, 230);
 	assert_int_equal(row.verdict, BP_VERDICT_GREW);
@@ -372,7 +348,7 @@ static void scales_and_sums(void **state)
 	bp_difference_row(&c.difference, 0, &row);
 	assert_string_equal(row.name, "b");
 	assert_true(fabs(row.bytes.ratio.estimate - 1.5) < 1e-12);
-	assert_int_equal(row_of(&c.difference, "c").verdict, BP_VERDICT_GONE);
+	assert_int_equal(difference_row(&c.difference, "c").verdict, BP_VERDICT_GONE);
 	finish(&c);
 }
 
@@ -391,14 +367,14 @@ static void several_runs(void **state)
 		sample(profile, "wild;main", wild[i]);
 	}
 	compare(&c, 3);
-	row = row_of(&c.difference, "steady");
+	row = difference_row(&c.difference, "steady");
 	assert_int_equal(row.verdict, BP_VERDICT_GREW);
 	assert_true(fabs(row.bytes.change.interval.estimate - 400) < 1e-9);
 	assert_true(fabs(row.bytes.deviation[BP_BASE] - 10) < 1e-9);
 	assert_true(row.bytes.change.interval.low > 300 && row.bytes.change.interval.high < 500);
 	assert_true(row.bytes.side[BP_BASE].interval.low < 1000);
 	assert_true(row.bytes.side[BP_BASE].interval.high > 1000);
-	row = row_of(&c.difference, "wild");
+	row = difference_row(&c.difference, "wild");
 	assert_int_equal(row.verdict, BP_VERDICT_UNCLEAR);
 	assert_true(row.bytes.change.interval.low < 0);
 	assert_true(fabs(row.bytes.deviation[BP_BASE] - 400) < 1e-9);
@@ -414,7 +390,7 @@ static void several_runs(void **state)
 	bp_difference_row(&uneven.difference, 0, &row);
 	assert_string_equal(row.name, "more");
 	assert_int_equal(uneven.difference.verdict_count, 1);
-	row = row_of(&uneven.difference, "same");
+	row = difference_row(&uneven.difference, "same");
 	assert_true(row.bytes.side[BP_BASE].interval.estimate == 1000);
 	assert_true(row.bytes.change.interval.estimate == 0);
 	finish(&uneven);
@@ -445,7 +421,7 @@ static void peaks(void **state)
 	samples(base, "some;main", 10, 100);
 	samples(new, "some;main", 10, 160);
 	compare(&c, 1);
-	struct bp_difference_row much = row_of(&c.difference, "much");
+	struct bp_difference_row much = difference_row(&c.difference, "much");
 	struct bp_comparison *bytes = &much.bytes;
 	assert_int_equal(much.verdict, BP_VERDICT_GREW);
 	/* Each side at half the error. */
@@ -454,16 +430,16 @@ static void peaks(void **state)
 	assert_true(bytes->change.interval.high >
 		    bytes->side[BP_NEW].interval.high - bytes->side[BP_BASE].interval.low);
 	assert_true(bytes->p > 0 && bytes->p < 1e-6);
-	assert_int_equal(row_of(&c.difference, "little").verdict, BP_VERDICT_UNCLEAR);
+	assert_int_equal(difference_row(&c.difference, "little").verdict, BP_VERDICT_UNCLEAR);
 	/* 0 is left out of the interval just where p is below its error, here by the way that the
 	 * columns of "some" do not meet. */
 	static const char *const names[] = { "much", "little", "some" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		struct bp_comparison row = row_of(&c.difference, names[i]).bytes;
+		struct bp_comparison row = difference_row(&c.difference, names[i]).bytes;
 		assert_int_equal(row.change.interval.low > 0, row.p < 0.05);
 		assert_int_equal(row.ratio.low > 1, row.p < 0.05);
 	}
-	struct bp_comparison some = row_of(&c.difference, "some").bytes;
+	struct bp_comparison some = difference_row(&c.difference, "some").bytes;
 	assert_true(some.side[BP_NEW].interval.low > some.side[BP_BASE].interval.high);
 	assert_true(some.p > 0.05);
 	finish(&c);

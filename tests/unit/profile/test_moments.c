@@ -12,35 +12,10 @@
 #include <string.h>
 
 #include "profile/moments.h"
+#include "difference_rows.h"
 #include "small_profile.h"
 
 static const uint64_t at_ns[BP_SIDES] = { 2 * (uint64_t)SMALL_SECOND, 8 * (uint64_t)SMALL_SECOND };
-
-static bool find(
-	const struct bp_difference *difference, const char *name, struct bp_difference_row *row)
-{
-	for (uint32_t i = 0; i < difference->row_count; i++) {
-		bp_difference_row(difference, i, row);
-		if (strcmp(row->name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static struct bp_difference_row row_of(const struct bp_difference *difference, const char *name)
-{
-	struct bp_difference_row row;
-	if (!find(difference, name, &row))
-		fail_msg("no row is named %s", name);
-	return row;
-}
-
-static void assert_change(struct bp_comparison comparison, double base, double new)
-{
-	small_assert_exact(comparison.side[BP_BASE], base);
-	small_assert_exact(comparison.side[BP_NEW], new);
-	small_assert_exact(comparison.change, new - base);
-}
 
 static void begin(struct bp_profile *profile, uint64_t interval)
 {
@@ -80,16 +55,16 @@ static void moments_cancel(void **state)
 	assert_true(bp_profile_finish_import(&profile, false, &error));
 	assert_true(bp_moments_compare(&profile, &query, at_ns, &asked, "file", &moments, &error));
 	const struct bp_difference *difference = &moments.difference;
-	assert_change(row_of(difference, "kept").bytes, 1000, 1000);
-	assert_change(row_of(difference, "made").bytes, 41, 241);
-	assert_change(row_of(difference, "freed").bytes, 77, 7);
-	assert_int_equal(row_of(difference, "made").verdict, BP_VERDICT_GREW);
-	assert_int_equal(row_of(difference, "freed").verdict, BP_VERDICT_SHRANK);
+	assert_change(difference_row(difference, "kept").bytes, 1000, 1000);
+	assert_change(difference_row(difference, "made").bytes, 41, 241);
+	assert_change(difference_row(difference, "freed").bytes, 77, 7);
+	assert_int_equal(difference_row(difference, "made").verdict, BP_VERDICT_GREW);
+	assert_int_equal(difference_row(difference, "freed").verdict, BP_VERDICT_SHRANK);
 	/* What cancels has no samples in the comparison. */
-	assert_int_equal(row_of(difference, "kept").samples[BP_BASE], 0);
-	assert_int_equal(row_of(difference, "kept").samples[BP_NEW], 0);
+	assert_int_equal(difference_row(difference, "kept").samples[BP_BASE], 0);
+	assert_int_equal(difference_row(difference, "kept").samples[BP_NEW], 0);
 	struct bp_difference_row row;
-	assert_false(find(difference, "brief", &row));
+	assert_false(find_difference_row(difference, "brief", &row));
 	bp_difference_total(difference, &row);
 	assert_change(row.bytes, 1118, 1248);
 	bp_moments_finish(&moments);
@@ -132,8 +107,8 @@ static void growth_orders_suspects(void **state)
 	assert_string_equal(row.name, "sure");
 	assert_true(row.bytes.lower > 50000 && row.bytes.lower < 91000);
 	assert_true(row.bytes.lower < row.bytes.change.interval.low);
-	assert_int_equal(row_of(difference, "swings").verdict, BP_VERDICT_UNCLEAR);
-	assert_true(row_of(difference, "swings").bytes.lower < 0);
+	assert_int_equal(difference_row(difference, "swings").verdict, BP_VERDICT_UNCLEAR);
+	assert_true(difference_row(difference, "swings").bytes.lower < 0);
 	bp_moments_finish(&moments);
 	bp_profile_finish(&profile);
 }

@@ -17,6 +17,7 @@
 #include "base/attributes.h"
 #include "report/diff.h"
 #include "report/quantity.h"
+#include "read_report.h"
 #include "small_profile.h"
 
 static const char *reader; /* read_report.py */
@@ -94,24 +95,6 @@ static char *diff_text(const struct pair *pair, struct bp_diff_options options, 
 	return text;
 }
 
-static void assert_place(const char *text, const char *place, const char *expected)
-{
-	char path[] = "/tmp/bytepoll-diff-XXXXXX", command[4096], answer[4096] = "";
-	int file = mkstemp(path);
-	assert_true(file >= 0);
-	assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-	close(file);
-	snprintf(command, sizeof command, "python3 '%s' json %s '%s' 2>&1", reader, path, place);
-	FILE *python = popen(command, "r");
-	assert_non_null(python);
-	size_t bytes = fread(answer, 1, sizeof answer - 1, python);
-	answer[bytes] = '\0';
-	assert_int_equal(pclose(python), 0);
-	unlink(path);
-	answer[strcspn(answer, "\n")] = '\0';
-	assert_string_equal(answer, expected);
-}
-
 static void json_has_its_fields(void **state)
 {
 	static const struct {
@@ -145,13 +128,13 @@ static void json_has_its_fields(void **state)
 	make(&pair, &query);
 	char *json = diff_text(&pair, options, true);
 	for (size_t i = 0; i < BP_COUNT(cases); i++)
-		assert_place(json, cases[i].place, cases[i].value);
+		assert_place(reader, "json", json, cases[i].place, cases[i].value);
 	free(json);
 	options.report.rows = 1;
 	json = diff_text(&pair, options, true);
-	assert_place(json, "rows.length", "1");
-	assert_place(json, "rows_left_out", "2");
-	assert_place(json, "rest.base.bytes.estimate", "94");
+	assert_place(reader, "json", json, "rows.length", "1");
+	assert_place(reader, "json", json, "rows_left_out", "2");
+	assert_place(reader, "json", json, "rest.base.bytes.estimate", "94");
 	free(json);
 	finish(&pair);
 }
@@ -168,11 +151,11 @@ static void json_of_stacks_and_work(void **state)
 	(void)state;
 	make(&pair, &query);
 	char *json = diff_text(&pair, options, true);
-	assert_place(json, "rows.0.stack.0.function", "\"malloc\"");
-	assert_place(json, "rows.0.stack.1.function", "\"parse\"");
-	assert_place(json, "rows.0.stack.1.line", "5");
-	assert_place(json, "normalize", "{\"by\": \"count\", \"reference\": 12}");
-	assert_place(json, "base.runs.0.work", "10");
+	assert_place(reader, "json", json, "rows.0.stack.0.function", "\"malloc\"");
+	assert_place(reader, "json", json, "rows.0.stack.1.function", "\"parse\"");
+	assert_place(reader, "json", json, "rows.0.stack.1.line", "5");
+	assert_place(reader, "json", json, "normalize", "{\"by\": \"count\", \"reference\": 12}");
+	assert_place(reader, "json", json, "base.runs.0.work", "10");
 	free(json);
 	finish(&pair);
 }
@@ -237,7 +220,7 @@ static void hostile_names_are_harmless(void **state)
 		assert_null(strstr(text, "\xff"));
 		free(text);
 		text = diff_text(&pair, options, true);
-		assert_place(text, "rows.length", "6");
+		assert_place(reader, "json", text, "rows.length", "6");
 		free(text);
 		finish(&pair);
 	}
@@ -266,17 +249,17 @@ static void growth_is_written(void **state)
 	FILE *out = open_memstream(&text, &bytes);
 	bp_write_growth_json(&moments, &plain, out);
 	fclose(out);
-	assert_place(text, "schema", "\"bytepoll-growth-1\"");
-	assert_place(text, "from_s", "4.0");
-	assert_place(text, "to_s", "9.0");
-	assert_place(text, "suspects", "1");
-	assert_place(text, "rows.0.name", "\"leak\"");
-	assert_place(text, "rows.0.suspect", "true");
-	assert_place(text, "rows.0.at_least_bytes_per_s", "20");
-	assert_place(text, "rows.0.bytes_per_s.estimate", "20");
-	assert_place(text, "rows.0.from.bytes.estimate", "0");
-	assert_place(text, "rows.1.suspect", "false");
-	assert_place(text, "rows.1.to.bytes.estimate", "1000");
+	assert_place(reader, "json", text, "schema", "\"bytepoll-growth-1\"");
+	assert_place(reader, "json", text, "from_s", "4.0");
+	assert_place(reader, "json", text, "to_s", "9.0");
+	assert_place(reader, "json", text, "suspects", "1");
+	assert_place(reader, "json", text, "rows.0.name", "\"leak\"");
+	assert_place(reader, "json", text, "rows.0.suspect", "true");
+	assert_place(reader, "json", text, "rows.0.at_least_bytes_per_s", "20");
+	assert_place(reader, "json", text, "rows.0.bytes_per_s.estimate", "20");
+	assert_place(reader, "json", text, "rows.0.from.bytes.estimate", "0");
+	assert_place(reader, "json", text, "rows.1.suspect", "false");
+	assert_place(reader, "json", text, "rows.1.to.bytes.estimate", "1000");
 	free(text);
 	out = open_memstream(&text, &bytes);
 	bp_write_growth_text(&moments, &plain, out);
