@@ -132,15 +132,15 @@ void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left)
 	const struct bp_hot *hot = thread->hot;
 	if (slot == NULL)
 		return;
-	uint32_t generation = slot->generation;
-	__atomic_store_n(&slot->generation, generation + 1, __ATOMIC_RELAXED);
+	uint16_t generation = slot->generation;
+	__atomic_store_n(&slot->generation, (uint16_t)(generation + 1), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	slot->trials = bp_thread_trials(thread, trials_left);
 	slot->objects = hot->counters.objects;
 	slot->armed = trials_left;
 	slot->unoffered_trials = hot->unoffered_trials;
 	slot->unoffered_objects = hot->unoffered_objects;
-	__atomic_store_n(&slot->generation, generation + 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->generation, (uint16_t)(generation + 2), __ATOMIC_RELEASE);
 }
 
 static void add_totals(

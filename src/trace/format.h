@@ -16,6 +16,11 @@
 #define BP_ENV_SEED "BYTEPOLL_SEED"	    /* unsigned 64-bit number */
 #define BP_ENV_LAW "BYTEPOLL_LAW"	    /* exact or bernoulli */
 #define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID" /* profile only this pid (--no-follow-fork) */
+#define BP_ENV_BUDGET "BYTEPOLL_BUDGET"		/* of CPU for --interval auto: parts per million */
+#define BP_ENV_START "BYTEPOLL_START" /* dormant: sampling is off until it is switched on */
+/* Sampling begins, ends, at that time: CLOCK_MONOTONIC ns; or after `+` ns from the start of the process image. */
+#define BP_ENV_START_TIME "BYTEPOLL_START_TIME"
+#define BP_ENV_STOP_TIME "BYTEPOLL_STOP_TIME"
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
 #define BP_RECORDER_VERIFY_FILE "libbytepoll-recorder-verify.so" /* `run --verify` */
 
@@ -28,7 +33,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 1
+#define BP_TRACE_MINOR 2
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -73,7 +78,10 @@ struct bp_trace_header {
 };
 
 /* flags_skippable */
-#define BP_HEADER_CENSUS ((uint64_t)1) /* every object is counted, see 1.7 */
+#define BP_HEADER_CENSUS ((uint64_t)1)	/* every object is counted, see 1.7 */
+#define BP_HEADER_DORMANT ((uint64_t)2) /* sampling was off at the start, see 1.8 */
+#define BP_HEADER_AUTO ((uint64_t)4)	/* T was chosen by itself at the start, see 1.8 */
+#define BP_HEADER_FOLDED ((uint64_t)8)	/* the folded part of another trace, see 5 */
 
 #define BP_HEADER_CHECKED_FROM 40u
 #define BP_HEADER_MAX_BYTES 4096u
@@ -124,7 +132,16 @@ struct bp_trace_state {
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];
 	struct bp_trace_census_totals census;
+	/* 1.8: changed from outside, and by the process itself; by compare and exchange only. */
+	uint64_t control, control_resume, budget_ppm;
 };
+
+/* 1.8, the word `control`: T wanted in the low 41 bits (0: sampling is off), whether T may change by
+ * itself, and the number of the change, modulo 2^22. */
+#define BP_CONTROL_INTERVAL_MASK (((uint64_t)1 << 41) - 1)
+#define BP_CONTROL_AUTO ((uint64_t)1 << 41)
+#define BP_CONTROL_NUMBER_SHIFT 42u
+#define BP_CONTROL_NUMBER_ONE ((uint64_t)1 << BP_CONTROL_NUMBER_SHIFT)
 
 /* 1.7, in chunks of kind BP_CHUNK_CENSUS: what was counted of one stack, changed in place. */
 struct bp_trace_census {
@@ -138,7 +155,9 @@ struct bp_trace_census {
 
 /* 1.6 */
 struct bp_thread_slot {
-	uint32_t generation, state, ordinal, tid;
+	uint16_t generation,
+		command; /* command: low 16 bits of the number of the control word it follows */
+	uint32_t state, ordinal, tid;
 	uint64_t trials, objects, armed, hot_address;
 	uint64_t unoffered_trials, unoffered_objects;
 };
@@ -173,7 +192,9 @@ enum bp_tag {
 	BP_TAG_THREAD_BEGIN = 6,
 	BP_TAG_THREAD_END = 7,
 	BP_TAG_EXEC = 8,
-	BP_TAG_FORK = 9
+	BP_TAG_FORK = 9,
+	BP_TAG_INTERVAL = 10,
+	BP_TAG_FOLDED = 11
 };
 
 enum bp_sample_flag {
@@ -236,6 +257,7 @@ _Static_assert(sizeof(struct bp_trace_header) == 192, "1.1");
 _Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, lost) == 128, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, census) == 512, "1.7");
+_Static_assert(offsetof(struct bp_trace_state, control) == 640, "1.8");
 _Static_assert(sizeof(struct bp_trace_state) <= 4096, "1.3");
 _Static_assert(sizeof(struct bp_trace_census) == 64, "1.7");
 _Static_assert(sizeof(struct bp_thread_slot) == 64, "1.6");

@@ -282,8 +282,10 @@ def doctor_tells():
 
 def main():
     failed = 0
-    # Under nohup it would be ignored by all that is started here.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Under nohup, or started in the background by a script, we would hand on that these are ignored.
+    for ignored in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(ignored, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(f"1..{len(TESTS)}")
     for number, function in enumerate(TESTS, 1):
         with tempfile.TemporaryDirectory() as folder:
