@@ -9,11 +9,14 @@
  * The instructions are a small program that builds a row of rules as the location advances; it is
  * run up to the pc. Only the encodings that linkers write are understood: a table of pairs of 32-bit
  * offsets from the header, pointers of 4 or 8 bytes, absolute or relative to themselves. Anything
- * else, and anything that would read outside the module, ends the walk, never the program.
+ * else, and anything that would read outside the module, ends the walk, never the program. A module may
+ * have holes between its segments, which the loader leaves inaccessible: nothing is read beyond those
+ * that join the one with the header.
  */
 #include "recorder/frame_rules.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
 #include "base/attributes.h"
@@ -292,6 +295,8 @@ static void run_rule(
 	uint64_t number;
 	switch (op) {
 	case 0x00: /* nop */
+	case 0x2c: /* AARCH64_negate_ra_state_with_pc */
+	case 0x2d: /* AARCH64_negate_ra_state: a signed address is known by its form */
 		break;
 	case 0x05: /* offset_extended */
 		number = get_uleb(cursor);
@@ -379,14 +384,63 @@ static bool run(struct bp_frame_scratch *scratch, const struct cie *cie, struct 
 	return !cursor.failed;
 }
 
+#define PAGE_UP(address) (((address) + 4095u) & ~(uintptr_t)4095)
+
+/* Narrows a range to the readable segments that join the one with the search table, if the program
+ * headers are where they always are, in the first page. */
+static void leave_out_holes(struct bp_module_range *range)
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)range->start;
+	if (range->end - range->start < 4096 ||
+		__builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > 4096 ||
+		header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+		return;
+	const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(range->start + header->e_phoff);
+	uintptr_t low = (uintptr_t)range->frame_header, high = low, bias = range->start;
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD) {
+			bias = range->start - (segments[i].p_vaddr & ~(uintptr_t)4095);
+			break;
+		}
+	for (unsigned pass = 0; pass < header->e_phnum; pass++) {
+		const uintptr_t old_low = low, old_high = high;
+		for (unsigned i = 0; i < header->e_phnum; i++) {
+			uintptr_t start = (bias + segments[i].p_vaddr) & ~(uintptr_t)4095;
+			uintptr_t end = bias + segments[i].p_vaddr + segments[i].p_memsz;
+			if (segments[i].p_type != PT_LOAD || (segments[i].p_flags & PF_R) == 0 ||
+				start > PAGE_UP(high) || PAGE_UP(end) < low || start >= end)
+				continue;
+			low = start < low ? start : low;
+			high = end > high ? end : high;
+		}
+		if (low == old_low && high == old_high)
+			break;
+	}
+	range->start = low > range->start ? low : range->start;
+	range->end = high < range->end ? high : range->end;
+}
+
+/* Where the tables for `code` may be read. Large executables have holes between their segments: the
+ * tables may lie in another piece. */
+static bool tables_range(const struct bp_module_range *code, struct bp_module_range *ret_range)
+{
+	struct bp_module_range range = *code;
+	const uintptr_t header = (uintptr_t)code->frame_header;
+	if (header - code->start >= code->end - code->start &&
+		!bp_module_range_find(header, &range))
+		return false;
+	leave_out_holes(&range);
+	*ret_range = range;
+	return true;
+}
+
 bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 	struct bp_frame_scratch *scratch, bool *ret_signal_frame)
 {
-	/* Large executables have holes between their segments: the tables may lie in another piece. */
-	struct bp_module_range tables = *code;
+	struct bp_module_range tables;
 	const struct bp_module_range *range = &tables;
-	if ((uintptr_t)code->frame_header - code->start >= code->end - code->start &&
-		!bp_module_range_find((uintptr_t)code->frame_header, &tables))
+	if (!tables_range(code, &tables))
 		return false;
 	uintptr_t fde = search(range, pc);
 	if (fde == 0)
@@ -407,7 +461,7 @@ bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 	cursor.at += augmentation_bytes;
 
 	__builtin_memset(&scratch->row, 0, sizeof scratch->row);
-	scratch->row.rules[BP_RETURN].kind = BP_RULE_UNDEFINED;
+	scratch->row.rules[BP_RETURN].kind = BP_RETURN_RULE;
 	struct cursor first = { .at = cie.instructions, .end = cie.end };
 	if (!run(scratch, &cie, first, 0, UINTPTR_MAX))
 		return false;

@@ -3,7 +3,7 @@
  * Call frame information: from a pc to the rules that recover its caller's registers, read from the
  * .eh_frame tables that every binary carries for exceptions. Takes no lock (the loader's tables are
  * read through _dl_find_object, which takes none either), allocates nothing, reads nothing outside
- * the module it was told about. x86-64 register numbers (System V ABI, figure 3.36).
+ * the module it was told about.
  * Thread-safe, async-signal-safe.
  */
 #ifndef BP_RECORDER_FRAME_RULES_H
@@ -12,15 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum bp_register {
-	BP_RBX = 3,
-	BP_RBP = 6,
-	BP_RSP = 7,
-	BP_R12 = 12,
-	BP_R15 = 15,
-	BP_RETURN = 16, /* the return address */
-	BP_REGISTERS = 17
-};
+#include "recorder/machine.h"
 
 enum bp_rule_kind {
 	BP_RULE_SAME, /* the default: unchanged */

@@ -1,554 +1,298 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk. A frame is the values of the callee-saved registers, the stack pointer and the pc; a step
- * applies the rules at the pc to get the caller's. Rules of ordinary frames (CFA = rsp or rbp +
- * offset, registers saved at offsets from it) fit in 32 bytes and are cached by pc, process-wide, so
- * that a warm step reads one cache line and no table; odd frames (expressions: PLT, realigned
- * stacks, signal trampolines) are computed each time.
+ * The walk. A step applies the rules at a frame's pc to get the caller's frame. There are three ways
+ * to the rules, each for what the one before does not know:
  *
- * Memory is read only where it is known to be readable stack. Of the thread's own stack, a range
- * [known_low, high) is verified page by page with a cheap system call, once, and only grows: the
- * pages between a live stack pointer and the stack's end stay mapped while the thread lives, and
- * guard pages keep neighbours apart. Any other stack (coroutine, sigaltstack) is verified a page at
- * a time during each walk, up to FOREIGN_BYTES above the stack pointer. A step must move the stack
- * pointer up, but for signal frames, which may switch stacks; 256 frames end the walk in any case.
+ *   the last walk   Consecutive samples of a thread share most of their stack: main and what it calls,
+ *                   and the recorder's own frames. Of the last walk the thread keeps address, stack
+ *                   pointer and rules of each frame, in order. Where the next address is the same, its
+ *                   rules are at hand without a look-up; and because they come from the list and not
+ *                   from what was just read, the processor runs ahead, and the cache misses of many
+ *                   frames overlap. After a difference the lists are brought in step again by the
+ *                   stack pointer.
+ *   the cache       rules by address, one word each (rule_cache.h).
+ *   the tables      frame_step.c: odd frames (signals, linkage tables, expressions), and addresses met
+ *                   for the first time.
  *
- * Code in no module (a JIT's) has no rules: there, and only there, the frame pointer is tried.
+ * The first two know pc, stack pointer and frame pointer alone, which is what ordinary frames are
+ * found by. Should a frame want another register, the walk is begun anew with all of them, by the
+ * tables alone.
+ *
+ * A step must move the stack pointer up, but for signal frames, which may switch stacks; 256 frames
+ * end the walk in any case. Which memory may be read: stack_memory.h.
  */
 #include "recorder/stack.h"
 
 #include "base/attributes.h"
-#include "base/system_call.h"
+#include "recorder/frame_step.h"
+#include "recorder/machine.h"
+#include "recorder/rule_cache.h"
 
-#define PAGE 4096u
-#define CACHE_ENTRIES 4096u
-#define RED_ZONE_BYTES 128u /* below the stack pointer; the kernel keeps it */
-#define FOREIGN_BYTES ((uintptr_t)8 << 20)
-#define OWN_BYTES_MAX ((uintptr_t)1 << 28)
-#define EXPRESSION_STEPS 64
-#define EXPRESSION_DEPTH 8
-
-struct frame {
-	uint64_t registers[BP_REGISTERS]; /* [BP_RETURN]: the pc */
-	uint32_t known;			  /* bit per register */
-	bool exact;			  /* the pc is no return address */
-};
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
 struct walk {
 	struct bp_stack_capture *capture;
-	uintptr_t low, high; /* where reading is allowed */
-	bool own;	     /* verified already, not page by page */
+	struct bp_stack_memory memory;
+	struct bp_frame frame;	     /* all registers as they are at the start */
+	struct bp_frame_state state; /* of the quick walk: where it is */
+	const struct bp_known_frame
+		*old;		      /* in the list of the last walk; every other entry is its */
+	struct bp_known_frame *fresh; /* in that of this one */
+	struct bp_known_frame *fresh_last; /* no further */
+	bool exact;			   /* the pc of `state` is no return address */
+	uint32_t epoch;
 };
-
-/* Callee-saved registers, in the order of struct cached_rules.saved. */
-static const uint8_t saved_registers[6] = { BP_RBX, BP_RBP, 12, 13, 14, 15 };
-#define SAVED_NONE 0
-
-enum { FLAG_OUTERMOST = 1, FLAG_CFA_INDIRECT = 2 };
-
-struct cached_rules {
-	uint64_t key;	  /* pc and epoch; 0: empty */
-	uint32_t version; /* odd while being written */
-	int32_t cfa_offset;
-	uint8_t cfa_register, flags;
-	int16_t lowest;	  /* the smallest of saved; at most -1, where the return address is */
-	int16_t saved[6]; /* offset from the CFA, in units of 8 bytes, below 0; SAVED_NONE */
-};
-_Static_assert(sizeof(struct cached_rules) == 32, "two in a cache line");
-
-static struct cached_rules cache[CACHE_ENTRIES];
-static uint32_t cache_epoch;
-extern void *__libc_stack_end __attribute__((weak)); /* the loader's */
-static uintptr_t main_stack_end; /* where the program's first frame began; 0 unknown */
 
 void bp_stack_init(void)
 {
-	main_stack_end = &__libc_stack_end == NULL ? 0 : (uintptr_t)__libc_stack_end;
+	bp_stack_memory_init();
+	bp_rule_cache_init();
 }
 
 void bp_stack_forget_rules(void)
 {
-	__atomic_fetch_add(&cache_epoch, 1, __ATOMIC_RELAXED);
+	bp_rule_cache_forget();
 }
 
-static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret_value)
+static inline bool is_own(uint64_t pc)
 {
-	if (address < walk->low || address >= walk->high || walk->high - address < 8)
-		return false;
-	if (!walk->own) {
-		uintptr_t page = address & ~(uintptr_t)(PAGE - 1);
-		uintptr_t last = (address + 7) & ~(uintptr_t)(PAGE - 1);
-		if (page != walk->capture->checked_page || last != page) {
-			if (!bp_system_readable(page) || !bp_system_readable(last))
-				return false;
-			walk->capture->checked_page = last;
-		}
-	}
-	__builtin_memcpy(ret_value, (const void *)address, 8);
-	return true;
+	return pc - (uint64_t)__ehdr_start < (uint64_t)(_end - __ehdr_start);
 }
 
-/* The highest address of the calling thread's own stack: glibc keeps a thread's control block at
- * the top of its stack; the main thread's begins where the program's did. */
-static uintptr_t own_stack_high(uintptr_t sp)
+/* The next frame is one that was interrupted. */
+static void mark_exact(struct bp_stack_capture *capture, uint64_t pc)
 {
-	if (sp < main_stack_end && main_stack_end - sp < OWN_BYTES_MAX)
-		return (main_stack_end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	/* The main thread's control block is not on its stack; if it walks another one first, what
-	 * lies between the two is anybody's, and may go. */
-	uintptr_t control_block = (uintptr_t)__builtin_thread_pointer();
-	if (bp_system_tid() == bp_system_pid())
-		return 0;
-	if (sp < control_block && control_block - sp < OWN_BYTES_MAX)
-		return control_block & ~(uintptr_t)7;
-	return 0;
+	const uint32_t depth = capture->depth;
+	if (!is_own(pc) && depth < BP_STACK_MAX_DEPTH)
+		capture->exact_mask[depth / 8] |= (uint8_t)(1u << (depth % 8));
 }
 
-/* Where may this walk, whose lowest interesting address is sp, read? */
-static void set_bounds(struct walk *walk, uintptr_t sp)
+/* Takes a pc into the capture; false if there is no more room. */
+static inline bool keep(struct bp_stack_capture *capture, uint32_t *depth, uint64_t pc)
 {
-	struct bp_stack_capture *capture = walk->capture;
-	if (capture->high == 0) {
-		capture->high = own_stack_high(sp);
-		capture->known_low = capture->high;
-	}
-	walk->low = sp;
-	walk->own = false;
-	if (sp < capture->high && capture->high - sp < OWN_BYTES_MAX) {
-		uintptr_t low = capture->known_low;
-		while (low > sp && bp_system_readable((low - 8) & ~(uintptr_t)(PAGE - 1)))
-			low = (low - 8) & ~(uintptr_t)(PAGE - 1);
-		capture->known_low = low;
-		walk->own = low <= sp;
-	}
-	capture->checked_page = 1; /* no page: none begins there */
-	walk->high = walk->own ? capture->high : sp + FOREIGN_BYTES;
-	if (walk->high < sp)
-		walk->high = UINTPTR_MAX;
-}
-
-/* One operation of an expression that only moves the operand stack or computes. */
-static bool compute(uint8_t op, uint64_t *stack, unsigned *depth)
-{
-	if (op == 0x12) { /* dup */
-		if (*depth == 0 || *depth == EXPRESSION_DEPTH)
-			return false;
-		stack[*depth] = stack[*depth - 1];
-		*depth += 1;
+	if (is_own(pc))
 		return true;
-	}
-	if (*depth < 2)
-		return false;
-	uint64_t b = stack[--*depth], a = stack[*depth - 1], result;
-	switch (op) {
-	case 0x1a:
-		result = a & b;
-		break;
-	case 0x21:
-		result = a | b;
-		break;
-	case 0x22:
-		result = a + b;
-		break;
-	case 0x1c:
-		result = a - b;
-		break;
-	case 0x24:
-		result = b < 64 ? a << b : 0;
-		break;
-	case 0x25:
-		result = b < 64 ? a >> b : 0;
-		break;
-	case 0x2a:
-		result = (int64_t)a >= (int64_t)b;
-		break;
-	case 0x2b:
-		result = (int64_t)a > (int64_t)b;
-		break;
-	case 0x2c:
-		result = (int64_t)a <= (int64_t)b;
-		break;
-	case 0x2d:
-		result = (int64_t)a < (int64_t)b;
-		break;
-	case 0x29:
-		result = a == b;
-		break;
-	case 0x2e:
-		result = a != b;
-		break;
-	default:
+	if (bp_unlikely(*depth == BP_STACK_MAX_DEPTH)) {
+		capture->flags = BP_STACK_CUT;
 		return false;
 	}
-	stack[*depth - 1] = result;
+	capture->pcs[(*depth)++] = pc;
 	return true;
 }
 
-static int64_t expression_sleb(const uint8_t **at, const uint8_t *end)
+/* Brings the list of the last walk in step with this one, if that can be. */
+static inline const struct bp_known_frame *resume(const struct bp_known_frame *old, uint64_t sp)
 {
-	uint64_t value = 0;
-	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if ((byte & 0x80) == 0) {
-			if (shift + 7 < 64 && (byte & 0x40) != 0)
-				value |= ~(uint64_t)0 << (shift + 7);
+	while (old->address != 0 && (int32_t)(old->sp - (uint32_t)sp) < 0)
+		old += 2;
+	return old;
+}
+
+/* As far as rules of the machine's kinds are at hand. The last entry of the list is then of the frame
+ * where the walk stands, which is kept already. BP_STEP_CALLER: it has other rules. */
+static enum bp_step run(struct walk *walk)
+{
+	struct bp_stack_capture *const capture = walk->capture;
+	struct bp_frame_state state = walk->state;
+	const struct bp_known_frame *old = walk->old;
+	struct bp_known_frame *fresh = walk->fresh;
+	enum bp_step step = BP_STEP_FAILED;
+	uint32_t depth = capture->depth;
+	uint64_t before = !walk->exact;
+	for (; fresh < walk->fresh_last; before = 1) {
+		const uint64_t address = state.pc - before, sp = state.sp;
+		uint32_t rules;
+		if (bp_unlikely(!keep(capture, &depth, state.pc)))
+			break;
+		if (old->address != address)
+			old = resume(old, sp);
+		if (bp_likely(old->address == address)) {
+			rules = old->rules;
+			old += 2;
+		} else {
+			rules = bp_rule_cache_find(address);
+		}
+		*fresh = (struct bp_known_frame){ address, (uint32_t)sp, rules };
+		fresh += 2;
+		if (bp_unlikely((rules & BP_COMPACT_KIND_MASK) < BP_COMPACT_MACHINE)) {
+			step = BP_STEP_CALLER;
+			break;
+		}
+		if (bp_unlikely(!bp_machine_step(rules, &walk->memory, &state)))
+			break;
+		if (bp_unlikely(state.sp <= sp || state.pc == 0)) {
+			step = state.pc == 0 ? BP_STEP_OUTERMOST : BP_STEP_FAILED;
 			break;
 		}
 	}
-	return (int64_t)value;
+	walk->state = state;
+	walk->exact = before == 0;
+	walk->old = old;
+	walk->fresh = fresh;
+	capture->depth = depth;
+	return step;
 }
 
-static uint64_t expression_constant(uint8_t op, const uint8_t **at, const uint8_t *end)
+/* Code without tables: what was found out about it, and about where it goes, is taken from the last
+ * walk; false if that is not known. */
+static bool step_by_known_pointer(struct walk *walk)
 {
-	unsigned bytes = 1u << ((op - 0x08) / 2);
-	uint64_t value = 0;
-	if ((uint64_t)(end - *at) < bytes)
-		return 0;
-	__builtin_memcpy(&value, *at, bytes);
-	*at += bytes;
-	if ((op & 1) != 0 && bytes < 8) /* the odd ones are signed */
-		value = (uint64_t)((int64_t)(value << (64 - 8 * bytes)) >> (64 - 8 * bytes));
-	return value;
-}
-
-/* A DWARF expression over the frame's registers (DWARF 4 section 2.5); `push_cfa`: the CFA is on the
- * operand stack at the start. Operations that unwind tables do not use fail. */
-static bool evaluate(struct walk *walk, const struct frame *frame, struct bp_expression expression,
-	const uint64_t *push_cfa, uint64_t *ret_value)
-{
-	uint64_t stack[EXPRESSION_DEPTH];
-	unsigned depth = 0;
-	const uint8_t *at = expression.at, *end = expression.at + expression.bytes;
-	if (push_cfa != NULL)
-		stack[depth++] = *push_cfa;
-	for (int step = 0; at < end && step < EXPRESSION_STEPS; step++) {
-		uint8_t op = *at++;
-		if (op == 0x06) { /* deref */
-			if (depth == 0 || !read_word(walk, stack[depth - 1], &stack[depth - 1]))
-				return false;
-			continue;
-		}
-		if (op == 0x23) { /* plus_uconst: unsigned, small enough to be read as signed */
-			if (depth == 0)
-				return false;
-			stack[depth - 1] += (uint64_t)expression_sleb(&at, end) & 0x7fffffff;
-			continue;
-		}
-		bool pushes = (op >= 0x08 && op <= 0x0f) || (op >= 0x30 && op <= 0x4f) ||
-			      (op >= 0x70 && op <= 0x80);
-		if (!pushes) {
-			if (!compute(op, stack, &depth))
-				return false;
-			continue;
-		}
-		if (depth == EXPRESSION_DEPTH)
-			return false;
-		if (op <= 0x0f) {
-			stack[depth++] = expression_constant(op, &at, end);
-		} else if (op <= 0x4f) {
-			stack[depth++] = op - 0x30u;
-		} else {
-			if ((frame->known & 1u << (op - 0x70)) == 0)
-				return false;
-			stack[depth++] =
-				frame->registers[op - 0x70] + (uint64_t)expression_sleb(&at, end);
-		}
-	}
-	if (depth == 0)
+	struct bp_module_range module;
+	const struct bp_known_frame *here = walk->fresh - 2, *next = walk->old;
+	if (next->address == 0 || (next - 2)->address != here->address)
 		return false;
-	*ret_value = stack[depth - 1];
+	/* Where no module was, there may be one now; where one was, unloading changes the epoch. */
+	if (here->rules == BP_COMPACT_NO_MODULE && bp_module_range_find(here->address, &module))
+		return false;
+	struct bp_frame_state state = walk->state;
+	if (!bp_frame_step_by_pointer(&walk->memory, &state, next->address + 1) ||
+		!bp_machine_place_stack_pointer(next->rules, &state))
+		return false;
+	walk->state = state;
 	return true;
 }
 
-static bool apply_rule(struct walk *walk, const struct frame *frame, const struct bp_rule *rule,
-	uint64_t cfa, uint64_t *ret_value)
+/* By the tables; what they say is remembered. */
+static enum bp_step step_by_tables(struct walk *walk)
 {
-	uint64_t address;
-	switch (rule->kind) {
-	case BP_RULE_OFFSET:
-		return read_word(walk, cfa + (uint64_t)rule->value, ret_value);
-	case BP_RULE_VALUE_OFFSET:
-		*ret_value = cfa + (uint64_t)rule->value;
-		return true;
-	case BP_RULE_REGISTER:
-		if (rule->value < 0 || rule->value >= BP_REGISTERS ||
-			(frame->known & 1u << rule->value) == 0)
-			return false;
-		*ret_value = frame->registers[rule->value];
-		return true;
-	case BP_RULE_EXPRESSION:
-		return evaluate(walk, frame, rule->expression, &cfa, &address) &&
-		       read_word(walk, address, ret_value);
-	case BP_RULE_VALUE_EXPRESSION:
-		return evaluate(walk, frame, rule->expression, &cfa, ret_value);
-	default:
-		return false;
-	}
+	struct bp_known_frame *here = walk->fresh - 2;
+	struct bp_frame frame = { .exact = walk->exact };
+	uint32_t rules;
+	frame.registers[BP_STACK_POINTER] = walk->state.sp;
+	frame.registers[BP_FRAME_POINTER] = walk->state.fp;
+	frame.registers[BP_PC] = walk->state.pc;
+	frame.known = (uint64_t)1 << BP_STACK_POINTER | (uint64_t)1 << BP_FRAME_POINTER |
+		      (uint64_t)1 << BP_PC;
+	enum bp_step step = bp_frame_step(&walk->memory, &frame, &walk->capture->scratch, &rules);
+	if (rules != here->rules && rules != BP_COMPACT_NO_MODULE)
+		bp_rule_cache_store(here->address, rules, walk->epoch);
+	here->rules = rules;
+	walk->frame.missed = step == BP_STEP_FAILED && frame.missed;
+	if (step < BP_STEP_CALLER)
+		return step;
+	walk->state.sp = frame.registers[BP_STACK_POINTER];
+	walk->state.pc = frame.registers[BP_PC];
+	walk->state.fp =
+		(frame.known >> BP_FRAME_POINTER & 1) != 0 ? frame.registers[BP_FRAME_POINTER] : 0;
+	walk->exact = frame.exact;
+	return step;
 }
 
-/* One step by a full row. False: the walk ends. `ret_outermost`: in order. */
-static bool step_by_row(
-	struct walk *walk, struct frame *frame, const struct bp_frame_row *row, bool *ret_outermost)
+/* After a step to `pc`: does the walk go on from there? */
+static enum bp_step arrive(
+	struct walk *walk, enum bp_step step, uint64_t pc, uint64_t sp, uint64_t old_sp)
 {
-	struct frame caller = *frame;
-	uint64_t cfa;
-	if (row->rules[BP_RETURN].kind == BP_RULE_UNDEFINED) {
-		*ret_outermost = true;
-		return false;
+	if (pc == 0)
+		return BP_STEP_OUTERMOST;
+	if (bp_unlikely(step == BP_STEP_INTERRUPTED)) {
+		/* What was just popped is still there, in the red zone. */
+		bp_stack_memory_set(&walk->memory, &walk->capture->range, sp - BP_RED_ZONE_BYTES);
+		return step;
 	}
-	if (row->cfa_is_expression) {
-		if (!evaluate(walk, frame, row->cfa_expression, NULL, &cfa))
-			return false;
-	} else {
-		if (row->cfa_register >= BP_RETURN || (frame->known & 1u << row->cfa_register) == 0)
-			return false;
-		cfa = frame->registers[row->cfa_register] + (uint64_t)row->cfa_offset;
-	}
-	caller.registers[BP_RSP] = cfa;
-	caller.known |= 1u << BP_RSP;
-	for (unsigned i = 0; i < BP_REGISTERS; i++) {
-		if (row->rules[i].kind == BP_RULE_SAME)
+	return sp <= old_sp ? BP_STEP_FAILED : step;
+}
+
+/* The quick walk. */
+static enum bp_step walk_by_rules(struct walk *walk)
+{
+	for (;;) {
+		if (walk->exact)
+			mark_exact(walk->capture, walk->state.pc);
+		enum bp_step step = run(walk);
+		if (step != BP_STEP_CALLER)
+			return step;
+		const uint64_t old_sp = walk->state.sp;
+		const uint32_t rules = (walk->fresh - 2)->rules;
+		if (rules == BP_COMPACT_OUTERMOST)
+			return BP_STEP_OUTERMOST;
+		if ((rules & BP_COMPACT_KIND_MASK) == BP_COMPACT_UNKNOWN && !walk->exact &&
+			step_by_known_pointer(walk))
 			continue;
-		if (apply_rule(walk, frame, &row->rules[i], cfa, &caller.registers[i]))
-			caller.known |= 1u << i;
-		else if (i == BP_RETURN)
-			return false;
-		else
-			caller.known &= ~(1u << i);
+		step = step_by_tables(walk);
+		if (step >= BP_STEP_CALLER)
+			step = arrive(walk, step, walk->state.pc, walk->state.sp, old_sp);
+		if (step < BP_STEP_CALLER)
+			return step;
 	}
-	*frame = caller;
-	return true;
 }
 
-/* The words below the CFA one by one, each checked: near the ends of a stack, and on a foreign one. */
-static bool restore_checked(
-	struct walk *walk, struct frame *frame, const struct cached_rules *rules, uint64_t cfa)
+/* The walk with all registers, by the tables alone. */
+static enum bp_step walk_by_tables(struct walk *walk)
 {
-	for (unsigned i = 0; i < BP_COUNT(saved_registers); i++) {
-		const unsigned number = saved_registers[i];
-		if (rules->saved[i] == SAVED_NONE)
-			continue;
-		if (read_word(walk, cfa + (uint64_t)((int64_t)rules->saved[i] * 8),
-			    &frame->registers[number]))
-			frame->known |= 1u << number;
-		else
-			frame->known &= ~(1u << number);
+	struct bp_stack_capture *const capture = walk->capture;
+	struct bp_frame *frame = &walk->frame;
+	uint32_t rules;
+	for (uint32_t frames = 0; frames < BP_STACK_FRAMES_MAX; frames++) {
+		const uint64_t pc = frame->registers[BP_PC];
+		/* Interrupted code may have no frame of its own, the return address in a register. */
+		const uint64_t old_sp = frame->registers[BP_STACK_POINTER] - frame->exact;
+		if (frame->exact)
+			mark_exact(capture, pc);
+		if (!keep(capture, &capture->depth, pc))
+			return BP_STEP_FAILED;
+		enum bp_step step = bp_frame_step(&walk->memory, frame, &capture->scratch, &rules);
+		if (step >= BP_STEP_CALLER)
+			step = arrive(walk, step, frame->registers[BP_PC],
+				frame->registers[BP_STACK_POINTER], old_sp);
+		if (step < BP_STEP_CALLER)
+			return step;
 	}
-	return read_word(walk, cfa - 8, &frame->registers[BP_RETURN]);
+	return BP_STEP_FAILED;
 }
 
-static inline void restore_register(
-	struct frame *frame, const struct cached_rules *rules, unsigned i, const uint64_t *cfa)
+static void begin(struct walk *walk)
 {
-	if (rules->saved[i] == SAVED_NONE)
-		return;
-	frame->registers[saved_registers[i]] = cfa[rules->saved[i]];
-	frame->known |= 1u << saved_registers[i];
-}
-
-static bool step_by_cache(struct walk *walk, struct frame *frame, const struct cached_rules *rules)
-{
-	if ((frame->known & 1u << rules->cfa_register) == 0)
-		return false;
-	uint64_t cfa = frame->registers[rules->cfa_register] + (uint64_t)(int64_t)rules->cfa_offset;
-	if ((rules->flags & FLAG_CFA_INDIRECT) != 0 && !read_word(walk, cfa, &cfa))
-		return false;
-	frame->registers[BP_RSP] = cfa;
-	/* All that is read lies in [cfa + lowest * 8, cfa): one check serves for all. */
-	const uint64_t below = (uint64_t)(-(int64_t)rules->lowest) * 8;
-	if (!walk->own || cfa > walk->high || cfa < walk->low || cfa - walk->low < below)
-		return restore_checked(walk, frame, rules, cfa);
-	const uint64_t *words = (const uint64_t *)cfa;
-	restore_register(frame, rules, 0, words);
-	restore_register(frame, rules, 1, words);
-	restore_register(frame, rules, 2, words);
-	restore_register(frame, rules, 3, words);
-	restore_register(frame, rules, 4, words);
-	restore_register(frame, rules, 5, words);
-	frame->registers[BP_RETURN] = words[-1];
-	return true;
-}
-
-/* `DW_OP_breg rbp N, DW_OP_deref`: gcc's CFA in functions that realign the stack. */
-static bool is_indirect_cfa(const struct bp_frame_row *row, struct cached_rules *rules)
-{
-	const struct bp_expression *expression = &row->cfa_expression;
-	if (expression->bytes < 3 || expression->at[0] != 0x70 + BP_RBP ||
-		expression->at[expression->bytes - 1] != 0x06)
-		return false;
-	const uint8_t *at = expression->at + 1;
-	rules->cfa_offset = (int32_t)expression_sleb(&at, expression->at + expression->bytes - 1);
-	rules->cfa_register = BP_RBP;
-	rules->flags |= FLAG_CFA_INDIRECT;
-	return at == expression->at + expression->bytes - 1;
-}
-
-/* Packs a row; false if it is too odd for the cache. */
-static bool pack(const struct bp_frame_row *row, struct cached_rules *ret_rules)
-{
-	*ret_rules = (struct cached_rules){ 0 };
-	if (row->rules[BP_RETURN].kind == BP_RULE_UNDEFINED) {
-		ret_rules->flags = FLAG_OUTERMOST;
-		return true;
-	}
-	if (row->cfa_is_expression) {
-		if (!is_indirect_cfa(row, ret_rules))
-			return false;
-	} else {
-		if (row->cfa_register >= BP_RETURN || row->cfa_offset != (int32_t)row->cfa_offset)
-			return false;
-		ret_rules->cfa_register = row->cfa_register;
-		ret_rules->cfa_offset = (int32_t)row->cfa_offset;
-	}
-	const struct bp_rule *back = &row->rules[BP_RETURN];
-	uint32_t packed = 1u << BP_RETURN;
-	if (back->kind != BP_RULE_OFFSET || back->value != -8)
-		return false;
-	ret_rules->lowest = -1;
-	for (unsigned i = 0; i < BP_COUNT(saved_registers); i++) {
-		const struct bp_rule *rule = &row->rules[saved_registers[i]];
-		packed |= 1u << saved_registers[i];
-		if (rule->kind == BP_RULE_SAME)
-			continue;
-		if (rule->kind != BP_RULE_OFFSET || rule->value % 8 != 0 || rule->value >= 0 ||
-			rule->value / 8 <= INT16_MIN)
-			return false;
-		ret_rules->saved[i] = (int16_t)(rule->value / 8);
-		if (ret_rules->saved[i] < ret_rules->lowest)
-			ret_rules->lowest = ret_rules->saved[i];
-	}
-	for (unsigned i = 0; i < BP_REGISTERS; i++)
-		if ((packed & 1u << i) == 0 && row->rules[i].kind != BP_RULE_SAME)
-			return false;
-	return true;
-}
-
-static struct cached_rules *cache_entry(uint64_t key)
-{
-	return &cache[(key * 0x9E3779B97F4A7C15u) >> 52];
-}
-
-static bool cache_look_up(uint64_t key, struct cached_rules *ret_rules)
-{
-	struct cached_rules *entry = cache_entry(key);
-	uint32_t version = __atomic_load_n(&entry->version, __ATOMIC_ACQUIRE);
-	if (entry->key != key || (version & 1) != 0)
-		return false;
-	*ret_rules = *entry;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&entry->version, __ATOMIC_RELAXED) == version &&
-	       ret_rules->key == key;
-}
-
-static void cache_store(uint64_t key, const struct cached_rules *rules)
-{
-	struct cached_rules *entry = cache_entry(key);
-	uint32_t version = __atomic_load_n(&entry->version, __ATOMIC_RELAXED);
-	if ((version & 1) != 0 || !__atomic_compare_exchange_n(&entry->version, &version,
-					  version + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	entry->key = key;
-	entry->cfa_offset = rules->cfa_offset;
-	entry->cfa_register = rules->cfa_register;
-	entry->flags = rules->flags;
-	entry->lowest = rules->lowest;
-	__builtin_memcpy(entry->saved, rules->saved, sizeof entry->saved);
-	__atomic_store_n(&entry->version, version + 2, __ATOMIC_RELEASE);
-}
-
-/* Code in no module: the frame pointer, if it looks like one. */
-static bool step_by_frame_pointer(struct walk *walk, struct frame *frame)
-{
-	uint64_t base = frame->registers[BP_RBP], next, pc;
-	if ((frame->known & 1u << BP_RBP) == 0 || base % 8 != 0 ||
-		base < frame->registers[BP_RSP] || !read_word(walk, base, &next) ||
-		!read_word(walk, base + 8, &pc))
-		return false;
-	frame->registers[BP_RBP] = next;
-	frame->registers[BP_RSP] = base + 16;
-	frame->registers[BP_RETURN] = pc;
-	frame->known = 1u << BP_RBP | 1u << BP_RSP | 1u << BP_RETURN;
-	return true;
-}
-
-/* To the caller's frame. False: the walk ends here; `ret_outermost` tells whether in order. */
-static bool step(struct walk *walk, struct frame *frame, bool *ret_outermost)
-{
-	const uint64_t old_sp = frame->registers[BP_RSP];
-	const uint64_t pc = frame->registers[BP_RETURN] - (frame->exact ? 0 : 1);
-	const uint64_t key = pc ^ (uint64_t)__atomic_load_n(&cache_epoch, __ATOMIC_RELAXED) << 48;
-	struct cached_rules rules;
-	struct bp_module_range range;
-	bool signal_frame = false, stepped;
-
-	if (cache_look_up(key, &rules)) {
-		*ret_outermost = (rules.flags & FLAG_OUTERMOST) != 0;
-		stepped = !*ret_outermost && step_by_cache(walk, frame, &rules);
-	} else if (!bp_module_range_find(pc, &range)) {
-		stepped = step_by_frame_pointer(walk, frame);
-	} else {
-		struct bp_frame_scratch *scratch = &walk->capture->scratch;
-		if (!bp_frame_rules(&range, pc, scratch, &signal_frame))
-			return false;
-		if (!signal_frame && pack(&scratch->row, &rules))
-			cache_store(key, &rules);
-		stepped = step_by_row(walk, frame, &scratch->row, ret_outermost);
-	}
-	if (!stepped)
-		return false;
-	frame->exact = signal_frame;
-	if (frame->registers[BP_RETURN] == 0) {
-		*ret_outermost = true;
-		return false;
-	}
-	if (signal_frame) /* what was just popped is still there, in the red zone */
-		set_bounds(walk, frame->registers[BP_RSP] - RED_ZONE_BYTES);
-	else if (frame->registers[BP_RSP] <= old_sp)
-		return false;
-	return true;
-}
-
-/* Registers of the calling function, at this very instruction. */
-#define CAPTURE_REGISTERS(frame)                                                                \
-	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"   \
-			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t" \
-			 "movq %%r15, 120(%0)\n\tleaq 0(%%rip), %%rax\n\tmovq %%rax, 128(%0)"   \
-			 :                                                                      \
-			 : "r"((frame)->registers)                                              \
-			 : "rax", "memory")
-
-__attribute__((noinline)) void bp_stack_capture(struct bp_stack_capture *capture)
-{
-	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-	extern const char _end[] __attribute__((visibility("hidden")));
-	struct frame frame = { .exact = true };
-	struct walk walk = { .capture = capture };
-	bool outermost = false;
-
-	CAPTURE_REGISTERS(&frame);
-	frame.known = 1u << BP_RBX | 1u << BP_RBP | 1u << BP_RSP | 0xfu << BP_R12 | 1u << BP_RETURN;
-	set_bounds(&walk, frame.registers[BP_RSP]);
+	struct bp_stack_capture *capture = walk->capture;
 	capture->depth = 0;
 	capture->flags = 0;
 	__builtin_memset(capture->exact_mask, 0, sizeof capture->exact_mask);
-	for (unsigned own = 0; own < 32;) {
-		uint64_t pc = frame.registers[BP_RETURN];
-		if (pc >= (uint64_t)__ehdr_start && pc < (uint64_t)_end) {
-			own++;
-		} else if (capture->depth == BP_STACK_MAX_DEPTH) {
-			capture->flags = BP_STACK_CUT;
-			return;
-		} else {
-			if (frame.exact)
-				capture->exact_mask[capture->depth / 8] |=
-					(uint8_t)(1u << (capture->depth % 8));
-			capture->pcs[capture->depth++] = pc;
-		}
-		if (!step(&walk, &frame, &outermost))
-			break;
+	bp_stack_memory_set(
+		&walk->memory, &capture->range, walk->frame.registers[BP_STACK_POINTER]);
+}
+
+/* Where the lists of the last walk and of this one begin. */
+static void begin_lists(struct walk *walk)
+{
+	struct bp_stack_capture *capture = walk->capture;
+	const uint32_t turn = capture->known_turn & 1;
+	walk->epoch = __atomic_load_n(&bp_rule_cache.epoch, __ATOMIC_ACQUIRE);
+	if (bp_unlikely(capture->known_epoch != walk->epoch))
+		capture->known[0][turn].address = 0;
+	walk->old = &capture->known[0][turn];
+	walk->fresh = &capture->known[0][turn ^ 1];
+	walk->fresh_last = &capture->known[BP_STACK_FRAMES_MAX][turn ^ 1];
+}
+
+static void end_lists(struct walk *walk)
+{
+	walk->fresh->address = 0;
+	walk->capture->known_epoch = walk->epoch;
+	walk->capture->known_turn ^= 1;
+}
+
+__attribute__((noinline)) void bp_stack_capture(struct bp_stack_capture *capture)
+{
+	struct walk walk;
+	walk.frame.known = bp_machine_capture(walk.frame.registers);
+	walk.frame.exact = true;
+	walk.frame.missed = false;
+	walk.state = (struct bp_frame_state){
+		.pc = walk.frame.registers[BP_PC],
+		.sp = walk.frame.registers[BP_STACK_POINTER],
+		.fp = walk.frame.registers[BP_FRAME_POINTER],
+	};
+	walk.capture = capture;
+	walk.exact = true;
+	begin(&walk);
+	begin_lists(&walk);
+	enum bp_step step = walk_by_rules(&walk);
+	end_lists(&walk);
+	if (bp_unlikely(step == BP_STEP_FAILED && walk.frame.missed)) {
+		begin(&walk);
+		walk.frame.missed = false;
+		step = walk_by_tables(&walk);
 	}
-	if (!outermost)
+	if (bp_unlikely(step == BP_STEP_FAILED && capture->flags == 0))
 		capture->flags = BP_STACK_ENDED;
 }

@@ -34,14 +34,24 @@ static struct {
 	uint64_t bytes;
 } table = { .generation = 1 };
 
+static inline uint64_t hash_step(uint64_t hash, uint64_t pc)
+{
+	hash = (hash ^ pc) * 0xFF51AFD7ED558CCDu;
+	return hash ^ hash >> 32;
+}
+
+/* Four hashes of every fourth frame each, which the processor computes side by side, and one of them. */
 static uint64_t hash_of(const struct bp_stack_capture *capture)
 {
-	uint64_t hash = capture->depth ^ (uint64_t)capture->flags << 32;
-	for (uint32_t i = 0; i < capture->depth; i++) {
-		hash = (hash ^ capture->pcs[i]) * 0xFF51AFD7ED558CCDu;
-		hash ^= hash >> 32;
-	}
-	return hash;
+	const uint64_t first = capture->depth ^ (uint64_t)capture->flags << 32;
+	uint64_t lanes[4] = { first, first + 1, first + 2, first + 3 };
+	uint32_t i = 0;
+	for (; i + 4 <= capture->depth; i += 4)
+		for (uint32_t lane = 0; lane < 4; lane++)
+			lanes[lane] = hash_step(lanes[lane], capture->pcs[i + lane]);
+	for (; i < capture->depth; i++)
+		lanes[i % 4] = hash_step(lanes[i % 4], capture->pcs[i]);
+	return hash_step(hash_step(hash_step(lanes[0], lanes[1]), lanes[2]), lanes[3]);
 }
 
 static bool equals(const struct entry *entry, const struct bp_stack_capture *capture, uint64_t hash)

@@ -6,6 +6,7 @@
  *
  * A case is a seed, counted up from 1: 10^5 of them, or BYTEPOLL_FUZZ_CASES.
  */
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,11 +212,38 @@ static void ranges_that_lie(void **state)
 	assert_false(bp_frame_rules(&copy.range, copy.range.start, &scratch, &signal));
 }
 
+/* A module with a hole, into which its tables point: a segment that cannot be read. */
+static void holes(void **state)
+{
+	struct copy copy;
+	bool signal;
+	(void)state;
+	make_copy(&copy, (const void *)_cmocka_run_group_tests, false);
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)copy.range.start;
+	ElfW(Phdr) *segments = (ElfW(Phdr) *)(copy.range.start + header->e_phoff);
+	ElfW(Phdr) *text = segments;
+	while (text->p_type != PT_LOAD || (text->p_flags & PF_X) == 0)
+		text++;
+	text->p_flags = 0;
+	const uintptr_t start = copy.range.start + text->p_vaddr;
+	assert_int_equal(mprotect((void *)start, text->p_memsz, PROT_NONE), 0);
+	for (uint32_t n = 0; n < copy.functions; n++) {
+		const uintptr_t pc = pc_of(&copy, n, 0);
+		assert_true(bp_frame_rules(&copy.range, pc, &scratch, &signal)); /* not from there */
+		const int32_t entry = (int32_t)(start + next() % text->p_memsz - (uintptr_t)copy.tables);
+		memcpy(copy.tables + 12 + 8 * (size_t)n + 4, &entry, 4);
+		assert_false(bp_frame_rules(&copy.range, pc, &scratch, &signal));
+	}
+	copy.range.frame_header = (const uint8_t *)start + 64;
+	assert_false(bp_frame_rules(&copy.range, start, &scratch, &signal));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_that_lie),
 		cmocka_unit_test(ranges_that_lie),
+		cmocka_unit_test(holes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,8 @@ static void check(const struct object *object)
 	assert_true(object->slot->sequence == object->pattern);
 	for (size_t i = 0; i < object->usable; i++)
 		if (object->at[i] != object->pattern)
-			fail_msg("byte %zu of %zu (%zu) was changed", i, object->size, object->usable);
+			fail_msg("byte %zu of %zu (%zu) was changed", i, object->size,
+				object->usable);
 }
 
 static void give(struct object *object)
@@ -131,7 +132,8 @@ static void every_size(void **state)
 
 static void every_alignment(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 8, 24, 25, 100, 1000, 4096, 30000, 65000, SIZE_LARGEST };
+	static const size_t sizes[] = { 0, 1, 8, 24, 25, 100, 1000, 4096, 30000, 65000,
+		SIZE_LARGEST };
 	(void)state;
 	for (size_t alignment = 1; alignment <= 1 << 20; alignment *= 2)
 		for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -188,8 +190,8 @@ static void holding(void **state)
 		struct object neighbour = take(object.size, alignment, 2);
 		assert_true(alignment > 16 || bp_slot_holds(object.slot, object.at, object.size));
 		for (int k = 0; k < 10; k++) {
-			size_t size = next(&random) % 2 == 0 ? any_size(&random) :
-							      object.size + next(&random) % 64;
+			size_t size = next(&random) % 2 == 0 ? any_size(&random)
+							     : object.size + next(&random) % 64;
 			if (!bp_slot_fits(size) || !bp_slot_holds(object.slot, object.at, size))
 				continue;
 			object.slot->size = (uint32_t)size;
@@ -221,6 +223,30 @@ static void strangers(void **state)
 		assert_null(bp_slot_find(&fake[2]));
 	}
 	give(&kept);
+}
+
+/* Given back while somebody holds the class, as a fork does all: nobody's at once, and a free slot once
+ * the class is let go. */
+static void returned(void **state)
+{
+	enum { COUNT = 40 };
+	struct object objects[COUNT];
+	(void)state;
+	for (int i = 0; i < COUNT; i++)
+		objects[i] = take(200, 0, (uint8_t)(i + 1));
+	bp_slot_lock_all();
+	for (int i = 0; i < COUNT; i++) {
+		bp_slot_release(objects[i].at, objects[i].slot);
+		assert_null(bp_slot_find(objects[i].at));
+	}
+	bp_slot_unlock_all();
+	for (int i = 0; i < COUNT; i++) {
+		struct object again = take(200, 0, (uint8_t)(i + 1));
+		bool known = false;
+		for (int k = 0; k < COUNT; k++)
+			known |= again.at == objects[k].at;
+		assert_true(known);
+	}
 }
 
 /* ---- memory ---- */
@@ -341,11 +367,17 @@ static void threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bounds),	    cmocka_unit_test(usable_size),
-		cmocka_unit_test(every_size),	    cmocka_unit_test(every_alignment),
-		cmocka_unit_test(random_lives),	    cmocka_unit_test(holding),
-		cmocka_unit_test(strangers),	    cmocka_unit_test(memory_comes_back),
-		cmocka_unit_test(singles_come_back), cmocka_unit_test(deferred),
+		cmocka_unit_test(bounds),
+		cmocka_unit_test(usable_size),
+		cmocka_unit_test(every_size),
+		cmocka_unit_test(every_alignment),
+		cmocka_unit_test(random_lives),
+		cmocka_unit_test(holding),
+		cmocka_unit_test(strangers),
+		cmocka_unit_test(returned),
+		cmocka_unit_test(memory_comes_back),
+		cmocka_unit_test(singles_come_back),
+		cmocka_unit_test(deferred),
 		cmocka_unit_test(threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

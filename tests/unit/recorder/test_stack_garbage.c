@@ -111,6 +111,7 @@ __attribute__((noinline, noreturn)) static void probe(void)
 /* Jumps to probe() with the six callee-saved registers and the stack pointer given. */
 __attribute__((noinline)) static void go(const uint64_t registers[6], uint64_t *sp)
 {
+#if defined __x86_64__
 	__asm__ volatile("movq %1, %%rsp\n\tmovq %2, %%rax\n\t"
 			 "movq 0(%0), %%rbx\n\tmovq 16(%0), %%r12\n\tmovq 24(%0), %%r13\n\t"
 			 "movq 32(%0), %%r14\n\tmovq 40(%0), %%r15\n\tmovq 8(%0), %%rbp\n\t"
@@ -118,6 +119,16 @@ __attribute__((noinline)) static void go(const uint64_t registers[6], uint64_t *
 			 :
 			 : "D"(registers), "S"(sp), "d"(probe)
 			 : "memory");
+#else
+	register void (*go_to)(void) __asm__("x17") = probe;
+	/* The return address is in a register; the stack is as the caller's. */
+	__asm__ volatile("ldr x30, [%1]\n\tadd x16, %1, #8\n\tmov sp, x16\n\t"
+			 "ldr x19, [%0]\n\tldp x29, x20, [%0, #8]\n\t"
+			 "ldp x21, x22, [%0, #24]\n\tldr x23, [%0, #40]\n\tbr %2"
+			 :
+			 : "r"(registers), "r"(sp), "r"(go_to)
+			 : "memory", "x16");
+#endif
 	__builtin_unreachable();
 }
 
@@ -130,9 +141,9 @@ __attribute__((noinline)) static void walk(const uint64_t registers[6], uint64_t
 
 static void prepare_capture(bool own)
 {
-	memset(&capture, 0, offsetof(struct bp_stack_capture, scratch));
+	memset(&capture, 0, offsetof(struct bp_stack_capture, known_epoch));
 	if (own)
-		capture.high = capture.known_low = (uintptr_t)stack + STACK_BYTES;
+		capture.range.high = capture.range.known_low = (uintptr_t)stack + STACK_BYTES;
 }
 
 /* One case; the deepest walk so far is what shows that garbage is followed at all. */
@@ -147,11 +158,11 @@ static void run(uint64_t seed, uint64_t depths[4])
 	for (int i = 0; i < 6; i++)
 		registers[i] = any_word();
 	/* Enough garbage for several frames; further up lies that of earlier cases. */
-	for (uint64_t *word = sp; word < sp + 200 && (uint8_t *)word < stack + STACK_BYTES; word++)
+	for (uint64_t *word = sp; word < sp + 120 && (uint8_t *)word < stack + STACK_BYTES; word++)
 		*word = next() % 2 == 0 ? any_code() : any_word(); /* code: so that walks go on */
 	const uint64_t caller = next() % 8 == 0 ? any_word() | 1 : any_code();
 	*sp = seed % 5 == 0 ? trampoline : caller;
-	const uint64_t expected = *sp;
+	const uint64_t expected = bp_machine_code_address(*sp);
 	prepare_capture(seed % 2 == 0);
 	walk(registers, sp);
 	assert_in_range(capture.depth, 2, BP_STACK_MAX_DEPTH);

@@ -58,13 +58,13 @@ static int end(void **state)
 /* `depth` frames derived from `value`; the pcs lie in no module. */
 static void make_stack(struct bp_stack_capture *capture, uint32_t depth, uint64_t value)
 {
-	memset(capture, 0, offsetof(struct bp_stack_capture, scratch));
+	memset(capture, 0, offsetof(struct bp_stack_capture, known_epoch));
 	capture->depth = depth;
 	for (uint32_t i = 0; i < depth; i++)
 		capture->pcs[i] = 0x10000 + value * 0x1001 + i * 0x777 * value;
 }
 
-/* The hash of the table, after the first frame. */
+/* The hash of the table over every fourth frame, after the first. */
 static uint64_t hash_of_first(const struct bp_stack_capture *capture)
 {
 	uint64_t hash = capture->depth ^ (uint64_t)capture->flags << 32;
@@ -106,7 +106,7 @@ static void equal_stacks_share(void **state)
 		make_stack(&a, depth, 3);
 		make_stack(&b, depth, 3);
 		memset(&b.scratch, 0x55, sizeof b.scratch); /* no part of a stack */
-		b.known_low = 77;
+		b.range.known_low = 77;
 		uint32_t id = bp_stack_table_id(&writer, &a);
 		assert_true(id != 0 && bp_stack_table_id(&writer, &b) == id);
 		check_in_trace(id, &a);
@@ -119,12 +119,12 @@ static void collisions_are_compared(void **state)
 	for (uint64_t value = 1; value <= 40; value++) {
 		make_stack(&a, 5, value);
 		make_stack(&b, 5, value);
-		/* The second frame makes up for the first, the same hash from there on; one must be
-		 * found for which it stays an address. */
+		/* The fifth frame makes up for the first, and the hash is the same; one must be found for
+		 * which it stays an address. */
 		do
 			b.pcs[0] += 0x10;
 		while ((hash_of_first(&a) ^ hash_of_first(&b)) >> 47 != 0);
-		b.pcs[1] = a.pcs[1] ^ hash_of_first(&a) ^ hash_of_first(&b);
+		b.pcs[4] = a.pcs[4] ^ hash_of_first(&a) ^ hash_of_first(&b);
 		uint32_t id_a = bp_stack_table_id(&writer, &a);
 		uint32_t id_b = bp_stack_table_id(&writer, &b);
 		assert_true(id_a != 0 && id_b != 0 && id_a != id_b);

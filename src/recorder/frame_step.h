@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One step of a walk with everything that can be known: all registers, full rows of rules, code without
+ * tables. Where the quick step of stack.c meets something odd, and where nothing is cached yet.
+ * Thread-safe, async-signal-safe.
+ */
+#ifndef BP_RECORDER_FRAME_STEP_H
+#define BP_RECORDER_FRAME_STEP_H
+
+#include "recorder/frame_expression.h"
+
+enum bp_step {
+	BP_STEP_FAILED,
+	BP_STEP_OUTERMOST,  /* in order: there is no caller */
+	BP_STEP_CALLER,	    /* the frame is the caller's */
+	BP_STEP_INTERRUPTED /* the same; it was interrupted by a signal, perhaps on another stack */
+};
+
+/* To the caller's frame. `ret_rules`: what is to be remembered for this pc (machine.h), 0 nothing. */
+enum bp_step bp_frame_step(struct bp_stack_memory *memory, struct bp_frame *frame,
+	struct bp_frame_scratch *scratch, uint32_t *ret_rules);
+
+/* From code without tables, by the frame pointer; false if that cannot be right. `known_caller`: a pc
+ * that was found to be a return address before; 0 none. */
+bool bp_frame_step_by_pointer(
+	struct bp_stack_memory *memory, struct bp_frame_state *state, uint64_t known_caller);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the unwinder must know of the processor, and nothing else in it does: numbers of registers, how
+ * they are read at entry, what a signal frame looks like, what comes before a return address, and how
+ * the rules of an ordinary frame fit into few bits. This file says what each machine's half has to
+ * offer; the half is machine_<machine>.h (constants and what must be inline) and machine_<machine>.c.
+ * The build takes the .c by the machine it builds for; this is one of the few places where a header
+ * asks for it.
+ *
+ *   enum bp_register         DWARF numbers: BP_FRAME_POINTER, BP_STACK_POINTER, BP_RETURN (the column
+ *                            whose rule gives the return address), BP_PC (the column that holds the
+ *                            pc itself; may be BP_RETURN), BP_REGISTERS (their count, at most 64)
+ *   BP_RETURN_RULE           the rule of BP_RETURN where the tables give none
+ *   BP_RED_ZONE_BYTES        below the stack pointer, not overwritten by a signal frame
+ *   BP_CODE_BYTES            longest piece of code that bp_machine_is_after_call looks at
+ *   bp_machine_capture       registers of the calling function, at this instruction; the bits of those
+ *                            that it gives
+ *   bp_machine_code_address  a return address as it was before it was signed
+ *   bp_machine_step          one step by compact rules
+ *   BP_RECORD_ENDS_FRAME     1: the word behind a frame's saved frame pointer and return address is where
+ *                            its caller's frame begins; 0: there may be more between
+ *   bp_machine_place_stack_pointer  for machines with 0: puts `sp`, so far a lower bound, where it is
+ *                            in a frame whose frame pointer and compact rules are known; false if that
+ *                            cannot be told
+ *
+ * Thread-safe, async-signal-safe.
+ */
+#ifndef BP_RECORDER_MACHINE_H
+#define BP_RECORDER_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/stack_memory.h"
+
+/* A frame as the ordinary step knows it. */
+struct bp_frame_state {
+	uint64_t pc, sp, fp;
+};
+
+/* Rules of a frame in BP_COMPACT_BITS bits, so that they fit into a word with what is left of the pc
+ * they are for (rule_cache.h). The low three bits are the kind: 0 never, three that are the same for
+ * all machines, the rest the machine's own. */
+#define BP_COMPACT_BITS 29
+enum bp_compact_kind {
+	BP_COMPACT_OUTERMOST = 1, /* there is no caller */
+	BP_COMPACT_ODD = 2,	  /* too odd for few bits: read the tables */
+	BP_COMPACT_UNKNOWN = 3,	  /* code without tables: the frame pointer helped */
+	BP_COMPACT_MACHINE = 4,	  /* first of the machine's own */
+	BP_COMPACT_KIND_MASK = 7,
+	BP_COMPACT_NO_MODULE = BP_COMPACT_UNKNOWN | 8 /* the same, in no module */
+};
+
+#if defined __x86_64__
+#include "recorder/machine_x86_64.h"
+#elif defined __aarch64__
+#include "recorder/machine_aarch64.h"
+#else
+#error "the unwinder knows x86-64 and aarch64"
+#endif
+
+struct bp_frame_row;
+
+/* Packs a row (frame_rules.h); false if it is too odd: then it is BP_COMPACT_ODD. Not for signal
+ * frames. Rules of registers other than the frame pointer and the return address are ignored. */
+bool bp_machine_pack(const struct bp_frame_row *row, uint32_t *ret_rules);
+
+/* If `code`, BP_SIGNAL_CODE_BYTES of it, is the return from a signal handler: the row that finds the
+ * interrupted registers above the stack pointer. For handlers whose return has no tables. */
+bool bp_machine_signal_row(const uint8_t *code, struct bp_frame_row *ret_row);
+
+/* Does a call instruction end right before `end`? `end` has BP_CODE_BYTES readable before it. */
+bool bp_machine_is_after_call(const uint8_t *end);
+
+#endif
