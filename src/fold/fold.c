@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One folding, from the lock to the unlock. In the order of this file: opening and checking what is
+ * there, choosing the clock, writing FILE.fold, giving back the chunks.
+ *
+ * The clock: stretches of 10 ms times a power of two, so that a run has 1000 of them at most, and no
+ * finer than the clock so far. If that makes FILE.fold larger than wished the stretches are doubled,
+ * down to 64 of them: less would say too little about the run to be worth the disk.
+ *
+ * What happened in the last tenth of a second of a process that still runs is not folded: a thread
+ * may have a record of then in its hands yet.
+ */
+#include "fold/fold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "fold/build.h"
+#include "fold/gather.h"
+#include "fold/ticks.h"
+
+#define TEMPORARY_SUFFIX BP_FOLDED_SUFFIX ".new"
+#define RESOLUTION_FINEST_NS 10000000u
+#define STRETCHES_MOST 1000u
+#define STRETCHES_LEAST 64u
+#define MARGIN_NS 100000000u
+/* Fewer new chunks are not worth writing FILE.fold again. */
+#define CHUNKS_LEAST 4u
+
+struct folding {
+	const char *path;
+	char part_path[PATH_MAX], temporary[PATH_MAX];
+	int fd, part_fd;
+	uid_t owner;
+	gid_t group;
+	struct bp_gathered gathered;
+	struct bp_fold_curve curve;
+	struct bp_trace_held held;
+	struct bp_trace_clock clock;
+	struct bp_fold_output output;
+	struct bp_error *error;
+};
+
+static uint64_t disk_bytes(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
+}
+
+uint64_t bp_fold_disk_bytes(const char *path)
+{
+	char part[PATH_MAX];
+	const int length = snprintf(part, sizeof part, "%s" BP_FOLDED_SUFFIX, path);
+	if (length < 0 || (size_t)length >= sizeof part)
+		return disk_bytes(path);
+	return disk_bytes(path) + disk_bytes(part);
+}
+
+static bool fail(struct folding *folding, const char *what)
+{
+	return bp_error_set(folding->error, "%s: %s: %s", folding->path, what, strerror(errno));
+}
+
+static bool check_header(struct folding *folding, int fd, const char *path, bool is_part)
+{
+	struct bp_gathered *gathered = &folding->gathered;
+	struct bp_trace_header header;
+	uint8_t head[BP_HEADER_MAX_BYTES] = { 0 };
+	if (pread(fd, head, sizeof head, 0) < 0)
+		return fail(folding, "cannot be read");
+	memcpy(&header, head, sizeof header);
+	if (memcmp(header.magic, BP_TRACE_MAGIC, sizeof header.magic) != 0 ||
+		header.version_major != BP_TRACE_MAJOR || header.flags_fatal != 0 ||
+		header.chunk_bytes != BP_CHUNK_BYTES || header.header_bytes < sizeof header ||
+		header.header_bytes > sizeof head ||
+		bp_checksum(head + BP_HEADER_CHECKED_FROM,
+			header.header_bytes - BP_HEADER_CHECKED_FROM) != header.checksum)
+		return bp_error_set(folding->error,
+			"%s: is not a trace that can be folded: see what `bytepoll report` says "
+			"of it",
+			path);
+	if (!is_part && (header.flags_skippable & BP_HEADER_FOLDED) != 0)
+		return bp_error_set(folding->error,
+			"%s: is the folded part of a trace already: name the trace", path);
+	if (is_part && ((header.flags_skippable & BP_HEADER_FOLDED) == 0 ||
+			       memcmp(header.trace_id, gathered->header.trace_id,
+				       sizeof header.trace_id) != 0))
+		return bp_error_set(folding->error, "%s: does not belong to %s: move it away first",
+			path, folding->path);
+	if (!is_part) {
+		gathered->header = header;
+		memcpy(gathered->head, head, sizeof head);
+	}
+	return true;
+}
+
+/* Locks FILE. `*ret_busy`: somebody else holds it and we do not wait. */
+static bool lock(struct folding *folding, bool wait, bool *ret_busy)
+{
+	int result;
+	do
+		result = flock(folding->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+	while (result != 0 && errno == EINTR);
+	*ret_busy = result != 0 && errno == EWOULDBLOCK;
+	return result == 0 || *ret_busy || fail(folding, "cannot be locked");
+}
+
+static bool open_trace(struct folding *folding)
+{
+	struct stat status;
+	folding->fd = open(folding->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (folding->fd < 0)
+		return fail(folding, "cannot be opened for folding");
+	if (fstat(folding->fd, &status) != 0)
+		return fail(folding, "cannot be looked at");
+	if (!S_ISREG(status.st_mode))
+		return bp_error_set(folding->error, "%s: is not a regular file: name a trace file",
+			folding->path);
+	/* Only who may steer the recording may fold it: the owner of the file, and root. */
+	if (status.st_uid != geteuid() && geteuid() != 0)
+		return bp_error_set(folding->error,
+			"%s: belongs to another user: only its owner can fold it", folding->path);
+	folding->owner = status.st_uid;
+	folding->group = status.st_gid;
+	return true;
+}
+
+static bool open_part(struct folding *folding)
+{
+	folding->part_fd = open(folding->part_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (folding->part_fd < 0)
+		return errno == ENOENT || bp_error_set(folding->error, "%s: cannot be opened: %s",
+						  folding->part_path, strerror(errno));
+	return check_header(folding, folding->part_fd, folding->part_path, true);
+}
+
+/* The ranges of chunks that FILE.fold will stand for: those so far and the new ones, merged. */
+static bool merge_held(struct folding *folding)
+{
+	const struct bp_gathered *gathered = &folding->gathered;
+	struct bp_trace_held *held = &folding->held;
+	uint32_t before = 0, now = 0;
+	if (!bp_vec_reserve(&held->ranges, &held->capacity,
+		    (uint64_t)gathered->held.count + gathered->chunk_count + 1,
+		    sizeof *held->ranges))
+		return bp_error_set(folding->error, "%s: out of memory", folding->path);
+	while (before < gathered->held.count || now < gathered->chunk_count) {
+		struct bp_trace_range next;
+		if (now == gathered->chunk_count ||
+			(before < gathered->held.count &&
+				gathered->held.ranges[before].first < gathered->chunks[now]))
+			next = gathered->held.ranges[before++];
+		else
+			next = (struct bp_trace_range){ gathered->chunks[now++], 1 };
+		struct bp_trace_range *last =
+			held->count == 0 ? NULL : &held->ranges[held->count - 1];
+		if (last != NULL && last->first + last->count == next.first)
+			last->count += next.count;
+		else
+			held->ranges[held->count++] = next;
+	}
+	return true;
+}
+
+/* The last moment that may be folded. */
+static uint64_t fold_until(const struct bp_gathered *gathered)
+{
+	const uint64_t before = gathered->clock.count == 0
+					? 0
+					: gathered->clock.ticks[gathered->clock.count - 1].time_ns;
+	uint64_t until = gathered->last_ns;
+	if (gathered->state.state == 0)
+		until = until > MARGIN_NS ? until - MARGIN_NS : 0;
+	if (until > gathered->last_ours_ns)
+		until = gathered->last_ours_ns;
+	return until > before ? until : before;
+}
+
+static bool build(struct folding *folding, uint64_t until_ns, uint64_t resolution_ns)
+{
+	struct bp_gathered *gathered = &folding->gathered;
+	bp_trace_clock_finish(&folding->clock);
+	bp_fold_output_finish(&folding->output);
+	bp_fold_output_init(&folding->output);
+	return bp_fold_choose_ticks(&folding->curve, gathered->header.start_monotonic_ns, until_ns,
+		       resolution_ns, &folding->clock, folding->error) &&
+	       bp_fold_build(
+		       gathered, &folding->clock, &folding->held, &folding->output, folding->error);
+}
+
+static bool make_part(struct folding *folding, uint64_t wanted_bytes)
+{
+	struct bp_gathered *gathered = &folding->gathered;
+	const uint64_t until = fold_until(gathered), start = gathered->header.start_monotonic_ns;
+	const uint64_t length = until > start ? until - start : 0;
+	uint64_t resolution = gathered->clock.resolution_ns;
+	if (resolution < RESOLUTION_FINEST_NS)
+		resolution = RESOLUTION_FINEST_NS;
+	while (length / resolution >= STRETCHES_MOST)
+		resolution *= 2;
+	bp_fold_sort_readings(gathered);
+	if (!merge_held(folding) || !bp_fold_curve_make(&folding->curve, gathered, folding->error))
+		return false;
+	for (;;) {
+		if (!build(folding, until, resolution))
+			return false;
+		if (wanted_bytes == 0 ||
+			(uint64_t)folding->output.chunks * BP_CHUNK_BYTES <= wanted_bytes ||
+			length / (2 * resolution) < STRETCHES_LEAST)
+			return true;
+		resolution *= 2;
+	}
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t bytes)
+{
+	while (bytes > 0) {
+		const ssize_t written = write(fd, data, bytes);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		data += written;
+		bytes -= (size_t)written;
+	}
+	return true;
+}
+
+/* Asked of the new file, so that nothing happens to FILE where it cannot be done. */
+static bool can_punch(int fd)
+{
+	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, BP_CHUNK_BYTES) == 0;
+}
+
+static bool fill_temporary(struct folding *folding, int fd)
+{
+	if (folding->owner != geteuid() && fchown(fd, folding->owner, folding->group) != 0)
+		return fail(folding, "its folded part cannot be given to its owner");
+	if (!can_punch(fd))
+		return bp_error_set(folding->error,
+			"%s: its file system cannot give back parts of a file (%s): nothing was "
+			"folded; record to another one",
+			folding->path, strerror(errno));
+	if (!write_all(
+		    fd, folding->output.bytes, (size_t)folding->output.chunks * BP_CHUNK_BYTES) ||
+		fsync(fd) != 0)
+		return bp_error_set(folding->error, "%s: cannot be written: %s: nothing was folded",
+			folding->temporary, strerror(errno));
+	return true;
+}
+
+/* Makes a rename last: what it replaces is gone soon. Failing is no failure of ours. */
+static void sync_directory(const char *path)
+{
+	char directory[PATH_MAX];
+	snprintf(directory, sizeof directory, "%s", path);
+	char *slash = strrchr(directory, '/');
+	if (slash == NULL)
+		snprintf(directory, sizeof directory, ".");
+	else
+		slash[slash == directory] = '\0';
+	const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)fsync(fd);
+	close(fd);
+}
+
+/* Puts the new FILE.fold in its place. */
+static bool write_part(struct folding *folding)
+{
+	/* Left by a folder that was killed: nobody else is at work, we hold the lock. */
+	unlink(folding->temporary);
+	const int fd = open(
+		folding->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return bp_error_set(folding->error, "%s: cannot be created: %s: nothing was folded",
+			folding->temporary, strerror(errno));
+	bool good = fill_temporary(folding, fd);
+	close(fd);
+	if (good && rename(folding->temporary, folding->part_path) != 0)
+		good = bp_error_set(folding->error,
+			"%s: cannot be replaced: %s: nothing was folded", folding->part_path,
+			strerror(errno));
+	if (good)
+		sync_directory(folding->part_path);
+	else
+		unlink(folding->temporary);
+	return good;
+}
+
+/* Gives back all chunks that FILE.fold stands for, also those of a folder that came not so far. */
+static bool punch(struct folding *folding, const struct bp_trace_held *held)
+{
+	for (uint32_t i = 0; i < held->count; i++) {
+		const struct bp_trace_range *range = &held->ranges[i];
+		if (range->first == 0 || range->first + range->count > INT64_MAX / BP_CHUNK_BYTES)
+			return bp_error_set(folding->error, "%s: is damaged", folding->part_path);
+		if (fallocate(folding->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			    (off_t)(range->first * BP_CHUNK_BYTES),
+			    (off_t)(range->count * BP_CHUNK_BYTES)) != 0)
+			return fail(folding, "is folded, but its disk cannot be given back");
+	}
+	return true;
+}
+
+static bool fold_locked(struct folding *folding, const struct bp_fold_options *options,
+	struct bp_fold_result *result)
+{
+	struct bp_gathered *gathered = &folding->gathered;
+	result->bytes_before = result->bytes_after = bp_fold_disk_bytes(folding->path);
+	if (result->bytes_before < options->at_least)
+		return true;
+	if (!open_part(folding) || !bp_fold_gather(gathered, folding->fd, folding->part_fd,
+					   options->keep_bytes, folding->path, folding->error))
+		return false;
+	if (gathered->chunk_count < CHUNKS_LEAST)
+		return punch(folding, &gathered->held);
+	if (!make_part(folding, options->folded_bytes) || !write_part(folding) ||
+		!punch(folding, &folding->held))
+		return false;
+	result->chunks = gathered->chunk_count;
+	result->bytes_after = bp_fold_disk_bytes(folding->path);
+	result->folded_bytes = disk_bytes(folding->part_path);
+	result->resolution_ns = folding->clock.resolution_ns;
+	result->until_ns = folding->clock.ticks[folding->clock.count - 1].time_ns;
+	return true;
+}
+
+bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
+	struct bp_fold_result *ret_result, struct bp_error *error)
+{
+	struct folding *folding = calloc(1, sizeof *folding);
+	struct bp_fold_result result = { 0 };
+	bool busy = false, good;
+	if (folding == NULL)
+		return bp_error_set(error, "%s: out of memory", path);
+	folding->path = path;
+	folding->fd = folding->part_fd = -1;
+	folding->error = error;
+	snprintf(folding->part_path, sizeof folding->part_path, "%s" BP_FOLDED_SUFFIX, path);
+	const int length = snprintf(
+		folding->temporary, sizeof folding->temporary, "%s" TEMPORARY_SUFFIX, path);
+	good = (length >= 0 && (size_t)length < sizeof folding->temporary) ||
+	       bp_error_set(error, "%s: path too long", path);
+	good = good && open_trace(folding) && lock(folding, wait, &busy);
+	if (good && !busy)
+		good = check_header(folding, folding->fd, path, false) &&
+		       fold_locked(folding, options, &result);
+	bp_fold_gathered_finish(&folding->gathered);
+	bp_fold_curve_finish(&folding->curve);
+	bp_fold_output_finish(&folding->output);
+	bp_trace_held_finish(&folding->held);
+	bp_trace_clock_finish(&folding->clock);
+	if (folding->part_fd >= 0)
+		close(folding->part_fd);
+	if (folding->fd >= 0)
+		close(folding->fd); /* and with it the lock */
+	free(folding);
+	if (good)
+		*ret_result = result;
+	return good;
+}

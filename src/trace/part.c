@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding the folded part. A folder holds FILE locked while it puts the new FILE.fold in the place
+ * of the old one and gives back the chunks of FILE that it stands for; readers lock FILE too, all of
+ * them together, so that they see both files as they belong together. See part.h.
+ */
+#include "trace/part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void bp_trace_part_lock(int fd)
+{
+	while (flock(fd, LOCK_SH) != 0 && errno == EINTR)
+		;
+}
+
+void bp_trace_part_close(struct bp_trace_part *part)
+{
+	if (part->is_open)
+		close(part->fd);
+	bp_trace_held_finish(&part->held);
+	bp_trace_clock_finish(&part->clock);
+	memset(part, 0, sizeof *part);
+}
+
+/* Is what lies at FILE.fold the folded part of this trace? Its strings need not be looked at. */
+static bool belongs(const struct bp_trace_reader *reader, int fd)
+{
+	struct bp_trace_header header;
+	return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+	       memcmp(header.magic, BP_TRACE_MAGIC, sizeof header.magic) == 0 &&
+	       header.version_major == BP_TRACE_MAJOR && header.flags_fatal == 0 &&
+	       header.chunk_bytes == BP_CHUNK_BYTES &&
+	       (header.flags_skippable & BP_HEADER_FOLDED) != 0 &&
+	       memcmp(header.trace_id, reader->header.trace_id, sizeof header.trace_id) == 0;
+}
+
+bool bp_trace_part_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+{
+	char name[4096 + sizeof BP_FOLDED_SUFFIX];
+	struct stat status;
+	const size_t length = strlen(path);
+	if (length >= 4096)
+		return true;
+	memcpy(name, path, length);
+	memcpy(name + length, BP_FOLDED_SUFFIX, sizeof BP_FOLDED_SUFFIX);
+	const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return true;
+	if (fd < 0)
+		return bp_error_set(error,
+			"%s: the folded part of %s cannot be opened: %s: they are read together",
+			name, path, strerror(errno));
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || !belongs(reader, fd)) {
+		close(fd);
+		return true;
+	}
+	reader->part.fd = fd;
+	reader->part.is_open = true;
+	reader->part.file_bytes = (uint64_t)status.st_size;
+	return true;
+}
+
+enum bp_trace_added bp_trace_part_take(
+	struct bp_trace_reader *reader, const struct bp_trace_record *record)
+{
+	struct bp_trace_part *part = &reader->part;
+	if (record->tag == BP_TAG_TICKS)
+		return bp_trace_clock_add(&part->clock, &record->ticks);
+	if (record->tag == BP_TAG_HELD)
+		return bp_trace_held_add(&part->held, &record->ranges);
+	if (record->tag == BP_TAG_FOLDED && record->folded.tick_end > part->clock.count)
+		return BP_TRACE_NOT_IN_ORDER;
+	return BP_TRACE_ADDED;
+}
