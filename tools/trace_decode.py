@@ -41,11 +41,14 @@ CENSUS_TOTALS_FIELDS = (  # 1.7, in the state page
 CENSUS_FIELDS = (  # 1.7
     "state", "stack", "allocated_bytes", "allocated_objects", "freed_bytes", "freed_objects",
     "temporary_bytes", "temporary_objects")
+CONTROL_FIELDS = ("control", "control_resume", "budget_ppm")  # 1.8
 SLOT_FIELDS = (  # 1.6
-    "generation", "state", "ordinal", "tid", "trials", "objects", "armed", "hot_address",
+    "generation", "command", "state", "ordinal", "tid", "trials", "objects", "armed", "hot_address",
     "unoffered_trials", "unoffered_objects")
 TAGS = {1: "sample", 2: "free", 3: "stack", 4: "module", 5: "module_gone", 6: "thread_begin",
-        7: "thread_end", 8: "exec", 9: "fork"}
+        7: "thread_end", 8: "exec", 9: "fork", 10: "interval",
+        11: "folded", 12: "readings", 13: "ticks", 14: "held"}
+OF_PART = ("folded", "readings", "ticks", "held")  # 5: in folded parts only
 
 
 class NotATrace(Exception):
@@ -106,6 +109,12 @@ class Cursor:
     def text(self):
         return readable(self.take(self.varint()))
 
+    @staticmethod
+    def no_wrap(value):
+        if value > MASK:
+            raise Malformed
+        return value
+
     def left(self):
         return len(self.data) - self.at
 
@@ -118,7 +127,7 @@ class ChunkState:
     """3: the decoding state, and one method a record kind. State moves on after whole records."""
 
     def __init__(self, base_time_ns, base_sequence, interval, law):
-        self.time, self.sequence, self.interval, self.law = (
+        self.time, self.sequence, self.chunk_interval, self.law = (
             base_time_ns, base_sequence, interval, law)
         self.address = self.thread = self.trials = self.objects = 0
 
@@ -137,7 +146,7 @@ class ChunkState:
         stack = fields.number32()
         trials = trials + fields.varint() & MASK
         objects = objects + fields.varint() & MASK
-        interval, law = self.interval, self.law
+        interval, law = self.chunk_interval, self.law
         if flags & 16:
             interval, law = fields.varint(), fields.number32()
         if alignment > 63 or usable > MASK or law > 1:
@@ -204,14 +213,70 @@ class ChunkState:
         return {"time_ns": fields.varint(), "sequence": fields.varint(),
                 "child_pid": fields.number32()}
 
+    def interval(self, fields):
+        names = ("time_ns", "sequence", "trials", "objects", "interval", "command")
+        return {"thread": fields.number32()} | {name: fields.varint() for name in names}
+
+
+    def folded(self, fields):
+        flags, kind = fields.u8(), fields.u8()
+        record = {"flags": flags, "kind": kind, "thread": fields.number32(),
+                  "stack": fields.number32(), "interval": fields.varint(),
+                  "law": fields.number32(), "alignment_log2": fields.varint() if flags & 4 else 0}
+        if record["alignment_log2"] > 63 or record["law"] > 1:
+            raise Malformed
+        entries, size, birth = [], 0, 0
+        while fields.left():
+            growth = fields.varint()
+            size = fields.no_wrap(size + growth)
+            birth = 0 if growth else birth
+            usable = fields.no_wrap(size + fields.varint()) if flags & 8 else 0
+            birth = fields.no_wrap(birth + fields.varint())
+            death = fields.no_wrap(birth + fields.varint())
+            count, halves = (number := fields.varint()) >> 2, number & 3
+            offsets = 0 if flags & 2 else fields.varint()
+            if death >= 0xffffffff or halves == 0 or count >= 1 << 22:
+                raise Malformed
+            entries.append([size, usable, birth, death, count + 1, halves, offsets])
+        return record | {"entries": entries}
+
+    def readings(self, fields):
+        thread, now, list_ = fields.number32(), [0, 0, 0], []
+        while fields.left():
+            now = [fields.no_wrap(number + fields.varint()) for number in now]
+            list_.append(now)
+        return {"thread": thread, "readings": list_}
+
+    def ticks(self, fields):
+        resolution, list_, time, sequence = fields.varint(), [], 0, 0
+        while fields.left():
+            time = fields.no_wrap(time + fields.varint())
+            sequence = sequence + fields.zigzag() & MASK
+            list_.append([time, sequence])
+        return {"resolution_ns": resolution, "ticks": list_}
+
+    def held(self, fields):
+        end, list_ = 0, []
+        while fields.left():
+            first = fields.no_wrap(end + fields.varint())
+            count = fields.varint()
+            end = fields.no_wrap(first + count)
+            list_.append([first, count])
+        return {"ranges": list_}
+
 
 class Trace:
     def __init__(self, file, verify=True):
+        self.in_part, self.clock, self.ranges = False, [], []
         self.file, self.verify = file, verify
         self.counts = dict.fromkeys(
             ("samples", "frees", "damaged_chunks", "skipped_records"), 0)
         self.slots, self.ends, self.seen, self.met, self.census = {}, {}, {}, {}, []
+        self.switches, self.intervals = {}, set()
         self.header = self.read_header()
+        self.began_off = bool(self.header["flags_skippable"] & 2)
+        if not self.began_off and self.header["interval_bytes"]:
+            self.intervals.add(self.header["interval_bytes"])
         self.state = self.read_state()
 
     def at(self, offset, count):
@@ -255,9 +320,10 @@ class Trace:
         return header
 
     def read_state(self):
-        values = struct.unpack("<80Q", self.at(4096, 640))
+        values = struct.unpack("<83Q", self.at(4096, 664))
         return dict(zip(STATE_FIELDS, values)) | {
-            "lost": list(values[16:48]), "census": dict(zip(CENSUS_TOTALS_FIELDS, values[64:]))}
+            "lost": list(values[16:48]), "census": dict(zip(CENSUS_TOTALS_FIELDS, values[64:80]))
+        } | dict(zip(CONTROL_FIELDS, values[80:]))
 
     def read_census(self, offset):
         for values in struct.iter_unpack("<2I7Q", self.at(offset, 64 * 1023)):
@@ -265,7 +331,7 @@ class Trace:
                 self.census.append(dict(zip(CENSUS_FIELDS, values)))
 
     def read_slots(self, offset, count):
-        for values in struct.iter_unpack("<4I6Q", self.at(offset, 64 * count)):
+        for values in struct.iter_unpack("<2H3I6Q", self.at(offset, 64 * count)):
             slot = dict(zip(SLOT_FIELDS, values))
             if any(values):
                 yield "slot", slot
@@ -282,14 +348,54 @@ class Trace:
         yield "header", self.header
         yield "state", self.state
         yield from self.read_slots(8192, 896)
-        size, number = self.chunk_size(), 1
-        while number * CHUNK < size:
-            yield from self.chunk(number, size)
-            number += 1
+        part = self.open_part()
+        if part:
+            with part:
+                trace, self.file, self.in_part = self.file, part, True
+                yield from self.chunks()
+                self.file, self.in_part = trace, False
+        yield from self.chunks(self.ranges if part else ())
         yield from (("census", sums) for sums in self.census)
         yield from (("thread", thread) for thread in self.threads())
         yield "totals", self.totals()
         yield "counts", self.counts
+
+    def open_part(self):
+        """5: the folded part beside the trace, if there is one."""
+        try:
+            part = open(self.file.name + ".fold", "rb")
+        except OSError:
+            return None
+        header = part.read(192).ljust(192, b"\0")
+        if (self.header["flags_skippable"] & 8 or header[:8] != b"BYTEPOLL" or
+                not header[24] & 8 or header[48:64].hex() != self.header["trace_id"]):
+            part.close()
+            return None
+        return part
+
+    def chunks(self, held=()):
+        size = self.chunk_size()
+        for number in range(1, -(-size // CHUNK)):
+            if not any(first <= number < first + count for first, count in held):
+                yield from self.chunk(number, size)
+
+    def take_part(self, kind, record):
+        """5: what such a record says of the folded part. False: elsewhere it says nothing."""
+        if not self.in_part and not self.header["flags_skippable"] & 8:
+            return False
+        if kind == "ticks":
+            for tick in record["ticks"]:
+                if self.clock and tick[0] <= self.clock[-1][0]:
+                    raise Malformed
+                self.clock.append(tick)
+        elif kind == "held":
+            for first, count in record["ranges"]:
+                if self.ranges and first < sum(self.ranges[-1]):
+                    raise Malformed
+                self.ranges.append([first, count])
+        elif kind == "folded" and any(entry[3] >= len(self.clock) for entry in record["entries"]):
+            raise Malformed
+        return True
 
     def chunk(self, number, size):
         offset = number * CHUNK
@@ -333,6 +439,9 @@ class Trace:
                     self.counts["skipped_records"] += 1
                     continue
                 record = getattr(state, TAGS[tag])(fields)
+                if TAGS[tag] in OF_PART and not self.take_part(TAGS[tag], record):
+                    self.counts["skipped_records"] += 1
+                    continue
             except Malformed:
                 chunk["damaged"] = True
                 return
@@ -343,6 +452,12 @@ class Trace:
         """What 1.6 takes from the records: counters of samples and frees, thread ends."""
         if kind in ("sample", "free"):
             self.counts[kind + "s"] += 1
+        if kind == "folded":
+            objects = sum(entry[4] for entry in record["entries"])
+            self.counts["samples"] += objects
+            self.counts["frees"] += objects
+        if kind in ("sample", "interval", "folded") and record["interval"]:
+            self.intervals.add(record["interval"])
         ordinal = record.get("thread", record.get("ordinal", 0))
         if ordinal == 0:
             return
@@ -353,10 +468,17 @@ class Trace:
                 self.ends[ordinal] = record
         if kind in ("thread_begin", "thread_end"):
             self.met[ordinal] = record["tid"]
-        if kind in ("sample", "free"):
+        if kind == "interval":
+            self.switches.setdefault(ordinal, []).append(record)
+        if kind in ("sample", "free", "interval"):
             pair = (record["trials"], record["objects"])
-            low = self.seen.setdefault(ordinal, [0, 0, 0])
-            low[:] = map(max, low, (*pair, self.bytes_of(*pair)))
+            self.see(ordinal, pair)
+        for _, *pair in record.get("readings", ()):
+            self.see(ordinal, pair)
+
+    def see(self, ordinal, pair):
+        low = self.seen.setdefault(ordinal, [0, 0, 0])
+        low[:] = map(max, low, (*pair, self.bytes_of(*pair)))
 
     def bytes_of(self, trials, objects):
         return max(0, trials - self.header["charge_bytes"] * objects)
@@ -379,8 +501,52 @@ class Trace:
                       "published": bool(end or slot)}
             for name, a, b in zip(("trials", "objects", "bytes"), low, high):
                 thread |= {name + "_low": a, name + "_high": b}
+            for name in ("bytes", "objects"):
+                for end in ("_low", "_high"):
+                    thread["off_" + name + end] = self.off(ordinal, name, thread[name + end])
             yield thread | {name: source[name]
                             for name in ("unoffered_trials", "unoffered_objects")}
+
+    def off(self, ordinal, name, value):
+        """3.7: how many of a thread's first `value` bytes (or objects) it made while sampling was
+        off: piece by piece, from one change to the next."""
+        order = ("trials", "objects", "sequence", "time_ns", "command", "interval")
+        off, at, sampling = 0, 0, not self.began_off
+        for change in sorted(self.switches.get(ordinal, []),
+                             key=lambda change: [change[field] for field in order]):
+            reached = change["objects"]
+            if name == "bytes":
+                reached = self.bytes_of(change["trials"], change["objects"])
+            reached = max(at, reached)
+            if not sampling:
+                off += max(0, min(reached, value) - at)
+            if reached > value:
+                return off
+            at, sampling = reached, change["interval"] != 0
+        return off if sampling else off + value - at
+
+    def parts(self, name, threads, totals):
+        """1.6: limits of what was allocated while sampling was on, and off."""
+        total = totals[name + "_low"], totals[name + "_high"]
+        kinds = {bool(change["interval"]) for thread in self.switches.values() for change in thread}
+        kinds.add(not self.began_off)
+        if len(kinds) == 1:
+            return (total, (0, 0)) if True in kinds else ((0, 0), total)
+        slack = 0 if totals["exact"] else 1 << 20 if self.state["unmarked_fork"] else 1
+        complete = all(thread["published"] for thread in threads) and not self.state["lost"][6]
+        ends = [(thread["off_" + name + end], thread[name + end] - thread["off_" + name + end])
+                for end in ("_low", "_high") for thread in threads]
+        low, high = ends[:len(threads)], ends[len(threads):]
+        found = []
+        for mine, other in ((1, 0), (0, 1)):
+            part = [min(MASK, sum(pair[mine] for pair in low)),
+                    max(0, total[1] - min(MASK, sum(pair[other] for pair in low)))]
+            if complete:
+                most = [min(MASK, sum(pair[i] for pair in high) + slack) for i in (mine, other)]
+                part = [max(part[0], total[0] - most[1]), min(part[1], most[0])]
+            part[0] = min(part[0], total[1])
+            found.append((part[0], max(part)))
+        return found
 
     def totals(self):
         ended, unmarked = self.state["state"] == 1, self.state["unmarked_fork"]
@@ -401,7 +567,13 @@ class Trace:
         for name in ("unoffered_trials", "unoffered_objects"):
             totals[name] = max(min(MASK, sum(thread[name] for thread in threads)),
                                self.state[name])
-        return {"exact": exact} | totals
+        totals = {"exact": exact} | totals
+        for name in ("bytes", "objects"):
+            on, off = self.parts(name, threads, totals)
+            for key, (low, high) in (("on_", on), ("off_", off)):
+                totals |= {key + name + "_low": low, key + name + "_high": high}
+        return totals | {"interval_min": min(self.intervals, default=0),
+                         "interval_max": max(self.intervals, default=0)}
 
 
 def main():

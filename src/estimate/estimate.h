@@ -39,7 +39,8 @@ struct bp_sums {
 	bool has_first;
 	bool mixed;	       /* a later one differed from the first */
 	bool bernoulli;	       /* a sample with m >= T was not taken exactly */
-	uint64_t interval_max; /* largest T in force while the key could have been sampled */
+	uint64_t interval_max; /* largest T of the samples; callers that know better what may be
+				* there unseen set it to 0, and give that with every estimate */
 	double ratio_max;      /* largest value / m of a sample; 0: values are sizes */
 	bool single_size; /* set by the caller, kept by add and merge: every object that the key
 			   * could hold has the same size, as in a row per size. The lower limit is
@@ -111,6 +112,13 @@ struct bp_half_split {
 	double both;	  /* probability that it goes to both; otherwise a fair coin decides */
 };
 struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool exact);
+
+/* A number that is the sample's own, whatever is looked at and whatever it is read from: the seed of
+ * what is drawn for it. Sequence and time as recorded. */
+uint64_t bp_draw_identity(uint64_t sequence, uint64_t time_ns);
+
+/* The halves that a sample of this identity goes into: bit 0, bit 1, or both. */
+unsigned bp_draw_halves(struct bp_half_split split, uint64_t identity);
 
 /* One-sided error of the lower limit of a peak: (alpha / 2) / (1 + factor * turnovers), with
  * turnovers = sampled allocations / samples live at the peak, >= 0. */

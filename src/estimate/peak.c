@@ -20,6 +20,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/hash.h"
+
 struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool exact)
 {
 	if (exact)
@@ -27,6 +29,20 @@ struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool
 	double half = -expm1(-bp_lambda(interval) * (double)trials / 2);
 	double whole = bp_inclusion_probability(trials, interval);
 	return (struct bp_half_split){ half, half * half / whole };
+}
+
+uint64_t bp_draw_identity(uint64_t sequence, uint64_t time_ns)
+{
+	/* Any constant: number 0 at time 0 must not have identity 0. */
+	return bp_hash_u64(bp_hash_u64(sequence + 1) ^ time_ns);
+}
+
+unsigned bp_draw_halves(struct bp_half_split split, uint64_t identity)
+{
+	/* 53 bits decide between one and both, another one is the coin. */
+	if ((double)(identity >> 11) * 0x1p-53 < split.both)
+		return 3;
+	return identity & 1 ? 2 : 1;
 }
 
 double bp_peak_lower_level(double alpha, double turnovers, double factor)

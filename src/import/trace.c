@@ -97,7 +97,6 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 		.unprofiled_reason = header->unprofiled_reason,
 		.law = header->law,
 		.charge = header->charge_bytes,
-		.interval_first = header->interval_bytes == 0 ? 1 : header->interval_bytes,
 		.size_min = UINT64_MAX,
 	};
 	memcpy(process.trace_id, header->trace_id, sizeof process.trace_id);
@@ -175,7 +174,7 @@ static bool add_sample(struct trace_import *import, const struct bp_trace_sample
 		.stack = { record->stack },
 		.process = import->process,
 		.thread = { record->thread },
-		.kind = record->kind,
+		.kind = record->kind < 16 ? record->kind : 0,
 		.exact = record->exact,
 		.bernoulli = record->law == BP_LAW_BERNOULLI,
 	};
@@ -286,6 +285,18 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_FORK:
 		process_of(import)->forks++; /* The child's own header says more. */
 		return true;
+	case BP_TAG_FOLDED:
+		return bp_import_folded(&import->reader, &record->folded, import->process,
+			import->profile, import->error);
+	case BP_TAG_READINGS:
+		return bp_import_folded_readings(
+			&import->reader, &record->readings, import->profile, import->error);
+	case BP_TAG_TICKS:
+	case BP_TAG_HELD: /* The reader keeps them. */
+		return true;
+	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
+		return add_reading(import, record->interval.thread, record->interval.time_ns,
+			record->interval.trials, record->interval.objects);
 	}
 	return true;
 }
@@ -310,8 +321,10 @@ static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 			.process = import->process,
 			.ordinal = (uint32_t)known->ordinal,
 			.tid = known->tid,
-			.bytes_allocated = { known->bytes_low, known->bytes_high },
-			.objects_allocated = { known->objects_low, known->objects_high },
+			.bytes_allocated = { known->bytes_low - known->off_bytes_low,
+				known->bytes_high - known->off_bytes_high },
+			.objects_allocated = { known->objects_low - known->off_objects_low,
+				known->objects_high - known->off_objects_high },
 		};
 		uint32_t named = bp_index_find(&import->by_ordinal,
 			(struct bp_index_keys){ import->names, sizeof *import->names },
@@ -335,11 +348,18 @@ static uint32_t thread_id(
 	return thread == BP_INDEX_NONE ? 0 : ids[thread].i;
 }
 
+/* Readings are of what was allocated while sampling was on. */
 static void finish_readings(struct trace_import *import, const struct bp_thread_id *ids)
 {
 	for (uint32_t i = import->first_reading; i < import->profile->readings.count; i++) {
 		struct bp_reading *reading = &import->profile->readings.data[i];
-		reading->thread.i = thread_id(import, ids, reading->thread.i);
+		const uint32_t ordinal = reading->thread.i;
+		reading->time_ns = bp_import_told_ns(&import->reader.part.clock, reading->time_ns, 0);
+		reading->bytes -=
+			bp_trace_reader_off_bytes(&import->reader, ordinal, reading->bytes);
+		reading->objects -=
+			bp_trace_reader_off_objects(&import->reader, ordinal, reading->objects);
+		reading->thread.i = thread_id(import, ids, ordinal);
 	}
 }
 
@@ -357,6 +377,7 @@ static bool finish_samples(struct trace_import *import)
 	}
 	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
 		struct bp_sample *sample = &import->profile->samples.data[i];
+		bp_import_tell_sample(&reader->part.clock, reader->header.charge_bytes, sample);
 		sample->thread.i = thread_id(import, ids, sample->thread.i);
 		sample->stack = bp_trace_stacks_find(&import->stacks, sample->stack.i);
 	}
@@ -367,6 +388,27 @@ static bool finish_samples(struct trace_import *import)
 
 _Static_assert((int)BP_LOSS_MAX == BP_PROFILE_LOSSES, "copied one by one");
 
+static struct bp_known_total known_total(struct bp_trace_limits limits)
+{
+	return (struct bp_known_total){ limits.low, limits.high };
+}
+
+/* Where records are missing, those that say when sampling was off may be among them: what was allocated
+ * may then be in either part. */
+static void doubt_pauses(struct bp_process *process, const struct bp_trace_totals *totals)
+{
+	const bool missing = process->damaged_chunks > 0 || process->lost[BP_LOSS_TRACE_FULL] > 0 ||
+			     process->lost[BP_LOSS_TRACE_REOPEN] > 0 ||
+			     process->lost[BP_LOSS_LANES_BUSY] > 0;
+	process->has_pauses = process->objects_off.high > 0;
+	if (!missing || !process->has_pauses)
+		return;
+	process->bytes_allocated = process->bytes_off =
+		(struct bp_known_total){ 0, totals->bytes_high };
+	process->objects_allocated = process->objects_off =
+		(struct bp_known_total){ 0, totals->objects_high };
+}
+
 static void finish_process(struct trace_import *import, bool whole)
 {
 	const struct bp_trace_reader *reader = &import->reader;
@@ -375,13 +417,16 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->ended = totals.exact;
 	process->end_reason = totals.exact ? (uint32_t)reader->state.end_reason : BP_END_NONE;
 	process->end_time_ns = totals.exact ? reader->state.end_time_ns : reader->time_last_ns;
-	process->interval_max = reader->interval_max == 0 ? 1 : reader->interval_max;
-	process->bytes_allocated = (struct bp_known_total){ totals.bytes_low, totals.bytes_high };
-	process->objects_allocated =
-		(struct bp_known_total){ totals.objects_low, totals.objects_high };
+	process->bytes_allocated = known_total(totals.on_bytes);
+	process->objects_allocated = known_total(totals.on_objects);
+	process->bytes_off = known_total(totals.off_bytes);
+	process->objects_off = known_total(totals.off_objects);
 	process->unoffered_bytes = totals.unoffered_trials;
 	process->unoffered_objects = totals.unoffered_objects;
-	process->samples = import->profile->samples.count - import->first_sample;
+	process->folded_ns = reader->part.clock.resolution_ns;
+	if (reader->part.clock.count > 0)
+		process->folded_until_ns =
+			reader->part.clock.ticks[reader->part.clock.count - 1].time_ns;
 	process->recorder_bytes = reader->state.own_bytes;
 	memcpy(process->lost, reader->state.lost, sizeof process->lost);
 	/* A slot torn by the kill: its upper limits may be too low, as without a slot. */
@@ -392,11 +437,13 @@ static void finish_process(struct trace_import *import, bool whole)
 	if (process->damaged_chunks == 0 &&
 		(reader->samples < reader->state.samples || import->repeated_samples > 0 || !whole))
 		process->damaged_chunks = 1;
+	doubt_pauses(process, &totals);
 	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
-		uint64_t size = import->profile->samples.data[i].size;
-		process->sampled_bytes += size;
-		if (size < process->size_min)
-			process->size_min = size;
+		const struct bp_sample *sample = &import->profile->samples.data[i];
+		process->samples += sample->more + 1u;
+		process->sampled_bytes += sample->size * (sample->more + (uint64_t)1);
+		if (sample->size < process->size_min)
+			process->size_min = sample->size;
 	}
 }
 
@@ -413,6 +460,9 @@ static enum bp_imported import_records(struct trace_import *import)
 					       import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	finish_process(import, next == BP_TRACE_END);
+	if (!bp_import_trace_intervals(
+		    &import->reader, import->process, import->profile, import->error))
+		return BP_IMPORT_ABORTED;
 	if (next == BP_TRACE_END)
 		return BP_IMPORTED;
 	bp_error_set(import->error, "%s: %s",
@@ -432,6 +482,13 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	};
 	if (!bp_trace_reader_open(&import.reader, path, error))
 		return BP_IMPORT_BAD_FILE;
+	if ((import.reader.header.flags_skippable & BP_HEADER_FOLDED) != 0) {
+		bp_error_set(error,
+			"%s: is the folded part of a trace: name that one, beside which it lies",
+			path);
+		bp_trace_reader_close(&import.reader);
+		return BP_IMPORT_BAD_FILE;
+	}
 	import.by_sequence.first = import.reader.header.parent_sequence;
 	imported = add_process(&import, path);
 	if (imported == BP_IMPORTED)

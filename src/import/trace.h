@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of the trace importer, private to import/: one process (trace.c), its stacks and
- * modules (trace_stacks.c), its census (trace_census.c), and the other files of its tree
- * (trace_tree.c).
+ * modules (trace_stacks.c), its census (trace_census.c), its sampling intervals (trace_intervals.c),
+ * and the other files of its tree (trace_tree.c).
  */
 #ifndef BP_IMPORT_TRACE_H
 #define BP_IMPORT_TRACE_H
@@ -62,9 +62,26 @@ struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, ui
 
 void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
 
+/* What a folded part says (trace_folded.c), with the recorded stacks and threads still in the samples and
+ * readings that are added. */
+bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trace_folded *folded,
+	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error);
+bool bp_import_folded_readings(const struct bp_trace_reader *reader,
+	const struct bp_trace_readings *readings, struct bp_profile *profile, struct bp_error *error);
+
+/* When the clock of a folded part tells of a moment: the time itself, if that is after its last tick. */
+uint64_t bp_import_told_ns(const struct bp_trace_clock *clock, uint64_t time_ns, uint64_t sequence);
+/* The same for birth and death of a sample, once it is joined with its free. */
+void bp_import_tell_sample(
+	const struct bp_trace_clock *clock, uint32_t charge, struct bp_sample *sample);
+
 /* After bp_trace_stacks_resolve: what the recorder counted, if it did, into the profile. */
 bool bp_import_trace_census(const struct bp_trace_reader *reader,
 	const struct bp_trace_stacks *stacks, struct bp_process_id process,
+	struct bp_profile *profile, struct bp_error *error);
+
+/* After the end of the process is known: which sampling intervals were in force, and when none was. */
+bool bp_import_trace_intervals(const struct bp_trace_reader *reader, struct bp_process_id process,
 	struct bp_profile *profile, struct bp_error *error);
 
 extern const struct bp_importer bp_import_trace;

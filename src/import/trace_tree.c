@@ -90,6 +90,7 @@ struct index_entry {
 	struct bp_process process;
 	uint64_t pid, exec_number, end_reason, unprofiled_reason;
 	uint64_t trials_low, trials_high, objects_low, objects_high;
+	struct bp_known_total off_bytes, off_objects; /* of these: while sampling was off */
 	char *program;
 	bool has_trace_id;
 };
@@ -163,6 +164,10 @@ static void parse_field(struct index_entry *entry, char *key, char *value)
 		{ "trials_high", &entry->trials_high },
 		{ "objects_low", &entry->objects_low },
 		{ "objects_high", &entry->objects_high },
+		{ "off_bytes_low", &entry->off_bytes.low },
+		{ "off_bytes_high", &entry->off_bytes.high },
+		{ "off_objects_low", &entry->off_objects.low },
+		{ "off_objects_high", &entry->off_objects.high },
 	};
 	if (strcmp(key, "trace_id") == 0)
 		entry->has_trace_id = parse_id(value, process->trace_id);
@@ -190,6 +195,29 @@ static uint64_t less_charge(uint64_t trials, uint64_t objects, uint32_t charge)
 	return trials - charged;
 }
 
+/* Divides a total, which is in `on`, into that and `off`. Of an image whose whole life was not sampled
+ * the parts are known even where the total is not. */
+static void divide(
+	struct bp_known_total claimed, struct bp_known_total *on, struct bp_known_total *off)
+{
+	const struct bp_known_total total = *on;
+	*off = known_total(claimed.low < total.high ? claimed.low : total.high,
+		claimed.high < total.high ? claimed.high : total.high);
+	on->high = total.high - off->low;
+	on->low = total.low > off->high ? total.low - off->high : 0;
+	if (off->low == total.low && off->high == total.high)
+		*on = (struct bp_known_total){ 0, 0 };
+}
+
+/* One pause: when in its life sampling was off, the index does not tell. */
+static bool add_pause(
+	struct bp_profile *profile, struct bp_process_id added, struct bp_error *error)
+{
+	const struct bp_process *process = &profile->processes.data[added.i];
+	const struct bp_pause pause = { added, process->start_time_ns, process->end_time_ns };
+	return pause.to_ns <= pause.from_ns || bp_profile_add_pause(profile, &pause, error);
+}
+
 /* `root`: the process of FILE, which knows what the index does not repeat. */
 static bool add_entry(struct index_entry *entry, struct bp_process_id root,
 	struct bp_profile *profile, struct bp_error *error)
@@ -204,6 +232,9 @@ static bool add_entry(struct index_entry *entry, struct bp_process_id root,
 	/* Bytes lie as far apart as trials: both are what was published and what was armed. */
 	process->bytes_allocated = known_total(bytes, bytes + trials_apart);
 	process->objects_allocated = known_total(entry->objects_low, entry->objects_high);
+	divide(entry->off_bytes, &process->bytes_allocated, &process->bytes_off);
+	divide(entry->off_objects, &process->objects_allocated, &process->objects_off);
+	process->has_pauses = process->objects_off.high > 0;
 	process->pid = (uint32_t)entry->pid;
 	process->exec_number = (uint32_t)entry->exec_number;
 	process->end_reason = (uint32_t)entry->end_reason;
@@ -214,10 +245,15 @@ static bool add_entry(struct index_entry *entry, struct bp_process_id root,
 	process->charge = first->charge;
 	if (process->interval_max == 0)
 		process->interval_max = first->interval_first;
-	process->interval_first = process->interval_max;
+	process->interval_first = process->interval_min = process->interval_max;
 	process->size_min = UINT64_MAX;
-	return bp_profile_string(profile, program, strlen(program), &process->program, error) &&
-	       bp_profile_add_process(profile, process, &added, error);
+	const uint32_t count = profile->processes.count;
+	if (!bp_profile_string(profile, program, strlen(program), &process->program, error) ||
+		!bp_profile_add_process(profile, process, &added, error))
+		return false;
+	if (profile->processes.count == count)
+		return true;
+	return !process->has_pauses || add_pause(profile, added, error);
 }
 
 static bool import_line(

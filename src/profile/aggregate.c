@@ -204,8 +204,10 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	const struct bp_sample_weight *weight =
 		bp_sample_weight(&state->weights, sample, charge, query->usable);
+	struct bp_sample_weight all;
 	struct bp_other_sums buffer;
-	aggregation->samples++;
+	weight = bp_sample_weight_of_all(weight, sample, &all);
+	aggregation->samples += bp_sample_count(sample);
 	if (sample->interval != state->interval_max)
 		state->several_intervals = true;
 	if (!bp_selection_holds(&state->selection, sample)) {
@@ -214,12 +216,12 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 		return true;
 	}
 	unsigned metrics = metrics_of(state, sample);
-	double cross = cross_weight(state, sample, weight);
+	double cross = cross_weight(state, sample, weight) * bp_sample_count(sample);
 	const struct bp_other_sums *other = bp_look_at_offset(query, sample, weight, &buffer);
 	if (!add_to_totals(state, metrics, weight, other, cross))
 		return false;
 	if (query->usable && sample->usable == 0)
-		state->usable_unknown++;
+		state->usable_unknown += bp_sample_count(sample);
 	bool in_peak = query->metric == BP_METRIC_PEAK && cross > 0;
 	bool counts = (metrics & 1u << query->metric) != 0;
 	if (!counts && !in_peak)
@@ -375,6 +377,8 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 		!bp_attribution_init(&state->attribution, profile, error) ||
 		!bp_selection_init(&state->selection, &state->attribution, query, error))
 		goto fail;
+	if (!bp_sampling_init(&aggregation.sampling, &state->view, error))
+		goto fail;
 	aggregation.subject.i = state->view.subject;
 	aggregation.duration_ns = state->view.duration_ns;
 	aggregation.at_ns = state->view.at_ns;
@@ -410,11 +414,23 @@ const struct bp_sums *bp_aggregation_total_sums(
 struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	return (struct bp_assumptions){ .interval_max = state->interval_max,
+	return (struct bp_assumptions){ .interval_min = state->interval_min,
+		.interval_max = state->interval_max,
+		.interval_unseen = state->interval_unseen,
 		.size_min = state->size_min,
 		.charge = state->charge,
 		.ratio_max = aggregation->query.usable ? state->ratio_max : 1,
 		.turnovers = state->turnovers };
+}
+
+/* Of a small object k (1 + g) is T; of one as large as T, 1.6 T. */
+uint64_t bp_mean_interval(const struct bp_sums *sums, const struct bp_assumptions *assumed)
+{
+	if (assumed->interval_min >= assumed->interval_max || !(sums->c1 > 0))
+		return assumed->interval_max;
+	const double mean = sums->c2 / sums->c1;
+	return (uint64_t)fmin(
+		fmax(mean, (double)assumed->interval_min), (double)assumed->interval_max);
 }
 
 void bp_aggregation_finish(struct bp_aggregation *aggregation)
@@ -444,5 +460,6 @@ void bp_aggregation_finish(struct bp_aggregation *aggregation)
 	for (char **w = aggregation->warnings; w != NULL && *w != NULL; w++)
 		free(*w);
 	free(aggregation->warnings);
+	bp_sampling_finish(&aggregation->sampling);
 	memset(aggregation, 0, sizeof *aggregation);
 }

@@ -18,6 +18,7 @@
 #include "estimate/negative_binomial.h"
 #include "profile/losses.h"
 #include "profile/profile.h"
+#include "profile/sampling.h"
 
 enum bp_metric {
 	BP_METRIC_LIVE,	     /* live when the first process ends, or at `at_ns` */
@@ -139,6 +140,7 @@ struct bp_aggregation {
 	uint64_t samples; /* in the processes looked at, before window and filters */
 	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
 	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */
+	struct bp_sampling sampling; /* of the processes looked at, whatever the window */
 	uint32_t row_count;
 	char **warnings; /* sentences for the header; NULL-terminated, never NULL itself */
 	struct bp_aggregation_state *state;
@@ -163,8 +165,9 @@ void bp_aggregation_row(
 
 /* What a comparison needs beside figures: the sums of a total, and what intervals of it assume. Valid as long as the aggregation. */
 struct bp_assumptions {
-	uint64_t interval_max; /* largest T in force, >= 1 */
-	uint64_t size_min;     /* smallest size that can occur, bytes */
+	uint64_t interval_min, interval_max; /* smallest and largest T in force, >= 1 */
+	uint64_t interval_unseen; /* for limits: the T that bounds what may be there unseen */
+	uint64_t size_min;	  /* smallest size that can occur, bytes */
 	uint32_t charge;
 	double ratio_max; /* largest value per trial that can occur: 1 for bytes as requested */
 	double turnovers; /* sampled allocations / samples live at the peak */
@@ -173,11 +176,16 @@ const struct bp_sums *bp_aggregation_total_sums(
 	const struct bp_aggregation *aggregation, enum bp_metric metric);
 struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation);
 
+/* T as samples had it on average, by what they stand for: what advice on T starts from. The one T where
+ * there is one, or no sample. Pure. */
+uint64_t bp_mean_interval(const struct bp_sums *sums, const struct bp_assumptions *assumed);
+
 /* What was live at one moment. */
 struct bp_moment_figures {
 	uint64_t time_ns; /* since the start of the first process */
 	uint64_t samples;
 	struct bp_figure bytes, objects;
+	bool off; /* sampling was off then, for some thread */
 };
 
 /* The heap over time: what was live at `count` >= 2 evenly spaced moments from the start of the run,

@@ -85,8 +85,9 @@ struct bp_aggregation_state {
 	bool several_intervals; /* not all samples were drawn with interval_max */
 	bool bernoulli;		/* a process looked at took large objects by trial */
 	double alpha, turnovers;
-	double ratio_max;      /* largest usable byte per trial */
-	uint64_t interval_max; /* bytes, at least 1 */
+	double ratio_max;		     /* largest usable byte per trial */
+	uint64_t interval_min, interval_max; /* bytes, at least 1 */
+	uint64_t interval_unseen; /* the T that bounds what may be there unseen (sampling.h) */
 	uint64_t size_min;
 	uint64_t size_min_anywhere; /* beside what the filters let through, too */
 	uint32_t charge;

@@ -69,6 +69,8 @@ static bool add_sample(
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	const struct bp_sample_weight *weight =
 		bp_sample_weight(weights, sample, charge, aggregation->query.usable);
+	struct bp_sample_weight all;
+	weight = bp_sample_weight_of_all(weight, sample, &all);
 	struct bp_moment birth = bp_view_birth(sample), death = bp_view_death(&state->view, sample);
 	const struct bp_other_sums *other =
 		bp_look_at_offset(&aggregation->query, sample, weight, &buffer);
@@ -99,7 +101,8 @@ static bool read_moment(
 	if (good) {
 		bp_figures_of_tally(band->aggregation, &tally, &nothing, &row);
 		*ret_moment = (struct bp_moment_figures){ band->times_ns[number], row.samples,
-			row.bytes, row.objects };
+			row.bytes, row.objects,
+			bp_sampling_is_off(&band->aggregation->sampling, band->times_ns[number]) };
 	}
 	bp_tally_finish(&tally);
 	return good;

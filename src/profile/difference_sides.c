@@ -44,11 +44,11 @@ static struct bp_side side_of(const struct bp_run *run, const struct bp_aggregat
 	if (is_counted(aggregation, cell, row->whole, objects, &count))
 		side = bp_side_of_count(count);
 	else if (objects)
-		side = bp_side_of_objects(sums, assumed.interval_max,
+		side = bp_side_of_objects(sums, assumed.interval_unseen,
 			row->size > assumed.size_min ? row->size : assumed.size_min,
 			assumed.charge);
 	else
-		side = bp_side_of_values(sums, assumed.interval_max, assumed.ratio_max);
+		side = bp_side_of_values(sums, assumed.interval_unseen, assumed.ratio_max);
 	side.samples = sums->samples;
 	return bp_side_scale(side, run->scale);
 }

@@ -54,6 +54,33 @@ static bool warn_of_recording(struct bp_difference *difference)
 	return true;
 }
 
+/* The part of what the runs of a side allocated that was allocated while sampling was off. */
+static double paused_share(const struct bp_difference *difference, int side)
+{
+	double off = 0, all = 0;
+	for (uint32_t i = 0; i < difference->run_count[side]; i++) {
+		const struct bp_aggregation *run = difference->runs[side][i].compared;
+		const struct bp_profile *profile = run->profile;
+		off += (double)run->sampling.bytes_off.high;
+		for (uint32_t p = 1; p < profile->processes.count; p++)
+			all += (double)profile->processes.data[p].bytes_allocated.high;
+	}
+	return off > 0 ? off / (off + all) : 0;
+}
+
+static bool warn_of_pauses(struct bp_difference *difference)
+{
+	const double base = paused_share(difference, BP_BASE);
+	const double new = paused_share(difference, BP_NEW);
+	if (base == 0 && new == 0)
+		return true;
+	return bp_difference_warn(difference,
+		"sampling was off while %.3g %% of the bytes of base and %.3g %% of those of new "
+		"were "
+		"allocated: these are in no row, and a row may differ because of that alone",
+		100 * base, 100 * new);
+}
+
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -177,9 +204,9 @@ static bool pass_on(struct bp_difference *difference, const struct bp_aggregatio
 bool bp_difference_make_warnings(struct bp_difference *difference)
 {
 	bool moments = difference->query.moments;
-	if (!warn_of_losses(difference) || !warn_of_names(difference) ||
-		!warn_of_inlining(difference) || !warn_of_program(difference) ||
-		(!moments && !warn_of_recording(difference)))
+	if (!warn_of_losses(difference) || !warn_of_pauses(difference) ||
+		!warn_of_names(difference) || !warn_of_inlining(difference) ||
+		!warn_of_program(difference) || (!moments && !warn_of_recording(difference)))
 		return false;
 	for (int side = 0; side < BP_SIDES; side++)
 		for (uint32_t i = 0; i < difference->run_count[side]; i++) {

@@ -2,7 +2,9 @@
 /*
  * From sums to figures. Which of the methods of estimate/ is used, and with which assumptions:
  *
- * - totals of `allocated`: the recorder's own counters, exact after an orderly end;
+ * - totals of `allocated`: the recorder's own counters, exact after an orderly end. Like all figures
+ *   they are of what was allocated while sampling was on; what was allocated while it was off is
+ *   counted apart (sampling.h);
  * - rows of `allocated`: part of that counted total (calibrated estimate, tilted beta interval), if
  *   every sample of the processes looked at is there to be compared with: no window in time, no
  *   usable sizes, no samples lost;
@@ -42,7 +44,7 @@ static void count_processes(struct bp_aggregation *aggregation)
 	struct bp_counted *counted = &state->counted;
 	uint64_t size_min = UINT64_MAX;
 	uint32_t charge = UINT32_MAX;
-	uint64_t interval_least = UINT64_MAX;
+	state->interval_min = UINT64_MAX;
 	state->interval_max = 1;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
@@ -57,15 +59,19 @@ static void count_processes(struct bp_aggregation *aggregation)
 			less(process->objects_allocated, process->unoffered_objects));
 		if (process->interval_max > state->interval_max)
 			state->interval_max = process->interval_max;
-		if (process->interval_first < interval_least)
-			interval_least = process->interval_first;
+		const uint64_t least = process->interval_min == 0 ? process->interval_first
+								  : process->interval_min;
+		if (least < state->interval_min)
+			state->interval_min = least;
 		state->bernoulli = state->bernoulli || process->law == LAW_BERNOULLI;
 		if (bp_smallest_size(process) < size_min)
 			size_min = bp_smallest_size(process);
 		if (process->charge < charge)
 			charge = process->charge;
 	}
-	state->several_intervals = interval_least < state->interval_max;
+	if (state->interval_min > state->interval_max || state->interval_min == 0)
+		state->interval_min = state->interval_max;
+	state->several_intervals = state->interval_min < state->interval_max;
 	state->size_min = size_min == UINT64_MAX ? 0 : size_min;
 	state->charge = charge == UINT32_MAX ? 1 : charge;
 }
@@ -108,6 +114,9 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	const struct bp_query *query = &aggregation->query;
 	count_processes(aggregation);
 	state->alpha = 1 - query->confidence;
+	/* (The bound is for errors up to .09 a side.) */
+	const uint64_t unseen = aggregation->sampling.interval_unseen;
+	state->interval_unseen = unseen == 0 || state->alpha > 0.18 ? state->interval_max : unseen;
 	if (query->has_size_min)
 		state->size_min = query->size_min;
 	state->size_min_anywhere = state->size_min;
@@ -206,8 +215,8 @@ static struct bp_interval values_of(
 		return bp_negative_binomial_of(aggregation, tally, alpha, false, ratio);
 	if (tally->classes != NULL)
 		return bp_estimate_values_by_classes(
-			tally->classes, state->interval_max, ratio, alpha);
-	return bp_estimate_values(&tally->sums, state->interval_max, ratio, alpha);
+			tally->classes, state->interval_unseen, ratio, alpha);
+	return bp_estimate_values(&tally->sums, state->interval_unseen, ratio, alpha);
 }
 
 struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
@@ -215,9 +224,9 @@ struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 {
 	if (tally->classes != NULL)
 		return bp_estimate_objects_by_classes(
-			tally->classes, state->interval_max, alpha, size_min, state->charge);
+			tally->classes, state->interval_unseen, alpha, size_min, state->charge);
 	return bp_estimate_objects(
-		&tally->sums, state->interval_max, alpha, size_min, state->charge);
+		&tally->sums, state->interval_unseen, alpha, size_min, state->charge);
 }
 
 static struct bp_interval objects_of(
@@ -257,13 +266,14 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 	double alpha = state->alpha;
 	struct bp_interval bytes, objects;
 	if (evidence->others != NULL)
-		bytes = bp_estimate_known_total(&tally->sums, evidence->others, state->interval_max,
-			counted->offered_bytes.low, counted->offered_bytes.high, alpha);
+		bytes = bp_estimate_known_total(&tally->sums, evidence->others,
+			state->interval_unseen, counted->offered_bytes.low,
+			counted->offered_bytes.high, alpha);
 	else
 		bytes = values_of(aggregation, evidence, alpha);
 	if (evidence->others != NULL && calibrates_objects(&aggregation->query))
 		objects = bp_estimate_known_objects(&tally->sums, evidence->others,
-			state->interval_max, counted->offered_objects.low,
+			state->interval_unseen, counted->offered_objects.low,
 			counted->offered_objects.high, alpha, state->size_min_anywhere,
 			state->charge);
 	else

@@ -65,7 +65,7 @@ static enum bp_blind blindness(const struct pass *pass, const struct bp_aggregat
 			continue;
 		hidden = hidden || !process->profiled || process->unseen_execs > 0 ||
 			 process->missing_children > 0 || went_on_elsewhere(profile, process);
-		objects += process->objects_allocated.high;
+		objects += process->objects_allocated.high + process->objects_off.high;
 	}
 	if (objects == 0)
 		return BP_BLIND_NOTHING_SEEN;
@@ -100,6 +100,10 @@ static void find_blindness(const struct pass *pass, const struct bp_aggregation 
 		measure->blind = BP_BLIND_LOST_SAMPLES;
 	else if (measure->figure.upper_bound)
 		measure->blind = BP_BLIND_LOST_FREES;
+	if (measure->off > 0 && (limit->growth || measure->off_unknown)) {
+		measure->high_holds = false;
+		measure->blind = BP_BLIND_OFF;
+	}
 	if (pass->blind != BP_BLIND_NOT) {
 		measure->high_holds = false;
 		measure->blind = pass->blind;
@@ -114,12 +118,41 @@ static struct bp_side side_of(const struct bp_aggregation *aggregation,
 	struct bp_side side;
 	if (figure->interval.exact)
 		return bp_side_of_count(figure->interval.estimate);
-	side = limit->objects ? bp_side_of_objects(sums, assumed.interval_max, assumed.size_min,
+	side = limit->objects ? bp_side_of_objects(sums, assumed.interval_unseen, assumed.size_min,
 					assumed.charge)
-			      : bp_side_of_values(sums, assumed.interval_max, assumed.ratio_max);
+			      : bp_side_of_values(sums, assumed.interval_unseen, assumed.ratio_max);
 	if (limit->metric == BP_METRIC_PEAK && !figure->interval.unknown)
 		side.estimate = figure->interval.estimate; /* cross-fitted */
 	return side;
+}
+
+/* Adds what was allocated while sampling was off: to the whole of what was allocated as it was
+ * counted, to the upper limit of everything else. */
+static void count_pauses(const struct bp_aggregation *aggregation, const struct bp_limit *limit,
+	struct bp_measure *measure)
+{
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	struct bp_interval *interval = &measure->figure.interval;
+	const struct bp_known_total off =
+		limit->objects ? sampling->objects_off : sampling->bytes_off;
+	const bool whole = limit->metric == BP_METRIC_ALLOCATED && query->filter_count == 0 &&
+			   !query->has_from && !query->has_to && !query->usable;
+	if (!sampling->paused)
+		return;
+	if (whole) {
+		interval->low += (double)off.low;
+		interval->high += (double)off.high;
+		interval->estimate += (double)off.low;
+		interval->unknown = interval->unknown || off.low < off.high;
+		interval->exact = interval->exact && off.low == off.high;
+		return;
+	}
+	measure->off = (double)off.high;
+	/* A usable size is the requested one and the allocator's rounding, which was not recorded. */
+	measure->off_unknown = query->usable && !limit->objects;
+	interval->high += measure->off;
+	interval->exact = interval->exact && !(measure->off > 0);
 }
 
 static void measure_one(const struct pass *pass, const struct bp_aggregation *aggregation,
@@ -135,6 +168,8 @@ static void measure_one(const struct pass *pass, const struct bp_aggregation *ag
 	struct bp_interval *interval = &measure.figure.interval;
 	if (!total->known)
 		*interval = (struct bp_interval){ NAN, 0, INFINITY, false, true };
+	else
+		count_pauses(aggregation, limit, &measure);
 	measure.limits_only = total->known && interval->unknown;
 	measure.error_low =
 		peak ? bp_peak_lower_level(2 * error, assumed.turnovers, BP_PEAK_FACTOR) : error;
@@ -146,7 +181,8 @@ static void measure_one(const struct pass *pass, const struct bp_aggregation *ag
 		.rest = interval->unknown ? 0 : fmax(0, interval->estimate - known),
 		.variance = measure.side.variance,
 		.unit = measure.side.unit,
-		.interval = assumed.interval_max };
+		.interval = bp_mean_interval(sums, &assumed) };
+	measure.interval_max = assumed.interval_max;
 	find_blindness(pass, aggregation, limit, &measure);
 	*ret_measure = measure;
 }
@@ -313,7 +349,7 @@ void bp_judge(const struct bp_limit *limit, const struct bp_measure *measure, co
 		.figure = measure->figure,
 		.samples = measure->samples,
 		.unnamed_samples = measure->unnamed_samples,
-		.interval_max = measure->evidence.interval,
+		.interval_max = measure->interval_max,
 		.nothing_matches = limit->filter_text != NULL && measure->samples == 0,
 		.counted = interval->exact };
 	judgement.outcome = bp_gate_outcome(
@@ -324,6 +360,11 @@ void bp_judge(const struct bp_limit *limit, const struct bp_measure *measure, co
 		judgement.reason = BP_REASON_BLIND;
 	} else if (measure->limits_only) {
 		judgement.reason = BP_REASON_KILLED;
+	} else if (measure->off > 0 && interval->estimate <= limit->most &&
+		   (interval->high - measure->off <= limit->most ||
+			   interval->estimate + measure->off > limit->most)) {
+		judgement.reason = BP_REASON_BLIND;
+		judgement.blind = BP_BLIND_OFF;
 	} else if (measure->high_named <= limit->most) {
 		judgement.reason = BP_REASON_BLIND;
 		judgement.blind = BP_BLIND_NAMES;
@@ -344,7 +385,9 @@ struct runs {
 	double low, high, estimate; /* means of the limits and the estimates */
 	bool low_holds, high_holds, limits_only, counted;
 	enum bp_blind blind;
-	uint64_t samples, unnamed_samples, interval_max;
+	uint64_t samples, unnamed_samples;
+	uint64_t interval,
+		interval_max; /* as the samples had it on average; the largest in force */
 };
 
 /* The worst comes first in the enum. */
@@ -374,8 +417,10 @@ static void collect(const struct bp_measure *const *measures, uint32_t count, st
 		runs->counted = runs->counted && interval->exact;
 		runs->samples += measure->samples;
 		runs->unnamed_samples += measure->unnamed_samples;
-		if (measure->evidence.interval > runs->interval_max)
-			runs->interval_max = measure->evidence.interval;
+		if (measure->evidence.interval > runs->interval)
+			runs->interval = measure->evidence.interval;
+		if (measure->interval_max > runs->interval_max)
+			runs->interval_max = measure->interval_max;
 		runs->blind = worse(runs->blind, measure->blind);
 	}
 }
@@ -442,11 +487,11 @@ static void explain_growth(struct bp_judgement *judgement, const struct runs *ba
 	} else if (bp_gate_outcome(sampled, judgement->limit->most) != BP_OUTCOME_UNDECIDED) {
 		judgement->reason = BP_REASON_RUNS;
 	} else {
-		judgement->need = bp_gate_ratio_need(&before, &after, judgement->interval_max,
-			judgement->limit->most, judgement->a);
+		judgement->need = bp_gate_ratio_need(
+			&before, &after, new->interval, judgement->limit->most, judgement->a);
 		if (judgement->limit->metric == BP_METRIC_PEAK)
 			judgement->need = bp_gate_need_of_bounds(judgement->need, sampled,
-				judgement->figure.interval.estimate, judgement->interval_max,
+				judgement->figure.interval.estimate, new->interval,
 				judgement->limit->most);
 		judgement->reason = judgement->need.decidable ? BP_REASON_SAMPLES : BP_REASON_NEAR;
 	}

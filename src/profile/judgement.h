@@ -5,7 +5,9 @@
  * may then be let go; judging looks at measures alone.
  *
  * A side of a figure can fail to hold for other reasons than sampling: samples were lost, processes
- * were not seen, names are missing. Then the outcome that would rest on it is not given.
+ * were not seen, names are missing. Then the outcome that would rest on it is not given. What was
+ * allocated while sampling was off is counted: all of it may be what a limit is on, and so all of it
+ * stands in the upper limit. (Of growth it makes the sides unequal, and there closes its side.)
  *
  * Called by cli/check.c, report/ and tests. Reading a finished profile is safe from several
  * threads.
@@ -39,6 +41,7 @@ enum bp_blind {
 	BP_BLIND_PROCESSES,    /* processes of the tree were not seen */
 	BP_BLIND_LOST_SAMPLES, /* lost: the truth is at least what is shown */
 	BP_BLIND_LOST_FREES,   /* lost: it is at most that */
+	BP_BLIND_OFF,	       /* sampling was off while more was allocated */
 	BP_BLIND_NAMES,	       /* functions without a name may be what a filter looks for */
 	BP_BLIND_COUNT
 };
@@ -63,10 +66,13 @@ struct bp_measure {
 	uint64_t samples;
 	uint64_t unnamed_samples; /* which may belong to it: the upper limit counts them in */
 	double high_named;	  /* the upper limit without them */
-	struct bp_side side;	  /* for comparisons; without them */
+	double off;	     /* in the upper limit: all that was allocated while sampling was off */
+	bool off_unknown;    /* more than that, in usable bytes */
+	struct bp_side side; /* for comparisons; without them */
 	struct bp_side side_high; /* with them */
 	struct bp_gate_evidence evidence;
-	double error_low; /* of the lower limit: smaller than `error` for a peak */
+	uint64_t interval_max; /* largest T in force */
+	double error_low;      /* of the lower limit: smaller than `error` for a peak */
 };
 
 /* Where sentences of an aggregation go (losses, processes not seen); the same one may come again.

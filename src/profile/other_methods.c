@@ -37,6 +37,21 @@ bool bp_method_is_negative_binomial(enum bp_method method)
 	return method == BP_METHOD_NEGATIVE_BINOMIAL || method == BP_METHOD_CAMP_PAULSON;
 }
 
+/* The sums of so many samples like this one. */
+static void multiply(struct bp_other_sums *sums, uint32_t count)
+{
+	struct bp_hit_sums *hits = &sums->hits;
+	sums->bytes *= count;
+	sums->objects *= count;
+	hits->samples *= count;
+	hits->after_hits *= count;
+	hits->trials *= count;
+	hits->bytes *= count;
+	hits->objects *= count;
+	hits->exact_bytes *= count;
+	hits->exact_objects *= count;
+}
+
 const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	const struct bp_sample *sample, const struct bp_sample_weight *weight,
 	struct bp_other_sums *buffer)
@@ -66,6 +81,8 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 		hits->bytes = weight->value * hits->objects;
 		hits->trials = (double)trials * hits->objects;
 	}
+	if (sample->more != 0)
+		multiply(buffer, bp_sample_count(sample));
 	return buffer;
 }
 

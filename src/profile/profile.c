@@ -87,7 +87,8 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->stacks, error) ||
 		!APPEND_EMPTY(profile->stack_locations, error) ||
 		!APPEND_EMPTY(profile->samples, error) || !APPEND_EMPTY(profile->census, error) ||
-		!APPEND_EMPTY(profile->readings, error) ||
+		!APPEND_EMPTY(profile->readings, error) || !APPEND_EMPTY(profile->pauses, error) ||
+		!APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
 		return false;
@@ -123,6 +124,8 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->samples.data);
 	free(profile->census.data);
 	free(profile->readings.data);
+	free(profile->pauses.data);
+	free(profile->intervals.data);
 	memset(profile, 0, sizeof *profile);
 }
 
@@ -350,6 +353,24 @@ bool bp_profile_add_reading(
 	if (!RESERVE(profile->readings, 1, error))
 		return false;
 	profile->readings.data[profile->readings.count++] = *reading;
+	return true;
+}
+
+bool bp_profile_add_pause(
+	struct bp_profile *profile, const struct bp_pause *pause, struct bp_error *error)
+{
+	if (!RESERVE(profile->pauses, 1, error))
+		return false;
+	profile->pauses.data[profile->pauses.count++] = *pause;
+	return true;
+}
+
+bool bp_profile_add_interval(
+	struct bp_profile *profile, const struct bp_interval_used *used, struct bp_error *error)
+{
+	if (!RESERVE(profile->intervals, 1, error))
+		return false;
+	profile->intervals.data[profile->intervals.count++] = *used;
 	return true;
 }
 

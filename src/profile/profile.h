@@ -78,11 +78,21 @@ struct bp_process {
 	uint32_t unprofiled_reason;
 	uint32_t law;		 /* enum bp_law of the trace */
 	uint32_t charge;	 /* trials of an object beyond its size */
-	uint64_t interval_first; /* T at the start */
-	uint64_t interval_max;	 /* largest T in force, bytes */
+	uint64_t interval_first; /* T at the start, or when sampling was first switched on */
+	uint64_t interval_min;	 /* smallest T in force, bytes; 0: there was one T only */
+	uint64_t interval_max;	 /* largest; where sampling was never on, the T it would have had */
+	bool automatic;		 /* T could be changed by the process itself, to hold its budget */
+	bool has_pauses;	 /* sampling was off for some time */
+	bool trials_by_interval; /* `intervals` has every T of it */
+	uint64_t changes;	 /* of T, or of on and off, that some thread followed */
+	/* While sampling was on; and, apart from it, while it was off. */
 	struct bp_known_total bytes_allocated, objects_allocated;
+	struct bp_known_total bytes_off, objects_off;
 	uint64_t unoffered_bytes, unoffered_objects;
 	uint64_t samples; /* sample records read */
+	/* Times before folded_until_ns (CLOCK_MONOTONIC) are told by folded_ns too late at most; 0: as
+	 * recorded. */
+	uint64_t folded_ns, folded_until_ns;
 	uint64_t lost[BP_PROFILE_LOSSES];
 	uint64_t damaged_chunks;	    /* parts of the file that could not be read */
 	uint64_t size_min;		    /* smallest size sampled; UINT64_MAX: none */
@@ -100,7 +110,22 @@ struct bp_thread {
 	struct bp_process_id process;
 	uint32_t ordinal, tid;
 	struct bp_string_id name;
-	struct bp_known_total bytes_allocated, objects_allocated;
+	struct bp_known_total bytes_allocated, objects_allocated; /* while sampling was on */
+};
+
+/* A time in which sampling was off for some thread of a process, CLOCK_MONOTONIC. The pauses of one
+ * process do not overlap and stand in their order. */
+struct bp_pause {
+	struct bp_process_id process;
+	uint64_t from_ns, to_ns;
+};
+
+/* A sampling interval that was in force in a process, bytes: each once, but for interval_first and
+ * interval_max, which need not be here. */
+struct bp_interval_used {
+	struct bp_process_id process;
+	uint64_t interval;
+	uint64_t trials; /* made under it, at most; UINT64_MAX: not known */
 };
 
 /* Modules of equal path and build-id (without a build-id: file size and time too) are one entry, of
@@ -151,13 +176,18 @@ struct bp_sample {
 	struct bp_stack_id stack;
 	struct bp_process_id process;
 	struct bp_thread_id thread;
-	uint8_t kind;	/* enum bp_kind of the trace */
-	bool exact;	/* taken with certainty, weight 1 */
-	bool bernoulli; /* law of this sample */
-	bool temporary; /* freed by its thread before that thread allocated again */
+	uint32_t kind : 4;  /* enum bp_kind of the trace */
+	bool exact : 1;	    /* taken with certainty, weight 1 */
+	bool bernoulli : 1; /* law of this sample */
+	bool temporary : 1; /* freed by its thread before that thread allocated again */
+	/* Drawn into half 0 (bit 0) and half 1 (bit 1); 0: its own sequence and time tell. */
+	uint32_t halves : 2;
+	uint32_t more : 22; /* this stands for so many more samples, alike in all of the above */
 };
+_Static_assert(sizeof(struct bp_sample) == 80, "a profile holds millions");
 
-/* A thread's counters at a moment, as some record of it told. Kept only if asked for: they bound what
+/* What a thread had allocated while sampling was on, until a moment, as its counters in some record
+ * told. Kept only if asked for: they bound what
  * was allocated in a window of time. */
 struct bp_reading {
 	struct bp_thread_id thread;
@@ -194,6 +224,8 @@ struct bp_profile {
 	BP_TABLE(struct bp_sample) samples;
 	BP_TABLE(struct bp_census_sums) census;
 	BP_TABLE(struct bp_reading) readings;
+	BP_TABLE(struct bp_pause) pauses;
+	BP_TABLE(struct bp_interval_used) intervals;
 	bool keep_readings;    /* set before importing: fill `readings` */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	struct bp_process_id root; /* the first process of the (first) tree */
@@ -229,6 +261,10 @@ bool bp_profile_add_census(
 
 bool bp_profile_add_reading(
 	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error);
+bool bp_profile_add_pause(
+	struct bp_profile *profile, const struct bp_pause *pause, struct bp_error *error);
+bool bp_profile_add_interval(
+	struct bp_profile *profile, const struct bp_interval_used *used, struct bp_error *error);
 
 /* Sets the frames of a location (called by symbols/): `count` >= 1 frames, innermost first. */
 bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id location,

@@ -48,20 +48,36 @@ static inline double bp_sample_value(const struct bp_sample *sample, bool usable
 const struct bp_sample_weight *bp_sample_weight(struct bp_weight_cache *cache,
 	const struct bp_sample *sample, uint32_t charge, bool usable);
 
-/* A number that is the sample's own, whatever is looked at: the seed of what is drawn for it. */
+/* How many samples it stands for. */
+static inline uint32_t bp_sample_count(const struct bp_sample *sample)
+{
+	return sample->more + 1u;
+}
+
+/* The weight with the sums of all samples that it stands for; `buffer` holds them if need be. */
+const struct bp_sample_weight *bp_sample_weight_of_all(const struct bp_sample_weight *weight,
+	const struct bp_sample *sample, struct bp_sample_weight *buffer);
+
+/* The seed of what is drawn for a sample. Of a folded part many are told at one moment, and differ in
+ * other things. */
 static inline uint64_t bp_sample_identity(const struct bp_sample *sample)
 {
-	uint64_t hash = bp_hash_word(sample->process.i, sample->sequence);
-	return bp_hash_word(bp_hash_word(hash, sample->time_ns), sample->thread.i + 1);
+	const uint64_t identity = bp_draw_identity(sample->sequence, sample->time_ns);
+	if (sample->halves == 0)
+		return identity;
+	return bp_draw_identity(
+		bp_draw_identity(identity, sample->size), sample->offset << 32 | sample->stack.i);
 }
 
 /* Is the sample in half 0, and in half 1? In one of them at least. */
 static inline bool bp_sample_in_half(
 	const struct bp_sample *sample, const struct bp_sample_weight *weight, int half)
 {
-	uint64_t hash = bp_sample_identity(sample);
-	/* 53 bits decide between one and both, another one is the coin. */
-	return (double)(hash >> 11) * 0x1p-53 < weight->halves.both || (int)(hash & 1) == half;
+	const unsigned halves =
+		sample->halves != 0
+			? sample->halves
+			: bp_draw_halves(weight->halves, bp_sample_identity(sample));
+	return (halves >> half & 1) != 0;
 }
 
 #endif

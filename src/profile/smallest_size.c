@@ -37,9 +37,9 @@ void bp_admit_missing_objects(struct bp_aggregation *aggregation)
 		(double)selected->samples + selected->n1 + (double)outside->samples + outside->n1;
 	double noise = 2 * sqrt(selected->n2 + outside->n2);
 	double missing = (double)state->window.offered_objects.low - estimate - noise;
-	if (!(missing > 1) || state->interval_max == 1)
+	if (!(missing > 1) || state->interval_unseen == 1)
 		return;
-	double size = -log1p(-1 / missing) / bp_lambda(state->interval_max) - state->charge;
+	double size = -log1p(-1 / missing) / bp_lambda(state->interval_unseen) - state->charge;
 	if (size >= (double)state->size_min_anywhere)
 		return;
 	state->size_min_anywhere = size > 0 ? (uint64_t)size : 0;

@@ -24,10 +24,12 @@ struct events {
 	uint32_t *births; /* sample numbers */
 	struct bp_moment_entry *deaths;
 	uint32_t count;
+	/* Before the window's end, and freed before the clock of a folded part went on. */
+	uint64_t never_seen;
 };
 
 static bool collect(const struct bp_view *view, const struct bp_selection *selection,
-	struct events *ret_events, struct bp_error *error)
+	uint64_t to_ns, struct events *ret_events, struct bp_error *error)
 {
 	const struct bp_profile *profile = view->profile;
 	struct events events = { 0 };
@@ -40,8 +42,12 @@ static bool collect(const struct bp_view *view, const struct bp_selection *selec
 		struct bp_moment birth = bp_view_birth(sample);
 		struct bp_moment death = bp_view_death(view, sample);
 		if (!view->processes[sample->process.i].included ||
-			!bp_selection_holds(selection, sample) || !bp_moment_before(&birth, &death))
+			!bp_selection_holds(selection, sample))
 			continue;
+		if (!bp_moment_before(&birth, &death)) {
+			events.never_seen += birth.time_ns < to_ns ? bp_sample_count(sample) : 0;
+			continue;
+		}
 		events.births[events.count] = i;
 		events.deaths[events.count++] = (struct bp_moment_entry){ death, i };
 	}
@@ -91,6 +97,7 @@ static void move(struct walk *walk, const struct bp_sample *sample, double sign)
 {
 	const struct bp_sample_weight *weight = bp_sample_weight(
 		walk->weights, sample, charge_of(walk->view, sample), walk->usable);
+	sign *= bp_sample_count(sample);
 	double in_half = sign * weight->value / weight->halves.inclusion;
 	walk->curves[0].now += sign * weight->value * weight->whole;
 	for (int half = 0; half < 2; half++)
@@ -121,17 +128,17 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 {
 	const struct bp_sample *samples = view->profile->samples.data;
 	struct events events;
-	if (!collect(view, selection, &events, error))
+	uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
+	uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
+	if (!collect(view, selection, to_ns, &events, error))
 		return false;
 	struct walk walk = {
 		.view = view, .events = &events, .weights = weights, .usable = usable
 	};
-	uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
 	/* After everything that happened at that time. */
 	struct bp_moment from = { base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
-	uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
 	bool began = view->from_ns == 0;
-	uint64_t allocations = 0;
+	uint64_t allocations = events.never_seen;
 	for (uint32_t i = 0; i < events.count; i++) {
 		const struct bp_sample *sample = &samples[events.births[i]];
 		struct bp_moment birth = bp_view_birth(sample);
@@ -144,7 +151,7 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 			break;
 		die_until(&walk, &birth);
 		move(&walk, sample, 1);
-		allocations++;
+		allocations += bp_sample_count(sample);
 		if (began)
 			look_all(&walk, &birth);
 	}

@@ -172,9 +172,9 @@ static void figures_of_nothing(
 	const struct bp_total *all = &aggregation->totals[BP_METRIC_ALLOCATED];
 	const struct bp_sums none = { 0 };
 	*ret_row = (struct bp_row){ .samples = 0 };
-	ret_row->bytes.interval = bp_estimate_bytes(&none, assumed.interval_max, alpha);
+	ret_row->bytes.interval = bp_estimate_bytes(&none, assumed.interval_unseen, alpha);
 	ret_row->objects.interval = bp_estimate_objects(
-		&none, assumed.interval_max, alpha, assumed.size_min, assumed.charge);
+		&none, assumed.interval_unseen, alpha, assumed.size_min, assumed.charge);
 	/* Lost samples leave lower limits only, lost frees (of what is live) upper ones. */
 	ret_row->bytes.lower_bound = all->bytes.lower_bound;
 	ret_row->objects.lower_bound = all->objects.lower_bound;
@@ -194,8 +194,10 @@ static double chance_of_miss(const struct comparison *comparison, const struct e
 		return 0;
 	const double trials = (double)entry->truth[BP_TRUTH_BYTES] +
 			      (double)entry->truth[BP_TRUTH_OBJECTS] * assumed.charge;
-	const double expected = trials * bp_lambda(assumed.interval_max);
-	const double sampled = -expm1(-expected);
+	/* Where T changed, the finest one bounds the chance of a sample, the coarsest the silence. */
+	const double expected = trials * bp_lambda(assumed.interval_unseen);
+	const double sampled =
+		assumed.interval_min <= 1 ? 1 : -expm1(-trials * bp_lambda(assumed.interval_min));
 	if (comparison->group->metric == BP_METRIC_ALLOCATED || expected > log(2 / alpha))
 		return fmin(alpha, sampled);
 	return fmin(alpha / 2, sampled);
@@ -425,6 +427,12 @@ static bool add_process(
 	struct bp_truth *truth, const struct bp_profile *profile, struct bp_error *error)
 {
 	const struct bp_process *from = &profile->processes.data[profile->root.i];
+	if (from->has_pauses)
+		return bp_error_set(error,
+			"pid %u: sampling was off for a time: the count has what was allocated "
+			"meanwhile and no figure does, so there is nothing to compare: leave it on "
+			"in a run with --verify",
+			from->pid);
 	if (truth->process_count == truth->process_capacity) {
 		const uint32_t capacity = truth->process_capacity * 2 + 8;
 		void *grown = realloc(truth->processes, capacity * sizeof *truth->processes);

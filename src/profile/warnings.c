@@ -113,6 +113,28 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			(unsigned long long)damaged, plural(damaged));
 }
 
+/* The coarsest clock of all, and how far it goes. */
+static void say_folded(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	uint64_t folded_ns = 0, until_ns = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		const struct bp_process_view *view = &aggregation->state->view.processes[i];
+		if (!view->included || p->folded_until_ns <= view->base_ns)
+			continue;
+		if (p->folded_ns > folded_ns)
+			folded_ns = p->folded_ns;
+		if (p->folded_until_ns - view->base_ns > until_ns)
+			until_ns = p->folded_until_ns - view->base_ns;
+	}
+	if (folded_ns > 0)
+		say(list,
+			"older records were folded: what happened before %.3g s is told up to "
+			"%.3g s late",
+			(double)until_ns / 1e9, (double)folded_ns / 1e9);
+}
+
 static void say_losses(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -148,6 +170,14 @@ static void say_size_min(struct list *list, const struct bp_aggregation *aggrega
 			(unsigned long long)counted.low);
 }
 
+/* How much it was stands in the header, and in JSON. */
+static void say_pauses(struct list *list, const struct bp_aggregation *aggregation)
+{
+	if (aggregation->sampling.paused && aggregation->state->counted.objects.high > 0)
+		say(list, "sampling was off for a time: all figures, live and peak too, are of "
+			  "objects allocated while it was on");
+}
+
 /* Figures that are not ours say so. */
 static void say_methods(struct list *list, const struct bp_aggregation *aggregation)
 {
@@ -177,6 +207,9 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 		say(list, "no process in this profile");
 	else if (!state->profiled)
 		say(list, "nothing was profiled: there are no figures");
+	else if (state->counted.objects.high == 0 && aggregation->sampling.paused)
+		say(list, "nothing was allocated while sampling was on: switch it on with "
+			  "bytepoll control PID start, or leave --start-dormant out");
 	else if (state->counted.objects.high == 0)
 		say(list,
 			"no allocation at all was seen: is the program statically linked, or does "
@@ -202,6 +235,8 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 		say(&list, "these files are of unrelated programs: figures are summed, live is at "
 			   "each one's own exit, and there is no common peak");
 	say_processes(&list, aggregation);
+	say_pauses(&list, aggregation);
+	say_folded(&list, aggregation);
 	say_losses(&list, aggregation);
 	say_size_min(&list, aggregation);
 	say_methods(&list, aggregation);

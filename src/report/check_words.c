@@ -11,7 +11,7 @@
 const char *const bp_check_reason_names[BP_REASON_COUNT] = { NULL, "not-seen", "killed", "too-near",
 	"samples", "runs-differ" };
 const char *const bp_check_blind_names[BP_BLIND_COUNT] = { NULL, "unprofiled", "nothing-seen",
-	"processes-not-seen", "samples-lost", "frees-lost", "names-missing" };
+	"processes-not-seen", "samples-lost", "frees-lost", "sampling-off", "names-missing" };
 
 /* A part as per cent: "10.6 %". */
 static void percent_text(double part, char *to, size_t bytes)
@@ -134,6 +134,8 @@ static const char *blind_text(enum bp_blind blind)
 		"samples were lost, so there may be more than any upper limit says: see the "
 		"warnings",
 		"frees were lost, so there may be less than any lower limit says: see the warnings",
+		"sampling was off for a time, and everything allocated meanwhile may belong here: "
+		"check a run in which it stays on",
 		"functions without a name may be meant too: install debug symbols, check before "
 		"files of the program are replaced, or count named functions alone by "
 		"--only-seen" };

@@ -7,7 +7,7 @@
 #include "profile/filter.h"
 #include "report/escape.h"
 
-#define INTERVALS_MAX 8 /* different sampling intervals named */
+#define INTERVALS_MAX 4 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60
 
 const char *bp_style_bold(const struct bp_report_options *options)
@@ -36,33 +36,26 @@ static const char *last_part(const char *path)
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/* "T = 512 KiB", or all the intervals there were. */
+/* "T = 512 KiB", or the intervals there were. */
 static void intervals_text(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, char *to, size_t bytes)
 {
-	const struct bp_profile *profile = aggregation->profile;
-	uint64_t seen[INTERVALS_MAX];
-	unsigned count = 0;
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	const uint32_t count = sampling->interval_count;
+	const bool all = count <= INTERVALS_MAX;
 	char text[BP_QUANTITY_BYTES];
+	size_t used = 0;
 	snprintf(to, bytes, "not profiled");
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		const uint64_t intervals[] = { process->interval_first, process->interval_max };
-		for (int j = 0; j < 2 && process->profiled; j++) {
-			unsigned k = 0;
-			while (k < count && seen[k] != intervals[j])
-				k++;
-			if (k == count && count < INTERVALS_MAX && intervals[j] != 0)
-				seen[count++] = intervals[j];
-		}
+	for (uint32_t i = 0; i < count; i += all ? 1 : count - 1) {
+		bp_bytes_text(sampling->intervals[i], bp_style_of(options), text);
+		used += (size_t)snprintf(to + used, bytes - used, "%s%s",
+			i == 0 ? "T = "
+			: all  ? ", "
+			       : " to ",
+			text);
 	}
-	if (count > 0)
-		*to = '\0';
-	for (unsigned i = 0; i < count; i++) {
-		bp_bytes_text(seen[i], bp_style_of(options), text);
-		size_t length = strlen(to);
-		snprintf(to + length, bytes - length, "%s%s", i == 0 ? "T = " : ", ", text);
-	}
+	if (count > 0 && sampling->automatic)
+		snprintf(to + used, bytes - used, " (automatic)");
 }
 
 static uint64_t count_lost(const struct bp_aggregation *aggregation)
@@ -274,6 +267,52 @@ void bp_write_wrapped(
 	putc('\n', out);
 }
 
+/* A counted number, or its limits. */
+static void known_text(struct bp_known_total total, bool objects, struct bp_quantity_style style,
+	char *to, size_t bytes)
+{
+	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	if (objects) {
+		bp_count_text(total.low, low);
+		bp_count_text(total.high, high);
+	} else {
+		bp_bytes_text(total.low, style, low);
+		bp_bytes_text(total.high, style, high);
+	}
+	if (total.low == total.high)
+		snprintf(to, bytes, "%s", high);
+	else
+		snprintf(to, bytes, "%s to %s", low, high);
+}
+
+/* What was allocated while sampling was off: in no figure, but counted. */
+static void write_pauses(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	char off[BP_QUANTITY_BYTES], whole[BP_QUANTITY_BYTES], who[64] = "";
+	char bytes[2 * BP_QUANTITY_BYTES + 8], objects[2 * BP_QUANTITY_BYTES + 8];
+	char text[1024];
+	const bool exact = sampling->bytes_off.low == sampling->bytes_off.high &&
+			   sampling->objects_off.low == sampling->objects_off.high;
+	if (!sampling->paused)
+		return;
+	bp_time_text(sampling->off_ns, off);
+	bp_time_text(aggregation->duration_ns, whole);
+	known_text(sampling->bytes_off, false, bp_style_of(options), bytes, sizeof bytes);
+	known_text(sampling->objects_off, true, bp_style_of(options), objects, sizeof objects);
+	if (sampling->processes > 1)
+		snprintf(who, sizeof who, " in %u of %u processes", sampling->paused_processes,
+			sampling->processes);
+	snprintf(text, sizeof text,
+		"sampling was off for %s of %s%s: %s in %s objects were allocated meanwhile%s, and "
+		"are in no figure and no row",
+		off, whole, who, bytes, objects, exact ? ", exactly" : "");
+	fputs(bp_style_warn(options), out);
+	bp_write_wrapped(options, "!", text, out);
+	fputs(bp_style_end(options), out);
+}
+
 void bp_write_header(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -291,8 +330,9 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
 	putc('\n', out);
 	write_totals(aggregation, options, out);
-	if (*aggregation->warnings != NULL)
+	if (*aggregation->warnings != NULL || aggregation->sampling.paused)
 		putc('\n', out);
+	write_pauses(aggregation, options, out);
 	for (char **warning = aggregation->warnings; *warning != NULL; warning++) {
 		fputs(bp_style_warn(options), out);
 		bp_write_wrapped(options, "!", *warning, out);

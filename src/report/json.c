@@ -15,32 +15,46 @@
 #include "report/json_values.h"
 #include "report/report.h"
 
-#define INTERVALS_MAX 64 /* different sampling intervals listed */
-
 static void write_text(FILE *out, const struct bp_profile *profile, struct bp_string_id id)
 {
 	bp_write_json_string(out, bp_profile_text(profile, id));
 }
 
-static void write_intervals(FILE *out, const struct bp_profile *profile)
+static void write_intervals(FILE *out, const struct bp_sampling *sampling)
 {
-	uint64_t seen[INTERVALS_MAX];
-	unsigned count = 0;
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		const uint64_t intervals[] = { process->interval_first, process->interval_max };
-		for (int j = 0; j < 2; j++) {
-			unsigned k = 0;
-			while (k < count && seen[k] != intervals[j])
-				k++;
-			if (k == count && count < INTERVALS_MAX && intervals[j] != 0)
-				seen[count++] = intervals[j];
-		}
-	}
 	fputs("  \"intervals\": [", out);
-	for (unsigned i = 0; i < count; i++)
-		fprintf(out, "%s%llu", i > 0 ? ", " : "", (unsigned long long)seen[i]);
+	for (uint32_t i = 0; i < sampling->interval_count; i++)
+		fprintf(out, "%s%llu", i > 0 ? ", " : "",
+			(unsigned long long)sampling->intervals[i]);
 	fputs("],\n", out);
+}
+
+static void write_known(FILE *out, struct bp_known_total total)
+{
+	if (total.low == total.high)
+		fprintf(out, "{\"estimate\": %llu, \"low\": %llu, \"high\": %llu, \"exact\": true}",
+			(unsigned long long)total.low, (unsigned long long)total.low,
+			(unsigned long long)total.high);
+	else
+		fprintf(out, "{\"estimate\": null, \"low\": %llu, \"high\": %llu}",
+			(unsigned long long)total.low, (unsigned long long)total.high);
+}
+
+/* What was allocated while sampling was off is in no other figure; `spans`: when it was. */
+static void write_sampling(FILE *out, const struct bp_sampling *sampling)
+{
+	fprintf(out,
+		"  \"sampling\": {\"automatic\": %s, \"changes\": %llu,\n    \"off\": {\"bytes\": ",
+		sampling->automatic ? "true" : "false", (unsigned long long)sampling->changes);
+	write_known(out, sampling->bytes_off);
+	fputs(", \"objects\": ", out);
+	write_known(out, sampling->objects_off);
+	fprintf(out, ", \"duration_s\": %.9f, \"spans\": [", (double)sampling->off_ns / 1e9);
+	for (uint32_t i = 0; i < sampling->span_count; i++)
+		fprintf(out, "%s[%.9f, %.9f]", i > 0 ? ", " : "",
+			(double)sampling->spans[i].from_ns / 1e9,
+			(double)sampling->spans[i].to_ns / 1e9);
+	fputs("]}},\n", out);
 }
 
 static void write_head(FILE *out, const struct bp_aggregation *aggregation)
@@ -57,7 +71,8 @@ static void write_head(FILE *out, const struct bp_aggregation *aggregation)
 	write_text(out, profile, subject->command_line);
 	fprintf(out, ",\n  \"pid\": %u,\n", subject->pid);
 	fprintf(out, "  \"duration_s\": %.9f,\n", (double)aggregation->duration_ns / 1e9);
-	write_intervals(out, profile);
+	write_intervals(out, &aggregation->sampling);
+	write_sampling(out, &aggregation->sampling);
 	fprintf(out, "  \"law\": \"%s\",\n", subject->law == 0 ? "exact" : "bernoulli");
 	fprintf(out, "  \"samples\": %llu,\n  \"lost\": %llu,\n",
 		(unsigned long long)aggregation->samples, (unsigned long long)lost);
@@ -116,16 +131,10 @@ static void write_query(FILE *out, const struct bp_aggregation *aggregation)
 	fprintf(out, "],\n  \"size_min\": %llu,\n", (unsigned long long)aggregation->size_min);
 }
 
-static void write_known(FILE *out, const char *name, struct bp_known_total total)
+static void write_known_field(FILE *out, const char *name, struct bp_known_total total)
 {
-	fprintf(out, ", \"%s\": {\"estimate\": ", name);
-	if (total.low == total.high)
-		fprintf(out, "%llu, \"low\": %llu, \"high\": %llu, \"exact\": true}",
-			(unsigned long long)total.low, (unsigned long long)total.low,
-			(unsigned long long)total.high);
-	else
-		fprintf(out, "null, \"low\": %llu, \"high\": %llu}", (unsigned long long)total.low,
-			(unsigned long long)total.high);
+	fprintf(out, ", \"%s\": ", name);
+	write_known(out, total);
 }
 
 static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
@@ -154,8 +163,10 @@ static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
 				: 0.0,
 			p->ended ? "true" : "false", p->profiled ? "true" : "false",
 			(unsigned long long)p->interval_max, (unsigned long long)p->samples);
-		write_known(out, "bytes_allocated", p->bytes_allocated);
-		write_known(out, "objects_allocated", p->objects_allocated);
+		write_known_field(out, "bytes_allocated", p->bytes_allocated);
+		write_known_field(out, "objects_allocated", p->objects_allocated);
+		write_known_field(out, "bytes_off", p->bytes_off);
+		write_known_field(out, "objects_off", p->objects_off);
 		fprintf(out,
 			", \"unoffered_bytes\": %llu, \"unoffered_objects\": %llu, "
 			"\"unseen_execs\": %llu}",
@@ -245,7 +256,7 @@ static bool write_timeline(
 		bp_write_json_figure(out, &moments[i].bytes, 1);
 		fputs(", \"objects\": ", out);
 		bp_write_json_figure(out, &moments[i].objects, 1);
-		putc('}', out);
+		fputs(moments[i].off ? ", \"off\": true}" : "}", out);
 	}
 	fputs("\n  ],\n", out);
 	free(moments);

@@ -28,6 +28,14 @@ static void write_right(const char *text, unsigned columns, FILE *out)
 	fprintf(out, "%*s%s", (int)(columns - bp_text_columns(text)), "", text);
 }
 
+static bool any_off(const struct bp_moment_figures *moments, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (moments[i].off)
+			return true;
+	return false;
+}
+
 static void write_moments(const struct bp_moment_figures *moments, struct line *lines,
 	uint32_t count, const struct bp_report_options *options, FILE *out)
 {
@@ -41,7 +49,7 @@ static void write_moments(const struct bp_moment_figures *moments, struct line *
 		numbers = wider(numbers, lines[i].bytes);
 		scale_end = fmax(scale_end, moments[i].bytes.interval.high);
 	}
-	unsigned taken = 2 + times + 2 + 2 + numbers;
+	unsigned taken = 2 + times + 2 + 2 + numbers + (any_off(moments, count) ? 5 : 0);
 	unsigned bar = options->columns > taken + BAR_COLUMNS_MIN ? options->columns - taken
 								  : BAR_COLUMNS_MIN;
 	bp_bytes_text((uint64_t)scale_end, bp_style_of(options), right);
@@ -54,7 +62,7 @@ static void write_moments(const struct bp_moment_figures *moments, struct line *
 		bp_write_bar(&moments[i].bytes.interval, scale_end, bar, options, out);
 		fputs("  ", out);
 		write_right(lines[i].bytes, numbers, out);
-		putc('\n', out);
+		fputs(moments[i].off ? "  off\n" : "\n", out);
 	}
 }
 
@@ -78,6 +86,10 @@ static bool write_timeline(const struct bp_aggregation *aggregation,
 			bp_style_end(options));
 		fputs("  Each interval holds by itself; that all of them do is less likely.\n",
 			out);
+		if (any_off(moments, count))
+			fputs("  off: sampling was off for some thread; what it allocated is not "
+			      "seen.\n",
+				out);
 	}
 	free(moments);
 	free(lines);

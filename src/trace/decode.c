@@ -183,6 +183,18 @@ static bool decode_fork(struct bp_bytes *fields, struct bp_trace_fork *fork)
 	return !fields->failed;
 }
 
+static bool decode_interval(struct bp_bytes *fields, struct bp_trace_interval *interval)
+{
+	interval->thread = take_u32(fields);
+	interval->time_ns = bp_bytes_varint(fields);
+	interval->sequence = bp_bytes_varint(fields);
+	interval->trials = bp_bytes_varint(fields);
+	interval->objects = bp_bytes_varint(fields);
+	interval->interval = bp_bytes_varint(fields);
+	interval->command = bp_bytes_varint(fields);
+	return !fields->failed;
+}
+
 static bool decode_fields(
 	struct bp_trace_decoder *decoder, struct bp_bytes *fields, struct bp_trace_record *record)
 {
@@ -203,6 +215,16 @@ static bool decode_fields(
 		return decode_exec(fields, &record->exec);
 	case BP_TAG_FORK:
 		return decode_fork(fields, &record->fork);
+	case BP_TAG_INTERVAL:
+		return decode_interval(fields, &record->interval);
+	case BP_TAG_FOLDED:
+		return bp_trace_decode_folded(fields, &record->folded);
+	case BP_TAG_READINGS:
+		return bp_trace_decode_readings(fields, &record->readings);
+	case BP_TAG_TICKS:
+		return bp_trace_decode_ticks(fields, &record->ticks);
+	case BP_TAG_HELD:
+		return bp_trace_decode_ranges(fields, &record->ranges);
 	}
 	return false;
 }
@@ -216,7 +238,7 @@ enum bp_trace_decoded bp_trace_decode(
 	if (data == NULL)
 		return BP_TRACE_MALFORMED;
 	ret_record->tag = (enum bp_tag)tag;
-	if (tag < BP_TAG_SAMPLE || tag > BP_TAG_FORK)
+	if (tag < BP_TAG_SAMPLE || tag > BP_TAG_HELD)
 		return tag & BP_TAG_FATAL_BIT ? BP_TRACE_FATAL : BP_TRACE_SKIPPED;
 	struct bp_bytes fields = bp_bytes_of(data, (size_t)length);
 	if (decode_fields(decoder, &fields, ret_record))

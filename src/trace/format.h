@@ -29,6 +29,10 @@
 
 #define BP_INTERVAL_DEFAULT (512u << 10)
 #define BP_INTERVAL_MAX ((uint64_t)1 << 40)
+/* Where an automatic interval begins, and the finest that it takes by itself. */
+#define BP_INTERVAL_FINEST (16u << 10)
+#define BP_BUDGET_DEFAULT_PPM 5000u
+#define BP_BUDGET_MAX_PPM 1000000u
 
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
@@ -128,7 +132,8 @@ struct bp_trace_state {
 	uint64_t state, chunks_reserved, end_reason, end_time_ns;
 	uint64_t end_trials, end_objects, last_sequence, samples;
 	uint64_t unoffered_trials, unoffered_objects, own_bytes, unmarked_fork;
-	uint64_t reserved[4];
+	uint64_t unmarked_children; /* forks that no handler saw, by the children that found out */
+	uint64_t reserved[3];
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];
 	struct bp_trace_census_totals census;
@@ -194,7 +199,10 @@ enum bp_tag {
 	BP_TAG_EXEC = 8,
 	BP_TAG_FORK = 9,
 	BP_TAG_INTERVAL = 10,
-	BP_TAG_FOLDED = 11
+	BP_TAG_FOLDED = 11,   /* these four in folded parts only, see 5 */
+	BP_TAG_READINGS = 12,
+	BP_TAG_TICKS = 13,
+	BP_TAG_HELD = 14
 };
 
 enum bp_sample_flag {
@@ -204,6 +212,16 @@ enum bp_sample_flag {
 	BP_SAMPLE_USABLE = 8,
 	BP_SAMPLE_INTERVAL = 16
 };
+
+/* 5.2 */
+enum bp_folded_flag {
+	BP_FOLDED_TEMPORARY = 1,
+	BP_FOLDED_EXACT = 2,
+	BP_FOLDED_ALIGNMENT = 4,
+	BP_FOLDED_USABLE = 8
+};
+#define BP_FOLDED_COUNT_MAX (1u << 22) /* objects of one entry */
+#define BP_FOLDED_SUFFIX ".fold"       /* 5: FILE.fold beside FILE */
 
 enum bp_kind {
 	BP_KIND_MALLOC = 1,

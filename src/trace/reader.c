@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by
- * one; threads.c keeps the totals. In the order of this file: reading bytes, opening (every way in
- * which a file can be the wrong one has its own sentence), finding the next chunk, handing out
- * records.
+ * one; threads.c keeps the totals, intervals.c what was allocated while sampling was off. In the
+ * order of this file: reading bytes, opening (every way in which a file can be the wrong one has its
+ * own sentence), finding the next chunk, handing out records.
  *
  * The rule for whatever is not as docs/trace-format.md wants it: header and state decide whether
  * there is a trace at all, and are an error; beyond them, damage costs the chunk it is in, from the
@@ -26,15 +26,28 @@
 
 #include "base/vec.h"
 #include "trace/decode.h"
+#include "trace/intervals.h"
+#include "trace/part.h"
 #include "trace/threads.h"
+
+/* Of the trace and its folded part, the one that is read now. */
+static int file_now(const struct bp_trace_reader *reader)
+{
+	return reader->in_part ? reader->part.fd : reader->fd;
+}
+
+static uint64_t bytes_now(const struct bp_trace_reader *reader)
+{
+	return reader->in_part ? reader->part.file_bytes : reader->file_bytes;
+}
 
 size_t bp_trace_read_at(
 	const struct bp_trace_reader *reader, void *data, size_t bytes, uint64_t offset)
 {
+	const int fd = file_now(reader);
 	size_t done = 0;
 	while (done < bytes) {
-		ssize_t got = pread(
-			reader->fd, (char *)data + done, bytes - done, (off_t)(offset + done));
+		ssize_t got = pread(fd, (char *)data + done, bytes - done, (off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -132,7 +145,8 @@ static bool read_header(struct bp_trace_reader *reader, const char *path, struct
 	if (bp_trace_read_at(reader, &reader->state, sizeof reader->state, BP_STATE_OFFSET) ==
 		SIZE_MAX)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-	reader->interval_max = header->interval_bytes;
+	if ((header->flags_skippable & BP_HEADER_DORMANT) == 0)
+		bp_trace_intervals_note(reader, header->interval_bytes);
 	reader->time_last_ns = header->start_monotonic_ns;
 	return true;
 }
@@ -145,6 +159,7 @@ static bool open_file(struct bp_trace_reader *reader, const char *path, struct b
 	if (reader->fd < 0)
 		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
 	reader->is_open = true;
+	bp_trace_part_lock(reader->fd);
 	if (fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
@@ -173,6 +188,10 @@ bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, stru
 		bp_error_set(error, "%s: out of memory", path);
 		goto failed;
 	}
+	if ((reader->header.flags_skippable & BP_HEADER_FOLDED) == 0 &&
+		!bp_trace_part_open(reader, path, error))
+		goto failed;
+	reader->in_part = reader->part.is_open;
 	reader->next_chunk = 1;
 	reader->chunks = 1;
 	return true;
@@ -185,11 +204,13 @@ void bp_trace_reader_close(struct bp_trace_reader *reader)
 {
 	if (reader->is_open)
 		close(reader->fd);
+	bp_trace_part_close(&reader->part);
 	free(reader->memory);
 	free(reader->decoder.frames);
 	free(reader->threads);
 	free(reader->slot_chunks);
 	free(reader->census);
+	free(reader->switches);
 	bp_index_finish(&reader->thread_index);
 	memset(reader, 0, sizeof *reader);
 }
@@ -199,11 +220,11 @@ static uint64_t chunk_with_data(const struct bp_trace_reader *reader, uint64_t n
 {
 	uint64_t next = number + 1;
 	off_t data;
-	if (next * BP_CHUNK_BYTES >= reader->file_bytes)
+	if (next * BP_CHUNK_BYTES >= bytes_now(reader))
 		return next;
-	data = lseek(reader->fd, (off_t)(next * BP_CHUNK_BYTES), SEEK_DATA);
+	data = lseek(file_now(reader), (off_t)(next * BP_CHUNK_BYTES), SEEK_DATA);
 	if (data < 0)
-		return errno == ENXIO ? reader->file_bytes / BP_CHUNK_BYTES + 1 : next;
+		return errno == ENXIO ? bytes_now(reader) / BP_CHUNK_BYTES + 1 : next;
 	return (uint64_t)data / BP_CHUNK_BYTES > next ? (uint64_t)data / BP_CHUNK_BYTES : next;
 }
 
@@ -271,8 +292,6 @@ static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header
 	decoder->law = chunk->law;
 	if (bytes == 0)
 		return true;
-	if (chunk->interval_bytes > reader->interval_max)
-		reader->interval_max = chunk->interval_bytes;
 	note_time(reader, chunk->base_time_ns);
 	return true;
 }
@@ -304,7 +323,7 @@ enum advanced { CHUNK_STARTED, NO_MORE_CHUNKS, CHUNK_FAILED };
 /* Moves to the next chunk that holds records. */
 static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error *error)
 {
-	while (reader->next_chunk <= (reader->file_bytes - 1) / BP_CHUNK_BYTES) {
+	while (reader->next_chunk <= (bytes_now(reader) - 1) / BP_CHUNK_BYTES) {
 		struct bp_chunk_header chunk;
 		uint64_t number = reader->next_chunk++, offset = number * BP_CHUNK_BYTES;
 		size_t bytes = bp_trace_read_at(reader, &chunk, sizeof chunk, offset);
@@ -316,6 +335,9 @@ static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error 
 			break;
 		reader->chunks++;
 		reader->chunk_counted = false;
+		if (!reader->in_part && reader->part.is_open &&
+			bp_trace_held_has(&reader->part.held, number))
+			continue;
 		if (chunk.magic == 0) {
 			reader->next_chunk = chunk_with_data(reader, number);
 			continue;
@@ -343,6 +365,19 @@ static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error 
 	return NO_MORE_CHUNKS;
 }
 
+static bool note_readings(struct bp_trace_reader *reader, const struct bp_trace_readings *readings)
+{
+	struct bp_trace_readings walk = *readings;
+	struct bp_trace_reading reading;
+	while (bp_trace_readings_next(&walk, &reading)) {
+		note_time(reader, reading.time_ns);
+		if (!bp_trace_threads_seen(
+			    reader, readings->thread, reading.trials, reading.objects))
+			return false;
+	}
+	return true;
+}
+
 /* Counts a record and takes from it what the reader itself keeps. False: no memory. */
 static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_record *record)
 {
@@ -350,8 +385,7 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 	case BP_TAG_SAMPLE:
 		reader->samples++;
 		note_time(reader, record->sample.time_ns);
-		if (record->sample.interval > reader->interval_max)
-			reader->interval_max = record->sample.interval;
+		bp_trace_intervals_note(reader, record->sample.interval);
 		return bp_trace_threads_seen(reader, record->sample.thread, record->sample.trials,
 			record->sample.objects);
 	case BP_TAG_FREE:
@@ -370,9 +404,54 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 	case BP_TAG_FORK:
 		note_time(reader, record->fork.time_ns);
 		return true;
+	case BP_TAG_INTERVAL:
+		note_time(reader, record->interval.time_ns);
+		bp_trace_intervals_note(reader, record->interval.interval);
+		return bp_trace_intervals_add(reader, &record->interval) &&
+		       bp_trace_threads_seen(reader, record->interval.thread,
+			       record->interval.trials, record->interval.objects);
+	case BP_TAG_FOLDED:
+		reader->samples += record->folded.objects;
+		reader->frees += record->folded.objects;
+		bp_trace_intervals_note(reader, record->folded.interval);
+		return bp_trace_threads_seen(reader, record->folded.thread, 0, 0);
+	case BP_TAG_READINGS:
+		return note_readings(reader, &record->readings);
 	default:
 		return true;
 	}
+}
+
+/* Records that only a folded part may hold. */
+static bool is_of_part(enum bp_tag tag)
+{
+	return tag >= BP_TAG_FOLDED && tag <= BP_TAG_HELD;
+}
+
+/* What a record of a folded part says about it; elsewhere such a record means nothing. */
+static enum bp_trace_decoded take_part(
+	struct bp_trace_reader *reader, const struct bp_trace_record *record)
+{
+	if (!reader->in_part && (reader->header.flags_skippable & BP_HEADER_FOLDED) == 0)
+		return BP_TRACE_SKIPPED;
+	switch (bp_trace_part_take(reader, record)) {
+	case BP_TRACE_ADDED:
+		return BP_TRACE_DECODED;
+	case BP_TRACE_ADD_NO_MEMORY:
+		return BP_TRACE_NO_MEMORY;
+	case BP_TRACE_NOT_IN_ORDER:
+		break;
+	}
+	return BP_TRACE_MALFORMED;
+}
+
+static enum bp_trace_decoded decode_next(
+	struct bp_trace_reader *reader, struct bp_trace_record *ret_record)
+{
+	const enum bp_trace_decoded decoded = bp_trace_decode(&reader->decoder, ret_record);
+	if (decoded == BP_TRACE_DECODED && is_of_part(ret_record->tag))
+		return take_part(reader, ret_record);
+	return decoded;
 }
 
 enum bp_trace_next bp_trace_reader_next(
@@ -380,7 +459,7 @@ enum bp_trace_next bp_trace_reader_next(
 {
 	for (;;) {
 		while (bp_bytes_left(&reader->decoder.payload) != 0) {
-			switch (bp_trace_decode(&reader->decoder, ret_record)) {
+			switch (decode_next(reader, ret_record)) {
 			case BP_TRACE_DECODED:
 				if (note_record(reader, ret_record))
 					return BP_TRACE_RECORD;
@@ -413,10 +492,17 @@ enum bp_trace_next bp_trace_reader_next(
 		case CHUNK_FAILED:
 			return BP_TRACE_ERROR;
 		case NO_MORE_CHUNKS:
-			if (bp_trace_threads_finish(reader))
-				return BP_TRACE_END;
-			no_memory(error);
-			return BP_TRACE_ERROR;
+			if (reader->in_part) {
+				reader->in_part = false;
+				reader->next_chunk = 1;
+				break;
+			}
+			if (!bp_trace_threads_finish(reader)) {
+				no_memory(error);
+				return BP_TRACE_ERROR;
+			}
+			bp_trace_intervals_finish(reader);
+			return BP_TRACE_END;
 		}
 	}
 }

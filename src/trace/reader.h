@@ -7,7 +7,7 @@
  * The file may still be written, may be cut off anywhere and may be hostile. So it is never mapped:
  * one chunk at a time is read into memory; everything is checked against the bytes that are there;
  * what does not fit is counted as damage and left out. Memory is two chunks, the header, some
- * 100 bytes per thread and, where the recorder verified, 64 bytes per stack.
+ * 150 bytes per thread, 80 per change of its interval and, where the recorder verified, 64 per stack.
  *
  * Life: bp_trace_reader_open; bp_trace_reader_next until it says BP_TRACE_END; then
  * bp_trace_reader_totals; bp_trace_reader_close (safe on zeroed memory, and after a failed open).
@@ -23,6 +23,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/index.h"
+#include "trace/folded.h"
 #include "trace/format.h"
 
 /* Bytes inside the reader's memory: not terminated, any content, valid as long as stated. */
@@ -90,6 +91,15 @@ struct bp_trace_fork {
 	uint32_t child_pid;
 };
 
+/* INTERVAL: the thread follows another command. */
+struct bp_trace_interval {
+	uint64_t time_ns, sequence;
+	uint64_t trials, objects; /* of the thread: what it makes beyond them is sampled at ... */
+	uint64_t interval;	  /* T, bytes; 0: not at all */
+	uint64_t command;	  /* number of the control word */
+	uint32_t thread;	  /* ordinal */
+};
+
 struct bp_trace_record {
 	enum bp_tag tag;
 	union {
@@ -100,6 +110,11 @@ struct bp_trace_record {
 		struct bp_trace_thread_event thread; /* BP_TAG_THREAD_BEGIN, BP_TAG_THREAD_END */
 		struct bp_trace_exec exec;	     /* BP_TAG_EXEC */
 		struct bp_trace_fork fork;	     /* BP_TAG_FORK */
+		struct bp_trace_interval interval;   /* BP_TAG_INTERVAL */
+		struct bp_trace_folded folded;	     /* BP_TAG_FOLDED */
+		struct bp_trace_readings readings;   /* BP_TAG_READINGS */
+		struct bp_trace_ticks ticks;	     /* BP_TAG_TICKS; in part.clock already */
+		struct bp_trace_ranges ranges;	     /* BP_TAG_HELD; in part.held already */
 	};
 };
 
@@ -112,6 +127,22 @@ struct bp_trace_thread {
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t bytes_low, bytes_high;
 	uint64_t unoffered_trials, unoffered_objects;
+	uint64_t end_time_ns; /* of its END; 0: it has none */
+	/* Of the bytes and objects above: allocated while sampling was off (3.7). Complete, and none
+	 * before, at BP_TRACE_END. */
+	uint64_t off_bytes_low, off_bytes_high, off_objects_low, off_objects_high;
+};
+
+/* A change of a thread's interval, and what of its life before was not sampled. */
+struct bp_trace_switch {
+	struct bp_trace_interval change;
+	uint64_t bytes, objects;	 /* made by the thread until then */
+	uint64_t off_bytes, off_objects; /* of which while sampling was off */
+};
+
+/* Limits of a number: equal where it is known exactly. */
+struct bp_trace_limits {
+	uint64_t low, high;
 };
 
 struct bp_trace_totals {
@@ -119,6 +150,8 @@ struct bp_trace_totals {
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t bytes_low, bytes_high;
 	uint64_t unoffered_trials, unoffered_objects;
+	/* The bytes and objects above in two parts: allocated while sampling was on, and off. */
+	struct bp_trace_limits on_bytes, on_objects, off_bytes, off_objects;
 };
 
 /* Decoding state within a chunk (section 3); private to trace/. */
@@ -130,25 +163,42 @@ struct bp_trace_decoder {
 	uint32_t frame_capacity;
 };
 
+/* The folded part of the trace (section 5), where there is one. Its records come first, as if they
+ * stood in the trace itself; `clock` is complete before any that needs it. */
+struct bp_trace_part {
+	struct bp_trace_clock clock;
+	bool is_open;
+	/* Private. */
+	int fd;
+	uint64_t file_bytes;
+	struct bp_trace_held held;
+};
+
 struct bp_trace_reader {
 	/* For the caller to read. */
 	struct bp_trace_header header;
 	struct bp_trace_text program, command_line, allocator, recorder_version;
-	struct bp_trace_state state;	/* as it was at opening */
-	uint64_t chunks;		/* chunks looked at so far, chunk 0 included */
-	uint64_t damaged_chunks;	/* of these: not read, or not to their end */
-	uint64_t samples, frees;	/* records delivered so far */
-	uint64_t skipped_records;	/* of a tag not known here that may be skipped */
-	uint64_t interval_max;		/* largest T in force seen so far, bytes */
+	struct bp_trace_state state; /* as it was at opening */
+	uint64_t chunks;	     /* chunks looked at so far, chunk 0 included */
+	uint64_t damaged_chunks;     /* of these: not read, or not to their end */
+	uint64_t samples, frees;     /* records delivered so far */
+	uint64_t skipped_records;    /* of a tag not known here that may be skipped */
+	/* Smallest and largest T in force seen so far, bytes; 0: sampling was never on. */
+	uint64_t interval_min, interval_max;
 	uint64_t time_last_ns;		/* latest time seen so far */
 	uint64_t torn_slots;		/* slots in the middle of a change when it died */
 	struct bp_trace_census *census; /* (1.7) in file order; complete at BP_TRACE_END */
 	uint32_t census_count;
 	struct bp_trace_thread *threads; /* in the order they were met; complete at BP_TRACE_END */
 	uint32_t thread_count;
+	struct bp_trace_part part;
+	/* What INTERVAL records said, at BP_TRACE_END by thread and in the order of its life. */
+	struct bp_trace_switch *switches;
+	uint32_t switch_count;
 
 	/* Private. */
 	bool is_open;
+	bool in_part; /* the chunks read now are those of the folded part */
 	int fd;
 	uint64_t file_bytes, next_chunk;
 	uint8_t *memory; /* one block: header, payload, second payload */
@@ -157,7 +207,7 @@ struct bp_trace_reader {
 	struct bp_index thread_index;
 	uint32_t thread_capacity, thread_last;
 	uint64_t *slot_chunks; /* offsets of the thread slots of every chunk that has some */
-	uint32_t slot_chunk_count, slot_chunk_capacity, census_capacity;
+	uint32_t slot_chunk_count, slot_chunk_capacity, census_capacity, switch_capacity;
 };
 
 enum bp_trace_next { BP_TRACE_ERROR, BP_TRACE_END, BP_TRACE_RECORD };
@@ -174,6 +224,17 @@ enum bp_trace_next bp_trace_reader_next(
 
 /* What is known of the totals of the process (1.6). Call it after BP_TRACE_END. */
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader);
+
+/* How many of the first `bytes` bytes (`objects` objects) of thread `ordinal` were allocated while
+ * sampling was off for it (3.7). Call them after BP_TRACE_END. */
+uint64_t bp_trace_reader_off_bytes(
+	const struct bp_trace_reader *reader, uint32_t ordinal, uint64_t bytes);
+uint64_t bp_trace_reader_off_objects(
+	const struct bp_trace_reader *reader, uint32_t ordinal, uint64_t objects);
+
+/* The number in `switches` of the first change of thread `ordinal`; where it has none, of any change
+ * of a later thread. After BP_TRACE_END. */
+uint32_t bp_trace_reader_first_switch(const struct bp_trace_reader *reader, uint32_t ordinal);
 
 void bp_trace_reader_close(struct bp_trace_reader *reader);
 

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "trace/intervals.h"
 #include "trace/threads.h"
 
 #define SLOT_READS_MAX 64
@@ -37,8 +38,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Bytes = trials - charge * objects (1.6); never below 0, whatever a hostile file says. */
-static uint64_t bytes_of(const struct bp_trace_reader *reader, uint64_t trials, uint64_t objects)
+uint64_t bp_trace_bytes_of(const struct bp_trace_reader *reader, uint64_t trials, uint64_t objects)
 {
 	uint64_t charged;
 	if (__builtin_mul_overflow(objects, (uint64_t)reader->header.charge_bytes, &charged))
@@ -81,7 +81,7 @@ static void raise(const struct bp_trace_reader *reader, struct bp_trace_thread *
 		return;
 	thread->trials_low = larger(thread->trials_low, trials);
 	thread->objects_low = larger(thread->objects_low, objects);
-	thread->bytes_low = larger(thread->bytes_low, bytes_of(reader, trials, objects));
+	thread->bytes_low = larger(thread->bytes_low, bp_trace_bytes_of(reader, trials, objects));
 	thread->trials_high = larger(thread->trials_high, thread->trials_low);
 	thread->objects_high = larger(thread->objects_high, thread->objects_low);
 	thread->bytes_high = larger(thread->bytes_high, thread->bytes_low);
@@ -104,7 +104,7 @@ static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slo
 	thread->objects_high =
 		larger(thread->objects_high, add_saturated(slot->objects, slot->armed));
 	thread->bytes_high = larger(thread->bytes_high,
-		add_saturated(bytes_of(reader, slot->trials, slot->objects), slot->armed));
+		add_saturated(bp_trace_bytes_of(reader, slot->trials, slot->objects), slot->armed));
 	thread->unoffered_trials = larger(thread->unoffered_trials, slot->unoffered_trials);
 	thread->unoffered_objects = larger(thread->unoffered_objects, slot->unoffered_objects);
 	return true;
@@ -168,10 +168,11 @@ bool bp_trace_threads_event(
 	thread->ended = thread->published = true;
 	thread->trials_low = thread->trials_high = event->trials;
 	thread->objects_low = thread->objects_high = event->objects;
-	thread->bytes_low = bytes_of(reader, event->trials, event->objects);
+	thread->bytes_low = bp_trace_bytes_of(reader, event->trials, event->objects);
 	thread->bytes_high = thread->bytes_low;
 	thread->unoffered_trials = event->unoffered_trials;
 	thread->unoffered_objects = event->unoffered_objects;
+	thread->end_time_ns = event->time_ns;
 	return true;
 }
 
@@ -200,6 +201,11 @@ bool bp_trace_threads_finish(struct bp_trace_reader *reader)
 	return true;
 }
 
+uint64_t bp_trace_unseen(const struct bp_trace_reader *reader)
+{
+	return reader->state.unmarked_fork ? BP_LOOK_MAX : 1;
+}
+
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader)
 {
 	const struct bp_trace_state *state = &reader->state;
@@ -220,16 +226,17 @@ struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *read
 	if (state->state == 1) {
 		totals.trials_low = totals.trials_high = state->end_trials;
 		totals.objects_low = totals.objects_high = state->end_objects;
-		totals.bytes_low = bytes_of(reader, state->end_trials, state->end_objects);
+		totals.bytes_low = bp_trace_bytes_of(reader, state->end_trials, state->end_objects);
 		totals.bytes_high = totals.bytes_low;
 	}
 	if (!totals.exact) {
-		const uint64_t unseen = state->unmarked_fork ? BP_LOOK_MAX : 1;
+		const uint64_t unseen = bp_trace_unseen(reader);
 		totals.trials_high = add_saturated(totals.trials_high, unseen);
 		totals.objects_high = add_saturated(totals.objects_high, unseen);
 		totals.bytes_high = add_saturated(totals.bytes_high, unseen);
 	}
 	totals.unoffered_trials = larger(totals.unoffered_trials, state->unoffered_trials);
 	totals.unoffered_objects = larger(totals.unoffered_objects, state->unoffered_objects);
+	bp_trace_intervals_totals(reader, &totals);
 	return totals;
 }

@@ -31,8 +31,12 @@ static struct bp_lane *take_lane(struct bp_writer *writer)
 	for (uint32_t i = 0; i < BP_LANES; i++)
 		if (bp_lock_try(&writer->lanes[i].lock))
 			return &writer->lanes[i];
-	bp_lock_take(&writer->lanes[0].lock);
-	return &writer->lanes[0];
+	/* More writers than lanes: they wait for different ones. */
+	static uint32_t waiters;
+	struct bp_lane *lane = &writer->lanes[__atomic_fetch_add(&waiters, 1, __ATOMIC_RELAXED) %
+					      BP_LANES];
+	bp_lock_take(&lane->lock);
+	return lane;
 }
 
 static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t time_ns,

@@ -42,7 +42,7 @@ struct bp_lane {
 	uint32_t ready_bytes;	       /* of the chunk, present in memory and on disk */
 	uint32_t thread;
 	uint64_t time_ns, sequence, address, trials, objects;
-};
+} __attribute__((aligned(64))); /* threads write to several at a time */
 
 struct bp_writer {
 	struct bp_lane lanes[BP_LANES];
@@ -58,6 +58,7 @@ struct bp_writer {
 	uint32_t more_slots_used;
 	bool preallocate; /* no MADV_POPULATE_WRITE: reserve disk when opening */
 	bool stopped;	  /* nothing more can be written */
+	bool files_forbidden; /* by seccomp: it cannot grow beyond what is mapped */
 	char path[BP_PATH_BYTES];
 };
 

@@ -122,6 +122,10 @@ static bool grow(struct bp_writer *writer)
 			window = &writer->windows[i];
 	if (window == NULL)
 		return false;
+	if (writer->files_forbidden) {
+		bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
+		return false;
+	}
 	int descriptor = bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
 	if (descriptor < 0) {
 		bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
@@ -142,13 +146,17 @@ static bool grow(struct bp_writer *writer)
 	return true;
 }
 
-/* Makes pages present and backed by disk; false: no room. Works on whole pages. */
+/* Makes the pages of these bytes present and backed by disk; false: no room. */
 static bool populate(const struct bp_writer *writer, uint8_t *memory, size_t bytes)
 {
-	return writer->preallocate || bp_system_advise(memory, bytes, BP_ADVICE_POPULATE_WRITE);
+	const uintptr_t start = bp_system_page_of((uintptr_t)memory);
+	return writer->preallocate ||
+	       bp_system_advise((void *)start, (uintptr_t)memory + bytes - start,
+		       BP_ADVICE_POPULATE_WRITE);
 }
 
-/* grow_lock held. The next chunk of the newest window, NULL when the file cannot grow. */
+/* grow_lock held. The next chunk of the newest window, not present in memory yet; NULL when the file
+ * cannot grow. */
 static uint8_t *hand_out(struct bp_writer *writer)
 {
 	if (writer->stopped)
@@ -161,11 +169,6 @@ static uint8_t *hand_out(struct bp_writer *writer)
 	}
 	window = writer->newest;
 	uint8_t *chunk = window->memory + (writer->chunks - window->first_chunk) * BP_CHUNK_BYTES;
-	/* The first page carries the chunk's header; it must be there before it is announced. */
-	if (!populate(writer, chunk, 4096)) {
-		writer->stopped = true;
-		return NULL;
-	}
 	window->users++;
 	writer->chunks++;
 	__atomic_store_n(
@@ -198,8 +201,17 @@ bool bp_writer_new_chunk(struct bp_writer *writer, struct bp_lane *lane)
 	bp_lock_release(&writer->grow_lock);
 	if (memory == NULL)
 		return false;
+	/* The first page, which carries the header. Not under the lock: other lanes would wait. A chunk
+	 * without a header is passed over by readers. */
+	if (!populate(writer, memory, bp_system_page_bytes())) {
+		__atomic_store_n(&writer->stopped, true, __ATOMIC_RELAXED);
+		bp_lock_take(&writer->grow_lock);
+		lane->window->users--;
+		bp_lock_release(&writer->grow_lock);
+		return false;
+	}
 	lane->chunk = (struct bp_chunk_header *)memory;
-	lane->ready_bytes = 4096;
+	lane->ready_bytes = (uint32_t)bp_system_page_bytes();
 	lane->chunk->kind = BP_CHUNK_RECORDS;
 	lane->chunk->number = number;
 	return true;
@@ -227,8 +239,7 @@ static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
 	struct bp_thread_slot *slots = (struct bp_thread_slot *)(writer->head + BP_SLOTS_OFFSET);
 	for (uint32_t i = 0; i < BP_SLOTS_IN_FIRST; i++) {
 		struct bp_thread_slot *slot = &slots[(writer->slot_hint + i) % BP_SLOTS_IN_FIRST];
-		uintptr_t page = (uintptr_t)slot & ~(uintptr_t)4095;
-		if (((uintptr_t)slot & 4095) == 0 && !populate(writer, (uint8_t *)page, 4096))
+		if ((uintptr_t)slot % 4096 == 0 && !populate(writer, (uint8_t *)slot, 4096))
 			return NULL;
 		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == 0) {
 			writer->slot_hint = (uint32_t)(slot - slots);
@@ -333,9 +344,12 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 	writer->head = map_file(descriptor, 0, BP_CHUNK_BYTES);
 	if (writer->head == NULL)
 		return false;
-	/* The state page alone is inherited by a forked child, which may have to tell its parent that
-	 * it found no trace of its own. */
-	(void)bp_system_advise(writer->head + BP_STATE_OFFSET, 4096, MADV_DOFORK);
+	/* The state page alone (and what shares a larger page with it) is inherited by a forked child,
+	 * which may have to tell its parent that it found no trace of its own. */
+	const uintptr_t state = (uintptr_t)writer->head + BP_STATE_OFFSET;
+	const uintptr_t page = bp_system_page_of(state);
+	if (!bp_system_advise((void *)page, state + 4096 - page, MADV_DOFORK))
+		return false;
 	if (bp_system_advise(writer->head, BP_SLOTS_OFFSET, BP_ADVICE_POPULATE_WRITE))
 		return true;
 	writer->preallocate = errno == EINVAL || errno == ENOSYS || errno == EPERM;

@@ -11,7 +11,8 @@ import pathlib
 import random
 import sys
 
-from trace_builder import (MASK, Chunk, census_chunk, header, record, slot, slot_chunk, state, trace, varint)
+from trace_builder import (MASK, Chunk, census_chunk, header, record, slot, slot_chunk, state, trace,
+                           varint, zigzag)
 
 
 def simple():
@@ -161,6 +162,77 @@ def census(kind=3, skippable=1, minor=1):
                  chunks=[census_chunk(1, first, kind), chunk.bytes(2), census_chunk(3, second, kind)])
 
 
+def switched():
+    """Ended; sampling changes and pauses. Thread 1: T, off for 600 bytes in 6 objects, another T,
+    off with nothing allocated, on at once, T again. Thread 2 began while it was off and has ended;
+    thread 3 still ran at the end and never paused. Records of a thread in two chunks, unordered."""
+    one = Chunk(base_time=1000, interval=4096)
+    one.thread_begin(1, 100, 1001, "main")
+    one.sample(1, 2000, 100, trials=5000, objects=40)
+    one.switch(1, 2500, 2, 6006, 46, 0, 1)
+    one.switch(1, 4500, 8, 8000, 60, 0, 3)
+    one.switch(1, 4501, 9, 8000, 60, 1024, 4)
+    one.sample(10, 4600, 1000, trials=9001, objects=61, interval=1024)
+    two = Chunk(base_time=1000, interval=4096, lane=1)
+    two.thread_begin(2, 102, 2600)
+    two.switch(2, 2600, 3, 0, 0, 0, 1)
+    two.sample(7, 3500, 10, thread=1, trials=7000, objects=55, interval=16384)
+    two.switch(1, 3000, 4, 6612, 52, 16384, 2)
+    two.switch(2, 3900, 6, 5050, 50, 16384, 2)
+    two.thread_end(2, 102, 4000, 6100, 100)
+    two.switch(1, 5000, 11, 9500, 70, 4096, 5)
+    return trace(header(interval=4096, minor=2, skippable=4),
+                 state(ended=1, reason=1, end_time=9000, trials=26100, objects=270,
+                       last_sequence=11, samples=3, control=(5 << 42 | 1 << 41 | 4096, 1 << 41 | 4096, 5000)),
+                 [slot(1, 101, 9500, 70, 4000, command=5), slot(3, 103, 9000, 90, 3000)],
+                 [one.bytes(1), two.bytes(2)])
+
+
+def switched_killed():
+    """The same kinds of thread, killed; thread 4 has no slot."""
+    chunk = Chunk(base_time=1000)
+    chunk.switch(1, 1500, 1, 2000, 10, 0, 1)
+    chunk.switch(2, 1600, 2, 1100, 100, 0, 1)
+    chunk.switch(2, 2600, 4, 2200, 200, 65536, 2)
+    chunk.switch(4, 2700, 6, 300, 3, 65536, 2)
+    chunk.sample(5, 2650, 70000, thread=2, trials=72201, objects=201, exact=True, interval=65536)
+    return trace(header(minor=2), state(samples=1, lost=(0, 0, 0, 0, 0, 0, 1)),
+                 [slot(1, 101, 3000, 20, 500, command=1), slot(2, 102, 2200, 200, 900, command=2),
+                  slot(3, 103, 400, 4, 100)],
+                 [chunk.bytes(1, sealed=False)])
+
+
+def dormant(ended=1):
+    """Sampling was off from start to end."""
+    chunk = Chunk(base_time=1000).thread_begin(1, 100, 1001, "main")
+    return trace(header(minor=2, skippable=2),
+                 state(ended=ended, reason=ended, end_time=9000, trials=5000 * ended,
+                       objects=100 * ended, control=(0, 524288, 0)),
+                 [slot(1, 101, 4000, 90, 1000 - 7)], [chunk.bytes(1)])
+
+
+def switched_badly():
+    """What no recorder writes: counters that fall and wrap, objects beyond the trials, no thread,
+    the end before the change, T beyond every limit, too short a record, one of a later minor."""
+    chunk = Chunk(base_time=1000)
+    chunk.switch(1, 1500, 1, 100, 1, 0, 1)
+    chunk.switch(1, 1600, 2, 200, 150, MASK, MASK)
+    chunk.switch(1, 1700, 3, 250, 5, 0, 1)
+    chunk.switch(1, 1800, 4, MASK, MASK, 0, 9)
+    chunk.switch(1, 1800, 4, MASK, 0, 7, 9)
+    chunk.switch(0, 1900, 5, 9, 9, 0, 1)
+    chunk.switch(0xFFFFFFFF, MASK, MASK, 0, 0, 0, 0)
+    chunk.switch(2, 2000, 6, 900, 9, 0, 2)
+    chunk.thread_end(2, 2, 2100, 500, 5)
+    chunk.record(10, *map(varint, (2, 2000, 6, 400, 4, 64, 3)), b"later minor")
+    short = Chunk().record(10, *map(varint, (2, 2000, 6, 400, 4, 64)))
+    short.sample(9, 9, 9)
+    wide = Chunk().record(10, *map(varint, (1 << 32, 2000, 6, 400, 4, 64, 1)))
+    return trace(header(minor=2), state(ended=1, reserved=4, end_time=9000, trials=300, objects=3),
+                 [slot(1, 101, 300, 20, MASK)],
+                 [chunk.bytes(1), short.bytes(2), wide.bytes(3)])
+
+
 def random_records():
     """Many records of all kinds with plausible values, from a fixed seed."""
     draw = random.Random(20240229).randrange
@@ -175,6 +247,9 @@ def random_records():
             trials, objects = trials + draw(1, 9000), objects + draw(1, 30)
             counters[thread] = (trials, objects)
             kind = draw(10)
+            if draw(30) == 0:
+                chunk.switch(thread, time, sequence, trials, objects, draw(3) * draw(1 << 20),
+                             draw(9))
             if kind < 5:
                 size = draw(1 << draw(1, 20))
                 chunk.sample(sequence, time, size, thread=thread, kind=draw(1, 7),
@@ -231,7 +306,12 @@ def tree(directory):
              index_line("-", b"GONE", 204, 1500, 1000, 1200, program="/tmp/a\\tb\\\\c\\nd"),
              index_line("205.0.bpt", b"LOST", 205, 1600, 300, 300),
              "a line without any field",
-             index_line("-", b"EARLY", 206, 1700, 5, 5, "later_key=\tpid=bad\t")]
+             index_line("-", b"EARLY", 206, 1700, 5, 5, "later_key=\tpid=bad\t"),
+             index_line("-", b"PAUSED", 207, 1800, 1000, 1000, "interval_bytes=65536\t"
+                        "off_bytes_low=600\toff_bytes_high=600\toff_objects_low=6\t"
+                        "off_objects_high=6\t"),
+             index_line("-", b"ASLEEP", 208, 1900, 1000, 1200, "off_bytes_low=990\t"
+                        "off_bytes_high=1190\toff_objects_low=10\toff_objects_high=210\t")]
     (folder / "index").write_text("\n".join(lines) + "\n")
 
 
@@ -241,6 +321,30 @@ def index_line(file, trace_id, pid, start, low, high, more="", program="/bin/tru
             f"{more}exec_number=0\tstart_monotonic_ns={start}\tend_time_ns={start + 50}\t"
             f"end_reason=1\tsamples=0\ttrials_low={low}\ttrials_high={high}\tobjects_low=10\t"
             f"objects_high={10 + high - low}\tprogram={program}")
+
+
+def folded(minor=2):
+    """A folded part by itself (5): as a trace it is read like any other, and no more."""
+    entries = [varint(number) for number in (
+        100, 0, 1, 4 << 2 | 1, 77,  # five objects of 100 bytes
+        0, 1, 1, 0 << 2 | 3, 3,  # one more, and one of 164
+        64, 0, 2, 0 << 2 | 2, 5)]
+    first = (Chunk(1000, 1, 4096)
+             .record(14, varint(1), varint(3), varint(2), varint(1))
+             .record(13, varint(500), varint(1500), zigzag(9), varint(500), zigzag(-4),
+                     varint(700), zigzag(1 << 20))
+             .stack(1, [0x1111, 0x2222])
+             .record(12, varint(1), *map(varint, (1200, 5000, 10, 300, 6000, 12)))
+             .record(11, bytes([1, 1]), *map(varint, (1, 1, 4096, 0)), *entries)
+             .record(11, bytes([2 | 4 | 8, 4]), *map(varint, (0, 0, 512, 1, 6)),
+                     *map(varint, (600, 8, 2, 0, 1 << 2 | 3)))
+             .sample(7, 1900, 60, trials=20000, objects=30))
+    beyond = (Chunk(2000, 9, 4096).sample(9, 2100, 61, trials=20100, objects=31)
+              .record(11, bytes([2, 1]), *map(varint, (1, 1, 512, 0, 600, 2, 1, 3)))
+              .sample(10, 2200, 62, trials=20200, objects=32))
+    backwards = Chunk(2000, 11, 4096).record(13, varint(500), varint(100), zigzag(1))
+    return trace(header(interval=4096, minor=minor, skippable=8), state(),
+                 chunks=[first.bytes(1), beyond.bytes(2), backwards.bytes(3)])
 
 
 def unreadable():
@@ -264,9 +368,11 @@ def main():
     directory = pathlib.Path(sys.argv[1])
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
-        simple, killed, chunks, damaged, torn, extremes, sparse, census, random_records)}
+        simple, killed, chunks, damaged, torn, extremes, sparse, census, switched, switched_killed,
+        dormant, switched_badly, folded, random_records)}
+    files["dormant_killed"] = dormant(0)
     files["census_of_later"] = census(kind=79, skippable=4, minor=9)
-    files["no_chunks"] = trace(header(minor=3, skippable=8, extra=b"later"))[:4300]
+    files["no_chunks"] = trace(header(minor=3, skippable=128, extra=b"later"))[:4300]
     files["unprofiled"] = trace(header(recognition=0, reason=1, interval=0),
                                 state(ended=1, reason=1, end_time=5))
     for name, data in (files | unreadable()).items():

@@ -135,6 +135,11 @@ class Chunk:
     def fork(self, time, sequence, child):
         return self.record(9, *map(varint, (time, sequence, child)))
 
+    def switch(self, thread, time, sequence, trials, objects, interval, command):
+        """3.7: `interval` 0 switches sampling off."""
+        return self.record(10, *map(varint, (thread, time, sequence, trials, objects, interval,
+                                             command)))
+
     def bytes(self, number, sealed=True, committed=None, magic=0x4B435042, kind=1, check=None):
         payload = bytes(self.payload)
         if check is None:
@@ -146,8 +151,9 @@ class Chunk:
         return (head + payload).ljust(CHUNK, b"\0")
 
 
-def slot(ordinal, tid, trials, objects, armed, *, generation=2, state=1, unoffered=(0, 0)):
-    return struct.pack("<4I6Q", generation, state, ordinal, tid, trials, objects, armed,
+def slot(ordinal, tid, trials, objects, armed, *, generation=2, command=0, state=1,
+         unoffered=(0, 0)):
+    return struct.pack("<2H3I6Q", generation, command, state, ordinal, tid, trials, objects, armed,
                        0x7F0000000000 + 64 * ordinal, *unoffered)
 
 
@@ -179,11 +185,13 @@ def header(*, trace_id=b"T", parent_id=b"", parent_sequence=0, exec_number=0, pi
 
 
 def state(*, ended=0, reserved=2, reason=0, end_time=0, trials=0, objects=0, last_sequence=0,
-          samples=0, unoffered=(0, 0), own_bytes=0, unmarked_fork=0, lost=(), census=()):
+          samples=0, unoffered=(0, 0), own_bytes=0, unmarked_fork=0, lost=(), census=(),
+          control=()):
     values = (ended, reserved, reason, end_time, trials, objects, last_sequence, samples,
               *unoffered, own_bytes, unmarked_fork, 0, 0, 0, 0)
     page = struct.pack("<48Q", *values, *lost, *[0] * (32 - len(lost)))
-    return page.ljust(512, b"\0") + struct.pack(f"<{len(census)}Q", *census)
+    page = page.ljust(512, b"\0") + struct.pack(f"<{len(census)}Q", *census)
+    return page.ljust(640, b"\0") + struct.pack(f"<{len(control)}Q", *control)
 
 
 def trace(head, state_page=None, slots=(), chunks=()):

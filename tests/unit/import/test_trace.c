@@ -303,8 +303,8 @@ static void tree(void **state)
 	const struct bp_process *process;
 	(void)state;
 	import_trace(&profile, "tree");
-	/* Root, child from its file, three from the index: 204, 205 (its file is gone) and 206. */
-	assert_int_equal(profile.processes.count, 1 + 5);
+	/* Root, child from its file, the others from the index: 204, 205 (its file is gone), 206 ... */
+	assert_int_equal(profile.processes.count, 1 + 7);
 	assert_int_equal(profile.samples.count, 1 + 3);
 	assert_int_equal(profile.unread_files, 1);
 	assert_non_null(strstr(bp_profile_text(&profile, profile.unread_example), "202.0.bpt"));
@@ -328,12 +328,94 @@ static void tree(void **state)
 	assert_true(process->interval_max == 4096 && process->charge == 1);
 	process_of(&profile, 205);
 	process_of(&profile, 206);
+	/* In part, and all its life, while sampling was off. */
+	process = process_of(&profile, 207);
+	assert_true(process->bytes_allocated.low == 990 - 600);
+	assert_true(process->bytes_off.low == 600 && process->bytes_off.high == 600);
+	assert_true(process->objects_allocated.low == 4 && process->objects_off.low == 6);
+	assert_true(process->has_pauses && process->interval_max == 65536);
+	process = process_of(&profile, 208);
+	assert_true(process->bytes_allocated.high == 0 && process->objects_allocated.high == 0);
+	assert_true(process->bytes_off.low == 990 && process->bytes_off.high == 1190);
 
 	assert_true(bp_profile_finish_import(&profile, false, &error));
 	assert_int_equal(profile.processes.data[profile.root.i].pid, 200);
 	for (uint32_t i = 1; i < profile.processes.count; i++)
 		if (profile.processes.data[i].pid != 200)
 			assert_int_equal(profile.processes.data[i].parent.i, profile.root.i);
+	bp_profile_finish(&profile);
+}
+
+/* Sampling that was changed and paused: both parts of the totals, the pauses on the clock, every T. */
+static void changes_of_the_interval(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	assert_true(bp_profile_init(&profile, NULL));
+	profile.keep_readings = true;
+	assert_true(bp_import_file(trace_path("switched"), &profile, NULL));
+	const struct bp_process *process = &profile.processes.data[1];
+	assert_true(process->automatic && process->has_pauses && process->changes == 5);
+	assert_true(process->interval_first == 4096);
+	assert_true(process->interval_min == 1024 && process->interval_max == 16384);
+	assert_true(
+		process->bytes_allocated.low == 20230 && process->bytes_allocated.high == 20230);
+	assert_true(process->bytes_off.low == 5600 && process->bytes_off.high == 5600);
+	assert_true(process->objects_allocated.low == 214 && process->objects_off.high == 56);
+	/* Thread 2 began in the pause of thread 1 and followed its end later. */
+	assert_int_equal(profile.pauses.count, 1 + 2);
+	assert_true(profile.pauses.data[1].from_ns == 2500 && profile.pauses.data[1].to_ns == 3900);
+	assert_true(profile.pauses.data[2].from_ns == 4500 && profile.pauses.data[2].to_ns == 4501);
+	assert_int_equal(profile.intervals.count, 1 + 3);
+	for (uint32_t i = 1; i < profile.threads.count; i++) {
+		const struct bp_thread *thread = &profile.threads.data[i];
+		if (thread->ordinal == 2)
+			assert_true(thread->bytes_allocated.low == 1000 &&
+				    thread->objects_allocated.high == 50);
+	}
+	/* Readings are of what was allocated while sampling was on. */
+	unsigned found = 0;
+	for (uint32_t i = 1; i < profile.readings.count; i++) {
+		const struct bp_reading *reading = &profile.readings.data[i];
+		if (reading->time_ns != 4600)
+			continue;
+		found++;
+		assert_true(reading->bytes == 8940 - 600 && reading->objects == 61 - 6);
+	}
+	assert_int_equal(found, 1);
+	bp_profile_finish(&profile);
+}
+
+/* Off from start to end, killed or not: nothing is claimed of what was allocated. */
+static void never_switched_on(void **state)
+{
+	static const char *const names[] = { "dormant", "dormant_killed" };
+	(void)state;
+	for (size_t i = 0; i < BP_COUNT(names); i++) {
+		struct bp_profile profile;
+		import_trace(&profile, names[i]);
+		const struct bp_process *process = &profile.processes.data[1];
+		assert_true(process->has_pauses && process->changes == 0 && !process->automatic);
+		assert_true(process->bytes_allocated.high == 0);
+		assert_true(process->bytes_off.low > 0);
+		assert_true(process->interval_max == 524288);
+		assert_int_equal(profile.pauses.count, 1 + 1);
+		assert_true(profile.pauses.data[1].from_ns == 1000);
+		assert_true(profile.pauses.data[1].to_ns == process->end_time_ns);
+		bp_profile_finish(&profile);
+	}
+}
+
+/* A damaged file may have lost the record that says when sampling was off. */
+static void pauses_of_a_damaged_file(void **state)
+{
+	struct bp_profile profile;
+	(void)state;
+	import_trace(&profile, "switched_badly");
+	const struct bp_process *process = &profile.processes.data[1];
+	assert_true(process->damaged_chunks > 0 && process->has_pauses);
+	assert_true(process->bytes_allocated.low == 0 && process->bytes_off.low == 0);
+	assert_true(process->bytes_allocated.high == process->bytes_off.high);
 	bp_profile_finish(&profile);
 }
 
@@ -391,6 +473,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(unprofiled_process),
 		cmocka_unit_test(census),
 		cmocka_unit_test(tree),
+		cmocka_unit_test(changes_of_the_interval),
+		cmocka_unit_test(never_switched_on),
+		cmocka_unit_test(pauses_of_a_damaged_file),
 		cmocka_unit_test(errors),
 	};
 	if (argc != 2)

@@ -114,7 +114,11 @@ static void print_state(const struct bp_trace_state *state)
 	NUMBER(&state->census, missed_frees);
 	NUMBER(&state->census, failed_bytes);
 	NUMBER(&state->census, failed_objects);
-	printf("}}\n");
+	putchar('}');
+	NUMBER(state, control);
+	NUMBER(state, control_resume);
+	NUMBER(state, budget_ppm);
+	printf("}\n");
 }
 
 static void print_census(const struct bp_trace_reader *reader)
@@ -207,10 +211,75 @@ static void print_thread_event(const struct bp_trace_thread_event *thread, bool 
 	print_text("name", thread->name);
 }
 
-static void print_record(const struct bp_trace_record *record)
+static void print_interval(const struct bp_trace_interval *change)
 {
+	NUMBER(change, thread);
+	NUMBER(change, time_ns);
+	NUMBER(change, sequence);
+	NUMBER(change, trials);
+	NUMBER(change, objects);
+	NUMBER(change, interval);
+	NUMBER(change, command);
+}
+
+static void print_folded(const struct bp_trace_folded *folded)
+{
+	struct bp_trace_folded walk = *folded;
+	struct bp_trace_folded_entry entry;
+	bool first = true;
+	NUMBER(folded, flags);
+	NUMBER(folded, kind);
+	NUMBER(folded, thread);
+	NUMBER(folded, stack);
+	NUMBER(folded, interval);
+	NUMBER(folded, law);
+	NUMBER(folded, alignment_log2);
+	printf(", \"entries\": [");
+	for (; bp_trace_folded_next(&walk, &entry); first = false)
+		printf("%s[%" PRIu64 ", %" PRIu64 ", %u, %u, %u, %u, %" PRIu64 "]",
+			first ? "" : ", ", entry.size, entry.usable, entry.birth, entry.death,
+			entry.count, entry.halves, entry.offsets);
+	putchar(']');
+}
+
+static void print_readings(const struct bp_trace_readings *readings)
+{
+	struct bp_trace_readings walk = *readings;
+	struct bp_trace_reading reading;
+	bool first = true;
+	NUMBER(readings, thread);
+	printf(", \"readings\": [");
+	for (; bp_trace_readings_next(&walk, &reading); first = false)
+		printf("%s[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", first ? "" : ", ",
+			reading.time_ns, reading.trials, reading.objects);
+	putchar(']');
+}
+
+/* The last `count` ticks of the clock: those of this record. */
+static void print_ticks(const struct bp_trace_clock *clock, uint32_t count)
+{
+	printf(", \"ticks\": [");
+	for (uint32_t i = clock->count - count; i < clock->count; i++)
+		printf("%s[%" PRIu64 ", %" PRIu64 "]", i == clock->count - count ? "" : ", ",
+			clock->ticks[i].time_ns, clock->ticks[i].sequence);
+	putchar(']');
+}
+
+static void print_ranges(const struct bp_trace_held *held, uint32_t count)
+{
+	printf(", \"ranges\": [");
+	for (uint32_t i = held->count - count; i < held->count; i++)
+		printf("%s[%" PRIu64 ", %" PRIu64 "]", i == held->count - count ? "" : ", ",
+			held->ranges[i].first, held->ranges[i].count);
+	putchar(']');
+}
+
+static void print_record(const struct bp_trace_record *record, const struct bp_trace_reader *reader)
+{
+	const struct bp_trace_clock *clock = &reader->part.clock;
+	const struct bp_trace_held *held = &reader->part.held;
 	static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
-		"thread_begin", "thread_end", "exec", "fork" };
+		"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks", "held" };
 	printf("{\"line\": \"%s\"", names[record->tag]);
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
@@ -242,6 +311,22 @@ static void print_record(const struct bp_trace_record *record)
 		NUMBER(&record->fork, sequence);
 		NUMBER(&record->fork, child_pid);
 		break;
+	case BP_TAG_INTERVAL:
+		print_interval(&record->interval);
+		break;
+	case BP_TAG_FOLDED:
+		print_folded(&record->folded);
+		break;
+	case BP_TAG_READINGS:
+		print_readings(&record->readings);
+		break;
+	case BP_TAG_TICKS:
+		NUMBER(&record->ticks, resolution_ns);
+		print_ticks(clock, record->ticks.count);
+		break;
+	case BP_TAG_HELD:
+		print_ranges(held, record->ranges.count);
+		break;
 	}
 	printf("}\n");
 }
@@ -261,10 +346,20 @@ static void print_threads(const struct bp_trace_reader *reader)
 		NUMBER(thread, objects_high);
 		NUMBER(thread, bytes_low);
 		NUMBER(thread, bytes_high);
+		NUMBER(thread, off_bytes_low);
+		NUMBER(thread, off_bytes_high);
+		NUMBER(thread, off_objects_low);
+		NUMBER(thread, off_objects_high);
 		NUMBER(thread, unoffered_trials);
 		NUMBER(thread, unoffered_objects);
 		printf("}\n");
 	}
+}
+
+static void print_limits(const char *name, struct bp_trace_limits limits)
+{
+	printf(", \"%s_low\": %" PRIu64 ", \"%s_high\": %" PRIu64, name, limits.low, name,
+		limits.high);
 }
 
 static void print_totals(const struct bp_trace_reader *reader)
@@ -280,6 +375,12 @@ static void print_totals(const struct bp_trace_reader *reader)
 	NUMBER(&totals, bytes_high);
 	NUMBER(&totals, unoffered_trials);
 	NUMBER(&totals, unoffered_objects);
+	print_limits("on_bytes", totals.on_bytes);
+	print_limits("off_bytes", totals.off_bytes);
+	print_limits("on_objects", totals.on_objects);
+	print_limits("off_objects", totals.off_objects);
+	NUMBER(reader, interval_min);
+	NUMBER(reader, interval_max);
 	printf("}\n{\"line\": \"counts\"");
 	NUMBER(reader, samples);
 	NUMBER(reader, frees);
@@ -303,7 +404,7 @@ int main(int argc, char **argv)
 	print_header(&reader);
 	print_state(&reader.state);
 	while ((next = bp_trace_reader_next(&reader, &record, &error)) == BP_TRACE_RECORD)
-		print_record(&record);
+		print_record(&record, &reader);
 	if (next == BP_TRACE_END) {
 		print_census(&reader);
 		print_threads(&reader);

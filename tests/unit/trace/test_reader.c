@@ -164,6 +164,98 @@ static void totals_of_a_killed_process(void **state)
 	bp_trace_reader_close(&reader);
 }
 
+static bool within(struct bp_trace_limits limits, uint64_t low, uint64_t high)
+{
+	return limits.low == low && limits.high == high;
+}
+
+/* Pauses cut out of threads exactly; at an orderly end both parts of the total are exact, too, though
+ * two threads have not published their last. */
+static void sampling_that_pauses(void **state)
+{
+	struct bp_trace_reader reader;
+	(void)state;
+	open_trace(&reader, "switched");
+	read_all(&reader, NULL, 0);
+	assert_true(reader.interval_min == 1024 && reader.interval_max == 16384);
+	assert_int_equal(reader.switch_count, 7);
+	const struct bp_trace_thread *thread = thread_of(&reader, 1);
+	assert_true(thread->off_bytes_low == 600 && thread->off_bytes_high == 600);
+	assert_true(thread->off_objects_low == 6 && thread->off_objects_high == 6);
+	thread = thread_of(&reader, 2);
+	assert_true(thread->off_bytes_low == 5000 && thread->off_objects_high == 50);
+	/* Before the pause, in it, after it. */
+	assert_true(bp_trace_reader_off_bytes(&reader, 1, 5960) == 0);
+	assert_true(bp_trace_reader_off_bytes(&reader, 1, 6100) == 140);
+	assert_true(bp_trace_reader_off_objects(&reader, 1, 48) == 2);
+	assert_true(bp_trace_reader_off_bytes(&reader, 1, 9000) == 600);
+	assert_true(bp_trace_reader_off_bytes(&reader, 3, 9000) == 0);
+	struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
+	assert_true(within(totals.on_bytes, 20230, 20230));
+	assert_true(within(totals.off_bytes, 5600, 5600));
+	assert_true(within(totals.on_objects, 214, 214));
+	assert_true(within(totals.off_objects, 56, 56));
+	bp_trace_reader_close(&reader);
+}
+
+/* A thread that was killed in a pause: what it was armed with belongs to the pause. */
+static void killed_in_a_pause(void **state)
+{
+	struct bp_trace_reader reader;
+	(void)state;
+	open_trace(&reader, "switched_killed");
+	read_all(&reader, NULL, 0);
+	const struct bp_trace_thread *thread = thread_of(&reader, 1);
+	assert_true(thread->off_bytes_low == 990 && thread->off_bytes_high == 1490);
+	thread = thread_of(&reader, 2);
+	assert_true(thread->off_bytes_low == 1000 && thread->off_bytes_high == 1000);
+	struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
+	/* A thread without a slot may have allocated more, in either part; the object in flight too. */
+	assert_true(
+		within(totals.on_bytes, 990 + 71000 + 396 + 297 + 1000, totals.bytes_high - 1990));
+	assert_true(within(totals.off_bytes, 1990, totals.bytes_high - totals.on_bytes.low));
+	bp_trace_reader_close(&reader);
+}
+
+static void never_switched_on(void **state)
+{
+	static const char *const names[] = { "dormant", "dormant_killed" };
+	(void)state;
+	for (size_t i = 0; i < BP_COUNT(names); i++) {
+		struct bp_trace_reader reader;
+		open_trace(&reader, names[i]);
+		read_all(&reader, NULL, 0);
+		struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
+		assert_true(reader.interval_max == 0);
+		assert_true(within(totals.on_bytes, 0, 0) && within(totals.on_objects, 0, 0));
+		assert_true(within(totals.off_bytes, totals.bytes_low, totals.bytes_high));
+		assert_true(totals.bytes_low == (i == 0 ? 4900 : 3910));
+		assert_true(totals.bytes_high == (i == 0 ? 4900 : 3910 + 993 + 1));
+		bp_trace_reader_close(&reader);
+	}
+}
+
+static void switches_that_make_no_sense(void **state)
+{
+	struct bp_trace_reader reader;
+	(void)state;
+	open_trace(&reader, "switched_badly");
+	read_all(&reader, NULL, 0);
+	assert_true(reader.damaged_chunks == 2 && reader.samples == 0);
+	for (uint32_t i = 0; i < reader.thread_count; i++) {
+		const struct bp_trace_thread *thread = &reader.threads[i];
+		assert_true(thread->off_bytes_low <= thread->bytes_low);
+		assert_true(thread->off_bytes_low <= thread->off_bytes_high);
+		assert_true(thread->off_objects_high <= thread->objects_high);
+	}
+	struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
+	assert_true(totals.on_bytes.low <= totals.on_bytes.high);
+	assert_true(totals.on_bytes.high <= totals.bytes_high);
+	assert_true(totals.off_objects.low <= totals.off_objects.high);
+	assert_true(totals.off_objects.high <= totals.objects_high);
+	bp_trace_reader_close(&reader);
+}
+
 static void damage_costs_its_chunk_only(void **state)
 {
 	static const uint64_t whole[] = { 1, 2, 3, 4, 5 };
@@ -384,6 +476,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(records_in_order),
 		cmocka_unit_test(totals_of_an_ended_process),
 		cmocka_unit_test(totals_of_a_killed_process),
+		cmocka_unit_test(sampling_that_pauses),
+		cmocka_unit_test(killed_in_a_pause),
+		cmocka_unit_test(never_switched_on),
+		cmocka_unit_test(switches_that_make_no_sense),
 		cmocka_unit_test(damage_costs_its_chunk_only),
 		cmocka_unit_test(torn_tail),
 		cmocka_unit_test(not_a_trace),

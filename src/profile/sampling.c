@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See sampling.h. Pauses of several processes are brought to one clock and united.
+ *
+ * The unseen T (docs/statistics.md, "When T changes"). What a key may hold without a sample is bounded by
+ * ln(1/a) expected samples, which at the largest T are most bytes. But if only A trials were made under
+ * that T, no key has more of them there; the rest of ln(1/a) goes to the next smaller T. So x
+ * expected samples are at most L(x) trials, and L is a concave line of pieces with slopes 1/lambda, the
+ * largest T first, each A lambda long. The unseen unit of N3 is exponential with mean 1/lambda where there
+ * is one T; here it is given the mean E L(X), X exponential of mean 1, times 1.1: then its quantile at
+ * any a <= .09 is no smaller than L(ln(1/a)) whatever the pieces. The T that has this 1/lambda is the
+ * unseen T; with one T, or where the trials are not known, it is the largest.
+ */
+#include "profile/sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimate/estimate.h"
+#include "profile/view.h"
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return a < b ? -1 : a > b;
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct bp_span *a = left, *b = right;
+	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
+}
+
+static void add_known(struct bp_known_total *sum, struct bp_known_total more)
+{
+	sum->low += more.low;
+	sum->high += more.high;
+}
+
+static void add_process(struct bp_sampling *sampling, const struct bp_process *process)
+{
+	sampling->processes++;
+	sampling->paused_processes += process->has_pauses;
+	sampling->automatic = sampling->automatic || process->automatic;
+	sampling->paused = sampling->paused || process->has_pauses;
+	sampling->changes += process->changes;
+	add_known(&sampling->bytes_off, process->bytes_off);
+	add_known(&sampling->objects_off, process->objects_off);
+}
+
+static bool is_looked_at(const struct bp_view *view, struct bp_process_id process)
+{
+	return view->processes[process.i].included &&
+	       view->profile->processes.data[process.i].profiled;
+}
+
+static void collect_intervals(struct bp_sampling *sampling, const struct bp_view *view)
+{
+	const struct bp_profile *profile = view->profile;
+	uint32_t count = 0, kept = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		const uint64_t own[] = { process->interval_first, process->interval_max };
+		for (int j = 0; j < 2; j++)
+			if (is_looked_at(view, (struct bp_process_id){ i }) && own[j] != 0)
+				sampling->intervals[count++] = own[j];
+	}
+	for (uint32_t i = 1; i < profile->intervals.count; i++)
+		if (is_looked_at(view, profile->intervals.data[i].process))
+			sampling->intervals[count++] = profile->intervals.data[i].interval;
+	qsort(sampling->intervals, count, sizeof *sampling->intervals, compare_numbers);
+	for (uint32_t i = 0; i < count; i++)
+		if (i == 0 || sampling->intervals[i] != sampling->intervals[kept - 1])
+			sampling->intervals[kept++] = sampling->intervals[i];
+	sampling->interval_count = kept;
+}
+
+/* Trials made under the T with number `i` in `intervals`, in all processes looked at. Where a process does
+ * not say, INFINITY. */
+static double trials_under(
+	const struct bp_sampling *sampling, const struct bp_view *view, uint32_t i)
+{
+	const struct bp_profile *profile = view->profile;
+	double trials = 0;
+	bool found = false;
+	for (uint32_t j = 1; j < profile->intervals.count; j++) {
+		const struct bp_interval_used *used = &profile->intervals.data[j];
+		if (used->interval != sampling->intervals[i] || !is_looked_at(view, used->process))
+			continue;
+		found = true;
+		trials += used->trials == UINT64_MAX ? INFINITY : (double)used->trials;
+	}
+	for (uint32_t j = 1; j < profile->processes.count; j++)
+		if (is_looked_at(view, (struct bp_process_id){ j }) &&
+			!profile->processes.data[j].trials_by_interval)
+			found = false;
+	return found ? trials : INFINITY;
+}
+
+static void find_unseen(struct bp_sampling *sampling, const struct bp_view *view)
+{
+	const uint32_t count = sampling->interval_count;
+	double expected = 0, mean = 0;
+	if (count == 0)
+		return;
+	const uint64_t largest = sampling->intervals[count - 1];
+	sampling->interval_unseen = largest;
+	if (count == 1)
+		return;
+	for (uint32_t i = count; i-- > 0 && expected < 40;) {
+		const double lambda = bp_lambda(sampling->intervals[i]);
+		const double trials = i == 0 ? INFINITY : trials_under(sampling, view, i);
+		const double next = expected + trials * lambda;
+		mean += (exp(-expected) - exp(-next)) / lambda;
+		expected = next;
+	}
+	/* T = 1 / (1 - e^-lambda), upwards. T = 1 claims that all is known: only if it was the only one. */
+	const double unseen = mean > 0 ? fmax(2, ceil(-1 / expm1(-1 / (1.1 * mean)))) : 1;
+	if (unseen < (double)largest)
+		sampling->interval_unseen = (uint64_t)unseen;
+}
+
+static uint64_t since(uint64_t time_ns, uint64_t base_ns)
+{
+	return time_ns > base_ns ? time_ns - base_ns : 0;
+}
+
+static void collect_spans(struct bp_sampling *sampling, const struct bp_view *view)
+{
+	const struct bp_profile *profile = view->profile;
+	struct bp_span *spans = sampling->spans;
+	uint32_t count = 0, kept = 0;
+	for (uint32_t i = 1; i < profile->pauses.count; i++) {
+		const struct bp_pause *pause = &profile->pauses.data[i];
+		if (!is_looked_at(view, pause->process))
+			continue;
+		const uint64_t base_ns = view->processes[pause->process.i].base_ns;
+		spans[count++] = (struct bp_span){ since(pause->from_ns, base_ns),
+			since(pause->to_ns, base_ns) };
+	}
+	qsort(spans, count, sizeof *spans, compare_spans);
+	for (uint32_t i = 0; i < count; i++) {
+		struct bp_span *last = kept > 0 ? &spans[kept - 1] : NULL;
+		if (last == NULL || spans[i].from_ns > last->to_ns)
+			spans[kept++] = spans[i];
+		else if (spans[i].to_ns > last->to_ns)
+			last->to_ns = spans[i].to_ns;
+	}
+	sampling->span_count = kept;
+	for (uint32_t i = 0; i < kept; i++)
+		sampling->off_ns += spans[i].to_ns - spans[i].from_ns;
+}
+
+bool bp_sampling_init(
+	struct bp_sampling *sampling, const struct bp_view *view, struct bp_error *error)
+{
+	const struct bp_profile *profile = view->profile;
+	memset(sampling, 0, sizeof *sampling);
+	sampling->intervals = calloc(profile->intervals.count + 2u * profile->processes.count,
+		sizeof *sampling->intervals);
+	sampling->spans = calloc(profile->pauses.count, sizeof *sampling->spans);
+	if (sampling->intervals == NULL || sampling->spans == NULL) {
+		bp_sampling_finish(sampling);
+		return bp_error_set(error, "out of memory");
+	}
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (is_looked_at(view, (struct bp_process_id){ i }))
+			add_process(sampling, &profile->processes.data[i]);
+	collect_intervals(sampling, view);
+	find_unseen(sampling, view);
+	collect_spans(sampling, view);
+	return true;
+}
+
+void bp_sampling_finish(struct bp_sampling *sampling)
+{
+	free(sampling->intervals);
+	free(sampling->spans);
+	memset(sampling, 0, sizeof *sampling);
+}
+
+bool bp_sampling_is_off(const struct bp_sampling *sampling, uint64_t time_ns)
+{
+	uint32_t low = 0, high = sampling->span_count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (sampling->spans[middle].from_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && time_ns < sampling->spans[low - 1].to_ns;
+}
