@@ -6,8 +6,8 @@
  * How it works. An object of `size` bytes makes m = size + 1 trials (the one more lets objects of
  * zero bytes be seen). The hot half, two words per thread, holds the failed trials left before the
  * next look (`trials_left`) and the objects made (`objects`); charging an object is one subtraction
- * with its borrow and costs two instructions on x86-64. When the subtraction borrows, the cold half
- * decides. Under the law `exact` an object with m >= T is always taken, with weight 1, because the
+ * with its borrow and costs two instructions on x86-64, four on aarch64. When the subtraction borrows,
+ * the cold half decides. Under the law `exact` an object with m >= T is always taken, with weight 1, because the
  * countdown never exceeds T - 1; smaller ones are taken at their first successful trial, with
  * probability 1 - (1 - 1/T)^m. The countdown is never longer than 1 MiB either, so that every thread
  * looks up now and then; when it trips without a success it is drawn anew, which changes nothing
@@ -17,7 +17,16 @@
  * = trials made - objects are known exactly, for nothing.
  *
  * Changing T (bp_sampler_set_interval) takes effect at the next look: the object at hand is decided
- * wholly under the old T. What must not be sampled is simply not charged; after a pause call
+ * wholly under the old T. It may depend on anything that has happened so far, and each sample carries
+ * the T it was decided under: so estimates stay unbiased, however often T changes.
+ *
+ * Off (T = BP_SAMPLER_OFF) is one more state of the cold half, and the hot half does not know it:
+ * objects are charged and counted as ever, with looks every 1 MiB, and none is sampled. So totals stay
+ * exact, and switching on again is a change of T like any other.
+ *
+ * The cold half takes constant time, whatever the object's size: two draws of the generator at most.
+ *
+ * What must not be sampled is simply not charged; after a pause call
  * bp_sampler_restart, never "sample the next one" (that is biased).
  *
  * Freestanding: no libc, no libm. Thread-safety: one sampler belongs to one thread. Derivations:
@@ -44,6 +53,11 @@ enum bp_sampler_law {
 	BP_SAMPLER_BERNOULLI = 1 /* every object is tried, whatever its size */
 };
 
+/* As interval: sampling is off. */
+#define BP_SAMPLER_OFF 0u
+/* Largest interval. */
+#define BP_SAMPLER_INTERVAL_MAX ((uint64_t)1 << 56)
+
 /* What every allocation touches. Zeroed memory is valid: the first object takes the cold path. */
 struct bp_sampler_hot {
 	uint64_t trials_left; /* failed trials left before the cold path must look */
@@ -52,9 +66,9 @@ struct bp_sampler_hot {
 
 /* The cold half. bp_sampler_init before use. */
 struct bp_sampler {
-	uint64_t random[4];	  /* state of the generator (xoshiro256++) */
-	uint64_t interval;	  /* T the countdown in force was drawn with, bytes */
-	uint64_t interval_wanted; /* T from the next draw on */
+	uint64_t random[4]; /* state of the generator (xoshiro256++) */
+	uint64_t interval;  /* T the countdown in force was drawn with, bytes, or BP_SAMPLER_OFF */
+	uint64_t interval_wanted; /* the same from the next draw on */
 	uint64_t armed;		  /* trials_left when it was last set */
 	uint64_t trials;	  /* trials accounted for up to then */
 	uint64_t look_max;	  /* longest countdown under `interval` */
@@ -74,7 +88,8 @@ struct bp_decision {
 };
 
 /* Seeds the generator from `seed` through SplitMix64 and arms an empty countdown, so that the first
- * object is looked at. `interval` >= 1 bytes. Never seed from an address or a clock alone. */
+ * object is looked at. `interval`: 1 to BP_SAMPLER_INTERVAL_MAX bytes, or BP_SAMPLER_OFF. Never seed
+ * from an address or a clock alone. */
 void bp_sampler_init(struct bp_sampler *sampler, uint64_t seed, uint64_t interval, uint32_t law);
 
 /* To be called when charging an object of `size` bytes borrowed. `trials_left` is the wrapped value
@@ -82,7 +97,8 @@ void bp_sampler_init(struct bp_sampler *sampler, uint64_t seed, uint64_t interva
 uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, size_t size,
 	struct bp_decision *ret_decision);
 
-/* A new mean interval (>= 1 bytes), in force from the next draw on. */
+/* A new mean interval, or off, as above; in force once the next object that is looked at has been
+ * decided. */
 void bp_sampler_set_interval(struct bp_sampler *sampler, uint64_t interval);
 
 /* Discards the countdown `trials_left` and draws anew; returns the value to store. For every pause
@@ -111,6 +127,18 @@ static inline bool bp_sampler_crosses(struct bp_sampler_hot *hot, size_t size)
 		: "+m"(hot->trials_left), "+m"(hot->objects), "=@ccb"(borrow)
 		: "r"((uint64_t)size)
 		: "memory");
+	return borrow;
+#elif defined(__aarch64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
+	/* There the carry says that nothing was borrowed, so adding one to the count, which never
+	 * carries, is what makes the second instruction subtract size + 1. A signal handler that
+	 * charges between the loads and the stores is not seen: see docs/ARCHITECTURE.md. */
+	uint64_t left = hot->trials_left, objects = hot->objects;
+	bool borrow;
+	__asm__("adds %1, %1, #1\n\tsbcs %0, %0, %3"
+		: "+r"(left), "+r"(objects), "=@cccc"(borrow)
+		: "r"((uint64_t)size));
+	hot->trials_left = left;
+	hot->objects = objects;
 	return borrow;
 #else
 	uint64_t left = hot->trials_left;

@@ -34,7 +34,7 @@ static void *cut(size_t bytes)
 		return memory;
 	}
 	if (bytes >= 64u << 10)
-		return map_block((bytes + 4095) & ~(size_t)4095);
+		return map_block(bp_system_whole_pages(bytes));
 	size_t block = (size_t)(arena.mapped_bytes / 8) & ~(size_t)0xffff;
 	block = block < 64u << 10 ? 64u << 10 : block > 4u << 20 ? 4u << 20 : block;
 	uint8_t *memory = map_block(block);

@@ -168,7 +168,7 @@ static uint32_t stack_here(const struct section *section)
 	struct bp_stack_capture *capture = thread != NULL ? &thread->capture : &spare.capture;
 	if (thread == NULL) {
 		bp_lock_take(&spare.lock);
-		spare.capture.high = spare.capture.known_low = 0; /* another thread's stack */
+		spare.capture.range = (struct bp_stack_range){ 0 }; /* another thread's stack */
 	}
 	bp_stack_capture(capture);
 	uint32_t stack = bp_stack_table_id(&bp_recorder.writer, capture);

@@ -127,15 +127,45 @@ static void set_base(char **environment, char *base)
 		default_name(base);
 }
 
+/* `N` or, counted from now, `+N` nanoseconds of CLOCK_MONOTONIC; 0 if it is anything else. */
+static uint64_t parse_time(const char *text)
+{
+	uint64_t time, now = 0;
+	if (text != NULL && *text == '+') {
+		now = bp_system_time_ns(CLOCK_MONOTONIC);
+		text++;
+	}
+	if (!parse_number(text, &time) || __builtin_add_overflow(time, now, &time))
+		return 0;
+	return time;
+}
+
+static void read_control(char **environment, struct bp_config *config)
+{
+	uint64_t number;
+	const char *interval = bp_config_find(environment, BP_ENV_INTERVAL);
+	const char *start = bp_config_find(environment, BP_ENV_START);
+	config->interval = BP_INTERVAL_DEFAULT;
+	config->automatic = interval != NULL && __builtin_strcmp(interval, "auto") == 0;
+	if (config->automatic)
+		config->interval = BP_INTERVAL_FINEST;
+	else if (parse_number(interval, &number) && number >= 1 && number <= BP_INTERVAL_MAX)
+		config->interval = number;
+	config->budget_ppm = BP_BUDGET_DEFAULT_PPM;
+	if (parse_number(bp_config_find(environment, BP_ENV_BUDGET), &number) && number >= 1 &&
+		number <= BP_BUDGET_MAX_PPM)
+		config->budget_ppm = number;
+	config->dormant = start != NULL && __builtin_strcmp(start, "dormant") == 0;
+	config->start_time_ns = parse_time(bp_config_find(environment, BP_ENV_START_TIME));
+	config->stop_time_ns = parse_time(bp_config_find(environment, BP_ENV_STOP_TIME));
+}
+
 void bp_config_read(char **environment, struct bp_config *ret_config)
 {
 	uint64_t number;
 	if (environment == NULL)
 		environment = environ != NULL ? environ : environment_of_kernel();
-	ret_config->interval = BP_INTERVAL_DEFAULT;
-	if (parse_number(bp_config_find(environment, BP_ENV_INTERVAL), &number) && number >= 1 &&
-		number <= BP_INTERVAL_MAX)
-		ret_config->interval = number;
+	read_control(environment, ret_config);
 	ret_config->seed_given =
 		parse_number(bp_config_find(environment, BP_ENV_SEED), &ret_config->seed);
 	if (!ret_config->seed_given)

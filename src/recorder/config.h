@@ -15,10 +15,15 @@
 struct bp_config {
 	char base[BP_PATH_BYTES]; /* absolute path of FILE; others go to base.d */
 	uint64_t interval;	  /* bytes */
+	uint64_t budget_ppm;	  /* of the process's CPU time, for an automatic interval */
+	uint64_t start_time_ns;	  /* sampling begins and ends then, CLOCK_MONOTONIC; 0: not given */
+	uint64_t stop_time_ns;
 	uint64_t seed;
 	uint32_t law;
 	uint32_t follow_pid; /* 0: every process */
 	bool seed_given;
+	bool automatic; /* `interval` is where to begin; the process changes it to hold its budget */
+	bool dormant;	/* sampling is off until it is switched on */
 };
 
 /* The value of one variable, NULL if it is not there. `environment`: NULL-terminated NAME=VALUE strings;

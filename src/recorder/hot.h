@@ -19,8 +19,8 @@ struct bp_hot {
 	uint64_t unoffered_objects;
 	uint32_t busy; /* this thread is inside the recorder: nested calls pass through */
 	uint16_t late;	  /* its destructors have run: each further visit is a thread of its own */
-	uint16_t forking; /* it holds all locks, in a fork */
-};
+	uint16_t forking; /* forks it is in, one within the other: the first takes all locks */
+} __attribute__((aligned(64))); /* a cache line that no other thread writes to */
 
 extern __thread struct bp_hot bp_hot
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -20,12 +20,14 @@
  */
 #include "recorder/recorder.h"
 
+#include <link.h>
 #include <pthread.h>
 
 #include "base/system_call.h"
 #include "recorder/arena.h"
 #include "recorder/census.h"
 #include "recorder/config.h"
+#include "recorder/control.h"
 #include "recorder/live_set.h"
 #include "recorder/modules.h"
 #include "recorder/probes.h"
@@ -130,6 +132,7 @@ static uint64_t process_key(const uint64_t *parent_key)
 /* The part of the header that holds for every process of this program. */
 static void describe_program(enum bp_unprofiled reason)
 {
+	extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 	struct stat namespace;
 	header = (struct bp_trace_header){
 		.magic = BP_TRACE_MAGIC,
@@ -137,9 +140,8 @@ static void describe_program(enum bp_unprofiled reason)
 		.version_minor = BP_TRACE_MINOR,
 		.flags_skippable = reason == BP_PROFILED ? bp_census_flags() : 0,
 		.chunk_bytes = BP_CHUNK_BYTES,
-		.page_bytes = 4096,
-		.machine = 62,
-		.interval_bytes = config.interval,
+		.page_bytes = (uint32_t)bp_system_page_bytes(),
+		.machine = __ehdr_start.e_machine,
 		.law = config.law,
 		.charge_bytes = BP_SAMPLER_CHARGE,
 		.seed = config.seed,
@@ -165,11 +167,12 @@ static bool begin_trace(bool child, bool unmarked)
 		header.parent_sequence = bp_recorder.sequence;
 	}
 	random_bytes(header.trace_id, sizeof header.trace_id);
+	bp_control_describe(&header);
 	if (!open_trace(child))
 		return false;
+	bp_control_publish(bp_writer_state(&bp_recorder.writer));
 	bp_writer_state(&bp_recorder.writer)->unmarked_fork = unmarked;
 	bp_recorder.random_key = process_key(child ? &parent_key : NULL);
-	bp_recorder.interval = config.interval;
 	bp_recorder.law = config.law;
 	bp_recorder.pid = header.pid;
 	bp_recorder.forks = 0;
@@ -183,7 +186,10 @@ static bool make_fork_mark(void)
 	uint32_t *mark = bp_system_memory(4096);
 	if (mark == NULL)
 		return false;
-	(void)bp_system_advise(mark, 4096, MADV_WIPEONFORK);
+	if (!bp_system_advise(mark, 4096, MADV_WIPEONFORK)) {
+		bp_system_unmap(mark, 4096);
+		return false;
+	}
 	*mark = 1;
 	bp_recorder.fork_mark = mark;
 	return true;
@@ -204,6 +210,7 @@ static void start(char **environment)
 	const enum bp_unprofiled reason = forms[form].reason;
 	bp_recorder.recognition = forms[form].recognition;
 	bp_config_read(environment, &config);
+	bp_control_configure(&config);
 	describe_program(reason);
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
 	if (!wanted || !make_fork_mark() || !begin_trace(false, false) || reason != BP_PROFILED) {
@@ -242,6 +249,10 @@ bool bp_recorder_is_on(void)
 __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char **environment)
 {
 	(void)argc, (void)argv;
+	/* We come before libc's own start. Another malloc, which is first called by ours, shall find its
+	 * settings in the environment (MALLOC_CONF ...) all the same; libc will store the same pointer. */
+	if (environ == NULL)
+		environ = environment;
 	if (bp_hot.busy)
 		return;
 	int saved_errno = errno;
@@ -255,10 +266,17 @@ __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char 
 
 void bp_recorder_fork_prepare(void)
 {
+	if (bp_hot.forking > 0) {
+		/* A handler of a signal that came between the handlers of another fork: theirs are the
+		 * locks, some of which may still be to be taken. */
+		bp_hot.forking++;
+		return;
+	}
 	/* A signal handler that interrupted a visit may be the one that forks: this thread may hold
 	 * locks. And a child that nobody has met yet may have inherited held ones. Their children are
 	 * left to the mark. */
-	if (bp_recorder.mode != BP_MODE_ON || bp_hot.busy || *bp_recorder.fork_mark == 0)
+	if (bp_recorder.mode != BP_MODE_ON || bp_recorder.seal == BP_SEAL_ALL || bp_hot.busy ||
+		*bp_recorder.fork_mark == 0)
 		return;
 	bp_hot.busy = bp_hot.forking = 1;
 	bp_census_lock();
@@ -283,8 +301,10 @@ static void unlock_all(void)
 
 void bp_recorder_fork_parent(void)
 {
-	if (!bp_hot.forking)
+	if (bp_hot.forking != 1) {
+		bp_hot.forking -= bp_hot.forking > 1;
 		return;
+	}
 	bp_recorder.forks++;
 	unlock_all();
 	bp_hot.busy = bp_hot.forking = 0;
@@ -294,17 +314,23 @@ void bp_recorder_fork_parent(void)
 static void become_child(bool unmarked)
 {
 	struct bp_trace_state *parent = bp_writer_state(&bp_recorder.writer);
-	bp_recorder.forks++;
+	/* Its place among its parent's children, for a key of its own: those that no handler saw count
+	 * themselves, from the other end. Several at a time come in any order. */
+	bp_recorder.forks = unmarked ? ~(uint32_t)__atomic_fetch_add(
+					       &parent->unmarked_children, 1, __ATOMIC_RELAXED)
+				     : bp_recorder.forks + 1;
+	bp_control_inherit(parent);
 	__builtin_memset(&bp_recorder.writer, 0, sizeof bp_recorder.writer);
 	bp_recorder.ended = false;
 	*bp_recorder.fork_mark = 1;
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
-	if (!wanted || !begin_trace(true, unmarked)) {
+	if (!wanted || bp_recorder.seal >= BP_SEAL_CHILDREN || !begin_trace(true, unmarked)) {
 		if (wanted)
 			__atomic_fetch_add(&parent->lost[BP_LOSS_CHILD_TRACE], 1, __ATOMIC_RELAXED);
 		bp_recorder.mode = BP_MODE_OFF;
 	}
-	bp_system_unmap(parent, 4096);
+	const uintptr_t page = bp_system_page_of((uintptr_t)parent);
+	bp_system_unmap((void *)page, (uintptr_t)parent + 4096 - page);
 	bp_stack_table_after_fork();
 	bp_census_after_fork();
 	bp_modules_after_fork();
@@ -315,12 +341,14 @@ static void become_child(bool unmarked)
 void bp_recorder_fork_child(void)
 {
 	int saved_errno = errno;
-	if (bp_hot.forking) {
+	bool nested = bp_hot.forking > 1;
+	bp_hot.forking -= nested;
+	if (bp_hot.forking > 0 && !nested) {
 		unlock_all();
 		become_child(false);
 		bp_hot.busy = bp_hot.forking = 0;
 	} else if (bp_recorder.mode == BP_MODE_ON && bp_hot.busy) {
-		/* The visit that was interrupted goes on here, too: into memory of its own. */
+		/* The visit or fork that was interrupted goes on here, too: into memory of its own. */
 		bp_writer_replace_mappings(&bp_recorder.writer);
 	}
 	errno = saved_errno;
@@ -341,8 +369,8 @@ void bp_recorder_unmarked_child(uint64_t charged)
 /* Is this the process the trace belongs to (and not a vfork child in its memory)? */
 static bool is_own_process(void)
 {
-	return bp_recorder.mode == BP_MODE_ON && *bp_recorder.fork_mark != 0 &&
-	       bp_system_pid() == bp_recorder.pid;
+	return bp_recorder.mode == BP_MODE_ON && bp_recorder.seal != BP_SEAL_ALL &&
+	       *bp_recorder.fork_mark != 0 && bp_system_pid() == bp_recorder.pid;
 }
 
 static void write_end(enum bp_end_reason reason)

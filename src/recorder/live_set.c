@@ -184,6 +184,11 @@ uint64_t bp_live_try_remove(const void *object)
 	return sequence;
 }
 
+uint32_t bp_live_count(void)
+{
+	return __atomic_load_n(&live.count, __ATOMIC_RELAXED);
+}
+
 void bp_live_lock(void)
 {
 	bp_lock_take(&live.lock);

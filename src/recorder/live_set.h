@@ -26,6 +26,9 @@ uint64_t bp_live_remove(const void *object);
 /* As bp_live_remove, but gives up (0) rather than wait: for a signal handler. */
 uint64_t bp_live_try_remove(const void *object);
 
+/* How many are held, of one moment. */
+uint32_t bp_live_count(void);
+
 void bp_live_lock(void);
 void bp_live_unlock(void);
 void bp_live_after_fork(void);

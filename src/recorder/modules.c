@@ -96,14 +96,17 @@ static void find_build_id(const struct module *module, struct bp_record_module *
 }
 
 /* The executable's name is empty in the link map. */
-static const char *module_path(const struct link_map *map, char *buffer, size_t bytes)
+static const char *module_path(
+	const struct link_map *map, bool files_allowed, char *buffer, size_t bytes)
 {
 	if (map->l_name != NULL && map->l_name[0] != '\0') {
 		if (__builtin_strncmp(map->l_name, "linux-vdso", 10) == 0)
 			return "[vdso]";
 		return map->l_name;
 	}
-	long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer, bytes - 1);
+	long length = -1;
+	if (files_allowed)
+		length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer, bytes - 1);
 	buffer[length < 0 ? 0 : length] = '\0';
 	return buffer;
 }
@@ -118,11 +121,11 @@ static bool write_module(struct bp_writer *writer, const struct module *module)
 		.start = module->range.start,
 		.end = module->range.end,
 		.bias = map->l_addr,
-		.path = module_path(map, buffer, sizeof buffer),
+		.path = module_path(map, !writer->files_forbidden, buffer, sizeof buffer),
 		.build_id = "",
 	};
 	struct stat status;
-	if (record.path[0] == '/' &&
+	if (record.path[0] == '/' && !writer->files_forbidden &&
 		syscall(SYS_newfstatat, AT_FDCWD, record.path, &status, 0) == 0) {
 		record.file_bytes = (uint64_t)status.st_size;
 		record.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
@@ -205,7 +208,7 @@ void bp_modules_path(uintptr_t address, char *to, size_t bytes)
 	to[0] = '\0';
 	if (!bp_module_range_find(address, &range))
 		return;
-	const char *path = module_path(range.link_map, to, bytes);
+	const char *path = module_path(range.link_map, true, to, bytes);
 	if (path == to)
 		return;
 	size_t length = __builtin_strlen(path);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one list of events that something outside may watch. Nothing in an ordinary build; in the test
- * build (libbytepoll-recorder-test.so) each committed sample is told to a second process, and what
- * reaches the real allocator is counted below the hooks (probes_test.c).
+ * build (libbytepoll-recorder-test.so) each committed sample is told to a second process, what
+ * reaches the real allocator is counted below the hooks, slots in use are counted, and the recorder's
+ * system calls can be made to fail (probes_test.c).
  */
 #ifndef BP_RECORDER_PROBES_H
 #define BP_RECORDER_PROBES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +16,8 @@
 void bp_probe_start(char **environment); /* the real functions are known */
 void bp_probe_sample(uint64_t sequence); /* its record is committed */
 void bp_probe_slot(size_t size);	 /* an object went to a slot, not to malloc */
+void bp_probe_slots_in_use(int change);
+bool bp_probe_fails(long number); /* is this system call to fail, with ENOMEM? */
 #else
 static inline void bp_probe_start(char **environment)
 {
@@ -26,6 +30,15 @@ static inline void bp_probe_sample(uint64_t sequence)
 static inline void bp_probe_slot(size_t size)
 {
 	(void)size;
+}
+static inline void bp_probe_slots_in_use(int change)
+{
+	(void)change;
+}
+static inline bool bp_probe_fails(long number)
+{
+	(void)number;
+	return false;
 }
 #endif
 

@@ -64,8 +64,8 @@ struct bp_recorder {
 	uint32_t mode;	      /* enum bp_mode */
 	uint32_t recognition; /* enum bp_recognition: how free knows a sampled object */
 	bool ended;	      /* the trace says so; every allocation now publishes itself */
+	uint32_t seal;	      /* enum bp_seal: which system calls were given up (seal.h) */
 	uint32_t law;
-	uint64_t interval;     /* T, bytes */
 	uint64_t random_key;   /* of this process: with a thread's ordinal it seeds its generator */
 	uint64_t sequence;     /* last number given */
 	uint32_t last_ordinal; /* of threads */

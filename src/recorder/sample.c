@@ -22,50 +22,20 @@
  * nothing. What the recorder cannot hold (no slot, full table, full disk) is an ordinary, unsampled
  * object to the program, and a counted loss to the report.
  */
+#include "recorder/budget.h"
+#include "recorder/call.h"
+#include "recorder/control.h"
 #include "recorder/live_set.h"
 #include "recorder/probes.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
+#include "recorder/seal.h"
 #include "recorder/slots.h"
 #include "recorder/stack_table.h"
 #include "recorder/visit.h"
 
-/* Which real function serves the call. */
-enum function { MALLOC, CALLOC, MEMALIGN, ALIGNED_ALLOC, POSIX_MEMALIGN, VALLOC, PVALLOC };
-
 /* More than there is address space: requests that must fail, as they do. */
 #define ALIGNMENT_MAX ((size_t)1 << 47)
-
-struct call {
-	enum function function;
-	uint8_t kind; /* enum bp_kind */
-	size_t size, alignment;
-	size_t room; /* bytes the object must have: the size, but for pvalloc */
-};
-
-static void *call_real(const struct call *call)
-{
-	void *object = NULL;
-	switch (call->function) {
-	case MALLOC:
-		return bp_real.malloc(call->size);
-	case CALLOC:
-		return bp_real.calloc(1, call->size);
-	case MEMALIGN:
-		return bp_real.memalign(call->alignment, call->size);
-	case ALIGNED_ALLOC:
-		return bp_real.aligned_alloc(call->alignment, call->size);
-	case VALLOC:
-		return bp_real.valloc(call->size);
-	case PVALLOC:
-		return bp_real.pvalloc(call->size);
-	case POSIX_MEMALIGN:
-		/* glibc sets errno too when it fails */
-		return bp_real.posix_memalign(&object, call->alignment, call->size) == 0 ? object
-											 : NULL;
-	}
-	return NULL;
-}
 
 /* An object of `size` bytes was charged but is to count as never made. Outside a visit. */
 static void uncharge(size_t size)
@@ -87,6 +57,10 @@ static void undo(struct bp_visit *visit, size_t size)
 static void pass_charge(size_t size)
 {
 	struct bp_hot *hot = &bp_hot;
+	if (bp_unlikely(bp_recorder.seal == BP_SEAL_ALL) && !hot->busy) {
+		bp_seal_charge(size);
+		return;
+	}
 	if (bp_recorder.mode == BP_MODE_OFF && !hot->busy) {
 		hot->counters.trials_left = BP_VISIT_LEFT;
 		return;
@@ -117,7 +91,7 @@ static uint8_t log2_of(size_t alignment)
 }
 
 /* Writes the sample; the object is placed already. False: lost, and counted. */
-static bool record_sample(struct bp_visit *visit, const struct call *call, const void *object,
+static bool record_sample(struct bp_visit *visit, const struct bp_call *call, const void *object,
 	const struct bp_decision *decision, uint64_t sequence, size_t usable)
 {
 	struct bp_thread *thread = visit->thread;
@@ -150,6 +124,7 @@ static void record_free(
 	struct bp_visit *visit, uint64_t sequence, uint64_t sample_sequence, bool by_realloc)
 {
 	struct bp_thread *thread = visit->thread;
+	const uint64_t began_ns = bp_budget_begin(thread);
 	uint64_t left = visit->left > BP_SAMPLER_LOOK_MAX ? thread->sampler.armed : visit->left;
 	struct bp_record_free record = {
 		.sequence = sequence,
@@ -161,10 +136,11 @@ static void record_free(
 		.by_realloc = by_realloc,
 	};
 	(void)bp_writer_free(&bp_recorder.writer, &record);
+	bp_budget_end(thread, began_ns);
 }
 
 /* A slot for a sampled object; NULL (counted) if there is none. calloc's is cleared. */
-static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
+static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 {
 	size_t alignment = call->alignment;
 	if ((alignment & (alignment - 1)) != 0) /* glibc's memalign rounds up */
@@ -176,7 +152,7 @@ static void *take_slot(const struct call *call, struct bp_slot **ret_slot)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
 		return NULL;
 	}
-	if (call->function == CALLOC)
+	if (call->function == BP_CALL_CALLOC)
 		__builtin_memset(object, 0, bp_slot_usable(call->size));
 	bp_probe_slot(call->size);
 	return object;
@@ -194,9 +170,10 @@ static void bury(struct bp_visit *visit, const void *object)
 }
 
 /* Makes a placed object a live sample: number, book or table, record. */
-static void enlist(struct bp_visit *visit, const struct call *call, void *object,
+static void enlist(struct bp_visit *visit, const struct bp_call *call, void *object,
 	struct bp_slot *slot, const struct bp_decision *decision)
 {
+	const uint64_t began_ns = bp_budget_begin(visit->thread);
 	if (slot == NULL)
 		bury(visit, object);
 	uint64_t sequence = bp_recorder_next_sequence();
@@ -210,10 +187,12 @@ static void enlist(struct bp_visit *visit, const struct call *call, void *object
 		slot->sequence = recorded ? sequence : 0;
 	else if (!recorded)
 		(void)bp_live_remove(object);
+	bp_budget_look_at_fill();
+	bp_budget_end(visit->thread, began_ns);
 }
 
 static void *place_sample(
-	struct bp_visit *visit, const struct call *call, const struct bp_decision *decision)
+	struct bp_visit *visit, const struct bp_call *call, const struct bp_decision *decision)
 {
 	struct bp_slot *slot = NULL;
 	void *object;
@@ -222,10 +201,10 @@ static void *place_sample(
 		if (object == NULL) {
 			if (bp_recorder.writer.stopped)
 				bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
-			return call_real(call);
+			return bp_call_real(call);
 		}
 	} else {
-		object = call_real(call);
+		object = bp_call_real(call);
 		if (object == NULL)
 			return NULL;
 	}
@@ -247,74 +226,84 @@ static void free_deferred(struct bp_visit *visit)
 	}
 }
 
-static void *allocate(const struct call *call)
+/* Asks the sampler about a charged object. True: bp_control_note is due when its answer is carried
+ * out. */
+static bool offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision)
+{
+	const bool changed = bp_control_look(visit);
+	visit->left = bp_sampler_decide(&visit->thread->sampler, visit->left, size, ret_decision);
+	if (bp_unlikely(ret_decision->interrupted))
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	return changed;
+}
+
+static void *allocate(const struct bp_call *call)
 {
 	struct bp_visit visit;
 	struct bp_decision decision;
 	if (call->size > PTRDIFF_MAX || call->alignment > ALIGNMENT_MAX) {
 		uncharge(call->size);
-		return call_real(call); /* fails */
+		return bp_call_real(call); /* fails */
 	}
 	if (!bp_visit_begin(&visit, (uint64_t)call->size + BP_SAMPLER_CHARGE)) {
 		pass_charge(call->size);
-		return call_real(call);
+		return bp_call_real(call);
 	}
-	uint64_t left =
-		bp_sampler_decide(&visit.thread->sampler, visit.left, call->size, &decision);
-	if (bp_unlikely(decision.interrupted))
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
-	visit.left = left;
-	void *object = decision.sampled ? place_sample(&visit, call, &decision) : call_real(call);
+	const bool changed = offer(&visit, call->size, &decision);
+	void *object =
+		decision.sampled ? place_sample(&visit, call, &decision) : bp_call_real(call);
 	if (object == NULL) {
 		visit.saved_errno = errno;
 		undo(&visit, call->size);
 	}
+	if (bp_unlikely(changed))
+		bp_control_note(&visit);
 	free_deferred(&visit);
-	bp_visit_end(&visit, left);
+	bp_visit_end(&visit, visit.left);
 	return object;
 }
 
 void *bp_cold_malloc(size_t size)
 {
-	return allocate(&(struct call){
-		.function = MALLOC, .kind = BP_KIND_MALLOC, .size = size, .room = size });
+	return allocate(&(struct bp_call){
+		.function = BP_CALL_MALLOC, .kind = BP_KIND_MALLOC, .size = size, .room = size });
 }
 
 void *bp_cold_calloc(size_t count, size_t size)
 {
-	return allocate(&(struct call){ .function = CALLOC,
+	return allocate(&(struct bp_call){ .function = BP_CALL_CALLOC,
 		.kind = BP_KIND_CALLOC,
 		.size = count * size,
 		.room = count * size });
 }
 
-static void *allocate_aligned(enum function function, size_t alignment, size_t size)
+static void *allocate_aligned(enum bp_function function, size_t alignment, size_t size)
 {
-	return allocate(&(struct call){ .function = function,
+	return allocate(&(struct bp_call){ .function = function,
 		.kind = BP_KIND_ALIGNED,
 		.size = size,
-		.room = function == PVALLOC ? (size + 4095) & ~(size_t)4095 : size,
+		.room = function == BP_CALL_PVALLOC ? bp_system_whole_pages(size) : size,
 		.alignment = alignment });
 }
 
 void *bp_cold_memalign(size_t alignment, size_t size)
 {
-	return allocate_aligned(MEMALIGN, alignment, size);
+	return allocate_aligned(BP_CALL_MEMALIGN, alignment, size);
 }
 
 void *bp_cold_aligned_alloc(size_t alignment, size_t size)
 {
-	return allocate_aligned(ALIGNED_ALLOC, alignment, size);
+	return allocate_aligned(BP_CALL_ALIGNED_ALLOC, alignment, size);
 }
 
 void *bp_cold_valloc(size_t size)
 {
-	return allocate_aligned(VALLOC, 4096, size);
+	return allocate_aligned(BP_CALL_VALLOC, bp_system_page_bytes(), size);
 }
 
 void *bp_cold_pvalloc(size_t size)
 {
-	return allocate_aligned(PVALLOC, 4096, size);
+	return allocate_aligned(BP_CALL_PVALLOC, bp_system_page_bytes(), size);
 }
 
 int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
@@ -324,7 +313,7 @@ int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
 		uncharge(size);
 		return bp_real.posix_memalign(ret_object, alignment, size);
 	}
-	void *object = allocate_aligned(POSIX_MEMALIGN, alignment, size);
+	void *object = allocate_aligned(BP_CALL_POSIX_MEMALIGN, alignment, size);
 	if (object == NULL)
 		return ENOMEM;
 	*ret_object = object;
@@ -335,20 +324,19 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 {
 	struct bp_visit visit;
 	struct bp_decision decision;
-	const struct call call = {
+	const struct bp_call call = {
 		.kind = (uint8_t)kind, .size = size, .room = size, .alignment = alignment
 	};
 	if (!bp_visit_begin(&visit, (uint64_t)size + BP_SAMPLER_CHARGE)) {
 		pass_charge(size);
 		return;
 	}
-	uint64_t left = bp_sampler_decide(&visit.thread->sampler, visit.left, size, &decision);
-	if (bp_unlikely(decision.interrupted))
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
-	visit.left = left;
+	const bool changed = offer(&visit, size, &decision);
 	if (decision.sampled)
 		enlist(&visit, &call, object, NULL, &decision);
-	bp_visit_end(&visit, left);
+	if (bp_unlikely(changed))
+		bp_control_note(&visit);
+	bp_visit_end(&visit, visit.left);
 }
 
 void bp_cold_uncharge(size_t size)
@@ -364,7 +352,8 @@ static void forget_nested(void *object)
 	if (bp_recorder.mode != BP_MODE_ON || !bp_live_contains(object))
 		return;
 	/* Should the table be in use it keeps the address, until it is sampled again. */
-	(void)bp_live_try_remove(object);
+	if (bp_recorder.seal != BP_SEAL_ALL)
+		(void)bp_live_try_remove(object);
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
@@ -466,7 +455,7 @@ static void give_up(const struct old *old)
 /* The new object, not in glibc's heap or not from it: a slot, the old slot kept, or a copy out of it.
  * NULL: no memory; the old object is untouched. `ret_slot`: where it lives, NULL in glibc's heap. */
 static void *move(
-	const struct old *old, const struct call *call, bool sampled, struct bp_slot **ret_slot)
+	const struct old *old, const struct bp_call *call, bool sampled, struct bp_slot **ret_slot)
 {
 	*ret_slot = NULL;
 	if (old->slot != NULL && bp_slot_holds(old->slot, old->object, call->size)) {
@@ -487,7 +476,7 @@ static void *move(
 }
 
 /* Old and new, the sampler having decided. NULL: failed, the old object as before. */
-static void *replace(struct bp_visit *visit, struct old *old, const struct call *call,
+static void *replace(struct bp_visit *visit, struct old *old, const struct bp_call *call,
 	const struct bp_decision *decision)
 {
 	struct bp_slot *slot = NULL;
@@ -522,8 +511,7 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct call 
 static void *realloc_nested(void *object, size_t size)
 {
 	if (!is_in_slot(object)) {
-		if (bp_live_contains(object) && bp_live_try_remove(object) != 0)
-			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+		forget_nested(object);
 		return bp_real.realloc(object, size);
 	}
 	void *copy = bp_real.malloc(size);
@@ -539,8 +527,8 @@ static void *reallocate(void *object, size_t size, bool crossed)
 {
 	struct bp_visit visit;
 	struct bp_decision decision = { 0 };
-	const struct call call = {
-		.function = MALLOC, .kind = BP_KIND_REALLOC, .size = size, .room = size
+	const struct bp_call call = {
+		.function = BP_CALL_MALLOC, .kind = BP_KIND_REALLOC, .size = size, .room = size
 	};
 	if (size > PTRDIFF_MAX) {
 		uncharge(size);
@@ -554,20 +542,17 @@ static void *reallocate(void *object, size_t size, bool crossed)
 			pass_charge(size);
 		return realloc_nested(object, size);
 	}
-	uint64_t left = visit.left;
-	if (crossed)
-		left = bp_sampler_decide(&visit.thread->sampler, left, size, &decision);
-	if (bp_unlikely(decision.interrupted))
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
-	visit.left = left;
+	const bool changed = crossed && offer(&visit, size, &decision);
 	struct old old = look_at(object);
 	void *result = replace(&visit, &old, &call, &decision);
 	if (result == NULL) {
 		visit.saved_errno = errno;
 		undo(&visit, size);
 	}
+	if (bp_unlikely(changed))
+		bp_control_note(&visit);
 	free_deferred(&visit);
-	bp_visit_end(&visit, left);
+	bp_visit_end(&visit, visit.left);
 	return result;
 }
 

@@ -19,7 +19,9 @@
  * a slab of one slot, unmapped when freed.
  *
  * Locks: one per class, and one for the directory of slabs. Finding a slot takes none: slab entries
- * are published once and never move.
+ * are published once and never move. Threads do not wait for each other, as a rule: where a class is
+ * locked an object gets a slot of the next larger one, and one that is given back is put on the class's
+ * list of returned objects, which whoever holds the lock empties, looking once more when it was let go.
  */
 #include "recorder/slots.h"
 
@@ -27,6 +29,7 @@
 #include "base/lock.h"
 #include "recorder/arena.h"
 #include "recorder/hot.h"
+#include "recorder/probes.h"
 
 #define STRIDE_MIN 32u
 #define STRIDE_STEPS_END 528u /* 16-byte steps up to here */
@@ -36,8 +39,10 @@
 #define CLASSES (CLASSES_STEPS + 7 * CLASSES_PER_DOUBLING)
 #define SLAB_BYTES_MIN 65536u
 #define SLAB_SLOTS_MAX 4096u
-#define SLABS_MAX 65536u
+#define SLABS_MAX BP_SLOT_SLABS_MAX
 #define EMPTY_KEEP_BYTES (1u << 20)
+/* How many classes are tried, the next larger ones, before a thread waits for one. */
+#define CLASSES_TRIED 4u
 #define NONE UINT32_MAX
 
 struct slab {
@@ -52,13 +57,16 @@ struct slab {
 	bool kept;		 /* empty, resident_bytes counted in pool.empty_bytes */
 };
 
+/* On a line of its own: threads write to several classes at a time. */
 struct class
 {
 	struct bp_lock lock;
+	uint32_t slabs;
 	struct slab *first;   /* all slabs of the class */
 	struct slab *current; /* where the last slot came from */
-	uint32_t slabs;
-};
+	void *returned; /* objects given back while somebody else held the lock, linked by their
+			       * first words */
+} __attribute__((aligned(64)));
 
 static struct {
 	struct bp_lock lock;	 /* numbers and singles */
@@ -112,17 +120,26 @@ static uint32_t class_of(size_t stride)
 	return class;
 }
 
-/* pool.lock held. Enters a slab into the directory; false when it is full. */
-static bool number_slab(struct slab *slab)
+/* pool.lock held. Is there a place for one more slab in the directory? */
+static bool has_number(void)
 {
 	if (pool.directory == NULL)
 		pool.directory = bp_arena_allocate(SLABS_MAX * sizeof *pool.directory);
-	if (pool.directory == NULL || pool.count == SLABS_MAX)
-		return false;
-	slab->number = pool.count;
-	__atomic_store_n(&pool.directory[pool.count], slab, __ATOMIC_RELEASE);
-	pool.count++;
-	return true;
+	return pool.directory != NULL && pool.count < SLABS_MAX;
+}
+
+/* Enters a slab into the directory; false when that is full. */
+static bool number_slab(struct slab *slab)
+{
+	bp_lock_take(&pool.lock);
+	const bool numbered = has_number();
+	if (numbered) {
+		slab->number = pool.count;
+		__atomic_store_n(&pool.directory[pool.count], slab, __ATOMIC_RELEASE);
+		pool.count++;
+	}
+	bp_lock_release(&pool.lock);
+	return numbered;
 }
 
 static uint8_t *map_slab(uint64_t bytes)
@@ -135,30 +152,55 @@ static uint8_t *map_slab(uint64_t bytes)
 	return memory;
 }
 
-/* A new slab of `count` slots; class NONE: its memory is mapped by the caller each time. */
-static struct slab *make_slab(uint32_t class, uint32_t stride, uint32_t count)
+static void unmap_slab(uint8_t *memory, uint64_t bytes)
 {
-	struct slab *slab = bp_arena_allocate(sizeof *slab);
+	bp_system_unmap(memory, bytes);
+	__atomic_fetch_sub(&pool.mapped_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* The book of a slab of `count` slots, in one piece of the arena, which takes nothing back: all of it
+ * or none. */
+static struct slab *make_book(uint32_t class, uint32_t stride, uint32_t count)
+{
+	struct slab *slab = bp_arena_allocate(
+		sizeof *slab + count * (sizeof *slab->slots + sizeof *slab->next_free));
 	if (slab == NULL)
 		return NULL;
-	slab->slots = bp_arena_allocate(count * sizeof *slab->slots);
-	slab->next_free = bp_arena_allocate(count * sizeof *slab->next_free);
-	if (slab->slots == NULL || slab->next_free == NULL)
-		return NULL;
+	slab->slots = (struct bp_slot *)(slab + 1);
+	slab->next_free = (uint32_t *)(slab->slots + count);
 	slab->class = class;
 	slab->stride = stride;
 	slab->count = count;
 	slab->first_free = NONE;
+	return slab;
+}
+
+/* A new slab of `count` slots; class NONE: its memory is mapped by the caller each time. The book comes
+ * last, because it cannot be given back: where there is no memory, trying again and again costs none. */
+static struct slab *make_slab(uint32_t class, uint32_t stride, uint32_t count)
+{
+	const uint64_t bytes = bp_system_whole_pages((size_t)stride * count + 16);
+	uint8_t *memory = NULL;
+	bp_lock_take(&pool.lock);
+	const bool room = has_number();
+	bp_lock_release(&pool.lock);
+	if (!room)
+		return NULL;
 	if (class != NONE) {
-		slab->bytes = ((uint64_t)stride * count + 16 + 4095) & ~(uint64_t)4095;
-		slab->memory = map_slab(slab->bytes);
-		if (slab->memory == NULL)
+		memory = map_slab(bytes);
+		if (memory == NULL)
 			return NULL;
 	}
-	bp_lock_take(&pool.lock);
-	bool numbered = number_slab(slab);
-	bp_lock_release(&pool.lock);
-	return numbered ? slab : NULL;
+	struct slab *slab = make_book(class, stride, count);
+	if (slab != NULL && class != NONE) {
+		slab->memory = memory;
+		slab->bytes = bytes;
+	}
+	if (slab != NULL && number_slab(slab))
+		return slab;
+	if (memory != NULL)
+		unmap_slab(memory, bytes);
+	return NULL;
 }
 
 /* The class is locked. Slabs double every eight, so that a large heap at T = 1 needs few. */
@@ -221,6 +263,7 @@ static void *fill(
 	slot->offset = (uint32_t)(object - (uintptr_t)start);
 	((uint64_t *)object)[-1] = BP_SLOT_BIT | (uint64_t)slab->number << 16 | index;
 	*ret_slot = slot;
+	bp_probe_slots_in_use(1);
 	return (void *)object;
 }
 
@@ -236,7 +279,7 @@ static void *take_single(size_t size, size_t alignment, size_t stride, struct bp
 		slab = make_slab(NONE, 0, 1);
 	if (slab == NULL)
 		return NULL;
-	slab->bytes = (stride + 16 + 4095) & ~(uint64_t)4095;
+	slab->bytes = bp_system_whole_pages(stride + 16);
 	slab->memory = map_slab(slab->bytes);
 	if (slab->memory != NULL)
 		return fill(slab, 0, size, alignment, ret_slot);
@@ -245,6 +288,18 @@ static void *take_single(size_t size, size_t alignment, size_t stride, struct bp
 	pool.free_singles = slab;
 	bp_lock_release(&pool.lock);
 	return NULL;
+}
+
+static void unlock_class(struct class *class);
+
+/* Locks the class `index`, or one of the next larger if somebody has it; which. */
+static uint32_t lock_class(uint32_t index)
+{
+	for (uint32_t i = index; i < CLASSES && i < index + CLASSES_TRIED; i++)
+		if (bp_lock_try(&pool.classes[i].lock))
+			return i;
+	bp_lock_take(&pool.classes[index].lock);
+	return index;
 }
 
 void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot)
@@ -258,15 +313,15 @@ void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot)
 	uint32_t index = class_of(stride);
 	if (index == NONE)
 		return take_single(size, alignment, stride, ret_slot);
+	index = lock_class(index);
 	struct class *class = &pool.classes[index];
 	void *object = NULL;
-	bp_lock_take(&class->lock);
 	struct slab *slab = slab_with_room(class, index);
 	if (slab != NULL) {
 		class->current = slab;
 		object = fill(slab, take_index(slab), size, alignment, ret_slot);
 	}
-	bp_lock_release(&class->lock);
+	unlock_class(class);
 	return object;
 }
 
@@ -310,8 +365,7 @@ bool bp_slot_holds(const struct bp_slot *slot, const void *object, size_t size)
 static void empty_slab(struct slab *slab)
 {
 	/* Only what was touched counts: of most slabs that is a page or two. */
-	const uint64_t used =
-		((uint64_t)slab->used_mark * slab->stride + 16 + 4095) & ~(uint64_t)4095;
+	const uint64_t used = bp_system_whole_pages((size_t)slab->used_mark * slab->stride + 16);
 	if (slab->resident_bytes < used)
 		slab->resident_bytes = used < slab->bytes ? used : slab->bytes;
 	slab->first_free = NONE;
@@ -325,10 +379,37 @@ static void empty_slab(struct slab *slab)
 	(void)bp_system_advise(slab->memory, slab->bytes, MADV_DONTNEED);
 }
 
+/* The class is locked. */
+static void give_back(struct slab *slab, uint32_t index)
+{
+	slab->next_free[index] = slab->first_free;
+	slab->first_free = index;
+	if (--slab->in_use == 0)
+		empty_slab(slab);
+}
+
+/* Lets a class go, and sees to it that nothing given back meanwhile stays on its list. */
+static void unlock_class(struct class *class)
+{
+	do {
+		void *object = NULL;
+		if (__atomic_load_n(&class->returned, __ATOMIC_RELAXED) != NULL)
+			object = __atomic_exchange_n(&class->returned, NULL, __ATOMIC_ACQUIRE);
+		while (object != NULL) {
+			void *next = *(void **)object;
+			const uint64_t word = bp_header_word(object);
+			give_back(slab_of(word), (uint32_t)word & 0xffff);
+			object = next;
+		}
+		bp_lock_release(&class->lock);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} while (__atomic_load_n(&class->returned, __ATOMIC_RELAXED) != NULL &&
+		 bp_lock_try(&class->lock));
+}
+
 static void release_single(struct slab *slab)
 {
-	bp_system_unmap(slab->memory, slab->bytes);
-	__atomic_fetch_sub(&pool.mapped_bytes, slab->bytes, __ATOMIC_RELAXED);
+	unmap_slab(slab->memory, slab->bytes);
 	slab->memory = NULL;
 	bp_lock_take(&pool.lock);
 	slab->next = pool.free_singles;
@@ -339,22 +420,27 @@ static void release_single(struct slab *slab)
 void bp_slot_release(void *object, struct bp_slot *slot)
 {
 	struct slab *slab = slab_of(bp_header_word(object));
-	uint32_t index = (uint32_t)(slot - slab->slots);
+	bp_probe_slots_in_use(-1);
+	slot->sequence = 0;
+	slot->offset = 0; /* from now on nobody's */
 	if (slab->class == NONE) {
-		slot->sequence = 0;
-		slot->offset = 0;
 		release_single(slab);
 		return;
 	}
 	struct class *class = &pool.classes[slab->class];
-	bp_lock_take(&class->lock);
-	slot->sequence = 0;
-	slot->offset = 0;
-	slab->next_free[index] = slab->first_free;
-	slab->first_free = index;
-	if (--slab->in_use == 0)
-		empty_slab(slab);
-	bp_lock_release(&class->lock);
+	if (bp_lock_try(&class->lock)) {
+		give_back(slab, (uint32_t)(slot - slab->slots));
+		unlock_class(class);
+		return;
+	}
+	void *head = __atomic_load_n(&class->returned, __ATOMIC_RELAXED);
+	do
+		*(void **)object = head;
+	while (!__atomic_compare_exchange_n(
+		&class->returned, &head, object, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	/* Whoever had the lock may have looked already. */
+	if (bp_lock_try(&class->lock))
+		unlock_class(class);
 }
 
 void bp_slot_defer(void *object)
@@ -388,6 +474,33 @@ uint64_t bp_slot_bytes(void)
 	return __atomic_load_n(&pool.mapped_bytes, __ATOMIC_RELAXED);
 }
 
+uint32_t bp_slot_slabs(void)
+{
+	return __atomic_load_n(&pool.count, __ATOMIC_RELAXED);
+}
+
+static uint64_t spare_bytes(const struct slab *slab)
+{
+	const uint64_t stride = slab->stride;
+	uint64_t used = __atomic_load_n(&slab->used_mark, __ATOMIC_RELAXED) * stride;
+	const uint64_t held = __atomic_load_n(&slab->in_use, __ATOMIC_RELAXED) * stride;
+	const uint64_t kept = __atomic_load_n(&slab->resident_bytes, __ATOMIC_RELAXED);
+	used = (used + 16 + 4095) & ~(uint64_t)4095;
+	used = used < kept ? kept : used;
+	return used > held ? used - held : 0;
+}
+
+uint64_t bp_slot_spare_bytes(void)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < bp_slot_slabs(); i++) {
+		const struct slab *slab = __atomic_load_n(&pool.directory[i], __ATOMIC_ACQUIRE);
+		if (slab != NULL && slab->class != NONE)
+			bytes += spare_bytes(slab);
+	}
+	return bytes;
+}
+
 void bp_slot_lock_all(void)
 {
 	for (uint32_t i = 0; i < CLASSES; i++)
@@ -399,7 +512,7 @@ void bp_slot_unlock_all(void)
 {
 	bp_lock_release(&pool.lock);
 	for (uint32_t i = 0; i < CLASSES; i++)
-		bp_lock_release(&pool.classes[i].lock);
+		unlock_class(&pool.classes[i]);
 }
 
 void bp_slot_after_fork(void)

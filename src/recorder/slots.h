@@ -51,6 +51,14 @@ void *bp_slot_next_deferred(void);
 /* Bytes of slab memory mapped. */
 uint64_t bp_slot_bytes(void);
 
+/* Most slabs there can be, and how many there are. */
+#define BP_SLOT_SLABS_MAX 65536u
+uint32_t bp_slot_slabs(void);
+
+/* Bytes of slabs that are in memory and in no object: what slots cost beyond what they hold (their
+ * books are the arena's). Of one moment, more or less; walks all slabs. */
+uint64_t bp_slot_spare_bytes(void);
+
 /* Around fork; in the child, structures somebody was changing are abandoned, not trusted. */
 void bp_slot_lock_all(void);
 void bp_slot_unlock_all(void);

@@ -17,6 +17,8 @@
 
 #include "base/system_call.h"
 #include "recorder/arena.h"
+#include "recorder/control.h"
+#include "recorder/seal.h"
 #include "sampler/prng.h"
 
 __thread struct bp_hot bp_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -41,6 +43,10 @@ static void on_thread_end(void *value)
 	/* In a child without a trace of its own the slot's memory is not there. */
 	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return;
+	if (bp_recorder.seal == BP_SEAL_ALL) {
+		bp_seal_thread_end();
+		return;
+	}
 	int saved_errno = errno;
 	hot->busy = 1;
 	if (++thread->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
@@ -95,7 +101,9 @@ static void begin_thread(struct bp_thread *thread)
 	thread->ordinal = __atomic_add_fetch(&bp_recorder.last_ordinal, 1, __ATOMIC_RELAXED);
 	/* Two rounds of a bijection over (process, ordinal): no two threads share a seed. */
 	seed = bp_splitmix64(&seed) + thread->ordinal;
-	bp_sampler_init(&thread->sampler, seed, bp_recorder.interval, bp_recorder.law);
+	thread->control = bp_control_word();
+	bp_sampler_init(
+		&thread->sampler, seed, bp_control_interval(thread->control), bp_recorder.law);
 	thread->slot = bp_writer_take_slot(&bp_recorder.writer);
 	if (thread->slot != NULL) {
 		thread->slot->tid = thread->tid;
@@ -106,6 +114,7 @@ static void begin_thread(struct bp_thread *thread)
 	(void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 	uint64_t values[3] = { thread->ordinal, thread->tid, bp_system_time_ns(CLOCK_MONOTONIC) };
 	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_THREAD_BEGIN, values, 3, name);
+	bp_control_note_begin(thread);
 }
 
 struct bp_thread *bp_thread_self(void)
@@ -193,8 +202,8 @@ void bp_thread_end(struct bp_thread *thread)
 	bp_lock_release(&threads.lock);
 }
 
-/* Its two counters of one moment, while it may be running: read again until `objects` holds still. A
- * thread inside the recorder, or too busy to be caught, is taken as it published last. */
+/* Its two counters of one moment, while it may be running: read again until both hold still, and with
+ * them what a visit changes behind the countdown, which it first puts out of reach. A thread inside the recorder, or too busy to be caught, is taken as it published last. */
 static void counters_of(const struct bp_thread *thread, uint64_t *ret_trials, uint64_t *ret_objects)
 {
 	const struct bp_sampler_hot *counters = &thread->hot->counters;
@@ -205,7 +214,9 @@ static void counters_of(const struct bp_thread *thread, uint64_t *ret_trials, ui
 			break;
 		*ret_trials = bp_thread_trials(thread, left);
 		*ret_objects = objects;
-		if (__atomic_load_n(&counters->objects, __ATOMIC_RELAXED) == objects)
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&counters->objects, __ATOMIC_RELAXED) == objects &&
+			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED) == left)
 			return;
 	}
 	*ret_trials = thread->slot == NULL ? 0 : thread->slot->trials;

@@ -15,9 +15,11 @@ struct bp_thread {
 	struct bp_hot *hot;		   /* its thread-local words */
 	struct bp_thread_slot *slot;	   /* in the trace; NULL: none was free */
 	struct bp_thread *next, *previous; /* all running ones; or next free block */
+	uint64_t control;		   /* the control word it follows (control.h) */
 	uint32_t ordinal, tid;
-	uint32_t rounds; /* of destructors seen */
-	bool ending;	 /* destructors run: every allocation publishes itself */
+	uint32_t rounds;   /* of destructors seen */
+	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
+	bool ending;	   /* destructors run: every allocation publishes itself */
 	struct bp_stack_capture capture;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/system_call.h"
 #include "recorder/recorder.h"
+#include "recorder/seal.h"
 #include "recorder/thread.h"
 
 /* A countdown nobody reaches. */
@@ -28,13 +29,14 @@ struct bp_visit {
 static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 {
 	struct bp_hot *hot = &bp_hot;
-	if (hot->busy)
+	if (hot->busy || bp_recorder.seal == BP_SEAL_ALL)
 		return false;
 	hot->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	visit->hot = hot;
 	visit->saved_errno = errno;
-	if (bp_likely(bp_recorder.mode == BP_MODE_ON) || bp_recorder_is_on()) {
+	if (bp_likely(__atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON) ||
+		bp_recorder_is_on()) {
 		if (bp_unlikely(*bp_recorder.fork_mark == 0))
 			bp_recorder_unmarked_child(charged);
 		visit->thread = bp_thread_self();
@@ -42,6 +44,8 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 			visit->objects = hot->counters.objects;
 			visit->left = __atomic_exchange_n(
 				&hot->counters.trials_left, BP_VISIT_LEFT, __ATOMIC_RELAXED);
+			/* Before the sampler behind it moves: see counters_of in thread.c. */
+			__atomic_thread_fence(__ATOMIC_RELEASE);
 			return true;
 		}
 	}
@@ -56,14 +60,17 @@ static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 	struct bp_hot *hot = visit->hot;
 	if (bp_unlikely(visit->thread->ending || bp_recorder.ended))
 		trials_left = bp_sampler_look_next(&visit->thread->sampler, trials_left);
+	/* Published before the countdown runs: whoever reads the two words from outside, and the slot's
+	 * generation before and after, knows that they belong together. */
+	bp_thread_publish(visit->thread, trials_left);
 	uint64_t left =
-		__atomic_exchange_n(&hot->counters.trials_left, trials_left, __ATOMIC_RELAXED);
+		__atomic_exchange_n(&hot->counters.trials_left, trials_left, __ATOMIC_RELEASE);
 	if (bp_unlikely(left != BP_VISIT_LEFT)) {
 		/* A signal handler allocated meanwhile. */
 		hot->unoffered_trials += BP_VISIT_LEFT - left;
 		hot->unoffered_objects += hot->counters.objects - visit->objects;
+		bp_thread_publish(visit->thread, trials_left);
 	}
-	bp_thread_publish(visit->thread, trials_left);
 	if (bp_unlikely(hot->late)) /* no destructor will come for it */
 		bp_thread_end(visit->thread);
 	if (bp_unlikely(bp_recorder.ended))

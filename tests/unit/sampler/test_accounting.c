@@ -58,7 +58,7 @@ static size_t any_size(uint64_t random[4])
 static void every_event(void **state)
 {
 	static const uint64_t intervals[] = { 1, 2, 3, 64, 100, 4096, 524288, 1 << 20, 3 << 20,
-		(uint64_t)1 << 30, (uint64_t)1 << 40 };
+		(uint64_t)1 << 40, BP_SAMPLER_OFF };
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct pair pair = { .trials = 0 };

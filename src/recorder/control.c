@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See control.h. The order of things in a visit, when the word has changed:
+ *
+ *   look     the sampler is told the new T, the thread remembers the word
+ *   decide   the object at hand is decided wholly under the old T, then the countdown is drawn anew
+ *   ...      the object is placed, its sample written
+ *   note     INTERVAL (3.7) with the counters up to and including this object; then the slot says
+ *            which command the thread follows
+ *
+ * so a reader who sees the command in the slot finds the record in the file. T depends on nothing
+ * that comes after, and every sample carries the T it was decided under: the estimates stay
+ * unbiased whoever changes the word, and when.
+ *
+ * Samples made before sampling was switched off are live samples still; their frees are recorded in
+ * any state, since free does not ask for the word.
+ */
+#include "recorder/control.h"
+
+#include "recorder/budget.h"
+
+struct bp_control bp_control __attribute__((visibility("hidden"))) = { .due_ns = UINT64_MAX };
+
+#define STATE_MASK (BP_CONTROL_INTERVAL_MASK | BP_CONTROL_AUTO) /* a word without its number */
+
+static bool is_valid(uint64_t word)
+{
+	return bp_control_interval(word) <= BP_INTERVAL_MAX;
+}
+
+static void set_due(void)
+{
+	const uint64_t due =
+		bp_control.start_ns < bp_control.stop_ns ? bp_control.start_ns : bp_control.stop_ns;
+	__atomic_store_n(&bp_control.due_ns, due, __ATOMIC_RELAXED);
+}
+
+void bp_control_configure(const struct bp_config *config)
+{
+	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
+	const bool early =
+		config->start_time_ns != 0 ? now < config->start_time_ns : config->dormant;
+	const bool late = config->stop_time_ns != 0 && now >= config->stop_time_ns;
+	bp_control.given = config->interval | (config->automatic ? BP_CONTROL_AUTO : 0);
+	bp_control.resume = bp_control.given;
+	bp_control.first = early || late ? 0 : bp_control.given;
+	bp_control.budget_ppm = config->budget_ppm;
+	bp_control.start_ns =
+		config->start_time_ns != 0 && early ? config->start_time_ns : UINT64_MAX;
+	bp_control.stop_ns = config->stop_time_ns != 0 && !late ? config->stop_time_ns : UINT64_MAX;
+	set_due();
+}
+
+void bp_control_inherit(const struct bp_trace_state *parent)
+{
+	const uint64_t word = __atomic_load_n(&parent->control, __ATOMIC_RELAXED);
+	const uint64_t resume = __atomic_load_n(&parent->control_resume, __ATOMIC_RELAXED);
+	bp_control.first = (is_valid(word) ? word : bp_control.valid) & STATE_MASK;
+	bp_control.resume = resume & STATE_MASK;
+	bp_control.budget_ppm = __atomic_load_n(&parent->budget_ppm, __ATOMIC_RELAXED);
+	/* Were somebody just switching, the times are still there, and so the child does it. */
+	(void)bp_lock_reset(&bp_control.lock);
+	set_due();
+	bp_budget_after_fork();
+}
+
+/* What switching on takes up. */
+static uint64_t resumed(uint64_t resume)
+{
+	resume &= STATE_MASK;
+	return is_valid(resume) && bp_control_interval(resume) != 0 ? resume : bp_control.given;
+}
+
+void bp_control_describe(struct bp_trace_header *header)
+{
+	const bool dormant = bp_control_interval(bp_control.first) == 0;
+	const uint64_t word = dormant ? resumed(bp_control.resume) : bp_control.first;
+	header->interval_bytes = bp_control_interval(word);
+	header->flags_skippable &= ~(BP_HEADER_DORMANT | BP_HEADER_AUTO);
+	header->flags_skippable |= (dormant ? BP_HEADER_DORMANT : 0) |
+				   ((word & BP_CONTROL_AUTO) != 0 ? BP_HEADER_AUTO : 0);
+}
+
+void bp_control_publish(struct bp_trace_state *state)
+{
+	uint64_t unset = 0;
+	bp_control.valid = bp_control.first;
+	state->budget_ppm = bp_control.budget_ppm;
+	state->control_resume = resumed(bp_control.resume);
+	/* Should somebody outside have been quicker, the word is theirs. */
+	(void)__atomic_compare_exchange_n(&state->control, &unset, bp_control.first, false,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+uint64_t bp_control_word(void)
+{
+	const uint64_t word =
+		__atomic_load_n(&bp_writer_state(&bp_recorder.writer)->control, __ATOMIC_RELAXED);
+	return is_valid(word) ? word : __atomic_load_n(&bp_control.valid, __ATOMIC_RELAXED);
+}
+
+/* The record of a thread that follows `thread->control` after so many trials and objects. */
+static void write_interval(const struct bp_thread *thread, uint64_t trials, uint64_t objects)
+{
+	const uint64_t values[] = { thread->ordinal, bp_system_time_ns(CLOCK_MONOTONIC),
+		__atomic_load_n(&bp_recorder.sequence, __ATOMIC_RELAXED), trials, objects,
+		bp_control_interval(thread->control), bp_control_number(thread->control) };
+	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL);
+	if (thread->slot != NULL)
+		__atomic_store_n(&thread->slot->command,
+			(uint16_t)bp_control_number(thread->control), __ATOMIC_RELEASE);
+}
+
+void bp_control_note_begin(struct bp_thread *thread)
+{
+	if (thread->control != bp_control.first)
+		write_interval(thread, 0, 0);
+}
+
+bool bp_control_follow(struct bp_thread *thread, uint64_t word)
+{
+	if (!is_valid(word))
+		return false;
+	thread->control = word;
+	__atomic_store_n(&bp_control.valid, word, __ATOMIC_RELAXED);
+	bp_sampler_set_interval(&thread->sampler, bp_control_interval(word));
+	return true;
+}
+
+void bp_control_note(const struct bp_visit *visit)
+{
+	const struct bp_thread *thread = visit->thread;
+	write_interval(thread, bp_thread_trials(thread, thread->sampler.armed), visit->objects);
+}
+
+bool bp_control_change(uint64_t word, uint64_t interval)
+{
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	const uint64_t next = ((word >> BP_CONTROL_NUMBER_SHIFT) + 1) << BP_CONTROL_NUMBER_SHIFT |
+			      (word & BP_CONTROL_AUTO) | interval;
+	return bp_control_interval(word) != interval &&
+	       __atomic_compare_exchange_n(
+		       &state->control, &word, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* The process's time to begin, or to end, sampling. */
+static void switch_sampling(bool on)
+{
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	uint64_t word = __atomic_load_n(&state->control, __ATOMIC_RELAXED);
+	for (;;) {
+		const uint64_t resume = __atomic_load_n(&state->control_resume, __ATOMIC_RELAXED);
+		uint64_t next = on ? resumed(resume) : 0;
+		if ((bp_control_interval(word) != 0) == on)
+			return;
+		if (!on && is_valid(word))
+			__atomic_store_n(
+				&state->control_resume, word & STATE_MASK, __ATOMIC_RELAXED);
+		next |= (bp_control_number(word) + 1) << BP_CONTROL_NUMBER_SHIFT;
+		if (__atomic_compare_exchange_n(&state->control, &word, next, false,
+			    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+/* The lock is held. Takes one of the two times, if it has come. */
+static bool take(uint64_t *time, uint64_t now)
+{
+	if (now < *time)
+		return false;
+	*time = UINT64_MAX;
+	return true;
+}
+
+void bp_control_time_has_come(void)
+{
+	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
+	/* Whoever holds the lock does it; in order, should both times have come since anybody
+	 * looked. */
+	if (now < __atomic_load_n(&bp_control.due_ns, __ATOMIC_RELAXED) ||
+		!bp_lock_try(&bp_control.lock))
+		return;
+	const bool stop_first = bp_control.stop_ns < bp_control.start_ns;
+	if (stop_first && take(&bp_control.stop_ns, now))
+		switch_sampling(false);
+	if (take(&bp_control.start_ns, now))
+		switch_sampling(true);
+	if (take(&bp_control.stop_ns, now))
+		switch_sampling(false);
+	set_due();
+	bp_lock_release(&bp_control.lock);
+}
