@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,6 +24,25 @@
 
 /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack. */
 #define BP_ADVICE_POPULATE_WRITE 23
+
+/* Bytes of a page: 4 KiB on x86-64; on aarch64 4, 16 or 64 KiB, as the kernel was built. Addresses given
+ * to bp_system_advise and bp_system_unmap begin a page; of lengths the kernel makes whole pages. */
+static inline size_t bp_system_page_bytes(void)
+{
+	return (size_t)getauxval(AT_PAGESZ);
+}
+
+/* Where the page that holds `address` begins. */
+static inline uintptr_t bp_system_page_of(uintptr_t address)
+{
+	return address & ~(uintptr_t)(bp_system_page_bytes() - 1);
+}
+
+static inline size_t bp_system_whole_pages(size_t bytes)
+{
+	const size_t page = bp_system_page_bytes();
+	return (bytes + page - 1) & ~(page - 1);
+}
 
 /* Anonymous or file memory; NULL on failure. */
 static inline void *bp_system_map(

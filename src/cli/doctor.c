@@ -8,24 +8,27 @@
  * except that glibc's loader is asked which libraries it would load; nothing of the program itself
  * runs.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/control_words.h"
+#include "cli/doctor_process.h"
 #include "cli/elf_file.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/traced.h"
+#include "report/quantity.h"
 #include "trace/format.h"
 
 struct examination {
 	struct bp_program program;
 	struct bp_elf_file image;
 	struct bp_libraries libraries;
-	bool libraries_known;
+	bool libraries_known, recorder_loaded;
 	pid_t pid; /* 0: a program that does not run yet */
 	int problems;
 };
@@ -152,7 +155,9 @@ static void check_libraries(struct examination *e)
 	}
 	for (size_t i = 0; i < e->libraries.count; i++)
 		if (strcmp(base_name(e->libraries.paths[i]), BP_RECORDER_FILE) == 0)
-			say("ok", "the recorder is loaded: it is being profiled");
+			e->recorder_loaded = true;
+	if (e->recorder_loaded)
+		say("ok", "the recorder is loaded");
 	if (!e->libraries_known && e->program.loader[0] != '\0')
 		say("note", "its libraries are not known: %s is no loader bytepoll asks",
 			e->program.loader);
@@ -190,9 +195,32 @@ static void check_runtime(const struct examination *e)
 			"as a whole only: start it with PYTHONMALLOC=malloc to see each");
 	if (bp_elf_has_section(&e->image, ".go.buildinfo"))
 		say("note", "Go does not use malloc: only the memory of C code in it is seen");
-	if (e->pid != 0)
-		say("note", "a running process cannot be attached to in this version: start it by "
-			    "bytepoll run");
+}
+
+/* Of a running process: is it being profiled, and may we steer it? */
+static void check_control(const struct examination *e)
+{
+	struct bp_traced traced;
+	struct bp_error error = { 0 };
+	char interval[BP_QUANTITY_BYTES];
+	if (e->pid == 0)
+		return;
+	if (!bp_traced_open(e->pid, true, &traced, &error)) {
+		say("note",
+			e->recorder_loaded ? "it cannot be controlled: %s"
+					   : "%s; a running process cannot be attached to in this "
+					     "version",
+			error.text);
+		return;
+	}
+	const struct bp_control control =
+		bp_control_read(traced.state, traced.header.interval_bytes);
+	bp_bytes_text(control.interval, (struct bp_quantity_style){ 0 }, interval);
+	say("ok", "bytepoll control %ld steers it: sampling is %s%s%s", (long)e->pid,
+		control.on ? "on at T = " : "off; start takes up T = ", interval,
+		control.automatic ? ", automatic" : "");
+	say("ok", "its trace is %s", traced.path);
+	bp_traced_close(&traced);
 }
 
 /* Program and libraries of `operand`; an error if there is no such thing. */
@@ -224,16 +252,6 @@ static bool look_up(struct examination *e, const char *operand, struct bp_error 
 	return bp_libraries_of_process(e->pid, &e->libraries, error);
 }
 
-/* A whole number is a process. */
-static pid_t as_pid(const char *operand)
-{
-	uint64_t number;
-	if (!isdigit((unsigned char)*operand) || !bp_parse_number(operand, &number, NULL) ||
-		number == 0 || number > INT32_MAX)
-		return 0;
-	return (pid_t)number;
-}
-
 static int run(const struct bp_arguments *arguments)
 {
 	struct examination e = { 0 };
@@ -243,7 +261,7 @@ static int run(const struct bp_arguments *arguments)
 		return bp_command_fail_usage(
 			arguments->command, "doctor takes one program or process id");
 	operand = arguments->operands[0];
-	e.pid = as_pid(operand);
+	e.pid = bp_traced_pid(operand);
 	if (!look_up(&e, operand, &error))
 		return bp_command_fail(1, &error);
 	if (!bp_elf_file_open(e.program.image, &e.image, &error)) {
@@ -257,6 +275,10 @@ static int run(const struct bp_arguments *arguments)
 	if (e.image.readable)
 		check_symbols(&e);
 	check_runtime(&e);
+	if (e.pid != 0)
+		e.problems += bp_doctor_process(e.pid, e.program.image, say);
+	bp_doctor_machine(say);
+	check_control(&e);
 	puts(e.problems == 0 ? "can be profiled" : "cannot be profiled");
 	bp_elf_file_close(&e.image);
 	bp_libraries_finish(&e.libraries);
@@ -269,7 +291,9 @@ const struct bp_command bp_command_doctor = {
 	.usage = "PROGRAM|PID",
 	.details =
 		"Looks at the program's file and libraries, or at those of a running process, and\n"
-		"says what stands in the way of profiling it and what a report will not show.\n"
+		"says what stands in the way of profiling it and what a report will not show; of "
+		"a\n"
+		"process that is being profiled also how, and whether it can be steered.\n"
 		"Nothing of the program is run.\n",
 	.examples = "bytepoll doctor redis-server\nbytepoll doctor 4121\n",
 	.exit_statuses = "0  it can be profiled\n"

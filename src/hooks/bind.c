@@ -16,6 +16,7 @@
 
 #include "base/system_call.h"
 #include "hooks/extended.h"
+#include "hooks/patch.h"
 #include "recorder/frame_rules.h"
 #include "recorder/real.h"
 
@@ -45,11 +46,9 @@ static bool find_sealed(struct object *object)
 	const Elf64_Phdr *segments = (const Elf64_Phdr *)(object->start + file->e_phoff);
 	for (uint32_t i = 0; i < file->e_phnum; i++)
 		if (segments[i].p_type == PT_GNU_RELRO) {
-			object->sealed_start =
-				(object->map->l_addr + segments[i].p_vaddr) & ~(uintptr_t)4095;
-			object->sealed_end =
-				(object->map->l_addr + segments[i].p_vaddr + segments[i].p_memsz) &
-				~(uintptr_t)4095;
+			const uintptr_t start = object->map->l_addr + segments[i].p_vaddr;
+			object->sealed_start = bp_system_page_of(start);
+			object->sealed_end = bp_system_page_of(start + segments[i].p_memsz);
 		}
 	return true;
 }
@@ -99,12 +98,13 @@ static bool look_at(const struct link_map *map, struct object *ret_object)
 static void write_place(const struct object *object, uintptr_t place, uintptr_t value)
 {
 	const bool sealed = place >= object->sealed_start && place < object->sealed_end;
-	const uintptr_t page = place & ~(uintptr_t)4095;
-	if (sealed && syscall(SYS_mprotect, page, 4096ul, PROT_READ | PROT_WRITE) != 0)
+	const uintptr_t page = bp_system_page_of(place);
+	const size_t bytes = bp_system_page_bytes();
+	if (sealed && syscall(SYS_mprotect, page, bytes, PROT_READ | PROT_WRITE) != 0)
 		return;
 	__atomic_store_n((uintptr_t *)place, value, __ATOMIC_RELAXED);
 	if (sealed)
-		(void)syscall(SYS_mprotect, page, 4096ul, PROT_READ);
+		(void)syscall(SYS_mprotect, page, bytes, PROT_READ);
 }
 
 static void bind_symbol(
@@ -115,14 +115,13 @@ static void bind_symbol(
 		const Elf64_Rela *end =
 			row + (row == NULL ? 0 : object->bytes[table] / sizeof *row);
 		for (; row < end; row++) {
-			const uint32_t type = ELF64_R_TYPE(row->r_info);
+			const enum bp_place kind = bp_patch_place(ELF64_R_TYPE(row->r_info));
 			if (ELF64_R_SYM(row->r_info) != symbol || row->r_addend != 0 ||
-				(type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
-					type != R_X86_64_64))
+				kind == BP_PLACE_OTHER)
 				continue;
 			const uintptr_t place = object->map->l_addr + row->r_offset;
 			const uintptr_t holds = *(const uintptr_t *)place;
-			const bool unbound = type == R_X86_64_JUMP_SLOT && holds >= object->start &&
+			const bool unbound = kind == BP_PLACE_JUMP_SLOT && holds >= object->start &&
 					     holds < object->end;
 			if (unbound || holds == (uintptr_t)*entry->real)
 				write_place(object, place, (uintptr_t)entry->hook);

@@ -19,11 +19,13 @@
 #include "base/system_call.h"
 #include "hooks/real_other.h"
 #include "recorder/recorder.h"
+#include "recorder/seal.h"
 
 #define SEGMENTS_MAX 32
 #define PATH_MAX_BYTES 1024
 
 extern char **environ;
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); /* ours */
 
 /* Does the ELF file behind the descriptor ask for a loader? */
 static enum bp_unseen look_at_file(int descriptor)
@@ -34,7 +36,7 @@ static enum bp_unseen look_at_file(int descriptor)
 		return BP_UNSEEN_NO; /* a script, or too short to tell */
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
 		return BP_UNSEEN_NO;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != __ehdr_start.e_machine)
 		return BP_UNSEEN_FOREIGN;
 	unsigned count = header.e_phnum < SEGMENTS_MAX ? header.e_phnum : SEGMENTS_MAX;
 	long bytes = (long)(count * sizeof *segments);
@@ -84,7 +86,7 @@ static const char *search(const char *file, char *buffer)
 	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		if (strncmp(*variable, "PATH=", 5) == 0)
 			path = *variable + 5;
-	if (strchr(file, '/') != NULL || path == NULL)
+	if (strchr(file, '/') != NULL || path == NULL || bp_recorder.seal != BP_SEAL_NONE)
 		return file;
 	for (;;) {
 		const char *end = strchrnul(path, ':');
@@ -106,7 +108,7 @@ static void note(const char *path, char *const environment[], bool replaces)
 {
 	int saved_errno = errno;
 	/* A bad pointer is for the real function to refuse. */
-	if (path != NULL && (syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 || errno != EFAULT))
+	if (path != NULL && bp_recorder.seal == BP_SEAL_NONE && (syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 || errno != EFAULT))
 		bp_recorder_exec(path, classify(path, environment));
 	if (replaces)
 		bp_recorder_end(BP_END_EXEC);

@@ -63,7 +63,7 @@
 	BP_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, "operator delete, aligned, nothrow")         \
 	BP_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, "operator delete[], aligned, nothrow")
 
-/* life.c and symbols.c: ends, new images, and what bears on the trace's mapping. */
+/* life.c, symbols.c and seccomp.c: ends, new images, and what bears on the trace's mapping. */
 #define BP_HOOKS_LIFE(BP_HOOK)                                                                    \
 	BP_HOOK(_exit, "publishes the exact totals")                                              \
 	BP_HOOK(_Exit, "publishes the exact totals")                                              \
@@ -72,6 +72,8 @@
 	BP_HOOK(fork, "notes the child")                                                          \
 	BP_HOOK(dlsym, "answers with our hooks where those of the program's malloc would be")     \
 	BP_HOOK(dlclose, "notes unloaded modules")                                                \
+	BP_HOOK(prctl, "gives up the system calls that seccomp is about to forbid")               \
+	BP_HOOK(syscall, "the same, where it asks for seccomp")                                   \
 	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
 	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \
 	BP_HOOK(setrlimit64, "gives back what is mapped ahead")                                   \

@@ -23,6 +23,7 @@
 #include "base/attributes.h"
 #include "base/system_call.h"
 #include "hooks/foreign.h"
+#include "hooks/libc_symbols.h"
 #include "hooks/real_other.h"
 #include "recorder/census.h"
 #include "recorder/frame_rules.h"
@@ -135,13 +136,21 @@ static const void *owner, *home; /* home: the object that the real malloc is of 
 static enum bp_real_form form;
 static bool form_known;
 
+/* Does the allocator colour its memory (aarch64's tagging, GLIBC_TUNABLES=glibc.mem.tagging)? Then the
+ * words before an object may not be read by way of its address. */
+static bool is_memory_tagged(void)
+{
+	const long control = syscall(SYS_prctl, 56 /* PR_GET_TAGGED_ADDR_CTRL */, 0, 0, 0, 0);
+	return control > 0 && (control & 6 /* PR_MTE_TCF_MASK */) != 0;
+}
+
 /* glibc has a free of its own for each object, and so may another allocator: only if malloc, free and
  * realloc are all glibc's do they understand one another. */
 static bool all_of_glibc(void)
 {
 	const void *libc = object_of((const void *)gnu_get_libc_version);
 	return libc != NULL && home == libc && object_of((const void *)bp_real.free) == libc &&
-	       object_of((const void *)bp_real.realloc) == libc;
+	       object_of((const void *)bp_real.realloc) == libc && !is_memory_tagged();
 }
 
 bool bp_real_is_glibc(void)
@@ -158,7 +167,7 @@ bool bp_real_is_home(const void *function)
 size_t bp_real_usable_size(void *object)
 {
 	static bool looked, known;
-	if (!looked) {
+	if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
 		known = bp_real_is_home((const void *)bp_real.malloc_usable_size);
 		__atomic_store_n(&looked, true, __ATOMIC_RELEASE);
 	}
@@ -202,6 +211,8 @@ enum bp_real_form bp_real_resolve(void)
 	form = adapt();
 	form_known = true;
 	bp_real_resolve_others();
+	if (form == BP_REAL_GLIBC)
+		(void)bp_libc_symbols_redirect();
 	/* The text of a failure is the program's malloc's, and is freed by the free that the C library
 	 * calls: where the program has a malloc of its own linked in, but no free, that is a crash. */
 	if (form == BP_REAL_GLIBC || form == BP_REAL_FOREIGN)

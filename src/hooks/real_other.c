@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 
+#include "base/attributes.h"
 #include "recorder/real.h"
 
 __attribute__((visibility("hidden"))) struct bp_real_other bp_real_other = {
@@ -15,9 +16,11 @@ __attribute__((visibility("hidden"))) struct bp_real_other bp_real_other = {
 /* Our own dlsym is in the way of the plain name: the real one is asked for by its version. */
 static void find_dlsym(void)
 {
-	void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-	if (found == NULL)
-		found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	/* Since it moved into libc; before that, the first version of x86-64, and that of aarch64. */
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17" };
+	void *found = NULL;
+	for (size_t i = 0; i < BP_COUNT(versions) && found == NULL; i++)
+		found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
 	__builtin_memcpy(&bp_real_other.dlsym, &found, sizeof found);
 }
 
@@ -66,6 +69,7 @@ void bp_real_resolve_others(void)
 	LOOK_UP(abort);
 	LOOK_UP(fork);
 	LOOK_UP(dlclose);
+	LOOK_UP(prctl);
 	LOOK_UP(mlockall);
 	LOOK_UP(setrlimit);
 	LOOK_UP(setrlimit64);

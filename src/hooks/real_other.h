@@ -13,6 +13,10 @@
 /* Operators are passed through with whatever arguments they have: at most three, all integers. */
 typedef uintptr_t bp_operator(uintptr_t first, uintptr_t second, uintptr_t third);
 
+/* The C library's function of system calls, with all its registers and a word on the stack. */
+typedef long bp_system_call(long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
+	uintptr_t e, uintptr_t f);
+
 #include "hooks/names.h"
 
 struct bp_real_other {
@@ -27,6 +31,8 @@ struct bp_real_other {
 	pid_t (*fork)(void);
 	void *(*dlsym)(void *handle, const char *name);
 	int (*dlclose)(void *handle);
+	int (*prctl)(int option, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);
+	bp_system_call *syscall; /* by bp_real_syscall only */
 	int (*mlockall)(int flags);
 	int (*setrlimit)(int resource, const struct rlimit *limit);
 	int (*setrlimit64)(int resource, const struct rlimit64 *limit);
@@ -49,6 +55,9 @@ const struct bp_real_other *bp_real_others(void);
 extern struct bp_real_other bp_real_other __attribute__((visibility("hidden")));
 void bp_real_resolve_others(void);
 
+/* The real syscall; looked up alone, because everything else needs it. */
+static inline bp_system_call *bp_real_syscall(void);
+
 /* dlsym(RTLD_NEXT, name), by the real dlsym. */
 void *bp_real_next(const char *name);
 
@@ -57,5 +66,14 @@ void bp_real_forget_failure(void);
 
 /* cxx.c: what an operator does where no C++ library was there at start. */
 bp_operator *bp_cxx_fallback(const char *name);
+
+static inline bp_system_call *bp_real_syscall(void)
+{
+	if (__builtin_expect(bp_real_other.syscall == NULL, 0)) {
+		void *found = bp_real_next("syscall");
+		__builtin_memcpy(&bp_real_other.syscall, &found, sizeof found);
+	}
+	return bp_real_other.syscall;
+}
 
 #endif

@@ -34,7 +34,8 @@ int main(int argument_count, char **arguments)
 		return 1;
 	}
 	for (uint32_t i = 1; i < profile.samples.count; i++)
-		print_sample(&profile, &profile.samples.data[i]);
+		for (uint32_t j = 0; j <= profile.samples.data[i].more; j++)
+			print_sample(&profile, &profile.samples.data[i]);
 	bp_profile_finish(&profile);
 	return 0;
 }

@@ -11,7 +11,7 @@ pipe (a child numbers on where its parent was, so that its numbers would be ambi
 whole tree must read.
 
 A process killed before its recorder began may leave no file, or one without a header; then nothing
-may have come through the pipe. 40 kills, 200 with BYTEPOLL_LONG_TESTS=1; the moments are drawn
+may have come through the pipe. 40 kills, 1000 with BYTEPOLL_LONG_TESTS=1; the moments are drawn
 from a recorded seed.
 """
 import array
@@ -26,7 +26,7 @@ import time
 
 import profiled
 
-KILLS = 200 if profiled.LONG else 40
+KILLS = 1000 if profiled.LONG else 40
 LONGEST_S = 0.12
 IN_FLIGHT_BYTES = 3 * 40000 + 65536  # one request a thread, and the main thread's and libc's own
 

@@ -8,17 +8,21 @@ ended in order, and lie alone in their directory. Losses are printed; at the def
 may occur.
 """
 import os
+import shutil
 import signal
 import sys
 
 import profiled
 
 PLUGIN = "libplugin.so"
+DEEP_PLUGIN = "libdeep_plugin.so"
+LIBRARIES = (PLUGIN, DEEP_PLUGIN)
 PROGRAMS = (
     ("contents",), ("zeroed",), ("usable_size",), ("errno_kept",), ("libc_extras",),
     ("new_handler",), ("foreign_free",), ("thread_storm",), ("thread_exit",), ("fork_storm",),
     ("fork_with_threads",), ("exec_chain",), ("vfork_exec",), ("spawn",), ("signals",), ("jumps",),
     ("odd_stacks",), ("raw_clone",), ("dynamic_loading", PLUGIN),
+    ("deepbind", DEEP_PLUGIN), ("vfork_allocates",), ("throwing",),
 )
 EXITS = ("return", "exit", "_exit", "_Exit", "quick_exit", "abort", "exec", "pthread_exit", "term",
          "kill", "fault")
@@ -35,7 +39,7 @@ def unprofiled(arguments):
 
 def path_of(words):
     return tuple([profiled.program(words[0])] +
-                 [profiled.program(word) if word == PLUGIN else word for word in words[1:]])
+                 [profiled.program(word) if word in LIBRARIES else word for word in words[1:]])
 
 
 def compare(words, interval, ordered):
@@ -60,6 +64,33 @@ def compare(words, interval, ordered):
             profiled.Tap.note("%s: lost %s" % (" ".join(words), data["losses"]))
 
 
+def traced(prefix):
+    """A debugger or a tracer runs the program, which runs under the recorder."""
+    program = profiled.program("thread_storm")
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        variables = profiled.environment(trace, 64)
+        settings = ["%s=%s" % (key, variables[key]) for key in
+                    ("LD_PRELOAD", "BYTEPOLL_OUTPUT", "BYTEPOLL_INTERVAL")]
+        result = profiled.run([*prefix, "env", *settings, program])
+        profiled.expect(result.status == 0 and b"done\n" in result.stdout,
+                        "status %s: %s" % (result.status, result.stdout[-300:]))
+        data = profiled.report(trace)
+        profiled.expect(data["samples"] > 0 and not profiled.lost(data), "samples %s, lost %s" % (
+            data["samples"], data["losses"]))
+
+
+def static_tls():
+    """As many libraries with static thread-local storage find room as without us."""
+    with profiled.directory() as path:
+        for number in range(64):
+            shutil.copy(profiled.program("libtls_plugin.so"), "%s/%d.so" % (path, number))
+        arguments = [profiled.program("static_tls"), path]
+        plain = profiled.run(arguments)
+        profiled.expect(2 <= int(plain.stdout) < 64, "%s libraries fit" % plain.stdout)
+        profiled.expect_same(plain, profiled.run(arguments, os.path.join(path, "trace.bpt"), 64))
+
+
 def main():
     tap = profiled.Tap()
     chosen = sys.argv[1:]
@@ -76,6 +107,12 @@ def main():
             tap.attempt("%s at T = %s" % (" ".join(words), interval or "default"),
                         lambda: compare(words, interval, ordered))
     if not chosen:
+        for prefix in (["strace", "-f", "-qq", "-o", "/dev/null"],
+                       ["gdb", "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex",
+                        "set follow-exec-mode same", "-ex", "run", "--args"]):
+            if shutil.which(prefix[0]):
+                tap.attempt("under " + prefix[0], lambda: traced(prefix))
+        tap.attempt("static thread-local storage", static_tls)
         killed = unprofiled(path_of(("exit_ways", "kill"))).status
         tap.check(killed == -signal.SIGKILL, "the ways out differ", str(killed))
     return tap.finish()

@@ -264,6 +264,27 @@ def percent_signs_in_names():
     assert result.returncode == 0 and names[0].split(".")[1] in result.stdout, result
 
 
+def doctor_tells_of_processes():
+    """What a process runs in: told by /proc, for one that is held by a tracer or given a filter."""
+    for prefix, expected in ((["strace", "-f", "-qq", "-o", "/dev/null"], "traces it"),
+                             (["unshare", "-m"], "file systems of its own"),
+                             (["valgrind", "-q"], "runs under valgrind")):
+        if shutil.which(prefix[0]) is None or (prefix[0] == "unshare" and os.geteuid() != 0):
+            continue
+        with subprocess.Popen([*prefix, "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              start_new_session=True) as process:
+            process.stdin.write(b"x\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"x\n"  # it runs now
+            with open("/proc/%d/task/%d/children" % (process.pid, process.pid),
+                      encoding="ascii") as file:
+                child = (file.read().split() or [str(process.pid)])[0]
+            result = call("doctor", child)
+            process.stdin.close()
+        assert expected in result.stdout, (prefix, result)
+        assert result.returncode == (1 if prefix[0] == "valgrind" else 0), (prefix, result)
+
+
 @test
 def doctor_tells():
     assert call("doctor", "sh").returncode == 0
@@ -276,6 +297,7 @@ def doctor_tells():
     result = call("doctor", str(os.getpid()))
     assert result.returncode == 0 and "running process" in result.stdout, result
     assert "PYTHONMALLOC" in result.stdout, result
+    doctor_tells_of_processes()
     refuses(1, "not found in PATH", call("doctor", "no-such-program"))
     refuses(1, "no process 2147483000", call("doctor", "2147483000"))
 

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Steering running processes: `bytepoll control`, and `run --delay`, `--duration`, `--start-dormant`.
+
+Each command by a process and by its trace; who may not; a process that is dormant from its beginning to its
+end, or to its kill; words out of range in the state page; snapshots against what the program counted
+itself and against the trace as it was in the end; windows; forks and images. What is changed ten
+thousand times is in test_control_storm.py. Arguments: names of tests, without `test_`.
+"""
+import ctypes
+import mmap
+import os
+import subprocess
+import sys
+import time
+
+import profiled
+from steered import (ALL_BYTES, INTERVAL_MASK, LIMIT_S, NUMBER_SHIFT, THREADS, Decoded, Page, Running,
+                     control, controlled, refused, status_of)
+
+NOBODY = 65534
+
+
+def test_words(tap):
+    with profiled.directory() as path, Running(path, 65536) as program:
+        pid, trace = program.process.pid, program.trace
+        tap.attempt("start of a started one", lambda: profiled.expect(
+            "already on at T = 64 KiB" in controlled(pid, "start"), "other words"))
+        tap.attempt("stop, waited for", lambda: controlled(trace, "stop"))
+        tap.attempt("stop of a stopped one", lambda: profiled.expect(
+            "already off" in controlled(pid, "stop"), "other words"))
+        state = status_of(trace)
+        tap.check(state["state"] == "dormant" and state["interval"] == 65536 and
+                  state["change"] == 1 and state["pid"] == pid, "status says dormant", state)
+        tap.attempt("an interval given while dormant", lambda: profiled.expect(
+            "off; start takes up T = 4 KiB" in controlled(pid, "interval", "4K"), "other words"))
+        tap.check(status_of(pid)["change"] == 1, "is no change yet")
+        controlled(pid, "start")
+        state = status_of(pid)
+        tap.check(state["state"] == "on" and state["interval"] == 4096 and state["change"] == 2,
+                  "is what start takes up", state)
+        controlled(pid, "interval", "auto", "--budget", "2%")
+        state = status_of(pid)
+        tap.check(state["automatic"] and state["budget_percent"] == 2, "interval auto", state)
+        result = control(pid, "interval", "1M", "--wait", "0")
+        tap.check(result.status in (0, 1), "waiting ends")
+        result = control(pid, "interval", "2M", "--wait", "5s")
+        # The main thread waits in pthread_join and allocates nothing.
+        tap.attempt("--wait says who does not follow", lambda: profiled.expect(
+            result.status == 1 and b"1 of 5 threads" in result.stderr and
+            b"(tid %d)" % pid in result.stderr, "%s" % (result,)))
+        state = status_of(pid)["threads"]
+        tap.check(state["running"] == 5 and state["following"] == 4 and
+                  0 < state["left_bytes_max"] <= 1 << 20, "and so does status", state)
+        text = controlled(pid, "status")
+        tap.check("4 of 5 threads follow" in text and "in force" in text, "in words", text)
+        before = program.made()
+        totals = status_of(pid)["allocated"]
+        after = program.made()
+        # What is no thread's own is less than 64 objects of 64 KiB in all.
+        tap.check(sum(map(ALL_BYTES.upto, before)) <= totals["bytes"]["high"] and
+                  totals["bytes"]["low"] <= sum(ALL_BYTES.upto(k + 1) for k in after) + (1 << 16)
+                  and sum(before) <= totals["objects"]["high"] and
+                  totals["objects"]["low"] <= sum(after) + THREADS + 64,
+                  "the bytes and objects it says lie between those before and after", totals)
+        program.stop()
+        tap.attempt("a process that has ended", lambda: refused(
+            control(trace, "start"), "has ended"))
+        tap.attempt("and one that is gone", lambda: refused(
+            control(pid, "start"), "there is no process"))
+
+
+def test_errors(tap):
+    pid = os.getpid()
+    tap.attempt("a process without a trace", lambda: refused(
+        control(pid, "status"), "has no trace open"))
+    with profiled.directory() as path:
+        name = os.path.join(path, "text")
+        with open(name, "w", encoding="ascii") as file:
+            file.write("no trace\n" * 10000)
+        tap.attempt("a file that is no trace", lambda: refused(
+            control(name, "start"), "is no trace"))
+        tap.attempt("a file that is not there", lambda: refused(
+            control(name + "2", "start"), "no such file"))
+    for words in (["start", "now"], [], ["interval"], ["interval", "0"], ["interval", "2T"],
+                  ["start", "--json"], ["snapshot"], ["interval", "4K", "--budget", "1"],
+                  ["interval", "auto", "--budget", "200%"], ["begin"]):
+        tap.attempt("usage: %s" % " ".join(words), lambda words=words: refused(
+            control(pid, *words), "see bytepoll control --help", 2))
+
+
+def as_nobody():
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def test_other_user(tap):
+    """As root another user tries; an ordinary user tries at a process of root's."""
+    if not profiled.is_root():
+        tap.attempt("a process of another user", lambda: refused(
+            control(1, "stop"), "be its owner or root"))
+        return
+    with profiled.directory() as path, Running(path, 65536) as program:
+        os.chmod(path, 0o755)
+        for name, operand in (("pid", program.process.pid), ("file", program.trace)):
+            for words in (["stop"], ["interval", "1"], ["snapshot", "-o", "/tmp/x.bpt"]):
+                tap.attempt("%s of another user's process by %s" % (words[0], name),
+                            lambda o=operand, w=words: refused(
+                                control(o, *w, before_exec=as_nobody), "be its owner or root"))
+        # Even if the file may be written by all.
+        os.chmod(program.trace, 0o666)
+        tap.attempt("a trace that all may write", lambda: refused(
+            control(program.trace, "stop", before_exec=as_nobody), "be its owner or root"))
+        tap.check(status_of(program.process.pid)["change"] == 0, "nothing has changed")
+
+
+def test_dormant(tap):
+    """Never switched on: counters, and nothing else."""
+    with profiled.directory() as path, \
+            Running(path, 4096, extra={"BYTEPOLL_START": "dormant"}) as program:
+        page = Page(program.trace)
+        while sum(program.made()) < 200000:
+            pass
+        early = status_of(program.process.pid)
+        made = program.stop()
+        decoded = Decoded(program.trace)
+        report = profiled.report(program.trace)
+        tap.check(early["state"] == "dormant" and early["samples"] == 0 and page.number == 0,
+                  "dormant from the start", early)
+        profiled_bytes = sum(map(ALL_BYTES.upto, made))
+        own = decoded.state["end_objects"] - sum(made)
+        off = report["sampling"]["off"]
+        tap.check(decoded.header["flags_skippable"] & 2 and not decoded.samples and
+                  not decoded.changes, "no sample, no record")
+        tap.check(all(decoded.ends[ordinal]["objects"] in made for ordinal in decoded.makers()),
+                  "every thread's objects are counted")
+        tap.check(off["objects"]["low"] == off["objects"]["high"] == sum(made) + own and
+                  0 <= own < 64 and 0 <= off["bytes"]["low"] - profiled_bytes < 1 << 16,
+                  "all of it is known, exactly", "%s %d %d" % (off, sum(made), profiled_bytes))
+
+
+def test_killed_dormant(tap):
+    with profiled.directory() as path, Running(path, 4096, extra={
+            "BYTEPOLL_START": "dormant"}) as program:
+        while sum(program.made()) < 50000:
+            pass
+        program.kill()
+        made = program.made()
+        off = profiled.report(program.trace)["sampling"]["off"]
+        truth = sum(map(ALL_BYTES.upto, made))
+        slack = (THREADS + 1) * 78000
+        tap.check(off["bytes"]["low"] <= truth + slack and truth <= off["bytes"]["high"] and
+                  off["objects"]["low"] <= sum(made) + 64 and
+                  sum(made) <= off["objects"]["high"],
+                  "killed while dormant: the truth lies between the limits", "%s %d %d" % (
+                      off, truth, sum(made)))
+
+
+def test_bad_words(tap):
+    """Words out of range are ignored, and the next good one holds."""
+    with profiled.directory() as path, Running(path, 65536) as program:
+        page = Page(program.trace)
+        for word in (2**64 - 1, INTERVAL_MASK, (1 << 40) + 1, 5 << NUMBER_SHIFT | (3 << 40) + 1):
+            page.word.value = page.resume.value = word
+            made = program.made()
+            while any(now < then + 1000 for now, then in zip(
+                    program.made(), made)):
+                time.sleep(1e-3)
+        tap.attempt("status of such a word", lambda: controlled(program.trace, "status"))
+        tap.attempt("stop of such a word", lambda: controlled(program.trace, "stop"))
+        page.resume.value = INTERVAL_MASK
+        tap.attempt("start of such a word", lambda: controlled(program.trace, "start"))
+        tap.check(status_of(program.trace)["interval"] == 65536, "takes up the first interval")
+        program.stop()
+        decoded = Decoded(program.trace)
+        intervals = {change["interval"] for changes in decoded.changes.values()
+                     for change in changes}
+        tap.check(intervals <= {0, 65536} and
+                  {sample["interval"] for sample in decoded.samples} == {65536}, "no thread took one up", intervals)
+
+
+def slots_hold(snapshot, final):
+    """Every sample that a thread had made when its counters were read is in the copy."""
+    present = {sample["sequence"] for sample in snapshot.samples}
+    for sample in final.samples:
+        slot = snapshot.slots.get(sample["thread"])
+        if slot is not None and sample["objects"] <= slot["objects"]:
+            profiled.expect(sample["sequence"] in present, "missing: %s" % sample)
+    known = {sample["sequence"] for sample in final.samples}
+    profiled.expect(present <= known, "samples that never were")
+
+
+def test_snapshot(tap):
+    with profiled.directory() as path, Running(path, 32768) as program:
+        pid, copies = program.process.pid, []
+        for number in range(5):
+            copy = os.path.join(path, "copy%d.bpt" % number)
+            before = program.made()
+            text = controlled(pid, "snapshot", "-o", copy)
+            after = program.made()
+            copies.append((copy, before, after, text))
+        tap.attempt("a copy is not overwritten", lambda: refused(
+            control(pid, "snapshot", "-o", copies[0][0]), "exists"))
+        tap.attempt("unless that is wanted", lambda: controlled(
+            pid, "snapshot", "--force", "-q", "-o", copies[4][0]))
+        tap.attempt("the trace itself is not", lambda: refused(
+            control(pid, "snapshot", "--force", "-o", program.trace), "writes to"))
+        tap.attempt("a copy is nobody's trace", lambda: refused(
+            control(copies[0][0], "stop"), "no process writes to"))
+        program.stop()
+        final = Decoded(program.trace)
+        for copy, before, after, text in copies[:4]:
+            tap.attempt("snapshot: " + text.splitlines()[0].split(": ")[1],
+                        lambda c=copy, b=before, a=after: check_snapshot(c, b, a, final))
+        left = [name for name in os.listdir(path) if name.endswith(".new")]
+        tap.check(not left and os.stat(copies[0][0]).st_mode & 0o777 == 0o600,
+                  "nothing else is left, and nobody else may read it", left)
+
+
+def check_snapshot(copy, before, after, final):
+    decoded = Decoded(copy)
+    total = profiled.report(copy)["totals"]["allocated"]["bytes"]
+    low, high = (sum(map(ALL_BYTES.upto, made)) for made in (before, after))
+    slack = (THREADS + 1) * 78000
+    profiled.expect(decoded.counts["damaged_chunks"] == 0, "damaged")
+    profiled.expect(low - slack <= total["high"] and total["low"] <= high + slack,
+                    "%s not in [%d, %d]" % (total, low, high))
+    profiled.expect(total["low"] <= total["high"] and
+                    decoded.state["samples"] >= len(decoded.samples) > 0, "other samples")
+    slots_hold(decoded, final)
+
+
+def start_time_of(pid):
+    """The two times in the environment of a process."""
+    with open("/proc/%d/environ" % pid, "rb") as file:
+        variables = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if entry)
+    return tuple(int(variables.get(b"BYTEPOLL_" + name, b"0"))
+                 for name in (b"START_TIME", b"STOP_TIME"))
+
+
+def find_child(pid, name):
+    """The child of `pid` that runs `name`."""
+    limit = time.monotonic() + LIMIT_S
+    while time.monotonic() < limit:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+            for child in file.read().split():
+                with open("/proc/%s/comm" % child, encoding="ascii") as comm:
+                    if comm.read().strip() == name:
+                        return int(child)
+    raise AssertionError("%s did not start" % name)
+
+
+def test_window(tap):
+    """run --delay and --duration: nothing is sampled before and after; the counters go on."""
+    with profiled.directory() as path:
+        trace, orders = os.path.join(path, "trace.bpt"), os.path.join(path, "orders")
+        with open(orders, "wb") as file:
+            file.truncate(4096)
+        process = subprocess.Popen(
+            [profiled.BYTEPOLL, "run", "-o", trace, "-i", "4K", "--delay", "200ms", "--duration",
+             "0.2", "--", profiled.program("steered"), orders, str(THREADS)],
+            env=profiled.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.readline()
+        begin, end = start_time_of(find_child(process.pid, "steered"))
+        while time.clock_gettime_ns(time.CLOCK_MONOTONIC) < end + 100_000_000:
+            pass
+        with open(orders, "r+b") as file:
+            words = mmap.mmap(file.fileno(), 4096)
+        ctypes.c_uint64.from_buffer(words, 0).value = 1
+        errors = process.communicate(timeout=LIMIT_S)[1].decode()
+        decoded = Decoded(trace)
+        report = profiled.report(trace)
+        times = [sample["time_ns"] for sample in decoded.samples]
+        tap.check(process.returncode == 0 and end - begin == 200_000_000,
+                  "--delay and --duration are times for the whole tree", errors)
+        tap.check(times and min(times) >= begin, "no sample before")
+        # A thread that looked at the clock just before the end may take one sample after it, and
+        # the one whose look finds the end another.
+        late = [sample for sample in decoded.samples if sample["time_ns"] > end]
+        tap.check(len(late) <= 2 * THREADS, "no sample after", len(late))
+        tap.check(report["sampling"]["changes"] == 2 and
+                  report["sampling"]["off"]["bytes"]["low"] ==
+                  report["sampling"]["off"]["bytes"]["high"] > 0, "the rest is known exactly",
+                  report["sampling"])
+        tap.check("sampling was off" in errors, "and run says so", errors)
+    for words in (["--start-dormant", "--delay", "1"], ["--duration", "0"], ["--budget", "1%", "-i",
+                  "4K"], ["--delay", "x"], ["--verify", "--delay", "1"]):
+        result = profiled.run([profiled.BYTEPOLL, "run", *words, "--", "true"])
+        tap.attempt("run %s is refused" % " ".join(words),
+                    lambda r=result: refused(r, "see bytepoll run --help", 125))
+
+
+FAMILY = """
+import os, sys
+blocks = [bytearray(3000) for i in range(2000)]
+for line in sys.stdin:
+    blocks = [bytearray(3000 + i) for i in range(3000)]
+    if line.startswith("fork"):
+        if os.fork() == 0:
+            blocks += [bytearray(3000 + i) for i in range(3000)]
+            os._exit(0)
+        os.wait()
+    if line.startswith("exec"):
+        if os.fork() == 0:
+            os.execv(sys.executable, [sys.executable, "-c", "x = [bytearray(5000) for i in range(999)]"])
+        os.wait()
+    print("done", flush=True)
+"""
+
+
+def test_family(tap):
+    """A forked child begins as its parent is at the fork, an exec'ed image as the environment says."""
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-c", FAMILY], start_new_session=True,
+            env=profiled.environment(trace, 8192, extra={"BYTEPOLL_START": "dormant"}),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+        def order(word):
+            known = set(os.listdir(trace + ".d")) if os.path.isdir(trace + ".d") else set()
+            process.stdin.write(word + "\n")
+            process.stdin.flush()
+            process.stdout.readline()
+            names = sorted(set(os.listdir(trace + ".d")) - known) if word != "go" else []
+            return [Decoded(os.path.join(trace + ".d", name)) for name in names]
+        try:
+            child = order("fork")[0]
+            tap.check(child.header["flags_skippable"] & 2 and not child.samples,
+                      "child of a dormant one: dormant")
+            image = order("exec")[-1]
+            tap.check(image.header["flags_skippable"] & 2 and not image.samples,
+                      "image started by it: dormant")
+            controlled(process.pid, "interval", "2K")
+            controlled(process.pid, "start")
+            order("go")
+            child = order("fork")[0]
+            tap.check(not child.header["flags_skippable"] & 2 and child.samples and
+                      child.header["interval_bytes"] == 2048 and
+                      all(sample["interval"] == 2048 for sample in child.samples),
+                      "child of one that was started: samples at its parent's interval",
+                      child.header)
+            text = controlled("--tree", process.pid, "stop")
+            tap.check(text.count("sampling off") == 1, "--tree of one", text)
+            copy = os.path.join(path, "copy.bpt")
+            controlled("--tree", trace, "snapshot", "-o", copy)
+            # The images that ended are in it, too.
+            tap.check(len(os.listdir(copy + ".d")) == len(os.listdir(trace + ".d")) >= 3 and
+                      len(profiled.report(copy)["processes"]) ==
+                      len(profiled.report(trace)["processes"]), "snapshot of a tree")
+        finally:
+            process.stdin.close()
+            process.wait(LIMIT_S)
+
+
+TESTS = (test_words, test_errors, test_other_user, test_dormant, test_killed_dormant, test_bad_words,
+         test_snapshot, test_window, test_family)
+
+
+def main():
+    tap = profiled.Tap()
+    for test in TESTS:
+        if sys.argv[1:] and test.__name__[len("test_"):] not in sys.argv[1:]:
+            continue
+        begin = time.monotonic()
+        try:
+            test(tap)
+        except Exception as error:  # an ending is a failure like any other
+            tap.check(False, test.__name__, "%s: %s" % (type(error).__name__, error))
+        tap.note("%s: %.1f s" % (test.__name__, time.monotonic() - begin))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
