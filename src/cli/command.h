@@ -65,6 +65,8 @@ extern const struct bp_command bp_command_diff;
 extern const struct bp_command bp_command_check;
 extern const struct bp_command bp_command_plan;
 extern const struct bp_command bp_command_verify;
+extern const struct bp_command bp_command_control;
+extern const struct bp_command bp_command_fold;
 extern const struct bp_command bp_command_doctor;
 extern const struct bp_command bp_command_help;
 extern const struct bp_command bp_command_completion;

@@ -12,11 +12,13 @@
 
 const struct bp_command *const bp_commands[] = {
 	&bp_command_run,
+	&bp_command_control,
 	&bp_command_report,
 	&bp_command_diff,
 	&bp_command_check,
 	&bp_command_plan,
 	&bp_command_verify,
+	&bp_command_fold,
 	&bp_command_doctor,
 	&bp_command_help,
 	&bp_command_completion,

@@ -66,8 +66,7 @@ bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret
 	return true;
 }
 
-/* Nothing of that name may exist, or with `force` nothing but a file. */
-static bool is_free(const char *path, bool force, struct bp_error *error)
+bool bp_output_is_free(const char *path, bool force, struct bp_error *error)
 {
 	struct stat status;
 	char directory[PATH_MAX];
@@ -83,6 +82,11 @@ static bool is_free(const char *path, bool force, struct bp_error *error)
 	if (!force && lstat(directory, &status) == 0)
 		return bp_error_set(
 			error, "%s exists: choose another -o, or replace it by --force", directory);
+	snprintf(directory, sizeof directory, "%.*s" BP_FOLDED_SUFFIX,
+		(int)(sizeof directory - sizeof BP_FOLDED_SUFFIX), path);
+	if (!force && lstat(directory, &status) == 0)
+		return bp_error_set(
+			error, "%s exists: choose another -o, or replace it by --force", directory);
 	return true;
 }
 
@@ -90,7 +94,7 @@ bool bp_output_prepare(const char *path, bool force, struct bp_error *error)
 {
 	struct rlimit limit;
 	int descriptor, failure = 0;
-	if (!is_free(path, force, error) || (force && !bp_tree_remove(path, error)))
+	if (!bp_output_is_free(path, force, error) || (force && !bp_tree_remove(path, error)))
 		return false;
 	descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (descriptor < 0)

@@ -16,6 +16,8 @@
  * `bytepoll.PROGRAM.PID.bpt` in the current directory. */
 bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
 	size_t capacity, struct bp_error *error);
+/* May `path` be written to? Neither it nor PATH.d may exist, or with `force` nothing but a file. */
+bool bp_output_is_free(const char *path, bool force, struct bp_error *error);
 /* Can a trace be made at `path`? With `force` what an earlier run left there is removed. */
 bool bp_output_prepare(const char *path, bool force, struct bp_error *error);
 

@@ -309,13 +309,12 @@ static bool aggregate(const struct bp_arguments *arguments, const struct bp_prof
 	return bp_aggregate(profile, query, ret_aggregation, error);
 }
 
-static uint64_t largest_interval(const struct bp_profile *profile)
+/* T of the profile: where it changed, that of its samples on average. */
+static uint64_t interval_of(const struct bp_aggregation *aggregation)
 {
-	uint64_t largest = 1;
-	for (uint32_t i = 1; i < profile->processes.count; i++)
-		if (profile->processes.data[i].interval_max > largest)
-			largest = profile->processes.data[i].interval_max;
-	return largest;
+	const struct bp_assumptions assumed = bp_aggregation_assumptions(aggregation);
+	return bp_mean_interval(
+		bp_aggregation_total_sums(aggregation, BP_METRIC_ALLOCATED), &assumed);
 }
 
 static bool plan_profile(const struct bp_arguments *arguments, struct request *request,
@@ -324,7 +323,7 @@ static bool plan_profile(const struct bp_arguments *arguments, struct request *r
 	struct bp_aggregation aggregation;
 	if (!aggregate(arguments, profile, &request->query_options.query, &aggregation, error))
 		return false;
-	bool good = bp_plan_write_profile(&aggregation, largest_interval(profile),
+	bool good = bp_plan_write_profile(&aggregation, interval_of(&aggregation),
 		&request->question, request->format, &request->options, stdout, error);
 	bp_aggregation_finish(&aggregation);
 	return good;

@@ -60,6 +60,28 @@ static const char *unprofiled_text(uint32_t reason)
 	}
 }
 
+/* A counted number of bytes, or its limits. */
+static void limits_text(
+	struct bp_known_total total, struct bp_quantity_style style, char *to, size_t bytes)
+{
+	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	bp_bytes_text(total.low, style, low);
+	bp_bytes_text(total.high, style, high);
+	if (strcmp(low, high) == 0)
+		snprintf(to, bytes, "%s", high);
+	else
+		snprintf(to, bytes, "%s to %s", low, high);
+}
+
+/* Was sampling off whenever something was allocated? */
+static bool was_dormant(const struct bp_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->files[i].objects_high > tree->files[i].off_objects.high + 1)
+			return false;
+	return true;
+}
+
 /* Nothing is wrong, there was only too little to see: what is known is said. */
 static void print_too_little(const struct bp_tree *tree, const struct bp_tree_sums *sums)
 {
@@ -70,10 +92,13 @@ static void print_too_little(const struct bp_tree *tree, const struct bp_tree_su
 	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
 	bp_bytes_text(exact ? sums->trials_low - charges : sums->trials_high, style, bytes);
 	bp_count_text(sums->objects_high, objects);
-	fprintf(stderr,
-		"bytepoll: no samples: %s%s in %s objects were allocated, too little for T = %s: "
-		"try a smaller --interval\n",
-		exact ? "exactly " : "at most ", bytes, objects, interval);
+	fprintf(stderr, "bytepoll: no samples: %s%s in %s objects were allocated, ",
+		exact ? "exactly " : "at most ", bytes, objects);
+	if (was_dormant(tree))
+		fputs("while sampling was off: switch it on by bytepoll control PID start\n",
+			stderr);
+	else
+		fprintf(stderr, "too little for T = %s: try a smaller --interval\n", interval);
 }
 
 /* Why there is no sample, in the order of likelihood of what is known. */
@@ -167,55 +192,97 @@ static void print_total(
 	fprintf(stderr, "%s %s%s", name, text, total->bytes.interval.exact ? ", exactly" : "");
 }
 
-static bool print_headline(const struct bp_tree *tree, struct bp_error *error)
+/* T, or where it changed from which to which. */
+static void print_intervals(const struct bp_tree *tree, const struct bp_sampling *sampling,
+	struct bp_quantity_style style)
 {
-	/* By process: nothing needs a symbol. */
-	const struct bp_query query = { .metric = BP_METRIC_LIVE, .by = BP_KEY_PROCESS };
-	struct bp_quantity_style style = style_of_terminal();
-	struct bp_aggregation aggregation;
-	struct bp_profile profile;
-	if (!bp_profile_init(&profile, error))
-		return false;
-	if (!bp_import_file(tree->files[0].path, &profile, error) ||
-		!bp_profile_finish_import(&profile, false, error) ||
-		!bp_aggregate(&profile, &query, &aggregation, error)) {
-		bp_profile_finish(&profile);
-		return false;
+	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	uint64_t first = tree->files[0].header.interval_bytes, last = first;
+	if (sampling != NULL && sampling->interval_count > 0) {
+		first = sampling->intervals[0];
+		last = sampling->intervals[sampling->interval_count - 1];
 	}
-	fputs(INDENT, stderr);
-	print_total("live at exit", &aggregation.totals[BP_METRIC_LIVE], style);
-	print_total("   peak", &aggregation.totals[BP_METRIC_PEAK], style);
-	print_total("   allocated", &aggregation.totals[BP_METRIC_ALLOCATED], style);
-	putc('\n', stderr);
-	bp_aggregation_finish(&aggregation);
-	bp_profile_finish(&profile);
-	return true;
+	bp_bytes_text(first, style, low);
+	bp_bytes_text(last, style, high);
+	if (first == last)
+		fprintf(stderr, " at T = %s", low);
+	else
+		fprintf(stderr, " at T from %s to %s", low, high);
 }
 
-static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums *sums,
-	const struct bp_program *program)
+/* The first line and the losses. `sampling`: NULL if the trace could not be read. */
+static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums *sums,
+	const struct bp_program *program, const struct bp_sampling *sampling,
+	struct bp_quantity_style style)
 {
-	struct bp_error error = { 0 };
-	struct bp_quantity_style style = style_of_terminal();
-	char samples[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES], lost[BP_QUANTITY_BYTES],
-		bytes[BP_QUANTITY_BYTES];
+	char samples[BP_QUANTITY_BYTES], lost[BP_QUANTITY_BYTES], bytes[BP_QUANTITY_BYTES];
 	uint64_t lost_count = 0;
 	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
 		lost_count += sums->lost[reason];
 	bp_count_text(sums->samples, samples);
 	bp_count_text(lost_count, lost);
-	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
 	bp_bytes_text(sums->bytes, style, bytes);
-	fprintf(stderr, "bytepoll: %s samples of %s at T = %s, %s lost, in ", samples,
-		base_name(program->path), interval, lost);
+	fprintf(stderr, "bytepoll: %s samples of %s", samples, base_name(program->path));
+	print_intervals(tree, sampling, style);
+	fprintf(stderr, ", %s lost, in ", lost);
 	print_path(tree->files[0].path);
 	if (tree->count > 1)
 		fprintf(stderr, " (%s, %zu images)\n", bytes, tree->count);
 	else
 		fprintf(stderr, " (%s)\n", bytes);
 	print_losses(sums);
-	if (!print_headline(tree, &error))
+}
+
+static void print_headline(const struct bp_aggregation *aggregation, struct bp_quantity_style style)
+{
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	char off[BP_QUANTITY_BYTES], whole[BP_QUANTITY_BYTES], bytes[2 * BP_QUANTITY_BYTES + 8];
+	fputs(INDENT, stderr);
+	print_total("live at exit", &aggregation->totals[BP_METRIC_LIVE], style);
+	print_total("   peak", &aggregation->totals[BP_METRIC_PEAK], style);
+	print_total("   allocated", &aggregation->totals[BP_METRIC_ALLOCATED], style);
+	putc('\n', stderr);
+	if (!sampling->paused)
+		return;
+	bp_time_text(sampling->off_ns, off);
+	bp_time_text(aggregation->duration_ns, whole);
+	limits_text(sampling->bytes_off, style, bytes, sizeof bytes);
+	fprintf(stderr,
+		INDENT "sampling was off for %s of %s: %s allocated meanwhile are in no figure\n",
+		off, whole, bytes);
+}
+
+/* What the trace says, by process: nothing needs a symbol. */
+static bool read_profile(const struct bp_tree *tree, struct bp_profile *ret_profile,
+	struct bp_aggregation *ret_aggregation, struct bp_error *error)
+{
+	const struct bp_query query = { .metric = BP_METRIC_LIVE, .by = BP_KEY_PROCESS };
+	if (!bp_profile_init(ret_profile, error))
+		return false;
+	if (bp_import_file(tree->files[0].path, ret_profile, error) &&
+		bp_profile_finish_import(ret_profile, false, error) &&
+		bp_aggregate(ret_profile, &query, ret_aggregation, error))
+		return true;
+	bp_profile_finish(ret_profile);
+	return false;
+}
+
+static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums *sums,
+	const struct bp_program *program)
+{
+	struct bp_quantity_style style = style_of_terminal();
+	struct bp_aggregation aggregation;
+	struct bp_profile profile;
+	struct bp_error error = { 0 };
+	if (read_profile(tree, &profile, &aggregation, &error)) {
+		print_samples(tree, sums, program, &aggregation.sampling, style);
+		print_headline(&aggregation, style);
+		bp_aggregation_finish(&aggregation);
+		bp_profile_finish(&profile);
+	} else {
+		print_samples(tree, sums, program, NULL, style);
 		fprintf(stderr, "bytepoll: %s\n", error.text);
+	}
 	fputs(INDENT "next: bytepoll report ", stderr);
 	print_path(tree->files[0].path);
 	putc('\n', stderr);

@@ -27,10 +27,12 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/folding.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/program.h"
 #include "cli/recorded.h"
+#include "cli/sampling_options.h"
 #include "cli/verified.h"
 #include "trace/format.h"
 
@@ -43,9 +45,10 @@ struct run {
 	const struct bp_arguments *arguments;
 	struct bp_program program;
 	char recorder[PATH_MAX];
-	char interval[32], seed[32]; /* decimal; "": not given */
+	struct bp_sampling_options sampling;
 	char output[PATH_MAX];
 	int channel; /* to the other process */
+	uint64_t most_bytes; /* --max-size; 0: any */
 };
 
 static const int watched_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
@@ -107,27 +110,6 @@ static void watch_signals(pid_t child)
 			sigaction(number, &forwarded, NULL);
 	}
 	sigprocmask(SIG_SETMASK, &found_mask, NULL);
-}
-
-/* Options to the decimal texts of the environment. */
-static bool read_options(struct run *run, struct bp_error *error)
-{
-	const char *interval = bp_option_value(run->arguments, "interval");
-	const char *seed = bp_option_value(run->arguments, "seed");
-	uint64_t number;
-	if (interval != NULL) {
-		if (!bp_parse_size(interval, &number, error))
-			return false;
-		if (number < 1 || number > BP_INTERVAL_MAX)
-			return bp_error_set(error, "--interval %s: must be from 1 to 1T", interval);
-		snprintf(run->interval, sizeof run->interval, "%llu", (unsigned long long)number);
-	}
-	if (seed != NULL) {
-		if (!bp_parse_number(seed, &number, error))
-			return false;
-		snprintf(run->seed, sizeof run->seed, "%llu", (unsigned long long)number);
-	}
-	return true;
 }
 
 /* The recorder lies beside the executable (build tree) or in ../lib/bytepoll (installed). */
@@ -198,15 +180,9 @@ static bool set_output(const char *path)
 
 static bool set_environment(const struct run *run)
 {
-	const char *law = bp_option_value(run->arguments, "law");
 	char pid[32];
-	bool good = set_preload(run->recorder) && set_output(run->output);
-	if (run->interval[0] != '\0')
-		good = good && setenv(BP_ENV_INTERVAL, run->interval, 1) == 0;
-	if (run->seed[0] != '\0')
-		good = good && setenv(BP_ENV_SEED, run->seed, 1) == 0;
-	if (law != NULL)
-		good = good && setenv(BP_ENV_LAW, law, 1) == 0;
+	bool good = set_preload(run->recorder) && set_output(run->output) &&
+		    bp_sampling_options_set_environment(&run->sampling);
 	if (!bp_option_given(run->arguments, "no-follow-fork"))
 		return good && unsetenv(BP_ENV_FOLLOW_PID) == 0;
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
@@ -303,7 +279,7 @@ static bool run_program(
 	struct run *run, int *ret_wait_status, int *ret_status, struct bp_error *error)
 {
 	int channels[2];
-	pid_t child;
+	pid_t child, folder = 0;
 	bool started;
 	*ret_status = STATUS_OWN_FAILURE;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channels) != 0)
@@ -326,7 +302,10 @@ static bool run_program(
 	watch_signals(child);
 	started = start(run, child, ret_status, error);
 	close(channels[0]); /* a child that still waits for its go ends now */
+	if (started && run->most_bytes > 0)
+		folder = bp_folding_start(run->output, run->most_bytes);
 	*ret_wait_status = wait_for(child);
+	bp_folding_end(folder, run->output, run->most_bytes);
 	return started;
 }
 
@@ -347,6 +326,16 @@ static void survive_own_output(void)
 	sigaction(SIGXFSZ, &ignored, NULL);
 }
 
+static bool read_max_size(struct run *run, struct bp_error *error)
+{
+	const char *given = bp_option_value(run->arguments, "max-size");
+	if (given == NULL)
+		return true;
+	return bp_parse_size(given, &run->most_bytes, error) &&
+	       (run->most_bytes >= BP_FOLDING_LEAST_BYTES ||
+		       bp_error_set(error, "--max-size %s: must be 1M at least", given));
+}
+
 static int run_command(const struct bp_arguments *arguments)
 {
 	struct run run = { .arguments = arguments };
@@ -355,7 +344,9 @@ static int run_command(const struct bp_arguments *arguments)
 	bool verify;
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(arguments->command, "run needs a program");
-	if (!read_options(&run, &error))
+	if (!bp_sampling_options_read(arguments, &run.sampling, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	if (!read_max_size(&run, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (!bp_program_find(arguments->operands[0], &run.program, &status, &error))
 		return bp_command_fail(status, &error);
@@ -388,7 +379,17 @@ static const struct bp_option options[] = {
 		.letter = 'i',
 		.argument = "SIZE",
 		.summary =
-			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object (512K)" },
+			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object (512K); "
+			"auto" },
+	{ .name = "budget",
+		.argument = "PERCENT",
+		.summary = "with auto: CPU time that sampling may take (0.5%)" },
+	{ .name = "delay", .argument = "TIME", .summary = "begin to sample that much later" },
+	{ .name = "duration",
+		.argument = "TIME",
+		.summary = "end sampling after that time, counted from its begin" },
+	{ .name = "start-dormant",
+		.summary = "only count, until bytepoll control PID start" },
 	{ .name = "seed", .argument = "N", .summary = "repeatable sampling" },
 	{ .name = "law",
 		.argument = "LAW",
@@ -396,6 +397,9 @@ static const struct bp_option options[] = {
 		.summary = "exact: objects from T bytes on are all taken (default)" },
 	{ .name = "verify",
 		.summary = "count every object too, and check the intervals against it (slow)" },
+	{ .name = "max-size",
+		.argument = "SIZE",
+		.summary = "fold older records so that each file takes about so much disk" },
 	{ .name = "no-follow-fork", .summary = "profile the first process alone" },
 	{ .name = "quiet", .letter = 'q', .summary = "print nothing when all is well" },
 	{ 0 },
@@ -413,7 +417,9 @@ const struct bp_command bp_command_run = {
 		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
-		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED " and " BP_ENV_LAW ".\n",
+		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW
+		", " BP_ENV_BUDGET ",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME
+		" and " BP_ENV_STOP_TIME " (+NANOSECONDS from\nthe start of the process).\n",
 	.options = options,
 	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
 		    "bytepoll run --interval 64K -o server.bpt -- ./server --port 7777\n",

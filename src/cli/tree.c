@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fold/fold.h"
 #include "trace/reader.h"
 
 #define INDEX_NAME "index"
@@ -146,6 +147,7 @@ static bool read_file(struct bp_tree_file *file)
 	       file->header.chunk_bytes == BP_CHUNK_BYTES;
 	if (good) {
 		file->bytes = (uint64_t)status.st_size;
+		file->disk_bytes = bp_fold_disk_bytes(file->path);
 		length = file->header.program_length;
 		if (length >= sizeof file->program)
 			length = sizeof file->program - 1;
@@ -263,7 +265,7 @@ void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums)
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct bp_tree_file *file = &tree->files[i];
 		sums.samples += file->state.samples;
-		sums.bytes += file->running ? chunks_written(file) * BP_CHUNK_BYTES : file->bytes;
+		sums.bytes += file->disk_bytes;
 		sums.running += file->running;
 		sums.trials_low += file->trials_low;
 		sums.trials_high += file->trials_high;
@@ -345,6 +347,13 @@ static void print_number(FILE *out, const char *key, uint64_t number)
 	fprintf(out, "\t%s=%llu", key, (unsigned long long)number);
 }
 
+/* Was sampling off at the start, or anything changed since? Then T is not that of the header. */
+static bool has_control(const struct bp_tree_file *file)
+{
+	return (file->header.flags_skippable & BP_HEADER_DORMANT) != 0 ||
+	       file->state.control >> BP_CONTROL_NUMBER_SHIFT != 0;
+}
+
 /* What the state page and the header do not say: the totals of a process that did not end in order
  * (section 1.6), and whether a file without samples notes programs that could not be seen. Only
  * then is the file read through. */
@@ -356,7 +365,8 @@ static void read_rest(struct bp_tree_file *file)
 	bool ended = file->state.state == 1;
 	file->trials_low = file->trials_high = file->state.end_trials;
 	file->objects_low = file->objects_high = file->state.end_objects;
-	if (ended && (file->first || file->state.samples > 0))
+	file->interval_max = file->header.interval_bytes;
+	if (ended && (file->state.samples > 0 || (file->first && !has_control(file))))
 		return;
 	if (!bp_trace_reader_open(&reader, file->path, NULL)) {
 		file->keeps_notes = true; /* damaged: not ours to remove */
@@ -365,8 +375,12 @@ static void read_rest(struct bp_tree_file *file)
 	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD)
 		if (record.tag == BP_TAG_EXEC && record.exec.unseen != BP_UNSEEN_NO)
 			file->keeps_notes = true;
+	totals = bp_trace_reader_totals(&reader);
+	file->off_bytes = totals.off_bytes;
+	file->off_objects = totals.off_objects;
+	file->interval_max =
+		reader.interval_max == 0 ? file->header.interval_bytes : reader.interval_max;
 	if (!ended) {
-		totals = bp_trace_reader_totals(&reader);
 		file->trials_low = totals.trials_low;
 		file->trials_high = totals.trials_high;
 		file->objects_low = totals.objects_low;
@@ -387,7 +401,8 @@ static bool is_removable(const struct bp_tree_file *file)
 	       (file->header.flags_skippable & BP_HEADER_CENSUS) == 0;
 }
 
-static void print_line(FILE *out, const struct bp_tree_file *file)
+/* `first`: FILE, which says what a line need not repeat. */
+static void print_line(FILE *out, const struct bp_tree_file *file, const struct bp_tree_file *first)
 {
 	fputs("file=", out);
 	print_value(out, is_removable(file) ? "-" : file->name);
@@ -404,6 +419,15 @@ static void print_line(FILE *out, const struct bp_tree_file *file)
 	print_number(out, "trials_high", file->trials_high);
 	print_number(out, "objects_low", file->objects_low);
 	print_number(out, "objects_high", file->objects_high);
+	if (file->off_objects.high > 0) {
+		print_number(out, "off_bytes_low", file->off_bytes.low);
+		print_number(out, "off_bytes_high", file->off_bytes.high);
+		print_number(out, "off_objects_low", file->off_objects.low);
+		print_number(out, "off_objects_high", file->off_objects.high);
+	}
+	if (file->interval_max != 0 &&
+		(file->interval_max != first->header.interval_bytes || has_control(first)))
+		print_number(out, "interval_bytes", file->interval_max);
 	fputs("\tprogram=", out);
 	print_value(out, file->program);
 	putc('\n', out);
@@ -422,7 +446,7 @@ static bool write_index_file(const struct bp_tree *tree, const char *path, struc
 	}
 	fputs("bytepoll index 1\n", out);
 	for (size_t i = 0; i < tree->count; i++)
-		print_line(out, &tree->files[i]);
+		print_line(out, &tree->files[i], &tree->files[0]);
 	good = !ferror(out);
 	if (fclose(out) != 0 || !good)
 		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
@@ -451,6 +475,16 @@ bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
 	return true;
 }
 
+/* FILE.fold, and what a folding that was cut short left. */
+static void remove_folded(const char *file)
+{
+	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX ".new"];
+	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
+	unlink(path);
+	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
+	unlink(path);
+}
+
 bool bp_tree_remove(const char *file, struct bp_error *error)
 {
 	char directory[PATH_MAX], path[2 * PATH_MAX];
@@ -458,6 +492,7 @@ bool bp_tree_remove(const char *file, struct bp_error *error)
 	DIR *stream;
 	if (unlink(file) != 0 && errno != ENOENT)
 		return bp_error_set(error, "%s cannot be removed: %s", file, strerror(errno));
+	remove_folded(file);
 	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, file);
 	stream = opendir(directory);
 	if (stream == NULL) {
@@ -466,7 +501,10 @@ bool bp_tree_remove(const char *file, struct bp_error *error)
 		return bp_error_set(error, "%s cannot be removed: %s", directory, strerror(errno));
 	}
 	while ((entry = readdir(stream)) != NULL) {
-		if (!ends_with(entry->d_name, ".bpt") && strcmp(entry->d_name, INDEX_NAME) != 0 &&
+		if (!ends_with(entry->d_name, ".bpt") &&
+			!ends_with(entry->d_name, BP_FOLDED_SUFFIX) &&
+			!ends_with(entry->d_name, BP_FOLDED_SUFFIX ".new") &&
+			strcmp(entry->d_name, INDEX_NAME) != 0 &&
 			strcmp(entry->d_name, INDEX_TEMPORARY) != 0)
 			continue;
 		snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "trace/format.h"
+#include "trace/reader.h"
 
 /* One file of the tree. */
 struct bp_tree_file {
@@ -23,11 +24,14 @@ struct bp_tree_file {
 	struct bp_trace_header header;
 	struct bp_trace_state state;
 	uint64_t bytes; /* length of the file */
+	uint64_t disk_bytes; /* that it takes, its folded part included */
 	bool first;	/* FILE itself, not in FILE.d */
 	bool running;	/* its process still lives and may write */
 	/* Known once bp_tree_read_rest was called: */
 	bool keeps_notes; /* losses or execs that the index cannot tell of */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
+	struct bp_trace_limits off_bytes, off_objects; /* of these: while sampling was off */
+	uint64_t interval_max;			       /* largest T in force, bytes */
 };
 
 struct bp_tree {

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A status as lines for people, and as JSON for scripts. Numbers that are not known are null in JSON;
+ * fields may be added under the same schema, never changed.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/control_status.h"
+#include "profile/losses.h"
+#include "report/escape.h"
+
+#define NAME_COLUMNS 60
+#define PPM_PER_PERCENT 10000.0
+
+static void write_sampling(
+	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
+{
+	const struct bp_control *control = &status->control;
+	char interval[BP_QUANTITY_BYTES];
+	bp_bytes_text(control->interval, style, interval);
+	fprintf(out, "  sampling   %s%s",
+		control->on ? "on at T = "
+			    : "off (dormant): objects are "
+			      "counted, none is sampled; "
+			      "start takes up T = ",
+		interval);
+	if (control->automatic && control->budget_ppm != 0)
+		fprintf(out, ", automatic within %g %% of CPU",
+			(double)control->budget_ppm / PPM_PER_PERCENT);
+	else if (control->automatic)
+		fputs(", automatic", out);
+	putc('\n', out);
+}
+
+/* What the threads that do not follow yet still do. */
+static void write_in_force(
+	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
+{
+	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	if (status->in_force.low == 0 && status->off_threads == 0)
+		return;
+	bp_bytes_text(status->in_force.low, style, low);
+	bp_bytes_text(status->in_force.high, style, high);
+	fputs("  in force   ", out);
+	if (status->in_force.low == 0)
+		fputs("no thread samples\n", out);
+	else if (status->in_force.low == status->in_force.high)
+		fprintf(out, "T = %s", low);
+	else
+		fprintf(out, "T from %s to %s", low, high);
+	if (status->in_force.low != 0 && status->off_threads > 0)
+		fprintf(out, "; %" PRIu32 " of %" PRIu32 " threads do not sample",
+			status->off_threads, status->following.running);
+	if (status->in_force.low != 0)
+		putc('\n', out);
+}
+
+static void write_following(
+	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
+{
+	const struct bp_following *f = &status->following;
+	const uint32_t others = f->running - f->following;
+	char most[BP_QUANTITY_BYTES], sum[BP_QUANTITY_BYTES];
+	fprintf(out, "  change     number %" PRIu32 "; ", status->control.number);
+	if (others == 0) {
+		fprintf(out,
+			f->running == 1 ? "its thread follows\n"
+					: "all %" PRIu32 " threads follow\n",
+			f->running);
+		return;
+	}
+	bp_bytes_text(f->left_max, style, most);
+	bp_bytes_text(f->left_sum, style, sum);
+	fprintf(out,
+		"%" PRIu32 " of %" PRIu32
+		" threads follow; each other one will at most %s of its own "
+		"allocation later",
+		f->following, f->running, most);
+	if (others > 1)
+		fprintf(out, " (%s together)", sum);
+	putc('\n', out);
+	write_in_force(status, style, out);
+}
+
+static void write_allocated(
+	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
+{
+	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES], objects_low[BP_QUANTITY_BYTES],
+		objects_high[BP_QUANTITY_BYTES];
+	bp_bytes_text(status->bytes.low, style, low);
+	bp_bytes_text(status->bytes.high, style, high);
+	bp_count_text(status->objects.low, objects_low);
+	bp_count_text(status->objects.high, objects_high);
+	if (strcmp(low, high) == 0)
+		fprintf(out, "  allocated  %s in ", low);
+	else
+		fprintf(out, "  allocated  %s to %s in ", low, high);
+	if (status->objects.high - status->objects.low <= 1)
+		fprintf(out, "%s objects so far\n", objects_low);
+	else
+		fprintf(out, "%s to %s objects so far\n", objects_low, objects_high);
+	if (status->refused != 0)
+		fprintf(out,
+			"             (as its threads last published: its memory cannot be read: "
+			"%s)\n",
+			strerror(status->refused));
+}
+
+void bp_status_write_text(const struct bp_status *status, struct bp_quantity_style style, FILE *out)
+{
+	const struct bp_traced *traced = status->traced;
+	char name[4 * sizeof traced->program], path[4 * PATH_MAX], text[BP_QUANTITY_BYTES],
+		live[BP_QUANTITY_BYTES];
+	uint64_t lost = 0;
+	for (int i = 0; i < BP_LOSS_MAX; i++)
+		lost += status->lost[i];
+	bp_terminal_text(traced->program, style.utf8, NAME_COLUMNS, name, sizeof name);
+	bp_terminal_text(traced->path, style.utf8, PATH_MAX, path, sizeof path);
+	bp_time_text(status->uptime_ns, text);
+	fprintf(out, "%s (pid %ld), for %s\n", name, (long)traced->pid, text);
+	write_sampling(status, style, out);
+	write_following(status, style, out);
+	write_allocated(status, style, out);
+	bp_count_text(status->samples, text);
+	bp_count_text(status->live_samples, live);
+	fprintf(out, "  samples    %s, of which live: %s", text, live);
+	bp_count_text(lost, text);
+	fprintf(out, "; lost: %s\n", text);
+	for (int i = 0; i < BP_LOSS_MAX; i++) {
+		const struct bp_loss_kind kind = bp_loss_kind((uint32_t)i);
+		if (status->lost[i] == 0)
+			continue;
+		bp_count_text(status->lost[i], text);
+		fprintf(out, "             %s %s: %s\n", text, kind.what, kind.text);
+	}
+	bp_bytes_text(status->file_bytes, style, text);
+	fprintf(out, "  trace      %s (%s)\n", path, text);
+}
+
+static void write_limits(
+	const char *name, const struct bp_trace_limits *limits, bool last, FILE *out)
+{
+	fprintf(out, "\"%s\": {\"low\": %" PRIu64 ", \"high\": %" PRIu64 "}%s", name, limits->low,
+		limits->high, last ? "" : ", ");
+}
+
+static void write_words(const struct bp_status *status, FILE *out)
+{
+	const struct bp_control *control = &status->control;
+	fprintf(out, "     \"state\": \"%s\", \"automatic\": %s, \"interval\": %" PRIu64 ",\n",
+		control->on ? "on" : "dormant", control->automatic ? "true" : "false",
+		control->interval);
+	fputs("     \"in_force\": ", out);
+	if (status->in_force.low == 0)
+		fputs("null", out);
+	else
+		fprintf(out, "{\"low\": %" PRIu64 ", \"high\": %" PRIu64 "}", status->in_force.low,
+			status->in_force.high);
+	fprintf(out, ", \"change\": %" PRIu32 ", \"budget_percent\": ", control->number);
+	if (control->automatic && control->budget_ppm != 0)
+		fprintf(out, "%g,\n", (double)control->budget_ppm / PPM_PER_PERCENT);
+	else
+		fputs("null,\n", out);
+}
+
+static void write_process(const struct bp_status *status, FILE *out)
+{
+	const struct bp_following *f = &status->following;
+	const char *comma = "";
+	fprintf(out, "    {\"pid\": %ld, \"program\": ", (long)status->traced->pid);
+	bp_write_json_string(out, status->traced->program);
+	fputs(", \"trace\": ", out);
+	bp_write_json_string(out, status->traced->path);
+	fprintf(out, ", \"trace_bytes\": %" PRIu64 ", \"uptime_s\": %.3f,\n", status->file_bytes,
+		(double)status->uptime_ns / 1e9);
+	write_words(status, out);
+	fprintf(out,
+		"     \"threads\": {\"running\": %" PRIu32 ", \"following\": %" PRIu32
+		", \"off\": %" PRIu32 ", \"left_bytes_max\": %" PRIu64
+		", \"left_bytes_sum\": %" PRIu64 "},\n",
+		f->running, f->following, status->off_threads, f->left_max, f->left_sum);
+	fprintf(out, "     \"samples\": %" PRIu64 ", \"live_samples\": %" PRIu64 ", \"lost\": {",
+		status->samples, status->live_samples);
+	for (int i = 0; i < BP_LOSS_COUNT; i++) {
+		if (status->lost[i] == 0)
+			continue;
+		fprintf(out, "%s\"%s\": %" PRIu64, comma, bp_loss_kind((uint32_t)i).name,
+			status->lost[i]);
+		comma = ", ";
+	}
+	fputs("},\n     \"allocated\": {", out);
+	write_limits("bytes", &status->bytes, false, out);
+	write_limits("objects", &status->objects, true, out);
+	fprintf(out, "}, \"counters_read\": %s}", status->current ? "true" : "false");
+}
+
+void bp_status_write_json(const struct bp_status *statuses, uint32_t count, FILE *out)
+{
+	fputs("{\n  \"schema\": \"bytepoll-control-1\",\n  \"processes\": [\n", out);
+	for (uint32_t i = 0; i < count; i++) {
+		write_process(&statuses[i], out);
+		fputs(i + 1 < count ? ",\n" : "\n", out);
+	}
+	fputs("  ]\n}\n", out);
+}

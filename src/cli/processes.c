@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /proc/PID/stat of every process: the field after the state is the parent. Descendants are gathered at
+ * the front of the list: the children of the process, then those of each one gathered.
+ */
+#include "cli/processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* The parent of `pid`; -1: the process is gone. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[1024];
+	const char *after;
+	int parent = -1;
+	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return -1;
+	line[fread(line, 1, sizeof line - 1, file)] = '\0';
+	fclose(file);
+	/* The name in parentheses may hold anything: fields count from the last ')'. */
+	after = strrchr(line, ')');
+	if (after == NULL || sscanf(after, ") %*c %d", &parent) != 1)
+		return -1;
+	return parent;
+}
+
+bool bp_processes_read(struct bp_processes *ret_processes, struct bp_error *error)
+{
+	struct bp_processes processes = { 0 };
+	struct dirent *entry;
+	DIR *directory = opendir("/proc");
+	if (directory == NULL)
+		return bp_error_set(
+			error, "/proc cannot be read: %s: is it mounted?", strerror(errno));
+	while ((entry = readdir(directory)) != NULL) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (pid <= 0)
+			continue;
+		if (!bp_vec_reserve(&processes.items, &processes.capacity, processes.count + 1u,
+			    sizeof *processes.items)) {
+			closedir(directory);
+			bp_processes_finish(&processes);
+			return bp_error_set(error, "out of memory");
+		}
+		processes.items[processes.count++] = (struct bp_process){ pid, parent_of(pid) };
+	}
+	closedir(directory);
+	*ret_processes = processes;
+	return true;
+}
+
+/* Moves what descends from `pid` to the front of the list; returns how many that are. */
+static uint32_t gather(struct bp_processes *processes, pid_t pid)
+{
+	uint32_t found = 0;
+	/* Those found so far are [0, found): the children of each are looked for in turn. */
+	for (uint32_t at = 0; at <= found; at++) {
+		const pid_t parent = at == 0 ? pid : processes->items[at - 1].pid;
+		for (uint32_t i = found; i < processes->count; i++) {
+			struct bp_process child = processes->items[i];
+			if (child.parent != parent || child.pid == pid)
+				continue;
+			processes->items[i] = processes->items[found];
+			processes->items[found++] = child;
+		}
+	}
+	return found;
+}
+
+void bp_processes_keep_descendants(struct bp_processes *processes, pid_t pid)
+{
+	processes->count = gather(processes, pid);
+}
+
+void bp_processes_finish(struct bp_processes *processes)
+{
+	free(processes->items);
+	*processes = (struct bp_processes){ 0 };
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was not given is not set: a variable that is in the environment already goes on to the program, as
+ * under a bare LD_PRELOAD. A window is two moments of CLOCK_MONOTONIC, which all processes of the machine
+ * share; a child that starts after the first samples from its beginning.
+ */
+#include "cli/sampling_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/query_options.h"
+#include "trace/format.h"
+
+#define PPM_PER_PERCENT 10000.0
+
+bool bp_parse_budget(const char *text, uint64_t *ret_ppm, struct bp_error *error)
+{
+	char *rest;
+	bool digit = (*text >= '0' && *text <= '9') || *text == '.';
+	double percent = digit ? strtod(text, &rest) : 0;
+	if (!digit || text[1] == 'x' || text[1] == 'X' || (*rest != '\0' && strcmp(rest, "%") != 0))
+		return bp_error_set(error, "--budget %s: write 0.5%%", text);
+	if (!(percent >= 1 / PPM_PER_PERCENT && percent <= 100))
+		return bp_error_set(error, "--budget %s: must be from 0.0001%% to 100%%", text);
+	*ret_ppm = (uint64_t)llround(percent * PPM_PER_PERCENT);
+	return true;
+}
+
+static bool read_interval(const struct bp_arguments *arguments, char *ret_text, size_t capacity,
+	struct bp_error *error)
+{
+	const char *interval = bp_option_value(arguments, "interval");
+	uint64_t number;
+	if (interval == NULL)
+		return true;
+	if (strcmp(interval, "auto") == 0) {
+		snprintf(ret_text, capacity, "auto");
+		return true;
+	}
+	if (!bp_parse_size(interval, &number, error))
+		return false;
+	if (number < 1 || number > BP_INTERVAL_MAX)
+		return bp_error_set(error, "--interval %s: must be from 1 to 1T", interval);
+	snprintf(ret_text, capacity, "%llu", (unsigned long long)number);
+	return true;
+}
+
+static bool read_budget(const struct bp_arguments *arguments, struct bp_sampling_options *options,
+	struct bp_error *error)
+{
+	const char *budget = bp_option_value(arguments, "budget");
+	uint64_t ppm;
+	if (budget == NULL)
+		return true;
+	if (!bp_parse_budget(budget, &ppm, error))
+		return false;
+	if (options->interval[0] != '\0' && strcmp(options->interval, "auto") != 0)
+		return bp_error_set(error,
+			"--budget goes with --interval auto: a fixed interval takes what it takes");
+	snprintf(options->budget, sizeof options->budget, "%llu", (unsigned long long)ppm);
+	return true;
+}
+
+static bool read_window(const struct bp_arguments *arguments, struct bp_sampling_options *options,
+	struct bp_error *error)
+{
+	options->start_dormant = bp_option_given(arguments, "start-dormant");
+	if (!bp_option_time(arguments, "delay", &options->delayed, &options->delay_ns, error) ||
+		!bp_option_time(
+			arguments, "duration", &options->limited, &options->duration_ns, error))
+		return false;
+	if (options->start_dormant && (options->delayed || options->limited))
+		return bp_error_set(error, "--start-dormant waits for bytepoll control: give "
+					   "either it, or --delay and "
+					   "--duration");
+	if (options->limited && options->duration_ns == 0)
+		return bp_error_set(error, "--duration 0 would record nothing");
+	/* Counted are all, sampled are some: nothing would be left to compare. */
+	if (bp_option_given(arguments, "verify") &&
+		(options->start_dormant || options->delayed || options->limited))
+		return bp_error_set(error,
+			"--verify compares with every object of the run: it goes without "
+			"--start-dormant, --delay and --duration");
+	return true;
+}
+
+bool bp_sampling_options_read(const struct bp_arguments *arguments,
+	struct bp_sampling_options *ret_options, struct bp_error *error)
+{
+	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law") };
+	const char *seed = bp_option_value(arguments, "seed");
+	uint64_t number;
+	if (!read_interval(arguments, options.interval, sizeof options.interval, error) ||
+		!read_budget(arguments, &options, error) ||
+		!read_window(arguments, &options, error))
+		return false;
+	if (seed != NULL) {
+		if (!bp_parse_number(seed, &number, error))
+			return false;
+		snprintf(options.seed, sizeof options.seed, "%llu", (unsigned long long)number);
+	}
+	*ret_options = options;
+	return true;
+}
+
+/* An empty value is not set. */
+static bool set(const char *name, const char *value)
+{
+	return value == NULL || *value == '\0' || setenv(name, value, 1) == 0;
+}
+
+static bool set_number(const char *name, uint64_t number)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+	return set(name, text);
+}
+
+bool bp_sampling_options_set_environment(const struct bp_sampling_options *options)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	const uint64_t start_ns =
+		(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + options->delay_ns;
+	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
+	       set(BP_ENV_LAW, options->law) && set(BP_ENV_BUDGET, options->budget) &&
+	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&
+	       (!options->delayed || set_number(BP_ENV_START_TIME, start_ns)) &&
+	       (!options->limited || set_number(BP_ENV_STOP_TIME, start_ns + options->duration_ns));
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order makes the copy consistent:
+ *
+ *	1. sealed chunks, which never change again: the bulk
+ *	2. the counters of all threads
+ *	3. the cut: how much of each other chunk is committed, read until two rounds agree, so that all of
+ *	   it was so at one moment
+ *	4. the counters once more
+ *	5. what was committed at the cut
+ *	6. chunk 0: header, state page, and slots made of 2 and 4
+ *
+ * A thread's samples up to the counters of 2 are in the copy, since a thread that is in the middle of
+ * writing one is not read but waited for; and no sample in the copy is newer than 4. So what the process
+ * had allocated at the moment of the cut lies between the two sums: the slots get the first as published
+ * and the difference as armed, which is nothing for a thread at rest and a few objects for a busy one.
+ * 2 to 4 take microseconds, unless another process gets our processor in between: so they are done
+ * several times, and the best is taken. A thread that is gone at 4 has written its end before, which a
+ * second cut then takes in.
+ *
+ * The file may be folded meanwhile (docs/trace-format.md 5) unless the caller holds its lock.
+ */
+#include "cli/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/live_threads.h"
+
+#define CUT_ROUNDS 1000
+#define TRIES 20
+#define GOOD_ENOUGH 256 /* trials a thread */
+
+/* What was found at one cut: the counters before and after, and how far each chunk was committed. */
+struct moment {
+	struct bp_live_threads before, after;
+	struct bp_chunk_header *headers; /* by chunk number; those copied before are not filled */
+	uint64_t count, capacity;	 /* chunks, chunk 0 included */
+	uint64_t open;			 /* trials that lie between the two readings */
+	uint64_t samples;
+	bool torn;  /* no two rounds agreed */
+	bool ended; /* a thread did, in between */
+};
+
+struct job {
+	const struct bp_traced *traced;
+	int to;
+	const char *path;
+	bool *copied; /* by chunk number: sealed, and in the copy for good */
+	uint64_t copied_count;
+	uint64_t length; /* of the copy */
+	struct moment best, other;
+	struct bp_snapshot snapshot;
+};
+
+static bool cannot_write(const char *path, struct bp_error *error)
+{
+	return bp_error_set(
+		error, "%s cannot be written: %s: choose another -o", path, strerror(errno));
+}
+
+static bool cannot_read(const char *path, struct bp_error *error)
+{
+	return bp_error_set(error, "%s cannot be read: %s", path, strerror(errno));
+}
+
+/* Reads what is there; missing bytes are zeros. */
+static bool read_at(int descriptor, void *data, size_t bytes, uint64_t offset)
+{
+	ssize_t got = pread(descriptor, data, bytes, (off_t)offset);
+	if (got < 0)
+		return false;
+	memset((char *)data + got, 0, bytes - (size_t)got);
+	return true;
+}
+
+static bool write_at(int descriptor, const void *data, size_t bytes, uint64_t offset)
+{
+	const char *from = data;
+	while (bytes > 0) {
+		ssize_t put = pwrite(descriptor, from, bytes, (off_t)offset);
+		if (put <= 0 && errno != EINTR)
+			return false;
+		from += put > 0 ? put : 0;
+		offset += put > 0 ? (uint64_t)put : 0;
+		bytes -= put > 0 ? (size_t)put : 0;
+	}
+	return true;
+}
+
+static bool is_begun(const struct bp_chunk_header *header)
+{
+	return header->magic == BP_CHUNK_MAGIC && header->committed <= BP_PAYLOAD_BYTES;
+}
+
+static bool is_sealed(const struct bp_chunk_header *header)
+{
+	return is_begun(header) && header->kind == BP_CHUNK_RECORDS && header->sealed == 1;
+}
+
+/* Bytes of a chunk that the copy needs, its header included. */
+static size_t needed_bytes(const struct bp_chunk_header *header)
+{
+	if (!is_begun(header))
+		return 0;
+	return header->kind == BP_CHUNK_RECORDS ? sizeof *header + header->committed
+						: BP_CHUNK_BYTES;
+}
+
+/* Copies a chunk as far as `header` says, and under that header. */
+static bool copy_chunk(struct job *job, uint64_t number, const struct bp_chunk_header *header,
+	struct bp_error *error)
+{
+	static uint8_t buffer[BP_CHUNK_BYTES];
+	const size_t bytes = needed_bytes(header);
+	const uint64_t offset = number * BP_CHUNK_BYTES;
+	if (bytes == 0)
+		return true;
+	if (!read_at(job->traced->descriptor, buffer, bytes, offset))
+		return cannot_read(job->traced->path, error);
+	memcpy(buffer, header, sizeof *header);
+	if (!write_at(job->to, buffer, bytes, offset))
+		return cannot_write(job->path, error);
+	return true;
+}
+
+static uint64_t chunks_now(const struct bp_traced *traced)
+{
+	struct stat status;
+	const uint64_t count = __atomic_load_n(&traced->state->chunks_reserved, __ATOMIC_ACQUIRE);
+	if (fstat(traced->descriptor, &status) != 0)
+		return 1;
+	const uint64_t in_file = ((uint64_t)status.st_size + BP_CHUNK_BYTES - 1) / BP_CHUNK_BYTES;
+	return count < in_file ? count : in_file;
+}
+
+static bool read_chunk_header(
+	const struct job *job, uint64_t number, struct bp_chunk_header *ret_header)
+{
+	return read_at(
+		job->traced->descriptor, ret_header, sizeof *ret_header, number * BP_CHUNK_BYTES);
+}
+
+static void lengthen(struct job *job, uint64_t number, const struct bp_chunk_header *header)
+{
+	const uint64_t end = number * BP_CHUNK_BYTES + needed_bytes(header);
+	if (needed_bytes(header) != 0 && end > job->length)
+		job->length = end;
+}
+
+/* Step 1. */
+static bool copy_sealed(struct job *job, struct bp_error *error)
+{
+	const uint64_t count = chunks_now(job->traced);
+	job->copied = calloc(count, sizeof *job->copied);
+	if (job->copied == NULL)
+		return bp_error_set(error, "out of memory");
+	job->copied_count = count;
+	for (uint64_t i = 1; i < count; i++) {
+		struct bp_chunk_header header;
+		if (!read_chunk_header(job, i, &header))
+			return cannot_read(job->traced->path, error);
+		if (!is_sealed(&header))
+			continue;
+		if (!copy_chunk(job, i, &header, error))
+			return false;
+		job->copied[i] = true;
+		lengthen(job, i, &header);
+	}
+	return true;
+}
+
+static bool is_copied(const struct job *job, uint64_t number)
+{
+	return number < job->copied_count && job->copied[number];
+}
+
+/* Makes room for the chunks there are by now. */
+static bool count_chunks(const struct job *job, struct moment *moment, struct bp_error *error)
+{
+	const uint64_t count = chunks_now(job->traced);
+	if (count > moment->capacity) {
+		void *grown = realloc(moment->headers, count * sizeof *moment->headers);
+		if (grown == NULL)
+			return bp_error_set(error, "out of memory");
+		moment->headers = grown;
+		moment->capacity = count;
+	}
+	if (count > moment->count)
+		memset(moment->headers + moment->count, 0,
+			(count - moment->count) * sizeof *moment->headers);
+	moment->count = count;
+	return true;
+}
+
+/* One round over the chunks that still change; `*ret_same` if nothing did since the last one. */
+static bool look_round(
+	const struct job *job, struct moment *moment, bool *ret_same, struct bp_error *error)
+{
+	const uint64_t count = moment->count;
+	if (!count_chunks(job, moment, error))
+		return false;
+	bool same = moment->count == count;
+	for (uint64_t i = 1; i < moment->count; i++) {
+		struct bp_chunk_header header;
+		if (is_copied(job, i))
+			continue;
+		if (!read_chunk_header(job, i, &header))
+			return cannot_read(job->traced->path, error);
+		same = same && header.magic == moment->headers[i].magic &&
+		       header.committed == moment->headers[i].committed;
+		moment->headers[i] = header;
+	}
+	*ret_same = same;
+	return true;
+}
+
+/* Step 3. */
+static bool cut(const struct job *job, struct moment *moment, struct bp_error *error)
+{
+	bool same = false;
+	moment->count = 0;
+	for (int i = 0; i < CUT_ROUNDS && !same; i++)
+		if (!look_round(job, moment, &same, error))
+			return false;
+	moment->torn = !same;
+	moment->samples = __atomic_load_n(&job->traced->state->samples, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The slot that says of a thread what the two readings know. */
+static struct bp_thread_slot merged_slot(
+	const struct moment *moment, const struct bp_live_thread *after)
+{
+	const struct bp_live_thread *before =
+		bp_live_threads_find(&moment->before, after->slot.ordinal);
+	struct bp_thread_slot slot = after->slot;
+	slot.generation = 0;
+	slot.trials = before != NULL ? before->trials_low : 0;
+	slot.objects = before != NULL ? before->objects_low : 0;
+	const uint64_t trials =
+		after->trials_high > slot.trials ? after->trials_high - slot.trials : 0;
+	const uint64_t objects =
+		after->objects_high > slot.objects ? after->objects_high - slot.objects : 0;
+	slot.armed = trials > objects ? trials : objects;
+	return slot;
+}
+
+/* Steps 2 to 4. */
+static bool look(const struct job *job, struct moment *moment, struct bp_error *error)
+{
+	if (!bp_live_threads_read(job->traced, true, &moment->before, error) ||
+		!cut(job, moment, error) ||
+		!bp_live_threads_read(job->traced, true, &moment->after, error))
+		return false;
+	moment->open = 0;
+	moment->ended = false;
+	for (uint32_t i = 0; i < moment->after.count; i++)
+		moment->open += merged_slot(moment, &moment->after.items[i]).armed;
+	for (uint32_t i = 0; i < moment->before.count && !moment->ended; i++)
+		moment->ended = bp_live_threads_find(&moment->after,
+					moment->before.items[i].slot.ordinal) == NULL;
+	return true;
+}
+
+static bool is_better(const struct moment *a, const struct moment *b)
+{
+	if (a->torn + a->ended != b->torn + b->ended)
+		return a->torn + a->ended < b->torn + b->ended;
+	return a->open < b->open;
+}
+
+static bool is_good(const struct moment *moment)
+{
+	return !moment->torn && !moment->ended &&
+	       (moment->open <= (uint64_t)GOOD_ENOUGH * moment->after.count ||
+		       moment->after.refused != 0);
+}
+
+/* The best of several tries. */
+static bool find_moment(struct job *job, struct bp_error *error)
+{
+	if (!look(job, &job->best, error))
+		return false;
+	for (int i = 1; i < TRIES && !is_good(&job->best); i++) {
+		if (!look(job, &job->other, error))
+			return false;
+		if (!is_better(&job->other, &job->best))
+			continue;
+		const struct moment better = job->other;
+		job->other = job->best;
+		job->best = better;
+	}
+	/* Every time a thread ended: what it left is taken in, and all that was written until then. */
+	return !job->best.ended || cut(job, &job->best, error);
+}
+
+/* Step 5. */
+static bool copy_open(struct job *job, struct bp_error *error)
+{
+	for (uint64_t i = 1; i < job->best.count; i++) {
+		struct bp_chunk_header header = job->best.headers[i];
+		if (is_copied(job, i))
+			continue;
+		if (!is_sealed(&header))
+			header.sealed = 0;
+		if (!copy_chunk(job, i, &header, error))
+			return false;
+		lengthen(job, i, &header);
+	}
+	return true;
+}
+
+/* Slots of chunks beyond chunk 0 were copied as they were: none of them counts but those written here. */
+static bool clear_slots(struct job *job, struct bp_error *error)
+{
+	static const uint8_t zeros[BP_PAYLOAD_BYTES];
+	for (uint64_t i = 1; i < job->best.count; i++) {
+		const struct bp_chunk_header *header = &job->best.headers[i];
+		if (!is_copied(job, i) && is_begun(header) && header->kind == BP_CHUNK_THREADS &&
+			!write_at(
+				job->to, zeros, sizeof zeros, i * BP_CHUNK_BYTES + sizeof *header))
+			return cannot_write(job->path, error);
+	}
+	return true;
+}
+
+static bool write_slots(struct job *job, struct bp_error *error)
+{
+	if (!clear_slots(job, error))
+		return false;
+	for (uint32_t i = 0; i < job->best.after.count; i++) {
+		const struct bp_live_thread *thread = &job->best.after.items[i];
+		const struct bp_thread_slot slot = merged_slot(&job->best, thread);
+		/* A chunk of slots that was begun after the cut is not in the copy. */
+		if (thread->offset < job->best.count * BP_CHUNK_BYTES &&
+			!write_at(job->to, &slot, sizeof slot, thread->offset))
+			return cannot_write(job->path, error);
+		job->snapshot.unread += !thread->current;
+	}
+	return true;
+}
+
+/* Step 6. */
+static bool write_head(struct job *job, struct bp_error *error)
+{
+	static uint8_t head[BP_SLOTS_OFFSET];
+	struct bp_trace_state *state = (struct bp_trace_state *)(head + BP_STATE_OFFSET);
+	if (!read_at(job->traced->descriptor, head, sizeof head, 0))
+		return cannot_read(job->traced->path, error);
+	if (state->state == 1)
+		return bp_error_set(error,
+			"the process of %s ended while it was copied: its trace is whole now, "
+			"report it "
+			"instead",
+			job->traced->path);
+	state->chunks_reserved = job->best.count;
+	state->samples = job->best.samples;
+	if (!write_slots(job, error))
+		return false;
+	if (!write_at(job->to, head, sizeof head, 0) || ftruncate(job->to, (off_t)job->length) != 0)
+		return cannot_write(job->path, error);
+	return true;
+}
+
+static bool copy_all(struct job *job, struct bp_error *error)
+{
+	if (!copy_sealed(job, error) || !find_moment(job, error) || !copy_open(job, error) ||
+		!write_head(job, error))
+		return false;
+	job->snapshot.bytes = job->length;
+	job->snapshot.samples = job->best.samples;
+	job->snapshot.unknown = job->best.open;
+	job->snapshot.threads = job->best.after.count;
+	job->snapshot.refused = job->best.after.refused;
+	job->snapshot.torn = job->best.torn;
+	return true;
+}
+
+static void finish_moment(struct moment *moment)
+{
+	bp_live_threads_finish(&moment->before);
+	bp_live_threads_finish(&moment->after);
+	free(moment->headers);
+}
+
+static int create(const char *path, struct bp_error *error)
+{
+	int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (descriptor < 0)
+		bp_error_set(error, "%s cannot be created: %s: choose another -o", path,
+			strerror(errno));
+	return descriptor;
+}
+
+bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
+	struct bp_snapshot *ret_snapshot, struct bp_error *error)
+{
+	struct job job = { .traced = traced, .path = path, .length = BP_CHUNK_BYTES };
+	job.to = create(path, error);
+	if (job.to < 0)
+		return false;
+	bool good = copy_all(&job, error);
+	if (close(job.to) != 0 && good)
+		good = cannot_write(path, error);
+	if (good)
+		*ret_snapshot = job.snapshot;
+	else
+		unlink(path);
+	finish_moment(&job.best);
+	finish_moment(&job.other);
+	free(job.copied);
+	return good;
+}
+
+static bool is_zero(const uint8_t *data, size_t bytes)
+{
+	return bytes == 0 || (data[0] == 0 && memcmp(data, data + 1, bytes - 1) == 0);
+}
+
+bool bp_snapshot_copy(const char *from, const char *to, struct bp_error *error)
+{
+	static uint8_t buffer[BP_CHUNK_BYTES];
+	uint64_t offset = 0;
+	ssize_t got;
+	bool good = true;
+	int source = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), target;
+	if (source < 0)
+		return cannot_read(from, error);
+	target = create(to, error);
+	if (target < 0) {
+		close(source);
+		return false;
+	}
+	while (good && (got = pread(source, buffer, sizeof buffer, (off_t)offset)) > 0) {
+		good = is_zero(buffer, (size_t)got) ||
+		       write_at(target, buffer, (size_t)got, offset);
+		offset += (uint64_t)got;
+	}
+	if (good && got < 0)
+		good = cannot_read(from, error);
+	else if (!good || ftruncate(target, (off_t)offset) != 0)
+		good = cannot_write(to, error);
+	close(source);
+	close(target);
+	if (!good)
+		unlink(to);
+	return good;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The copies go to OUT.PID.new and OUT.PID.new.d (the pid is our own), which are renamed at the end. What is running is copied first, as
+ * only that changes; then the files of processes that have ended, for a tree's totals are theirs too. A
+ * process that ends while it is copied is one of those.
+ */
+#include "cli/snapshot_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/output_file.h"
+#include "cli/tree.h"
+
+struct copying {
+	char base[PATH_MAX]; /* OUT.PID.new */
+	bool has_directory;
+	struct bp_snapshot_sums sums;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Where the copy of `name` goes; makes OUT.PID.new.d if need be. */
+static bool place(struct copying *copying, bool first, const char *name, char *ret_path,
+	size_t capacity, struct bp_error *error)
+{
+	int written = snprintf(ret_path, capacity, "%s%s", copying->base, first ? "" : ".d");
+	if (first)
+		return true;
+	if (mkdir(ret_path, 0700) != 0 && !copying->has_directory)
+		return bp_error_set(error, "%s cannot be made: %s: choose another -o", ret_path,
+			strerror(errno));
+	copying->has_directory = true;
+	written += snprintf(ret_path + written, capacity - (size_t)written, "/%s", base_name(name));
+	return (size_t)written < capacity || bp_error_set(error, "%s: path too long", name);
+}
+
+static void add(struct bp_snapshot_sums *sums, const struct bp_snapshot *one)
+{
+	sums->processes++;
+	sums->whole.bytes += one->bytes;
+	sums->whole.samples += one->samples;
+	sums->whole.unknown += one->unknown;
+	sums->whole.threads += one->threads;
+	sums->whole.unread += one->unread;
+	sums->whole.torn |= one->torn;
+	if (one->refused != 0)
+		sums->whole.refused = one->refused;
+}
+
+/* Keeps folders away from a trace as long as the descriptor is open; -1: it cannot be opened. */
+static int lock(const char *path)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	while (descriptor >= 0 && flock(descriptor, LOCK_SH) != 0 && errno == EINTR)
+		;
+	return descriptor;
+}
+
+static void unlock(int descriptor)
+{
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
+/* What a fold has taken out of a trace stands in a file beside it, and is part of it. */
+static bool copy_folded(const char *from, const char *to, struct bp_error *error)
+{
+	char source[PATH_MAX + 8], target[PATH_MAX + 8];
+	snprintf(source, sizeof source, "%s" BP_FOLDED_SUFFIX, from);
+	snprintf(target, sizeof target, "%s" BP_FOLDED_SUFFIX, to);
+	return access(source, F_OK) != 0 || bp_snapshot_copy(source, target, error);
+}
+
+/* One running process, to `path`; as it was left if it ends meanwhile. */
+static bool copy_one(struct copying *copying, const struct bp_traced *traced, const char *path,
+	struct bp_error *error)
+{
+	struct bp_snapshot one = { 0 };
+	if (bp_snapshot_write(traced, path, &one, error)) {
+		add(&copying->sums, &one);
+		return copy_folded(traced->path, path, error);
+	}
+	if (__atomic_load_n(&traced->state->state, __ATOMIC_ACQUIRE) != 1 ||
+		!bp_snapshot_copy(traced->path, path, error))
+		return false;
+	copying->sums.ended++;
+	return copy_folded(traced->path, path, error);
+}
+
+static bool copy_running(
+	struct copying *copying, const struct bp_traced *traced, bool first, struct bp_error *error)
+{
+	char path[PATH_MAX];
+	if (!place(copying, first, traced->path, path, sizeof path, error))
+		return false;
+	int locked = lock(traced->path);
+	bool good = copy_one(copying, traced, path, error);
+	unlock(locked);
+	return good;
+}
+
+static bool in_list(const struct bp_traced_list *list, const struct bp_tree_file *file)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (memcmp(list->items[i].header.trace_id, file->header.trace_id,
+			    sizeof file->header.trace_id) == 0)
+			return true;
+	return false;
+}
+
+/* The files of FILE's tree that no process of the list writes to. */
+static bool copy_ended(struct copying *copying, const struct bp_traced_list *list, const char *root,
+	struct bp_error *error)
+{
+	struct bp_tree tree;
+	bool good = true;
+	if (!bp_tree_read(root, &tree, error))
+		return false;
+	for (size_t i = 0; good && i < tree.count; i++) {
+		const struct bp_tree_file *file = &tree.files[i];
+		char path[PATH_MAX];
+		if (in_list(list, file))
+			continue;
+		int locked = lock(file->path);
+		good = place(copying, file->first, file->name, path, sizeof path, error) &&
+		       bp_snapshot_copy(file->path, path, error) &&
+		       copy_folded(file->path, path, error);
+		unlock(locked);
+		copying->sums.ended += good;
+	}
+	bp_tree_finish(&tree);
+	return good;
+}
+
+static bool copy_all(struct copying *copying, const struct bp_traced_list *list, const char *root,
+	struct bp_error *error)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct bp_traced *traced = &list->items[i];
+		const bool first = root != NULL ? strcmp(traced->path, root) == 0 : i == 0;
+		if (!copy_running(copying, traced, first, error))
+			return false;
+	}
+	return root == NULL || copy_ended(copying, list, root, error);
+}
+
+/* OUT must not be one of the files that are being written. */
+static bool is_source(const struct bp_traced_list *list, const char *out)
+{
+	struct stat there, source;
+	if (stat(out, &there) != 0)
+		return false;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (fstat(list->items[i].descriptor, &source) == 0 &&
+			source.st_dev == there.st_dev && source.st_ino == there.st_ino)
+			return true;
+	return false;
+}
+
+static bool rename_to(const char *from, const char *to, struct bp_error *error)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return true;
+	/* A file system that cannot promise that. */
+	if (errno == EINVAL && access(to, F_OK) != 0 && rename(from, to) == 0)
+		return true;
+	return bp_error_set(
+		error, "%s cannot be written: %s: choose another -o", to, strerror(errno));
+}
+
+static bool rename_pieces(const struct copying *copying, const char *out, struct bp_error *error)
+{
+	static const char *const ends[] = { ".d", BP_FOLDED_SUFFIX, "" };
+	for (size_t i = 0; i < BP_COUNT(ends); i++) {
+		char from[PATH_MAX + 8], to[PATH_MAX + 8];
+		snprintf(from, sizeof from, "%s%s", copying->base, ends[i]);
+		snprintf(to, sizeof to, "%s%s", out, ends[i]);
+		if (access(from, F_OK) == 0 && !rename_to(from, to, error))
+			return false;
+	}
+	return true;
+}
+
+bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root, const char *out,
+	bool force, struct bp_snapshot_sums *ret_sums, struct bp_error *error)
+{
+	struct copying copying = { 0 };
+	int written =
+		snprintf(copying.base, sizeof copying.base, "%s.%ld.new", out, (long)getpid());
+	if (written < 0 || (size_t)written + sizeof ".d" > sizeof copying.base)
+		return bp_error_set(error, "%s: path too long", out);
+	if (is_source(list, out))
+		return bp_error_set(
+			error, "%s is what the process writes to: choose another -o", out);
+	if (!bp_output_is_free(out, force, error) || !bp_output_is_free(copying.base, false, error))
+		return false;
+	if (!copy_all(&copying, list, root, error) || (force && !bp_tree_remove(out, error)) ||
+		!rename_pieces(&copying, out, error)) {
+		bp_tree_remove(copying.base, NULL);
+		return false;
+	}
+	*ret_sums = copying.sums;
+	return true;
+}
