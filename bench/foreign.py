@@ -3,8 +3,8 @@
 import os
 
 from harness import ASLEEP, table, verdict
+from workloads import library
 
-FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 ALLOCATORS = (("jemalloc", "libjemalloc.so.2"), ("TCMalloc", "libtcmalloc_minimal.so.4"),
               ("mimalloc", "libmimalloc.so.2"))
 # Program, workload, what one operation is, budget.
@@ -30,8 +30,7 @@ def instructions(bench):
     """Instructions added per operation, the allocator preloaded."""
     rows = []
     for name, file in ALLOCATORS:
-        path = next((os.path.join(folder, file) for folder in FOLDERS
-                     if os.path.exists(os.path.join(folder, file))), None)
+        path = library(file)
         for program, workload, what, budget in COUNTED:
             if path is None or not os.path.exists(bench.program(program)):
                 continue

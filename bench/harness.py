@@ -104,8 +104,9 @@ class Bench:
                 "BYTEPOLL_INTERVAL": str(interval)}
 
     def run(self, command, variant, interval=DEFAULT, stdin=None, extra=None, pinned=True,
-            keep=False):
-        """Runs `command` in `variant`; its files are removed unless `keep`."""
+            keep=False, status=0):
+        """Runs `command` in `variant`; its files are removed unless `keep`. `status`: what it is to
+        exit with."""
         directory = self.fresh()
         report = os.path.join(directory, "report")
         trace = os.path.join(directory, "trace.bpt")
@@ -118,7 +119,7 @@ class Bench:
             raise Failed("could not run " + " ".join(words))
         with open(report, encoding="ascii") as file:
             figures = json.load(file)
-        if figures["status"] != 0:
+        if figures["status"] != status << 8:
             raise Failed("%s failed (%s): wait status %d" % (command[0], variant, figures["status"]))
         if not keep:
             shutil.rmtree(directory)
@@ -138,8 +139,9 @@ class Bench:
         return values
 
     def instructions(self, command, variant, interval=ASLEEP, stdin=None, extra=None, tool="callgrind",
-                     output=None):
-        """Instructions of the whole process, by valgrind. `output`: keep callgrind's profile there."""
+                     output=None, status=0):
+        """Instructions of the whole process, by valgrind. `output`: keep callgrind's profile there;
+        `status`: what it is to exit with."""
         if not shutil.which("valgrind"):
             raise Failed("valgrind is not installed")
         directory = self.fresh()
@@ -160,7 +162,7 @@ class Bench:
                     if mark in line:
                         count = int(line.split(mark)[1].replace(",", "").split()[0])
         shutil.rmtree(directory)
-        if count is None or done.returncode != 0:
+        if count is None or done.returncode != status:
             raise Failed("valgrind failed: " + " ".join(words))
         return count
 

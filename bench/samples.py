@@ -7,7 +7,7 @@ import subprocess
 
 import trace_sizes
 from harness import ASLEEP, Failed, table, verdict, verdict_of, with_interval
-from programs import PROGRAMS
+from workloads import DENSE
 
 T = 512
 PROGRAM_T = 4096
@@ -72,7 +72,7 @@ def samples(bench):
                      "" if budget is None else verdict_of(sample, budget)))
         bench.figures["sample " + name] = {"sample_ns": sample, "free_ns": free}
     if not bench.quick:
-        rows += [in_program(bench, program) for program in PROGRAMS if program.available() is None]
+        rows += [in_program(bench, program) for program in DENSE if program.available() is None]
     table("Time of one sample and of the free of one, ns",
           ("stack", "sample", "free", "budget of a sample", "verdict"), rows,
           ("programs/deep.c, objects of %d B, T = %d (%.1f %% of them samples; cold: T = 1), minus the same "
@@ -88,7 +88,7 @@ def trace(bench):
                  [bench.program("micro"), "mixed", "600000", "65536"], 4096),
                 ("mixed in 2 threads, T = 4 KiB",
                  [bench.program("micro"), "threads2", "600000", "65536"], 4096)]
-    for program in PROGRAMS:
+    for program in DENSE:
         if program.available() is None:
             commands.append((program.name + ", T = 16 KiB", program, 16384))
     for name, what, interval in commands:
