@@ -5,6 +5,7 @@
 #   make test      install what is missing, build, run every test
 #   make bench     measure what profiling costs
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
+#   make torture   test suites of other programs, unprofiled and profiled (NAMES: some of them)
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
 #   make install   into PREFIX (default /usr/local), below DESTDIR if set
 BUILD = build
@@ -12,7 +13,7 @@ PREFIX = /usr/local
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench statistics fuzz install clean
+.PHONY: all demo test bench statistics torture fuzz install clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
@@ -36,6 +37,11 @@ bench:
 statistics: $(BUILD)/build.ninja
 	@scripts/install-deps
 	@scripts/statistics $(BUILD)
+
+torture:
+	@scripts/install-deps --torture
+	@$(MAKE) --no-print-directory all
+	@BYTEPOLL_BUILD=$(BUILD) tests/torture/run.py $(NAMES)
 
 fuzz:
 	@scripts/install-deps
