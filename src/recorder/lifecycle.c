@@ -390,14 +390,12 @@ static void write_end(enum bp_end_reason reason)
 	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);
 }
 
-/* Every allocation of the calling thread comes to the recorder from now on. */
+/* Every allocation of the calling thread comes to the recorder from now on: `ended` is set. */
 static void publish_each(void)
 {
-	struct bp_thread *thread = bp_hot.thread;
-	if (thread == NULL)
-		return;
-	uint64_t left = __atomic_exchange_n(&bp_hot.counters.trials_left, 0, __ATOMIC_RELAXED);
-	bp_thread_publish(thread, bp_sampler_look_next(&thread->sampler, left));
+	struct bp_visit visit;
+	if (bp_hot.thread != NULL && bp_visit_begin(&visit, 0))
+		bp_visit_end(&visit, visit.left);
 }
 
 void bp_recorder_end(enum bp_end_reason reason)
@@ -414,11 +412,10 @@ void bp_recorder_end(enum bp_end_reason reason)
 	int saved_errno = errno;
 	bp_hot.busy = 1;
 	write_end(reason);
-	if (reason != BP_END_EXEC) {
-		bp_recorder.ended = true;
-		publish_each();
-	}
+	bp_recorder.ended = reason != BP_END_EXEC;
 	bp_hot.busy = 0;
+	if (bp_recorder.ended)
+		publish_each();
 	errno = saved_errno;
 }
 

@@ -52,8 +52,9 @@ void bp_seal_charge(size_t size)
 		bp_sampler_decide(&thread->sampler, hot->counters.trials_left, size, &decision);
 	if (decision.sampled)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
-	hot->counters.trials_left = left;
+	/* Published before the countdown runs, as at the end of a visit. */
 	bp_thread_publish(thread, left);
+	__atomic_store_n(&hot->counters.trials_left, left, __ATOMIC_RELEASE);
 	hot->busy = 0;
 }
 

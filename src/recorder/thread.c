@@ -19,6 +19,7 @@
 #include "recorder/arena.h"
 #include "recorder/control.h"
 #include "recorder/seal.h"
+#include "recorder/visit.h"
 #include "sampler/prng.h"
 
 __thread struct bp_hot bp_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -47,20 +48,14 @@ static void on_thread_end(void *value)
 		bp_seal_thread_end();
 		return;
 	}
-	int saved_errno = errno;
-	hot->busy = 1;
-	if (++thread->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
-		pthread_setspecific(threads.key, thread) == 0) {
-		thread->ending = true;
-		uint64_t left =
-			__atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
-		(void)bp_sampler_look_next(&thread->sampler, left);
-		bp_thread_publish(thread, 0);
-	} else {
-		bp_thread_end(thread);
-	}
-	hot->busy = 0;
-	errno = saved_errno;
+	struct bp_visit visit;
+	if (!bp_visit_begin(&visit, 0))
+		return;
+	thread->ending = true;
+	if (++thread->rounds >= PTHREAD_DESTRUCTOR_ITERATIONS ||
+		pthread_setspecific(threads.key, thread) != 0)
+		hot->late = 1; /* the last round: with the visit the thread ends */
+	bp_visit_end(&visit, visit.left);
 }
 
 bool bp_threads_init(void)
@@ -127,6 +122,7 @@ struct bp_thread *bp_thread_self(void)
 		return NULL;
 	thread->hot = hot;
 	thread->tid = bp_system_tid();
+	thread->ending = hot->late != 0;
 	begin_thread(thread);
 	hot->thread = thread;
 	link_thread(thread);
@@ -176,8 +172,8 @@ static void unlink_thread(struct bp_thread *thread)
 void bp_thread_end(struct bp_thread *thread)
 {
 	struct bp_hot *hot = thread->hot;
-	uint64_t left = __atomic_exchange_n(&hot->counters.trials_left, 0, __ATOMIC_RELAXED);
-	uint64_t trials = bp_thread_trials(thread, left);
+	/* The countdown is empty, and the slot says so: a reader from outside adds nothing to it. */
+	uint64_t trials = bp_thread_trials(thread, 0);
 	char name[NAME_BYTES] = "";
 	(void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 	uint64_t values[] = { thread->ordinal, thread->tid, bp_system_time_ns(CLOCK_MONOTONIC),
@@ -187,9 +183,7 @@ void bp_thread_end(struct bp_thread *thread)
 	bp_lock_take(&threads.lock);
 	add_totals(&threads.ended, hot, trials, hot->counters.objects);
 	if (thread->slot != NULL) {
-		thread->slot->armed = 0;
-		thread->slot->trials = trials;
-		thread->slot->objects = hot->counters.objects;
+		bp_thread_publish(thread, 0);
 		/* Without a record the slot itself keeps the totals, for good. */
 		if (written)
 			__atomic_store_n(&thread->slot->state, 0, __ATOMIC_RELEASE);

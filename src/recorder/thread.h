@@ -38,7 +38,8 @@ static inline uint64_t bp_thread_trials(const struct bp_thread *thread, uint64_t
 /* Stores the counters, and `trials_left` as what is armed, where a reader finds them. */
 void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left);
 
-/* The end of the calling thread: its totals go to the trace, its block and slot are free again. */
+/* The end of the calling thread, whose countdown is empty: its totals go to the trace, its block and slot
+ * are free again. For the end of a visit (visit.h). */
 void bp_thread_end(struct bp_thread *thread);
 
 /* Sums over all threads, ended ones included; exact but for what others do meanwhile. */
