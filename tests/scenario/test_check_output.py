@@ -156,7 +156,7 @@ def json_fields(trace):
 
 def undecided_says_what_decides(trace, path):
     """... and at the interval it names the same program is decided."""
-    limit = ["--limit", "live:site_small_mixed=300K"]
+    limit = ["--limit", "live:site_small_mixed=345K"]
     entry = parse_json(expect_status(check(trace, "--json", *limit), 3))["limits"][0]
     profiled.expect(entry["reason"] == "samples" and "--interval" in entry["advice"], str(entry))
     profiled.expect(entry["needs"]["samples"] > entry["needs"]["samples_now"], str(entry))

@@ -215,8 +215,8 @@ def planted(path):
 
 def several_runs(path):
     program = profiled.program("diff_sites")
-    base = [record(path, "a%d.bpt" % i, program, 2048, i, ("100000",)) for i in range(1, 4)]
-    new = [record(path, "b%d.bpt" % i, program, 2048, i + 10, ("100000", "7", "200"))
+    base = [record(path, "a%d.bpt" % i, program, 512, i, ("100000",)) for i in range(1, 4)]
+    new = [record(path, "b%d.bpt" % i, program, 512, i + 10, ("100000", "7", "200"))
            for i in range(1, 4)]
     for arguments in ((*base, "--new", *new), ("--rows", "500", *base, "--new", *new, "--all")):
         data = diff(*arguments)
