@@ -127,6 +127,29 @@ static void set_base(char **environment, char *base)
 		default_name(base);
 }
 
+/* Appends a number to a path that has room. */
+static size_t append_number(char *path, size_t length, uint32_t number)
+{
+	char reversed[12];
+	size_t digits = 0;
+	for (; number != 0 || digits == 0; number /= 10)
+		reversed[digits++] = (char)('0' + number % 10);
+	while (digits > 0)
+		path[length++] = reversed[--digits];
+	return length;
+}
+
+void bp_config_trace_name(const char *base, uint32_t pid, uint32_t number, char *ret_name)
+{
+	size_t length = __builtin_strlen(base);
+	__builtin_memcpy(ret_name, base, length);
+	__builtin_memcpy(ret_name + length, ".d/", 3);
+	length = append_number(ret_name, length + 3, pid);
+	ret_name[length++] = '.';
+	length = append_number(ret_name, length, number);
+	__builtin_memcpy(ret_name + length, ".bpt", 5);
+}
+
 /* `N` or, counted from now, `+N` nanoseconds of CLOCK_MONOTONIC; 0 if it is anything else. */
 static uint64_t parse_time(const char *text)
 {
@@ -156,8 +179,12 @@ static void read_control(char **environment, struct bp_config *config)
 		number <= BP_BUDGET_MAX_PPM)
 		config->budget_ppm = number;
 	config->dormant = start != NULL && __builtin_strcmp(start, "dormant") == 0;
-	config->start_time_ns = parse_time(bp_config_find(environment, BP_ENV_START_TIME));
-	config->stop_time_ns = parse_time(bp_config_find(environment, BP_ENV_STOP_TIME));
+	const char *start_time = bp_config_find(environment, BP_ENV_START_TIME);
+	const char *stop_time = bp_config_find(environment, BP_ENV_STOP_TIME);
+	config->start_time_ns = parse_time(start_time);
+	config->stop_time_ns = parse_time(stop_time);
+	config->own_times = (start_time != NULL && *start_time == '+') ||
+			    (stop_time != NULL && *stop_time == '+');
 }
 
 void bp_config_read(char **environment, struct bp_config *ret_config)

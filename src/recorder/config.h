@@ -24,6 +24,7 @@ struct bp_config {
 	bool seed_given;
 	bool automatic; /* `interval` is where to begin; the process changes it to hold its budget */
 	bool dormant;	/* sampling is off until it is switched on */
+	bool own_times; /* the times are counted from the start of this image */
 };
 
 /* The value of one variable, NULL if it is not there. `environment`: NULL-terminated NAME=VALUE strings;
@@ -33,6 +34,10 @@ const char *bp_config_find(char **environment, const char *name);
 /* Reads the environment (NULL as above). Wrong values count as absent; the
  * command line has checked its own. */
 void bp_config_read(char **environment, struct bp_config *ret_config);
+
+/* `<base>.d/<pid>.<number>.bpt`: the names that traces have which are not FILE itself. `ret_name`: room for
+ * BP_PATH_BYTES. */
+void bp_config_trace_name(const char *base, uint32_t pid, uint32_t number, char *ret_name);
 
 /* The four strings of the trace header, their lengths set in it. `to`: room for
  * BP_HEADER_MAX_BYTES. `malloc_address`: of the real malloc. */

@@ -43,25 +43,13 @@ void bp_control_configure(const struct bp_config *config)
 	const bool late = config->stop_time_ns != 0 && now >= config->stop_time_ns;
 	bp_control.given = config->interval | (config->automatic ? BP_CONTROL_AUTO : 0);
 	bp_control.resume = bp_control.given;
+	bp_control.steered = false;
 	bp_control.first = early || late ? 0 : bp_control.given;
 	bp_control.budget_ppm = config->budget_ppm;
 	bp_control.start_ns =
 		config->start_time_ns != 0 && early ? config->start_time_ns : UINT64_MAX;
 	bp_control.stop_ns = config->stop_time_ns != 0 && !late ? config->stop_time_ns : UINT64_MAX;
 	set_due();
-}
-
-void bp_control_inherit(const struct bp_trace_state *parent)
-{
-	const uint64_t word = __atomic_load_n(&parent->control, __ATOMIC_RELAXED);
-	const uint64_t resume = __atomic_load_n(&parent->control_resume, __ATOMIC_RELAXED);
-	bp_control.first = (is_valid(word) ? word : bp_control.valid) & STATE_MASK;
-	bp_control.resume = resume & STATE_MASK;
-	bp_control.budget_ppm = __atomic_load_n(&parent->budget_ppm, __ATOMIC_RELAXED);
-	/* Were somebody just switching, the times are still there, and so the child does it. */
-	(void)bp_lock_reset(&bp_control.lock);
-	set_due();
-	bp_budget_after_fork();
 }
 
 /* What switching on takes up. */
@@ -71,14 +59,52 @@ static uint64_t resumed(uint64_t resume)
 	return is_valid(resume) && bp_control_interval(resume) != 0 ? resume : bp_control.given;
 }
 
+void bp_control_take_over(const struct bp_config *config, const struct bp_predecessor *predecessor)
+{
+	const uint64_t word = predecessor->control, resume = predecessor->control_resume;
+	const uint64_t began = predecessor->interval_bytes |
+			       ((predecessor->flags & BP_HEADER_AUTO) != 0 ? BP_CONTROL_AUTO : 0);
+	const bool is_on = bp_control_interval(word) != 0;
+	const bool steered = (predecessor->flags & BP_HEADER_STEERED) != 0 ||
+			     bp_control_number(word) != 0 || (resume & STATE_MASK) != began;
+	if (!steered || config->own_times || !is_valid(word) || !is_valid(resume))
+		return;
+	bp_control.steered = true;
+	bp_control.budget_ppm = predecessor->budget_ppm;
+	if (!config->automatic || (resume & BP_CONTROL_AUTO) == 0)
+		bp_control.resume = resume & STATE_MASK;
+	if (!is_on)
+		bp_control.first = 0;
+	else if (config->automatic && (word & BP_CONTROL_AUTO) != 0)
+		bp_control.first = bp_control.given;
+	else
+		bp_control.first = word & STATE_MASK;
+}
+
+void bp_control_inherit(const struct bp_trace_state *parent)
+{
+	const uint64_t word = __atomic_load_n(&parent->control, __ATOMIC_RELAXED);
+	const uint64_t resume = __atomic_load_n(&parent->control_resume, __ATOMIC_RELAXED);
+	bp_control.steered |=
+		bp_control_number(word) != 0 || (resume & STATE_MASK) != resumed(bp_control.resume);
+	bp_control.first = (is_valid(word) ? word : bp_control.valid) & STATE_MASK;
+	bp_control.resume = resume & STATE_MASK;
+	bp_control.budget_ppm = __atomic_load_n(&parent->budget_ppm, __ATOMIC_RELAXED);
+	/* Were somebody just switching, the times are still there, and so the child does it. */
+	(void)bp_lock_reset(&bp_control.lock);
+	set_due();
+	bp_budget_after_fork();
+}
+
 void bp_control_describe(struct bp_trace_header *header)
 {
 	const bool dormant = bp_control_interval(bp_control.first) == 0;
 	const uint64_t word = dormant ? resumed(bp_control.resume) : bp_control.first;
 	header->interval_bytes = bp_control_interval(word);
-	header->flags_skippable &= ~(BP_HEADER_DORMANT | BP_HEADER_AUTO);
+	header->flags_skippable &= ~(BP_HEADER_DORMANT | BP_HEADER_AUTO | BP_HEADER_STEERED);
 	header->flags_skippable |= (dormant ? BP_HEADER_DORMANT : 0) |
-				   ((word & BP_CONTROL_AUTO) != 0 ? BP_HEADER_AUTO : 0);
+				   ((word & BP_CONTROL_AUTO) != 0 ? BP_HEADER_AUTO : 0) |
+				   (bp_control.steered ? BP_HEADER_STEERED : 0);
 }
 
 void bp_control_publish(struct bp_trace_state *state)

@@ -17,6 +17,7 @@
 #define BP_RECORDER_CONTROL_H
 
 #include "recorder/config.h"
+#include "recorder/predecessor.h"
 #include "recorder/recorder.h"
 #include "recorder/visit.h"
 
@@ -25,6 +26,7 @@ struct bp_control {
 	uint64_t given;	 /* interval and automatic bit from the environment */
 	uint64_t resume; /* what the state page's control_resume begins with */
 	uint64_t budget_ppm;
+	bool steered;	 /* the trace began in another state than the environment says */
 	uint64_t valid;	 /* the newest word that was in range */
 	uint64_t due_ns; /* the earlier of the two times below; UINT64_MAX: none to come */
 	uint64_t start_ns, stop_ns; /* CLOCK_MONOTONIC; UINT64_MAX: none, or past. Under the lock */
@@ -45,6 +47,9 @@ static inline uint64_t bp_control_number(uint64_t word)
 
 /* For lifecycle.c. Once at start: the first word from the environment. `config` is not kept. */
 void bp_control_configure(const struct bp_config *config);
+/* After it: a new image begins as the one before it was, or its parent is, if that was changed. With the
+ * automatic interval, which each image finds for itself, that stays as the environment says. */
+void bp_control_take_over(const struct bp_config *config, const struct bp_predecessor *predecessor);
 /* In a child: as its parent is at this moment. `parent`: the parent's state page. */
 void bp_control_inherit(const struct bp_trace_state *parent);
 /* What the header says of the first word. */

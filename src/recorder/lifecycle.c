@@ -30,6 +30,7 @@
 #include "recorder/control.h"
 #include "recorder/live_set.h"
 #include "recorder/modules.h"
+#include "recorder/predecessor.h"
 #include "recorder/probes.h"
 #include "recorder/real.h"
 #include "recorder/slots.h"
@@ -63,26 +64,6 @@ static void random_bytes(void *to, size_t bytes)
 		((uint8_t *)to)[i] = (uint8_t)(bp_splitmix64(&state) >> 56);
 }
 
-/* `<base>.d/<pid>.<n>.bpt` into `name`. */
-static void name_in_directory(uint32_t pid, uint32_t number)
-{
-	char reversed[24];
-	size_t length = __builtin_strlen(config.base), digits = 0;
-	__builtin_memcpy(name, config.base, length);
-	__builtin_memcpy(name + length, ".d/", 3);
-	length += 3;
-	for (uint32_t value = pid; value != 0 || digits == 0; value /= 10)
-		reversed[digits++] = (char)('0' + value % 10);
-	while (digits > 0)
-		name[length++] = reversed[--digits];
-	name[length++] = '.';
-	for (uint32_t value = number; value != 0 || digits == 0; value /= 10)
-		reversed[digits++] = (char)('0' + value % 10);
-	while (digits > 0)
-		name[length++] = reversed[--digits];
-	__builtin_memcpy(name + length, ".bpt", 5);
-}
-
 static void make_directory(void)
 {
 	size_t length = __builtin_strlen(config.base);
@@ -103,7 +84,7 @@ static bool open_trace(bool child)
 	}
 	make_directory();
 	for (uint32_t number = 0; number < 10000; number++) {
-		name_in_directory(header.pid, number);
+		bp_config_trace_name(config.base, header.pid, number, name);
 		header.exec_number = number;
 		if (bp_writer_open(writer, name, &header, strings))
 			return true;
@@ -208,11 +189,14 @@ static void start(char **environment)
 	};
 	const enum bp_real_form form = bp_real_resolve();
 	const enum bp_unprofiled reason = forms[form].reason;
+	struct bp_predecessor predecessor;
 	bp_recorder.recognition = forms[form].recognition;
 	bp_config_read(environment, &config);
 	bp_control_configure(&config);
 	describe_program(reason);
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
+	if (wanted && bp_predecessor_find(&config, header.pid_namespace, &predecessor))
+		bp_control_take_over(&config, &predecessor);
 	if (!wanted || !make_fork_mark() || !begin_trace(false, false) || reason != BP_PROFILED) {
 		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
 		return;
@@ -412,7 +396,8 @@ void bp_recorder_end(enum bp_end_reason reason)
 	int saved_errno = errno;
 	bp_hot.busy = 1;
 	write_end(reason);
-	bp_recorder.ended = reason != BP_END_EXEC;
+	if (reason != BP_END_EXEC)
+		bp_recorder.ended = true;
 	bp_hot.busy = 0;
 	if (bp_recorder.ended)
 		publish_each();

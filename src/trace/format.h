@@ -86,6 +86,7 @@ struct bp_trace_header {
 #define BP_HEADER_DORMANT ((uint64_t)2) /* sampling was off at the start, see 1.8 */
 #define BP_HEADER_AUTO ((uint64_t)4)	/* T was chosen by itself at the start, see 1.8 */
 #define BP_HEADER_FOLDED ((uint64_t)8)	/* the folded part of another trace, see 5 */
+#define BP_HEADER_STEERED ((uint64_t)16) /* began as somebody had steered it to, see 1.8 */
 
 #define BP_HEADER_CHECKED_FROM 40u
 #define BP_HEADER_MAX_BYTES 4096u

@@ -10,6 +10,7 @@ thousand times is in test_control_storm.py. Arguments: names of tests, without `
 import ctypes
 import mmap
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from steered import (ALL_BYTES, INTERVAL_MASK, LIMIT_S, NUMBER_SHIFT, THREADS, D
                      control, controlled, refused, status_of)
 
 NOBODY = 65534
+STEERED = 16  # of flags_skippable
+PID_OFFSET, START_OFFSET, CONTROL_OFFSET = 92, 112, 4096 + 640  # docs/trace-format.md
 
 
 def test_words(tap):
@@ -293,6 +296,7 @@ def test_window(tap):
 
 FAMILY = """
 import os, sys
+IMAGE = [sys.executable, "-S", "-c", "x = [bytearray(5000) for i in range(999)]"]
 blocks = [bytearray(3000) for i in range(2000)]
 for line in sys.stdin:
     blocks = [bytearray(3000 + i) for i in range(3000)]
@@ -303,14 +307,17 @@ for line in sys.stdin:
         os.wait()
     if line.startswith("exec"):
         if os.fork() == 0:
-            os.execv(sys.executable, [sys.executable, "-c", "x = [bytearray(5000) for i in range(999)]"])
+            os.execv(sys.executable, IMAGE)
         os.wait()
+    if line.startswith("spawn"):
+        os.waitpid(os.posix_spawn(sys.executable, IMAGE, os.environ), 0)
     print("done", flush=True)
 """
 
 
 def test_family(tap):
-    """A forked child begins as its parent is at the fork, an exec'ed image as the environment says."""
+    """A forked child begins as its parent is at the fork, a new image as the one before it or, where a
+    process begins with it, as its parent."""
     with profiled.directory() as path:
         trace = os.path.join(path, "trace.bpt")
         process = subprocess.Popen(
@@ -341,8 +348,20 @@ def test_family(tap):
                       all(sample["interval"] == 2048 for sample in child.samples),
                       "child of one that was started: samples at its parent's interval",
                       child.header)
+            for word in ("exec", "spawn"):
+                image = order(word)[-1]
+                tap.check(image.header["flags_skippable"] & (STEERED | 2) == STEERED and
+                          image.header["interval_bytes"] == 2048 and len(image.samples) > 99 and
+                          all(sample["interval"] == 2048 for sample in image.samples),
+                          "image by %s: the same" % word, image.header)
             text = controlled("--tree", process.pid, "stop")
             tap.check(text.count("sampling off") == 1, "--tree of one", text)
+            order("go")
+            for word in ("exec", "spawn"):
+                image = order(word)[-1]
+                tap.check(image.header["flags_skippable"] & (STEERED | 2) == STEERED | 2 and
+                          image.header["interval_bytes"] == 2048 and not image.samples,
+                          "image by %s of one that was stopped: dormant" % word, image.header)
             copy = os.path.join(path, "copy.bpt")
             controlled("--tree", trace, "snapshot", "-o", copy)
             # The images that ended are in it, too.
@@ -354,8 +373,52 @@ def test_family(tap):
             process.wait(LIMIT_S)
 
 
+def image_after(path, name, change_header):
+    """The trace of an image that finds FILE, of its own process as it seems, stopped by somebody."""
+    trace = os.path.join(path, name)
+    with Running(path, 8192) as program:
+        controlled(program.process.pid, "stop")
+        program.stop()
+        with open(program.trace, "rb") as file:
+            before = bytearray(file.read(65536))
+        os.unlink(program.trace)
+    with subprocess.Popen(
+            ["sh", "-c", 'read go && exec env LD_PRELOAD="$0" true', profiled.RECORDER],
+            env=profiled.environment(extra={"BYTEPOLL_OUTPUT": trace}), stdin=subprocess.PIPE) as process:
+        struct.pack_into("<I", before, PID_OFFSET, process.pid)
+        change_header(before)
+        with open(trace, "wb") as file:
+            file.write(before)
+        process.stdin.write(b"go\n")
+        process.stdin.close()
+        process.wait(LIMIT_S)
+        return Decoded("%s.d/%d.0.bpt" % (trace, process.pid)).header
+
+
+def test_stale_predecessor(tap):
+    """The trace of an earlier process of the same number, or of another, says nothing to an image."""
+    def begun(when_ns):
+        return lambda header: struct.pack_into("<Q", header, START_OFFSET, when_ns)
+    with profiled.directory() as path:
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        header = image_after(path, "own.bpt", begun(now + 10**9))
+        tap.check(header["flags_skippable"] & (STEERED | 2) == STEERED | 2,
+                  "a trace of this process says how to begin", header)
+        header = image_after(path, "earlier.bpt", begun(now - 10**9))
+        tap.check(header["flags_skippable"] & (STEERED | 2) == 0,
+                  "one that began before the process did does not", header)
+        header = image_after(path, "other.bpt", lambda header: (
+            begun(now + 10**9)(header), struct.pack_into("<I", header, PID_OFFSET, 1)))
+        tap.check(header["flags_skippable"] & (STEERED | 2) == 0, "one of another neither", header)
+        for at, value in ((0, 0), (8, 99), (CONTROL_OFFSET, 1 << 40 | 1), (CONTROL_OFFSET + 8, 1 << 40 | 1)):
+            header = image_after(path, "bad.%d.bpt" % at, lambda header, at=at, value=value: (
+                begun(now + 10**9)(header), struct.pack_into("<Q", header, at, value)))
+            tap.check(header["flags_skippable"] & (STEERED | 2) == 0,
+                      "nor one with %d at %d" % (value, at), header)
+
+
 TESTS = (test_words, test_errors, test_other_user, test_dormant, test_killed_dormant, test_bad_words,
-         test_snapshot, test_window, test_family)
+         test_snapshot, test_window, test_family, test_stale_predecessor)
 
 
 def main():

@@ -228,17 +228,70 @@ static void a_child_inherits(void **state)
 	struct bp_trace_header header = { 0 };
 	(void)state;
 	open_trace(&(struct bp_config){ .interval = 4096, .budget_ppm = 7 });
+	bp_control_inherit(state_page());
+	bp_control_describe(&header);
+	assert_true(bp_control.first == 4096 && header.flags_skippable == 0);
 	set_word(65536 | BP_CONTROL_AUTO);
 	bp_control_inherit(state_page());
 	bp_control_describe(&header);
 	assert_true(bp_control.first == (65536 | BP_CONTROL_AUTO) && bp_control.budget_ppm == 7);
-	assert_true(header.interval_bytes == 65536 && header.flags_skippable == BP_HEADER_AUTO);
+	assert_true(header.interval_bytes == 65536);
+	assert_true(header.flags_skippable == (BP_HEADER_AUTO | BP_HEADER_STEERED));
 	state_page()->control_resume = 100;
 	set_word(0);
 	bp_control_inherit(state_page());
 	bp_control_describe(&header);
 	assert_true(bp_control.first == 0 && header.interval_bytes == 100);
-	assert_true(header.flags_skippable == BP_HEADER_DORMANT);
+	assert_true(header.flags_skippable == (BP_HEADER_DORMANT | BP_HEADER_STEERED));
+}
+
+/* What an image makes of its environment and of the trace before it. */
+static void an_image_takes_over(void **state)
+{
+	const uint64_t automatic = BP_CONTROL_AUTO, changed = BP_CONTROL_NUMBER_ONE;
+	const struct bp_config fixed = { .interval = 4096, .budget_ppm = 7 };
+	const struct bp_config sleeping = { .interval = 4096, .budget_ppm = 7, .dormant = true };
+	const struct bp_config own = { .interval = 4096, .budget_ppm = 7, .own_times = true };
+	const struct bp_config itself = { .interval = 16384, .budget_ppm = 7, .automatic = true };
+	const struct {
+		const struct bp_config *config;
+		struct bp_predecessor before; /* flags, interval_bytes, control, resume, budget */
+		uint64_t first, resume, budget_ppm;
+	} cases[] = {
+		/* as it began: by the environment, be that another one */
+		{ &fixed, { 0, 100, 100, 100, 9 }, 4096, 4096, 7 },
+		{ &sleeping, { BP_HEADER_DORMANT, 100, 0, 100, 9 }, 0, 4096, 7 },
+		{ &itself, { BP_HEADER_AUTO, 16384, 16384 | automatic, 16384 | automatic, 9 },
+			16384 | automatic, 16384 | automatic, 7 },
+		/* changed, or begun by one that was */
+		{ &fixed, { 0, 100, 100 | changed, 100, 9 }, 100, 100, 9 },
+		{ &fixed, { 0, 100, changed, 200, 9 }, 0, 200, 9 },
+		{ &fixed, { BP_HEADER_STEERED, 100, 100, 100, 9 }, 100, 100, 9 },
+		{ &fixed, { 0, 100, 300 | automatic | changed, 100, 9 }, 300 | automatic, 100, 9 },
+		{ &sleeping, { BP_HEADER_DORMANT, 100, 0, 200, 9 }, 0, 200, 9 },
+		{ &sleeping, { BP_HEADER_DORMANT, 100, 200 | changed, 200, 9 }, 200, 200, 9 },
+		/* the automatic interval is each image's own */
+		{ &itself,
+			{ BP_HEADER_AUTO, 16384, 99 | automatic | changed, 16384 | automatic, 9 },
+			16384 | automatic, 16384 | automatic, 9 },
+		{ &itself, { BP_HEADER_AUTO, 16384, changed, 99 | automatic, 9 }, 0,
+			16384 | automatic, 9 },
+		{ &itself, { BP_HEADER_AUTO, 16384, 99 | changed, 16384 | automatic, 9 }, 99,
+			16384 | automatic, 9 },
+		/* times of its own; words that are none */
+		{ &own, { 0, 100, 100 | changed, 100, 9 }, 4096, 4096, 7 },
+		{ &fixed, { 0, 100, (BP_INTERVAL_MAX + 1) | changed, 100, 9 }, 4096, 4096, 7 },
+		{ &fixed, { 0, 100, 100 | changed, BP_INTERVAL_MAX + 1, 9 }, 4096, 4096, 7 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bp_control_configure(cases[i].config);
+		bp_control_take_over(cases[i].config, &cases[i].before);
+		assert_int_equal(bp_control.first, cases[i].first);
+		assert_int_equal(bp_control.resume, cases[i].resume);
+		assert_int_equal(bp_control.budget_ppm, cases[i].budget_ppm);
+		assert_int_equal(bp_control.steered, cases[i].budget_ppm == 9);
+	}
 }
 
 /* ---- threads ---- */
@@ -452,6 +505,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_thread_follows, end),
 		cmocka_unit_test_teardown(hostile_words, end),
 		cmocka_unit_test_teardown(a_child_inherits, end),
+		cmocka_unit_test(an_image_takes_over),
 		cmocka_unit_test_teardown(threads_follow, end),
 		cmocka_unit_test_teardown(times_come_once, end),
 		cmocka_unit_test_teardown(without_the_bit_nothing_is_measured, end),
