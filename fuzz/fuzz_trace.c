@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "import/import.h"
+#include "check_profile.h"
 #include "trace/reader.h"
 
 #define CHUNKS 9u
@@ -109,12 +109,6 @@ static void build_image(struct image *image, const uint8_t *data, size_t bytes)
 	fix_checksums(image);
 }
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 /* Writes what is not zero, cuts the file to its length and leaves the image all zeros again. */
 static void write_image(struct image *image, int fd)
 {
@@ -122,64 +116,13 @@ static void write_image(struct image *image, int fd)
 		uint8_t *at = image->bytes + place_offset(place);
 		/* Fixing a checksum may have made more of it dirty. */
 		size_t bytes = image->dirty[place] < 64 ? 64 : image->dirty[place];
-		require(pwrite(fd, at, bytes, (off_t)place_offset(place)) == (ssize_t)bytes);
+		bp_fuzz_require(
+			pwrite(fd, at, bytes, (off_t)place_offset(place)) == (ssize_t)bytes);
 		memset(at, 0, bytes);
 		image->dirty[place] = 0;
 	}
-	require(ftruncate(fd, (off_t)image->length) == 0);
+	bp_fuzz_require(ftruncate(fd, (off_t)image->length) == 0);
 	image->raw_checksums = 0;
-}
-
-/* Every index of the profile points into its table, every sample is in range. */
-static void check_profile(const struct bp_profile *profile)
-{
-	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		require(sample->stack.i < profile->stacks.count);
-		require(sample->thread.i < profile->threads.count);
-		require(sample->process.i < profile->processes.count && sample->process.i != 0);
-		require(sample->interval >= 1 && sample->free_time_ns >= sample->time_ns);
-		require((sample->free_time_ns == BP_TIME_NEVER) ==
-			(sample->free_sequence == BP_TIME_NEVER));
-	}
-	for (uint32_t i = 1; i < profile->census.count; i++) {
-		const struct bp_census_sums *sums = &profile->census.data[i];
-		require(sums->stack.i < profile->stacks.count && sums->process.i != 0);
-		require(sums->freed_bytes <= sums->allocated_bytes);
-		require(sums->temporary_objects <= sums->freed_objects);
-	}
-	for (uint32_t i = 1; i < profile->stacks.count; i++) {
-		const struct bp_stack *stack = &profile->stacks.data[i];
-		require((uint64_t)stack->first_location + stack->depth <=
-			profile->stack_locations.count);
-	}
-	for (uint32_t i = 0; i < profile->stack_locations.count; i++)
-		require(profile->stack_locations.data[i].i < profile->locations.count);
-	for (uint32_t i = 1; i < profile->locations.count; i++)
-		require(profile->locations.data[i].module.i < profile->modules.count);
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		require(process->bytes_allocated.low <= process->bytes_allocated.high);
-		require(process->objects_allocated.low <= process->objects_allocated.high);
-		require(process->interval_max >= 1);
-		require(process->bytes_off.low <= process->bytes_off.high);
-		require(process->objects_off.low <= process->objects_off.high);
-		require(process->has_pauses || process->objects_off.high == 0);
-	}
-	for (uint32_t i = 1; i < profile->threads.count; i++) {
-		const struct bp_thread *thread = &profile->threads.data[i];
-		require(thread->bytes_allocated.low <= thread->bytes_allocated.high);
-		require(thread->objects_allocated.low <= thread->objects_allocated.high);
-	}
-	for (uint32_t i = 1; i < profile->pauses.count; i++) {
-		const struct bp_pause *pause = &profile->pauses.data[i];
-		require(pause->process.i < profile->processes.count && pause->process.i != 0);
-		require(pause->from_ns < pause->to_ns);
-		require(i == 1 || pause[-1].process.i != pause->process.i ||
-			pause[-1].to_ns < pause->from_ns);
-	}
-	for (uint32_t i = 1; i < profile->intervals.count; i++)
-		require(profile->intervals.data[i].interval >= 1);
 }
 
 /* The records of a folded part are read from a file of its own only by tools: the importer wants the
@@ -195,8 +138,8 @@ static void read_as_part(const char *path)
 	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD) {
 		if (record.tag == BP_TAG_FOLDED)
 			while (bp_trace_folded_next(&record.folded, &entry))
-				require(entry.death < reader.part.clock.count &&
-					entry.birth <= entry.death && entry.halves != 0);
+				bp_fuzz_require(entry.death < reader.part.clock.count &&
+						entry.birth <= entry.death && entry.halves != 0);
 		if (record.tag == BP_TAG_READINGS)
 			while (bp_trace_readings_next(&record.readings, &reading))
 				;
@@ -207,8 +150,6 @@ static void read_as_part(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct image image;
-	struct bp_profile profile;
-	struct bp_error error = { .text = "" };
 	char path[64];
 	int fd = memfd_create("trace", MFD_CLOEXEC);
 	if (fd < 0)
@@ -216,16 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	build_image(&image, data, bytes);
 	write_image(&image, fd);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	require(bp_profile_init(&profile, &error));
 	read_as_part(path);
-	if (bp_import_file(path, &profile, &error)) {
-		check_profile(&profile);
-		require(bp_profile_finish_import(&profile, false, &error));
-		check_profile(&profile);
-	} else {
-		require(error.text[0] != '\0');
-	}
-	bp_profile_finish(&profile);
+	bp_fuzz_import(fd);
 	close(fd);
 	return 0;
 }

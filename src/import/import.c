@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "import/nettrace.h"
+#include "import/pprof.h"
 #include "import/trace.h"
 
 /* Enough for every magic number there is; pprof and pickles have theirs in the first bytes. */
 #define HEAD_BYTES 512
 
-const struct bp_importer *const bp_importers[] = { &bp_import_trace, NULL };
+const struct bp_importer *const bp_importers[] = { &bp_import_trace, &bp_import_nettrace,
+	&bp_import_pprof, NULL };
 
 static bool cannot_open(const char *path, int why, struct bp_error *error)
 {
@@ -79,5 +82,7 @@ bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_erro
 		if ((*importer)->sniff(head, bytes))
 			return (*importer)->import(path, profile, error);
 	return bp_error_set(error,
-		"%s: is of no format known here: name a file that `bytepoll run` wrote", path);
+		"%s: is of no format known here: name a file that `bytepoll run` wrote, a "
+		".nettrace file or a heap profile in pprof form",
+		path);
 }

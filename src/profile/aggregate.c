@@ -131,7 +131,7 @@ static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
 	case BP_KEY_PROCESS:
 		return sample->process.i;
 	case BP_KEY_TYPE:
-		return sample->kind;
+		return bp_type_key(sample);
 	case BP_KEY_SIZE:
 		return sample->size;
 	default:
@@ -146,7 +146,7 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 	if (by == BP_KEY_PROCESS)
 		return profile->processes.count;
 	if (by == BP_KEY_TYPE)
-		return 256;
+		return BP_KINDS + profile->types.count;
 	return by == BP_KEY_SIZE ? 1 : profile->stacks.count;
 }
 
@@ -301,6 +301,7 @@ static void count_losses(struct bp_aggregation *aggregation)
 			aggregation->lost[reason] += process->lost[reason];
 		if (process->damaged_chunks > 0)
 			state->lost_samples = state->lost_frees = true;
+		state->lost_samples = state->lost_samples || process->cut_off;
 	}
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
 		struct bp_loss_kind kind = bp_loss_kind(reason);
@@ -359,6 +360,31 @@ static bool order_rows(struct bp_aggregation *aggregation, struct bp_error *erro
 	return true;
 }
 
+/* A snapshot has no times and no offsets, and some have no frees. */
+static bool check_absent(const struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_query *query = &aggregation->query;
+	if (aggregation->state->absent & 1u << query->metric)
+		return bp_error_set(error,
+			"--metric %s: this file is a snapshot, which does not tell it: choose %s",
+			bp_metric_names[query->metric],
+			aggregation->state->absent & 1u << BP_METRIC_ALLOCATED
+				? "--metric live"
+				: "--metric live or --metric allocated");
+	if (!aggregation->state->snapshot)
+		return true;
+	if (query->has_from || query->has_to || query->has_at)
+		return bp_error_set(error,
+			"--from, --to, --at: this file is a snapshot, which does not tell when "
+			"anything was allocated");
+	if (bp_estimator_is_other(query->estimator) ||
+		bp_method_is_negative_binomial(query->method))
+		return bp_error_set(error,
+			"--estimator, --interval-method: this one needs the offset at which an "
+			"object was hit, and this file is a snapshot without offsets");
+	return true;
+}
+
 bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query,
 	struct bp_aggregation *ret_aggregation, struct bp_error *error)
 {
@@ -385,7 +411,18 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	count_losses(&aggregation);
 	if (!bp_figures_prepare(&aggregation, error))
 		goto fail;
-	if (!profile->merged_unrelated &&
+	aggregation.frees_unseen = state->frees_unseen;
+	if (state->frees_unseen && query->metric != BP_METRIC_ALLOCATED) {
+		bp_error_set(error,
+			"--metric %s: this file does not tell what was freed, so that only "
+			"--metric allocated can be shown",
+			bp_metric_names[query->metric]);
+		goto fail;
+	}
+	aggregation.absent = state->absent;
+	if (!check_absent(&aggregation, error))
+		goto fail;
+	if (!profile->merged_unrelated && !(state->absent & 1u << BP_METRIC_PEAK) &&
 		!bp_timeline_peak(&state->view, &state->selection, &state->weights, query->usable,
 			&state->peak, error))
 		goto fail;

@@ -137,6 +137,8 @@ struct bp_aggregation {
 	uint64_t peak_at_ns;			 /* moment of the peak; BP_TIME_NEVER: none */
 	uint64_t duration_ns;			 /* of the first process */
 	uint64_t size_min;			 /* used for intervals of objects, bytes */
+	bool frees_unseen; /* live, peak and temporary are absent: the file does not tell of frees */
+	unsigned absent;   /* metrics that the file does not tell, bits of enum bp_metric */
 	uint64_t samples; /* in the processes looked at, before window and filters */
 	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
 	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */

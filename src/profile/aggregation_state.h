@@ -80,6 +80,10 @@ struct bp_aggregation_state {
 				    * not known (has_window) */
 	bool has_window;
 	bool profiled;		/* the recorder was on in one of the processes at least */
+	bool uncounted;		/* a process looked at has no counters */
+	bool frees_unseen;	/* a process looked at does not tell what was freed */
+	bool snapshot;		/* a process looked at has no times */
+	unsigned absent;	/* metrics that it does not tell, bits of enum bp_metric */
 	bool calibrated;	/* rows are parts of the counted totals */
 	bool counted_rows;	/* rows have counters of their own: threads, processes */
 	bool several_intervals; /* not all samples were drawn with interval_max */

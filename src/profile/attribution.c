@@ -19,7 +19,10 @@ static const char *const allocator_prefixes[] = { "operator new(", "operator new
 	"std::__new_allocator<", "std::pmr::", "__gnu_cxx::new_allocator<",
 	"__gnu_cxx::__alloc_traits<", "__gnu_cxx::malloc_allocator<", "std::__1::allocator<",
 	"std::__1::allocator_traits<", "std::__1::__libcpp_allocate",
-	"std::__1::__libcpp_operator_new" };
+	"std::__1::__libcpp_operator_new",
+	/* .NET's own ways to an array or a string. */
+	"System.GC.Allocate", "System.GC.<Allocate", "System.String.Ctor",
+	"System.String.FastAllocate" };
 
 bool bp_is_allocator_name(const char *function)
 {

@@ -28,13 +28,28 @@
 static void add_known(struct bp_known_total *sum, struct bp_known_total more)
 {
 	sum->low += more.low;
-	sum->high += more.high;
+	sum->high = sum->high > UINT64_MAX - more.high ? UINT64_MAX : sum->high + more.high;
 }
 
 static struct bp_known_total less(struct bp_known_total total, uint64_t part)
 {
 	return (struct bp_known_total){ total.low > part ? total.low - part : 0,
-		total.high > part ? total.high - part : 0 };
+		total.high == UINT64_MAX ? UINT64_MAX
+		: total.high > part	 ? total.high - part
+					 : 0 };
+}
+
+/* What a recorder that tells less than ours does not tell. */
+static unsigned absent_metrics(const struct bp_process *process)
+{
+	unsigned absent = 0;
+	if (process->frees_unseen)
+		absent |= 1u << BP_METRIC_LIVE;
+	if (process->frees_unseen || process->snapshot)
+		absent |= 1u << BP_METRIC_PEAK | 1u << BP_METRIC_TEMPORARY;
+	if (process->live_only)
+		absent |= 1u << BP_METRIC_ALLOCATED;
+	return absent;
 }
 
 static void count_processes(struct bp_aggregation *aggregation)
@@ -51,6 +66,10 @@ static void count_processes(struct bp_aggregation *aggregation)
 		if (!state->view.processes[i].included || !process->profiled)
 			continue;
 		state->profiled = true;
+		state->uncounted = state->uncounted || process->uncounted;
+		state->frees_unseen = state->frees_unseen || process->frees_unseen;
+		state->snapshot = state->snapshot || process->snapshot;
+		state->absent |= absent_metrics(process);
 		add_known(&counted->bytes, process->bytes_allocated);
 		add_known(&counted->objects, process->objects_allocated);
 		add_known(&counted->offered_bytes,
@@ -127,7 +146,7 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 		return false;
 	bool whole = !query->has_from && !query->has_to;
 	bool counted = (whole || is_tight(state)) && !query->usable && !state->lost_totals &&
-		       state->profiled;
+		       state->profiled && !state->uncounted;
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
@@ -355,8 +374,10 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 			.tally = &state->totals[metric],
 			.size_min = state->size_min };
 		total->samples = state->totals[metric].sums.samples;
-		total->known = state->profiled && !(metric == BP_METRIC_PEAK &&
-							  aggregation->profile->merged_unrelated);
+		total->known = state->profiled &&
+			       !(metric == BP_METRIC_PEAK &&
+				       aggregation->profile->merged_unrelated) &&
+			       !(state->absent & 1u << metric);
 		if (!total->known)
 			continue;
 		/* (Without a filter everything is selected, and part of nothing.) */
@@ -364,7 +385,7 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 			(whole || query->filter_count > 0))
 			evidence.others = &state->outside;
 		estimate(aggregation, &evidence, &total->bytes, &total->objects);
-		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0)
+		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0 || state->uncounted)
 			continue;
 		if (whole && !query->usable)
 			total->bytes = counted_figure(state, state->counted.bytes);

@@ -24,7 +24,22 @@ static const struct bp_loss_kind kinds[BP_LOSS_KINDS_KNOWN] = {
 
 struct bp_loss_kind bp_loss_kind(uint32_t reason)
 {
+	static const struct bp_loss_kind events = { "events",
+		"the runtime's buffers were full: how many of these events were samples is not known",
+		"events", true, false, false };
+	static const struct bp_loss_kind invalid = { "invalid",
+		"they cannot be right: without a type, too short, or the sampled byte lies outside",
+		"samples", true, false, false };
+	static const struct bp_loss_kind buckets = { "buckets",
+		"how many samples their sums hold cannot be told: sizes are mixed or not told",
+		"buckets", true, false, false };
 	static const struct bp_loss_kind unknown = { "unknown",
 		"a reason this version does not know", "samples", true, false, true };
+	if (reason == BP_PROFILE_LOST_EVENTS)
+		return events;
+	if (reason == BP_PROFILE_LOST_INVALID)
+		return invalid;
+	if (reason == BP_PROFILE_LOST_BUCKETS)
+		return buckets;
 	return reason < BP_LOSS_KINDS_KNOWN ? kinds[reason] : unknown;
 }

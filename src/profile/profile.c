@@ -87,6 +87,7 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->stacks, error) ||
 		!APPEND_EMPTY(profile->stack_locations, error) ||
 		!APPEND_EMPTY(profile->samples, error) || !APPEND_EMPTY(profile->census, error) ||
+		!APPEND_EMPTY(profile->types, error) ||
 		!APPEND_EMPTY(profile->readings, error) || !APPEND_EMPTY(profile->pauses, error) ||
 		!APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
@@ -123,6 +124,7 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->stack_locations.data);
 	free(profile->samples.data);
 	free(profile->census.data);
+	free(profile->types.data);
 	free(profile->readings.data);
 	free(profile->pauses.data);
 	free(profile->intervals.data);
@@ -338,6 +340,16 @@ bool bp_profile_add_sample(
 	return true;
 }
 
+bool bp_profile_add_type(struct bp_profile *profile, const struct bp_type *type,
+	struct bp_type_id *ret_type, struct bp_error *error)
+{
+	if (!RESERVE(profile->types, 1, error))
+		return false;
+	ret_type->i = profile->types.count;
+	profile->types.data[profile->types.count++] = *type;
+	return true;
+}
+
 bool bp_profile_add_census(
 	struct bp_profile *profile, const struct bp_census_sums *sums, struct bp_error *error)
 {
@@ -386,6 +398,14 @@ bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id loc
 	memcpy(&profile->frames.data[profile->frames.count], frames, count * sizeof *frames);
 	profile->frames.count += count;
 	return true;
+}
+
+bool bp_profile_lacks_frees(const struct bp_profile *profile)
+{
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].frees_unseen)
+			return true;
+	return false;
 }
 
 static struct bp_process_id find_trace_id(const struct bp_profile *profile, const uint8_t *trace_id)

@@ -39,9 +39,25 @@ struct bp_stack_id {
 struct bp_frame_id {
 	uint32_t i;
 };
+struct bp_type_id {
+	uint32_t i;
+};
 
 #define BP_TIME_NEVER UINT64_MAX
 #define BP_PROFILE_LOSSES 32 /* as BP_LOSS_MAX of the trace */
+
+/* Beyond the losses of our recorder: of events that other recorders wrote. */
+enum bp_profile_loss {
+	BP_PROFILE_LOST_EVENTS = 16, /* numbered, but not in the file; samples may be among them */
+	BP_PROFILE_LOST_INVALID,     /* samples that cannot be right */
+	BP_PROFILE_LOST_BUCKETS	     /* sums of which the number of samples cannot be told */
+};
+
+/* Kinds of samples beyond enum bp_kind of the trace: where a runtime put the object. */
+enum bp_profile_kind { BP_PROFILE_KIND_SMALL = 8, BP_PROFILE_KIND_LARGE, BP_PROFILE_KIND_PINNED };
+
+#define BP_PROFILE_BERNOULLI 1u /* law, as of the trace */
+#define BP_PROFILE_STACK_CUT 1u /* flag of a stack, likewise */
 
 /* What is known of a counted total: low == high where it is exact. */
 struct bp_known_total {
@@ -104,6 +120,16 @@ struct bp_process {
 	struct bp_string_id unseen_example; /* path of one of them, and why */
 	uint32_t unseen_reason;
 	struct bp_process_census census;
+	/* Of recorders that tell less than ours. */
+	bool uncounted;	       /* no counters: the totals are estimates too */
+	bool frees_unseen;     /* live, peak and temporary are absent */
+	bool snapshot;	       /* no times, no offsets: peak and temporary are absent */
+	bool live_only;	       /* nor what was freed: of a snapshot, allocated is absent too */
+	bool interval_assumed; /* T is not in the file */
+	bool cut_off;	       /* the file ends early; how much is missing is not known */
+	uint64_t size_floor;   /* no object can be smaller, bytes; 0: not known */
+	uint64_t frames, frames_named;
+	uint64_t other_events; /* of allocations, but not sampled at random: left out */
 };
 
 struct bp_thread {
@@ -111,6 +137,14 @@ struct bp_thread {
 	uint32_t ordinal, tid;
 	struct bp_string_id name;
 	struct bp_known_total bytes_allocated, objects_allocated; /* while sampling was on */
+	uint64_t lost; /* events of it that were not recorded */
+};
+
+/* What an object is, where a runtime tells. Types of one name may be several. */
+struct bp_type {
+	struct bp_process_id process;
+	uint64_t id; /* of the runtime */
+	struct bp_string_id name;
 };
 
 /* A time in which sampling was off for some thread of a process, CLOCK_MONOTONIC. The pauses of one
@@ -176,7 +210,8 @@ struct bp_sample {
 	struct bp_stack_id stack;
 	struct bp_process_id process;
 	struct bp_thread_id thread;
-	uint32_t kind : 4;  /* enum bp_kind of the trace */
+	struct bp_type_id type; /* 0: not told */
+	uint32_t kind : 4;  /* enum bp_kind of the trace, or enum bp_profile_kind */
 	bool exact : 1;	    /* taken with certainty, weight 1 */
 	bool bernoulli : 1; /* law of this sample */
 	bool temporary : 1; /* freed by its thread before that thread allocated again */
@@ -184,7 +219,7 @@ struct bp_sample {
 	uint32_t halves : 2;
 	uint32_t more : 22; /* this stands for so many more samples, alike in all of the above */
 };
-_Static_assert(sizeof(struct bp_sample) == 80, "a profile holds millions");
+_Static_assert(sizeof(struct bp_sample) == 88, "a profile holds millions");
 
 /* What a thread had allocated while sampling was on, until a moment, as its counters in some record
  * told. Kept only if asked for: they bound what
@@ -222,11 +257,13 @@ struct bp_profile {
 	BP_TABLE(struct bp_stack) stacks;
 	BP_TABLE(struct bp_location_id) stack_locations;
 	BP_TABLE(struct bp_sample) samples;
+	BP_TABLE(struct bp_type) types;
 	BP_TABLE(struct bp_census_sums) census;
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
 	BP_TABLE(struct bp_interval_used) intervals;
 	bool keep_readings;    /* set before importing: fill `readings` */
+	uint64_t assume_interval; /* set before importing: T of files that do not tell; 0: as their writers' */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */
@@ -236,6 +273,9 @@ struct bp_profile {
 
 bool bp_profile_init(struct bp_profile *profile, struct bp_error *error);
 void bp_profile_finish(struct bp_profile *profile);
+
+/* Does a process of it not tell what was freed? Then live, peak and temporary are absent. */
+bool bp_profile_lacks_frees(const struct bp_profile *profile);
 
 /* The text of a string id; never NULL. */
 const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_id string);
@@ -254,6 +294,9 @@ bool bp_profile_add_location(struct bp_profile *profile, struct bp_module_id mod
 	uint64_t address, bool exact, struct bp_location_id *ret_location, struct bp_error *error);
 bool bp_profile_add_stack(struct bp_profile *profile, const struct bp_location_id *locations,
 	uint32_t depth, uint8_t flags, struct bp_stack_id *ret_stack, struct bp_error *error);
+/* Appends: the importer knows which types it has added. */
+bool bp_profile_add_type(struct bp_profile *profile, const struct bp_type *type,
+	struct bp_type_id *ret_type, struct bp_error *error);
 bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
 bool bp_profile_add_census(

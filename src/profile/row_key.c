@@ -7,7 +7,7 @@
  *	file       file's string, 0; without a file (0, module's path)
  *	module     path's string, 0
  *	stack      number of the first stack with equal frames, 0
- *	others     thread, kind or process id, or size, 0
+ *	others     thread, type key (selection.h) or process id, or size, 0
  *
  * Equal stacks are found by comparing all frames (function, file, line, module), since two traces
  *of one program, or two calls on one line, give different addresses for what reads the same.
@@ -172,7 +172,7 @@ static const char *name_row(const struct bp_profile *profile, enum bp_key by,
 		snprintf(buffer, bytes, "%llu", (unsigned long long)row->a);
 		return buffer;
 	case BP_KEY_TYPE:
-		return bp_kind_name((uint8_t)row->a);
+		return bp_type_name(profile, row->a);
 	default:
 		process = &profile->processes.data[row->a];
 		snprintf(buffer, bytes, "%s (pid %u)",

@@ -13,9 +13,14 @@
 static const char *const kind_names[] = { "unknown", "malloc", "calloc", "realloc", "aligned",
 	"operator new", "mmap" };
 
-const char *bp_kind_name(uint8_t kind)
+const char *bp_type_name(const struct bp_profile *profile, uint64_t type_key)
 {
-	return kind < BP_COUNT(kind_names) ? kind_names[kind] : kind_names[0];
+	static const char *const heaps[] = { "small object", "large object", "pinned object" };
+	if (type_key >= BP_KINDS)
+		return bp_profile_text(profile, profile->types.data[type_key - BP_KINDS].name);
+	if (type_key >= BP_PROFILE_KIND_SMALL && type_key <= BP_PROFILE_KIND_PINNED)
+		return heaps[type_key - BP_PROFILE_KIND_SMALL];
+	return type_key < BP_COUNT(kind_names) ? kind_names[type_key] : kind_names[0];
 }
 
 /* A frame that lacks what the filter looks at may be what it looks for. */
@@ -122,6 +127,14 @@ static void apply_to_processes(struct bp_selection *selection, const struct bp_p
 	}
 }
 
+static void apply_to_types(struct bp_selection *selection, const struct bp_profile *profile,
+	const struct bp_filter *filter)
+{
+	for (uint32_t i = 0; i < BP_KINDS + profile->types.count; i++)
+		if (!bp_filter_matches(filter, bp_type_name(profile, i), false))
+			selection->types[i] = false;
+}
+
 static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,
 	const struct bp_query *query, const struct bp_filter *filter)
 {
@@ -132,9 +145,7 @@ static bool apply(struct bp_selection *selection, const struct bp_attribution *a
 	} else if (filter->key == BP_KEY_PROCESS) {
 		apply_to_processes(selection, attribution->profile, filter);
 	} else if (filter->key == BP_KEY_TYPE) {
-		for (uint32_t i = 0; i < BP_COUNT(selection->kinds); i++)
-			if (!bp_filter_matches(filter, bp_kind_name((uint8_t)i), false))
-				selection->kinds[i] = false;
+		apply_to_types(selection, attribution->profile, filter);
 	} else if (filter->key == BP_KEY_SIZE) {
 		if (filter->size_low > selection->size_low)
 			selection->size_low = filter->size_low;
@@ -153,12 +164,14 @@ bool bp_selection_init(struct bp_selection *selection, const struct bp_attributi
 	selection->stacks = malloc(profile->stacks.count * sizeof(bool));
 	selection->threads = malloc(profile->threads.count * sizeof(bool));
 	selection->processes = malloc(profile->processes.count * sizeof(bool));
-	if (selection->stacks == NULL || selection->threads == NULL || selection->processes == NULL)
+	selection->types = malloc((BP_KINDS + profile->types.count) * sizeof(bool));
+	if (selection->stacks == NULL || selection->threads == NULL ||
+		selection->processes == NULL || selection->types == NULL)
 		goto fail;
 	memset(selection->stacks, true, profile->stacks.count);
 	memset(selection->threads, true, profile->threads.count);
 	memset(selection->processes, true, profile->processes.count);
-	memset(selection->kinds, true, sizeof selection->kinds);
+	memset(selection->types, true, BP_KINDS + profile->types.count);
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		if (!apply(selection, attribution, query, &query->filters[i]))
 			goto fail;
@@ -173,5 +186,6 @@ void bp_selection_finish(struct bp_selection *selection)
 	free(selection->stacks);
 	free(selection->threads);
 	free(selection->processes);
+	free(selection->types);
 	memset(selection, 0, sizeof *selection);
 }

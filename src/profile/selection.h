@@ -13,9 +13,17 @@
 #include "profile/aggregate.h"
 #include "profile/attribution.h"
 
+/* For `--by type`: what a sample is, by a number. Its type where that is known, else the kind of call
+ * that made it: kinds come first, types behind them. */
+#define BP_KINDS 256u
+static inline uint32_t bp_type_key(const struct bp_sample *sample)
+{
+	return sample->type.i != 0 ? BP_KINDS + sample->type.i : sample->kind;
+}
+
 struct bp_selection {
 	bool *stacks, *threads, *processes; /* by id: may it pass? */
-	bool kinds[256];
+	bool *types;			    /* by bp_type_key */
 	uint64_t size_low, size_high;
 };
 
@@ -27,11 +35,11 @@ static inline bool bp_selection_holds(
 	const struct bp_selection *selection, const struct bp_sample *sample)
 {
 	return selection->stacks[sample->stack.i] && selection->threads[sample->thread.i] &&
-	       selection->processes[sample->process.i] && selection->kinds[sample->kind] &&
+	       selection->processes[sample->process.i] && selection->types[bp_type_key(sample)] &&
 	       sample->size >= selection->size_low && sample->size <= selection->size_high;
 }
 
-/* The name of a kind of call, for `--by type`. */
-const char *bp_kind_name(uint8_t kind);
+/* Its name. `profile` must hold the type. */
+const char *bp_type_name(const struct bp_profile *profile, uint64_t type_key);
 
 #endif

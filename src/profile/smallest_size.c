@@ -15,6 +15,8 @@ uint64_t bp_smallest_size(const struct bp_process *process)
 {
 	const struct bp_known_total *bytes = &process->bytes_allocated;
 	const struct bp_known_total *objects = &process->objects_allocated;
+	if (process->size_floor != 0)
+		return process->size_floor;
 	if (objects->low <= process->samples || bytes->high < process->sampled_bytes)
 		return process->size_min;
 	uint64_t mean = (bytes->high - process->sampled_bytes) / (objects->low - process->samples);

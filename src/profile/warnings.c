@@ -76,7 +76,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			continue;
 		if (!p->profiled && unprofiled++ == 0)
 			unprofiled_one = p;
-		if (p->profiled && !p->ended && killed++ == 0)
+		if (p->profiled && !p->uncounted && !p->ended && killed++ == 0)
 			killed_one = p;
 		if (p->unseen_execs > 0 && unseen == 0)
 			unseen_one = p;
@@ -135,6 +135,35 @@ static void say_folded(struct list *list, const struct bp_aggregation *aggregati
 			(double)until_ns / 1e9, (double)folded_ns / 1e9);
 }
 
+/* What recorders other than ours leave open. */
+static void say_assumptions(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		if (!aggregation->state->view.processes[i].included)
+			continue;
+		if (p->interval_assumed)
+			say(list,
+				"the sampling interval is not in this file: %llu bytes, that of "
+				".NET, are assumed (--assume-interval)",
+				(unsigned long long)p->interval_max);
+		if (p->cut_off)
+			say(list, "the file is cut off (the program was killed, or recording ended "
+				  "early): what is missing at its end has no number");
+		if (p->frames_named < p->frames)
+			say(list,
+				"%.3g %% of the frames have no name: record with rundown "
+				"(bytepoll dotnet does)",
+				100.0 * (double)(p->frames - p->frames_named) / (double)p->frames);
+		if (p->other_events > 0)
+			say(list,
+				"%llu AllocationTick events are left out: they are no random "
+				"sample",
+				(unsigned long long)p->other_events);
+	}
+}
+
 static void say_losses(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -143,6 +172,12 @@ static void say_losses(struct list *list, const struct bp_aggregation *aggregati
 		if (aggregation->lost[reason] > 0)
 			say(list, "%llu %s lost: %s", (unsigned long long)aggregation->lost[reason],
 				kind.what, kind.text);
+	}
+	for (uint32_t i = 1; i < aggregation->profile->threads.count; i++) {
+		const struct bp_thread *thread = &aggregation->profile->threads.data[i];
+		if (thread->lost > 0 && state->view.processes[thread->process.i].included)
+			say(list, "of these, %llu in thread %u", (unsigned long long)thread->lost,
+				thread->tid);
 	}
 	if (state->lost_samples)
 		say(list, "because of lost samples estimates are lower bounds");
@@ -210,7 +245,7 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 	else if (state->counted.objects.high == 0 && aggregation->sampling.paused)
 		say(list, "nothing was allocated while sampling was on: switch it on with "
 			  "bytepoll control PID start, or leave --start-dormant out");
-	else if (state->counted.objects.high == 0)
+	else if (!state->uncounted && state->counted.objects.high == 0)
 		say(list,
 			"no allocation at all was seen: is the program statically linked, or does "
 			"it have an allocator of its own?");
@@ -237,6 +272,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_processes(&list, aggregation);
 	say_pauses(&list, aggregation);
 	say_folded(&list, aggregation);
+	say_assumptions(&list, aggregation);
 	say_losses(&list, aggregation);
 	say_size_min(&list, aggregation);
 	say_methods(&list, aggregation);

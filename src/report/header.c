@@ -227,6 +227,8 @@ static void write_totals(const struct bp_aggregation *aggregation,
 	}
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		const struct total_line *line = &lines[metric];
+		if (aggregation->absent & 1u << metric)
+			continue;
 		fputs("  ", out);
 		put_padded(line->name, name + 3, out);
 		put_padded(line->bytes, line->objects[0] != '\0' ? bytes + 3 : 0, out);
@@ -330,6 +332,16 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
 	putc('\n', out);
 	write_totals(aggregation, options, out);
+	if (aggregation->frees_unseen)
+		fprintf(out,
+			"  %slive, peak and temporary are absent: this file does not tell "
+			"what was freed%s\n",
+			bp_style_dim(options), bp_style_end(options));
+	else if (aggregation->absent != 0)
+		fprintf(out, "  %s%speak and temporary are absent: this file is a snapshot%s\n",
+			bp_style_dim(options),
+			aggregation->absent & 1u << BP_METRIC_ALLOCATED ? "allocated, " : "",
+			bp_style_end(options));
 	if (*aggregation->warnings != NULL || aggregation->sampling.paused)
 		putc('\n', out);
 	write_pauses(aggregation, options, out);

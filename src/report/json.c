@@ -92,7 +92,8 @@ static void write_totals(FILE *out, const struct bp_aggregation *aggregation)
 				(struct bp_interval){ NAN, NAN, NAN, false, true };
 		fprintf(out,
 			"%s\n    \"%s\": {\"samples\": %llu, \"bytes\": ", metric > 0 ? "," : "",
-			bp_metric_names[metric], (unsigned long long)total.samples);
+			bp_metric_names[metric],
+			(unsigned long long)(total.known ? total.samples : 0));
 		bp_write_json_figure(out, &total.bytes, 1);
 		fputs(", \"objects\": ", out);
 		bp_write_json_figure(out, &total.objects, 1);
@@ -133,6 +134,8 @@ static void write_query(FILE *out, const struct bp_aggregation *aggregation)
 
 static void write_known_field(FILE *out, const char *name, struct bp_known_total total)
 {
+	if (total.high == UINT64_MAX)
+		return; /* not counted */
 	fprintf(out, ", \"%s\": ", name);
 	write_known(out, total);
 }
@@ -178,11 +181,41 @@ static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
 	fputs("\n  ],\n", out);
 }
 
+/* What recorders other than ours tell: events lost by thread, and how many frames have names. */
+static void write_events(FILE *out, const struct bp_profile *profile)
+{
+	uint64_t frames = 0, named = 0;
+	bool first = true;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		frames += profile->processes.data[i].frames;
+		named += profile->processes.data[i].frames_named;
+	}
+	if (frames > 0)
+		fprintf(out, "  \"frames\": {\"recorded\": %llu, \"named\": %llu},\n",
+			(unsigned long long)frames, (unsigned long long)named);
+	for (uint32_t i = 1; i < profile->threads.count; i++) {
+		const struct bp_thread *thread = &profile->threads.data[i];
+		if (thread->lost == 0)
+			continue;
+		fprintf(out, "%s{\"tid\": %u, \"events\": %llu}",
+			first ? "  \"losses_by_thread\": [" : ", ", thread->tid,
+			(unsigned long long)thread->lost);
+		first = false;
+	}
+	if (!first)
+		fputs("],\n", out);
+}
+
 static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 {
 	uint64_t unknown = 0;
+	const uint64_t events = aggregation->lost[BP_PROFILE_LOST_EVENTS];
+	const uint64_t invalid = aggregation->lost[BP_PROFILE_LOST_INVALID];
+	const uint64_t buckets = aggregation->lost[BP_PROFILE_LOST_BUCKETS];
 	fputs("  \"losses\": {", out);
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
+		if (reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_BUCKETS)
+			continue;
 		if (reason >= BP_LOSS_KINDS_KNOWN)
 			unknown += aggregation->lost[reason];
 		else
@@ -190,6 +223,12 @@ static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 				bp_loss_kind(reason).name,
 				(unsigned long long)aggregation->lost[reason]);
 	}
+	if (events > 0)
+		fprintf(out, ", \"events\": %llu", (unsigned long long)events);
+	if (invalid > 0)
+		fprintf(out, ", \"invalid\": %llu", (unsigned long long)invalid);
+	if (buckets > 0)
+		fprintf(out, ", \"buckets\": %llu", (unsigned long long)buckets);
 	if (unknown > 0)
 		fprintf(out, ", \"unknown\": %llu", (unsigned long long)unknown);
 	fputs("},\n", out);
@@ -273,6 +312,7 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	write_query(out, aggregation);
 	write_processes(out, aggregation);
 	write_losses(out, aggregation);
+	write_events(out, aggregation->profile);
 	if (options->moments > 0 && !write_timeline(out, aggregation, options->moments, error))
 		return false;
 	write_rows(out, aggregation, shown);

@@ -80,7 +80,8 @@ static bool write_timeline(const struct bp_aggregation *aggregation,
 		bp_write_header(aggregation, options, out);
 	}
 	/* The header says where there are no figures. */
-	if (good && aggregation->totals[BP_METRIC_LIVE].known) {
+	if (good && aggregation->totals[BP_METRIC_LIVE].known &&
+		!(aggregation->absent & 1u << BP_METRIC_PEAK)) {
 		write_moments(moments, lines, count, options, out);
 		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
 			bp_style_end(options));
