@@ -6,6 +6,7 @@
 #   make bench     measure what profiling costs
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
 #   make torture   test suites of other programs, unprofiled and profiled (NAMES: some of them)
+#   make live-dotnet  record a real .NET program (DOTNET_DATA: the folder that holds one)
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
 #   make install   into PREFIX (default /usr/local), below DESTDIR if set
 BUILD = build
@@ -13,7 +14,7 @@ PREFIX = /usr/local
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench statistics torture fuzz install clean
+.PHONY: all demo test bench statistics torture live-dotnet fuzz install clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
@@ -42,6 +43,9 @@ torture:
 	@scripts/install-deps --torture
 	@$(MAKE) --no-print-directory all
 	@BYTEPOLL_BUILD=$(BUILD) tests/torture/run.py $(NAMES)
+
+live-dotnet: all
+	@BYTEPOLL_BUILD=$(BUILD) tests/real/dotnet.py --data "$(DOTNET_DATA)"
 
 fuzz:
 	@scripts/install-deps

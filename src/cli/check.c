@@ -255,6 +255,7 @@ static bool read_file(const struct request *request, bool base, uint32_t number,
 	struct bp_symbol_summary symbols;
 	const struct bp_query *query = &request->query_options.query;
 	struct bp_input_options input = { .debug_directory = request->debug_directory,
+		.assume_interval = request->query_options.assume_interval,
 		.keep_readings = query->has_from || query->has_to };
 	struct bp_measure *measures =
 		(base ? work->base : work->new) + (size_t)number * request->limit_count;
@@ -445,6 +446,7 @@ static const struct bp_option options[] = {
 		.summary = "smallest object assumed to exist (default: 0)" },
 	{ .name = "only-seen",
 		.summary = "judge what was seen, though processes or names are missing" },
+	BP_OPTION_ASSUME_INTERVAL,
 	BP_OPTION_DEBUG_DIRECTORY,
 	{ .summary = "What comes of it" },
 	{ .name = "allow-undecided", .summary = "exit status 0 instead of 3" },

@@ -67,6 +67,7 @@ extern const struct bp_command bp_command_plan;
 extern const struct bp_command bp_command_verify;
 extern const struct bp_command bp_command_control;
 extern const struct bp_command bp_command_fold;
+extern const struct bp_command bp_command_dotnet;
 extern const struct bp_command bp_command_doctor;
 extern const struct bp_command bp_command_help;
 extern const struct bp_command bp_command_completion;

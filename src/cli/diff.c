@@ -238,7 +238,7 @@ static bool check_profiled(const struct bp_arguments *arguments, const struct re
 	int count, struct bp_error *error)
 {
 	for (int i = 0; i < count; i++)
-		if (!request->inputs[i].aggregation.totals[BP_METRIC_LIVE].known)
+		if (!request->inputs[i].aggregation.totals[BP_METRIC_ALLOCATED].known)
 			return bp_error_set(error,
 				"%s: nothing was profiled, so there is nothing to compare: "
 				"bytepoll report %s says why",
@@ -253,7 +253,8 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 {
 	uint64_t samples = 0;
 	double worth = 0;
-	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at"))
+	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
+		request->query_options.query.metric == BP_METRIC_ALLOCATED)
 		return true;
 	for (int i = 0; i < count; i++) {
 		const struct bp_aggregation *a = &request->inputs[i].aggregation;
@@ -329,17 +330,21 @@ static bool read_all(
 {
 	size_t count = (size_t)arguments->operand_count;
 	struct bp_input_options input_options = { .debug_directory = bp_option_value(
-							  arguments, "debug-directory") };
+							  arguments, "debug-directory"),
+		.assume_interval = request->query_options.assume_interval };
 	request->inputs = calloc(count, sizeof *request->inputs);
 	request->runs = calloc(count, sizeof *request->runs);
 	if (request->inputs == NULL || request->runs == NULL)
 		return bp_error_set(error, "out of memory");
+	const bool given = bp_option_given(arguments, "metric") || bp_option_given(arguments, "at");
 	for (size_t i = 0; i < count; i++) {
 		struct input *input = &request->inputs[i];
 		if (!bp_input_read(&arguments->operands[i], 1, input_options, &input->profile,
 			    &input->symbols, error))
 			return false;
 		input->read = true;
+		if (!given && bp_profile_lacks_frees(&input->profile))
+			request->query_options.query.metric = BP_METRIC_ALLOCATED;
 		if (!check_distinct(arguments, request, i, error))
 			return false;
 	}
@@ -420,6 +425,7 @@ static const struct bp_option options[] = {
 		.summary = "false ones among the verdicts, on average at most (default: 0.05)" },
 	BP_OPTION_CONFIDENCE,
 	BP_OPTION_MIN_SIZE,
+	BP_OPTION_ASSUME_INTERVAL,
 	BP_OPTION_DEBUG_DIRECTORY,
 	{ 0 },
 };

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/control_words.h"
 #include "cli/doctor_process.h"
+#include "cli/dotnet_port.h"
 #include "cli/elf_file.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
@@ -205,6 +206,12 @@ static void check_control(const struct examination *e)
 	char interval[BP_QUANTITY_BYTES];
 	if (e->pid == 0)
 		return;
+	if (bp_dotnet_port_exists(e->pid))
+		say("note",
+			"a .NET program: what it allocates itself is recorded by bytepoll dotnet "
+			"%ld, "
+			"while it runs",
+			(long)e->pid);
 	if (!bp_traced_open(e->pid, true, &traced, &error)) {
 		say("note",
 			e->recorder_loaded ? "it cannot be controlled: %s"

@@ -24,6 +24,7 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	struct bp_profile profile = { 0 };
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = options.keep_readings;
+	profile.assume_interval = options.assume_interval;
 	if (!good || !import_all(files, count, &profile, error) ||
 		!bp_symbols_resolve(&profile, &symbol_options, &symbols, error)) {
 		bp_profile_finish(&profile);

@@ -12,6 +12,7 @@
 
 struct bp_input_options {
 	const char *debug_directory; /* NULL: the default */
+	uint64_t assume_interval;    /* T of files that do not tell theirs, bytes; 0: their writers' */
 	bool keep_readings;	     /* the query has a window in time: keep what tells its total */
 };
 

@@ -19,6 +19,7 @@ const struct bp_command *const bp_commands[] = {
 	&bp_command_plan,
 	&bp_command_verify,
 	&bp_command_fold,
+	&bp_command_dotnet,
 	&bp_command_doctor,
 	&bp_command_help,
 	&bp_command_completion,

@@ -38,15 +38,15 @@ static bool expand(const char *given, pid_t pid, char *to, size_t capacity)
 	return true;
 }
 
-bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
-	size_t capacity, struct bp_error *error)
+bool bp_output_path(const char *given, const char *program, pid_t pid, const char *extension,
+	char *ret_path, size_t capacity, struct bp_error *error)
 {
 	char directory[PATH_MAX] = "", name[PATH_MAX];
 	const char *slash = strrchr(program, '/');
 	int written;
 	if (given == NULL) {
-		snprintf(name, sizeof name, "bytepoll.%.200s.%ld.bpt",
-			slash != NULL ? slash + 1 : program, (long)pid);
+		snprintf(name, sizeof name, "bytepoll.%.200s.%ld.%s",
+			slash != NULL ? slash + 1 : program, (long)pid, extension);
 		given = name;
 	} else if (expand(given, pid, name, sizeof name)) {
 		given = name;

@@ -13,9 +13,9 @@
 
 /* The absolute path of the trace: of `given` (-o; `%p` in it is the pid, `%%` a
  * percent sign), or with NULL of the default
- * `bytepoll.PROGRAM.PID.bpt` in the current directory. */
-bool bp_output_path(const char *given, const char *program, pid_t pid, char *ret_path,
-	size_t capacity, struct bp_error *error);
+ * `bytepoll.PROGRAM.PID.EXTENSION` in the current directory. */
+bool bp_output_path(const char *given, const char *program, pid_t pid, const char *extension,
+	char *ret_path, size_t capacity, struct bp_error *error);
 /* May `path` be written to? Neither it nor PATH.d may exist, or with `force` nothing but a file. */
 bool bp_output_is_free(const char *path, bool force, struct bp_error *error);
 /* Can a trace be made at `path`? With `force` what an earlier run left there is removed. */

@@ -335,7 +335,8 @@ static int write_profile(const struct bp_arguments *arguments, struct request *r
 	struct bp_symbol_summary symbols;
 	struct bp_error error = { 0 };
 	struct bp_input_options input = { .debug_directory =
-						  bp_option_value(arguments, "debug-directory") };
+						  bp_option_value(arguments, "debug-directory"),
+		.assume_interval = request->query_options.assume_interval };
 	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
 		    &error))
 		return bp_command_fail(1, &error);
@@ -425,6 +426,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_FILTER,
 	BP_OPTION_PID,
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (10)" },
+	BP_OPTION_ASSUME_INTERVAL,
 	BP_OPTION_DEBUG_DIRECTORY,
 	{ .summary = "Tables, charts, formats" },
 	{ .name = "table",

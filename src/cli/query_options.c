@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/format.h"
+
 /* "12.5", "3s", "500ms", "2m", "1h" since the start, into nanoseconds. */
 bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error)
 {
@@ -182,6 +184,21 @@ static bool read_size_min(
 	       bp_parse_size(bp_option_value(arguments, "min-size"), &query->size_min, error);
 }
 
+static bool read_assume_interval(
+	const struct bp_arguments *arguments, uint64_t *ret_bytes, struct bp_error *error)
+{
+	if (!flag(arguments, "assume-interval"))
+		return true;
+	const char *text = bp_option_value(arguments, "assume-interval");
+	uint64_t bytes;
+	if (!bp_parse_size(text, &bytes, error))
+		return false;
+	if (bytes < 1 || bytes > BP_INTERVAL_MAX)
+		return bp_error_set(error, "--assume-interval %s: must be from 1 to 1T", text);
+	*ret_bytes = bytes;
+	return true;
+}
+
 bool bp_query_options_read(const struct bp_arguments *arguments,
 	struct bp_query_options *ret_options, struct bp_error *error)
 {
@@ -190,6 +207,7 @@ bool bp_query_options_read(const struct bp_arguments *arguments,
 	ret_options->by_given = flag(arguments, "by");
 	if (!read_times(arguments, query, error) || !read_pid(arguments, query, error) ||
 		!read_size_min(arguments, query, error) ||
+		!read_assume_interval(arguments, &ret_options->assume_interval, error) ||
 		!read_filters(arguments, ret_options, error))
 		return false;
 	if (flag(arguments, "confidence") &&

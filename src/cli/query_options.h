@@ -19,6 +19,7 @@ struct bp_query_options {
 	struct bp_query query;
 	struct bp_filter filters[BP_FILTERS_MAX];
 	bool by_given;
+	uint64_t assume_interval; /* for bp_input_read, bytes; 0: not given */
 };
 
 /* Reads every query option of the command's table into `*ret_options`, which must stay where it is;
@@ -103,6 +104,11 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 	{                                                                                      \
 		.name = "min-size", .argument = "SIZE",                                        \
 		.summary = "smallest object assumed to exist (default: by samples and counts)" \
+	}
+#define BP_OPTION_ASSUME_INTERVAL                                                     \
+	{                                                                             \
+		.name = "assume-interval", .argument = "SIZE",                        \
+		.summary = "T of files that do not tell theirs (.NET: 102400 bytes)" \
 	}
 #define BP_OPTION_DEBUG_DIRECTORY                                                     \
 	{                                                                             \

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/spoken.h"
 #include "cli/tree.h"
 #include "import/import.h"
 #include "profile/aggregate.h"
@@ -141,46 +141,6 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* A path as the user would type it: without the current directory, and quoted where a shell would
- * take it apart. */
-static void print_path(const char *path)
-{
-	char directory[PATH_MAX];
-	size_t length;
-	if (getcwd(directory, sizeof directory) != NULL) {
-		length = strlen(directory);
-		if (strncmp(path, directory, length) == 0 && path[length] == '/')
-			path += length + 1;
-	}
-	if (path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			      "/._-+,:@%=")] == '\0') {
-		fputs(path, stderr);
-		return;
-	}
-	putc('\'', stderr);
-	for (; *path != '\0'; path++) {
-		if (*path == '\'')
-			fputs("'\\'", stderr);
-		putc((unsigned char)*path < 0x20 ? '?' : *path, stderr);
-	}
-	putc('\'', stderr);
-}
-
-static struct bp_quantity_style style_of_terminal(void)
-{
-	const char *names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	struct bp_quantity_style style = { 0 };
-	for (size_t i = 0; i < BP_COUNT(names); i++) {
-		const char *value = getenv(names[i]);
-		if (value == NULL || *value == '\0')
-			continue;
-		style.utf8 =
-			strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;
-		break;
-	}
-	return style;
-}
-
 /* One total of the headline, with "exactly" where it is. */
 static void print_total(
 	const char *name, const struct bp_total *total, struct bp_quantity_style style)
@@ -225,7 +185,7 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 	fprintf(stderr, "bytepoll: %s samples of %s", samples, base_name(program->path));
 	print_intervals(tree, sampling, style);
 	fprintf(stderr, ", %s lost, in ", lost);
-	print_path(tree->files[0].path);
+	bp_spoken_path(tree->files[0].path);
 	if (tree->count > 1)
 		fprintf(stderr, " (%s, %zu images)\n", bytes, tree->count);
 	else
@@ -270,7 +230,7 @@ static bool read_profile(const struct bp_tree *tree, struct bp_profile *ret_prof
 static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums *sums,
 	const struct bp_program *program)
 {
-	struct bp_quantity_style style = style_of_terminal();
+	struct bp_quantity_style style = bp_spoken_style();
 	struct bp_aggregation aggregation;
 	struct bp_profile profile;
 	struct bp_error error = { 0 };
@@ -284,7 +244,7 @@ static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums
 		fprintf(stderr, "bytepoll: %s\n", error.text);
 	}
 	fputs(INDENT "next: bytepoll report ", stderr);
-	print_path(tree->files[0].path);
+	bp_spoken_path(tree->files[0].path);
 	putc('\n', stderr);
 }
 

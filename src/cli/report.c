@@ -90,6 +90,10 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	struct bp_error *error)
 {
 	struct bp_query peak = request->query_options.query;
+	if (!bp_option_given(arguments, "metric") && bp_profile_lacks_frees(profile)) {
+		peak.metric = BP_METRIC_ALLOCATED;
+		return bp_aggregate(profile, &peak, ret_aggregation, error);
+	}
 	if (!bp_aggregate(profile, &request->query_options.query, ret_aggregation, error))
 		return false;
 	if (!request->report->for_eyes || request->options.moments > 0 ||
@@ -137,6 +141,7 @@ static int report(const struct bp_arguments *arguments)
 	const struct bp_query *query = &request.query_options.query;
 	struct bp_input_options input = { .debug_directory =
 						  bp_option_value(arguments, "debug-directory"),
+		.assume_interval = request.query_options.assume_interval,
 		.keep_readings = query->has_from || query->has_to };
 	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
 		    &error))
@@ -186,6 +191,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_INTERVAL_METHOD,
 	BP_OPTION_EDGES,
 	BP_OPTION_MIN_SIZE,
+	BP_OPTION_ASSUME_INTERVAL,
 	BP_OPTION_DEBUG_DIRECTORY,
 	{ 0 },
 };

@@ -192,7 +192,7 @@ static bool set_environment(const struct run *run)
 static bool name_output(struct run *run, pid_t pid, struct bp_error *error)
 {
 	return bp_output_path(bp_option_value(run->arguments, "output"),
-		run->arguments->operands[0], pid, run->output, sizeof run->output, error);
+		run->arguments->operands[0], pid, "bpt", run->output, sizeof run->output, error);
 }
 
 /* The child, up to the program. Never returns. */
