@@ -8,7 +8,7 @@
  *	file    version, pointer bytes, process, processors, ticks a second, events, damaged events,
  *	        damaged blocks, 1 if cut, events of the block that is cut
  *	process samples, invalid events, lost events, frames, frames with a name, 1 if cut
- *	sample  type's id and name, size, offset, kind, thread, time in ns, sequence, then its frames,
+ *	sample  type's id and name, size, offset, heap, thread, time in ns, sequence, then its frames,
  *	        innermost first: names, or hexadecimal addresses
  */
 #include <inttypes.h>
@@ -67,8 +67,8 @@ static void print_sample(const struct bp_profile *profile, const struct bp_sampl
 	const struct bp_stack *stack = &profile->stacks.data[sample->stack.i];
 	printf("sample\t%" PRIx64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%u\t%u\t%" PRIu64 "\t%" PRIu64,
 		type->id, bp_profile_text(profile, type->name), sample->size, sample->offset,
-		sample->kind, profile->threads.data[sample->thread.i].tid, sample->time_ns,
-		sample->sequence);
+		(int)sample->kind - BP_PROFILE_KIND_SMALL,
+		profile->threads.data[sample->thread.i].tid, sample->time_ns, sample->sequence);
 	for (uint32_t i = 0; i < stack->depth; i++) {
 		const struct bp_location *location =
 			&profile->locations

@@ -142,7 +142,7 @@ def expect_equal(path, decoded):
         decoded["samples"] - decoded["invalid_offsets"], decoded["invalid_offsets"],
         decoded["lost_events"], decoded["frames"], decoded["frames_named"],
         decoded["truncated"]], "process: %s" % lines.process)
-    heaps = {str(16 + heap): heap for heap in range(3)}
+    heaps = {str(heap): heap for heap in range(3)}
     seen = collections.Counter(
         (id_, name, size, offset, time, thread, heaps.get(kind), *frames)
         for id_, name, size, offset, kind, thread, time, _, *frames in lines.samples)
