@@ -17,6 +17,7 @@
 #include "profile/aggregate.h"
 #include "profile/profile.h"
 #include "report/quantity.h"
+#include "report/report.h"
 #include "trace/format.h"
 
 #define INDENT "          " /* under the text after "bytepoll: " */
@@ -196,20 +197,18 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 static void print_headline(const struct bp_aggregation *aggregation, struct bp_quantity_style style)
 {
 	const struct bp_sampling *sampling = &aggregation->sampling;
-	char off[BP_QUANTITY_BYTES], whole[BP_QUANTITY_BYTES], bytes[2 * BP_QUANTITY_BYTES + 8];
+	char off[BP_SPAN_BYTES], bytes[2 * BP_QUANTITY_BYTES + 8];
 	fputs(INDENT, stderr);
-	print_total("live at exit", &aggregation->totals[BP_METRIC_LIVE], style);
+	print_total(bp_live_name(aggregation), &aggregation->totals[BP_METRIC_LIVE], style);
 	print_total("   peak", &aggregation->totals[BP_METRIC_PEAK], style);
 	print_total("   allocated", &aggregation->totals[BP_METRIC_ALLOCATED], style);
 	putc('\n', stderr);
 	if (!sampling->paused)
 		return;
-	bp_time_text(sampling->off_ns, off);
-	bp_time_text(aggregation->duration_ns, whole);
+	bp_off_text(aggregation, off);
 	limits_text(sampling->bytes_off, style, bytes, sizeof bytes);
-	fprintf(stderr,
-		INDENT "sampling was off for %s of %s: %s allocated meanwhile are in no figure\n",
-		off, whole, bytes);
+	fprintf(stderr, INDENT "sampling was off for %s: %s allocated meanwhile are in no figure\n",
+		off, bytes);
 }
 
 /* What the trace says, by process: nothing needs a symbol. */

@@ -354,7 +354,8 @@ static void finish_readings(struct trace_import *import, const struct bp_thread_
 	for (uint32_t i = import->first_reading; i < import->profile->readings.count; i++) {
 		struct bp_reading *reading = &import->profile->readings.data[i];
 		const uint32_t ordinal = reading->thread.i;
-		reading->time_ns = bp_import_told_ns(&import->reader.part.clock, reading->time_ns, 0);
+		reading->time_ns =
+			bp_import_told_ns(&import->reader.part.clock, reading->time_ns, 0);
 		reading->bytes -=
 			bp_trace_reader_off_bytes(&import->reader, ordinal, reading->bytes);
 		reading->objects -=
@@ -437,6 +438,9 @@ static void finish_process(struct trace_import *import, bool whole)
 	if (process->damaged_chunks == 0 &&
 		(reader->samples < reader->state.samples || import->repeated_samples > 0 || !whole))
 		process->damaged_chunks = 1;
+	process->fold_missing = reader->has_hole && !reader->part.is_open &&
+				reader->damaged_chunks == 0 &&
+				reader->samples < reader->state.samples;
 	doubt_pauses(process, &totals);
 	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
 		const struct bp_sample *sample = &import->profile->samples.data[i];

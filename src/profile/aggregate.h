@@ -139,7 +139,7 @@ struct bp_aggregation {
 	uint64_t size_min;			 /* used for intervals of objects, bytes */
 	bool frees_unseen; /* live, peak and temporary are absent: the file does not tell of frees */
 	unsigned absent;   /* metrics that the file does not tell, bits of enum bp_metric */
-	uint64_t samples; /* in the processes looked at, before window and filters */
+	uint64_t samples;  /* in the processes looked at, before window and filters */
 	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
 	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */
 	struct bp_sampling sampling; /* of the processes looked at, whatever the window */
@@ -200,5 +200,12 @@ bool bp_aggregation_timeline(const struct bp_aggregation *aggregation, uint32_t 
 /* Everything selected that is under none of the first `shown` rows; false: nothing is left. */
 bool bp_aggregation_rest(
 	const struct bp_aggregation *aggregation, uint32_t shown, struct bp_row *ret_row);
+
+/* What was allocated while sampling was off is counted as well as the rest. Where the question is about
+ * the whole of what was allocated it is added to `interval`, the bytes or objects of the total: true, as
+ * where sampling was never off. False, and nothing is added: some of it may belong there, and
+ * nobody knows how much. Pure. */
+bool bp_aggregation_add_off(const struct bp_aggregation *aggregation, enum bp_metric metric,
+	bool objects, struct bp_interval *interval);
 
 #endif

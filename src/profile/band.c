@@ -89,6 +89,14 @@ static bool fill(struct band *band)
 	return good;
 }
 
+/* The last moment is the end, with which a pause that nobody ended ends too. */
+static bool was_off(const struct band *band, uint32_t number)
+{
+	const uint64_t time_ns = band->times_ns[number];
+	const bool last = number + 1 == band->count && time_ns > 0;
+	return bp_sampling_is_off(&band->aggregation->sampling, last ? time_ns - 1 : time_ns);
+}
+
 static bool read_moment(
 	const struct band *band, uint32_t number, struct bp_moment_figures *ret_moment)
 {
@@ -101,8 +109,7 @@ static bool read_moment(
 	if (good) {
 		bp_figures_of_tally(band->aggregation, &tally, &nothing, &row);
 		*ret_moment = (struct bp_moment_figures){ band->times_ns[number], row.samples,
-			row.bytes, row.objects,
-			bp_sampling_is_off(&band->aggregation->sampling, band->times_ns[number]) };
+			row.bytes, row.objects, was_off(band, number) };
 	}
 	bp_tally_finish(&tally);
 	return good;

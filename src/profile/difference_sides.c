@@ -20,15 +20,25 @@
 #define PEAK_STEPS 10
 #define PEAK_ALPHA_LEAST 1e-15
 
+/* The total, with what was allocated while sampling was off where that can be known. */
+static struct bp_figure whole_figure(const struct bp_aggregation *aggregation, bool objects)
+{
+	const enum bp_metric metric = aggregation->query.metric;
+	const struct bp_total *total = &aggregation->totals[metric];
+	struct bp_figure figure = objects ? total->objects : total->bytes;
+	if (total->known)
+		bp_aggregation_add_off(aggregation, metric, objects, &figure.interval);
+	return figure;
+}
+
 /* The counted number in a cell, where there is one. */
 static bool is_counted(const struct bp_aggregation *aggregation, const struct bp_key_cell *cell,
 	bool whole, bool objects, double *ret_count)
 {
-	const struct bp_total *total = &aggregation->totals[aggregation->query.metric];
-	const struct bp_figure *figure = objects ? &total->objects : &total->bytes;
 	if (whole) {
-		*ret_count = figure->interval.estimate;
-		return figure->interval.exact && aggregation->query.metric == BP_METRIC_ALLOCATED;
+		const struct bp_figure figure = whole_figure(aggregation, objects);
+		*ret_count = figure.interval.estimate;
+		return figure.interval.exact && aggregation->query.metric == BP_METRIC_ALLOCATED;
 	}
 	*ret_count = objects ? cell->counted_objects : cell->counted_bytes;
 	return aggregation->state->counted_rows && !cell->uncounted;
@@ -108,9 +118,8 @@ static struct bp_figure figure_of(const struct bp_run *run, const struct bp_key_
 	struct bp_row own = { 0 };
 	double count;
 	if (row->whole) {
-		const struct bp_total *total = &aggregation->totals[aggregation->query.metric];
-		own.bytes = total->bytes;
-		own.objects = total->objects;
+		own.bytes = whole_figure(aggregation, false);
+		own.objects = whole_figure(aggregation, true);
 	} else if (is_counted(aggregation, cell, false, objects, &count)) {
 		own.bytes.interval = own.objects.interval =
 			(struct bp_interval){ count, count, count, true, false };
@@ -269,6 +278,57 @@ static double p_of(const struct bp_difference *difference, const struct bp_chang
 	return difference->query.growth ? change->p_increase : change->p;
 }
 
+/* Is the total of each side counted, if only within limits (of a program that was killed)? */
+static bool has_limits(const struct bp_difference *difference, bool objects)
+{
+	bool all_exact = true;
+	if (difference->query.moments || difference->query.growth ||
+		difference->run_count[BP_BASE] + difference->run_count[BP_NEW] > BP_SIDES)
+		return false;
+	for (int side = 0; side < BP_SIDES; side++) {
+		const struct bp_aggregation *run = difference->runs[side][0].compared;
+		const struct bp_figure figure = whole_figure(run, objects);
+		all_exact = all_exact && figure.interval.exact;
+		if (run->query.metric != BP_METRIC_ALLOCATED ||
+			!run->totals[BP_METRIC_ALLOCATED].known || figure.lower_bound ||
+			figure.upper_bound || !(figure.interval.exact || figure.interval.unknown))
+			return false;
+	}
+	return !all_exact;
+}
+
+/* Limits of counters hold with certainty: the totals differ if they are apart, else nobody knows. */
+static void compare_limits(struct bp_comparison *comparison)
+{
+	const struct bp_interval *base = &comparison->side[BP_BASE].interval;
+	const struct bp_interval *new = &comparison->side[BP_NEW].interval;
+	struct bp_interval change = { .low = new->low - base->high, .high = new->high - base->low };
+	change.estimate = (change.low + change.high) / 2;
+	comparison->change.interval = change;
+	comparison->ratio =
+		(struct bp_interval){ .estimate = (new->low + new->high) / (base->low + base->high),
+			.low = base->high > 0 ? new->low / base->high : 0,
+			.high = base->low > 0 ? new->high / base->low : INFINITY,
+			.unknown = !(base->low > 0) };
+	comparison->p = change.low > 0 || change.high < 0 ? 0 : 1;
+}
+
+/* May the total of a run have more in it, that was allocated while sampling was off? */
+static bool total_is_open(const struct bp_difference *difference, bool objects)
+{
+	for (int side = 0; side < BP_SIDES; side++)
+		for (uint32_t i = 0; i < difference->run_count[side]; i++) {
+			const struct bp_aggregation *run = difference->runs[side][i].compared;
+			const enum bp_metric metric = run->query.metric;
+			struct bp_interval counted = whole_figure(run, objects).interval;
+			if (run->sampling.paused &&
+				(!counted.exact ||
+					!bp_aggregation_add_off(run, metric, objects, &counted)))
+				return true;
+		}
+	return false;
+}
+
 void bp_difference_compare(const struct bp_difference *difference,
 	const struct bp_cells_of_row *row, bool objects, struct bp_comparison *ret_comparison)
 {
@@ -289,8 +349,15 @@ void bp_difference_compare(const struct bp_difference *difference,
 		figure->upper_bound = state->too_high[side];
 		ret_comparison->deviation[side] = bp_between_runs_deviation(own, counts[side]);
 	}
+	if (row->whole && has_limits(difference, objects)) {
+		compare_limits(ret_comparison);
+		mark_losses(difference, &ret_comparison->change);
+		return;
+	}
 	if (state->peak) {
 		compare_peaks(difference, row, objects, ret_comparison);
+		ret_comparison->p =
+			row->whole && total_is_open(difference, objects) ? 1 : ret_comparison->p;
 		mark_losses(difference, &ret_comparison->change);
 		return;
 	}
@@ -300,7 +367,8 @@ void bp_difference_compare(const struct bp_difference *difference,
 	ret_comparison->change.interval.exact =
 		counts[BP_BASE] == 1 && counts[BP_NEW] == 1 && all_known(sides, BP_SIDES);
 	ret_comparison->ratio = change.ratio;
-	ret_comparison->p = p_of(difference, &change);
+	ret_comparison->p =
+		row->whole && total_is_open(difference, objects) ? 1 : p_of(difference, &change);
 	mark_losses(difference, &ret_comparison->change);
 	if (difference->query.moments)
 		fill_moments(difference, sides, ret_comparison);

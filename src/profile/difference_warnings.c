@@ -77,7 +77,8 @@ static bool warn_of_pauses(struct bp_difference *difference)
 	return bp_difference_warn(difference,
 		"sampling was off while %.3g %% of the bytes of base and %.3g %% of those of new "
 		"were "
-		"allocated: these are in no row, and a row may differ because of that alone",
+		"allocated: these are in no row, and a row may differ because of that alone (the "
+		"total has them where it is counted, else it has no verdict)",
 		100 * base, 100 * new);
 }
 

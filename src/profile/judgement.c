@@ -136,18 +136,8 @@ static void count_pauses(const struct bp_aggregation *aggregation, const struct 
 	struct bp_interval *interval = &measure->figure.interval;
 	const struct bp_known_total off =
 		limit->objects ? sampling->objects_off : sampling->bytes_off;
-	const bool whole = limit->metric == BP_METRIC_ALLOCATED && query->filter_count == 0 &&
-			   !query->has_from && !query->has_to && !query->usable;
-	if (!sampling->paused)
+	if (bp_aggregation_add_off(aggregation, limit->metric, limit->objects, interval))
 		return;
-	if (whole) {
-		interval->low += (double)off.low;
-		interval->high += (double)off.high;
-		interval->estimate += (double)off.low;
-		interval->unknown = interval->unknown || off.low < off.high;
-		interval->exact = interval->exact && off.low == off.high;
-		return;
-	}
 	measure->off = (double)off.high;
 	/* A usable size is the requested one and the allocator's rounding, which was not recorded. */
 	measure->off_unknown = query->usable && !limit->objects;

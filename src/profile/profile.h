@@ -99,6 +99,7 @@ struct bp_process {
 	uint64_t interval_max;	 /* largest; where sampling was never on, the T it would have had */
 	bool automatic;		 /* T could be changed by the process itself, to hold its budget */
 	bool has_pauses;	 /* sampling was off for some time */
+	bool fold_missing;	 /* samples are in FILE.fold, it seems, which is not there */
 	bool trials_by_interval; /* `intervals` has every T of it */
 	uint64_t changes;	 /* of T, or of on and off, that some thread followed */
 	/* While sampling was on; and, apart from it, while it was off. */
@@ -211,10 +212,10 @@ struct bp_sample {
 	struct bp_process_id process;
 	struct bp_thread_id thread;
 	struct bp_type_id type; /* 0: not told */
-	uint32_t kind : 4;  /* enum bp_kind of the trace, or enum bp_profile_kind */
-	bool exact : 1;	    /* taken with certainty, weight 1 */
-	bool bernoulli : 1; /* law of this sample */
-	bool temporary : 1; /* freed by its thread before that thread allocated again */
+	uint32_t kind : 4;	/* enum bp_kind of the trace, or enum bp_profile_kind */
+	bool exact : 1;		/* taken with certainty, weight 1 */
+	bool bernoulli : 1;	/* law of this sample */
+	bool temporary : 1;	/* freed by its thread before that thread allocated again */
 	/* Drawn into half 0 (bit 0) and half 1 (bit 1); 0: its own sequence and time tell. */
 	uint32_t halves : 2;
 	uint32_t more : 22; /* this stands for so many more samples, alike in all of the above */
@@ -262,8 +263,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
 	BP_TABLE(struct bp_interval_used) intervals;
-	bool keep_readings;    /* set before importing: fill `readings` */
-	uint64_t assume_interval; /* set before importing: T of files that do not tell; 0: as their writers' */
+	bool keep_readings; /* set before importing: fill `readings` */
+	uint64_t
+		assume_interval; /* set before importing: T of files that do not tell; 0: as their writers' */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "estimate/estimate.h"
+#include "profile/aggregate.h"
 #include "profile/view.h"
 
 static int compare_numbers(const void *left, const void *right)
@@ -152,6 +153,68 @@ static void collect_spans(struct bp_sampling *sampling, const struct bp_view *vi
 		sampling->off_ns += spans[i].to_ns - spans[i].from_ns;
 }
 
+/* A process or a pause that begins or ends. */
+struct step {
+	uint64_t time_ns;
+	int running, off;
+};
+
+static int compare_steps(const void *left, const void *right)
+{
+	const struct step *a = left, *b = right;
+	return compare_numbers(&a->time_ns, &b->time_ns);
+}
+
+static uint32_t collect_steps(const struct bp_view *view, struct step *steps)
+{
+	const struct bp_profile *profile = view->profile;
+	uint32_t count = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process_view *process = &view->processes[i];
+		if (!is_looked_at(view, (struct bp_process_id){ i }))
+			continue;
+		steps[count++] = (struct step){
+			since(profile->processes.data[i].start_time_ns, process->base_ns), 1, 0
+		};
+		steps[count++] = (struct step){ since(process->end_ns, process->base_ns), -1, 0 };
+	}
+	for (uint32_t i = 1; i < profile->pauses.count; i++) {
+		const struct bp_pause *pause = &profile->pauses.data[i];
+		const struct bp_process *of = &profile->processes.data[pause->process.i];
+		const struct bp_process_view *process = &view->processes[pause->process.i];
+		const uint64_t from_ns =
+			pause->from_ns > of->start_time_ns ? pause->from_ns : of->start_time_ns;
+		const uint64_t to_ns =
+			pause->to_ns < process->end_ns ? pause->to_ns : process->end_ns;
+		if (!is_looked_at(view, pause->process) || from_ns >= to_ns)
+			continue;
+		steps[count++] = (struct step){ since(from_ns, process->base_ns), 0, 1 };
+		steps[count++] = (struct step){ since(to_ns, process->base_ns), 0, -1 };
+	}
+	return count;
+}
+
+/* When as many processes were off as ran. */
+static bool measure_all_off(struct bp_sampling *sampling, const struct bp_view *view)
+{
+	const struct bp_profile *profile = view->profile;
+	struct step *steps = calloc(
+		2 * ((size_t)profile->processes.count + profile->pauses.count), sizeof *steps);
+	int running = 0, off = 0;
+	if (steps == NULL)
+		return false;
+	const uint32_t count = collect_steps(view, steps);
+	qsort(steps, count, sizeof *steps, compare_steps);
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		running += steps[i].running;
+		off += steps[i].off;
+		if (off > 0 && off >= running)
+			sampling->all_off_ns += steps[i + 1].time_ns - steps[i].time_ns;
+	}
+	free(steps);
+	return true;
+}
+
 bool bp_sampling_init(
 	struct bp_sampling *sampling, const struct bp_view *view, struct bp_error *error)
 {
@@ -160,7 +223,8 @@ bool bp_sampling_init(
 	sampling->intervals = calloc(profile->intervals.count + 2u * profile->processes.count,
 		sizeof *sampling->intervals);
 	sampling->spans = calloc(profile->pauses.count, sizeof *sampling->spans);
-	if (sampling->intervals == NULL || sampling->spans == NULL) {
+	if (sampling->intervals == NULL || sampling->spans == NULL ||
+		!measure_all_off(sampling, view)) {
 		bp_sampling_finish(sampling);
 		return bp_error_set(error, "out of memory");
 	}
@@ -191,4 +255,23 @@ bool bp_sampling_is_off(const struct bp_sampling *sampling, uint64_t time_ns)
 			high = middle;
 	}
 	return low > 0 && time_ns < sampling->spans[low - 1].to_ns;
+}
+
+bool bp_aggregation_add_off(const struct bp_aggregation *aggregation, enum bp_metric metric,
+	bool objects, struct bp_interval *interval)
+{
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	const struct bp_known_total off = objects ? sampling->objects_off : sampling->bytes_off;
+	if (!sampling->paused)
+		return true;
+	if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0 || query->has_from ||
+		query->has_to || query->usable)
+		return false;
+	interval->low += (double)off.low;
+	interval->high += (double)off.high;
+	interval->estimate += (double)off.low;
+	interval->unknown = interval->unknown || off.low < off.high;
+	interval->exact = interval->exact && off.low == off.high;
+	return true;
 }

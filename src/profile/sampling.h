@@ -32,6 +32,9 @@ struct bp_sampling {
 		interval_unseen; /* what may be there unseen is bounded as at this T, see sampling.c */
 	struct bp_span *spans; /* apart, growing */
 	uint64_t off_ns;       /* their length together */
+	/* Of this: when none of the processes that ran was sampled. One that lies idle follows a
+	 * change late or never, and is off then, but has nothing that could be sampled. */
+	uint64_t all_off_ns;
 	uint32_t interval_count, span_count;
 	uint32_t processes, paused_processes;
 };

@@ -68,7 +68,7 @@ static const char *plural(uint64_t count)
 static void say_processes(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
-	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0, missing = 0;
+	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0, missing = 0, unfolded = 0;
 	const struct bp_process *killed_one = NULL, *unprofiled_one = NULL, *unseen_one = NULL;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *p = &profile->processes.data[i];
@@ -82,6 +82,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			unseen_one = p;
 		unseen += p->unseen_execs;
 		damaged += p->damaged_chunks;
+		unfolded += p->fold_missing;
 		missing += p->missing_children;
 	}
 	if (unprofiled > 0)
@@ -109,8 +110,11 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 	if (damaged > 0)
 		say(list,
 			"%llu part%s of the trace cannot be read: samples and frees in them are "
-			"lost",
-			(unsigned long long)damaged, plural(damaged));
+			"lost%s",
+			(unsigned long long)damaged, plural(damaged),
+			unfolded > 0 ? ": FILE.fold, which has them, seems to be missing: copy it "
+				       "beside FILE"
+				     : "");
 }
 
 /* The coarsest clock of all, and how far it goes. */

@@ -171,6 +171,13 @@ static void remark_text(
 		snprintf(to, bytes, "counted, not ended in order");
 }
 
+const char *bp_live_name(const struct bp_aggregation *aggregation)
+{
+	const struct bp_process *subject =
+		&aggregation->profile->processes.data[aggregation->subject.i];
+	return subject->ended || subject->uncounted ? "live at exit" : "live at the end";
+}
+
 /* A line of the totals as text. */
 struct total_line {
 	char name[BP_QUANTITY_BYTES + 16], bytes[BP_QUANTITY_BYTES];
@@ -180,7 +187,7 @@ struct total_line {
 static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
 	const struct bp_report_options *options, struct total_line *line)
 {
-	static const char *const names[BP_METRIC_COUNT] = { "live at exit", "peak", "allocated",
+	const char *const names[BP_METRIC_COUNT] = { bp_live_name(aggregation), "peak", "allocated",
 		"temporary" };
 	const struct bp_total *total = &aggregation->totals[metric];
 	char text[BP_QUANTITY_BYTES];
@@ -287,29 +294,44 @@ static void known_text(struct bp_known_total total, bool objects, struct bp_quan
 		snprintf(to, bytes, "%s to %s", low, high);
 }
 
+void bp_off_text(const struct bp_aggregation *aggregation, char *buffer)
+{
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	char off[BP_QUANTITY_BYTES], whole[BP_QUANTITY_BYTES];
+	bp_time_text(sampling->all_off_ns, off);
+	bp_time_text(aggregation->duration_ns, whole);
+	if (sampling->all_off_ns == 0)
+		snprintf(buffer, BP_SPAN_BYTES, "a time");
+	else if (sampling->all_off_ns < sampling->off_ns)
+		snprintf(buffer, BP_SPAN_BYTES, "%.32s of %.32s, and longer in some processes", off,
+			whole);
+	else
+		snprintf(buffer, BP_SPAN_BYTES, "%.32s of %.32s", off, whole);
+}
+
 /* What was allocated while sampling was off: in no figure, but counted. */
 static void write_pauses(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_sampling *sampling = &aggregation->sampling;
-	char off[BP_QUANTITY_BYTES], whole[BP_QUANTITY_BYTES], who[64] = "";
+	char off[BP_SPAN_BYTES], who[64] = "";
 	char bytes[2 * BP_QUANTITY_BYTES + 8], objects[2 * BP_QUANTITY_BYTES + 8];
 	char text[1024];
 	const bool exact = sampling->bytes_off.low == sampling->bytes_off.high &&
 			   sampling->objects_off.low == sampling->objects_off.high;
 	if (!sampling->paused)
 		return;
-	bp_time_text(sampling->off_ns, off);
-	bp_time_text(aggregation->duration_ns, whole);
+	bp_off_text(aggregation, off);
 	known_text(sampling->bytes_off, false, bp_style_of(options), bytes, sizeof bytes);
 	known_text(sampling->objects_off, true, bp_style_of(options), objects, sizeof objects);
-	if (sampling->processes > 1)
+	if (sampling->processes > 1 &&
+		(sampling->all_off_ns == 0 || sampling->all_off_ns >= sampling->off_ns))
 		snprintf(who, sizeof who, " in %u of %u processes", sampling->paused_processes,
 			sampling->processes);
 	snprintf(text, sizeof text,
-		"sampling was off for %s of %s%s: %s in %s objects were allocated meanwhile%s, and "
+		"sampling was off for %s%s: %s in %s objects were allocated meanwhile%s, and "
 		"are in no figure and no row",
-		off, whole, who, bytes, objects, exact ? ", exactly" : "");
+		off, who, bytes, objects, exact ? ", exactly" : "");
 	fputs(bp_style_warn(options), out);
 	bp_write_wrapped(options, "!", text, out);
 	fputs(bp_style_end(options), out);

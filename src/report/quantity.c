@@ -99,6 +99,15 @@ static const char *bound_text(const struct bp_figure *figure)
 	return figure->lower_bound ? "at least " : figure->upper_bound ? "at most " : "";
 }
 
+/* Limits so near to each other that they read alike: counters, of which one was behind by an object. */
+static bool read_alike(double low, double high, int decimals)
+{
+	char low_text[BP_QUANTITY_BYTES], high_text[BP_QUANTITY_BYTES];
+	snprintf(low_text, sizeof low_text, "%.*f", decimals, low);
+	snprintf(high_text, sizeof high_text, "%.*f", decimals, high);
+	return strcmp(low_text, high_text) == 0;
+}
+
 /* Limits alone; of a bound the one that holds. */
 static void vague_text(
 	const struct bp_figure *figure, const struct unit *unit, bool utf8, char *buffer)
@@ -116,6 +125,9 @@ static void vague_text(
 	else if (from_zero || figure->upper_bound)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%s %.*f%s%s", utf8 ? "≤" : "<=", decimals,
 			high, space, unit->name);
+	else if (read_alike(low, high, decimals))
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", utf8 ? "≈ " : "about ",
+			unit->factor == 1 ? 0 : decimals_exact(high), high, space, unit->name);
 	else
 		snprintf(buffer, BP_QUANTITY_BYTES, "[%.*f, %.*f]%s%s", decimals, low, decimals,
 			high, space, unit->name);

@@ -51,4 +51,14 @@ extern const struct bp_report bp_report_json;
 extern const struct bp_report bp_report_csv;
 extern const struct bp_report bp_report_timeline;
 
+#define BP_SPAN_BYTES 128 /* room for bp_off_text */
+
+/* How long sampling was off: "2.1 s of 3.2 s". What counts is when no process that ran was sampled;
+ * "a time" where there is no such moment. */
+void bp_off_text(const struct bp_aggregation *aggregation, char *buffer);
+
+/* "live at exit", or of a program that has not ended in order (it was killed, it still runs, or this
+ * is a snapshot) "live at the end". */
+const char *bp_live_name(const struct bp_aggregation *aggregation);
+
 #endif

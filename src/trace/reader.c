@@ -339,6 +339,7 @@ static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error 
 			bp_trace_held_has(&reader->part.held, number))
 			continue;
 		if (chunk.magic == 0) {
+			reader->has_hole = true;
 			reader->next_chunk = chunk_with_data(reader, number);
 			continue;
 		}

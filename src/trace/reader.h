@@ -181,8 +181,9 @@ struct bp_trace_reader {
 	struct bp_trace_state state; /* as it was at opening */
 	uint64_t chunks;	     /* chunks looked at so far, chunk 0 included */
 	uint64_t damaged_chunks;     /* of these: not read, or not to their end */
-	uint64_t samples, frees;     /* records delivered so far */
-	uint64_t skipped_records;    /* of a tag not known here that may be skipped */
+	bool has_hole;		  /* a chunk of zeros was met, as folding leaves them (section 5) */
+	uint64_t samples, frees;  /* records delivered so far */
+	uint64_t skipped_records; /* of a tag not known here that may be skipped */
 	/* Smallest and largest T in force seen so far, bytes; 0: sampling was never on. */
 	uint64_t interval_min, interval_max;
 	uint64_t time_last_ns;		/* latest time seen so far */

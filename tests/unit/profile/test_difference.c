@@ -494,6 +494,55 @@ static void orders_rows(void **state)
 	}
 }
 
+/* What was allocated while sampling was off is counted: totals are compared with it; live ones not. */
+static void totals_across_a_pause(void **state)
+{
+	static const enum bp_metric metrics[] = { BP_METRIC_ALLOCATED, BP_METRIC_LIVE };
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct comparison c = { .query = { .metric = metrics[i] } };
+		struct bp_difference_row total;
+		for (int side = 0; side < 2; side++) {
+			struct bp_profile *profile = add_run(&c, 1);
+			struct bp_process *process = &profile->processes.data[1];
+			const uint64_t count = side == 0 ? 40 : 10;
+			samples(profile, "main>a", 100, (unsigned)count);
+			small_totals(profile, (struct bp_process_id){ 1 }, 100 * count, 100 * count,
+				count, count);
+			process->has_pauses = side == 1;
+			process->bytes_off.low = process->bytes_off.high = side == 1 ? 3000 : 0;
+			process->objects_off.low = process->objects_off.high = side == 1 ? 30 : 0;
+		}
+		compare(&c, 1);
+		bp_difference_total(&c.difference, &total);
+		assert_int_equal(total.verdict, BP_VERDICT_UNCLEAR);
+		if (metrics[i] == BP_METRIC_ALLOCATED)
+			assert_change(total.bytes, 4000, 4000);
+		assert_true(warns(&c.difference, "sampling was off"));
+		finish(&c);
+	}
+}
+
+/* Two that were killed: their counters tell limits, which are compared as they are. */
+static void totals_within_limits(void **state)
+{
+	struct comparison c = { .query = { .metric = BP_METRIC_ALLOCATED } };
+	struct bp_difference_row total;
+	(void)state;
+	for (unsigned side = 0; side < 2; side++) {
+		struct bp_profile *profile = add_run(&c, 100000);
+		const uint64_t low = side == 0 ? 10000000 : 20000000;
+		samples(profile, "main>a", 100, 60 + 60 * side);
+		small_totals(profile, (struct bp_process_id){ 1 }, low, low + 1, 1000, 1000);
+	}
+	compare(&c, 1);
+	bp_difference_total(&c.difference, &total);
+	assert_true(total.bytes.change.interval.low == 9999999);
+	assert_true(total.bytes.change.interval.high == 10000001);
+	assert_int_equal(total.verdict, BP_VERDICT_GREW);
+	finish(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +556,8 @@ int main(void)
 		cmocka_unit_test(losses_close_a_direction),
 		cmocka_unit_test(scales_and_sums),
 		cmocka_unit_test(several_runs),
+		cmocka_unit_test(totals_across_a_pause),
+		cmocka_unit_test(totals_within_limits),
 		cmocka_unit_test(peaks),
 		cmocka_unit_test(warns_of_what_differs),
 		cmocka_unit_test(orders_rows),

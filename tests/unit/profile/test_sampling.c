@@ -79,6 +79,8 @@ static void pauses_of_several_processes(void **state)
 	assert_true(sampling->processes == 2 && sampling->paused_processes == 2);
 	assert_true(sampling->bytes_off.low == 700 && sampling->objects_off.high == 7);
 	assert_true(sampling->changes == 5 && sampling->off_ns == 4 * SECOND);
+	/* The parent alone from 2 to 3; from 4 to 7 one of the two was sampled. */
+	assert_true(sampling->all_off_ns == SECOND);
 	assert_int_equal(sampling->span_count, 2);
 	assert_true(sampling->spans[0].from_ns == 2 * SECOND);
 	assert_true(sampling->spans[1].from_ns == 4 * SECOND);
@@ -103,6 +105,7 @@ static void pauses_of_several_processes(void **state)
 	assert_true(aggregation.sampling.bytes_off.low == 300 && !aggregation.sampling.automatic);
 	assert_int_equal(aggregation.sampling.interval_count, 3);
 	assert_true(aggregation.sampling.off_ns == 2 * SECOND);
+	assert_true(aggregation.sampling.all_off_ns == 2 * SECOND);
 	bp_aggregation_finish(&aggregation);
 	bp_profile_finish(&profile);
 }

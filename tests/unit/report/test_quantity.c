@@ -114,6 +114,11 @@ static void bounds_say_so(void **state)
 	one.lower_bound = false;
 	bp_bytes_figure_text(&one, utf8, text);
 	assert_string_equal(text, "at most 594 MiB");
+	/* Counters of which one is a byte behind. */
+	struct bp_figure near = figure(NAN, 8866 * m - 1, 8866 * m);
+	near.interval.unknown = true;
+	bp_bytes_figure_text(&near, utf8, text);
+	assert_string_equal(text, "≈ 8.658 GiB");
 	struct bp_figure vague = figure(1 * m, 0.1 * m, 2.8 * m);
 	vague.lower_bound = true;
 	bp_bytes_figure_text(&vague, utf8, text);
