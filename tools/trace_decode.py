@@ -110,8 +110,8 @@ class Cursor:
         return readable(self.take(self.varint()))
 
     @staticmethod
-    def no_wrap(value):
-        if value > MASK:
+    def no_wrap(value, least=0, most=MASK):
+        if not least <= value <= most:
             raise Malformed
         return value
 
@@ -248,7 +248,8 @@ class ChunkState:
         return {"thread": thread, "readings": list_}
 
     def ticks(self, fields):
-        resolution, list_, time, sequence = fields.varint(), [], 0, 0
+        resolution = fields.no_wrap(fields.varint(), most=1 << 62)
+        list_, time, sequence = [], 0, 0
         while fields.left():
             time = fields.no_wrap(time + fields.varint())
             sequence = sequence + fields.zigzag() & MASK
@@ -259,7 +260,7 @@ class ChunkState:
         end, list_ = 0, []
         while fields.left():
             first = fields.no_wrap(end + fields.varint())
-            count = fields.varint()
+            count = fields.no_wrap(fields.varint(), least=1)
             end = fields.no_wrap(first + count)
             list_.append([first, count])
         return {"ranges": list_}

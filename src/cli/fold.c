@@ -2,15 +2,17 @@
 /*
  * `bytepoll fold`: puts what the older part of a trace says into FILE.fold, in less room, and gives
  * the disk back. The same as `run --max-size` does by itself while its program runs, for programs
- * that were started without `run` (from cron, say), and for traces that are kept.
+ * that were started without `run` (from cron, say), and for traces that are kept. FILE.d holds the other
+ * processes of the same run: each file is folded by the same rule, and one that fails stops no other.
  */
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/tree.h"
 #include "fold/fold.h"
 #include "report/quantity.h"
 
@@ -42,11 +44,48 @@ static void print_result(const char *file, const struct bp_fold_result *result)
 			file, before, after, (double)result->resolution_ns / 1e6);
 }
 
+/* The files of FILE.d; exit status. One that its run has tidied away meanwhile is none of them. */
+static int fold_others(const char *file, const struct bp_fold_options *options, bool quiet)
+{
+	struct bp_fold_result sum = { 0 };
+	struct bp_error error = { 0 };
+	struct bp_tree tree;
+	size_t others = 0, folded = 0;
+	int status = 0;
+	char name[PATH_MAX + 64];
+	if (!bp_tree_read(file, &tree, &error))
+		return bp_command_fail(1, &error);
+	for (size_t i = 0; i < tree.count; i++) {
+		struct bp_fold_result result = { 0 };
+		if (tree.files[i].first)
+			continue;
+		if (!bp_fold(tree.files[i].path, options, true, &result, &error)) {
+			if (access(tree.files[i].path, F_OK) == 0)
+				status = bp_command_fail(1, &error);
+			continue;
+		}
+		others++;
+		folded += result.chunks > 0;
+		sum.chunks += result.chunks;
+		sum.bytes_before += result.bytes_before;
+		sum.bytes_after += result.bytes_after;
+		if (result.resolution_ns > sum.resolution_ns)
+			sum.resolution_ns = result.resolution_ns;
+	}
+	bp_tree_finish(&tree);
+	snprintf(name, sizeof name, "%s.d, %zu of %zu files", file, folded, others);
+	if (others > 0 && !quiet)
+		print_result(name, &sum);
+	return status;
+}
+
 static int fold_command(const struct bp_arguments *arguments)
 {
 	struct bp_fold_options options = { 0 };
 	struct bp_fold_result result = { 0 };
 	struct bp_error error = { 0 };
+	const bool quiet = bp_option_given(arguments, "quiet");
+	int status = 0;
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(arguments->command, "fold needs a file");
 	if (!read_sizes(arguments, &options, &error))
@@ -54,20 +93,23 @@ static int fold_command(const struct bp_arguments *arguments)
 	for (int i = 0; i < arguments->operand_count; i++) {
 		if (!bp_fold(arguments->operands[i], &options, true, &result, &error))
 			return bp_command_fail(1, &error);
-		if (!bp_option_given(arguments, "quiet"))
+		if (!quiet)
 			print_result(arguments->operands[i], &result);
+		if (fold_others(arguments->operands[i], &options, quiet) != 0)
+			status = 1;
 	}
-	return 0;
+	return status;
 }
 
 static const struct bp_option options[] = {
 	{ .name = "keep",
 		.argument = "SIZE",
-		.summary = "leave so much of the newest records as they are (0)" },
+		.summary = "leave so much of each file's newest records as they are (0)" },
 	{ .name = "max-size",
 		.argument = "SIZE",
-		.summary = "fold only what takes more, to half of it at most if times may be "
-			   "coarser" },
+		.summary =
+			"fold only a file that takes more, to half of it at most if times may be "
+			"coarser" },
 	{ .name = "quiet", .letter = 'q', .summary = "print nothing when all is well" },
 	{ 0 },
 };
@@ -78,8 +120,9 @@ const struct bp_command bp_command_fold = {
 	.usage = "[options] FILE...",
 	.details =
 		"Puts what FILE says of objects that were freed into FILE.fold, alike ones\n"
-		"together, and gives the disk they took back. The process that writes FILE may\n"
-		"run on. All totals stay as they are, with their intervals; so does the peak of\n"
+		"together, and gives the disk they took back; each file of FILE.d, the other\n"
+		"processes of the run, is folded in the same way. The process that writes may run\n"
+		"on. All totals stay as they are, with their intervals; so does the peak of\n"
 		"the process. Times in the folded part are told a little late, by a thousandth\n"
 		"of its length at most (--max-size: a sixty-fourth); reports say by how much.\n"
 		"FILE and FILE.fold belong together: every command that reads FILE reads both.\n\n"
@@ -88,7 +131,8 @@ const struct bp_command bp_command_fold = {
 	.options = options,
 	.examples = "bytepoll fold server.bpt\n"
 		    "bytepoll fold --max-size 256M /var/tmp/server.bpt\n",
-	.exit_statuses = "0  folded, or nothing to fold\n1  failed; all is as it was\n2  usage\n",
+	.exit_statuses =
+		"0  folded, or nothing to fold\n1  a file failed, and is as it was\n2  usage\n",
 	.usage_status = 2,
 	.run = fold_command,
 };

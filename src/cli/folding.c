@@ -9,8 +9,9 @@
  * there is no event to wait for.
  *
  * A file is folded to half of the bound, the newest eighth left as it is, so that each folding frees
- * room for many chunks. One that cannot be folded (a file system without holes) is said once and
- * left alone.
+ * room for many chunks. A file that cannot be folded (a full disk, a file system without holes) is said
+ * once, and tried again after 2 s, after 4 s and so on, and when the program has ended: disks are made
+ * room on. Who reads a file then is waited for, but not for ever: `run` has to end.
  */
 #include "cli/folding.h"
 
@@ -21,6 +22,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -35,12 +37,55 @@
 /* Less than the program, but on a busy machine enough to keep up with it. */
 #define NICENESS 5
 
+#define WAIT_MOST_NS 5000000000u /* for a reader, when the program has ended */
+#define WAIT_STEP_NS 50000000u
+#define REST_LEAST_NS 2000000000u /* after a failure */
+#define REST_MOST_NS 300000000000u
+#define MESSAGES 8
+
+/* What was said already: shared by the folding process and the one that ends it. */
+struct said {
+	uint32_t count;
+	struct bp_error messages[MESSAGES];
+};
+
 struct watch {
 	const char *output;
 	uint64_t most_bytes;
 	uint64_t largest_bytes, largest_before; /* disk of the largest file */
-	bool failed;				/* said once */
+	uint64_t rest_until_ns, rest_ns;	/* after a failure */
+	uint64_t wait_until_ns;			/* for a reader */
+	bool failed, busy;			/* some file, when last looked at */
+	struct said *said;			/* NULL: no memory, nothing is said */
 };
+
+static struct said *said_so_far;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_for(uint64_t duration_ns)
+{
+	const struct timespec pause = { (time_t)(duration_ns / 1000000000u),
+		(long)(duration_ns % 1000000000u) };
+	nanosleep(&pause, NULL);
+}
+
+static void say_once(struct said *said, const struct bp_error *error)
+{
+	if (said == NULL || said->count >= MESSAGES)
+		return;
+	for (uint32_t i = 0; i < said->count; i++)
+		if (strcmp(said->messages[i].text, error->text) == 0)
+			return;
+	said->messages[said->count] = *error;
+	said->count++;
+	fprintf(stderr, "bytepoll: --max-size: %s\n", error->text);
+}
 
 /* Is there enough in FILE itself that folding is worth writing FILE.fold again? That may be large, for
  * objects that are all different cannot be folded to any size. */
@@ -54,32 +99,54 @@ static bool is_worth_it(const struct watch *watch, const char *path, uint64_t by
 	return own >= watch->most_bytes / 4 && own >= folded / 2;
 }
 
-/* Folds one file if it is too large. With `wait` whoever reads it is waited for. */
-static void look_at(struct watch *watch, const char *path, bool wait)
+/* Folds one file; whoever reads it is waited for until wait_until_ns. */
+static void fold(struct watch *watch, const char *path)
 {
 	const struct bp_fold_options options = { .keep_bytes = watch->most_bytes / 8,
 		.at_least = watch->most_bytes,
 		.folded_bytes = watch->most_bytes / 2 };
 	struct bp_fold_result result = { 0 };
 	struct bp_error error = { 0 };
+	for (;;) {
+		if (!bp_fold(path, &options, false, &result, &error)) {
+			watch->failed = true;
+			say_once(watch->said, &error);
+			return;
+		}
+		if (!result.busy || now_ns() >= watch->wait_until_ns)
+			break;
+		sleep_for(WAIT_STEP_NS);
+	}
+	if (!result.busy || watch->wait_until_ns == 0)
+		return;
+	watch->busy = true;
+	bp_error_set(&error,
+		"%s is being read by another program and was not folded at the end: `bytepoll "
+		"fold %s` does it",
+		path, path);
+	say_once(watch->said, &error);
+}
+
+/* Folds one file if it is too large. */
+static void look_at(struct watch *watch, const char *path)
+{
 	uint64_t bytes = bp_fold_disk_bytes(path);
-	if (is_worth_it(watch, path, bytes) && !watch->failed) {
-		watch->failed = !bp_fold(path, &options, wait, &result, &error);
-		if (watch->failed)
-			fprintf(stderr, "bytepoll: --max-size: %s\n", error.text);
+	if (now_ns() >= watch->rest_until_ns && is_worth_it(watch, path, bytes)) {
+		fold(watch, path);
 		bytes = bp_fold_disk_bytes(path);
 	}
 	if (bytes > watch->largest_bytes)
 		watch->largest_bytes = bytes;
 }
 
-static void look_around(struct watch *watch, bool wait)
+static void look_around(struct watch *watch)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
 	watch->largest_before = watch->largest_bytes;
 	watch->largest_bytes = 0;
-	look_at(watch, watch->output, wait);
+	watch->failed = false;
+	look_at(watch, watch->output);
 	snprintf(path, sizeof path, "%s.d", watch->output);
 	DIR *directory = opendir(path);
 	if (directory == NULL)
@@ -91,9 +158,23 @@ static void look_around(struct watch *watch, bool wait)
 		const int written =
 			snprintf(path, sizeof path, "%s.d/%s", watch->output, entry->d_name);
 		if (written > 0 && (size_t)written < sizeof path)
-			look_at(watch, path, wait);
+			look_at(watch, path);
 	}
 	closedir(directory);
+}
+
+/* The longer a failure lasts, the less often it is met: each costs reading the whole file. */
+static void rest_after_failure(struct watch *watch)
+{
+	if (now_ns() < watch->rest_until_ns)
+		return;
+	if (!watch->failed) {
+		watch->rest_ns = REST_LEAST_NS;
+		return;
+	}
+	watch->rest_until_ns = now_ns() + watch->rest_ns;
+	if (watch->rest_ns < REST_MOST_NS)
+		watch->rest_ns *= 2;
 }
 
 /* Until the largest file could have come half the way to the bound. */
@@ -119,7 +200,10 @@ static uint64_t next_sleep(const struct watch *watch, uint64_t slept_ns)
 /* The folding process. Never returns. */
 static void keep_folding(const char *output, uint64_t most_bytes, pid_t parent)
 {
-	struct watch watch = { .output = output, .most_bytes = most_bytes };
+	struct watch watch = { .output = output,
+		.most_bytes = most_bytes,
+		.rest_ns = REST_LEAST_NS,
+		.said = said_so_far };
 	uint64_t sleep_ns = SLEEP_LEAST_NS;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -127,12 +211,9 @@ static void keep_folding(const char *output, uint64_t most_bytes, pid_t parent)
 	if (nice(NICENESS) == -1)
 		errno = 0; /* as it is, then */
 	for (;;) {
-		const struct timespec pause = { (time_t)(sleep_ns / 1000000000u),
-			(long)(sleep_ns % 1000000000u) };
-		nanosleep(&pause, NULL);
-		look_around(&watch, false);
-		if (watch.failed)
-			_exit(1);
+		sleep_for(sleep_ns);
+		look_around(&watch);
+		rest_after_failure(&watch);
 		sleep_ns = next_sleep(&watch, sleep_ns);
 	}
 }
@@ -142,6 +223,9 @@ pid_t bp_folding_start(const char *output, uint64_t most_bytes)
 	static const int quiet[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ, SIGPIPE };
 	struct sigaction ignored = { .sa_handler = SIG_IGN };
 	const pid_t parent = getpid();
+	void *shared = mmap(NULL, sizeof *said_so_far, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	said_so_far = shared == MAP_FAILED ? NULL : shared;
 	const pid_t folder = fork();
 	if (folder < 0) {
 		fprintf(stderr, "bytepoll: --max-size: no process could be made: %s\n",
@@ -165,17 +249,16 @@ pid_t bp_folding_start(const char *output, uint64_t most_bytes)
 
 void bp_folding_end(pid_t folder, const char *output, uint64_t most_bytes)
 {
-	struct watch watch = { .output = output, .most_bytes = most_bytes };
+	struct watch watch = { .output = output, .most_bytes = most_bytes, .said = said_so_far };
 	int status = 0;
 	if (folder == 0)
 		return;
 	kill(folder, SIGKILL);
 	while (waitpid(folder, &status, 0) < 0 && errno == EINTR)
 		;
-	/* It gave up, and has said why. */
-	watch.failed = WIFEXITED(status);
-	look_around(&watch, true);
-	if (!watch.failed && watch.largest_bytes > 2 * most_bytes)
+	watch.wait_until_ns = now_ns() + WAIT_MOST_NS;
+	look_around(&watch);
+	if (!watch.failed && !watch.busy && watch.largest_bytes > 2 * most_bytes)
 		fprintf(stderr,
 			"bytepoll: --max-size: a file takes %llu MiB: its objects differ too much "
 			"to be folded further; use a larger --interval\n",

@@ -7,6 +7,9 @@
  * finer than the clock so far. If that makes FILE.fold larger than wished the stretches are doubled,
  * down to 64 of them: less would say too little about the run to be worth the disk.
  *
+ * The new FILE.fold is read back before it is put in its place: what was in the chunks is nowhere else
+ * once they are given back, and a damaged FILE may hold what no test here has thought of.
+ *
  * What happened in the last tenth of a second of a process that still runs is not folded: a thread
  * may have a record of then in its hands yet.
  */
@@ -214,7 +217,7 @@ static bool make_part(struct folding *folding, uint64_t wanted_bytes)
 			return false;
 		if (wanted_bytes == 0 ||
 			(uint64_t)folding->output.chunks * BP_CHUNK_BYTES <= wanted_bytes ||
-			length / (2 * resolution) < STRETCHES_LEAST)
+			length / resolution / 2 < STRETCHES_LEAST)
 			return true;
 		resolution *= 2;
 	}
@@ -254,7 +257,7 @@ static bool fill_temporary(struct folding *folding, int fd)
 		fsync(fd) != 0)
 		return bp_error_set(folding->error, "%s: cannot be written: %s: nothing was folded",
 			folding->temporary, strerror(errno));
-	return true;
+	return bp_fold_can_be_read(fd, &folding->held, folding->path, folding->error);
 }
 
 /* Makes a rename last: what it replaces is gone soon. Failing is no failure of ours. */
@@ -279,8 +282,8 @@ static bool write_part(struct folding *folding)
 {
 	/* Left by a folder that was killed: nobody else is at work, we hold the lock. */
 	unlink(folding->temporary);
-	const int fd = open(
-		folding->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	const int fd =
+		open(folding->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return bp_error_set(folding->error, "%s: cannot be created: %s: nothing was folded",
 			folding->temporary, strerror(errno));
@@ -324,10 +327,14 @@ static bool fold_locked(struct folding *folding, const struct bp_fold_options *o
 		return false;
 	if (gathered->chunk_count < CHUNKS_LEAST)
 		return punch(folding, &gathered->held);
-	if (!make_part(folding, options->folded_bytes) || !write_part(folding) ||
-		!punch(folding, &folding->held))
+	if (!make_part(folding, options->folded_bytes))
 		return false;
 	result->chunks = gathered->chunk_count;
+	/* Reading back takes their memory again. */
+	bp_fold_gathered_finish(gathered);
+	bp_fold_curve_finish(&folding->curve);
+	if (!write_part(folding) || !punch(folding, &folding->held))
+		return false;
 	result->bytes_after = bp_fold_disk_bytes(folding->path);
 	result->folded_bytes = disk_bytes(folding->part_path);
 	result->resolution_ns = folding->clock.resolution_ns;
@@ -352,6 +359,7 @@ bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
 	good = (length >= 0 && (size_t)length < sizeof folding->temporary) ||
 	       bp_error_set(error, "%s: path too long", path);
 	good = good && open_trace(folding) && lock(folding, wait, &busy);
+	result.busy = busy;
 	if (good && !busy)
 		good = check_header(folding, folding->fd, path, false) &&
 		       fold_locked(folding, options, &result);

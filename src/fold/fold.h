@@ -27,6 +27,7 @@ struct bp_fold_options {
 };
 
 struct bp_fold_result {
+	bool busy; /* somebody else reads or folds it, and was not waited for: nothing was done */
 	uint64_t chunks; /* of FILE, put into FILE.fold now; 0: nothing was done */
 	uint64_t bytes_before, bytes_after; /* of disk, FILE and FILE.fold together */
 	uint64_t folded_bytes;		    /* of which FILE.fold */
@@ -38,7 +39,7 @@ struct bp_fold_result {
 uint64_t bp_fold_disk_bytes(const char *path);
 
 /* Folds the trace at `path`. With `wait` other readers and folders are waited for; without, finding
- * one is a result of 0 chunks. Errors name the path: not a trace, a folded part, somebody else's, a
+ * one is a result of 0 chunks, `busy`. Errors name the path: not a trace, a folded part, somebody else's, a
  * FILE.fold that is damaged or another trace's, a file system that cannot give back parts of a file,
  * the disk, no memory; the files are then as they were. */
 bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,

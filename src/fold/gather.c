@@ -83,7 +83,9 @@ static bool meet(struct bp_fold_ids *ids, uint64_t id, bool *ret_new)
 
 static struct bp_index_keys sequence_keys(const struct bp_gathered *gathered)
 {
-	return (struct bp_index_keys){ &gathered->items->sample.sequence, sizeof *gathered->items };
+	const struct bp_fold_item *items = gathered->items;
+	return (struct bp_index_keys){ items == NULL ? NULL : &items->sample.sequence,
+		sizeof *items };
 }
 
 static void note_time(struct gather *gather, uint64_t time_ns)
@@ -426,6 +428,37 @@ done:
 	free(gather->decoder.frames);
 	free(gather);
 	return good;
+}
+
+/* Do the two say the same? */
+static bool same_held(const struct bp_trace_held *a, const struct bp_trace_held *b)
+{
+	bool same = a->count == b->count;
+	for (uint32_t i = 0; same && i < a->count; i++)
+		same = a->ranges[i].first == b->ranges[i].first &&
+		       a->ranges[i].count == b->ranges[i].count;
+	return same;
+}
+
+bool bp_fold_can_be_read(
+	int part_fd, const struct bp_trace_held *held, const char *path, struct bp_error *error)
+{
+	struct bp_gathered gathered = { 0 };
+	struct gather *gather = calloc(1, sizeof *gather);
+	uint64_t chunks = 0;
+	if (gather == NULL)
+		return bp_error_set(error, "%s: out of memory", path);
+	gather->gathered = &gathered;
+	gather->path = path;
+	const bool good = chunks_of(gather, part_fd, &chunks) &&
+			  gather_part(gather, part_fd, chunks) && same_held(&gathered.held, held);
+	free(gather->decoder.frames);
+	free(gather);
+	bp_fold_gathered_finish(&gathered);
+	return good || bp_error_set(error,
+			       "%s: its folded part does not come out as it should: nothing was "
+			       "folded",
+			       path);
 }
 
 static void finish_ids(struct bp_fold_ids *ids)

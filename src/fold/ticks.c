@@ -24,9 +24,16 @@
 #include "base/vec.h"
 #include "estimate/estimate.h"
 
+/* T of a sample. 0, which no recorder writes, is read as 1, as the importer does. */
+static uint64_t interval_of(const struct bp_trace_sample *sample)
+{
+	return sample->interval == 0 ? 1 : sample->interval;
+}
+
 static struct bp_half_split split_of(const struct bp_trace_sample *sample, uint32_t charge)
 {
-	return bp_split_in_halves(bp_trials(sample->size, charge), sample->interval, sample->exact);
+	return bp_split_in_halves(
+		bp_trials(sample->size, charge), interval_of(sample), sample->exact);
 }
 
 uint8_t bp_fold_halves(const struct bp_trace_sample *sample, uint32_t charge)
@@ -38,11 +45,11 @@ uint8_t bp_fold_halves(const struct bp_trace_sample *sample, uint32_t charge)
 static void weigh(struct bp_fold_event *event, const struct bp_trace_sample *sample,
 	uint32_t charge, uint8_t halves, uint32_t count)
 {
-	const bool certain = sample->exact || sample->interval == 1;
+	const uint64_t interval = interval_of(sample);
+	const bool certain = sample->exact || interval == 1;
 	const uint64_t trials = bp_trials(sample->size, charge);
 	const double value = (double)sample->size * count;
-	event->weights[0] =
-		certain ? value : value / bp_inclusion_probability(trials, sample->interval);
+	event->weights[0] = certain ? value : value / bp_inclusion_probability(trials, interval);
 	for (int half = 0; half < 2; half++)
 		if (halves & 1u << half)
 			event->weights[1 + half] = value / split_of(sample, charge).inclusion;

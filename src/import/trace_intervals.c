@@ -13,6 +13,10 @@
 
 #include "import/trace.h"
 
+/* More T than anybody steers by hand, or the automatic choice makes in years: a damaged or hostile file.
+ * Which trials were made under which is not told then. */
+#define INTERVALS_MOST 4096u
+
 struct span {
 	uint64_t from_ns, to_ns;
 };
@@ -158,25 +162,33 @@ static bool import_pauses(const struct bp_trace_reader *reader, struct bp_proces
 	return good;
 }
 
-/* The entry of a T in the profile; NULL: it has none. */
-static struct bp_interval_used *used_of(
-	struct bp_profile *profile, struct bp_process_id id, uint64_t interval)
+/* What the profile has of this process: every T once, growing, so that each is soon found. A trace may
+ * name as many as it has records. */
+struct used_intervals {
+	struct bp_interval_used *data;
+	uint32_t count;
+};
+
+/* The entry of a T; NULL: it has none. */
+static struct bp_interval_used *used_of(const struct used_intervals *used, uint64_t interval)
 {
-	for (uint32_t i = profile->intervals.count; i-- > 1;) {
-		struct bp_interval_used *used = &profile->intervals.data[i];
-		if (used->process.i != id.i)
-			return NULL;
-		if (used->interval == interval)
-			return used;
+	uint32_t low = 0, high = used->count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (used->data[middle].interval < interval)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	const bool found = low < used->count && used->data[low].interval == interval;
+	return found ? &used->data[low] : NULL;
 }
 
-static void add_trials(struct bp_profile *profile, struct bp_process_id id, uint64_t interval,
-	uint64_t from, uint64_t to)
+static void add_trials(
+	const struct used_intervals *intervals, uint64_t interval, uint64_t from, uint64_t to)
 {
 	struct bp_interval_used *used =
-		interval == 0 || to <= from ? NULL : used_of(profile, id, interval);
+		interval == 0 || to <= from ? NULL : used_of(intervals, interval);
 	if (used != NULL && __builtin_add_overflow(used->trials, to - from, &used->trials))
 		used->trials = UINT64_MAX;
 }
@@ -184,7 +196,7 @@ static void add_trials(struct bp_profile *profile, struct bp_process_id id, uint
 /* How many trials were made under each T: thread by thread, piece by piece. What the threads do not
  * account for is given to the largest. */
 static void import_trials(
-	const struct bp_trace_reader *reader, struct bp_process_id id, struct bp_profile *profile)
+	const struct bp_trace_reader *reader, const struct used_intervals *intervals)
 {
 	const bool began_off = (reader->header.flags_skippable & BP_HEADER_DORMANT) != 0;
 	const uint64_t first = began_off ? 0 : reader->header.interval_bytes;
@@ -198,15 +210,15 @@ static void import_trials(
 			reader->switches[at].change.thread == thread->ordinal;
 			at++) {
 			const struct bp_trace_interval *change = &reader->switches[at].change;
-			add_trials(profile, id, interval, from, change->trials);
+			add_trials(intervals, interval, from, change->trials);
 			interval = change->interval;
 			from = change->trials;
 		}
-		add_trials(profile, id, interval, from, thread->trials_high);
+		add_trials(intervals, interval, from, thread->trials_high);
 		if (__builtin_add_overflow(accounted, thread->trials_high, &accounted))
 			accounted = UINT64_MAX;
 	}
-	add_trials(profile, id, reader->interval_max, accounted, total);
+	add_trials(intervals, reader->interval_max, accounted, total);
 }
 
 /* Is every record there that says what was made under which T? */
@@ -227,7 +239,8 @@ static bool import_intervals(const struct bp_trace_reader *reader, uint64_t *num
 	struct bp_process_id id, struct bp_profile *profile, struct bp_error *error)
 {
 	struct bp_process *process = &profile->processes.data[id.i];
-	const bool known = are_trials_known(reader, profile, id);
+	bool known = are_trials_known(reader, profile, id);
+	const uint32_t entries = profile->intervals.count;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < reader->switch_count; i++)
 		numbers[count++] = reader->switches[i].change.command;
@@ -240,14 +253,22 @@ static bool import_intervals(const struct bp_trace_reader *reader, uint64_t *num
 		if (reader->switches[i].change.interval != 0)
 			numbers[count++] = reader->switches[i].change.interval;
 	count = sort_once(numbers, count);
+	const bool all = count <= INTERVALS_MOST;
+	if (!all) {
+		known = false;
+		numbers[1] = numbers[count - 1];
+		count = 2;
+	}
 	for (uint32_t i = 0; i < count && process->profiled; i++) {
 		const struct bp_interval_used used = { id, numbers[i], known ? 0 : UINT64_MAX };
 		if (!bp_profile_add_interval(profile, &used, error))
 			return false;
 	}
-	process->trials_by_interval = process->profiled;
+	process->trials_by_interval = process->profiled && all;
+	const struct used_intervals intervals = { profile->intervals.data + entries,
+		profile->intervals.count - entries };
 	if (known)
-		import_trials(reader, id, profile);
+		import_trials(reader, &intervals);
 	return true;
 }
 

@@ -12,6 +12,9 @@
 
 #include "base/vec.h"
 
+/* Longer than any run, and such that neither doubling it nor adding it to a time wraps. */
+#define RESOLUTION_MAX_NS (UINT64_C(1) << 62)
+
 uint32_t bp_trace_clock_find(
 	const struct bp_trace_clock *clock, uint64_t time_ns, uint64_t sequence)
 {
@@ -153,6 +156,8 @@ bool bp_trace_decode_ticks(struct bp_bytes *fields, struct bp_trace_ticks *ticks
 	struct bp_trace_tick tick = { 0 };
 	*ticks = (struct bp_trace_ticks){ .resolution_ns = bp_bytes_varint(fields) };
 	ticks->rest = *fields;
+	if (ticks->resolution_ns > RESOLUTION_MAX_NS)
+		return false;
 	for (struct bp_bytes walk = *fields; bp_bytes_left(&walk) != 0; ticks->count++)
 		if (!next_tick(&walk, &tick))
 			return false;
@@ -177,13 +182,14 @@ enum bp_trace_added bp_trace_clock_add(
 	return BP_TRACE_ADDED;
 }
 
-/* The next range of a record; `range` holds the one before. */
+/* The next range of a record; `range` holds the one before. One of no chunks holds nothing, and what is
+ * written after it could not be told from a range out of order. */
 static bool next_range(struct bp_bytes *rest, struct bp_trace_range *range)
 {
 	uint64_t end;
 	range->first = take_growth(rest, range->first + range->count);
 	range->count = bp_bytes_varint(rest);
-	if (__builtin_add_overflow(range->first, range->count, &end))
+	if (range->count == 0 || __builtin_add_overflow(range->first, range->count, &end))
 		rest->failed = true;
 	return !rest->failed;
 }

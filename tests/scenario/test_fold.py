@@ -21,7 +21,9 @@ import time
 import profiled
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../unit/trace"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../data/trace"))
 import compare_decoders  # noqa: E402  (the second decoder, for traces with a folded part)
+import trace_builder as builder  # noqa: E402
 
 SEED = 20261121
 KILLS = 50
@@ -119,6 +121,26 @@ class Case:
             disk(trace), disk(self.trace)))
         expect_same(self.expected, trace)
         profiled.expect(any("folded" in line for line in warnings_of(trace)), "no word of it")
+
+    def tree(self):
+        """The files of FILE.d are folded by the same rule, and one that fails stops no other."""
+        trace = copy(self.small, "tree.bpt")
+        os.mkdir(trace + ".d")
+        for name in ("a", "b"):
+            copy(self.small, "tree.bpt.d/%s.bpt" % name)
+        others = [trace + ".d/%s.bpt" % name for name in ("a", "b")]
+        with open(others[0] + ".fold", "wb") as file:
+            file.write(b"no folded part" * 8192)
+        result = bytepoll("fold", trace)
+        profiled.expect(result.status == 1 and b"a.bpt" in result.stderr, "%s" % (result,))
+        profiled.expect(b"tree.bpt.d, 1 of 1 files: " in result.stdout, "%s" % (result,))
+        os.unlink(others[0] + ".fold")
+        said = fold(trace)
+        profiled.expect("tree.bpt.d, 1 of 2 files: " in said, said)
+        for other in others:
+            profiled.expect(os.path.exists(other + ".fold") and disk(other) < disk(self.small),
+                            "%s is as it was" % other)
+            expect_same(self.small_expected, other, QUERIES[:3])
 
     def in_steps(self):
         trace = copy(self.trace, "steps.bpt")
@@ -282,6 +304,112 @@ class Case:
             result = bytepoll("fold", "-q", trace)
             profiled.expect(result.status in (0, 1), "fold %d: %s" % (number, result.status))
 
+    def written(self, name, trace, part=None):
+        path = os.path.join(self.path, name)
+        for suffix, data in (("", trace), (".fold", part)):
+            if data is not None:
+                with open(path + suffix, "wb") as file:
+                    file.write(data)
+        return path
+
+    def refused_whole(self):
+        """A part that says what none may is not built upon: nothing of the trace is given back."""
+        good = [held((1, 1)), ticks(10**7, (3000, 5)), GROUP]
+        for name, records, status in (
+                ("good", good, 0), ("empty range", [held((1, 1), (1, 0))] + good[1:], 1),
+                ("ranges in no order", [held((2, 1)), held((1, 1))] + good[1:], 1),
+                ("resolution", [held((1, 1)), ticks(1 << 63, (3000, 5)), GROUP], 1),
+                ("no such tick", [held((1, 1)), GROUP], 1)):
+            path = self.written(name.replace(" ", "-") + ".bpt", by_hand(10), part(records))
+            before = [read(path), read(path + ".fold")]
+            result = bytepoll("fold", "--max-size", "2", path)
+            profiled.expect(result.status == status, "%s: %s" % (name, result))
+            same = before == [read(path), read(path + ".fold")]
+            profiled.expect(same == (status == 1), "%s: the files are%s as they were" %
+                            (name, "" if same else " not"))
+
+    def interval_of_zero(self):
+        """T = 0, which no recorder writes, is read as 1 by the folder as by the reports."""
+        for name, parts in (("chunks", None), ("part", part(
+                [held((11, 1)), ticks(10**7, (1500, 5)), folded(interval=0)]))):
+            path = self.written("zero-%s.bpt" % name, by_hand(10, interval=0), parts)
+            expected = reports(path, QUERIES[:3])
+            profiled.expect("are" in fold(path), "%s: it was not folded" % name)
+            expect_same(expected, path, QUERIES[:3])
+
+    def many_intervals(self):
+        """300 000 different T in one trace: as many steps for each would take minutes."""
+        chunks, chunk = [], builder.Chunk(base_time=1000)
+        chunk.thread_begin(1, 100, 1000, "main")
+        for i in range(300000):
+            if len(chunk.payload) > 65300:
+                chunks.append(chunk.bytes(len(chunks) + 1))
+                chunk = builder.Chunk(base_time=1000)
+            chunk.switch(1, 2000 + i, i + 1, 10 * (i + 1), i + 1, 4096 + i, i + 1)
+        chunk.thread_end(1, 100, 400000, 4000000, 400000)
+        chunks.append(chunk.bytes(len(chunks) + 1))
+        state = builder.state(ended=1, reason=1, end_time=10**9, trials=4000000, objects=400000,
+                              reserved=len(chunks) + 1)
+        path = self.written("many.bpt", builder.trace(HEAD, state, chunks=chunks))
+        result = profiled.run([profiled.BYTEPOLL, "report", "--json", path], time_limit_s=20)
+        profiled.expect(result.status == 0, "%s" % (result.status,))
+
+
+HEAD = builder.header(minor=2, interval=4096)
+
+
+def pairs(pairs_, *codes):
+    return b"".join(code(value) for pair in pairs_ for code, value in zip(codes, pair))
+
+
+def held(*ranges):
+    return builder.record(14, pairs(ranges, builder.varint, builder.varint))
+
+
+def ticks(resolution, *list_):
+    return builder.record(13, builder.varint(resolution) +
+                          pairs(list_, builder.varint, builder.zigzag))
+
+
+def folded(interval=4096):
+    """One object of 100 bytes, in half 0, born and freed at tick 0."""
+    key = bytes([0, 1]) + b"".join(map(builder.varint, (1, 0, interval, 0)))
+    return builder.record(11, key + bytes([100, 0, 0, 1, 7]))
+
+
+GROUP = folded()
+
+
+def part(records):
+    chunk = builder.Chunk(base_time=1000)
+    for record_ in records:
+        chunk.raw(record_)
+    return builder.trace(builder.header(minor=2, interval=4096, skippable=8),
+                         builder.state(reserved=2), chunks=[chunk.bytes(1)])
+
+
+def by_hand(count, interval=4096):
+    """A trace of so many chunks, each with one object, freed at once."""
+    chunks = []
+    for i in range(count):
+        chunk = builder.Chunk(base_time=1000 + i * 10**6, base_sequence=i * 10, interval=interval)
+        if i == 0:
+            chunk.thread_begin(1, 100, 1001, "main")
+        chunk.sample(i * 10 + 1, 2000 + i * 10**6, 100, trials=5000 * (i + 1), objects=40 * (i + 1),
+                     offset=7)
+        chunk.free(i * 10 + 2, 2500 + i * 10**6, i * 10 + 1, trials=5100 * (i + 1),
+                   objects=41 * (i + 1))
+        chunks.append(chunk.bytes(i + 1))
+    state = builder.state(ended=1, reason=1, end_time=10**9, trials=5100 * count + 1000,
+                          objects=41 * count + 10, last_sequence=10 * count, samples=count,
+                          reserved=count + 1)
+    return builder.trace(HEAD, state, chunks=chunks)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
 
 def fix_checksum(data, at):
     if at + 64 > len(data):
@@ -306,6 +434,7 @@ def main():
         case = Case(path)
         for name, action in (
                 ("folded at once, reports are the same", case.once),
+                ("the files of FILE.d are folded too", case.tree),
                 ("folded in steps, reports are the same", case.in_steps),
                 ("with a coarser clock, too", case.coarser),
                 ("live at a time is that of the tick before", case.live_at),
@@ -315,7 +444,10 @@ def main():
                 ("a running program", case.running),
                 ("run --max-size", case.bounded_run),
                 ("what cannot be folded, and orphans", case.refused),
-                ("damaged and hostile folded parts", case.hostile)):
+                ("damaged and hostile folded parts", case.hostile),
+                ("parts that say what none may", case.refused_whole),
+                ("an interval of 0", case.interval_of_zero),
+                ("very many intervals", case.many_intervals)):
             tap.attempt(name, action)
     return tap.finish()
 

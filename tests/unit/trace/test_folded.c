@@ -116,9 +116,23 @@ static void tells_time(void **state)
 	bp_trace_clock_finish(&clock);
 }
 
+static void bounds_the_resolution(void **state)
+{
+	struct bp_bytes largest =
+		FIELDS(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 100, 14); /* 2^62 */
+	struct bp_bytes larger =
+		FIELDS(0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 100, 14); /* and 1 */
+	struct bp_trace_ticks ticks;
+	(void)state;
+	assert_true(bp_trace_decode_ticks(&largest, &ticks));
+	assert_true(ticks.resolution_ns == UINT64_C(1) << 62);
+	assert_false(bp_trace_decode_ticks(&larger, &ticks));
+}
+
 static void holds_chunks(void **state)
 {
 	struct bp_bytes fields = FIELDS(2, 3, 1, 1); /* 2, 3, 4 and 6 */
+	struct bp_bytes empty = FIELDS(2, 3, 1, 0);  /* the second holds nothing */
 	struct bp_bytes wraps = FIELDS(2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
 	struct bp_trace_held held = { 0 };
 	struct bp_trace_ranges ranges;
@@ -131,6 +145,7 @@ static void holds_chunks(void **state)
 			(number >= 2 && number <= 4) || number == 6);
 	assert_int_equal(bp_trace_held_add(&held, &ranges), BP_TRACE_NOT_IN_ORDER);
 	assert_false(bp_trace_decode_ranges(&wraps, &ranges));
+	assert_false(bp_trace_decode_ranges(&empty, &ranges));
 	bp_trace_held_finish(&held);
 }
 
@@ -141,6 +156,7 @@ int main(void)
 		cmocka_unit_test(refuses_entries),
 		cmocka_unit_test(reads_readings),
 		cmocka_unit_test(tells_time),
+		cmocka_unit_test(bounds_the_resolution),
 		cmocka_unit_test(holds_chunks),
 	};
 	return cmocka_run_group_tests_name("folded parts", tests, NULL, NULL);
