@@ -21,6 +21,7 @@
 #include "cli/snapshot_tree.h"
 #include "cli/terminal.h"
 #include "cli/traced.h"
+#include "cli/window.h"
 
 #define POLL_NS 2000000
 #define NAMED_MAX 8 /* threads named when they do not follow */
@@ -106,6 +107,8 @@ static bool read_request(struct request *request, struct bp_error *error)
 		return false;
 	if (snapshot && !bp_option_given(arguments, "output"))
 		return bp_error_set(error, "snapshot needs a name: -o OUT.bpt");
+	if (snapshot && strcmp(bp_option_value(arguments, "output"), "-") == 0)
+		return bp_error_set(error, "a snapshot is no stream but files: -o OUT.bpt");
 	return !bp_option_given(arguments, "budget") ||
 	       bp_parse_budget(bp_option_value(arguments, "budget"), &request->budget_ppm, error);
 }
@@ -114,6 +117,21 @@ static const char *short_name(const struct bp_traced *traced)
 {
 	const char *slash = strrchr(traced->program, '/');
 	return slash != NULL ? slash + 1 : traced->program;
+}
+
+/* A stop before the process's own begin, or a start before its own end, holds until that comes. */
+static void say_window(const struct request *request, const struct bp_traced *traced)
+{
+	struct bp_window window = bp_window_of(traced);
+	char text[BP_WINDOW_TEXT_BYTES];
+	if (request->action == START)
+		window.begins_ns = 0;
+	bp_window_text(&window, text);
+	if (request->action == STOP && window.begins_ns != 0)
+		printf("its --delay holds all the same: sampling %s; stop it again then\n", text);
+	else if (request->action == START && window.ends_ns != 0)
+		printf("its --duration holds all the same: sampling %s; start it again then\n",
+			text);
 }
 
 /* Changes one process; what it says is the state after. */
@@ -139,6 +157,7 @@ static void change(const struct request *request, const struct bp_traced *traced
 		now.on ? "on at T = " : "off; start takes up T = ", text,
 		now.automatic ? ", automatic" : "", changed ? "" : ": nothing to change",
 		now.number);
+	say_window(request, traced);
 }
 
 static void rest(void)
@@ -258,6 +277,10 @@ static void say_snapshot(const struct request *request, const struct bp_snapshot
 		printf(" of %u processes, %u of which have ended", sums->processes + sums->ended,
 			sums->ended);
 	putchar('\n');
+	if (sums->removed > 0)
+		printf("%u more ended without samples, and their files were removed meanwhile: "
+		       "their totals are not in it\n",
+			sums->removed);
 	if (whole->refused != 0)
 		printf("totals are intervals %s wide: the counters of the process cannot be read "
 		       "(%s)\n",
@@ -329,7 +352,8 @@ static const struct bp_option options[] = {
 	{ .name = "wait",
 		.letter = 'w',
 		.argument = "TIME",
-		.summary = "return when every thread follows; fail if one does not within TIME" },
+		.summary = "return when every thread follows; exit status 1 if one does not within "
+			   "TIME" },
 	{ .name = "budget",
 		.argument = "PERCENT",
 		.summary = "interval auto: CPU time that sampling may take, 0.5% (default)" },
@@ -358,12 +382,17 @@ const struct bp_command bp_command_control = {
 		"                 totals stay exact, and frees of what was sampled recorded\n"
 		"  interval SIZE  the mean sampling interval from now on, or while sampling is\n"
 		"                 off from the next start on; 1 takes every object\n"
-		"  interval auto  the process itself makes it coarser or finer to hold a budget\n"
+		"  interval auto  the process itself makes it coarser or finer to hold a budget;\n"
+		"                 it begins at the interval it has, at 16 KiB at the least\n"
 		"  snapshot       a copy of its trace as it is now, for bytepoll report\n"
 		"  status         what it was told, who follows, and how far it has come\n\n"
 		"A thread follows a change at its next visit to the recorder, at most 1 MiB of "
 		"its\n"
-		"own allocation later. One that does not allocate does not follow; --wait tells.\n"
+		"own allocation later. One that does not allocate does not follow, and --wait "
+		"then\n"
+		"ends with exit status 1: so it does for a main thread that only waits for others\n"
+		"to end. The change holds none the less, for every thread that allocates.\n"
+		"The times of run --delay and --duration hold whatever is said before they come.\n"
 		"Reports take every change into account: estimates stay unbiased, and what was\n"
 		"allocated while sampling was off is known in bytes and objects, as a whole.\n\n"
 		"A snapshot does not stop the process: its threads are read one after another "

@@ -14,6 +14,7 @@
 #include "base/error.h"
 
 #define TRIES 20
+#define TRIES_MOST_NS 400000000u
 #define GOOD_ENOUGH 256 /* trials a thread */
 #define ROUNDS 3
 static uint64_t now_ns(void)
@@ -113,6 +114,7 @@ static void take_state(struct bp_status *status)
 	status->samples = __atomic_load_n(&state->samples, __ATOMIC_RELAXED);
 	status->file_bytes =
 		__atomic_load_n(&state->chunks_reserved, __ATOMIC_RELAXED) * BP_CHUNK_BYTES;
+	status->window = bp_window_of(status->traced);
 	status->uptime_ns = now_ns() - status->traced->header.start_monotonic_ns;
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		status->lost[i] = __atomic_load_n(&state->lost[i], __ATOMIC_RELAXED);
@@ -137,7 +139,8 @@ static bool read_through(
 static bool read_counters(const struct bp_traced *traced, struct bp_live_threads *ret_before,
 	struct bp_live_threads *ret_after, struct bp_error *error)
 {
-	for (int i = 0; i < TRIES; i++) {
+	const uint64_t deadline_ns = now_ns() + TRIES_MOST_NS;
+	for (int i = 0; i < TRIES && (i == 0 || now_ns() < deadline_ns); i++) {
 		uint64_t open = 0;
 		if (!bp_live_threads_read(traced, true, ret_before, error) ||
 			!bp_live_threads_read(traced, true, ret_after, error))

@@ -9,6 +9,7 @@
 
 #include "cli/control_words.h"
 #include "cli/live_threads.h"
+#include "cli/window.h"
 #include "report/quantity.h"
 #include "trace/reader.h"
 
@@ -22,6 +23,7 @@ struct bp_following {
 struct bp_status {
 	const struct bp_traced *traced;
 	struct bp_control control;
+	struct bp_window window;
 	struct bp_following following;
 	uint64_t uptime_ns, file_bytes; /* file_bytes: of what is written */
 	uint64_t samples, live_samples, lost[BP_LOSS_MAX];

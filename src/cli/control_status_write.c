@@ -17,7 +17,7 @@ static void write_sampling(
 	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
 {
 	const struct bp_control *control = &status->control;
-	char interval[BP_QUANTITY_BYTES];
+	char interval[BP_QUANTITY_BYTES], window[BP_WINDOW_TEXT_BYTES];
 	bp_bytes_text(control->interval, style, interval);
 	fprintf(out, "  sampling   %s%s",
 		control->on ? "on at T = "
@@ -31,6 +31,10 @@ static void write_sampling(
 	else if (control->automatic)
 		fputs(", automatic", out);
 	putc('\n', out);
+	bp_window_text(&status->window, window);
+	if (*window != '\0')
+		fprintf(out, "  window     sampling %s, whatever start or stop say before\n",
+			window);
 }
 
 /* What the threads that do not follow yet still do. */
@@ -145,6 +149,15 @@ static void write_limits(
 		limits->high, last ? "" : ", ");
 }
 
+/* A time of the window that is still to come. */
+static void write_seconds(const char *name, uint64_t time_ns, FILE *out)
+{
+	if (time_ns == 0)
+		fprintf(out, " \"%s\": null,", name);
+	else
+		fprintf(out, " \"%s\": %.3f,", name, (double)time_ns / 1e9);
+}
+
 static void write_words(const struct bp_status *status, FILE *out)
 {
 	const struct bp_control *control = &status->control;
@@ -162,6 +175,10 @@ static void write_words(const struct bp_status *status, FILE *out)
 		fprintf(out, "%g,\n", (double)control->budget_ppm / PPM_PER_PERCENT);
 	else
 		fputs("null,\n", out);
+	fputs("    ", out);
+	write_seconds("begins_in_s", status->window.begins_ns, out);
+	write_seconds("ends_in_s", status->window.ends_ns, out);
+	putc('\n', out);
 }
 
 static void write_process(const struct bp_status *status, FILE *out)

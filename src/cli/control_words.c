@@ -121,7 +121,10 @@ bool bp_control_set_automatic(
 	}
 	const uint64_t word = load(&state->control);
 	const uint64_t held = is_on(word) ? word & WORD_MASK : resumed(state, header_interval);
-	return put(state, held | BP_CONTROL_AUTO) || changed;
+	const uint64_t interval = held & BP_CONTROL_INTERVAL_MASK;
+	return put(state, (interval < BP_INTERVAL_FINEST ? BP_INTERVAL_FINEST : interval) |
+				  BP_CONTROL_AUTO) ||
+	       changed;
 }
 
 bool bp_control_is_followed(const struct bp_trace_state *state, uint16_t command)

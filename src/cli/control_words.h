@@ -33,7 +33,8 @@ bool bp_control_start(struct bp_trace_state *state, uint64_t header_interval);
 bool bp_control_stop(struct bp_trace_state *state);
 /* `interval`: 1 to BP_INTERVAL_MAX. Holds at once, or while off from the start on. */
 bool bp_control_set_interval(struct bp_trace_state *state, uint64_t interval);
-/* T as it is, changed by the process itself from now on; budget_ppm 0: as it is. */
+/* T as it is, but BP_INTERVAL_FINEST at the least, changed by the process itself from now on; budget_ppm 0: as
+ * it is. */
 bool bp_control_set_automatic(
 	struct bp_trace_state *state, uint64_t header_interval, uint64_t budget_ppm);
 

@@ -22,6 +22,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/traced.h"
+#include "cli/window.h"
 #include "report/quantity.h"
 #include "trace/format.h"
 
@@ -203,7 +204,7 @@ static void check_control(const struct examination *e)
 {
 	struct bp_traced traced;
 	struct bp_error error = { 0 };
-	char interval[BP_QUANTITY_BYTES];
+	char interval[BP_QUANTITY_BYTES], times[BP_WINDOW_TEXT_BYTES];
 	if (e->pid == 0)
 		return;
 	if (bp_dotnet_port_exists(e->pid))
@@ -226,6 +227,10 @@ static void check_control(const struct examination *e)
 	say("ok", "bytepoll control %ld steers it: sampling is %s%s%s", (long)e->pid,
 		control.on ? "on at T = " : "off; start takes up T = ", interval,
 		control.automatic ? ", automatic" : "");
+	const struct bp_window window = bp_window_of(&traced);
+	bp_window_text(&window, times);
+	if (*times != '\0')
+		say("note", "by its --delay and --duration sampling %s", times);
 	say("ok", "its trace is %s", traced.path);
 	bp_traced_close(&traced);
 }

@@ -5,7 +5,8 @@
  * so that trials now = trials + armed - left; the second word counts objects. The recorder publishes a
  * slot before it lets the countdown run, so that words read between two equal generations belong to
  * it. A thread inside the recorder has a countdown beyond all bounds: it is looked at again a moment
- * later, and taken as published if it stays there.
+ * later, and taken as published if it stays there. Moments are waited for all such threads at once: of
+ * a process that is stopped hundreds may be there.
  *
  * A running thread changes its words between our reads, and an object is counted one instruction before its
  * trials. So trials come from the first read and objects from the second where low limits are wanted:
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -28,7 +30,8 @@
 #define ATTEMPTS 200
 #define ATTEMPTS_WITHOUT_REST 20
 #define REST_US 100
-#define LOOK_BACK 64 /* chunks */
+#define RESTS_MOST_NS 100000000u /* all of them, where there are so many threads */
+#define LOOK_BACK 64		 /* chunks */
 /* Objects counted whose trials are not, at the moment of a read: one a thread, and one more by the
  * signal handler that interrupted it. */
 #define IN_FLIGHT 2
@@ -126,16 +129,13 @@ static enum outcome attempt(struct reading *reading, struct bp_live_thread *thre
 	return SETTLED;
 }
 
-/* False: the slot is free. */
-static bool settle(struct reading *reading, struct bp_live_thread *thread)
+/* A few attempts in a row. */
+static enum outcome settle(struct reading *reading, struct bp_live_thread *thread)
 {
 	enum outcome outcome = MOVED;
-	for (int i = 0; i < ATTEMPTS && outcome == MOVED; i++) {
-		if (i >= ATTEMPTS_WITHOUT_REST)
-			usleep(REST_US);
+	for (int i = 0; i < ATTEMPTS_WITHOUT_REST && outcome == MOVED; i++)
 		outcome = attempt(reading, thread);
-	}
-	return outcome != UNUSED;
+	return outcome;
 }
 
 /* Is there such a thread? Only known where its id is one of our namespace. */
@@ -152,16 +152,67 @@ static bool read_slot(struct reading *reading, uint64_t offset)
 {
 	struct bp_live_threads *threads = reading->threads;
 	struct bp_live_thread thread = { .offset = offset };
-	if (!settle(reading, &thread))
+	const enum outcome outcome = settle(reading, &thread);
+	if (outcome == UNUSED)
 		return true;
-	thread.gone = is_gone(reading->traced, thread.slot.tid);
-	if (thread.gone && thread.current)
-		take_published(&thread);
+	thread.moved = outcome == MOVED;
 	if (!bp_vec_reserve(&threads->items, &threads->capacity, threads->count + 1u,
 		    sizeof *threads->items))
 		return false;
 	threads->items[threads->count++] = thread;
 	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* One more attempt at every thread that moved; how many still do. */
+static uint32_t attempt_moved(struct reading *reading)
+{
+	struct bp_live_threads *threads = reading->threads;
+	uint32_t kept = 0, moved = 0;
+	for (uint32_t i = 0; i < threads->count; i++) {
+		struct bp_live_thread *thread = &threads->items[i];
+		if (thread->moved) {
+			const enum outcome outcome = attempt(reading, thread);
+			if (outcome == UNUSED)
+				continue;
+			thread->moved = outcome == MOVED;
+			moved += thread->moved;
+		}
+		threads->items[kept++] = *thread;
+	}
+	threads->count = kept;
+	return moved;
+}
+
+/* Gives those in the middle of something the time to come out of it. */
+static void settle_moved(struct reading *reading)
+{
+	const uint64_t deadline_ns = now_ns() + RESTS_MOST_NS;
+	uint32_t moved = 0;
+	for (uint32_t i = 0; i < reading->threads->count; i++)
+		moved += reading->threads->items[i].moved;
+	for (int i = ATTEMPTS_WITHOUT_REST; i < ATTEMPTS && moved > 0; i++) {
+		if (now_ns() >= deadline_ns)
+			break;
+		usleep(REST_US);
+		moved = attempt_moved(reading);
+	}
+}
+
+static void drop_gone(struct reading *reading)
+{
+	for (uint32_t i = 0; i < reading->threads->count; i++) {
+		struct bp_live_thread *thread = &reading->threads->items[i];
+		thread->gone = is_gone(reading->traced, thread->slot.tid);
+		if (thread->gone && thread->current)
+			take_published(thread);
+	}
 }
 
 /* The slots in use of one chunk. */
@@ -239,6 +290,8 @@ bool bp_live_threads_read(const struct bp_traced *traced, bool memory,
 			    &reading, offset + sizeof(struct bp_chunk_header), BP_SLOTS_IN_CHUNK))
 			return bp_error_set(error, "out of memory");
 	}
+	settle_moved(&reading);
+	drop_gone(&reading);
 	drop_stale_words(threads);
 	return true;
 }

@@ -57,7 +57,11 @@ static bool read_budget(const struct bp_arguments *arguments, struct bp_sampling
 		return true;
 	if (!bp_parse_budget(budget, &ppm, error))
 		return false;
-	if (options->interval[0] != '\0' && strcmp(options->interval, "auto") != 0)
+	const char *outer = getenv(BP_ENV_INTERVAL);
+	const char *interval = options->interval[0] != '\0' ? options->interval
+			       : outer != NULL		    ? outer
+							    : "";
+	if (strcmp(interval, "auto") != 0)
 		return bp_error_set(error,
 			"--budget goes with --interval auto: a fixed interval takes what it takes");
 	snprintf(options->budget, sizeof options->budget, "%llu", (unsigned long long)ppm);

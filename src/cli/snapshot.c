@@ -24,17 +24,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/live_threads.h"
 
 #define CUT_ROUNDS 1000
 #define TRIES 20
-#define GOOD_ENOUGH 256 /* trials a thread */
+#define TRIES_NS 1000000000u /* and no new try after that */
+#define GOOD_ENOUGH 256	     /* trials a thread */
 
 /* What was found at one cut: the counters before and after, and how far each chunk was committed. */
 struct moment {
@@ -67,6 +70,26 @@ static bool cannot_write(const char *path, struct bp_error *error)
 static bool cannot_read(const char *path, struct bp_error *error)
 {
 	return bp_error_set(error, "%s cannot be read: %s", path, strerror(errno));
+}
+
+bool bp_snapshot_is_stopped(void)
+{
+	sigset_t pending;
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		       sigismember(&pending, SIGHUP) == 1);
+}
+
+static bool go_on(struct bp_error *error)
+{
+	return !bp_snapshot_is_stopped() || bp_error_set(error, "stopped by a signal");
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Reads what is there; missing bytes are zeros. */
@@ -121,6 +144,8 @@ static bool copy_chunk(struct job *job, uint64_t number, const struct bp_chunk_h
 	const uint64_t offset = number * BP_CHUNK_BYTES;
 	if (bytes == 0)
 		return true;
+	if (!go_on(error))
+		return false;
 	if (!read_at(job->traced->descriptor, buffer, bytes, offset))
 		return cannot_read(job->traced->path, error);
 	memcpy(buffer, header, sizeof *header);
@@ -282,13 +307,14 @@ static bool is_good(const struct moment *moment)
 		       moment->after.refused != 0);
 }
 
-/* The best of several tries. */
+/* The best of several tries, as many as a second allows. */
 static bool find_moment(struct job *job, struct bp_error *error)
 {
+	const uint64_t end_ns = now_ns() + TRIES_NS;
 	if (!look(job, &job->best, error))
 		return false;
-	for (int i = 1; i < TRIES && !is_good(&job->best); i++) {
-		if (!look(job, &job->other, error))
+	for (int i = 1; i < TRIES && !is_good(&job->best) && now_ns() < end_ns; i++) {
+		if (!go_on(error) || !look(job, &job->other, error))
 			return false;
 		if (!is_better(&job->other, &job->best))
 			continue;
@@ -423,32 +449,61 @@ static bool is_zero(const uint8_t *data, size_t bytes)
 	return bytes == 0 || (data[0] == 0 && memcmp(data, data + 1, bytes - 1) == 0);
 }
 
-bool bp_snapshot_copy(const char *from, const char *to, struct bp_error *error)
+/* The next piece of data from `*offset` on: moves that over holes and returns the bytes to be read there, at
+ * most a chunk; 0: no more data. Where a file system cannot tell, all of it is data. */
+static size_t next_piece(int source, uint64_t *offset, uint64_t length)
+{
+	const off_t data = lseek(source, (off_t)*offset, SEEK_DATA);
+	if (data < 0 && errno == ENXIO)
+		*offset = length;
+	else if (data > (off_t)*offset)
+		*offset = (uint64_t)data;
+	if (*offset >= length)
+		return 0;
+	const uint64_t left = length - *offset;
+	return left < BP_CHUNK_BYTES ? (size_t)left : BP_CHUNK_BYTES;
+}
+
+static bool copy_data(int source, int target, const char *from, const char *to, uint64_t length,
+	struct bp_error *error)
 {
 	static uint8_t buffer[BP_CHUNK_BYTES];
 	uint64_t offset = 0;
-	ssize_t got;
-	bool good = true;
-	int source = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), target;
-	if (source < 0)
+	size_t bytes;
+	while ((bytes = next_piece(source, &offset, length)) > 0) {
+		if (!go_on(error))
+			return false;
+		if (!read_at(source, buffer, bytes, offset))
+			return cannot_read(from, error);
+		if (!is_zero(buffer, bytes) && !write_at(target, buffer, bytes, offset))
+			return cannot_write(to, error);
+		offset += bytes;
+	}
+	return ftruncate(target, (off_t)length) == 0 || cannot_write(to, error);
+}
+
+bool bp_snapshot_copy_open(int source, const char *from, const char *to, struct bp_error *error)
+{
+	struct stat status;
+	if (fstat(source, &status) != 0)
 		return cannot_read(from, error);
-	target = create(to, error);
-	if (target < 0) {
-		close(source);
+	int target = create(to, error);
+	if (target < 0)
 		return false;
-	}
-	while (good && (got = pread(source, buffer, sizeof buffer, (off_t)offset)) > 0) {
-		good = is_zero(buffer, (size_t)got) ||
-		       write_at(target, buffer, (size_t)got, offset);
-		offset += (uint64_t)got;
-	}
-	if (good && got < 0)
-		good = cannot_read(from, error);
-	else if (!good || ftruncate(target, (off_t)offset) != 0)
+	bool good = copy_data(source, target, from, to, (uint64_t)status.st_size, error);
+	if (close(target) != 0 && good)
 		good = cannot_write(to, error);
-	close(source);
-	close(target);
 	if (!good)
 		unlink(to);
+	return good;
+}
+
+bool bp_snapshot_copy(const char *from, const char *to, struct bp_error *error)
+{
+	int source = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (source < 0)
+		return cannot_read(from, error);
+	bool good = bp_snapshot_copy_open(source, from, to, error);
+	close(source);
 	return good;
 }

@@ -24,7 +24,14 @@ struct bp_snapshot {
 bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error);
 
-/* Copies a file that nobody writes to any more, holes left out. `to` must not exist. */
+/* Copies a file that nobody writes to any more, holes left out. `to` must not exist. `source`: FILE, open
+ * for reading, of the path `from`; so one that was removed meanwhile can still be copied. */
+bool bp_snapshot_copy_open(int source, const char *from, const char *to, struct bp_error *error);
+/* The same by its path alone. */
 bool bp_snapshot_copy(const char *from, const char *to, struct bp_error *error);
+
+/* Has a signal come that ends the command (INT, TERM, HUP), while the caller keeps it blocked? Then the
+ * functions above fail soon. */
+bool bp_snapshot_is_stopped(void);
 
 #endif

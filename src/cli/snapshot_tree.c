@@ -2,12 +2,17 @@
 /*
  * The copies go to OUT.PID.new and OUT.PID.new.d (the pid is our own), which are renamed at the end. What is running is copied first, as
  * only that changes; then the files of processes that have ended, for a tree's totals are theirs too. A
- * process that ends while it is copied is one of those.
+ * process that ends while it is copied is one of those. One that begins after the list was made is taken
+ * as its file stands, and one that begins after those is left out: a tree may go on forking.
+ *
+ * A signal that ends the command is kept blocked and looked for: it takes effect when the pieces are
+ * removed.
  */
 #include "cli/snapshot_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +22,8 @@
 
 #include "cli/output_file.h"
 #include "cli/tree.h"
+
+#define LOCK_REST_US 1000
 
 struct copying {
 	char base[PATH_MAX]; /* OUT.PID.new */
@@ -62,8 +69,9 @@ static void add(struct bp_snapshot_sums *sums, const struct bp_snapshot *one)
 static int lock(const char *path)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	while (descriptor >= 0 && flock(descriptor, LOCK_SH) != 0 && errno == EINTR)
-		;
+	while (descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 &&
+		(errno == EINTR || errno == EWOULDBLOCK) && !bp_snapshot_is_stopped())
+		usleep(LOCK_REST_US);
 	return descriptor;
 }
 
@@ -92,7 +100,7 @@ static bool copy_one(struct copying *copying, const struct bp_traced *traced, co
 		return copy_folded(traced->path, path, error);
 	}
 	if (__atomic_load_n(&traced->state->state, __ATOMIC_ACQUIRE) != 1 ||
-		!bp_snapshot_copy(traced->path, path, error))
+		!bp_snapshot_copy_open(traced->descriptor, traced->path, path, error))
 		return false;
 	copying->sums.ended++;
 	return copy_folded(traced->path, path, error);
@@ -133,8 +141,13 @@ static bool copy_ended(struct copying *copying, const struct bp_traced_list *lis
 		if (in_list(list, file))
 			continue;
 		int locked = lock(file->path);
+		if (locked < 0 && errno == ENOENT) {
+			copying->sums.removed++;
+			continue;
+		}
 		good = place(copying, file->first, file->name, path, sizeof path, error) &&
-		       bp_snapshot_copy(file->path, path, error) &&
+		       (locked >= 0 ? bp_snapshot_copy_open(locked, file->path, path, error)
+				    : bp_snapshot_copy(file->path, path, error)) &&
 		       copy_folded(file->path, path, error);
 		unlock(locked);
 		copying->sums.ended += good;
@@ -192,6 +205,34 @@ static bool rename_pieces(const struct copying *copying, const char *out, struct
 	return true;
 }
 
+/* Keeps the signals that end the command, but for those that are ignored (nohup), until `found` is put back. */
+static void hold_signals(sigset_t *ret_found)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t held;
+	sigemptyset(&held);
+	for (size_t i = 0; i < BP_COUNT(ending); i++) {
+		struct sigaction action;
+		if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&held, ending[i]);
+	}
+	sigprocmask(SIG_BLOCK, &held, ret_found);
+}
+
+static bool write_all(struct copying *copying, const struct bp_traced_list *list, const char *root,
+	const char *out, bool force, struct bp_error *error)
+{
+	sigset_t found;
+	hold_signals(&found);
+	const bool good = copy_all(copying, list, root, error) &&
+			  (!force || bp_tree_remove(out, error)) &&
+			  rename_pieces(copying, out, error);
+	if (!good)
+		bp_tree_remove(copying->base, NULL);
+	sigprocmask(SIG_SETMASK, &found, NULL);
+	return good;
+}
+
 bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root, const char *out,
 	bool force, struct bp_snapshot_sums *ret_sums, struct bp_error *error)
 {
@@ -205,11 +246,8 @@ bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root,
 			error, "%s is what the process writes to: choose another -o", out);
 	if (!bp_output_is_free(out, force, error) || !bp_output_is_free(copying.base, false, error))
 		return false;
-	if (!copy_all(&copying, list, root, error) || (force && !bp_tree_remove(out, error)) ||
-		!rename_pieces(&copying, out, error)) {
-		bp_tree_remove(copying.base, NULL);
+	if (!write_all(&copying, list, root, out, force, error))
 		return false;
-	}
 	*ret_sums = copying.sums;
 	return true;
 }

@@ -13,11 +13,13 @@ struct bp_snapshot_sums {
 	struct bp_snapshot whole; /* of all running processes */
 	uint32_t processes;	  /* running ones */
 	uint32_t ended;		  /* copied as they were left */
+	uint32_t removed;	  /* ended without samples, and their files removed meanwhile */
 };
 
 /* `list`: the processes, at least one; the first one's copy is OUT, unless `root`, the path of FILE, is
  * given: then that of FILE is, and processes that have ended are copied too (root may be NULL).
- * `force`: what was at OUT is removed. */
+ * `force`: what was at OUT is removed. INT, TERM and HUP, unless ignored, are let in after nothing is left of
+ * the copy. */
 bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root, const char *out,
 	bool force, struct bp_snapshot_sums *ret_sums, struct bp_error *error);
 

@@ -8,8 +8,10 @@ itself and against the trace as it was in the end; windows; forks and images. Wh
 thousand times is in test_control_storm.py. Arguments: names of tests, without `test_`.
 """
 import ctypes
+import fcntl
 import mmap
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -45,6 +47,11 @@ def test_words(tap):
         controlled(pid, "interval", "auto", "--budget", "2%")
         state = status_of(pid)
         tap.check(state["automatic"] and state["budget_percent"] == 2, "interval auto", state)
+        controlled(pid, "interval", "3")
+        controlled(pid, "interval", "auto")
+        tap.check(status_of(pid)["interval"] >= 16384, "which begins no finer than 16 KiB")
+        tap.check(status_of(pid)["begins_in_s"] is status_of(pid)["ends_in_s"] is None,
+                  "without a window")
         result = control(pid, "interval", "1M", "--wait", "0")
         tap.check(result.status in (0, 1), "waiting ends")
         result = control(pid, "interval", "2M", "--wait", "5s")
@@ -86,7 +93,8 @@ def test_errors(tap):
         tap.attempt("a file that is not there", lambda: refused(
             control(name + "2", "start"), "no such file"))
     for words in (["start", "now"], [], ["interval"], ["interval", "0"], ["interval", "2T"],
-                  ["start", "--json"], ["snapshot"], ["interval", "4K", "--budget", "1"],
+                  ["start", "--json"], ["snapshot"], ["snapshot", "-o", "-"],
+                  ["interval", "4K", "--budget", "1"],
                   ["interval", "auto", "--budget", "200%"], ["begin"]):
         tap.attempt("usage: %s" % " ".join(words), lambda words=words: refused(
             control(pid, *words), "see bytepoll control --help", 2))
@@ -221,6 +229,75 @@ def test_snapshot(tap):
                   "nothing else is left, and nobody else may read it", left)
 
 
+def test_stopped_snapshot(tap):
+    """A snapshot that a signal ends leaves nothing behind. It is held up by somebody who folds."""
+    with profiled.directory() as path, Running(path, 32768) as program:
+        copy = os.path.join(path, "copy.bpt")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with open(program.trace, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                process = subprocess.Popen([profiled.BYTEPOLL, "control", program.trace,
+                                            "snapshot", "-o", copy])
+                limit = time.monotonic() + LIMIT_S
+                while not is_held(process.pid, number) and time.monotonic() < limit:
+                    time.sleep(1e-3)
+                process.send_signal(number)
+                status = process.wait(LIMIT_S)
+            left = [name for name in os.listdir(path) if name.startswith("copy")]
+            tap.check(status == -number and not left, "%s ends a snapshot" % number.name,
+                      "%s %s" % (status, left))
+        tap.attempt("the next one is made", lambda: controlled(
+            program.trace, "snapshot", "-o", copy))
+
+
+def is_held(pid, number):
+    """Does the process keep that signal blocked?"""
+    with open("/proc/%d/status" % pid, encoding="ascii") as file:
+        masks = [line.split()[1] for line in file if line.startswith("SigBlk:")]
+    return bool(masks) and int(masks[0], 16) >> (number - 1) & 1 == 1
+
+
+def test_pending_window(tap):
+    """A process that will begin and end by itself says so."""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    with profiled.directory() as path, Running(path, 65536, extra={
+            "BYTEPOLL_START_TIME": str(now + 10**12), "BYTEPOLL_STOP_TIME": "+%d" % (2 * 10**12)
+            }) as program:
+        state = status_of(program.trace)
+        tap.check(0 < state["begins_in_s"] <= 1000 < state["ends_in_s"] <= 2000,
+                  "status has the times to come", state)
+        tap.attempt("in words", lambda: profiled.expect(
+            "sampling begins in " in controlled(program.trace, "status"), "other words"))
+        tap.attempt("a stop before the begin", lambda: profiled.expect(
+            "its --delay holds all the same" in controlled(program.trace, "stop"),
+            "other words"))
+        tap.attempt("a start before the end", lambda: profiled.expect(
+            "its --duration holds all the same" in controlled(program.trace, "start"),
+            "other words"))
+
+
+def test_forking_tree(tap):
+    """A snapshot of a tree that goes on forking is made, and does not read through holes."""
+    with profiled.directory() as path:
+        trace, copy = os.path.join(path, "trace.bpt"), os.path.join(path, "copy.bpt")
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", "while :; do /bin/cat /dev/null; done"], start_new_session=True,
+            env=profiled.environment(trace, 65536), stdin=subprocess.DEVNULL)
+        try:
+            limit = time.monotonic() + LIMIT_S
+            while time.monotonic() < limit and (
+                    not os.path.isdir(trace + ".d") or len(os.listdir(trace + ".d")) < 100):
+                time.sleep(1e-2)
+            for number in range(3):
+                tap.attempt("snapshot %d" % number, lambda: controlled(
+                    trace, "snapshot", "--tree", "--force", "-o", copy))
+            tap.attempt("can be reported", lambda: profiled.report(copy))
+            tap.check(len(os.listdir(copy + ".d")) >= 99, "with the processes that have ended")
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 def check_snapshot(copy, before, after, final):
     decoded = Decoded(copy)
     total = profiled.report(copy)["totals"]["allocated"]["bytes"]
@@ -288,7 +365,7 @@ def test_window(tap):
                   report["sampling"])
         tap.check("sampling was off" in errors, "and run says so", errors)
     for words in (["--start-dormant", "--delay", "1"], ["--duration", "0"], ["--budget", "1%", "-i",
-                  "4K"], ["--delay", "x"], ["--verify", "--delay", "1"]):
+                  "4K"], ["--delay", "x"], ["--verify", "--delay", "1"], ["--budget", "1%"]):
         result = profiled.run([profiled.BYTEPOLL, "run", *words, "--", "true"])
         tap.attempt("run %s is refused" % " ".join(words),
                     lambda r=result: refused(r, "see bytepoll run --help", 125))
@@ -418,7 +495,7 @@ def test_stale_predecessor(tap):
 
 
 TESTS = (test_words, test_errors, test_other_user, test_dormant, test_killed_dormant, test_bad_words,
-         test_snapshot, test_window, test_family, test_stale_predecessor)
+         test_snapshot, test_stopped_snapshot, test_pending_window, test_forking_tree, test_window, test_family, test_stale_predecessor)
 
 
 def main():
