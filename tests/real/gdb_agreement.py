@@ -38,6 +38,8 @@ EXPLAINED = (
     ("gdb", r"^__start_context .*\| flags 2", "where a coroutine of makecontext begins: nothing called it. "
             "Its tables are those of an ordinary function, and gdb goes on into its arguments; the recorder "
             "ends the walk and says that it ended early"),
+    ("gdb", r"\| flags 2 \| outside in \.(bss|data)\b", "the same where libc's own names are not installed: gdb "
+            "goes on to an address where data lies, which no code returns to"),
     ("gdb", r"^_dl_start_user .*\| flags 2", "the loader's first code, which the kernel jumped to: above lie "
             "the arguments' number and text, and gdb takes them for a return address"),
 )
