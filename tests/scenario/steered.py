@@ -136,8 +136,8 @@ class Page:
             time.sleep(20e-6)  # leaves the processor to them
 
 
-def control(*arguments, **settings):
-    return profiled.run([profiled.BYTEPOLL, "control", *map(str, arguments)], **settings)
+def control(*arguments, command=profiled.BYTEPOLL, **settings):
+    return profiled.run([command, "control", *map(str, arguments)], **settings)
 
 
 def controlled(*arguments, **settings):

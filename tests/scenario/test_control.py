@@ -11,6 +11,7 @@ import ctypes
 import fcntl
 import mmap
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -114,15 +115,19 @@ def test_other_user(tap):
         return
     with profiled.directory() as path, Running(path, 65536) as program:
         os.chmod(path, 0o755)
+        # The build may lie where nobody cannot go.
+        command = shutil.copy(profiled.BYTEPOLL, path)
         for name, operand in (("pid", program.process.pid), ("file", program.trace)):
             for words in (["stop"], ["interval", "1"], ["snapshot", "-o", "/tmp/x.bpt"]):
                 tap.attempt("%s of another user's process by %s" % (words[0], name),
                             lambda o=operand, w=words: refused(
-                                control(o, *w, before_exec=as_nobody), "be its owner or root"))
+                                control(o, *w, command=command, before_exec=as_nobody),
+                                "be its owner or root"))
         # Even if the file may be written by all.
         os.chmod(program.trace, 0o666)
         tap.attempt("a trace that all may write", lambda: refused(
-            control(program.trace, "stop", before_exec=as_nobody), "be its owner or root"))
+            control(program.trace, "stop", command=command, before_exec=as_nobody),
+            "be its owner or root"))
         tap.check(status_of(program.process.pid)["change"] == 0, "nothing has changed")
 
 
