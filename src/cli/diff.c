@@ -405,7 +405,7 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|module|size|type|thread",
+		.choices = "function|stack|module|size|type|kind|thread",
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	{ .name = "all", .summary = "rows without a verdict too" },

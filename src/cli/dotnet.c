@@ -18,15 +18,12 @@
 #include "cli/dotnet_record.h"
 #include "cli/input.h"
 #include "cli/options.h"
+#include "cli/program_end.h"
 #include "cli/output_file.h"
 #include "cli/query_options.h"
 #include "cli/spoken.h"
 #include "report/quantity.h"
 
-#define STATUS_OWN_FAILURE 125
-#define STATUS_NOT_EXECUTABLE 126
-#define STATUS_NOT_FOUND 127
-#define STATUS_SIGNAL 128
 #define BUFFER_MIB_DEFAULT 256u
 #define BUFFER_MIB_MAX 4096u
 #define INDENT "          " /* under the text after "bytepoll: " */
@@ -208,17 +205,6 @@ static int join(struct request *request)
 	return print_outcome(request, &outcome) ? 0 : 1;
 }
 
-/* The program died by a signal: so do we, without a second core file. */
-static int repeat_signal(int number)
-{
-	const struct rlimit no_core = { 0, 0 };
-	fflush(NULL);
-	setrlimit(RLIMIT_CORE, &no_core);
-	signal(number, SIG_DFL);
-	raise(number);
-	return STATUS_SIGNAL + number;
-}
-
 static int start(struct request *request)
 {
 	struct bp_dotnet_outcome outcome;
@@ -230,16 +216,14 @@ static int start(struct request *request)
 	if (!started) {
 		remove_output(request);
 		if (failure == 0)
-			return bp_command_fail(STATUS_OWN_FAILURE, &outcome.error);
+			return bp_command_fail(BP_STATUS_OWN_FAILURE, &outcome.error);
 		bp_error_set(&error, "%s cannot be started: %s", name, strerror(failure));
 		return bp_command_fail(
-			failure == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE, &error);
+			failure == ENOENT ? BP_STATUS_NOT_FOUND : BP_STATUS_NOT_EXECUTABLE, &error);
 	}
 	signal(SIGPIPE, SIG_IGN); /* what is printed must not change the status */
 	(void)print_outcome(request, &outcome);
-	if (WIFSIGNALED(outcome.wait_status))
-		return repeat_signal(WTERMSIG(outcome.wait_status));
-	return WEXITSTATUS(outcome.wait_status);
+	return bp_program_end(outcome.wait_status);
 }
 
 static int dotnet(const struct bp_arguments *arguments)
@@ -306,7 +290,7 @@ const struct bp_command bp_command_dotnet = {
 			 "125  bytepoll could not do its part (usage errors included)\n"
 			 "126  PROGRAM was found but cannot be executed\n"
 			 "127  PROGRAM was not found\n",
-	.usage_status = STATUS_OWN_FAILURE,
+	.usage_status = BP_STATUS_OWN_FAILURE,
 	.stops_at_operand = true,
 	.run = dotnet,
 };

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cli/processes.h"
+
 #define STATUS_BYTES 8192u
 #define ENVIRONMENT_BYTES (4u << 20)
 #define NAMESPACES_MAX 33 /* the kernel nests 32 */
@@ -70,18 +72,6 @@ static bool user_of(pid_t pid, uid_t *ret_user)
 		return false;
 	*ret_user = (uid_t)users[1];
 	return true;
-}
-
-/* Its start in ticks of the machine: the 22nd field. The second one, in parentheses, may hold anything. */
-static bool start_ticks(pid_t pid, unsigned long long *ret_ticks)
-{
-	char text[STATUS_BYTES];
-	if (read_proc(pid, "stat", text, sizeof text) < 0)
-		return false;
-	const char *at = strrchr(text, ')');
-	for (int field = 2; at != NULL && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at != NULL && sscanf(at, "%llu", ret_ticks) == 1;
 }
 
 /* Its TMPDIR, or /tmp, in its own file system: it may be a container's. */
@@ -176,11 +166,11 @@ static int connect_by_pid(const char *folder, pid_t pid)
 /* By its name; false: there is no such process, or no such path. */
 static bool socket_path(pid_t pid, const char *folder, char *to, size_t capacity)
 {
-	unsigned long long ticks;
-	if (!start_ticks(pid, &ticks))
+	struct bp_process_stat stat;
+	if (!bp_process_stat_read(pid, &stat))
 		return false;
-	const int length = snprintf(
-		to, capacity, "%s/dotnet-diagnostic-%ld-%llu-socket", folder, own_pid(pid), ticks);
+	const int length = snprintf(to, capacity, "%s/dotnet-diagnostic-%ld-%llu-socket", folder,
+		own_pid(pid), stat.start_ticks);
 	return length > 0 && (size_t)length < capacity;
 }
 

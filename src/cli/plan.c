@@ -172,9 +172,9 @@ static bool check_question(const struct bp_arguments *arguments,
 	if (bp_option_given(arguments, "false-alarm") && question->limit == 0)
 		return bp_error_set(error, "--false-alarm is a gate's: give its --limit too");
 	if (question->interval == 1 && (question->limit > 0 || question->change > 0))
-		return bp_error_set(error,
-			"--interval 1 records every object: what is counted decides on any limit and "
-			"shows any change");
+		return bp_error_set(error, "--interval 1 records every object: what is counted "
+					   "decides on any limit and "
+					   "shows any change");
 	if (question->limit > 0 && question->heap > 0)
 		return bp_error_set(error, "--limit says how much it is about: leave --heap out");
 	if (question->size > 0 && (question->limit > 0 || question->change > 0))
@@ -420,7 +420,7 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|line|file|module|thread|size|type|process",
+		.choices = "function|line|file|module|thread|size|type|kind|process",
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_FILTER,

@@ -13,23 +13,34 @@
 
 #include "base/vec.h"
 
-/* The parent of `pid`; -1: the process is gone. */
-static pid_t parent_of(pid_t pid)
+bool bp_process_stat_read(pid_t pid, struct bp_process_stat *ret_stat)
 {
 	char path[64], line[1024];
-	const char *after;
-	int parent = -1;
+	struct bp_process_stat stat;
+	int parent;
 	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
-		return -1;
+		return false;
 	line[fread(line, 1, sizeof line - 1, file)] = '\0';
 	fclose(file);
 	/* The name in parentheses may hold anything: fields count from the last ')'. */
-	after = strrchr(line, ')');
-	if (after == NULL || sscanf(after, ") %*c %d", &parent) != 1)
-		return -1;
-	return parent;
+	const char *after = strrchr(line, ')');
+	if (after == NULL ||
+		sscanf(after,
+			") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+			"%*d %llu",
+			&stat.state, &parent, &stat.start_ticks) != 3)
+		return false;
+	stat.parent = parent;
+	*ret_stat = stat;
+	return true;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	struct bp_process_stat stat;
+	return bp_process_stat_read(pid, &stat) ? stat.parent : -1;
 }
 
 bool bp_processes_read(struct bp_processes *ret_processes, struct bp_error *error)
@@ -50,7 +61,8 @@ bool bp_processes_read(struct bp_processes *ret_processes, struct bp_error *erro
 			bp_processes_finish(&processes);
 			return bp_error_set(error, "out of memory");
 		}
-		processes.items[processes.count++] = (struct bp_process){ pid, parent_of(pid) };
+		processes.items[processes.count++] =
+			(struct bp_listed_process){ pid, parent_of(pid) };
 	}
 	closedir(directory);
 	*ret_processes = processes;
@@ -65,7 +77,7 @@ static uint32_t gather(struct bp_processes *processes, pid_t pid)
 	for (uint32_t at = 0; at <= found; at++) {
 		const pid_t parent = at == 0 ? pid : processes->items[at - 1].pid;
 		for (uint32_t i = found; i < processes->count; i++) {
-			struct bp_process child = processes->items[i];
+			struct bp_listed_process child = processes->items[i];
 			if (child.parent != parent || child.pid == pid)
 				continue;
 			processes->items[i] = processes->items[found];

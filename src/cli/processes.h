@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of this machine as /proc lists them: who is whose child. A list is of a moment that
- * is over when one reads it. Used to find the processes of a tree. Not thread-safe.
+ * The processes of this machine as /proc lists them: who is whose child, and when each began. All of it is
+ * of a moment that is over when one reads it. Not thread-safe.
  */
 #ifndef BP_CLI_PROCESSES_H
 #define BP_CLI_PROCESSES_H
@@ -12,12 +12,22 @@
 
 #include "base/error.h"
 
-struct bp_process {
-	pid_t pid, parent;
+/* Fields of /proc/PID/stat. */
+struct bp_process_stat {
+	char state; /* Z and X: it has ended */
+	pid_t parent;
+	unsigned long long
+		start_ticks; /* since the machine began, asleep or not; _SC_CLK_TCK a second */
+};
+/* False: there is no such process. */
+bool bp_process_stat_read(pid_t pid, struct bp_process_stat *ret_stat);
+
+struct bp_listed_process {
+	pid_t pid, parent; /* parent -1: it has gone meanwhile */
 };
 
 struct bp_processes {
-	struct bp_process *items;
+	struct bp_listed_process *items;
 	uint32_t count, capacity;
 };
 

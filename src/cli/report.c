@@ -167,7 +167,7 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|process",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process",
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	{ .name = "sort",

@@ -31,15 +31,11 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/program.h"
+#include "cli/program_end.h"
 #include "cli/recorded.h"
 #include "cli/sampling_options.h"
 #include "cli/verified.h"
 #include "trace/format.h"
-
-#define STATUS_OWN_FAILURE 125
-#define STATUS_NOT_EXECUTABLE 126
-#define STATUS_NOT_FOUND 127
-#define STATUS_SIGNAL 128
 
 struct run {
 	const struct bp_arguments *arguments;
@@ -47,7 +43,7 @@ struct run {
 	char recorder[PATH_MAX];
 	struct bp_sampling_options sampling;
 	char output[PATH_MAX];
-	int channel; /* to the other process */
+	int channel;	     /* to the other process */
 	uint64_t most_bytes; /* --max-size; 0: any */
 };
 
@@ -201,7 +197,7 @@ static void become_program(struct run *run)
 	int failure;
 	char go;
 	if (recv(run->channel, &go, 1, 0) != 1)
-		_exit(STATUS_OWN_FAILURE); /* the parent says why */
+		_exit(BP_STATUS_OWN_FAILURE); /* the parent says why */
 	if (!bp_obstacle_refuses_preload(run->program.obstacle) &&
 		(!name_output(run, getpid(), NULL) || !set_environment(run))) {
 		failure = ENOMEM;
@@ -213,7 +209,7 @@ static void become_program(struct run *run)
 		failure = errno;
 	}
 	send(run->channel, &failure, sizeof failure, MSG_NOSIGNAL);
-	_exit(STATUS_OWN_FAILURE);
+	_exit(BP_STATUS_OWN_FAILURE);
 }
 
 /* Lets the child go on; `*ret_status` is set when there will be no program. */
@@ -222,7 +218,7 @@ static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error
 	bool force = bp_option_given(run->arguments, "force");
 	int failure = 0;
 	ssize_t got;
-	*ret_status = STATUS_OWN_FAILURE;
+	*ret_status = BP_STATUS_OWN_FAILURE;
 	if (!name_output(run, child, error) || !bp_output_prepare(run->output, force, error))
 		return false;
 	if (send(run->channel, "", 1, MSG_NOSIGNAL) != 1)
@@ -233,12 +229,12 @@ static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error
 	if (got <= 0)
 		return true;
 	if (failure == ENOENT) {
-		*ret_status = STATUS_NOT_FOUND;
+		*ret_status = BP_STATUS_NOT_FOUND;
 		return bp_error_set(error, "%s cannot be started: its interpreter %s is missing",
 			run->program.path,
 			run->program.loader[0] != '\0' ? run->program.loader : run->program.image);
 	}
-	*ret_status = STATUS_NOT_EXECUTABLE;
+	*ret_status = BP_STATUS_NOT_EXECUTABLE;
 	return bp_error_set(
 		error, "%s cannot be started: %s", run->program.path, strerror(failure));
 }
@@ -258,22 +254,6 @@ static int wait_for(pid_t child)
 	return status;
 }
 
-/* The program died by a signal: so do we, without a second core file. */
-static int repeat_signal(int number)
-{
-	struct rlimit no_core = { 0, 0 };
-	struct sigaction plain = { .sa_handler = SIG_DFL };
-	sigset_t only;
-	fflush(NULL);
-	setrlimit(RLIMIT_CORE, &no_core);
-	sigaction(number, &plain, NULL);
-	sigemptyset(&only);
-	sigaddset(&only, number);
-	raise(number);
-	sigprocmask(SIG_UNBLOCK, &only, NULL);
-	return STATUS_SIGNAL + number;
-}
-
 /* Forks, starts, waits. On success `*ret_wait_status` is the program's. */
 static bool run_program(
 	struct run *run, int *ret_wait_status, int *ret_status, struct bp_error *error)
@@ -281,7 +261,7 @@ static bool run_program(
 	int channels[2];
 	pid_t child, folder = 0;
 	bool started;
-	*ret_status = STATUS_OWN_FAILURE;
+	*ret_status = BP_STATUS_OWN_FAILURE;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channels) != 0)
 		return bp_error_set(error, "no socket: %s", strerror(errno));
 	fflush(NULL);
@@ -340,7 +320,7 @@ static int run_command(const struct bp_arguments *arguments)
 {
 	struct run run = { .arguments = arguments };
 	struct bp_error error = { 0 };
-	int status = STATUS_OWN_FAILURE, wait_status = 0;
+	int status = BP_STATUS_OWN_FAILURE, wait_status = 0;
 	bool verify;
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(arguments->command, "run needs a program");
@@ -353,7 +333,7 @@ static int run_command(const struct bp_arguments *arguments)
 	verify = bp_option_given(arguments, "verify");
 	if (!find_recorder(verify ? BP_RECORDER_VERIFY_FILE : BP_RECORDER_FILE, run.recorder,
 		    sizeof run.recorder, &error))
-		return bp_command_fail(STATUS_OWN_FAILURE, &error);
+		return bp_command_fail(BP_STATUS_OWN_FAILURE, &error);
 	bp_program_examine(&run.program);
 	warn_of_obstacle(&run);
 	if (!run_program(&run, &wait_status, &status, &error))
@@ -362,9 +342,7 @@ static int run_command(const struct bp_arguments *arguments)
 	bp_recorded_print(run.output, &run.program, bp_option_given(arguments, "quiet"));
 	if (verify)
 		bp_verified_print(run.output, bp_option_given(arguments, "quiet"));
-	if (WIFSIGNALED(wait_status))
-		return repeat_signal(WTERMSIG(wait_status));
-	return WEXITSTATUS(wait_status);
+	return bp_program_end(wait_status);
 }
 
 static const struct bp_option options[] = {
@@ -388,8 +366,7 @@ static const struct bp_option options[] = {
 	{ .name = "duration",
 		.argument = "TIME",
 		.summary = "end sampling after that time, counted from its begin" },
-	{ .name = "start-dormant",
-		.summary = "only count, until bytepoll control PID start" },
+	{ .name = "start-dormant", .summary = "only count, until bytepoll control PID start" },
 	{ .name = "seed", .argument = "N", .summary = "repeatable sampling" },
 	{ .name = "law",
 		.argument = "LAW",
@@ -417,9 +394,9 @@ const struct bp_command bp_command_run = {
 		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
-		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW
-		", " BP_ENV_BUDGET ",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME
-		" and " BP_ENV_STOP_TIME " (+NANOSECONDS from\nthe start of the process).\n",
+		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET
+		",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME " and " BP_ENV_STOP_TIME
+		" (+NANOSECONDS from\nthe start of the process).\n",
 	.options = options,
 	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
 		    "bytepoll run --interval 64K -o server.bpt -- ./server --port 7777\n",
@@ -427,7 +404,7 @@ const struct bp_command bp_command_run = {
 			 "125  bytepoll could not do its part (usage errors included)\n"
 			 "126  PROGRAM was found but cannot be executed\n"
 			 "127  PROGRAM was not found\n",
-	.usage_status = STATUS_OWN_FAILURE,
+	.usage_status = BP_STATUS_OWN_FAILURE,
 	.stops_at_operand = true,
 	.run = run_command,
 };

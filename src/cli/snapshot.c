@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "cli/live_threads.h"
+#include "cli/trace_bytes.h"
 
 #define CUT_ROUNDS 1000
 #define TRIES 20
@@ -92,16 +93,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Reads what is there; missing bytes are zeros. */
-static bool read_at(int descriptor, void *data, size_t bytes, uint64_t offset)
-{
-	ssize_t got = pread(descriptor, data, bytes, (off_t)offset);
-	if (got < 0)
-		return false;
-	memset((char *)data + got, 0, bytes - (size_t)got);
-	return true;
-}
-
 static bool write_at(int descriptor, const void *data, size_t bytes, uint64_t offset)
 {
 	const char *from = data;
@@ -146,7 +137,7 @@ static bool copy_chunk(struct job *job, uint64_t number, const struct bp_chunk_h
 		return true;
 	if (!go_on(error))
 		return false;
-	if (!read_at(job->traced->descriptor, buffer, bytes, offset))
+	if (!bp_trace_bytes_read(job->traced->descriptor, buffer, bytes, offset))
 		return cannot_read(job->traced->path, error);
 	memcpy(buffer, header, sizeof *header);
 	if (!write_at(job->to, buffer, bytes, offset))
@@ -167,7 +158,7 @@ static uint64_t chunks_now(const struct bp_traced *traced)
 static bool read_chunk_header(
 	const struct job *job, uint64_t number, struct bp_chunk_header *ret_header)
 {
-	return read_at(
+	return bp_trace_bytes_read(
 		job->traced->descriptor, ret_header, sizeof *ret_header, number * BP_CHUNK_BYTES);
 }
 
@@ -377,7 +368,7 @@ static bool write_head(struct job *job, struct bp_error *error)
 {
 	static uint8_t head[BP_SLOTS_OFFSET];
 	struct bp_trace_state *state = (struct bp_trace_state *)(head + BP_STATE_OFFSET);
-	if (!read_at(job->traced->descriptor, head, sizeof head, 0))
+	if (!bp_trace_bytes_read(job->traced->descriptor, head, sizeof head, 0))
 		return cannot_read(job->traced->path, error);
 	if (state->state == 1)
 		return bp_error_set(error,
@@ -473,7 +464,7 @@ static bool copy_data(int source, int target, const char *from, const char *to, 
 	while ((bytes = next_piece(source, &offset, length)) > 0) {
 		if (!go_on(error))
 			return false;
-		if (!read_at(source, buffer, bytes, offset))
+		if (!bp_trace_bytes_read(source, buffer, bytes, offset))
 			return cannot_read(from, error);
 		if (!is_zero(buffer, bytes) && !write_at(target, buffer, bytes, offset))
 			return cannot_write(to, error);

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/processes.h"
+#include "cli/trace_bytes.h"
 #include "fold/fold.h"
 #include "trace/reader.h"
 
@@ -36,16 +38,6 @@ static bool ends_with(const char *text, const char *end)
 	return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static bool read_at(int descriptor, void *data, size_t bytes, uint64_t offset)
-{
-	ssize_t got = pread(descriptor, data, bytes, (off_t)offset);
-	if (got < 0)
-		return false;
-	/* Missing bytes read as zeros (docs/trace-format.md section 1). */
-	memset((char *)data + got, 0, bytes - (size_t)got);
-	return true;
-}
-
 static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -57,32 +49,13 @@ static uint64_t now_ns(clockid_t clock)
  */
 static uint64_t process_start_ns(uint32_t pid)
 {
-	char path[64], line[1024], state;
-	const char *after;
-	unsigned long long ticks;
-	uint64_t awake_ns, asleep_ns, boot_ns;
-	FILE *stat_file;
-	size_t got;
-	snprintf(path, sizeof path, "/proc/%u/stat", pid);
-	stat_file = fopen(path, "re");
-	if (stat_file == NULL)
+	struct bp_process_stat stat;
+	if (!bp_process_stat_read((pid_t)pid, &stat) || stat.state == 'Z' || stat.state == 'X')
 		return UINT64_MAX;
-	got = fread(line, 1, sizeof line - 1, stat_file);
-	fclose(stat_file);
-	line[got] = '\0';
-	/* The name in parentheses may hold anything: fields count from the last ')'. */
-	after = strrchr(line, ')');
-	if (after == NULL ||
-		sscanf(after,
-			") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-			"%*d %llu",
-			&state, &ticks) != 2)
-		return UINT64_MAX;
-	if (state == 'Z' || state == 'X')
-		return UINT64_MAX;
-	awake_ns = now_ns(CLOCK_MONOTONIC); /* first, so that the difference is no less than 0 */
-	asleep_ns = now_ns(CLOCK_BOOTTIME) - awake_ns;
-	boot_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	/* Awake first, so that the difference is no less than 0. */
+	const uint64_t awake_ns = now_ns(CLOCK_MONOTONIC);
+	const uint64_t asleep_ns = now_ns(CLOCK_BOOTTIME) - awake_ns;
+	const uint64_t boot_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	return boot_ns > asleep_ns ? boot_ns - asleep_ns : 0;
 }
 
@@ -121,7 +94,8 @@ static bool is_held(const char *path)
 
 static bool read_chunk_header(int descriptor, uint64_t number, struct bp_chunk_header *ret_header)
 {
-	return read_at(descriptor, ret_header, sizeof *ret_header, number * BP_CHUNK_BYTES);
+	return bp_trace_bytes_read(
+		descriptor, ret_header, sizeof *ret_header, number * BP_CHUNK_BYTES);
 }
 
 static uint64_t chunks_written(const struct bp_tree_file *file)
@@ -140,8 +114,8 @@ static bool read_file(struct bp_tree_file *file)
 	if (descriptor < 0)
 		return false;
 	good = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-	       read_at(descriptor, &file->header, sizeof file->header, 0) &&
-	       read_at(descriptor, &file->state, sizeof file->state, BP_STATE_OFFSET) &&
+	       bp_trace_bytes_read(descriptor, &file->header, sizeof file->header, 0) &&
+	       bp_trace_bytes_read(descriptor, &file->state, sizeof file->state, BP_STATE_OFFSET) &&
 	       memcmp(file->header.magic, BP_TRACE_MAGIC, sizeof file->header.magic) == 0 &&
 	       file->header.version_major == BP_TRACE_MAJOR &&
 	       file->header.chunk_bytes == BP_CHUNK_BYTES;
@@ -151,7 +125,7 @@ static bool read_file(struct bp_tree_file *file)
 		length = file->header.program_length;
 		if (length >= sizeof file->program)
 			length = sizeof file->program - 1;
-		good = read_at(descriptor, file->program, length, sizeof file->header);
+		good = bp_trace_bytes_read(descriptor, file->program, length, sizeof file->header);
 		file->program[length] = '\0';
 	}
 	close(descriptor);

@@ -170,6 +170,20 @@ static bool take_head(
 				   "off at its beginning");
 }
 
+/* The block at the reader's place: to the head if it is that, which must be the first, else to its taker. */
+static bool take_block(struct bp_nettrace_reader *reader, enum block_6 kind, uint32_t bytes,
+	const struct bp_nettrace_handler *handler, bool *ret_cut, struct bp_error *error)
+{
+	struct bp_bytes block;
+	if (!load_block(reader, bytes, &block, ret_cut, error))
+		return false;
+	if (kind == BLOCK_TRACE)
+		return take_head(reader, block, error);
+	if (!reader->headed)
+		return take_head(reader, bp_bytes_of(NULL, 0), error);
+	return give_block(reader, kind, block, *ret_cut, handler, error);
+}
+
 /* ---- versions 4 and 5 ---- */
 
 static enum block_6 kind_of_name(const char *name)
@@ -236,7 +250,6 @@ static bool read_objects(struct bp_nettrace_reader *reader,
 	for (;;) {
 		enum block_6 kind;
 		uint32_t bytes;
-		struct bp_bytes block;
 		bool cut;
 		uint8_t tag = 0;
 		const enum object object = next_object(reader, &kind, &bytes);
@@ -247,16 +260,8 @@ static bool read_objects(struct bp_nettrace_reader *reader,
 			reader->cut = true;
 			return true;
 		}
-		if (!load_block(reader, bytes, &block, &cut, error))
+		if (!take_block(reader, kind, bytes, handler, &cut, error))
 			return false;
-		if (!reader->headed || kind == BLOCK_TRACE) {
-			if (kind != BLOCK_TRACE)
-				block = bp_bytes_of(NULL, 0);
-			if (!take_head(reader, block, error))
-				return false;
-		} else if (!give_block(reader, kind, block, cut, handler, error)) {
-			return false;
-		}
 		if (cut || read_at(reader, &tag, 1, reader->at) != 1 || tag != TAG_END) {
 			reader->bad_blocks += !cut && tag != TAG_END && tag != 0;
 			reader->cut = true;
@@ -273,7 +278,6 @@ static bool read_blocks(struct bp_nettrace_reader *reader,
 {
 	for (;;) {
 		uint32_t head;
-		struct bp_bytes block;
 		bool cut;
 		if (read_at(reader, &head, sizeof head, reader->at) != sizeof head) {
 			reader->cut = true;
@@ -283,17 +287,9 @@ static bool read_blocks(struct bp_nettrace_reader *reader,
 		const uint32_t kind = head >> 24;
 		if (kind == BLOCK_END)
 			return true;
-		if (!load_block(reader, head & 0xFFFFFF, &block, &cut, error))
+		if (!take_block(reader, kind < BLOCK_COUNT ? kind : BLOCK_COUNT, head & 0xFFFFFF,
+			    handler, &cut, error))
 			return false;
-		if (!reader->headed || kind == BLOCK_TRACE) {
-			if (kind != BLOCK_TRACE)
-				block = bp_bytes_of(NULL, 0);
-			if (!take_head(reader, block, error))
-				return false;
-		} else if (!give_block(reader, kind < BLOCK_COUNT ? kind : BLOCK_COUNT, block, cut,
-				   handler, error)) {
-			return false;
-		}
 		if (cut) {
 			reader->cut = true;
 			return true;

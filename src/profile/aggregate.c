@@ -16,7 +16,7 @@
 
 const char *const bp_metric_names[BP_METRIC_COUNT] = { "live", "peak", "allocated", "temporary" };
 const char *const bp_key_names[BP_KEY_COUNT] = { "function", "stack", "line", "file", "module",
-	"thread", "size", "type", "process" };
+	"thread", "size", "type", "process", "kind" };
 const char *const bp_sort_names[BP_SORT_COUNT] = { "bytes", "objects", "samples", "name" };
 const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { "default", "ht", "weighted",
 	"calibrated", "failed-trials", "tcmalloc", "hits", "memray" };
@@ -132,6 +132,8 @@ static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
 		return sample->process.i;
 	case BP_KEY_TYPE:
 		return bp_type_key(sample);
+	case BP_KEY_KIND:
+		return sample->kind;
 	case BP_KEY_SIZE:
 		return sample->size;
 	default:
@@ -145,6 +147,8 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 		return profile->threads.count;
 	if (by == BP_KEY_PROCESS)
 		return profile->processes.count;
+	if (by == BP_KEY_KIND)
+		return BP_KINDS;
 	if (by == BP_KEY_TYPE)
 		return BP_KINDS + profile->types.count;
 	return by == BP_KEY_SIZE ? 1 : profile->stacks.count;

@@ -36,8 +36,9 @@ enum bp_key {
 	BP_KEY_MODULE,
 	BP_KEY_THREAD,
 	BP_KEY_SIZE, /* requested, exact */
-	BP_KEY_TYPE, /* the kind of call: malloc, calloc, operator new ... */
+	BP_KEY_TYPE, /* what the object is, where a runtime tells; else as BP_KEY_KIND */
 	BP_KEY_PROCESS,
+	BP_KEY_KIND, /* of call: malloc, operator new ...; of heap: small, large, pinned object */
 	BP_KEY_COUNT
 };
 

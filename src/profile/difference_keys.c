@@ -244,8 +244,10 @@ static bool count_cell(struct column *column, const struct bp_cell *cell)
 	switch (column->aggregation->query.by) {
 	case BP_KEY_THREAD:
 		return count_thread(column, cell);
+	case BP_KEY_KIND:
 	case BP_KEY_TYPE:
-		return count_name(column, cell, bp_type_name(column->aggregation->profile, cell->id), &key);
+		return count_name(
+			column, cell, bp_type_name(column->aggregation->profile, cell->id), &key);
 	case BP_KEY_SIZE:
 		snprintf(text, sizeof text, "%llu", (unsigned long long)cell->id);
 		if (!count_name(column, cell, text, &key))

@@ -171,6 +171,7 @@ static const char *name_row(const struct bp_profile *profile, enum bp_key by,
 	case BP_KEY_SIZE:
 		snprintf(buffer, bytes, "%llu", (unsigned long long)row->a);
 		return buffer;
+	case BP_KEY_KIND:
 	case BP_KEY_TYPE:
 		return bp_type_name(profile, row->a);
 	default:

@@ -127,12 +127,13 @@ static void apply_to_processes(struct bp_selection *selection, const struct bp_p
 	}
 }
 
-static void apply_to_types(struct bp_selection *selection, const struct bp_profile *profile,
+/* Of the type keys that `allowed` has. */
+static void apply_to_types(bool *allowed, uint32_t count, const struct bp_profile *profile,
 	const struct bp_filter *filter)
 {
-	for (uint32_t i = 0; i < BP_KINDS + profile->types.count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (!bp_filter_matches(filter, bp_type_name(profile, i), false))
-			selection->types[i] = false;
+			allowed[i] = false;
 }
 
 static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,
@@ -145,7 +146,10 @@ static bool apply(struct bp_selection *selection, const struct bp_attribution *a
 	} else if (filter->key == BP_KEY_PROCESS) {
 		apply_to_processes(selection, attribution->profile, filter);
 	} else if (filter->key == BP_KEY_TYPE) {
-		apply_to_types(selection, attribution->profile, filter);
+		apply_to_types(selection->types, BP_KINDS + attribution->profile->types.count,
+			attribution->profile, filter);
+	} else if (filter->key == BP_KEY_KIND) {
+		apply_to_types(selection->kinds, BP_KINDS, attribution->profile, filter);
 	} else if (filter->key == BP_KEY_SIZE) {
 		if (filter->size_low > selection->size_low)
 			selection->size_low = filter->size_low;
@@ -171,6 +175,7 @@ bool bp_selection_init(struct bp_selection *selection, const struct bp_attributi
 	memset(selection->stacks, true, profile->stacks.count);
 	memset(selection->threads, true, profile->threads.count);
 	memset(selection->processes, true, profile->processes.count);
+	memset(selection->kinds, true, sizeof selection->kinds);
 	memset(selection->types, true, BP_KINDS + profile->types.count);
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		if (!apply(selection, attribution, query, &query->filters[i]))

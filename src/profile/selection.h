@@ -13,7 +13,7 @@
 #include "profile/aggregate.h"
 #include "profile/attribution.h"
 
-/* For `--by type`: what a sample is, by a number. Its type where that is known, else the kind of call
+/* For `--by type` and `--by kind`: what a sample is, by a number. Its type where that is known, else the kind of call
  * that made it: kinds come first, types behind them. */
 #define BP_KINDS 256u
 static inline uint32_t bp_type_key(const struct bp_sample *sample)
@@ -24,6 +24,7 @@ static inline uint32_t bp_type_key(const struct bp_sample *sample)
 struct bp_selection {
 	bool *stacks, *threads, *processes; /* by id: may it pass? */
 	bool *types;			    /* by bp_type_key */
+	bool kinds[BP_KINDS];
 	uint64_t size_low, size_high;
 };
 
@@ -36,7 +37,8 @@ static inline bool bp_selection_holds(
 {
 	return selection->stacks[sample->stack.i] && selection->threads[sample->thread.i] &&
 	       selection->processes[sample->process.i] && selection->types[bp_type_key(sample)] &&
-	       sample->size >= selection->size_low && sample->size <= selection->size_high;
+	       selection->kinds[sample->kind] && sample->size >= selection->size_low &&
+	       sample->size <= selection->size_high;
 }
 
 /* Its name. `profile` must hold the type. */

@@ -176,6 +176,11 @@ static void enlist(struct bp_visit *visit, const struct bp_call *call, void *obj
 	const uint64_t began_ns = bp_budget_begin(visit->thread);
 	if (slot == NULL)
 		bury(visit, object);
+	if (bp_unlikely(slot == NULL && bp_recorder.writer.stopped)) {
+		/* No stack is walked for a record that cannot be written. */
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
+		return;
+	}
 	uint64_t sequence = bp_recorder_next_sequence();
 	if (slot == NULL && !bp_live_insert(object, sequence)) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);

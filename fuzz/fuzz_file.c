@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzing of the importer of pprof heap profiles: whatever bytes a file holds, they must come to an end
- * without a wrong access, with bounded memory, and with a profile whose indices are all good. A profile that
- * is not packed is one, too, so the input is the file: packed, every change would test zlib only.
+ * Fuzzing of importers whose formats have neither checksums nor large empty parts, so that the input is the
+ * file: .nettrace, and pprof that is not packed (packed, every change would test zlib only). Whatever bytes it
+ * holds, they must come to an end without a wrong access, with bounded memory, and with a profile whose
+ * indices are all good. Which format it is the seeds and the corpus say.
  *
  * The harness is the same for libFuzzer (clang) and for the regression driver (replay.c).
  */
@@ -16,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	int fd = memfd_create("pprof", MFD_CLOEXEC);
+	int fd = memfd_create("file", MFD_CLOEXEC);
 	bp_fuzz_require(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
 	bp_fuzz_import(fd);
 	close(fd);
