@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "profile/aggregation_state.h"
+#include "profile/filter.h"
 #include "small_profile.h"
 
 static void assert_same(struct bp_interval a, struct bp_interval b)
@@ -148,6 +149,43 @@ static void every_key_has_its_rows(void **state)
 		small_assert_exact(small_row(&a, cases[i].name).bytes, cases[i].bytes);
 		bp_aggregation_finish(&a);
 	}
+	bp_profile_finish(&profile);
+}
+
+/* What a runtime names is a row of its own by type; by kind it stays with the call that made it. */
+static void kinds_are_calls_whatever_the_type(void **state)
+{
+	struct bp_profile profile;
+	struct bp_error error;
+	struct bp_query query = { .metric = BP_METRIC_ALLOCATED, .by = BP_KEY_KIND };
+	struct bp_type type = { .process = { 1 }, .id = 77 };
+	struct bp_filter filter;
+	(void)state;
+	small_exact(&profile);
+	assert_true(bp_profile_string(&profile, "Buffer", 6, &type.name, &error));
+	struct bp_type_id buffer;
+	assert_true(bp_profile_add_type(&profile, &type, &buffer, &error));
+	for (uint32_t i = 1; i < profile.samples.count; i++)
+		if (profile.samples.data[i].size == 64)
+			profile.samples.data[i].type = buffer;
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	assert_int_equal(a.row_count, 2);
+	small_assert_exact(small_row(&a, "malloc").bytes, 221);
+	small_assert_exact(small_row(&a, "operator new").bytes, 30);
+	bp_aggregation_finish(&a);
+	query.by = BP_KEY_TYPE;
+	a = small_aggregate(&profile, &query);
+	assert_int_equal(a.row_count, 3);
+	small_assert_exact(small_row(&a, "Buffer").bytes, 64);
+	small_assert_exact(small_row(&a, "malloc").bytes, 157);
+	bp_aggregation_finish(&a);
+	assert_true(bp_filter_parse("kind=mall*", &filter, &error));
+	query.filters = &filter;
+	query.filter_count = 1;
+	a = small_aggregate(&profile, &query);
+	assert_int_equal(a.row_count, 2);
+	small_assert_exact(small_row(&a, "Buffer").bytes, 64);
+	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }
 
@@ -454,6 +492,7 @@ int main(void)
 		cmocka_unit_test(function_rows_skip_allocators),
 		cmocka_unit_test(cumulative_counts_each_function_once),
 		cmocka_unit_test(every_key_has_its_rows),
+		cmocka_unit_test(kinds_are_calls_whatever_the_type),
 		cmocka_unit_test(stack_rows_have_frames),
 		cmocka_unit_test(usable_bytes),
 		cmocka_unit_test(sampled_rows_are_estimated),
