@@ -94,6 +94,7 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 		.start_time_ns = header->start_monotonic_ns,
 		.start_real_ns = header->start_real_ns,
 		.profiled = header->recognition != BP_RECOGNITION_NONE,
+		.misread = (uint32_t)(header->flags_skippable >> BP_HEADER_MISREAD_SHIFT),
 		.unprofiled_reason = header->unprofiled_reason,
 		.law = header->law,
 		.charge = header->charge_bytes,

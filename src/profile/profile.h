@@ -128,6 +128,7 @@ struct bp_process {
 	bool live_only;	       /* nor what was freed: of a snapshot, allocated is absent too */
 	bool interval_assumed; /* T is not in the file */
 	bool cut_off;	       /* the file ends early; how much is missing is not known */
+	uint32_t misread;      /* bits of enum bp_variable of the trace: settings not understood */
 	uint64_t size_floor;   /* no object can be smaller, bytes; 0: not known */
 	uint64_t frames, frames_named;
 	uint64_t other_events; /* of allocations, but not sampled at random: left out */

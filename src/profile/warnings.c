@@ -117,6 +117,25 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 				     : "");
 }
 
+/* Settings that were given by the environment and not understood: what held is the default. */
+static void say_misread(struct list *list, const struct bp_aggregation *aggregation)
+{
+	static const char *const names[] = { "BYTEPOLL_INTERVAL", "BYTEPOLL_BUDGET",
+		"BYTEPOLL_START", "BYTEPOLL_START_TIME", "BYTEPOLL_STOP_TIME", "BYTEPOLL_SEED",
+		"BYTEPOLL_LAW", "BYTEPOLL_FOLLOW_PID" };
+	const struct bp_profile *profile = aggregation->profile;
+	uint32_t misread = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (aggregation->state->view.processes[i].included)
+			misread |= profile->processes.data[i].misread;
+	for (uint32_t i = 0; i < BP_COUNT(names); i++)
+		if ((misread & 1u << i) != 0)
+			say(list,
+				"the value of %s in the program's environment was not understood: "
+				"it counted as not set",
+				names[i]);
+}
+
 /* The coarsest clock of all, and how far it goes. */
 static void say_folded(struct list *list, const struct bp_aggregation *aggregation)
 {
@@ -275,6 +294,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 			   "each one's own exit, and there is no common peak");
 	say_processes(&list, aggregation);
 	say_pauses(&list, aggregation);
+	say_misread(&list, aggregation);
 	say_folded(&list, aggregation);
 	say_assumptions(&list, aggregation);
 	say_losses(&list, aggregation);

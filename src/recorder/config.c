@@ -150,8 +150,8 @@ void bp_config_trace_name(const char *base, uint32_t pid, uint32_t number, char 
 	__builtin_memcpy(ret_name + length, ".bpt", 5);
 }
 
-/* `N` or, counted from now, `+N` nanoseconds of CLOCK_MONOTONIC; 0 if it is anything else. */
-static uint64_t parse_time(const char *text)
+/* `N` or, counted from now, `+N` nanoseconds of CLOCK_MONOTONIC. */
+static bool parse_time(const char *text, uint64_t *ret_time)
 {
 	uint64_t time, now = 0;
 	if (text != NULL && *text == '+') {
@@ -159,50 +159,80 @@ static uint64_t parse_time(const char *text)
 		text++;
 	}
 	if (!parse_number(text, &time) || __builtin_add_overflow(time, now, &time))
-		return 0;
-	return time;
+		return false;
+	*ret_time = time;
+	return true;
 }
 
-static void read_control(char **environment, struct bp_config *config)
+/* Notes a variable that is there (an empty one counts as absent) and says nothing. */
+static void note(
+	struct bp_config *config, enum bp_variable variable, const char *text, bool understood)
+{
+	if (!understood && text != NULL && *text != '\0')
+		config->misread |= 1u << variable;
+}
+
+static void read_interval(char **environment, struct bp_config *config)
 {
 	uint64_t number;
-	const char *interval = bp_config_find(environment, BP_ENV_INTERVAL);
-	const char *start = bp_config_find(environment, BP_ENV_START);
+	const char *text = bp_config_find(environment, BP_ENV_INTERVAL);
 	config->interval = BP_INTERVAL_DEFAULT;
-	config->automatic = interval != NULL && __builtin_strcmp(interval, "auto") == 0;
+	config->automatic = text != NULL && __builtin_strcmp(text, "auto") == 0;
+	bool good = parse_number(text, &number) && number >= 1 && number <= BP_INTERVAL_MAX;
 	if (config->automatic)
 		config->interval = BP_INTERVAL_FINEST;
-	else if (parse_number(interval, &number) && number >= 1 && number <= BP_INTERVAL_MAX)
+	else if (good)
 		config->interval = number;
-	config->budget_ppm = BP_BUDGET_DEFAULT_PPM;
-	if (parse_number(bp_config_find(environment, BP_ENV_BUDGET), &number) && number >= 1 &&
-		number <= BP_BUDGET_MAX_PPM)
-		config->budget_ppm = number;
-	config->dormant = start != NULL && __builtin_strcmp(start, "dormant") == 0;
+	note(config, BP_VARIABLE_INTERVAL, text, good || config->automatic);
+	text = bp_config_find(environment, BP_ENV_BUDGET);
+	good = parse_number(text, &number) && number >= 1 && number <= BP_BUDGET_MAX_PPM;
+	config->budget_ppm = good ? number : BP_BUDGET_DEFAULT_PPM;
+	note(config, BP_VARIABLE_BUDGET, text, good);
+}
+
+static void read_start(char **environment, struct bp_config *config)
+{
+	const char *start = bp_config_find(environment, BP_ENV_START);
 	const char *start_time = bp_config_find(environment, BP_ENV_START_TIME);
 	const char *stop_time = bp_config_find(environment, BP_ENV_STOP_TIME);
-	config->start_time_ns = parse_time(start_time);
-	config->stop_time_ns = parse_time(stop_time);
+	config->dormant = start != NULL && __builtin_strcmp(start, "dormant") == 0;
+	note(config, BP_VARIABLE_START, start, config->dormant);
+	config->start_time_ns = config->stop_time_ns = 0;
+	note(config, BP_VARIABLE_START_TIME, start_time,
+		parse_time(start_time, &config->start_time_ns));
+	note(config, BP_VARIABLE_STOP_TIME, stop_time,
+		parse_time(stop_time, &config->stop_time_ns));
 	config->own_times = (start_time != NULL && *start_time == '+') ||
 			    (stop_time != NULL && *stop_time == '+');
 }
 
+/* How samples are drawn, and of which process. */
+static void read_sampling(char **environment, struct bp_config *config)
+{
+	uint64_t number = 0;
+	const char *seed = bp_config_find(environment, BP_ENV_SEED);
+	config->seed_given = parse_number(seed, &number);
+	config->seed = config->seed_given ? number : 0;
+	note(config, BP_VARIABLE_SEED, seed, config->seed_given);
+	const char *law = bp_config_find(environment, BP_ENV_LAW);
+	bool bernoulli = law != NULL && __builtin_strcmp(law, "bernoulli") == 0;
+	config->law = bernoulli ? BP_LAW_BERNOULLI : BP_LAW_EXACT;
+	note(config, BP_VARIABLE_LAW, law,
+		bernoulli || (law != NULL && __builtin_strcmp(law, "exact") == 0));
+	const char *follow = bp_config_find(environment, BP_ENV_FOLLOW_PID);
+	bool given = parse_number(follow, &number);
+	config->follow_pid = given ? (uint32_t)number : 0;
+	note(config, BP_VARIABLE_FOLLOW_PID, follow, given);
+}
+
 void bp_config_read(char **environment, struct bp_config *ret_config)
 {
-	uint64_t number;
 	if (environment == NULL)
 		environment = environ != NULL ? environ : environment_of_kernel();
-	read_control(environment, ret_config);
-	ret_config->seed_given =
-		parse_number(bp_config_find(environment, BP_ENV_SEED), &ret_config->seed);
-	if (!ret_config->seed_given)
-		ret_config->seed = 0;
-	const char *law = bp_config_find(environment, BP_ENV_LAW);
-	ret_config->law = law != NULL && __builtin_strcmp(law, "bernoulli") == 0 ? BP_LAW_BERNOULLI
-										 : BP_LAW_EXACT;
-	ret_config->follow_pid = 0;
-	if (parse_number(bp_config_find(environment, BP_ENV_FOLLOW_PID), &number))
-		ret_config->follow_pid = (uint32_t)number;
+	ret_config->misread = 0;
+	read_interval(environment, ret_config);
+	read_start(environment, ret_config);
+	read_sampling(environment, ret_config);
 	set_base(environment, ret_config->base);
 }
 

@@ -25,14 +25,15 @@ struct bp_config {
 	bool automatic; /* `interval` is where to begin; the process changes it to hold its budget */
 	bool dormant;	/* sampling is off until it is switched on */
 	bool own_times; /* the times are counted from the start of this image */
+	uint32_t misread; /* bits of enum bp_variable: given, but not understood */
 };
 
 /* The value of one variable, NULL if it is not there. `environment`: NULL-terminated NAME=VALUE strings;
  * NULL: libc's, or before libc has set it /proc/self/environ. */
 const char *bp_config_find(char **environment, const char *name);
 
-/* Reads the environment (NULL as above). Wrong values count as absent; the
- * command line has checked its own. */
+/* Reads the environment (NULL as above). Wrong values count as absent and are
+ * noted in `misread`; the command line has checked its own. */
 void bp_config_read(char **environment, struct bp_config *ret_config);
 
 /* `<base>.d/<pid>.<number>.bpt`: the names that traces have which are not FILE itself. `ret_name`: room for

@@ -119,7 +119,8 @@ static void describe_program(enum bp_unprofiled reason)
 		.magic = BP_TRACE_MAGIC,
 		.version_major = BP_TRACE_MAJOR,
 		.version_minor = BP_TRACE_MINOR,
-		.flags_skippable = reason == BP_PROFILED ? bp_census_flags() : 0,
+		.flags_skippable = (reason == BP_PROFILED ? bp_census_flags() : 0) |
+				   (uint64_t)config.misread << BP_HEADER_MISREAD_SHIFT,
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = (uint32_t)bp_system_page_bytes(),
 		.machine = __ehdr_start.e_machine,

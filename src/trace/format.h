@@ -82,11 +82,26 @@ struct bp_trace_header {
 };
 
 /* flags_skippable */
-#define BP_HEADER_CENSUS ((uint64_t)1)	/* every object is counted, see 1.7 */
-#define BP_HEADER_DORMANT ((uint64_t)2) /* sampling was off at the start, see 1.8 */
-#define BP_HEADER_AUTO ((uint64_t)4)	/* T was chosen by itself at the start, see 1.8 */
-#define BP_HEADER_FOLDED ((uint64_t)8)	/* the folded part of another trace, see 5 */
+#define BP_HEADER_CENSUS ((uint64_t)1)	 /* every object is counted, see 1.7 */
+#define BP_HEADER_DORMANT ((uint64_t)2)	 /* sampling was off at the start, see 1.8 */
+#define BP_HEADER_AUTO ((uint64_t)4)	 /* T was chosen by itself at the start, see 1.8 */
+#define BP_HEADER_FOLDED ((uint64_t)8)	 /* the folded part of another trace, see 5 */
 #define BP_HEADER_STEERED ((uint64_t)16) /* began as somebody had steered it to, see 1.8 */
+/* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
+#define BP_HEADER_MISREAD_SHIFT 32u
+
+/* Variables of the environment that have a form of their own (names below), 1.1. */
+enum bp_variable {
+	BP_VARIABLE_INTERVAL,
+	BP_VARIABLE_BUDGET,
+	BP_VARIABLE_START,
+	BP_VARIABLE_START_TIME,
+	BP_VARIABLE_STOP_TIME,
+	BP_VARIABLE_SEED,
+	BP_VARIABLE_LAW,
+	BP_VARIABLE_FOLLOW_PID,
+	BP_VARIABLE_COUNT
+};
 
 #define BP_HEADER_CHECKED_FROM 40u
 #define BP_HEADER_MAX_BYTES 4096u
@@ -200,7 +215,7 @@ enum bp_tag {
 	BP_TAG_EXEC = 8,
 	BP_TAG_FORK = 9,
 	BP_TAG_INTERVAL = 10,
-	BP_TAG_FOLDED = 11,   /* these four in folded parts only, see 5 */
+	BP_TAG_FOLDED = 11, /* these four in folded parts only, see 5 */
 	BP_TAG_READINGS = 12,
 	BP_TAG_TICKS = 13,
 	BP_TAG_HELD = 14

@@ -196,8 +196,79 @@ def mode_and_no_overwrite():
             profiled.expect(file.read() == "precious", "a symbolic link was followed")
 
 
+def wrong_settings():
+    """A value of the environment that means nothing counts as absent, and every report says so."""
+    names = ("INTERVAL", "BUDGET", "START", "START_TIME", "STOP_TIME", "SEED", "LAW", "FOLLOW_PID")
+    wrong = {"BYTEPOLL_" + name: "64KB" for name in names}
+    with profiled.directory() as path:
+        trace = os.path.join(path, "wrong.bpt")
+        profiled.run(["/bin/true"], trace, extra=wrong)
+        report = profiled.report(trace)
+        told = [name for name in wrong if any(
+            "of %s in" % name in warning for warning in report["warnings"])]
+        profiled.expect(told == list(wrong), "told of %s alone" % told)
+        profiled.expect(report["intervals"] == [512 << 10], "T is %s" % report["intervals"])
+        trace = os.path.join(path, "right.bpt")
+        profiled.run(["/bin/true"], trace, extra={
+            "BYTEPOLL_INTERVAL": "64K", "BYTEPOLL_LAW": "exact", "BYTEPOLL_START": "",
+            "BYTEPOLL_STOP_TIME": "+999000000000"})
+        warnings = profiled.report(trace)["warnings"]
+        profiled.expect(not any("BYTEPOLL_" in warning for warning in warnings), warnings)
+
+
+HOG = """
+kept = []
+while True:
+    kept.append(bytearray(b"x" * 100000))
+"""
+
+
+def memory_group():
+    """A new control group that may hold 64 MiB; None where there can be none."""
+    for parent, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                          ("/sys/fs/cgroup", "memory.max")):
+        group = os.path.join(parent, "bytepoll-%d" % os.getpid())
+        try:
+            os.mkdir(group)
+        except OSError:
+            continue
+        try:
+            with open(os.path.join(group, limit), "w") as file:
+                file.write("%d" % (64 * MEGABYTE))
+            return group
+        except OSError:
+            os.rmdir(group)
+    return None
+
+
+def killed_for_memory(group):
+    """A program killed by the kernel because its control group is full: the trace says what it held."""
+    def enter():
+        with open(os.path.join(group, "cgroup.procs"), "w") as file:
+            file.write("%d" % os.getpid())
+    try:
+        for interval in (1, 65536):
+            with profiled.directory() as path:
+                trace = os.path.join(path, "trace.bpt")
+                result = profiled.run([sys.executable, "-S", "-c", HOG], trace, interval,
+                                      before_exec=enter)
+                profiled.expect(result.status == -9, "status %s" % result.status)
+                live = profiled.report(trace)["totals"]["live"]["bytes"]
+                # It held all that it could: 64 MiB less the interpreter and the recorder.
+                profiled.expect(live["low"] <= 64 * MEGABYTE and live["high"] >= 32 * MEGABYTE, live)
+                profiled.expect(live["high"] <= 1.2 * live["low"], "it is vague: %s" % live)
+    finally:
+        os.rmdir(group)
+
+
 def main():
     tap = profiled.Tap()
+    group = memory_group() if profiled.is_root() else None
+    if group is not None:
+        tap.attempt("killed for want of memory", lambda: killed_for_memory(group))
+    else:
+        tap.skip("killed for want of memory", "needs root and a control group of memory")
+    tap.attempt("settings that mean nothing", wrong_settings)
     tap.attempt("closes every descriptor and opens its own file", close_all)
     for limit_bytes in (0, 4096, 65536, MEGABYTE):
         tap.attempt("RLIMIT_FSIZE of %d before the start" % limit_bytes,
