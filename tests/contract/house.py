@@ -16,7 +16,10 @@ FILE_LINES_MAX = 600
 # Data, not code: tables may be as long as what they hold.
 DATA_TABLES = ["*.csv", "*.md", "*.svg", "tests/data/*", "fuzz/corpus/*"]
 
-CODE = (".c", ".h", ".py")
+# Made by a program, and not to be read.
+GENERATED = ["fuzz/corpus/*", "web/dist/*", "web/package-lock.json"]
+
+CODE = (".c", ".h", ".py", ".js", ".jsx", ".mjs")
 IN_TARGET = ["src/recorder/*", "src/hooks/*", "src/sampler/*", "src/trace/writer*",
              "include/bytepoll/*"]
 # Where a question about the compiler or the machine may stand.
@@ -170,7 +173,7 @@ def try_planted():
 def files(root):
     for folder, folders, names in os.walk(root):
         relative = os.path.relpath(folder, root)
-        folders[:] = [f for f in folders if f not in {".git", "__pycache__", "subprojects"}
+        folders[:] = [f for f in folders if f not in {".git", "__pycache__", "subprojects", "node_modules"}
                       and not (relative == "." and f.startswith("build"))]
         for name in sorted(names):
             yield os.path.normpath(os.path.join(relative, name))
@@ -178,7 +181,7 @@ def files(root):
 
 def check(root):
     for path in files(root):
-        if path.endswith((".bpt", ".png", ".pyc")) or matches(path, ["fuzz/corpus/*"]):
+        if path.endswith((".bpt", ".png", ".pyc")) or matches(path, GENERATED):
             continue
         try:
             with open(os.path.join(root, path), encoding="utf-8") as file:
