@@ -97,6 +97,20 @@ void bp_sampler_init(struct bp_sampler *sampler, uint64_t seed, uint64_t interva
 uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, size_t size,
 	struct bp_decision *ret_decision);
 
+/* One object of a list that was sampled. */
+struct bp_list_hit {
+	size_t index; /* in the list, from 0 */
+	struct bp_decision decision;
+};
+
+/* Charges `count` objects of `size` bytes each, handed out together (a list of free cells, say), and
+ * decides them as if they had been charged one after the other; `index` is the place of an object in
+ * that order. Writes the first `room` objects sampled to `ret_hits` and returns how many were: with
+ * room for `count` none is left out. Time grows with those that are looked at, not with `count`.
+ * size + 1 must not overflow. */
+size_t bp_sampler_charge_list(struct bp_sampler *sampler, struct bp_sampler_hot *hot, size_t size,
+	size_t count, struct bp_list_hit *ret_hits, size_t room);
+
 /* A new mean interval, or off, as above; in force once the next object that is looked at has been
  * decided. */
 void bp_sampler_set_interval(struct bp_sampler *sampler, uint64_t interval);
