@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two schemes. Rust's older one is looked for first, because it is disguised as C++:
+ * Three schemes. Rust's newer one (_R...) is in rust_v0.c. Its older one is looked for first, because it is disguised as C++:
  * length-prefixed parts between _ZN and E, of which the last is a hash and is dropped; inside a
  * part `..` stands for
  * `::` and `$...$` for a character. C++ is left to __cxa_demangle of whichever libstdc++ is there
- * (it is not linked: without it C++ names are shown mangled). Rust's newer names (_R...) stay as
- * they are for now. Before that the suffixes go that compilers append to their copies and pieces of
- * a function.
+ * (it is not linked: without it C++ names are shown mangled). Before that the suffixes go that
+ * compilers append to their copies and pieces of a function.
  *
  * Names come from files that may be hostile and may be a megabyte long: longer ones than
  * NAME_BYTES_MAX are not looked at.
@@ -19,6 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "symbols/character.h"
+#include "symbols/rust_v0.h"
 
 /* libstdc++'s own demangler refuses names above 1024 bytes by default; others do not. */
 #define NAME_BYTES_MAX 4096u
@@ -84,33 +86,6 @@ bool bp_is_rust_legacy_name(const char *system_name)
 	       (at[1] == '\0' || at[1] == '.');
 }
 
-/* One UTF-8 character; returns the bytes written, 0 for what is no printable character. */
-static size_t write_character(uint32_t code, char *output)
-{
-	if (code < 0x20 || code == 0x7f || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF)
-		return 0;
-	if (code < 0x80) {
-		output[0] = (char)code;
-		return 1;
-	}
-	if (code < 0x800) {
-		output[0] = (char)(0xC0 | code >> 6);
-		output[1] = (char)(0x80 | (code & 0x3F));
-		return 2;
-	}
-	if (code < 0x10000) {
-		output[0] = (char)(0xE0 | code >> 12);
-		output[1] = (char)(0x80 | (code >> 6 & 0x3F));
-		output[2] = (char)(0x80 | (code & 0x3F));
-		return 3;
-	}
-	output[0] = (char)(0xF0 | code >> 18);
-	output[1] = (char)(0x80 | (code >> 12 & 0x3F));
-	output[2] = (char)(0x80 | (code >> 6 & 0x3F));
-	output[3] = (char)(0x80 | (code & 0x3F));
-	return 4;
-}
-
 /* $u7e$ and its like: the code between the dollars, in hexadecimal. */
 static size_t write_unicode_escape(const char *code, size_t bytes, char *output)
 {
@@ -125,7 +100,7 @@ static size_t write_unicode_escape(const char *code, size_t bytes, char *output)
 					   ? code[i] - '0'
 					   : tolower((unsigned char)code[i]) - 'a' + 10);
 	}
-	return write_character(value, output);
+	return bp_character_write(value, output);
 }
 
 /* Writes what `$code$` stands for; an output is never longer than its escape. 0: not an escape. */
@@ -246,6 +221,9 @@ char *bp_demangle(const char *system_name)
 		return NULL;
 	if (bp_is_rust_legacy_name(system_name))
 		return demangle_rust(system_name);
+	if (bp_is_rust_v0_name(system_name) &&
+		(text = bp_demangle_rust_v0(system_name, bytes)) != NULL)
+		return text;
 	while ((suffix = clone_suffix_bytes(system_name, bytes)) > 0)
 		bytes -= suffix;
 	if (bytes == whole_bytes && strncmp(system_name, "_Z", 2) != 0)

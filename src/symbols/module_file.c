@@ -8,7 +8,11 @@
  * build-id.
  *
  * libelf and libdw are used directly and not through libdwfl, which would ask debuginfod servers as
- * soon as DEBUGINFOD_URLS is set, as Debian may do for every user.
+ * soon as DEBUGINFOD_URLS is set, as Debian may do for every user. Servers that the user named are
+ * asked last (debuginfod.h).
+ *
+ * Debug information that several files share (dwz) is in a further file, which the debug file
+ * names, with its build-id.
  */
 #include "symbols/module_file.h"
 
@@ -21,7 +25,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "symbols/debug_link.h"
+#include "symbols/debuginfod.h"
 
 #define BUILD_ID_TEXT_BYTES 129u
 /* ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 has it, older ones do not. */
@@ -62,16 +68,22 @@ static bool open_elf(struct bp_elf_file *file, const char *path, bool *ret_reada
 	return false;
 }
 
-/* The build-id as text, "" where the file has none or an unusual one. */
-static void read_build_id(Elf *elf, char text[BUILD_ID_TEXT_BYTES])
+/* "" where it is an unusual one. */
+static void build_id_text(const void *data, ssize_t bytes, char text[BUILD_ID_TEXT_BYTES])
 {
-	const void *data = NULL;
-	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &data);
 	text[0] = '\0';
 	if (bytes <= 0 || (size_t)bytes > (BUILD_ID_TEXT_BYTES - 1) / 2)
 		return;
 	for (ssize_t i = 0; i < bytes; i++)
 		snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)data)[i]);
+}
+
+/* The build-id as text, "" where the file has none or an unusual one. */
+static void read_build_id(Elf *elf, char text[BUILD_ID_TEXT_BYTES])
+{
+	const void *data = NULL;
+	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &data);
+	build_id_text(data, bytes, text);
 }
 
 static bool same_size_and_time(
@@ -139,23 +151,34 @@ static bool has_debug_sections(Elf *elf, bool *ret_zstd)
 	return found;
 }
 
-/* Opens the DWARF of a file if it has any that this libdw can read. */
+/* Opens the DWARF in an ELF file that stays open; NULL where there is none to be read. */
+static Dwarf *begin_dwarf(Elf *elf)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (dwarf == NULL)
+		return NULL;
+	if (dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0)
+		return dwarf;
+	dwarf_end(dwarf);
+	return NULL;
+}
+
+/* Opens the DWARF of a file if it has any that can be read. What zstd packed is unpacked first:
+ * some versions of libdw read the rest of such a file and leave out what they cannot. */
 static void open_dwarf(struct bp_module_file *file, const struct bp_elf_file *source)
 {
 	bool zstd = false;
-	Dwarf_CU *unit = NULL;
 	if (source->elf == NULL || !has_debug_sections(source->elf, &zstd))
 		return;
-	file->dwarf = dwarf_begin_elf(source->elf, DWARF_C_READ, NULL);
-	if (file->dwarf != NULL &&
-		dwarf_get_units(file->dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0) {
-		file->answer.compressed = false;
-		return;
+	if (zstd && bp_unpacked_elf_init(&file->unpacked, source->elf)) {
+		file->dwarf = begin_dwarf(file->unpacked.elf);
+		if (file->dwarf == NULL)
+			bp_unpacked_elf_finish(&file->unpacked);
 	}
-	if (file->dwarf != NULL)
-		dwarf_end(file->dwarf);
-	file->dwarf = NULL;
-	file->answer.compressed = file->answer.compressed || zstd;
+	if (file->dwarf == NULL)
+		file->dwarf = begin_dwarf(source->elf);
+	file->answer.compressed = file->dwarf == NULL && (zstd || file->answer.compressed);
 }
 
 /* Is the file just opened the debug file of that build-id, or (without one) of that checksum? */
@@ -206,6 +229,14 @@ static bool find_by_link(struct bp_module_file *file, const char *root, const ch
 	return false;
 }
 
+static void find_by_server(
+	struct bp_module_file *file, const struct bp_module_request *request, const char *build_id)
+{
+	char path[PATH_MAX];
+	if (bp_debuginfod_fetch(request, build_id, path, sizeof path))
+		try_debug_file(file, path, build_id, NULL);
+}
+
 static void find_debug_file(struct bp_module_file *file, const struct bp_module_request *request)
 {
 	const char *roots[] = { request->debug_directory, BP_DEBUG_DIRECTORY };
@@ -220,6 +251,114 @@ static void find_debug_file(struct bp_module_file *file, const struct bp_module_
 	for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
 		if (roots[i] != NULL && find_by_link(file, roots[i], request->path, build_id))
 			return;
+	find_by_server(file, request, build_id);
+}
+
+/* The directory a file was opened in, with the '/'. */
+static bool directory_of(const struct bp_elf_file *file, char *ret_path, size_t path_bytes)
+{
+	char link[64];
+	ssize_t bytes = 0;
+	char *slash = NULL;
+	if (file->elf == NULL)
+		return false;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
+	bytes = readlink(link, ret_path, path_bytes - 1);
+	if (bytes <= 0)
+		return false;
+	ret_path[bytes] = '\0';
+	slash = strrchr(ret_path, '/');
+	if (slash == NULL)
+		return false;
+	slash[1] = '\0';
+	return true;
+}
+
+/* Opens the shared file at the path if it is the right one. */
+static bool try_shared(struct bp_module_file *file, const char *path, const char *build_id)
+{
+	bool readable = false;
+	if (!open_elf(&file->shared, path, &readable))
+		return false;
+	if (is_debug_file(&file->shared, build_id, NULL)) {
+		file->shared_dwarf = dwarf_begin_elf(file->shared.elf, DWARF_C_READ, NULL);
+		if (file->shared_dwarf != NULL)
+			return true;
+	}
+	close_elf(&file->shared);
+	return false;
+}
+
+static bool find_shared(struct bp_module_file *file, const struct bp_module_request *request,
+	const char *name, const char *build_id)
+{
+	const char *roots[] = { request->debug_directory, BP_DEBUG_DIRECTORY };
+	const struct bp_elf_file *source = file->debug.elf != NULL ? &file->debug : &file->own;
+	char path[PATH_MAX], directory[PATH_MAX / 2];
+	for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+		if (roots[i] != NULL &&
+			bp_debug_path_by_build_id(roots[i], build_id, path, sizeof path) &&
+			try_shared(file, path, build_id))
+			return true;
+	if (name[0] == '/' && try_shared(file, name, build_id))
+		return true;
+	if (name[0] != '/' && directory_of(source, directory, sizeof directory)) {
+		int written = snprintf(path, sizeof path, "%s%s", directory, name);
+		if (written > 0 && (size_t)written < sizeof path &&
+			try_shared(file, path, build_id))
+			return true;
+	}
+	return bp_debuginfod_fetch(request, build_id, path, sizeof path) &&
+	       try_shared(file, path, build_id);
+}
+
+/* Opens what the debug information refers to in another file, if it does. */
+static void open_shared(struct bp_module_file *file, const struct bp_module_request *request)
+{
+	const char *name = NULL;
+	const void *id = NULL;
+	char build_id[BUILD_ID_TEXT_BYTES];
+	ssize_t bytes = 0;
+	if (file->dwarf == NULL)
+		return;
+	bytes = dwelf_dwarf_gnu_debugaltlink(file->dwarf, &name, &id);
+	if (bytes <= 0)
+		return;
+	build_id_text(id, bytes, build_id);
+	if (build_id[0] != '\0' && find_shared(file, request, name, build_id)) {
+		dwarf_setalt(file->dwarf, file->shared_dwarf);
+		return;
+	}
+	/* Half of the names are missing, and libdw would take any file of that name for the other
+	 * half: the symbol table knows better. */
+	file->lacks_shared = true;
+	dwarf_end(file->dwarf);
+	file->dwarf = NULL;
+	bp_unpacked_elf_finish(&file->unpacked);
+}
+
+static uint64_t mix_file(uint64_t hash, const struct bp_elf_file *file)
+{
+	struct stat status;
+	if (file->elf == NULL || fstat(file->fd, &status) != 0)
+		return bp_hash_u64(hash ^ 1);
+	hash = bp_hash_u64(hash ^ (uint64_t)status.st_size);
+	hash = bp_hash_u64(hash ^ (uint64_t)status.st_mtim.tv_sec);
+	return bp_hash_u64(hash ^ (uint64_t)status.st_mtim.tv_nsec);
+}
+
+uint64_t bp_module_file_identity(
+	const struct bp_module_file *file, const struct bp_module_request *request)
+{
+	uint64_t hash = bp_hash_u64(request->cache_variant);
+	for (const char *c = request->build_id; *c != '\0'; c++)
+		hash = bp_hash_u64(hash ^ (unsigned char)*c);
+	hash = mix_file(hash, &file->own);
+	hash = mix_file(hash, &file->debug);
+	hash = mix_file(hash, &file->shared);
+	return bp_hash_u64(hash ^ (uint64_t)(file->dwarf != NULL) << 1 ^
+			   (uint64_t)file->answer.compressed << 2 ^
+			   (uint64_t)file->lacks_shared << 3);
 }
 
 void bp_module_file_open(struct bp_module_file *file, const struct bp_module_request *request)
@@ -228,20 +367,25 @@ void bp_module_file_open(struct bp_module_file *file, const struct bp_module_req
 	elf_version(EV_CURRENT);
 	file->answer.state = open_own(file, request);
 	open_dwarf(file, &file->own);
-	if (file->dwarf != NULL)
-		return;
-	find_debug_file(file, request);
-	if (file->debug.elf == NULL)
-		return;
-	file->answer.state = BP_MODULE_READ;
-	open_dwarf(file, &file->debug);
+	if (file->dwarf == NULL)
+		find_debug_file(file, request);
+	if (file->debug.elf != NULL) {
+		file->answer.state = BP_MODULE_READ;
+		open_dwarf(file, &file->debug);
+	}
+	open_shared(file, request);
 }
 
 void bp_module_file_finish(struct bp_module_file *file)
 {
 	if (file->dwarf != NULL)
 		dwarf_end(file->dwarf);
+	if (file->shared_dwarf != NULL)
+		dwarf_end(file->shared_dwarf);
 	file->dwarf = NULL;
+	file->shared_dwarf = NULL;
+	bp_unpacked_elf_finish(&file->unpacked);
+	close_elf(&file->shared);
 	close_elf(&file->debug);
 	close_elf(&file->own);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a module: the program or library itself, if it is still the one that was mapped, and
- * its separate debug file, if there is one. No network is ever asked.
+ * its separate debug file, if there is one, and the file that debug files share (dwz). The network is
+ * asked only where the request names servers.
  */
 #ifndef BP_SYMBOLS_MODULE_FILE_H
 #define BP_SYMBOLS_MODULE_FILE_H
@@ -10,6 +11,7 @@
 #include <elfutils/libdw.h>
 
 #include "symbols/module_request.h"
+#include "symbols/unpacked_elf.h"
 
 struct bp_elf_file {
 	int fd; /* valid where elf is not NULL */
@@ -17,9 +19,13 @@ struct bp_elf_file {
 };
 
 struct bp_module_file {
-	struct bp_elf_file own;	  /* what was mapped; closed if it is not there any more */
-	struct bp_elf_file debug; /* its separate debug file */
-	Dwarf *dwarf;		  /* of whichever of the two has debug information */
+	struct bp_elf_file own;		 /* what was mapped; closed if it is not there any more */
+	struct bp_elf_file debug;	 /* its separate debug file */
+	struct bp_unpacked_elf unpacked; /* of one of the two, where it was packed */
+	struct bp_elf_file shared;	 /* what the debug information refers to elsewhere (dwz) */
+	Dwarf *shared_dwarf;
+	bool lacks_shared; /* it does, but that file is not to be found */
+	Dwarf *dwarf;	   /* of whichever of the two has debug information */
 	struct bp_module_answer answer;
 };
 
@@ -27,5 +33,10 @@ struct bp_module_file {
  * is open. Finish in any case; a zeroed module file may be finished, too. */
 void bp_module_file_open(struct bp_module_file *file, const struct bp_module_request *request);
 void bp_module_file_finish(struct bp_module_file *file);
+
+/* A hash of what the names of this module depend on, for the cache: which files were found, in
+ * which state, for which build-id and cache_variant. */
+uint64_t bp_module_file_identity(
+	const struct bp_module_file *file, const struct bp_module_request *request);
 
 #endif

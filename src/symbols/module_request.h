@@ -20,8 +20,15 @@ struct bp_module_request {
 	const char *build_id;		    /* of what was mapped, lower-case hex; "" unknown */
 	uint64_t file_bytes, file_mtime_ns; /* of what was mapped; 0 unknown */
 	const char *debug_directory;	    /* extra root for debug files, or NULL */
+	const char *debuginfod_urls;	    /* servers to ask for debug files, or NULL: none */
+	bool cache;			    /* use and fill the cache on disk */
+	uint64_t cache_variant;		    /* part of the cache's key: who asks */
 	const uint64_t *addresses;	    /* to look up, in the module's file, ascending */
 	uint32_t count;
+	/* Called, if not NULL, now and then while something is fetched: bytes so far and in all (0:
+	 * unknown). False: stop. */
+	bool (*alive)(void *context, uint64_t done, uint64_t all);
+	void *alive_context;
 };
 
 enum bp_module_state {

@@ -13,12 +13,17 @@
 
 #include "symbols/code_sections.h"
 #include "symbols/demangle.h"
+#include "symbols/frame_cache.h"
 #include "symbols/inline.h"
 #include "symbols/line_program.h"
+#include "symbols/local_name.h"
 #include "symbols/module_file.h"
 #include "symbols/plt.h"
 #include "symbols/symbol_table.h"
 #include "symbols/unit_index.h"
+
+/* A walk of a part of the unit for each: some milliseconds of a large one. */
+#define LOCAL_NAMES_MAX 2000u
 
 struct resolver {
 	const struct bp_module_request *request;
@@ -40,7 +45,22 @@ struct resolver {
 	uint32_t *scope_of;
 	struct bp_line *lines;
 	struct bp_line_section line_section;
+	struct bp_frame_cache cache;
+	uint32_t local_names; /* looked for so far */
+	bool *settled;	      /* of each address asked: answered, or not to be kept */
+	bool keep;	      /* answers of the unit at hand may be kept */
 };
+
+/* Gives the frames of an address to whoever asked, and to the cache. */
+static bool give(struct resolver *resolver, uint32_t index, const struct bp_found_frame *frames,
+	uint32_t count)
+{
+	resolver->settled[index] = true;
+	if (resolver->keep)
+		bp_frame_cache_add(
+			&resolver->cache, resolver->request->addresses[index], frames, count);
+	return resolver->found(resolver->context, index, frames, count);
+}
 
 static int compare_tasks(const void *left, const void *right)
 {
@@ -74,7 +94,7 @@ static bool found_by_symbol(
 		}
 	}
 	if (frame.function[0] != '\0' || frame.source_file[0] != '\0')
-		going_on = resolver->found(resolver->context, task->index, &frame, 1);
+		going_on = give(resolver, task->index, &frame, 1);
 	free(demangled);
 	return going_on;
 }
@@ -133,7 +153,11 @@ static void name_frame(struct resolver *resolver, struct bp_scope *scope, uint64
 {
 	if (scope->display_name == NULL) {
 		borrow_linkage_name(resolver, scope, address);
-		scope->display_name = bp_demangle(scope->system_name);
+		if (!scope->linkage && bp_is_bare_call_operator(scope->system_name) &&
+			resolver->local_names++ < LOCAL_NAMES_MAX)
+			scope->display_name = bp_local_name(&scope->die);
+		if (scope->display_name == NULL)
+			scope->display_name = bp_demangle(scope->system_name);
 	}
 	frame->system_name = scope->system_name;
 	frame->function = scope->display_name != NULL ? scope->display_name : scope->system_name;
@@ -156,7 +180,7 @@ static bool found_by_scope(struct resolver *resolver, const struct task *task,
 		}
 		scope = at->caller;
 	}
-	return resolver->found(resolver->context, task->index, frames, count);
+	return give(resolver, task->index, frames, count);
 }
 
 /* The tasks of one unit (or of none). */
@@ -164,9 +188,11 @@ static bool resolve_unit(struct resolver *resolver, const struct task *tasks, ui
 {
 	const struct bp_unit *unit = NULL;
 	Dwarf_Die tree = { 0 }, die;
+	resolver->keep = true;
 	if (tasks[0].unit != 0) {
 		unit = &resolver->units.units[tasks[0].unit - 1];
 		tree = bp_unit_tree(unit);
+		resolver->keep = !bp_unit_lacks_split(unit);
 		for (uint32_t i = 0; i < count; i++)
 			resolver->unit_addresses[i] = tasks[i].address;
 		if (!bp_scopes_find(&resolver->scopes, &tree, resolver->unit_addresses, count,
@@ -188,6 +214,7 @@ static bool resolve_unit(struct resolver *resolver, const struct task *tasks, ui
 			going_on = found_by_symbol(resolver, &tasks[i], &line);
 		if (!going_on)
 			return false;
+		resolver->settled[tasks[i].index] |= !resolver->keep;
 	}
 	return true;
 }
@@ -220,7 +247,8 @@ static bool make_tasks(struct resolver *resolver, uint32_t *ret_count)
 	for (uint32_t i = 0; i < asked; i++) {
 		uint64_t address = resolver->request->addresses[i];
 		const struct bp_unit *unit = NULL;
-		if (bp_code_sections_find(&resolver->sections, address) == NULL)
+		if (resolver->settled[i] ||
+			bp_code_sections_find(&resolver->sections, address) == NULL)
 			continue;
 		unit = bp_unit_index_find(&resolver->units, address);
 		resolver->tasks[count++] = (struct task){
@@ -256,10 +284,49 @@ static bool read_symbols(struct resolver *resolver)
 	return true;
 }
 
+/* Answers what the cache knows; `*ret_left` tells how many addresses it does not. */
+static bool answer_from_cache(struct resolver *resolver, uint32_t *ret_left)
+{
+	const struct bp_module_request *request = resolver->request;
+	struct bp_found_frame frames[BP_FRAMES_MAX];
+	uint32_t count = 0;
+	*ret_left = request->count;
+	if (!request->cache || request->build_id[0] == '\0')
+		return true;
+	bp_frame_cache_open(&resolver->cache, request->build_id,
+		bp_module_file_identity(&resolver->file, request));
+	for (uint32_t i = 0; i < request->count; i++) {
+		if (!bp_frame_cache_find(&resolver->cache, request->addresses[i], frames, &count))
+			continue;
+		resolver->settled[i] = true;
+		--*ret_left;
+		if (count > 0 && !resolver->found(resolver->context, i, frames, count))
+			return false;
+	}
+	return true;
+}
+
+/* That an address has no frames is worth keeping, too. */
+static void keep_answers(struct resolver *resolver)
+{
+	const struct bp_module_request *request = resolver->request;
+	for (uint32_t i = 0; i < request->count; i++)
+		if (!resolver->settled[i])
+			bp_frame_cache_add(&resolver->cache, request->addresses[i], NULL, 0);
+	bp_frame_cache_save(&resolver->cache, resolver->file.answer.stripped);
+}
+
 static bool resolve_open_file(struct resolver *resolver)
 {
 	struct bp_module_file *file = &resolver->file;
-	uint32_t count = 0;
+	uint32_t count = 0, left = 0;
+	resolver->settled = calloc(resolver->request->count, sizeof *resolver->settled);
+	if (resolver->settled == NULL || !answer_from_cache(resolver, &left))
+		return false;
+	if (left == 0) {
+		file->answer.stripped = resolver->cache.stored.stripped;
+		return true;
+	}
 	if (!bp_code_sections_init(
 		    &resolver->sections, file->own.elf != NULL ? file->own.elf : file->debug.elf))
 		return false;
@@ -271,13 +338,18 @@ static bool resolve_open_file(struct resolver *resolver)
 		if (!bp_unit_index_init(&resolver->units, file->dwarf, &resolver->sections))
 			return false;
 	}
-	return make_tasks(resolver, &count) && resolve_tasks(resolver, count);
+	if (!make_tasks(resolver, &count) || !resolve_tasks(resolver, count))
+		return false;
+	keep_answers(resolver);
+	return true;
 }
 
 bool bp_module_resolve(const struct bp_module_request *request, bp_frames_found found,
 	void *context, struct bp_module_answer *ret_answer)
 {
-	struct resolver resolver = { .request = request, .found = found, .context = context };
+	struct resolver resolver = {
+		.request = request, .found = found, .context = context, .cache.directory = -1
+	};
 	bool done = true;
 	bp_module_file_open(&resolver.file, request);
 	if (resolver.file.answer.state == BP_MODULE_READ && request->count > 0)
@@ -288,6 +360,8 @@ bool bp_module_resolve(const struct bp_module_request *request, bp_frames_found 
 	free(resolver.unit_addresses);
 	free(resolver.scope_of);
 	free(resolver.lines);
+	free(resolver.settled);
+	bp_frame_cache_finish(&resolver.cache);
 	bp_scope_table_finish(&resolver.scopes);
 	bp_unit_index_finish(&resolver.units);
 	bp_symbol_table_finish(&resolver.symbols);

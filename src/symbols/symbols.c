@@ -2,7 +2,7 @@
 /*
  * From the locations of a profile to requests by module, and from what comes back to frames.
  * Modules of equal file (path, build-id, size, time), as the processes of a tree have them, are one
- * request; within it the addresses ascend. A return address is looked up one byte earlier: it may
+ * request, or, where many addresses are asked of one, several, each about a stretch of it; within a request the addresses ascend. A return address is looked up one byte earlier: it may
  * already belong to the next line, inlined call or function. Whatever gets no name is shown as
  * module+0xoffset, and without a module as its address.
  */
@@ -10,14 +10,23 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/hash.h"
 #include "symbols/module_request.h"
 #include "symbols/worker.h"
 
 /* Longest module name in a made-up name; the rest of a longer one is cut. */
 #define MODULE_NAME_MAX 200
+/* Addresses that are worth a further process: opening and indexing a file of 150 MB takes as long as
+ * a thousand addresses or two of it. */
+#define PART_ADDRESSES 2000u
+/* Most processes at once; each takes some hundred megabytes of a large program. */
+#define PROCESSES_MAX 8u
 
 struct item {
 	uint64_t address; /* to look up */
@@ -99,6 +108,22 @@ static bool take_frames(
 	return bp_profile_set_frames(resolution->profile, id, frames, count, resolution->error);
 }
 
+/* On a terminal, so that nobody thinks it hangs; the build-id is hex digits by then. */
+static void show_progress(void *context, uint64_t done, uint64_t all)
+{
+	const struct resolution *resolution = context;
+	const struct bp_profile *profile = resolution->profile;
+	const struct bp_module *module = &profile->modules.data[resolution->items[0].module];
+	if (isatty(STDERR_FILENO) == 0)
+		return;
+	fprintf(stderr,
+		"\rfetching debug information of %.16s: %" PRIu64 " of %" PRIu64 " KiB\x1b[K",
+		bp_profile_text(profile, module->build_id), done >> 10, all >> 10);
+	if (done == all)
+		fputs("\r\x1b[K", stderr);
+	fflush(stderr);
+}
+
 static void count_module(
 	struct bp_symbol_summary *summary, const struct bp_module_answer *answer, const char *path)
 {
@@ -133,59 +158,164 @@ static bool has_file(const char *path)
 	return path[0] != '\0' && path[0] != '[';
 }
 
-static bool ask_module(struct resolution *resolution, const struct bp_symbol_options *options,
-	const struct item *items, uint32_t count)
+/* The jobs of one call, each with what the frames that come back are about. */
+struct plan {
+	struct bp_worker_job *jobs;
+	struct resolution *resolutions;
+	uint64_t *addresses; /* of all jobs */
+	uint32_t count, capacity, address_count, processes;
+};
+
+static uint32_t processors(void)
 {
-	struct bp_profile *profile = resolution->profile;
-	const struct bp_module *module = &profile->modules.data[items[0].module];
-	uint64_t *addresses = calloc(count, sizeof *addresses);
-	/* Copies: the profile's strings may move while frames are added. */
-	char *path = strdup(bp_profile_text(profile, module->path));
-	char *build_id = strdup(bp_profile_text(profile, module->build_id));
-	struct bp_module_request request = {
-		.path = path,
-		.build_id = build_id,
-		.file_bytes = module->file_bytes,
-		.file_mtime_ns = module->file_mtime_ns,
-		.debug_directory = options != NULL ? options->debug_directory : NULL,
-		.addresses = addresses,
-		.count = count,
-	};
-	struct bp_module_answer answer;
-	bool done = addresses != NULL && path != NULL && build_id != NULL;
-	if (done) {
-		for (uint32_t i = 0; i < count; i++)
-			addresses[i] = items[i].address;
-		resolution->items = items;
-		done = bp_worker_resolve(&request, take_frames, resolution, &answer);
-	}
-	if (done) {
-		count_module(resolution->summary, &answer, path);
-		if (options != NULL && options->verbose)
-			tell(path, &answer, count);
-	} else if (resolution->error != NULL && resolution->error->text[0] == '\0') {
-		bp_error_set(resolution->error, "no memory to read symbols");
-	}
-	free(addresses);
-	free(path);
-	free(build_id);
-	return done;
+	cpu_set_t set;
+	uint32_t count = 1;
+	if (sched_getaffinity(0, sizeof set, &set) == 0)
+		count = (uint32_t)CPU_COUNT(&set);
+	return count > PROCESSES_MAX ? PROCESSES_MAX : count;
 }
 
-static bool resolve_group(struct resolution *resolution, const struct bp_symbol_options *options,
+/* What a cached answer depends on beside the module: this very program, as it was built. */
+static uint64_t program_identity(void)
+{
+	struct stat status;
+	uint64_t hash = 1;
+	if (stat("/proc/self/exe", &status) != 0)
+		return hash;
+	hash = bp_hash_u64(hash ^ (uint64_t)status.st_size);
+	hash = bp_hash_u64(hash ^ (uint64_t)status.st_mtim.tv_sec);
+	return bp_hash_u64(hash ^ (uint64_t)status.st_mtim.tv_nsec);
+}
+
+static void fill_request(struct bp_module_request *request, const struct bp_profile *profile,
+	const struct bp_module *module, const struct bp_symbol_options *options)
+{
+	/* Copies: the profile's strings may move while frames are added. */
+	request->path = strdup(bp_profile_text(profile, module->path));
+	request->build_id = strdup(bp_profile_text(profile, module->build_id));
+	request->file_bytes = module->file_bytes;
+	request->file_mtime_ns = module->file_mtime_ns;
+	if (options == NULL)
+		return;
+	request->debug_directory = options->debug_directory;
+	request->debuginfod_urls = options->debuginfod_urls;
+	request->cache = options->cache;
+	request->cache_variant = options->cache ? program_identity() : 0;
+}
+
+static bool add_job(struct plan *plan, const struct resolution *resolution,
+	const struct bp_symbol_options *options, const struct item *items, uint32_t count)
+{
+	const struct bp_profile *profile = resolution->profile;
+	struct bp_worker_job *job = &plan->jobs[plan->count];
+	struct resolution *own = &plan->resolutions[plan->count++];
+	uint64_t *addresses = plan->addresses + plan->address_count;
+	*own = *resolution;
+	own->items = items;
+	*job = (struct bp_worker_job){
+		.found = take_frames, .progress = show_progress, .context = own
+	};
+	fill_request(&job->request, profile, &profile->modules.data[items[0].module], options);
+	for (uint32_t i = 0; i < count; i++)
+		addresses[i] = items[i].address;
+	plan->address_count += count;
+	job->request.addresses = addresses;
+	job->request.count = count;
+	return job->request.path != NULL && job->request.build_id != NULL;
+}
+
+/* One job, or as many as are worth it. */
+static bool plan_module(struct plan *plan, const struct resolution *resolution,
+	const struct bp_symbol_options *options, const struct item *items, uint32_t count)
+{
+	uint32_t parts = 1 + count / PART_ADDRESSES;
+	if (parts > plan->processes)
+		parts = plan->processes;
+	for (uint32_t i = 0; i < parts; i++) {
+		uint32_t first = (uint32_t)((uint64_t)count * i / parts);
+		uint32_t end = (uint32_t)((uint64_t)count * (i + 1) / parts);
+		if (!add_job(plan, resolution, options, items + first, end - first))
+			return false;
+	}
+	return true;
+}
+
+static bool plan_all(struct plan *plan, const struct resolution *resolution,
+	const struct bp_symbol_options *options, const struct item *items, uint32_t count)
+{
+	const struct bp_profile *profile = resolution->profile;
+	uint32_t first = 0;
+	while (first < count) {
+		uint32_t end = first + 1, module = items[first].module;
+		while (end < count && items[end].group == items[first].group)
+			end++;
+		if (module != 0 &&
+			has_file(bp_profile_text(profile, profile->modules.data[module].path)) &&
+			!plan_module(plan, resolution, options, items + first, end - first))
+			return false;
+		first = end;
+	}
+	return true;
+}
+
+static bool plan_init(struct plan *plan, uint32_t modules, uint32_t items)
+{
+	*plan = (struct plan){ .processes = processors() };
+	plan->capacity = modules + items / PART_ADDRESSES + 1;
+	plan->jobs = calloc(plan->capacity, sizeof *plan->jobs);
+	plan->resolutions = calloc(plan->capacity, sizeof *plan->resolutions);
+	plan->addresses = calloc(items, sizeof *plan->addresses);
+	return plan->jobs != NULL && plan->resolutions != NULL && plan->addresses != NULL;
+}
+
+static void plan_finish(struct plan *plan)
+{
+	for (uint32_t i = 0; plan->jobs != NULL && i < plan->count; i++) {
+		free((char *)plan->jobs[i].request.path);
+		free((char *)plan->jobs[i].request.build_id);
+	}
+	free(plan->jobs);
+	free(plan->resolutions);
+	free(plan->addresses);
+}
+
+/* Counts the modules; the parts of one are one, of which the worst answer counts. */
+static void count_modules(const struct plan *plan, const struct bp_symbol_options *options,
+	struct bp_symbol_summary *summary)
+{
+	for (uint32_t i = 0; i < plan->count;) {
+		struct bp_module_answer answer = plan->jobs[i].answer;
+		const char *path = plan->jobs[i].request.path;
+		uint32_t group = plan->resolutions[i].items[0].group, addresses = 0;
+		for (; i < plan->count && plan->resolutions[i].items[0].group == group; i++) {
+			addresses += plan->jobs[i].request.count;
+			if (plan->jobs[i].answer.state > answer.state)
+				answer = plan->jobs[i].answer;
+		}
+		count_module(summary, &answer, path);
+		if (options != NULL && options->verbose)
+			tell(path, &answer, addresses);
+	}
+}
+
+static bool resolve_items(struct resolution *resolution, const struct bp_symbol_options *options,
 	const struct item *items, uint32_t count)
 {
 	const struct bp_profile *profile = resolution->profile;
-	const struct bp_module *module = &profile->modules.data[items[0].module];
-	if (items[0].module != 0 && has_file(bp_profile_text(profile, module->path)) &&
-		!ask_module(resolution, options, items, count))
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (!profile->locations.data[items[i].location].resolved &&
-			!set_unnamed(resolution, items[i].location))
-			return false;
-	resolution->summary->locations += count;
-	return true;
+	struct plan plan;
+	bool done = plan_init(&plan, profile->modules.count, count) &&
+		    plan_all(&plan, resolution, options, items, count) &&
+		    bp_workers_resolve(plan.jobs, plan.count, plan.processes);
+	if (done)
+		count_modules(&plan, options, resolution->summary);
+	else if (resolution->error->text[0] == '\0')
+		bp_error_set(resolution->error, "no memory to read symbols");
+	plan_finish(&plan);
+	for (uint32_t i = 0; done && i < count; i++)
+		if (!profile->locations.data[items[i].location].resolved)
+			done = set_unnamed(resolution, items[i].location);
+	resolution->summary->locations += done ? count : 0;
+	return done;
 }
 
 struct module_key {
@@ -263,21 +393,6 @@ static bool collect(const struct bp_profile *profile, const uint32_t *group_of, 
 	qsort(items, count, sizeof *items, compare_items);
 	*ret_count = count;
 	return count > 0;
-}
-
-static bool resolve_items(struct resolution *resolution, const struct bp_symbol_options *options,
-	const struct item *items, uint32_t count)
-{
-	uint32_t first = 0;
-	while (first < count) {
-		uint32_t end = first + 1;
-		while (end < count && items[end].group == items[first].group)
-			end++;
-		if (!resolve_group(resolution, options, items + first, end - first))
-			return false;
-		first = end;
-	}
-	return true;
 }
 
 bool bp_symbols_resolve(struct bp_profile *profile, const struct bp_symbol_options *options,

@@ -29,7 +29,12 @@ struct bp_symbol_summary {
 
 struct bp_symbol_options {
 	const char *debug_directory; /* extra root for separate debug files, NULL: /usr/lib/debug */
+	const char *debuginfod_urls; /* servers that may be asked for debug files, NULL: none */
+	bool cache; /* keep answers in the user's cache directory, and use those kept there */
 	bool verbose;
+	/* Is told how many addresses are done, of how many; NULL: nobody asks. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *progress_context;
 };
 
 /* Resolves every location not yet resolved. Missing information is not an error; only memory

@@ -128,3 +128,11 @@ Dwarf_Die bp_unit_tree(const struct bp_unit *unit)
 		return tree;
 	return unit->die;
 }
+
+bool bp_unit_lacks_split(const struct bp_unit *unit)
+{
+	Dwarf_Die tree = { 0 };
+	uint8_t type;
+	return dwarf_cu_info(unit->cu, NULL, &type, NULL, &tree, NULL, NULL, NULL) == 0 &&
+	       type == DW_UT_skeleton && dwarf_tag(&tree) != DW_TAG_compile_unit;
+}

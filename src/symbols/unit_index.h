@@ -43,4 +43,8 @@ const struct bp_unit *bp_unit_index_find(const struct bp_unit_index *index, uint
  * unit's own. */
 Dwarf_Die bp_unit_tree(const struct bp_unit *unit);
 
+/* Is it a skeleton whose split unit is not to be found? Then most is unknown, but may be known
+ * another time. */
+bool bp_unit_lacks_split(const struct bp_unit *unit);
+
 #endif

@@ -2,17 +2,22 @@
 /*
  * One forked process per module. It reads the files and writes what it finds to a pipe; it may
  * crash, loop or eat memory, all of which ends with it: it has a limit on its memory, dumps no
- *core, is the first to go when memory runs out, and is killed when it is silent for too long. What
- *it took (hundreds of megabytes of debug information) is given back when it ends.
+ * core, is the first to go when memory runs out, and is killed when it is silent for too long. What
+ * it took (hundreds of megabytes of debug information) is given back when it ends.
+ *
+ * Several run at a time, as many as there are processors. Their messages are taken in the order of
+ * the jobs all the same, so that the same trace gives the same profile however they finish: who is
+ * ahead of its turn is read into a buffer of bounded size, and then has to wait.
  *
  * Messages, little endian, one after the other:
  *
  *	OFFSET  SIZE  MEANING
  *	0       4     bytes that follow this field
- *	4       4     index of the address; UINT32_MAX: the answer, which comes last
+ *	4       4     index of the address; UINT32_MAX: the answer, which comes last; UINT32_MAX - 1:
+ *	              a sign of life
  *	8       ...   frames up to the end: line u32, then function, system name and source file,
- *	              each a length u32 and bytes; or, of the answer: state, stripped, compressed
- *u32
+ *	              each a length u32 and bytes; or, of the answer: state, stripped, compressed,
+ *	              each u32; or, of a sign of life: bytes fetched and to fetch, each u64
  */
 #include "symbols/worker.h"
 
@@ -26,6 +31,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -38,6 +44,9 @@
 /* What the worker may allocate beyond what it was born with, bytes. */
 #define WORKER_MEMORY_MAX ((uint64_t)6 << 30)
 #define FLUSH_BYTES 65536u
+/* What is read of a worker ahead of its turn, bytes. */
+#define AHEAD_BYTES_MAX (64u << 20)
+#define SIGN_OF_LIFE (UINT32_MAX - 1)
 #define MESSAGE_BYTES_MAX (8u + BP_FRAMES_MAX * (16u + 3u * BP_FRAME_TEXT_MAX))
 
 struct output {
@@ -104,6 +113,16 @@ static bool send_frames(
 	return close_message(output, start);
 }
 
+/* For what takes long before the first frame, as a download does. */
+static bool send_sign_of_life(void *context, uint64_t done, uint64_t all)
+{
+	struct output *output = context;
+	uint32_t start = output->bytes;
+	return put_number(output, 0) && put_number(output, SIGN_OF_LIFE) &&
+	       put(output, &done, sizeof done) && put(output, &all, sizeof all) &&
+	       close_message(output, start) && flush(output);
+}
+
 static bool send_answer(struct output *output, const struct bp_module_answer *answer)
 {
 	uint32_t start = output->bytes;
@@ -157,6 +176,8 @@ static void settle_worker(pid_t parent)
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
+	/* No library is to ask the network on its own account (debuginfod.c). */
+	unsetenv("DEBUGINFOD_URLS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -164,25 +185,29 @@ static void settle_worker(pid_t parent)
 }
 
 static void __attribute__((noreturn))
-work(const struct bp_module_request *request, int fd, pid_t parent)
+work(const struct bp_module_request *asked, int fd, pid_t parent)
 {
 	struct output output = { .fd = fd };
+	struct bp_module_request request = *asked;
 	struct bp_module_answer answer;
 	settle_worker(parent);
-	if (!bp_module_resolve(request, send_frames, &output, &answer) ||
+	request.alive = send_sign_of_life;
+	request.alive_context = &output;
+	if (!bp_module_resolve(&request, send_frames, &output, &answer) ||
 		!send_answer(&output, &answer))
 		_exit(1);
 	_exit(0);
 }
 
+/* A job at work, or done and not yet taken. */
 struct input {
-	const struct bp_module_request *request;
-	bp_frames_found found;
-	void *context;
+	struct bp_worker_job *job;
+	pid_t worker;
+	int fd; /* -1: closed */
 	uint8_t *data;
 	uint32_t bytes, capacity;
+	int64_t heard_ms;	/* when it was last heard, or last had no chance to speak */
 	bool answered, stopped; /* stopped: `found` said so, or no memory */
-	struct bp_module_answer answer;
 };
 
 /* Copies a text into `storage` and terminates it. */
@@ -203,9 +228,10 @@ static const char *take_text(struct bp_bytes *bytes, char storage[BP_FRAME_TEXT_
 static bool take_answer(struct input *input, struct bp_bytes *bytes)
 {
 	uint32_t state = bp_bytes_u32(bytes);
-	input->answer.state = (enum bp_module_state)state;
-	input->answer.stripped = bp_bytes_u32(bytes) != 0;
-	input->answer.compressed = bp_bytes_u32(bytes) != 0;
+	struct bp_module_answer *answer = &input->job->answer;
+	answer->state = (enum bp_module_state)state;
+	answer->stripped = bp_bytes_u32(bytes) != 0;
+	answer->compressed = bp_bytes_u32(bytes) != 0;
 	input->answered = !bytes->failed && state < BP_MODULE_FAILED;
 	return input->answered;
 }
@@ -227,10 +253,28 @@ static bool take_frames(
 		frames[count].source_file = take_text(bytes, texts->text[count][2]);
 		count++;
 	}
-	if (bytes->failed || count == 0 || index >= input->request->count)
+	if (bytes->failed || count == 0 || index >= input->job->request.count)
 		return false;
-	input->stopped = !input->found(input->context, index, frames, count);
+	input->stopped = !input->job->found(input->job->context, index, frames, count);
 	return !input->stopped;
+}
+
+static bool take_sign_of_life(struct input *input, struct bp_bytes *bytes)
+{
+	uint64_t done = bp_bytes_u64(bytes), all = bp_bytes_u64(bytes);
+	if (!bytes->failed && input->job->progress != NULL)
+		input->job->progress(input->job->context, done, all);
+	return !bytes->failed;
+}
+
+static bool take_message(struct input *input, struct bp_bytes *message, struct texts *texts)
+{
+	uint32_t index = bp_bytes_u32(message);
+	if (index == ANSWER_INDEX)
+		return take_answer(input, message);
+	if (index == SIGN_OF_LIFE)
+		return take_sign_of_life(input, message);
+	return take_frames(input, message, index, texts);
 }
 
 /* Takes the whole messages in the buffer; false where nothing more is wanted. */
@@ -239,47 +283,28 @@ static bool take_messages(struct input *input, struct texts *texts)
 	struct bp_bytes all = bp_bytes_of(input->data, input->bytes);
 	while (bp_bytes_left(&all) >= sizeof(uint32_t)) {
 		struct bp_bytes rest = all;
-		uint32_t bytes = bp_bytes_u32(&rest), index = 0;
+		uint32_t bytes = bp_bytes_u32(&rest);
 		struct bp_bytes message;
 		if (bytes > MESSAGE_BYTES_MAX)
 			return false;
 		if (bp_bytes_left(&rest) < bytes)
 			break;
 		message = bp_bytes_of(bp_bytes_take(&rest, bytes), bytes);
-		index = bp_bytes_u32(&message);
-		if (index == ANSWER_INDEX ? !take_answer(input, &message)
-					  : !take_frames(input, &message, index, texts))
+		if (!take_message(input, &message, texts))
 			return false;
 		all = rest;
 	}
 	input->bytes = (uint32_t)bp_bytes_left(&all);
-	memmove(input->data, all.at, input->bytes);
+	if (input->bytes > 0)
+		memmove(input->data, all.at, input->bytes);
 	return true;
 }
 
-/* Reads once; false at the end, at an error, and after too long a silence. */
-static bool receive(struct input *input, int fd)
+static int64_t now_ms(void)
 {
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
-	ssize_t bytes = 0;
-	int events = 0;
-	if (!bp_vec_reserve(
-		    &input->data, &input->capacity, (uint64_t)input->bytes + FLUSH_BYTES, 1)) {
-		input->stopped = true;
-		return false;
-	}
-	do
-		events = poll(&ready, 1, SILENCE_MS_MAX);
-	while (events < 0 && errno == EINTR);
-	if (events <= 0)
-		return false;
-	do
-		bytes = read(fd, input->data + input->bytes, FLUSH_BYTES);
-	while (bytes < 0 && errno == EINTR);
-	if (bytes <= 0)
-		return false;
-	input->bytes += (uint32_t)bytes;
-	return true;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void wait_for(pid_t worker)
@@ -289,50 +314,174 @@ static void wait_for(pid_t worker)
 		continue;
 }
 
-static bool start_worker(const struct bp_module_request *request, pid_t *ret_worker, int *ret_fd)
+/* Nothing more is wanted of it, whatever it still does. */
+static void stop_worker(struct input *input)
+{
+	if (input->fd < 0)
+		return;
+	kill(input->worker, SIGKILL);
+	close(input->fd);
+	wait_for(input->worker);
+	input->fd = -1;
+}
+
+/* Reads once; at the end, and at an error, the worker is done. */
+static void receive(struct input *input)
+{
+	ssize_t bytes = 0;
+	if (!bp_vec_reserve(
+		    &input->data, &input->capacity, (uint64_t)input->bytes + FLUSH_BYTES, 1)) {
+		input->stopped = true;
+		return;
+	}
+	do
+		bytes = read(input->fd, input->data + input->bytes, FLUSH_BYTES);
+	while (bytes < 0 && errno == EINTR);
+	if (bytes <= 0) {
+		stop_worker(input);
+		return;
+	}
+	input->bytes += (uint32_t)bytes;
+	input->heard_ms = now_ms();
+}
+
+/* Starts a worker on the job; where that cannot be, it is done without an answer. */
+static void start_worker(struct input *input, struct bp_worker_job *job)
 {
 	int ends[2];
-	pid_t parent = getpid(), worker = 0;
+	pid_t parent = getpid();
+	*input = (struct input){ .job = job, .fd = -1, .heard_ms = now_ms() };
+	job->answer = (struct bp_module_answer){ .state = BP_MODULE_FAILED };
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	worker = fork();
-	if (worker == 0) {
+		return;
+	input->worker = fork();
+	if (input->worker == 0) {
 		close(ends[0]);
-		work(request, ends[1], parent);
+		work(&job->request, ends[1], parent);
 	}
 	close(ends[1]);
-	if (worker < 0) {
+	if (input->worker < 0)
 		close(ends[0]);
-		return false;
+	else
+		input->fd = ends[0];
+}
+
+/* The workers at work: inputs[first] is the one whose turn it is, up to inputs[started]. */
+struct crew {
+	struct bp_worker_job *jobs;
+	struct input *inputs;
+	struct pollfd *ready;
+	struct texts *texts;
+	uint32_t count, first, started, at_once;
+};
+
+static bool may_speak(const struct crew *crew, uint32_t i)
+{
+	return crew->inputs[i].fd >= 0 &&
+	       (i == crew->first || crew->inputs[i].bytes < AHEAD_BYTES_MAX);
+}
+
+static void start_more(struct crew *crew)
+{
+	uint32_t running = 0;
+	for (uint32_t i = crew->first; i < crew->started; i++)
+		running += crew->inputs[i].fd >= 0;
+	for (; running < crew->at_once && crew->started < crew->count; running++) {
+		start_worker(&crew->inputs[crew->started], &crew->jobs[crew->started]);
+		crew->started++;
 	}
-	*ret_worker = worker;
-	*ret_fd = ends[0];
+}
+
+/* Waits until somebody speaks, and reads; who has been silent for too long is stopped. */
+static void listen_once(struct crew *crew)
+{
+	int64_t now = now_ms(), patience = SILENCE_MS_MAX;
+	for (uint32_t i = crew->first; i < crew->started; i++) {
+		struct input *input = &crew->inputs[i];
+		bool may = may_speak(crew, i);
+		crew->ready[i - crew->first] =
+			(struct pollfd){ .fd = may ? input->fd : -1, .events = POLLIN };
+		if (!may)
+			input->heard_ms = now;
+		else if (input->heard_ms + SILENCE_MS_MAX - now < patience)
+			patience = input->heard_ms + SILENCE_MS_MAX - now;
+	}
+	if (poll(crew->ready, crew->started - crew->first, patience > 0 ? (int)patience : 0) < 0 &&
+		errno != EINTR)
+		patience = 0;
+	now = now_ms();
+	for (uint32_t i = crew->first; i < crew->started; i++) {
+		struct input *input = &crew->inputs[i];
+		if (crew->ready[i - crew->first].fd < 0)
+			continue;
+		if (crew->ready[i - crew->first].revents != 0)
+			receive(input);
+		else if (now - input->heard_ms >= SILENCE_MS_MAX)
+			stop_worker(input);
+	}
+}
+
+/* Takes what the one whose turn it is has said; false where nothing more can be done. */
+static bool take_turn(struct crew *crew)
+{
+	struct input *input = &crew->inputs[crew->first];
+	bool going_on = take_messages(input, crew->texts);
+	if (input->stopped)
+		return false;
+	if (going_on && input->fd >= 0)
+		return true;
+	stop_worker(input);
+	if (!input->answered)
+		input->job->answer = (struct bp_module_answer){ .state = BP_MODULE_FAILED };
+	free(input->data);
+	input->data = NULL;
+	crew->first++;
 	return true;
+}
+
+static bool run_crew(struct crew *crew)
+{
+	while (crew->first < crew->count) {
+		uint32_t turn = crew->first;
+		start_more(crew);
+		if (!take_turn(crew))
+			return false;
+		if (crew->first == turn)
+			listen_once(crew);
+		for (uint32_t i = crew->first; i < crew->started; i++)
+			if (crew->inputs[i].stopped)
+				return false;
+	}
+	return true;
+}
+
+bool bp_workers_resolve(struct bp_worker_job *jobs, uint32_t count, uint32_t at_once)
+{
+	struct crew crew = { .jobs = jobs, .count = count, .at_once = at_once > 0 ? at_once : 1 };
+	bool done = false;
+	if (count == 0)
+		return true;
+	crew.inputs = calloc(count, sizeof *crew.inputs);
+	crew.ready = calloc(count, sizeof *crew.ready);
+	crew.texts = malloc(sizeof *crew.texts);
+	if (crew.inputs != NULL && crew.ready != NULL && crew.texts != NULL)
+		done = run_crew(&crew);
+	for (uint32_t i = crew.first; crew.inputs != NULL && i < crew.started; i++) {
+		stop_worker(&crew.inputs[i]);
+		free(crew.inputs[i].data);
+	}
+	free(crew.inputs);
+	free(crew.ready);
+	free(crew.texts);
+	return done;
 }
 
 bool bp_worker_resolve(const struct bp_module_request *request, bp_frames_found found,
 	void *context, struct bp_module_answer *ret_answer)
 {
-	struct input input = { .request = request, .found = found, .context = context };
-	struct texts *texts = malloc(sizeof *texts);
-	pid_t worker = 0;
-	int fd = -1;
-	if (texts == NULL)
+	struct bp_worker_job job = { .request = *request, .found = found, .context = context };
+	if (!bp_workers_resolve(&job, 1, 1))
 		return false;
-	if (start_worker(request, &worker, &fd)) {
-		while (receive(&input, fd) && take_messages(&input, texts))
-			continue;
-		if (!input.answered)
-			kill(worker, SIGKILL);
-		close(fd);
-		wait_for(worker);
-	}
-	free(texts);
-	free(input.data);
-	if (input.stopped)
-		return false;
-	if (!input.answered)
-		input.answer = (struct bp_module_answer){ .state = BP_MODULE_FAILED };
-	*ret_answer = input.answer;
+	*ret_answer = job.answer;
 	return true;
 }

@@ -33,6 +33,8 @@ bool ask(const struct question *question, const uint64_t *addresses, uint32_t co
 {
 	struct bp_symbol_options options = {
 		.debug_directory = question->debug_directory,
+		.debuginfod_urls = question->debuginfod_urls,
+		.cache = question->cache,
 		.verbose = question->verbose,
 	};
 	struct bp_module_id module;

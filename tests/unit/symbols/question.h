@@ -19,6 +19,8 @@ struct question {
 	uint64_t file_bytes, file_mtime_ns; /* 0 and 0: of the file as it is now */
 	bool unknown_file;		    /* leave size and time unknown */
 	const char *debug_directory;
+	const char *debuginfod_urls; /* NULL: nobody is asked */
+	bool cache;		     /* in $XDG_CACHE_HOME */
 	bool exact; /* the addresses are no return addresses */
 	bool verbose;
 };

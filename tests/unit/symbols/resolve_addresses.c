@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resolve_addresses FILE [--return] [--build-id HEX] [--debug-directory DIRECTORY] [--summary]
- * [--mangled]
+ * [--mangled] [--cache] [--debuginfod URLS]
  *
  * Reads hexadecimal addresses in FILE, one on a line, and prints their frames as llvm-symbolizer
  * does: function, then file:line, innermost first, and an empty line behind each address. For
@@ -67,6 +67,8 @@ int main(int argc, char **argv)
 		{ "debug-directory", required_argument, NULL, 'd' },
 		{ "summary", no_argument, NULL, 's' },
 		{ "mangled", no_argument, NULL, 'm' },
+		{ "cache", no_argument, NULL, 'c' },
+		{ "debuginfod", required_argument, NULL, 'u' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct question question = { .exact = true };
@@ -83,6 +85,10 @@ int main(int argc, char **argv)
 			question.build_id = optarg;
 		else if (option == 'd')
 			question.debug_directory = optarg;
+		else if (option == 'c')
+			question.cache = true;
+		else if (option == 'u')
+			question.debuginfod_urls = optarg;
 		else if (option == 's')
 			summary = true;
 		else if (option == 'm')

@@ -347,6 +347,67 @@ static void test_discarded(void **state)
 		check_discarded("clang++");
 }
 
+/* Inlined functions without a name for the linker: of a lambda, of one in it, of a local class, of
+ * one in a namespace without a name. */
+static const char nameless_source[] =
+	"#define HERE(label) __asm__ volatile(\".globl \" label \"\\n\" label \": nop\")\n"
+	"namespace { struct functor { int a; int operator()(int n) const {\n"
+	"	HERE(\"here0\"); return n * a; } }; }\n"
+	"namespace shop { __attribute__((noinline)) int serve(int c) {\n"
+	"	struct local { int operator()(int n) const { HERE(\"here1\"); return n * 3; } };\n"
+	"	auto outer = [&](int k) {\n"
+	"		auto inner = [=](long m) { HERE(\"here2\"); return (int)m + k; };\n"
+	"		HERE(\"here3\"); return inner(c) + k; };\n"
+	"	return outer(c) + local()(c) + functor{c}(c); } }\n"
+	"int main(int count, char **) { return shop::serve(count); }\n";
+
+static void check_nameless(const char *compiler, const char *const *names)
+{
+	struct question question = { .path = "nameless", .exact = true };
+	struct answer answer;
+	struct bp_error error = { "" };
+	uint64_t addresses[4];
+	char label[16];
+	write_source("nameless.cc", nameless_source);
+	run_command("%s -std=c++17 -O2 -g nameless.cc -o nameless", compiler);
+	for (uint32_t i = 0; i < 4; i++) {
+		snprintf(label, sizeof label, "here%u", (unsigned)i);
+		addresses[i] = symbol_value("nameless", label);
+	}
+	if (!ask(&question, addresses, 4, &answer, &error))
+		fail_msg("%s", error.text);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_string_equal(
+			answer_text(&answer, answer_frame(&answer, i, 0)->function), names[i]);
+		assert_string_equal(
+			answer_text(&answer,
+				answer_frame(&answer, i, answer_depth(&answer, i) - 1)->function),
+			"shop::serve(int)");
+	}
+	answer_finish(&answer);
+}
+
+static void test_nameless(void **state)
+{
+	static const char *const gcc[] = { "(anonymous namespace)::functor::operator()",
+		"shop::serve(int)::local::operator()",
+		"shop::serve(int)::{lambda}::operator()::{lambda}::operator()",
+		"shop::serve(int)::{lambda}::operator()" };
+	static const char *const clang[] = {
+		"(anonymous namespace)::functor::operator()(int) const",
+		"shop::serve(int)::local::operator()(int) const",
+		"shop::serve(int)::$_0::operator()(int) const::{lambda(long)#1}::operator()(long) "
+		"const",
+		"shop::serve(int)::$_0::operator()(int) const"
+	};
+	(void)state;
+	if (!have_command("g++"))
+		skip();
+	check_nameless("g++", gcc);
+	if (have_command("clang++"))
+		check_nameless("clang++", clang);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_cxx),
 		cmocka_unit_test(test_local_types),
 		cmocka_unit_test(test_discarded),
+		cmocka_unit_test(test_nameless),
 	};
 	return cmocka_run_group_tests(tests, workshop_open, workshop_close);
 }
