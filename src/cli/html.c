@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll html FILE...`: the profile as one HTML file. What is decided here is which metric is shown first
+ * and where the file goes: nothing is ever replaced without --force, and a file appears under its name
+ * only when it is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/page_file.h"
+#include "cli/query_options.h"
+#include "cli/resident.h"
+#include "report/html.h"
+
+/* A program that freed all it had shows nothing at exit; its peak is what was asked. */
+static bool aggregate(const struct bp_arguments *arguments, const struct bp_query *asked,
+	const struct bp_profile *profile, struct bp_aggregation *ret_aggregation,
+	struct bp_error *error)
+{
+	struct bp_query query = *asked;
+	const bool given = bp_option_given(arguments, "metric");
+	if (!given && bp_profile_lacks_frees(profile))
+		query.metric = BP_METRIC_ALLOCATED;
+	if (!bp_aggregate(profile, &query, ret_aggregation, error))
+		return false;
+	if (given || query.metric != BP_METRIC_LIVE ||
+		ret_aggregation->totals[BP_METRIC_LIVE].samples > 0 ||
+		ret_aggregation->totals[BP_METRIC_PEAK].samples == 0 ||
+		!ret_aggregation->totals[BP_METRIC_PEAK].known)
+		return true;
+	bp_aggregation_finish(ret_aggregation);
+	query.metric = BP_METRIC_PEAK;
+	return bp_aggregate(profile, &query, ret_aggregation, error);
+}
+
+/* The default name: of the program, in the current directory, with what could steer a terminal or a
+ * path left out. */
+static void default_name(const struct bp_aggregation *aggregation, char *ret_name, size_t bytes)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const char *program =
+		bp_profile_text(profile, profile->processes.data[aggregation->subject.i].program);
+	const char *slash = strrchr(program, '/');
+	char plain[101];
+	size_t length = 0;
+	for (const char *c = slash != NULL ? slash + 1 : program; *c != '\0' && length < 100; c++) {
+		const bool keep = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+				  (*c >= '0' && *c <= '9') || strchr("-_+", *c) != NULL ||
+				  (*c == '.' && length > 0);
+		plain[length++] = keep ? *c : '_';
+	}
+	plain[length] = '\0';
+	snprintf(ret_name, bytes, "bytepoll.%s.html", length > 0 ? plain : "profile");
+}
+
+/* FILE.resident as points of the page; what is wrong with it is a warning. NULL: nothing is known. */
+static struct bp_page_resident *read_resident(const struct bp_arguments *arguments,
+	struct bp_aggregation *aggregation, uint32_t *ret_count)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	struct bp_resident resident = { 0 };
+	struct bp_error error;
+	struct bp_page_resident *points = NULL;
+	if (arguments->operand_count == 1 &&
+		!bp_resident_read(arguments->operands[0], profile, &resident, &error))
+		bp_aggregation_warn(aggregation, "%s", error.text);
+	const uint32_t pid = aggregation->query.pid;
+	if (resident.count > 0 && (pid == 0 || pid == resident.pid))
+		points = calloc(resident.count, sizeof *points);
+	for (uint32_t i = 0; points != NULL && i < resident.count; i++) {
+		const uint64_t time_ns = resident.points[i].time_ns;
+		points[i] = (struct bp_page_resident){
+			time_ns > root->start_time_ns ? time_ns - root->start_time_ns : 0,
+			bp_resident_sum(&resident.points[i])
+		};
+	}
+	*ret_count = points != NULL ? resident.count : 0;
+	bp_resident_finish(&resident);
+	return points;
+}
+
+static bool write_page(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
+	struct bp_error *error)
+{
+	struct bp_page_options options = { .bytes_max = BP_PAGE_BYTES_MAX,
+		.embed_source = bp_option_given(arguments, "embed-source") };
+	struct bp_page_summary summary = { 0 };
+	struct bp_page_file file;
+	char name[PATH_MAX];
+	default_name(aggregation, name, sizeof name);
+	const char *path = bp_option_value_or(arguments, "output", name);
+	if (!bp_page_file_open(path, bp_option_given(arguments, "force"), &file, error))
+		return false;
+	struct bp_page_resident *resident =
+		read_resident(arguments, aggregation, &options.resident_count);
+	options.resident = resident;
+	const bool good = bp_page_write(aggregation, &options, file.out, &summary, error);
+	free(resident);
+	if (!bp_page_file_close(&file, good, error) || !good)
+		return false;
+	bp_page_file_tell(path, summary.bytes, summary.pruned);
+	return true;
+}
+
+static int html(const struct bp_arguments *arguments)
+{
+	struct bp_query_options options = { 0 };
+	struct bp_profile profile;
+	struct bp_symbol_summary symbols;
+	struct bp_aggregation aggregation;
+	struct bp_error error = { 0 };
+	const char *path = bp_option_value(arguments, "output");
+	if (arguments->operand_count == 0)
+		return bp_command_fail_usage(
+			arguments->command, "no file given: bytepoll html FILE");
+	if (!bp_query_options_read(arguments, &options, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	if (path != NULL && !bp_page_file_check(path, bp_option_given(arguments, "force"), &error))
+		return bp_command_fail(1, &error);
+	const struct bp_input_options input = { .debug_directory = bp_option_value(
+							arguments, "debug-directory"),
+		.assume_interval = options.assume_interval,
+		.keep_readings = true };
+	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
+		    &error))
+		return bp_command_fail(1, &error);
+	bool good = aggregate(arguments, &options.query, &profile, &aggregation, &error);
+	if (good) {
+		bp_input_warn(&aggregation, &symbols);
+		good = write_page(arguments, &aggregation, &error);
+		bp_aggregation_finish(&aggregation);
+	}
+	bp_profile_finish(&profile);
+	return good ? 0 : bp_command_fail(1, &error);
+}
+
+static const struct bp_option options[] = {
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "FILE",
+		.file = true,
+		.summary = "where to (bytepoll.PROGRAM.html; - for standard output)" },
+	{ .name = "force", .summary = "replace a file that is there" },
+	{ .name = "embed-source", .summary = "the source lines of the functions shown, too" },
+	{ .summary = "What is in it" },
+	BP_OPTION_METRIC,
+	BP_OPTION_BYTES,
+	BP_OPTION_PID,
+	BP_OPTION_FILTER,
+	{ .summary = "How it is estimated" },
+	BP_OPTION_CONFIDENCE,
+	BP_OPTION_MIN_SIZE,
+	BP_OPTION_ASSUME_INTERVAL,
+	BP_OPTION_DEBUG_DIRECTORY,
+	{ 0 },
+};
+
+const struct bp_command bp_command_html = {
+	.name = "html",
+	.summary = "write a page to explore a profile in a browser",
+	.usage = "[options] FILE...",
+	.details =
+		"Writes one HTML file that needs nothing else: no server, no network. It shows "
+		"what\n"
+		"was live at exit, at the peak or at any moment, and what was allocated, by "
+		"stack,\n"
+		"function, line, thread, type and size, each figure with its confidence "
+		"interval,\n"
+		"made in the page from the samples as `bytepoll report` makes it. --metric says\n"
+		"what it shows first.\n"
+		"\n"
+		"A page stays below 5 MB. Of very large profiles it shows time in fewer steps, "
+		"and\n"
+		"of stacks with few samples only the function that allocated; it says so.\n"
+		"Whoever has the page has the names of functions, files and programs, and the\n"
+		"command line; with --embed-source also lines of source.",
+	.options = options,
+	.examples = "bytepoll html app.bpt\n"
+		    "    writes bytepoll.app.html\n"
+		    "bytepoll html --metric peak -o peak.html app.bpt\n"
+		    "    begins with what was live at the peak\n"
+		    "bytepoll html --filter module=libfoo* --embed-source -o foo.html app.bpt\n"
+		    "    one library alone, with the lines of its source\n",
+	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
+	.usage_status = 2,
+	.run = html,
+};

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// The project's own estimator (src/estimate, in WebAssembly) behind a few calls. All figures of the
+// page come from here; nothing else in the page knows statistics. Memory is one array of rows of 18
+// doubles (struct bp_sums and the peak's part), dealt out here: the cells first, for good, then
+// regions that a view fills anew whenever the selection changes.
+//
+// Sums are merged, never subtracted; what is not under a row (its complement, which the intervals of
+// parts of a counted total need) is merged from what lies before and behind it.
+
+import { SUMS } from './decode.js';
+
+export const METRICS = ['live', 'peak', 'allocated', 'temporary'];
+const ROW_BYTES = SUMS * 8;
+const CLASSES = 17; // BP_SIZE_CLASSES of src/estimate/size_classes.h
+
+export async function create_estimator(bytes, head, cells, region_rows) {
+  const { instance } = await WebAssembly.instantiate(bytes, {});
+  instance.exports._initialize?.();
+  return new Estimator(instance.exports, head, cells, region_rows);
+}
+
+class Estimator {
+  constructor(wasm, head, cells, region_rows) {
+    this.wasm = wasm;
+    this.head = head;
+    this.calls = 0;
+    this.scratch_rows = 8;
+    let rows = cells.records + this.scratch_rows;
+    this.regions = {};
+    for (const name in region_rows) {
+      this.regions[name] = rows;
+      rows += region_rows[name];
+    }
+    this.base = wasm.bp_page_memory(rows * SUMS);
+    if (this.base === 0) throw new Error('this profile is too large for the browser');
+    this.buffer = wasm.bp_page_buffer();
+    this.cells = cells;
+    this.take_numbers(cells);
+    const a = head.assumptions;
+    this.by_classes = a.classes ? 1 : 0;
+    wasm.bp_page_assume(a.interval_unseen, a.charge, a.turnovers, a.alpha, head.unit === 'usable' ? 1 : 0, this.by_classes);
+    this.told = '';
+    this.sum = this.scratch(0);
+    this.rest = this.scratch(1);
+    this.running = this.scratch(2);
+    this.more = this.scratch(3);
+  }
+
+  values() {
+    if (this.view === undefined || this.view.buffer !== this.wasm.memory.buffer)
+      this.view = new Float64Array(this.wasm.memory.buffer);
+    return this.view;
+  }
+
+  take_numbers(cells) {
+    this.scratch_base = cells.records;
+    this.record = cells.record;
+    this.numbers = cells.number;
+    this.flags = cells.flags;
+  }
+
+  // The records, into the estimator's memory: when the first sum is made, not before the first drawing.
+  load() {
+    const { cells } = this;
+    this.cells = null;
+    const values = this.values();
+    const first = this.base / 8;
+    for (let column = 0; column < SUMS; column++) {
+      const sums = cells.sums[column];
+      for (let i = 0, at = first + column; i < cells.records; i++, at += SUMS) values[at] = sums[i];
+    }
+  }
+
+  cell(i) {
+    if (this.cells !== null) this.load();
+    return this.base + this.record[i] * ROW_BYTES;
+  }
+
+  scratch(i) {
+    return this.base + (this.scratch_base + i) * ROW_BYTES;
+  }
+
+  region(name, i) {
+    return this.base + (this.regions[name] + i) * ROW_BYTES;
+  }
+
+  clear(at, rows) {
+    this.values().fill(0, at / 8, at / 8 + rows * SUMS);
+  }
+
+  copy(to, from) {
+    this.values().copyWithin(to / 8, from / 8, from / 8 + SUMS);
+  }
+
+  merge(to, from) {
+    this.wasm.bp_page_merge(to, from, 1);
+  }
+
+  // A cell of a selection. At the peak those that were not there give only their part of the
+  // cross-fitted estimate.
+  merge_cell(to, cell, selection) {
+    const from = this.cell(cell);
+    if (selection.metric !== 'peak' || (this.flags[cell] & 2) !== 0) {
+      this.merge(to, from);
+      return;
+    }
+    const values = this.values();
+    values[to / 8 + 16] += values[from / 8 + 16];
+    values[to / 8 + 17] += values[from / 8 + 17];
+  }
+
+  samples(at) {
+    return this.values()[at / 8];
+  }
+
+  // What is known of the selection's window (COUNTED in model.js), with the smallest size that can occur.
+  tell(counted, size_min) {
+    const smallest = Math.max(counted.size_min, size_min);
+    const told = counted.id + ' ' + smallest;
+    if (told === this.told) return;
+    this.told = told;
+    const c = counted;
+    this.wasm.bp_page_calibrate(
+      c.has, c.offered_bytes[0], c.offered_bytes[1], c.bytes[0], c.bytes[1], c.objects[0], c.objects[1], smallest, c.ratio_max,
+    );
+  }
+
+  // Sums of what the page holds no cells of, but which belongs to the counted total.
+  merge_outside(to, selection) {
+    for (const sums of selection.outside) {
+      this.values().set(sums, this.more / 8);
+      this.merge(to, this.more);
+    }
+  }
+
+  load_classes(cells, selection) {
+    const at = this.wasm.bp_page_classes();
+    this.clear(at, CLASSES);
+    for (const cell of cells) this.merge_cell(at + this.numbers[cell] * ROW_BYTES, cell, selection);
+  }
+
+  // {bytes, objects} of the row at `at`. `rest`: the sums of all else of the counted total, or 0. `cells`
+  // (a function) gives the row's cells, for profiles whose samples need estimating by classes of size.
+  figures(at, rest, selection, options, cells) {
+    const { metric, counted } = selection;
+    this.tell(counted, options?.size_min ?? 0);
+    if (this.by_classes) this.load_classes(cells(), selection);
+    this.copy(this.buffer, at);
+    if (rest !== 0) this.copy(this.buffer + ROW_BYTES, rest);
+    else this.clear(this.buffer + ROW_BYTES, 1);
+    this.wasm.bp_page_estimate(options?.window_total ? 4 : METRICS.indexOf(metric));
+    this.calls++;
+    const values = this.values();
+    const first = this.buffer / 8;
+    return { bytes: this.figure(values, first, metric), objects: this.figure(values, first + 5, metric) };
+  }
+
+  figure(values, at, metric) {
+    const a = this.head.assumptions;
+    const figure = {
+      estimate: values[at + 4] ? null : values[at],
+      low: values[at + 1],
+      high: values[at + 2],
+      exact: values[at + 3] !== 0,
+    };
+    if (a.lower_bound?.[metric]) figure.lower_bound = true;
+    if (a.upper_bound?.[metric]) figure.upper_bound = true;
+    if (figure.lower_bound || figure.upper_bound) figure.exact = false;
+    return figure;
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// What was recorded, and how: the line on top, and the warnings.
+
+import { useState } from 'preact/hooks';
+import { bytes_text, count_text, time_text } from './quantity.js';
+import { last_part, visible } from './text.js';
+
+export function Segments({ name, value, choices, onChange }) {
+  return (
+    <div class="segments" role="group" aria-label={name}>
+      {choices.map(([id, text, disabled, why]) => (
+        <button
+          type="button" key={id} data-choice={id} disabled={disabled} title={why} aria-pressed={value === id}
+          onClick={() => onChange(id)}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function stored_theme() {
+  try {
+    return localStorage.getItem('bytepoll-theme');
+  } catch {
+    return null; // a page without storage follows the system
+  }
+}
+
+export function apply_theme(theme) {
+  if (theme === null) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function ThemeButton({ onChange }) {
+  const [theme, set_theme] = useState(stored_theme());
+  const next = () => {
+    const dark = theme === null ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
+    const chosen = dark ? 'light' : 'dark';
+    apply_theme(chosen);
+    try {
+      localStorage.setItem('bytepoll-theme', chosen);
+    } catch {
+      // (nothing is kept, then)
+    }
+    set_theme(chosen);
+    onChange?.();
+  };
+  return (
+    <button type="button" class="plain" id="theme" onClick={next} title="light or dark" aria-label="Switch between light and dark">
+      ◐
+    </button>
+  );
+}
+
+apply_theme(stored_theme());
+
+export function Warnings({ list }) {
+  if (!list || list.length === 0) return null;
+  return (
+    <details class="warnings" open={list.length <= 2}>
+      <summary>{list.length === 1 ? '1 warning' : list.length + ' warnings'}</summary>
+      <ul>{list.map((text, i) => <li key={i}>{visible(text)}</li>)}</ul>
+    </details>
+  );
+}
+
+function intervals_text(intervals) {
+  if (intervals.length === 0) return 'T unknown';
+  if (intervals.length > 3) return 'T = ' + bytes_text(Math.min(...intervals)) + ' to ' + bytes_text(Math.max(...intervals));
+  return 'T = ' + intervals.map(bytes_text).join(', ');
+}
+
+export function Header({ head, onTheme }) {
+  const lost = typeof head.lost_samples === 'number' ? head.lost_samples : 0;
+  const start = head.start_real_s ? new Date(head.start_real_s * 1000) : null;
+  const facts = [
+    intervals_text(head.intervals),
+    count_text(head.samples) + (head.samples === 1 ? ' sample' : ' samples'),
+    count_text(lost) + ' lost',
+    +(head.confidence * 100).toFixed(3) + ' % intervals',
+  ];
+  return (
+    <header>
+      <h1><b>byte</b>poll</h1>
+      <div class="who">
+        <strong id="program">{visible(last_part(head.program))}</strong>{' '}
+        <span class="soft">
+          pid {head.pid}
+          {head.processes_seen > 1 && ' and ' + (head.processes_seen - 1) + ' more'} · {time_text(head.duration_s)}
+          {start && ' · ' + start.toISOString().slice(0, 16).replace('T', ' ') + ' UTC'}
+        </span>
+      </div>
+      <div class={'facts' + (lost > 0 ? ' has-lost' : '')}>{facts.join(' · ')}</div>
+      <div class="grow" />
+      <ThemeButton onChange={onTheme} />
+      {head.command_line && <code class="command" title="the command">{visible(head.command_line)}</code>}
+    </header>
+  );
+}

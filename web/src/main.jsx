@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Start: find the data in the page, unpack them, and draw the page they are for. What goes wrong is
+// said in the page.
+
+import { render } from 'preact';
+import { create_estimator } from './estimator.js';
+import { DiffPage } from './diff.jsx';
+import { element_bytes, element_json, read_cells } from './decode.js';
+import { Page } from './page.jsx';
+import { Profile } from './model.js';
+import { Tree } from './tree.js';
+import { last_part, visible } from './text.js';
+
+const SCHEMA = 'bytepoll-page-1';
+
+async function start_profile(root) {
+  const [head, cell_bytes, wasm] = await Promise.all([
+    element_json('bytepoll-head'), element_bytes('bytepoll-cells'), element_bytes('bytepoll-wasm'),
+  ]);
+  if (head === null || cell_bytes === null || wasm === null) throw new Error('this page holds no profile');
+  if (head.schema !== SCHEMA) throw new Error('a page of another version of bytepoll: ' + visible(head.schema));
+  performance.mark('bytepoll:inflated');
+  window.bytepoll_inflated = performance.now();
+  const mark = (name) => performance.mark('bytepoll:' + name);
+  const cells = read_cells(cell_bytes);
+  const profile = new Profile(head, cells);
+  mark('profile');
+  const trees = [new Tree(profile, false), null];
+  mark('tree');
+  const stack_frames = profile.stacks.reduce((sum, stack) => sum + stack.length, 0);
+  const groups = 2 * Math.max(profile.stacks.length, Math.min(stack_frames, profile.frames.length * 2), head.threads.length, head.types.length, head.processes.length, 512) + 64;
+  const estimator = await create_estimator(wasm, head, cells, {
+    tree: 2 * trees[0].count,
+    inverted: 2 * stack_frames + 4,
+    table: groups,
+    sizes: 1024,
+    butterfly_whole: 2,
+    butterfly_callers: groups,
+    butterfly_callees: groups,
+    search: 2,
+    totals: 2,
+  });
+  mark('estimator');
+  document.title = visible(last_part(head.program)) + ' · bytepoll';
+  root.textContent = '';
+  render(<Page profile={profile} estimator={estimator} trees={trees} />, root);
+  mark('rendered');
+}
+
+async function start() {
+  const root = document.getElementById('page');
+  try {
+    const diff = await element_json('bytepoll-diff');
+    if (diff === null) {
+      await start_profile(root);
+    } else {
+      document.title = 'difference · bytepoll';
+      root.textContent = '';
+      render(<DiffPage diff={diff} />, root);
+    }
+    setTimeout(() => (document.documentElement.dataset.ready = '1'), 20);
+  } catch (error) {
+    root.textContent = '';
+    const words = document.createElement('p');
+    words.className = 'boot failed';
+    words.textContent = 'bytepoll: this page cannot be shown: ' + visible(error.message);
+    root.append(words);
+    document.documentElement.dataset.ready = 'failed';
+  }
+}
+
+start();

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// The profile as the page sees it: names, frames, stacks, and cells. A cell is one (stack, thread,
+// type, size class, time made, time freed) with its sums; a selection is the list of cells that a
+// metric, a window of time and filters leave. Pure: no DOM.
+
+import { visible, last_part } from './text.js';
+
+export const NEVER = 255; // freed
+const TEMPORARY = 1; // flags
+const AT_PEAK = 2;
+export const NO_STACK = '(no stack recorded)';
+const PARTS = 2; // counted.has: rows are parts of it
+
+export class Profile {
+  constructor(head, cells) {
+    this.head = head;
+    this.cells = cells;
+    this.names = head.names.map(visible);
+    this.raw_names = head.names;
+    this.frames = head.frames;
+    this.stacks = head.stacks;
+    this.edges = head.edges_s;
+    this.last_edge = head.edges_s.length - 1;
+    this.key_count = this.names.length;
+    this.frame_key = Int32Array.from(this.frames, (f) => f[0]);
+    this.stack_used = new Uint8Array(this.stacks.length);
+    for (let i = 0; i < cells.rows; i++) this.stack_used[cells.stack[i]] = 1;
+    this.attributed = Int32Array.from(this.stacks, (s, i) =>
+      s.length === 0 ? -1 : s[Math.min(head.attribution?.[i] ?? 0, s.length - 1)],
+    );
+  }
+
+  // (A function is its name, as in `bytepoll report`: those without one are one.)
+  key_name(key) {
+    return key !== 0 ? this.names[key] : '(no name)';
+  }
+
+  frame_name(frame) {
+    return frame < 0 ? NO_STACK : this.key_name(this.frame_key[frame]);
+  }
+
+  // "file.c:12", or the module.
+  frame_place(frame) {
+    if (frame < 0) return '';
+    const [, file, line, module] = this.frames[frame];
+    if (this.names[file] !== '') return this.names[file] + (line > 0 ? ':' + line : '');
+    return last_part(this.names[module]);
+  }
+
+  frame_source(frame) {
+    if (frame < 0 || this.head.sources == null) return null;
+    const [, file, line] = this.frames[frame];
+    const lines = this.head.sources[this.raw_names[file]];
+    const text = lines?.[line];
+    return text == null ? null : visible(text.trim());
+  }
+
+  thread_name(i) {
+    const [name, tid, process] = this.head.threads[i];
+    if (i === 0 || name == null) return '(thread not known)';
+    return (name !== '' ? visible(name) : last_part(visible(this.head.processes[process]?.[0] ?? ''))) + ' (tid ' + tid + ')';
+  }
+
+  process_name(i) {
+    const [name, pid] = this.head.processes[i] ?? ['', 0];
+    return i === 0 ? '(process not known)' : last_part(visible(name)) + ' (pid ' + pid + ')';
+  }
+
+  type_name(i) {
+    const name = visible(this.head.types[i] ?? '');
+    return name !== '' ? name : '(no type)';
+  }
+
+  // What its own counters say of a thread or process: a figure, or null where they say nothing.
+  own_figures(key, i) {
+    const own = key === 'thread' ? this.head.threads[i]?.[3] : this.head.processes[i]?.[2];
+    if (!own) return null;
+    const lower_bound = this.head.assumptions.lower_bound?.allocated || undefined;
+    const figure = (low, high) => ({ estimate: low === high ? low : null, low, high, exact: low === high && !lower_bound, lower_bound });
+    return { bytes: figure(own[0], own[1]), objects: figure(own[2], own[3]) };
+  }
+
+  process_of_thread(i) {
+    return this.head.threads[i]?.[2] ?? 0;
+  }
+
+  module_of_cell(i) {
+    const frame = this.attributed[this.cells.stack[i]];
+    return frame < 0 ? 0 : this.frames[frame][3];
+  }
+
+  // What a window [from, to] (edges; equal: a moment) means: live at its end, allocated within it, and
+  // up to a moment from the start. Without a window: the whole run.
+  window_of(view) {
+    if (view.window === null) return { from: -1, to: this.last_edge, whole: true };
+    const [from, to] = view.window;
+    return from === to ? { from: 0, to, whole: false } : { from, to, whole: false };
+  }
+
+  has_filter(view) {
+    return FILTERS.some((key) => view.filters[key] != null);
+  }
+
+  passes_filters(view) {
+    const { thread, process, module, type, size } = view.filters;
+    const { cells } = this;
+    return (i) =>
+      (thread == null || cells.thread[i] === thread) &&
+      (process == null || this.process_of_thread(cells.thread[i]) === process) &&
+      (module == null || this.module_of_cell(i) === module) &&
+      (type == null || cells.type[i] === type) &&
+      (size == null || cells.size_class[i] === size);
+  }
+
+  passes_metric(view, metric) {
+    const { cells } = this;
+    const { from, to, whole } = this.window_of(view);
+    // (The cross-fitted estimate has a part of cells, too, that were not there at the moment itself.)
+    const { sums, record } = cells;
+    if (metric === 'peak')
+      return (i) => (cells.flags[i] & AT_PEAK) !== 0 || sums[16][record[i]] !== 0 || sums[17][record[i]] !== 0;
+    if (metric === 'live') return (i) => cells.made[i] < to && cells.freed[i] >= to;
+    const inside = whole ? () => true : (i) => cells.made[i] >= from && (to === this.last_edge || cells.made[i] < to);
+    if (metric === 'allocated') return inside;
+    return (i) => (cells.flags[i] & TEMPORARY) !== 0 && inside(i);
+  }
+
+  // What was counted of a window, whatever was sampled of it (struct bp_cube_window of
+  // src/profile/cube.h): {has, offered_bytes, bytes, objects (each [low, high]), size_min, ratio_max}.
+  counted_of(view, metric) {
+    const { whole, windows } = this.head.calibration;
+    const { from, to } = this.window_of(view);
+    const asked = view.window === null || metric === 'live' || metric === 'peak' || to <= from || !windows?.length;
+    const bins = this.last_edge;
+    const number = asked ? -1 : from * bins - (from * (from - 1)) / 2 + to - from - 1;
+    const counted = read_counted(number < 0 ? whole : windows[number], number);
+    const size = view.filters.size;
+    if (size != null && size !== NEVER) counted.size_min = Math.max(counted.size_min, 2 ** size);
+    return counted;
+  }
+
+  // The cells of a view, as {cells, others, metric, counted, calibrated, outside}; `others`: of the same
+  // metric and time, but filtered out. Where figures are parts of a counted total (`calibrated`) they
+  // belong to the complement of what is shown; so does `outside`, of which the page has sums only.
+  select(view, metric) {
+    const in_metric = this.passes_metric(view, metric);
+    const in_filter = this.has_filter(view) ? this.passes_filters(view) : null;
+    const rows = this.cells.rows;
+    const chosen = new Uint32Array(rows);
+    const others = [];
+    const counted = this.counted_of(view, metric);
+    const calibrated = metric === 'allocated' && (counted.has & PARTS) !== 0 && !this.head.assumptions.classes;
+    let count = 0;
+    for (let i = 0; i < rows; i++) {
+      if (!in_metric(i)) continue;
+      if (in_filter === null || in_filter(i)) chosen[count++] = i;
+      else if (calibrated) others.push(i);
+    }
+    const outside = calibrated ? this.outside_of(view) : [];
+    const counts_rows = metric === 'allocated' && view.window === null && in_filter === null;
+    return { cells: chosen.subarray(0, count), others, metric, counted, calibrated, outside, counts_rows };
+  }
+
+  // Does a cell of a selection have samples in it, or only its part of the cross-fitted estimate?
+  counts(selection, i) {
+    return selection.metric !== 'peak' || (this.cells.flags[i] & AT_PEAK) !== 0;
+  }
+
+  outside_of(view) {
+    const sums = this.head.calibration.outside;
+    if (!sums) return [];
+    const { from, to, whole } = this.window_of(view);
+    return whole ? sums : sums.slice(from, to === this.last_edge ? undefined : to);
+  }
+
+  // What a cell adds to an estimate: estimates of bytes and objects are sums of these, so widths and
+  // orders need no interval. (Calibrated ones too: the error of the whole is shared out by variance.)
+  weigher(selection, unit) {
+    const { sums: s, record } = this.cells;
+    if (selection.metric === 'peak') {
+      const other = s[unit === 'bytes' ? 16 : 17];
+      return (i) => other[record[i]];
+    }
+    if (unit === 'objects') return (i) => s[0][record[i]] + s[5][record[i]];
+    if (!selection.calibrated) return (i) => s[1][record[i]] + s[2][record[i]];
+    const share = this.calibration_share(selection);
+    return (i) => s[1][record[i]] + s[2][record[i]] + share * s[3][record[i]];
+  }
+
+  calibration_share(selection) {
+    if (selection.share !== undefined) return selection.share;
+    const { sums: s, record } = this.cells;
+    let whole = 0;
+    let variance = 0;
+    for (const cells of [selection.cells, selection.others])
+      for (const cell of cells) {
+        whole += s[1][record[cell]] + s[2][record[cell]];
+        variance += s[3][record[cell]];
+      }
+    for (const sums of selection.outside) {
+      whole += sums[1] + sums[2];
+      variance += sums[3];
+    }
+    const [low, high] = selection.counted.offered_bytes;
+    const error = Math.min(Math.max(whole, low), high) - whole;
+    selection.share = variance > 0 ? error / variance : 0;
+    return selection.share;
+  }
+}
+
+function read_counted(c, id) {
+  return { id, has: c[0], offered_bytes: [c[1], c[2]], bytes: [c[3], c[4]], objects: [c[5], c[6]], size_min: c[7], ratio_max: c[8] };
+}
+
+export const FILTERS = ['thread', 'process', 'module', 'type', 'size'];
+
+// Of a class of sizes: floor(log2(size)), `step` of them in one.
+export function size_name(size_class, step = 1) {
+  if (size_class === NEVER) return '0 B';
+  const text = (bytes) =>
+    bytes < 1024 ? String(bytes) : bytes < 2 ** 20 ? bytes / 1024 + 'K' : bytes < 2 ** 30 ? bytes / 2 ** 20 + 'M' : bytes / 2 ** 30 + 'G';
+  return text(2 ** size_class) + ' to ' + text(2 ** (size_class + step)) + ' B';
+}

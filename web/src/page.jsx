@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// The page of one profile: state on top, everything below made from it.
+
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { Header, Segments, Warnings } from './header.jsx';
+import { Cards } from './cards.jsx';
+import { Timeline } from './timeline.jsx';
+import { Icicle } from './icicle.jsx';
+import { Table } from './table.jsx';
+import { Histogram } from './histogram.jsx';
+import { Butterfly } from './butterfly.jsx';
+import { Tree, Weighted } from './tree.js';
+import { one_group } from './groups.js';
+import { FILTERS, size_name } from './model.js';
+import { first_view, from_fragment, to_fragment } from './state.js';
+import { cut, matcher, last_part, visible } from './text.js';
+import { time_text } from './quantity.js';
+
+const METRIC_WORDS = { live: 'Live', peak: 'Peak', allocated: 'Allocated', temporary: 'Temporary' };
+
+// Totals of what is shown: as they were recorded for the whole run, otherwise made of its cells.
+function find_totals(profile, estimator, view) {
+  if (view.window === null && !profile.has_filter(view)) return profile.head.totals;
+  const totals = {};
+  for (const metric of profile.head.metrics) {
+    if (metric === 'peak' && view.window !== null) continue;
+    const selection = profile.select(view, metric);
+    const window_total = metric === 'allocated' && !profile.has_filter(view);
+    const groups = one_group(profile, selection, estimator, selection.cells, 'totals', window_total);
+    totals[metric] = groups.figures(groups.rows[0]);
+  }
+  return totals;
+}
+
+function filter_choices(profile) {
+  const { cells } = profile;
+  const modules = new Set();
+  const threads = new Set();
+  const types = new Set();
+  const processes = new Set();
+  for (let i = 0; i < cells.rows; i++) {
+    modules.add(profile.module_of_cell(i));
+    threads.add(cells.thread[i]);
+    types.add(cells.type[i]);
+    processes.add(profile.process_of_thread(cells.thread[i]));
+  }
+  const named = (ids, name) => [...ids].map((id) => [id, cut(name(id), 60)]).sort((a, b) => (a[1] < b[1] ? -1 : 1));
+  return {
+    process: named(processes, (id) => profile.process_name(id)),
+    thread: named(threads, (id) => profile.thread_name(id)),
+    module: named(modules, (id) => last_part(profile.names[id]) || '(no module)'),
+    type: named(types, (id) => profile.type_name(id)),
+  };
+}
+
+function Controls({ profile, view, update }) {
+  const choices = useMemo(() => filter_choices(profile), [profile]);
+  const metrics = profile.head.metrics.map((metric) => [
+    metric, METRIC_WORDS[metric], metric === 'peak' && view.window !== null, metric === 'peak' ? 'the peak is of the whole run' : undefined,
+  ]);
+  const window = view.window === null ? null : view.window.map((edge) => time_text(profile.edges[edge]));
+  return (
+    <nav class="controls" aria-label="What is shown">
+      <Segments name="metric" value={view.metric} choices={metrics} onChange={(metric) => update({ metric })} />
+      <Segments name="unit" value={view.unit} choices={[['bytes', 'bytes'], ['objects', 'objects']]} onChange={(unit) => update({ unit })} />
+      <input
+        type="search" id="search" placeholder="search functions, files" aria-label="search" value={view.search}
+        onInput={(e) => update({ search: e.currentTarget.value })}
+      />
+      {['process', 'thread', 'module', 'type'].filter((key) => choices[key].length > 1).map((key) => (
+        <select
+          key={key} id={'filter-' + key} aria-label={key} class={view.filters[key] != null ? 'chosen' : ''}
+          value={view.filters[key] ?? ''}
+          onChange={(e) => update({ filters: { ...view.filters, [key]: e.currentTarget.value === '' ? undefined : +e.currentTarget.value } })}
+        >
+          <option value="">{key === 'process' ? 'all processes' : 'all ' + key + 's'}</option>
+          {choices[key].map(([id, text]) => <option key={id} value={id}>{text}</option>)}
+        </select>
+      ))}
+      {view.filters.size != null && (
+        <button type="button" class="chip" onClick={() => update({ filters: { ...view.filters, size: undefined } })}>size {size_name(view.filters.size, profile.head.pruned?.size_step)} ×</button>
+      )}
+      {window !== null && (
+        <button type="button" class="chip" id="window-chip" onClick={() => update({ window: null })}>
+          {view.window[0] === view.window[1] ? 'at ' + window[1] : window[0] + ' to ' + window[1]} ×
+        </button>
+      )}
+      {(profile.has_filter(view) || window !== null || view.search !== '') && (
+        <button type="button" class="plain" id="reset" onClick={() => update({ filters: {}, window: null, search: '', zoom: '' })}>clear all</button>
+      )}
+    </nav>
+  );
+}
+
+function use_fragment(profile, first) {
+  const [view, update] = useReducer((old, change) => ({ ...old, ...change }), null, () => from_fragment(location.hash, first, profile));
+  const written = useRef(null);
+  useEffect(() => {
+    const fragment = to_fragment(view, first);
+    const timer = setTimeout(() => {
+      written.current = fragment;
+      if (fragment !== location.hash.slice(1)) history.replaceState(null, '', '#' + fragment);
+    }, 60);
+    return () => clearTimeout(timer);
+  }, [view]);
+  useEffect(() => {
+    const read = () => {
+      if (location.hash.slice(1) !== written.current) update(from_fragment(location.hash, first, profile));
+    };
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  return [view, update];
+}
+
+export function Page({ profile, estimator, trees }) {
+  const { head } = profile;
+  const first = useMemo(() => first_view(head), []);
+  const [view, update] = use_fragment(profile, first);
+  const [theme, set_theme] = useState(0);
+  const [complete, set_complete] = useState(false); // the graph is drawn first, all else then
+  useEffect(() => {
+    const timer = setTimeout(() => set_complete(true), 0);
+    return () => clearTimeout(timer);
+  }, []);
+  useEffect(() => {
+    const media = matchMedia('(prefers-color-scheme: dark)');
+    const changed = () => set_theme((n) => n + 1);
+    media.addEventListener('change', changed);
+    return () => media.removeEventListener('change', changed);
+  }, []);
+  const filters = JSON.stringify(view.filters);
+  const window = JSON.stringify(view.window);
+  const selection = useMemo(() => profile.select(view, view.metric), [view.metric, filters, window]);
+  const tree = useMemo(() => {
+    trees[+view.inverted] ??= new Tree(profile, view.inverted);
+    return trees[+view.inverted];
+  }, [view.inverted]);
+  const weighted = useMemo(() => new Weighted(tree, selection, view.unit, estimator), [tree, selection, view.unit]);
+  const totals = useMemo(() => find_totals(profile, estimator, view), [filters, window]);
+  const test = useMemo(() => matcher(view.search), [view.search]);
+  // The root is the total, and known as that is.
+  const total = totals[view.metric] ?? weighted.figures(0);
+  weighted.know_total(total);
+  const common = { profile, estimator, view, update };
+  return (
+    <>
+      <Header head={head} onTheme={() => set_theme((n) => n + 1)} />
+      <main>
+        <Warnings list={head.warnings} />
+        <Cards profile={profile} view={view} totals={totals} onMetric={(metric) => update({ metric })} />
+        <Controls {...common} />
+        {head.timeline?.length > 1 && (complete ? <Timeline {...common} theme={theme} /> : <section class="card" id="timeline" />)}
+        <Icicle {...common} weighted={weighted} test={test} theme={theme} total={total} />
+        {complete && (
+          <>
+            <Butterfly {...common} selection={selection} />
+            <Table {...common} selection={selection} test={test} total={total} />
+            <Histogram {...common} selection={selection} />
+          </>
+        )}
+        <footer>
+          {head.pruned?.text && <p id="pruned">{visible(head.pruned.text)}</p>}
+          <p>
+            Bytes as {head.unit === 'usable' ? 'the allocator gives them' : 'requested'}. Every figure is an estimate from {head.samples} samples unless
+            marked exact; its interval holds the truth in {+(head.confidence * 100).toFixed(3)} % of runs. Intervals of different rows are not
+            independent and do not add up; the page makes each anew from the samples’ sums.
+          </p>
+        </footer>
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// The rows of what is shown, by function, stack, line ...: the accessible twin of the graph. Intervals
+// are made for the rows that are on the page, or for all where they are sorted by.
+
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { IntervalBar } from './bars.jsx';
+import { group_by, KEYS, CUMULATIVE_KEYS } from './groups.js';
+import { Segments } from './header.jsx';
+import { figure_text, full_text, is_known, axis_marks } from './quantity.js';
+import { in_slices } from './work.js';
+import { cut } from './text.js';
+
+const PAGE = 30;
+
+function searched(profile, row, test) {
+  if (test === null || test(row.name)) return true;
+  if (row.frame >= 0 && test(profile.frame_place(row.frame))) return true;
+  return row.stack !== undefined && profile.stacks[row.stack].some((frame) => test(profile.frame_name(frame)));
+}
+
+function comparer(groups, view) {
+  const { sort, unit } = view;
+  const value = {
+    estimate: (row) => row.weight[unit],
+    objects: (row) => row.weight[unit === 'bytes' ? 'objects' : 'bytes'],
+    samples: (row) => row.samples,
+    low: (row) => groups.figures(row)[unit].low,
+    high: (row) => groups.figures(row)[unit].high,
+  }[sort];
+  const sign = view.ascending ? 1 : -1;
+  if (sort === 'name') return (a, b) => -sign * (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+  return (a, b) => sign * (value(a) - value(b)) || a.index - b.index;
+}
+
+function Head({ id, text, view, update, extra }) {
+  const chosen = view.sort === id;
+  const state = chosen ? ((id === 'name') !== view.ascending ? 'ascending' : 'descending') : 'none';
+  return (
+    <th scope="col" aria-sort={state} class={extra}>
+      <button type="button" data-sort={id} onClick={() => update({ sort: id, ascending: chosen ? !view.ascending : false })}>
+        {text}
+        {chosen && <span aria-hidden="true">{state === 'ascending' ? ' ▲' : ' ▼'}</span>}
+      </button>
+    </th>
+  );
+}
+
+function NameCell({ profile, row, view, onChoose }) {
+  const source = row.frame >= 0 && ['line', 'function', 'stack'].includes(view.by) ? profile.frame_source(row.frame) : null;
+  return (
+    <td class="name">
+      <button type="button" class="row-name" title={cut(row.name, 1000)} onClick={() => onChoose(row)}>
+        {cut(row.name, 160)}
+      </button>
+      {row.frame >= 0 && view.by === 'function' && <span class="place">{cut(profile.frame_place(row.frame), 80)}</span>}
+      {source !== null && view.by !== 'stack' && <code class="source">{cut(source, 120)}</code>}
+      {row.stack !== undefined && (
+        <ol class="frames">
+          {profile.stacks[row.stack].slice(0, 40).map((frame, i) => (
+            <li key={i}>
+              {cut(profile.frame_name(frame), 140)} <span class="place">{cut(profile.frame_place(frame), 80)}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </td>
+  );
+}
+
+export function choose_row(profile, row, view, update) {
+  if (view.by === 'function') update({ chosen: row.number });
+  else if (view.by === 'stack') update({ zoom: row.stack + '.' + profile.stacks[row.stack].length, inverted: false });
+  else if (view.by === 'line' || view.by === 'file') update({ search: row.name });
+  else update({ filters: { ...view.filters, [view.by]: row.number } });
+}
+
+// The figures as numbers, for whoever reads the page by program.
+export function numbers_of(figures) {
+  if (!figures) return {};
+  const one = (f) => [f.estimate, f.low, f.high].map((v) => (v == null ? '' : String(v))).join(' ');
+  return { 'data-bytes': one(figures.bytes), 'data-objects': one(figures.objects) };
+}
+
+export function Table({ profile, estimator, selection, view, update, test, total }) {
+  const [shown, set_shown] = useState(PAGE);
+  const [, set_progress] = useState(0);
+  const groups = useMemo(
+    () => group_by(profile, selection, estimator, view.by, view.cumulative, 'table'),
+    [selection, view.by, view.cumulative],
+  );
+  const rows = useMemo(
+    () => groups.rows.filter((row) => row.samples > 0 && searched(profile, row, test)).sort(comparer(groups, view)),
+    [groups, test, view.sort, view.ascending, view.unit],
+  );
+  useEffect(() => set_shown(PAGE), [view.by]);
+  const visible_rows = rows.slice(0, shown);
+  useEffect(() => {
+    const wanted = visible_rows.filter((row) => row.figures === null);
+    if (wanted.length === 0) return undefined;
+    let next = 0;
+    return in_slices(
+      () => {
+        groups.figures(wanted[next++]);
+        return next < wanted.length;
+      },
+      (done) => done && set_progress((n) => n + 1),
+    );
+  }, [groups, rows, shown]);
+
+  const { unit } = view;
+  const other = unit === 'bytes' ? 'objects' : 'bytes';
+  const highs = visible_rows.filter((r) => r.figures !== null && is_known(r.figures[unit])).map((r) => r.figures[unit].high);
+  const marks = axis_marks(Math.max(0, ...highs), unit, 3);
+  const scale = Math.max(0, ...highs) * 1.03;
+  const has_types = new Set(profile.cells.type).size > 1 || profile.cells.type[0] > 0;
+  const has_processes = profile.head.processes.length > 2;
+  const keys = KEYS.filter((key) => (key !== 'type' || has_types) && (key !== 'process' || has_processes));
+  return (
+    <section class="card" id="rows" aria-label="Rows">
+      <div class="card-head">
+        <h2>By {view.by}</h2>
+        <span class="soft">dot: estimate · bar: interval · {visible_rows.length} of {rows.length} shown</span>
+        <div class="grow" />
+        <Segments name="rows by" value={view.by} choices={keys.map((key) => [key, key])} onChange={(by) => update({ by })} />
+        {CUMULATIVE_KEYS.includes(view.by) && (
+          <label class="check"><input type="checkbox" id="cumulative" checked={view.cumulative} onChange={(e) => update({ cumulative: e.currentTarget.checked })} /> with what it calls</label>
+        )}
+      </div>
+      <div class="scroller">
+        <table id="table">
+          <thead>
+            <tr>
+              <Head id="name" text={view.by} view={view} update={update} />
+              <Head id="estimate" text={view.metric + (unit === 'objects' ? ', objects' : '')} view={view} update={update} extra="number" />
+              <th class="forest" scope="col">
+                <span class="axis" aria-hidden="true">
+                  {marks.map(([at, text]) => <span key={at} style={{ left: scale > 0 ? (100 * at) / scale + '%' : 0 }}>{text}</span>)}
+                </span>
+                <span class="aloud">interval</span>
+              </th>
+              <Head id="objects" text={other} view={view} update={update} extra="number wide" />
+              <Head id="samples" text="samples" view={view} update={update} extra="number wide" />
+            </tr>
+          </thead>
+          <tbody>
+            {visible_rows.map((row) => {
+              const figures = row.figures;
+              return (
+                <tr key={row.number} data-name={row.name} class={row.figures === null ? 'waiting' : ''}>
+                  <NameCell profile={profile} row={row} view={view} onChoose={(r) => choose_row(profile, r, view, update)} />
+                  <td class="number" {...numbers_of(figures)} title={figures ? full_text(figures[unit], unit) : ''}>{figures ? figure_text(figures[unit], unit) : '…'}</td>
+                  <td class="forest">{figures && <IntervalBar figure={figures[unit]} scale={scale} />}</td>
+                  <td class="number wide">{figures ? figure_text(figures[other], other) : '…'}</td>
+                  <td class="number wide">{row.samples}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {rows.length === 0 && <p class="empty">No row{test !== null ? ' matches the search' : ': nothing was sampled here'}.</p>}
+      {rows.length > shown && (
+        <button type="button" class="plain" id="more" onClick={() => set_shown(shown * 3)}>
+          {rows.length - shown} more
+        </button>
+      )}
+    </section>
+  );
+}
