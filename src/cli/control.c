@@ -228,8 +228,13 @@ static int change_all(const struct request *request)
 {
 	const uint64_t deadline_ns = now_ns() + request->wait_ns;
 	int status = 0;
-	for (uint32_t i = 0; i < request->list.count; i++)
+	for (uint32_t i = 0; i < request->list.count; i++) {
 		change(request, &request->list.items[i]);
+		if (bp_traced_is_cut(&request->list.items[i]))
+			status = bp_command_fail_with(1,
+				"%s was cut off while its process wrote it: nothing reaches it",
+				request->list.items[i].path);
+	}
 	for (uint32_t i = 0; request->waits && i < request->list.count; i++)
 		if (wait_for(&request->list.items[i], deadline_ns) != 0)
 			status = 1;

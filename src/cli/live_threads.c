@@ -293,6 +293,9 @@ bool bp_live_threads_read(const struct bp_traced *traced, bool memory,
 	settle_moved(&reading);
 	drop_gone(&reading);
 	drop_stale_words(threads);
+	if (bp_traced_is_cut(traced))
+		return bp_error_set(
+			error, "%s was cut off while its process wrote it", traced->path);
 	return true;
 }
 

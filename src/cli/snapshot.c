@@ -415,23 +415,32 @@ static int create(const char *path, struct bp_error *error)
 	return descriptor;
 }
 
-bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
+bool bp_snapshot_write_open(const struct bp_traced *traced, int descriptor, const char *name,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error)
 {
-	struct job job = { .traced = traced, .path = path, .length = BP_CHUNK_BYTES };
-	job.to = create(path, error);
-	if (job.to < 0)
-		return false;
-	bool good = copy_all(&job, error);
-	if (close(job.to) != 0 && good)
-		good = cannot_write(path, error);
+	struct job job = {
+		.traced = traced, .to = descriptor, .path = name, .length = BP_CHUNK_BYTES
+	};
+	const bool good = copy_all(&job, error);
 	if (good)
 		*ret_snapshot = job.snapshot;
-	else
-		unlink(path);
 	finish_moment(&job.best);
 	finish_moment(&job.other);
 	free(job.copied);
+	return good;
+}
+
+bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
+	struct bp_snapshot *ret_snapshot, struct bp_error *error)
+{
+	const int to = create(path, error);
+	if (to < 0)
+		return false;
+	bool good = bp_snapshot_write_open(traced, to, path, ret_snapshot, error);
+	if (close(to) != 0 && good)
+		good = cannot_write(path, error);
+	if (!good)
+		unlink(path);
 	return good;
 }
 

@@ -24,6 +24,10 @@ struct bp_snapshot {
 bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error);
 
+/* The same into an empty file that is open for writing; `name` is for errors. It stays open. */
+bool bp_snapshot_write_open(const struct bp_traced *traced, int descriptor, const char *name,
+	struct bp_snapshot *ret_snapshot, struct bp_error *error);
+
 /* Copies a file that nobody writes to any more, holes left out. `to` must not exist. `source`: FILE, open
  * for reading, of the path `from`; so one that was removed meanwhile can still be copied. */
 bool bp_snapshot_copy_open(int source, const char *from, const char *to, struct bp_error *error);

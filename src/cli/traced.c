@@ -18,13 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "cli/processes.h"
+#include "cli/state_page.h"
 
 /* A shared, writable mapping of the beginning of a file. */
 struct mapping {
@@ -200,9 +200,8 @@ static bool adopt(
 {
 	struct stat namespace;
 	size_t length = traced->header.program_length;
-	void *page = mmap(NULL, 4096, steer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-		descriptor, BP_STATE_OFFSET);
-	if (page == MAP_FAILED) {
+	void *page = bp_state_page_map(descriptor, steer);
+	if (page == NULL) {
 		bp_error_set(error, "%s cannot be mapped: %s", traced->path, strerror(errno));
 		close(descriptor);
 		return false;
@@ -356,15 +355,25 @@ void bp_traced_close(struct bp_traced *traced)
 {
 	if (traced->state == NULL)
 		return;
-	munmap(traced->state, 4096);
+	bp_state_page_unmap(traced->state);
 	close(traced->descriptor);
 	*traced = (struct bp_traced){ .descriptor = -1 };
+}
+
+bool bp_traced_is_cut(const struct bp_traced *traced)
+{
+	struct bp_trace_header header;
+	struct stat status;
+	return bp_state_page_is_cut(traced->state) ||
+	       !read_header(traced->descriptor, &status, &header) ||
+	       memcmp(header.trace_id, traced->header.trace_id, sizeof header.trace_id) != 0;
 }
 
 bool bp_traced_runs(const struct bp_traced *traced)
 {
 	struct stat status;
-	return __atomic_load_n(&traced->state->state, __ATOMIC_ACQUIRE) != 1 &&
+	return !bp_traced_is_cut(traced) &&
+	       __atomic_load_n(&traced->state->state, __ATOMIC_ACQUIRE) != 1 &&
 	       fstat(traced->descriptor, &status) == 0 &&
 	       maps_file(traced->pid, &status, &traced->header);
 }

@@ -37,6 +37,10 @@ bool bp_traced_open_file(
 	const char *path, bool steer, struct bp_traced *ret_traced, struct bp_error *error);
 void bp_traced_close(struct bp_traced *traced); /* safe on zeroed memory */
 
+/* Has the file been cut off, or written over, behind the back of its process? What `state` says then
+ * means nothing (reading it is safe all the same). */
+bool bp_traced_is_cut(const struct bp_traced *traced);
+
 /* Does its process still live, and with this trace? */
 bool bp_traced_runs(const struct bp_traced *traced);
 
