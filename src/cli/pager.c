@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pager is a child that reads a pipe. While it runs, INT and QUIT of the terminal are for it alone: a
+ * bytepoll that died of them would leave it, and the terminal's settings, to themselves. Writing to a pager
+ * that has gone fails with EPIPE, which is not told: whoever quit has seen enough.
+ *
+ * less gets F (end at once if all fits on the screen), R (colours) and X (leave it on the screen), unless
+ * LESS says otherwise.
+ */
+#include "cli/pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/terminal.h"
+
+#define STATUS_NOT_EXECUTABLE 126 /* of a shell, as 127: not found */
+
+static struct {
+	pid_t pid;    /* 0: none */
+	int terminal; /* what standard output was */
+	bool chosen;  /* by PAGER, not our own choice */
+	struct sigaction interrupt, quit, pipe;
+} pager;
+
+/* Is there a program of this name to start? */
+static bool is_in_path(const char *name)
+{
+	const char *at = getenv("PATH");
+	char path[4096];
+	while (at != NULL && *at != '\0') {
+		const size_t length = strcspn(at, ":");
+		const int written = snprintf(path, sizeof path, "%.*s/%s", (int)length, at, name);
+		if (length > 0 && written > 0 && (size_t)written < sizeof path &&
+			access(path, X_OK) == 0)
+			return true;
+		at += length + (at[length] == ':');
+	}
+	return false;
+}
+
+/* The child. Never returns. */
+static void become_pager(const char *command, int from)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigaction(SIGPIPE, &plain, NULL);
+	dup2(from, STDIN_FILENO);
+	setenv("LESS", "FRX", 0);
+	setenv("LV", "-c", 0);
+	if (command != NULL)
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	else
+		execlp("less", "less", (char *)NULL);
+	_exit(STATUS_NOT_EXECUTABLE);
+}
+
+static void hold_signals(void)
+{
+	struct sigaction ignored = { .sa_handler = SIG_IGN };
+	sigaction(SIGINT, &ignored, &pager.interrupt);
+	sigaction(SIGQUIT, &ignored, &pager.quit);
+	sigaction(SIGPIPE, &ignored, &pager.pipe);
+}
+
+void bp_pager_begin(void)
+{
+	const char *command = getenv("PAGER");
+	int ends[2];
+	if (pager.pid != 0 || !isatty(STDOUT_FILENO) || bp_terminal_is_dumb())
+		return;
+	if (command != NULL && (*command == '\0' || strcmp(command, "cat") == 0))
+		return;
+	if (command == NULL && !is_in_path("less"))
+		return;
+	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	pager.terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	pager.chosen = command != NULL;
+	pager.pid = pager.terminal >= 0 ? fork() : -1;
+	if (pager.pid == 0)
+		become_pager(command, ends[0]);
+	close(ends[0]);
+	if (pager.pid < 0) {
+		if (pager.terminal >= 0)
+			close(pager.terminal);
+		pager.pid = 0;
+	} else {
+		hold_signals();
+		dup2(ends[1], STDOUT_FILENO);
+	}
+	close(ends[1]);
+}
+
+bool bp_pager_end(struct bp_error *error)
+{
+	int status = 0;
+	if (pager.pid == 0)
+		return true;
+	fflush(stdout);
+	clearerr(stdout);
+	dup2(pager.terminal, STDOUT_FILENO); /* and the pipe is closed */
+	close(pager.terminal);
+	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
+		;
+	pager.pid = 0;
+	sigaction(SIGINT, &pager.interrupt, NULL);
+	sigaction(SIGQUIT, &pager.quit, NULL);
+	sigaction(SIGPIPE, &pager.pipe, NULL);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) < STATUS_NOT_EXECUTABLE)
+		return true;
+	return bp_error_set(error, "the pager %s cannot be started: set PAGER, or use --no-pager",
+		pager.chosen ? getenv("PAGER") : "less");
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking on. /proc/PID/status is opened once: it goes on telling of the same process after an exec,
+ * whatever user it becomes. A look is one pread and takes some 15 us of our own time; ten a second are
+ * 0.02 % of a processor.
+ *
+ * The first looks come at 1, 2, 4 ... ms, so that short programs have some too; from 100 ms on they
+ * come every period. When the table is full every second point goes and the period doubles, so that
+ * the table never holds less than half of what it can hold, whatever the run lasts.
+ *
+ * /proc/PID/smaps would tell more and is not read: its reader holds the lock that the program's page
+ * faults wait for. What the kernel sums lazily (threads or processors hold back some pages each) is
+ * told as an uncertainty.
+ */
+#include "cli/resident.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/attributes.h"
+#include "cli/trace_bytes.h"
+#include "trace/format.h"
+
+#define PERIOD_FIRST_NS 100000000u
+#define WAIT_FIRST_NS 1000000u
+#define STATUS_BYTES 4096
+
+/* Before Linux 6.2 a thread holds back up to 64 pages of a counter; since then a processor up to
+ * max(32, 2 n) of them, with n processors. */
+#define PAGES_BY_THREAD 64u
+#define PAGES_BY_PROCESSOR 32u
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The number behind "NAME:" in the text of /proc/PID/status; kilobytes as bytes. */
+static bool field(const char *text, const char *name, uint64_t unit, uint64_t *ret_number)
+{
+	const char *at = strstr(text, name);
+	if (at == NULL)
+		return false;
+	*ret_number = strtoull(at + strlen(name), NULL, 10) * unit;
+	return true;
+}
+
+/* False: the process has ended, or has no memory of its own. */
+static bool look(struct bp_resident_watch *watch, struct bp_resident_point *ret_point)
+{
+	char text[STATUS_BYTES];
+	struct bp_resident_point point = { 0 };
+	uint64_t threads = 1;
+	ssize_t got = pread(watch->status, text, sizeof text - 1, 0);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	point.time_ns = now_ns();
+	/* (The name of the program, which may be anything, stands before: newlines in it are escaped.) */
+	if (!field(text, "\nVmHWM:", 1024, &point.high) ||
+		!field(text, "\nRssAnon:", 1024, &point.anonymous) ||
+		!field(text, "\nRssFile:", 1024, &point.file) ||
+		!field(text, "\nRssShmem:", 1024, &point.shared) ||
+		!field(text, "\nVmStk:", 1024, &point.stack))
+		return false;
+	field(text, "\nVmSwap:", 1024, &point.swapped);
+	field(text, "\nThreads:", 1, &threads);
+	if (threads > watch->threads_most && threads < UINT32_MAX)
+		watch->threads_most = (uint32_t)threads;
+	*ret_point = point;
+	return true;
+}
+
+void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid)
+{
+	char path[64];
+	*watch = (struct bp_resident_watch){ .resident = { .pid = (uint32_t)pid,
+						     .period_ns = PERIOD_FIRST_NS } };
+	watch->resident.points = malloc(BP_RESIDENT_POINTS_MAX * sizeof *watch->resident.points);
+	if (watch->resident.points == NULL)
+		return;
+	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+	watch->status = open(path, O_RDONLY | O_CLOEXEC);
+	watch->on = watch->status >= 0;
+	watch->began_ns = now_ns();
+	watch->next_ns = watch->began_ns + WAIT_FIRST_NS;
+}
+
+/* When to look next: twice as late as now at first, later every period. */
+static void plan_next(struct bp_resident_watch *watch, uint64_t time_ns)
+{
+	uint64_t wait_ns = time_ns - watch->began_ns;
+	if (wait_ns > watch->resident.period_ns)
+		wait_ns = watch->resident.period_ns;
+	watch->next_ns = time_ns + (wait_ns > WAIT_FIRST_NS ? wait_ns : WAIT_FIRST_NS);
+}
+
+bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	struct bp_resident_point point;
+	if (!watch->on || pidfd < 0)
+		return false;
+	for (;;) {
+		uint64_t time_ns = now_ns();
+		if (time_ns >= watch->next_ns) {
+			if (look(watch, &point))
+				bp_resident_add(&watch->resident, &point, BP_RESIDENT_POINTS_MAX);
+			plan_next(watch, now_ns());
+			time_ns = now_ns();
+		}
+		const uint64_t wait_ns = watch->next_ns > time_ns ? watch->next_ns - time_ns : 0;
+		const struct timespec timeout = { (time_t)(wait_ns / 1000000000u),
+			(long)(wait_ns % 1000000000u) };
+		int ready = ppoll(&ended, 1, &timeout, NULL);
+		if (ready > 0)
+			return (ended.revents & POLLIN) != 0;
+		if (ready < 0 && errno != EINTR)
+			return false;
+	}
+}
+
+/* Each kind may be off by so much. */
+static uint64_t uncertain_bytes(uint32_t threads)
+{
+	const long configured = sysconf(_SC_NPROCESSORS_CONF), page = sysconf(_SC_PAGESIZE);
+	const uint64_t processors = configured > 0 ? (uint64_t)configured : 1;
+	const uint64_t batch =
+		2 * processors > PAGES_BY_PROCESSOR ? 2 * processors : PAGES_BY_PROCESSOR;
+	const uint64_t by_processors = batch * processors;
+	const uint64_t by_threads = PAGES_BY_THREAD * (uint64_t)threads;
+	return (by_threads > by_processors ? by_threads : by_processors) * (uint64_t)page;
+}
+
+/* A trace without a sample has nothing that resident memory could stand beside. */
+static bool read_trace_id(const char *file, uint8_t ret_trace_id[16])
+{
+	struct bp_trace_header header;
+	struct bp_trace_state state;
+	const int trace = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const bool good = trace >= 0 && bp_trace_bytes_read(trace, &header, sizeof header, 0) &&
+			  bp_trace_bytes_read(trace, &state, sizeof state, BP_STATE_OFFSET) &&
+			  memcmp(header.magic, BP_TRACE_MAGIC, sizeof header.magic) == 0 &&
+			  state.samples > 0;
+	if (trace >= 0)
+		close(trace);
+	if (good)
+		memcpy(ret_trace_id, header.trace_id, sizeof header.trace_id);
+	return good;
+}
+
+void bp_resident_watch_end(struct bp_resident_watch *watch, const char *file, uint64_t most_bytes)
+{
+	struct bp_resident *resident = &watch->resident;
+	struct bp_error error;
+	uint8_t trace_id[16];
+	char *path = NULL;
+	if (watch->on && resident->count > 0 && read_trace_id(file, trace_id) &&
+		asprintf(&path, "%s" BP_RESIDENT_SUFFIX, file) >= 0) {
+		resident->end_ns = now_ns();
+		resident->most_bytes = most_bytes;
+		resident->uncertain_bytes = uncertain_bytes(watch->threads_most);
+		if (!bp_resident_write(path, resident, trace_id, &error))
+			fprintf(stderr, "bytepoll: %s\n", error.text);
+		free(path);
+	}
+	if (watch->on)
+		close(watch->status);
+	bp_resident_finish(resident);
+	watch->on = false;
+}

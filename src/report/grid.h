@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small table for people: a name, perhaps an interval as a bar, and columns of figures, laid out to the
+ * width of the terminal. What does not fit goes in this order: the bar, columns from the last one on, the
+ * middle of names. Called by summary.c and stats.c.
+ */
+#ifndef BP_REPORT_GRID_H
+#define BP_REPORT_GRID_H
+
+#include "report/quantity.h"
+#include "report/report.h"
+
+#define BP_GRID_COLUMNS 5
+#define BP_GRID_CELL_BYTES (BP_QUANTITY_BYTES + 16)
+
+struct bp_grid_row {
+	char *name; /* bytes of any kind; owned */
+	char cells[BP_GRID_COLUMNS][BP_GRID_CELL_BYTES];
+	struct bp_interval bar;
+};
+
+/* Zeroed but for headings: empty. */
+struct bp_grid {
+	const char *name;		       /* heading of the names */
+	const char *headings[BP_GRID_COLUMNS]; /* the first NULL ends them */
+	bool bars;
+	struct bp_grid_row *rows;
+	uint32_t count;
+};
+
+/* A new row with this name, its cells empty; NULL: no memory. Valid until the next one is added. */
+struct bp_grid_row *bp_grid_add(struct bp_grid *grid, const char *name);
+void bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out);
+void bp_grid_finish(struct bp_grid *grid);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's figures are of whole pages and good to `uncertain_bytes`; they are written as they are,
+ * and the uncertainty once. The rest is a difference and has limits on both sides of zero where it may
+ * be either: more than live objects explain, or live objects that are not resident.
+ */
+#include "report/resident_text.h"
+
+#include <string.h>
+
+#include "report/header.h"
+#include "report/json_values.h"
+
+#define ROWS 9
+#define ROWS_MAY_BE_NOTHING 7 /* shared memory, swap: left out then */
+
+/* Is what is shown of the one process that was looked at, and of all of it? */
+static bool is_of_same(
+	const struct bp_aggregation *aggregation, const struct bp_report_options *options)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_query *query = &aggregation->query;
+	if (options->resident == NULL || query->filter_count > 0 || query->has_from ||
+		query->has_to || profile->merged_unrelated)
+		return false;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].pid != options->resident->pid)
+			return query->pid == options->resident->pid;
+	return true;
+}
+
+void bp_resident_remark(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, uint64_t time_ns, char *buffer)
+{
+	char text[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	*buffer = '\0';
+	if (!is_of_same(aggregation, options))
+		return;
+	struct bp_known_total around;
+	if (!bp_resident_around(options->resident, time_ns, &around))
+		return;
+	bp_bytes_text(around.low, bp_style_of(options), text);
+	bp_bytes_text(around.high, bp_style_of(options), high);
+	if (around.high - around.low <= around.high / 50)
+		snprintf(buffer, BP_QUANTITY_BYTES + 16, "resident %s", high);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES + 16, "resident %.40s to %.40s", text, high);
+}
+
+static void rest_text(const struct bp_reconciled *moment, struct bp_quantity_style style, char *to)
+{
+	const struct bp_figure rest = { .interval = moment->rest };
+	bp_bytes_change_text(&rest, style, "", to);
+}
+
+/* "706 MiB", or "at least 700 MiB" where a child may have been larger. */
+static void most_text(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, char *to, size_t bytes)
+{
+	struct bp_known_total peak;
+	char text[BP_QUANTITY_BYTES];
+	*to = '\0';
+	if (!bp_resident_peak(options->resident, aggregation->profile, &peak))
+		return;
+	bp_bytes_text(peak.low, bp_style_of(options), text);
+	snprintf(to, bytes, "%s%s", peak.low < peak.high ? "at least " : "", text);
+}
+
+void bp_write_resident_line(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_quantity_style style = bp_style_of(options);
+	struct bp_reconciled moments[BP_RECONCILED_COUNT];
+	const struct bp_reconciled *last = &moments[BP_RECONCILED_LAST];
+	char sum[BP_QUANTITY_BYTES], file[BP_QUANTITY_BYTES], live[BP_QUANTITY_BYTES];
+	char rest[BP_QUANTITY_BYTES], time[BP_QUANTITY_BYTES], most[BP_QUANTITY_BYTES + 16];
+	char text[1024];
+	if (!bp_reconcile(aggregation, options->resident, moments))
+		return;
+	bp_bytes_text(bp_resident_sum(&last->point), style, sum);
+	bp_bytes_text(last->point.file + last->point.shared, style, file);
+	bp_bytes_figure_text(&last->live, style, live);
+	rest_text(last, style, rest);
+	bp_time_text(last->time_ns, time);
+	most_text(aggregation, options, most, sizeof most);
+	snprintf(text, sizeof text,
+		"resident at %s: %s = live objects %s, files %s, the rest %s; the most ever %s "
+		"(--summary says more)",
+		time, sum, live, file, rest, most);
+	fputs(bp_style_dim(options), out);
+	bp_write_wrapped(options, " ", text, out);
+	fputs(bp_style_end(options), out);
+}
+
+/* A column of the table. */
+struct column {
+	char cells[ROWS][BP_QUANTITY_BYTES + 32];
+	unsigned width;
+};
+
+static void at_most_text(uint64_t bytes, const struct bp_report_options *options, char *to)
+{
+	char text[BP_QUANTITY_BYTES];
+	bp_bytes_text(bytes, bp_style_of(options), text);
+	snprintf(to, BP_QUANTITY_BYTES + 32, "%s %s", options->utf8 ? "≤" : "<=", text);
+}
+
+static void fill_column(const struct bp_reconciled *moment, const char *what,
+	const struct bp_report_options *options, struct column *column)
+{
+	const struct bp_quantity_style style = bp_style_of(options);
+	const struct bp_resident_point *point = &moment->point;
+	char time[BP_QUANTITY_BYTES];
+	bp_time_text(moment->time_ns, time);
+	snprintf(column->cells[0], sizeof column->cells[0], "%s, %.40s", what, time);
+	bp_bytes_text(bp_resident_sum(point), style, column->cells[1]);
+	bp_bytes_figure_text(&moment->live, style, column->cells[2]);
+	at_most_text(moment->recorder_most, options, column->cells[3]);
+	at_most_text(moment->stack_most, options, column->cells[4]);
+	rest_text(moment, style, column->cells[5]);
+	bp_bytes_text(point->file, style, column->cells[6]);
+	bp_bytes_text(point->shared, style, column->cells[7]);
+	bp_bytes_text(point->swapped, style, column->cells[8]);
+	column->width = 0;
+	for (int row = 0; row < ROWS; row++)
+		if (bp_text_columns(column->cells[row]) > column->width)
+			column->width = bp_text_columns(column->cells[row]);
+}
+
+static bool is_nothing(const struct column *columns, unsigned count, int row)
+{
+	for (unsigned c = 0; c < count; c++)
+		if (strcmp(columns[c].cells[row], "0 B") != 0)
+			return false;
+	return true;
+}
+
+static void write_rows(const struct column *columns, unsigned count,
+	const struct bp_report_options *options, FILE *out)
+{
+	static const char *const names[ROWS] = { "resident memory", "in all", "  live objects",
+		"  the recorder", "  main stack", "  the rest", "  files", "  shared memory",
+		"swapped out" };
+	for (int row = 0; row < ROWS; row++) {
+		if (row >= ROWS_MAY_BE_NOTHING && is_nothing(columns, count, row))
+			continue;
+		fprintf(out, "  %s%-15s", row == 0 ? bp_style_bold(options) : "", names[row]);
+		for (unsigned c = 0; c < count; c++) {
+			const char *cell = columns[c].cells[row];
+			fprintf(out, "   %*s%s", (int)(columns[c].width - bp_text_columns(cell)),
+				"", cell);
+		}
+		fprintf(out, "%s\n", row == 0 ? bp_style_end(options) : "");
+	}
+}
+
+void bp_write_resident_table(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	struct bp_reconciled moments[BP_RECONCILED_COUNT];
+	struct column columns[BP_RECONCILED_COUNT];
+	char most[BP_QUANTITY_BYTES + 16], uncertain[BP_QUANTITY_BYTES], text[1024];
+	if (!bp_reconcile(aggregation, options->resident, moments))
+		return;
+	fill_column(&moments[BP_RECONCILED_HIGHEST], "highest seen", options, &columns[0]);
+	fill_column(&moments[BP_RECONCILED_LAST], "last seen", options, &columns[1]);
+	unsigned count = 20 + columns[0].width + columns[1].width + 3 <= options->columns ? 2 : 1;
+	putc('\n', out);
+	write_rows(columns, count, options, out);
+	most_text(aggregation, options, most, sizeof most);
+	bp_bytes_text(options->resident->uncertain_bytes, bp_style_of(options), uncertain);
+	snprintf(text, sizeof text,
+		"of pid %u, by the kernel's counters (each to %s); the most ever: %s. The rest: "
+		"the "
+		"allocator's slack and free memory, other stacks, memory mapped without malloc; "
+		"below zero: live objects whose pages were never touched.",
+		options->resident->pid, uncertain, most);
+	fputs(bp_style_dim(options), out);
+	bp_write_wrapped(options, " ", text, out);
+	fputs(bp_style_end(options), out);
+}
+
+static void write_json_moment(const char *name, const struct bp_reconciled *moment, FILE *out)
+{
+	const struct bp_resident_point *p = &moment->point;
+	fprintf(out,
+		",\n    \"%s\": {\"at\": %.9f, \"resident\": %llu, \"anonymous\": %llu, \"file\": "
+		"%llu, \"shared\": %llu, \"swapped\": %llu, \"recorder_most\": %llu, "
+		"\"stack_most\": %llu, \"live\": ",
+		name, (double)moment->time_ns / 1e9, (unsigned long long)bp_resident_sum(p),
+		(unsigned long long)p->anonymous, (unsigned long long)p->file,
+		(unsigned long long)p->shared, (unsigned long long)p->swapped,
+		(unsigned long long)moment->recorder_most, (unsigned long long)moment->stack_most);
+	bp_write_json_figure(out, &moment->live, 1);
+	fputs(", \"rest\": ", out);
+	bp_write_json_interval(out, &moment->rest, 1);
+	fputs("}}", out);
+}
+
+static void write_json_points(const struct bp_resident *resident, uint64_t start_ns, FILE *out)
+{
+	fputs(",\n    \"points\": [", out);
+	for (uint32_t i = 0; i < resident->count; i++) {
+		const struct bp_resident_point *p = &resident->points[i];
+		fprintf(out,
+			"%s\n      {\"time_s\": %.9f, \"anonymous\": %llu, \"file\": %llu, "
+			"\"shared\": %llu, \"swapped\": %llu, \"stack\": %llu}",
+			i > 0 ? "," : "", ((double)p->time_ns - (double)start_ns) / 1e9,
+			(unsigned long long)p->anonymous, (unsigned long long)p->file,
+			(unsigned long long)p->shared, (unsigned long long)p->swapped,
+			(unsigned long long)p->stack);
+	}
+	fputs("\n    ]", out);
+}
+
+void bp_write_json_resident(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_resident *resident = options->resident;
+	struct bp_reconciled moments[BP_RECONCILED_COUNT];
+	struct bp_known_total peak = { 0 };
+	if (!bp_reconcile(aggregation, resident, moments))
+		return;
+	bp_resident_peak(resident, profile, &peak);
+	fprintf(out,
+		"  \"resident\": {\"pid\": %u, \"period_s\": %.9f, \"uncertain_bytes\": %llu, "
+		"\"peak\": {\"low\": %llu, \"high\": %llu}",
+		resident->pid, (double)resident->period_ns / 1e9,
+		(unsigned long long)resident->uncertain_bytes, (unsigned long long)peak.low,
+		(unsigned long long)peak.high);
+	write_json_moment("highest", &moments[BP_RECONCILED_HIGHEST], out);
+	write_json_moment("last", &moments[BP_RECONCILED_LAST], out);
+	if (options->moments > 0)
+		write_json_points(
+			resident, profile->processes.data[profile->root.i].start_time_ns, out);
+	fputs("},\n", out);
+}

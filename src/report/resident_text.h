@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Resident memory beside the estimate (profile/resident.h), written: a line for the header, a table for
+ * the summary, an object for JSON. Each writes nothing where nothing is known. Called by header.c,
+ * summary.c and json.c.
+ */
+#ifndef BP_REPORT_RESIDENT_TEXT_H
+#define BP_REPORT_RESIDENT_TEXT_H
+
+#include "report/quantity.h"
+#include "report/report.h"
+
+/* "resident 611 MiB" for what stands beside a total at a moment (CLOCK_MONOTONIC); empty where it is
+ * not known, or not of the same processes. `buffer`: BP_QUANTITY_BYTES + 16. */
+void bp_resident_remark(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, uint64_t time_ns, char *buffer);
+
+void bp_write_resident_line(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out);
+void bp_write_resident_table(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out);
+
+/* The field "resident" of bytepoll-report-1 and a comma; the points themselves only with a timeline. */
+void bp_write_json_resident(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out);
+
+#endif
