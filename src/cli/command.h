@@ -61,11 +61,14 @@ struct bp_command {
 
 extern const struct bp_command bp_command_run;
 extern const struct bp_command bp_command_report;
+extern const struct bp_command bp_command_export;
+extern const struct bp_command bp_command_html;
 extern const struct bp_command bp_command_diff;
 extern const struct bp_command bp_command_check;
 extern const struct bp_command bp_command_plan;
 extern const struct bp_command bp_command_verify;
 extern const struct bp_command bp_command_control;
+extern const struct bp_command bp_command_live;
 extern const struct bp_command bp_command_fold;
 extern const struct bp_command bp_command_dotnet;
 extern const struct bp_command bp_command_doctor;

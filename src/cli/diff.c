@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/page_file.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "estimate/compare.h"
@@ -30,6 +31,8 @@ struct request {
 	struct bp_difference_query difference;
 	struct bp_diff_options options;
 	bool moments, json;
+	const char *html; /* where a page goes; NULL: none is asked for */
+	bool force;
 	uint64_t at_ns[BP_SIDES];
 	int counts[BP_SIDES]; /* files of each side; the base's come first among the operands */
 	struct input *inputs; /* base first */
@@ -110,8 +113,15 @@ static bool read_shape(
 	const char *sort = bp_option_value(arguments, "sort");
 	uint64_t rows;
 	request->json = bp_option_given(arguments, "json");
+	request->html = bp_option_value(arguments, "html");
+	request->force = bp_option_given(arguments, "force");
+	if (request->html != NULL && request->json)
+		return bp_error_set(error, "--json and --html: choose one");
+	if (request->force && request->html == NULL)
+		return bp_error_set(error, "--force is for --html");
 	request->options.all = bp_option_given(arguments, "all");
-	rows = request->json || request->options.all ? BP_ROWS_ALL : ROWS_FOR_EYES;
+	rows = request->html != NULL || request->json || request->options.all ? BP_ROWS_ALL
+									      : ROWS_FOR_EYES;
 	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
 		!bp_option_probability(arguments, "fdr", &request->difference.rate, error))
 		return false;
@@ -273,6 +283,17 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 		       (unsigned long long)samples, samples == 1 ? "" : "s");
 }
 
+static bool show(const struct request *request, const struct bp_difference *difference,
+	struct bp_error *error)
+{
+	if (request->html != NULL)
+		return bp_page_file_write_difference(
+			request->html, request->force, difference, &request->options, error);
+	(request->json ? bp_write_diff_json : bp_write_diff_text)(
+		difference, &request->options, stdout);
+	return true;
+}
+
 static bool compare_runs(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
@@ -291,10 +312,9 @@ static bool compare_runs(
 		!bp_difference_make(&request->difference, request->runs, (uint32_t)base,
 			request->runs + base, (uint32_t)(count - base), &difference, error))
 		return false;
-	(request->json ? bp_write_diff_json : bp_write_diff_text)(
-		&difference, &request->options, stdout);
+	const bool good = show(request, &difference, error);
 	bp_difference_finish(&difference);
-	return true;
+	return good;
 }
 
 static bool compare_moments(
@@ -304,10 +324,9 @@ static bool compare_moments(
 	if (!bp_moments_compare(&request->inputs[0].profile, &request->query_options.query,
 		    request->at_ns, &request->difference, arguments->operands[0], &moments, error))
 		return false;
-	(request->json ? bp_write_diff_json : bp_write_diff_text)(
-		&moments.difference, &request->options, stdout);
+	const bool good = show(request, &moments.difference, error);
 	bp_moments_finish(&moments);
-	return true;
+	return good;
 }
 
 /* Is the last one of these files a run that was given before on its side? */
@@ -376,8 +395,10 @@ static int diff(const struct bp_arguments *arguments)
 		free(request.work);
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	}
-	bool good = read_all(arguments, &request, &error) &&
-		    (request.moments ? compare_moments : compare_runs)(arguments, &request, &error);
+	bool good =
+		(request.html == NULL || bp_page_file_check(request.html, request.force, &error)) &&
+		read_all(arguments, &request, &error) &&
+		(request.moments ? compare_moments : compare_runs)(arguments, &request, &error);
 	finish(&request, arguments->operand_count);
 	return good ? 0 : bp_command_fail(1, &error);
 }
@@ -418,6 +439,11 @@ static const struct bp_option options[] = {
 		.argument = "N",
 		.summary = "how many rows (20; with --all and --json all)" },
 	{ .name = "json", .summary = "everything as JSON (schema bytepoll-diff-1)" },
+	{ .name = "html",
+		.argument = "FILE",
+		.file = true,
+		.summary = "as a page for a browser (- for standard output)" },
+	{ .name = "force", .summary = "with --html: replace a file that is there" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
 	{ .summary = "How it is judged" },
 	{ .name = "fdr",

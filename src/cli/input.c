@@ -4,29 +4,65 @@
 
 #include <string.h>
 
+#include "cli/progress.h"
+#include "cli/symbol_options.h"
 #include "import/import.h"
+
+static void tell_samples(void *progress, uint64_t samples)
+{
+	bp_progress_tell(progress, samples);
+}
+
+static void tell_names(void *context, uint64_t done, uint64_t total)
+{
+	struct bp_progress *progress = context;
+	progress->total = total;
+	bp_progress_tell(progress, done);
+}
 
 static bool import_all(
 	char *const *files, int count, struct bp_profile *profile, struct bp_error *error)
 {
+	struct bp_progress progress;
+	uint64_t samples = 0;
+	bool good = true;
 	for (int i = 0; i < count; i++)
-		if (!bp_import_file(files[i], profile, error))
-			return false;
-	return bp_profile_finish_import(profile, count > 1, error);
+		samples += bp_progress_samples(files[i]);
+	bp_progress_begin(&progress, "reading samples", samples);
+	profile->progress = tell_samples;
+	profile->progress_context = &progress;
+	for (int i = 0; good && i < count; i++)
+		good = bp_import_file(files[i], profile, error);
+	profile->progress = NULL;
+	good = good && bp_profile_finish_import(profile, count > 1, error);
+	bp_progress_end(&progress);
+	return good;
+}
+
+static bool resolve(struct bp_profile *profile, struct bp_symbol_options options,
+	struct bp_symbol_summary *symbols, struct bp_error *error)
+{
+	struct bp_progress progress;
+	bp_progress_begin(&progress, "naming addresses", 0);
+	options.progress = tell_names;
+	options.progress_context = &progress;
+	bool good = bp_symbols_resolve(profile, &options, symbols, error);
+	bp_progress_end(&progress);
+	return good;
 }
 
 bool bp_input_read(char *const *files, int count, struct bp_input_options options,
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error)
 {
-	struct bp_symbol_options symbol_options = { .debug_directory = options.debug_directory };
+	struct bp_symbol_options symbol_options = bp_symbol_options_with(options.debug_directory);
 	struct bp_symbol_summary symbols = { 0 };
 	struct bp_profile profile = { 0 };
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = options.keep_readings;
 	profile.assume_interval = options.assume_interval;
 	if (!good || !import_all(files, count, &profile, error) ||
-		!bp_symbols_resolve(&profile, &symbol_options, &symbols, error)) {
+		!resolve(&profile, symbol_options, &symbols, error)) {
 		bp_profile_finish(&profile);
 		return false;
 	}

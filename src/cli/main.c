@@ -9,11 +9,15 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/symbol_options.h"
 
 const struct bp_command *const bp_commands[] = {
 	&bp_command_run,
 	&bp_command_control,
+	&bp_command_live,
 	&bp_command_report,
+	&bp_command_export,
+	&bp_command_html,
 	&bp_command_diff,
 	&bp_command_check,
 	&bp_command_plan,
@@ -46,6 +50,8 @@ static int run_command(const struct bp_command *command, int argc, char **argv)
 		return bp_command_fail_usage(command, "%s", error.text);
 	if (help)
 		bp_print_help(stdout, command);
+	else if (!bp_symbol_options_take(&arguments, &error))
+		status = bp_command_fail_usage(command, "%s", error.text);
 	else
 		status = command->run(&arguments);
 	bp_options_finish(&arguments);

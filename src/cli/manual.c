@@ -6,9 +6,11 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "trace/format.h"
 
 /* Text of a page: backslashes and leading dots are roff's, dashes are meant as typed. */
 static void print_text(const char *text)
@@ -111,12 +113,79 @@ static void print_command(const struct bp_command *command)
 	fputs(".SH SEE ALSO\n.BR bytepoll (1)\n", stdout);
 }
 
-static void print_bytepoll(void)
+/* What belongs to no single command. */
+struct entry {
+	const char *name, *text;
+};
+
+static const char overview[] =
+	"bytepoll records where a program's memory goes, and says how sure that is. A recorder is\n"
+	"loaded into the program, unmodified; it picks bytes at random, on average one in T (the\n"
+	"sampling interval, 512 KiB unless asked for otherwise), and notes the object that each "
+	"belongs\n"
+	"to, its stack, and when it is freed. Objects of T bytes and more are all recorded, and "
+	"what was\n"
+	"allocated in all is counted exactly.\n\n"
+	"Every figure that is an estimate is shown with its confidence interval: 561 MiB +-33, or\n"
+	"[644, 740] where it is lopsided. Two figures whose intervals meet may well be equal; "
+	"figures\n"
+	"without an interval are exact.\n\n"
+	"Record with bytepoll run, look with bytepoll report --summary and bytepoll\n"
+	"report, compare with bytepoll diff, guard with bytepoll check.\n";
+
+static const struct entry files[] = {
+	{ "FILE (bytepoll.PROGRAM.PID.bpt)",
+		"the trace of the first process, readable by its owner only" },
+	{ "FILE.d/", "the traces of the processes that it started, and their index" },
+	{ "FILE.fold", "what older parts of FILE say, folded (run --max-size, bytepoll fold)" },
+	{ "FILE.resident", "resident memory of the first process, ten times a second (run); delete "
+			   "it and reports "
+			   "lack that alone" },
+};
+
+static const struct entry variables[] = {
+	{ BP_ENV_OUTPUT ", " BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW,
+		"for the recorder, where a program is started by others with LD_PRELOAD; see "
+		"bytepoll-run(1)" },
+	{ "COLUMNS", "width of reports that do not go to a terminal (80)" },
+	{ "NO_COLOR",
+		"not empty: no colours. There are none either where TERM is dumb or missing" },
+	{ "PAGER", "what long reports are read with on a terminal (less); empty or cat: nothing" },
+	{ "LESS", "options of less (FRX)" },
+	{ "LC_ALL, LC_CTYPE, LANG", "UTF-8 or ASCII reports" },
+};
+
+static const char examples[] = "bytepoll run -o app.bpt -- ./app --port 7777\n"
+			       "    record until app ends\n"
+			       "bytepoll report --summary app.bpt\n"
+			       "    what happened, and where to look\n"
+			       "bytepoll report --metric peak --by line app.bpt\n"
+			       "    the source lines behind the peak\n"
+			       "bytepoll diff monday.bpt tuesday.bpt\n"
+			       "    what changed, and which changes are real\n"
+			       "bytepoll check --limit live=200M app.bpt\n"
+			       "    a gate for CI\n"
+			       "bytepoll plan --heap 2G --share 5% --accuracy 10%\n"
+			       "    which interval that takes\n";
+
+static const char exit_statuses[] = "0  done\n1  failed\n2  wrong usage\n"
+				    "bytepoll run and bytepoll check have their own.\n";
+
+static void print_entries(const char *heading, const struct entry *entries, size_t count)
 {
-	print_heading("bytepoll", "",
-		"where a program's memory goes, by sampling, with confidence intervals");
-	fputs(".SH SYNOPSIS\n\\fBbytepoll\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH COMMANDS\n",
-		stdout);
+	printf(".SH %s\n", heading);
+	for (size_t i = 0; i < count; i++) {
+		fputs(".TP\n\\fB", stdout);
+		print_text(entries[i].name);
+		fputs("\\fR\n", stdout);
+		print_text(entries[i].text);
+		putchar('\n');
+	}
+}
+
+static void print_commands(void)
+{
+	fputs(".SH COMMANDS\n", stdout);
 	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++) {
 		if ((*c)->hidden)
 			continue;
@@ -124,6 +193,35 @@ static void print_bytepoll(void)
 		print_text((*c)->summary);
 		putchar('\n');
 	}
+}
+
+static void print_see_also(void)
+{
+	const char *between = "";
+	fputs(".SH SEE ALSO\n", stdout);
+	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++) {
+		if ((*c)->hidden)
+			continue;
+		printf("%s.BR bytepoll\\-%s (1)", between, (*c)->name);
+		between = ",\n";
+	}
+	putchar('\n');
+}
+
+static void print_bytepoll(void)
+{
+	print_heading("bytepoll", "",
+		"where a program's memory goes, by sampling, with confidence intervals");
+	fputs(".SH SYNOPSIS\n\\fBbytepoll\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
+	      ".SH DESCRIPTION\n",
+		stdout);
+	print_paragraphs(overview);
+	print_commands();
+	print_entries("FILES", files, BP_COUNT(files));
+	print_entries("ENVIRONMENT", variables, BP_COUNT(variables));
+	print_lines("EXAMPLES", examples);
+	print_lines("EXIT STATUS", exit_statuses);
+	print_see_also();
 }
 
 static int run(const struct bp_arguments *arguments)

@@ -158,8 +158,10 @@ static bool read_times(
 	if (entry(arguments, "from") != NULL &&
 		!bp_option_time(arguments, "from", &query->has_from, &query->from_ns, error))
 		return false;
-	return entry(arguments, "to") == NULL ||
-	       bp_option_time(arguments, "to", &query->has_to, &query->to_ns, error);
+	/* Where `--to` names a format the window ends with `--until`. */
+	const char *end = entry(arguments, "until") != NULL ? "until" : "to";
+	return entry(arguments, end) == NULL ||
+	       bp_option_time(arguments, end, &query->has_to, &query->to_ns, error);
 }
 
 static bool read_pid(

@@ -105,15 +105,24 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 		.name = "min-size", .argument = "SIZE",                                        \
 		.summary = "smallest object assumed to exist (default: by samples and counts)" \
 	}
-#define BP_OPTION_ASSUME_INTERVAL                                                     \
-	{                                                                             \
-		.name = "assume-interval", .argument = "SIZE",                        \
+#define BP_OPTION_ASSUME_INTERVAL                                                    \
+	{                                                                            \
+		.name = "assume-interval", .argument = "SIZE",                       \
 		.summary = "T of files that do not tell theirs (.NET: 102400 bytes)" \
 	}
-#define BP_OPTION_DEBUG_DIRECTORY                                                     \
-	{                                                                             \
-		.name = "debug-directory", .argument = "DIR", .file = true,           \
-		.summary = "where separate debug files are (default: /usr/lib/debug)" \
+/* Everything about where names come from; main.c takes the last two (symbol_options.h). */
+#define BP_OPTION_DEBUG_DIRECTORY                                                         \
+	{ .name = "debug-directory",                                                      \
+		.argument = "DIR",                                                        \
+		.file = true,                                                             \
+		.summary = "where separate debug files are (default: /usr/lib/debug)" },  \
+		{ .name = "debuginfod",                                                   \
+			.argument = "URLS",                                               \
+			.summary = "ask these servers for debug files (environment: "     \
+				   "those of $DEBUGINFOD_URLS)" },                        \
+	{                                                                                 \
+		.name = "no-symbol-cache",                                                \
+		.summary = "neither use nor fill the cache of names in ~/.cache/bytepoll" \
 	}
 
 #endif

@@ -9,7 +9,10 @@
 #include "cli/command.h"
 #include "cli/growth.h"
 #include "cli/input.h"
+#include "cli/pager.h"
 #include "cli/query_options.h"
+#include "cli/resident.h"
+#include "cli/suppressed.h"
 #include "cli/terminal.h"
 
 struct request {
@@ -46,13 +49,43 @@ static bool read_timeline(
 	return true;
 }
 
+/* Distributions are of what was allocated, and the summary chooses its rows itself. */
+static bool read_whole(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const chosen[] = { "by", "cumulative", "sort", "timeline", "growth" };
+	struct bp_query *query = &request->query_options.query;
+	const bool stats = bp_option_given(arguments, "stats");
+	const char *name = stats ? "stats" : "summary";
+	if (!stats && !bp_option_given(arguments, "summary"))
+		return true;
+	for (size_t i = 0; i < BP_COUNT(chosen); i++)
+		if (bp_option_given(arguments, chosen[i]))
+			return bp_error_set(error, "--%s and --%s: choose one", name, chosen[i]);
+	if (!stats) {
+		query->by = BP_KEY_FUNCTION;
+		return !bp_option_given(arguments, "json") ||
+		       bp_error_set(error, "--summary is for reading: take --json alone");
+	}
+	if (bp_option_given(arguments, "metric"))
+		return bp_error_set(error,
+			"--stats is about all that was allocated, and what of it "
+			"is live: leave --metric out");
+	request->options.stats = true;
+	query->metric = BP_METRIC_ALLOCATED;
+	query->by = BP_KEY_SIZE;
+	return true;
+}
+
 /* Which report, and how many rows. */
 static bool read_report(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
-	static const char *const names[] = { "tree", "json", "csv" };
+	static const char *const names[] = { "tree", "summary", "stats", "json", "csv" };
 	uint64_t rows;
 	request->report = bp_reports[0];
+	if (!read_whole(arguments, request, error))
+		return false;
 	if (bp_option_given(arguments, "growth"))
 		return bp_growth_check(arguments, &request->query_options.query, error);
 	if (!read_timeline(arguments, request, error))
@@ -60,6 +93,8 @@ static bool read_report(
 	for (size_t i = 0; i < BP_COUNT(names); i++) {
 		if (!bp_option_given(arguments, names[i]))
 			continue;
+		if (request->options.stats && strcmp(names[i], "json") == 0)
+			request->report = bp_reports[0]; /* distributions, as JSON */
 		if (request->report != bp_reports[0])
 			return bp_error_set(error, "--%s and --%s: choose one",
 				request->report->name, names[i]);
@@ -96,7 +131,9 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	}
 	if (!bp_aggregate(profile, &request->query_options.query, ret_aggregation, error))
 		return false;
-	if (!request->report->for_eyes || request->options.moments > 0 ||
+	if (bp_option_given(arguments, "suppressions"))
+		return bp_suppressed_tell(ret_aggregation, error);
+	if (!request->report->for_eyes || request->options.moments > 0 || request->options.stats ||
 		bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
 		ret_aggregation->totals[BP_METRIC_LIVE].samples > 0 ||
 		ret_aggregation->totals[BP_METRIC_PEAK].samples == 0 ||
@@ -124,11 +161,47 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	return good;
 }
 
+/* FILE.resident, if it is there; what is wrong with it is a warning. */
+static void read_resident(const struct bp_arguments *arguments, const struct bp_profile *profile,
+	struct bp_resident *ret_resident)
+{
+	struct bp_error error;
+	*ret_resident = (struct bp_resident){ 0 };
+	if (arguments->operand_count == 1 &&
+		!bp_resident_read(arguments->operands[0], profile, ret_resident, &error))
+		fprintf(stderr, "bytepoll: warning: %s\n", error.text);
+}
+
+/* Through a pager, where there is one. */
+static bool write_report(const struct bp_arguments *arguments, struct request *request,
+	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
+	struct bp_error *error)
+{
+	struct bp_resident resident;
+	struct bp_error pager_error;
+	read_resident(arguments, profile, &resident);
+	request->options.resident = resident.count > 0 ? &resident : NULL;
+	request->options.file = arguments->operand_count == 1 ? arguments->operands[0] : NULL;
+	if (!bp_option_given(arguments, "no-pager"))
+		bp_pager_begin();
+	bool good = bp_option_given(arguments, "growth")
+			    ? bp_growth_write(arguments, profile, &request->query_options.query,
+				      &request->options, symbols, error)
+			    : show(arguments, request, profile, symbols, error);
+	if (!bp_pager_end(&pager_error) && good) {
+		*error = pager_error;
+		good = false;
+	}
+	bp_resident_finish(&resident);
+	return good;
+}
+
 static int report(const struct bp_arguments *arguments)
 {
 	struct request request = { 0 };
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
+	struct bp_suppressed suppressed = { 0 };
 	struct bp_error error = { 0 };
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(
@@ -138,6 +211,8 @@ static int report(const struct bp_arguments *arguments)
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	request.options.si = bp_option_given(arguments, "si");
 	bp_terminal_look(&request.options);
+	if (!bp_suppressed_read(arguments, &suppressed, &request.query_options, &error))
+		return bp_command_fail(1, &error);
 	const struct bp_query *query = &request.query_options.query;
 	struct bp_input_options input = { .debug_directory =
 						  bp_option_value(arguments, "debug-directory"),
@@ -146,11 +221,9 @@ static int report(const struct bp_arguments *arguments)
 	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
 		    &error))
 		return bp_command_fail(1, &error);
-	bool good = bp_option_given(arguments, "growth")
-			    ? bp_growth_write(arguments, &profile, query, &request.options,
-				      &symbols, &error)
-			    : show(arguments, &request, &profile, &symbols, &error);
+	bool good = write_report(arguments, &request, &profile, &symbols, &error);
 	bp_profile_finish(&profile);
+	bp_suppressed_finish(&suppressed);
 	return good ? 0 : bp_command_fail(1, &error);
 }
 
@@ -163,6 +236,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_BYTES,
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
+	BP_OPTION_SUPPRESSIONS,
 	{ .summary = "How it is shown" },
 	{ .name = "by",
 		.letter = 'b',
@@ -175,7 +249,10 @@ static const struct bp_option options[] = {
 		.choices = "bytes|objects|samples|name",
 		.summary = "order of the rows (default: bytes)" },
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (20)" },
+	{ .name = "summary",
+		.summary = "one screen: totals, the largest, suspects, what to run next" },
 	{ .name = "tree", .summary = "the call tree from the outermost function on" },
+	{ .name = "stats", .summary = "distributions over sizes, lifetimes and time" },
 	{ .name = "growth",
 		.summary = "what grew from --from (half of the run) to --to (nine tenths)" },
 	{ .name = "timeline", .summary = "live memory over time, with its confidence band" },
@@ -185,6 +262,7 @@ static const struct bp_option options[] = {
 	{ .name = "json", .summary = "everything as JSON (schema bytepoll-report-1)" },
 	{ .name = "csv", .summary = "rows as comma-separated values" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	{ .name = "no-pager", .summary = "write long reports to the terminal directly" },
 	{ .summary = "How it is estimated" },
 	BP_OPTION_CONFIDENCE,
 	BP_OPTION_ESTIMATOR,
@@ -207,9 +285,15 @@ const struct bp_command bp_command_report = {
 		"summed. Several unrelated files are summed too; they have no common peak.\n"
 		"\n"
 		"A TIME is in seconds since the first process started, or has a unit: 500ms, 2m.\n"
-		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.",
+		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.\n"
+		"\n"
+		"Resident memory beside the estimate is shown where `bytepoll run` left "
+		"FILE.resident.\n"
+		"On a terminal, what is longer than the screen goes through $PAGER, or less.",
 	.options = options,
-	.examples = "bytepoll report app.bpt\n"
+	.examples = "bytepoll report --summary app.bpt\n"
+		    "    what happened, and where to look\n"
+		    "bytepoll report app.bpt\n"
 		    "    what was live at exit, by function\n"
 		    "bytepoll report --metric peak --by line app.bpt\n"
 		    "    the source lines behind the peak\n"

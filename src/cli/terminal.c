@@ -11,27 +11,38 @@
 
 #include "cli/options.h"
 
-#define COLUMNS_DEFAULT 100 /* where the output is no terminal */
+#define COLUMNS_DEFAULT 80
+#define COLUMNS_MIN 20
+#define COLUMNS_MAX 10000
 
+/* What a terminal says of itself is newer than a variable that was set when a shell began. */
 static unsigned terminal_columns(void)
 {
 	const char *text = getenv("COLUMNS");
 	struct winsize size;
 	uint64_t number;
-	if (text != NULL && bp_parse_number(text, &number, NULL) && number >= 20 && number <= 10000)
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col < COLUMNS_MIN ? COLUMNS_MIN : size.ws_col;
+	if (text != NULL && bp_parse_number(text, &number, NULL) && number >= COLUMNS_MIN &&
+		number <= COLUMNS_MAX)
 		return (unsigned)number;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-		return size.ws_col;
 	return COLUMNS_DEFAULT;
+}
+
+bool bp_terminal_is_dumb(void)
+{
+	const char *terminal = getenv("TERM");
+	return terminal == NULL || *terminal == '\0' || strcmp(terminal, "dumb") == 0;
 }
 
 void bp_terminal_look(struct bp_report_options *options)
 {
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	const char *no_colour = getenv("NO_COLOR");
 	/* Characters only: numbers keep their decimal point. */
 	setlocale(LC_CTYPE, "");
 	options->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	options->columns = terminal_columns();
-	options->colour = isatty(STDOUT_FILENO) && (no_colour == NULL || *no_colour == '\0') &&
-			  (terminal == NULL || strcmp(terminal, "dumb") != 0);
+	options->terminal = isatty(STDOUT_FILENO);
+	options->colour = options->terminal && (no_colour == NULL || *no_colour == '\0') &&
+			  !bp_terminal_is_dumb();
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "cli/processes.h"
+#include "cli/resident.h"
 #include "cli/trace_bytes.h"
 #include "fold/fold.h"
 #include "trace/reader.h"
@@ -449,13 +450,15 @@ bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
 	return true;
 }
 
-/* FILE.fold, and what a folding that was cut short left. */
+/* FILE.fold and what a folding that was cut short left, and FILE.resident. */
 static void remove_folded(const char *file)
 {
-	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX ".new"];
+	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX];
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
+	unlink(path);
+	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX, file);
 	unlink(path);
 }
 

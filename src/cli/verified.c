@@ -3,6 +3,7 @@
  * Each process of the tree is a profile of its own here: its census says what was live at its own end,
  * and nothing of the others. Symbols are needed, since rows are by function.
  */
+#include "cli/symbol_options.h"
 #include "cli/verified.h"
 
 #include <stdio.h>
@@ -60,7 +61,7 @@ static bool refuse(
 bool bp_verified_read(const char *file, const struct bp_verified_options *options,
 	struct bp_truth *ret_truth, unsigned *ret_running, struct bp_error *error)
 {
-	const struct bp_symbol_options symbols = { .debug_directory = options->debug_directory };
+	const struct bp_symbol_options symbols = bp_symbol_options_with(options->debug_directory);
 	struct bp_truth truth;
 	struct bp_tree tree;
 	unsigned counted = 0, running = 0;

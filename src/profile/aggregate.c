@@ -155,8 +155,8 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 }
 
 /* Half of what each half of the samples says at the moment the other one chose. */
-static double cross_weight(const struct bp_aggregation_state *state, const struct bp_sample *sample,
-	const struct bp_sample_weight *weight)
+double bp_sample_cross_weight(const struct bp_aggregation_state *state,
+	const struct bp_sample *sample, const struct bp_sample_weight *weight)
 {
 	const struct bp_peak *peak = &state->peak;
 	double sum = 0;
@@ -171,7 +171,8 @@ static double cross_weight(const struct bp_aggregation_state *state, const struc
 }
 
 /* Which metrics count this sample; bit by bp_metric. */
-static unsigned metrics_of(const struct bp_aggregation_state *state, const struct bp_sample *sample)
+unsigned bp_sample_metrics(
+	const struct bp_aggregation_state *state, const struct bp_sample *sample)
 {
 	unsigned metrics = 0;
 	const struct bp_moment *live = &state->view.processes[sample->process.i].live;
@@ -219,8 +220,8 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 			bp_sums_merge(&state->outside, &weight->sums);
 		return true;
 	}
-	unsigned metrics = metrics_of(state, sample);
-	double cross = cross_weight(state, sample, weight) * bp_sample_count(sample);
+	unsigned metrics = bp_sample_metrics(state, sample);
+	double cross = bp_sample_cross_weight(state, sample, weight) * bp_sample_count(sample);
 	const struct bp_other_sums *other = bp_look_at_offset(query, sample, weight, &buffer);
 	if (!add_to_totals(state, metrics, weight, other, cross))
 		return false;

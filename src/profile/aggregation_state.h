@@ -97,6 +97,13 @@ struct bp_aggregation_state {
 	uint32_t charge;
 };
 
+/* aggregate.c: which metrics count a sample that is looked at, a bit each; and its cross-fitted weight in
+ * the peak. */
+unsigned bp_sample_metrics(
+	const struct bp_aggregation_state *state, const struct bp_sample *sample);
+double bp_sample_cross_weight(const struct bp_aggregation_state *state,
+	const struct bp_sample *sample, const struct bp_sample_weight *weight);
+
 /* row_key.c: fills rows, cell_rows and names from the cells. */
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);
 

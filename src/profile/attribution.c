@@ -13,6 +13,25 @@ static const char *const allocator_names[] = { "malloc", "calloc", "realloc", "r
 	"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__libc_valloc",
 	"__libc_pvalloc", "_Znwm", "_Znam", "mmap", "mmap64" };
 
+/* The allocators that runtimes and libraries put before malloc, by whole names under prefixes that
+ * are theirs alone: CPython, SQLite, GLib. Not here: what allocates an object of some kind (PyList_New,
+ * g_string_new), which is where the memory goes, and names that anybody may have given to anything
+ * (xmalloc, zmalloc, my_alloc). */
+static const char *const library_names[] = { "PyMem_Malloc", "PyMem_Calloc", "PyMem_Realloc",
+	"PyMem_RawMalloc", "PyMem_RawCalloc", "PyMem_RawRealloc", "PyObject_Malloc",
+	"PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc", "_PyObject_Calloc",
+	"_PyObject_Realloc", "_PyMem_RawMalloc", "_PyMem_RawCalloc", "_PyMem_RawRealloc",
+	"_PyMem_DebugMalloc", "_PyMem_DebugCalloc", "_PyMem_DebugRealloc", "_PyMem_DebugRawMalloc",
+	"_PyMem_DebugRawCalloc", "_PyMem_DebugRawRealloc", "_PyMem_DebugRawAlloc",
+	"_PyObject_ArenaMmap", "_PyObject_ArenaMalloc", "sqlite3MemMalloc", "sqlite3MemRealloc",
+	"sqlite3Malloc", "sqlite3MallocZero", "sqlite3Realloc", "sqlite3_malloc",
+	"sqlite3_malloc64", "sqlite3_realloc", "sqlite3_realloc64", "sqlite3DbMallocRaw",
+	"sqlite3DbMallocRawNN", "sqlite3DbMallocZero", "sqlite3DbRealloc", "sqlite3DbReallocOrFree",
+	"g_malloc", "g_malloc0", "g_realloc", "g_malloc_n", "g_malloc0_n", "g_realloc_n",
+	"g_try_malloc", "g_try_malloc0", "g_try_realloc", "g_try_malloc_n", "g_try_malloc0_n",
+	"g_try_realloc_n", "g_aligned_alloc", "g_aligned_alloc0", "g_slice_alloc",
+	"g_slice_alloc0" };
+
 /* Beginnings of names; template arguments and parameters follow. */
 static const char *const allocator_prefixes[] = { "operator new(", "operator new[](",
 	"operator delete(", "operator delete[](", "std::allocator<", "std::allocator_traits<",
@@ -28,6 +47,9 @@ bool bp_is_allocator_name(const char *function)
 {
 	for (size_t i = 0; i < BP_COUNT(allocator_names); i++)
 		if (strcmp(function, allocator_names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < BP_COUNT(library_names); i++)
+		if (strcmp(function, library_names[i]) == 0)
 			return true;
 	for (size_t i = 0; i < BP_COUNT(allocator_prefixes); i++)
 		if (strncmp(function, allocator_prefixes[i], strlen(allocator_prefixes[i])) == 0)

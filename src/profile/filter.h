@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "profile/aggregate.h"
 
+struct bp_suppressions; /* suppressions.h */
+
 struct bp_filter {
 	enum bp_key key;
 	const char *text;	      /* as given, "KEY=GLOB", for reports */
@@ -20,6 +22,10 @@ struct bp_filter {
 	/* By module: is any function in it named? NULL: frames without a name do not match. Otherwise
 	 * what may match does too: such a frame, for key stack only in a module without any names. */
 	const bool *modules_named;
+	/* Not NULL: key is stack, and it passes what these suppressions match nothing of; or, with
+	 * `suppressed`, what they do. */
+	const struct bp_suppressions *suppressions;
+	bool suppressed;
 };
 
 /* Reads one filter; the result points into `text`. */

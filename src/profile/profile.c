@@ -22,6 +22,7 @@
 #include "profile/id_index.h"
 #include "profile/sample_order.h"
 
+#define SAMPLES_PER_TELLING 8192
 #define TEXT_BLOCK_BYTES (64u << 10)
 #define END_BY_EXEC 5u /* enum bp_end_reason of the trace */
 
@@ -337,6 +338,8 @@ bool bp_profile_add_sample(
 	if (!RESERVE(profile->samples, 1, error))
 		return false;
 	profile->samples.data[profile->samples.count++] = *sample;
+	if (profile->progress != NULL && profile->samples.count % SAMPLES_PER_TELLING == 0)
+		profile->progress(profile->progress_context, profile->samples.count);
 	return true;
 }
 

@@ -265,6 +265,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_pause) pauses;
 	BP_TABLE(struct bp_interval_used) intervals;
 	bool keep_readings; /* set before importing: fill `readings` */
+	void (*progress)(void *context, uint64_t samples); /* set before importing: is told now and
+							     * then how many were read */
+	void *progress_context;
 	uint64_t
 		assume_interval; /* set before importing: T of files that do not tell; 0: as their writers' */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */

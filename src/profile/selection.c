@@ -8,6 +8,7 @@
 
 #include "base/attributes.h"
 #include "profile/filter.h"
+#include "profile/suppressions.h"
 
 /* enum bp_kind of the trace. */
 static const char *const kind_names[] = { "unknown", "malloc", "calloc", "realloc", "aligned",
@@ -101,6 +102,23 @@ static bool apply_to_stacks(struct bp_selection *selection,
 	return true;
 }
 
+static bool apply_suppressions(struct bp_selection *selection,
+	const struct bp_attribution *attribution, const struct bp_filter *filter)
+{
+	const struct bp_profile *profile = attribution->profile;
+	bool *verdicts = calloc(profile->frames.count, sizeof *verdicts);
+	if (verdicts == NULL)
+		return false;
+	for (uint32_t i = 1; i < profile->frames.count; i++)
+		verdicts[i] = bp_suppressions_match(
+			filter->suppressions, profile, (struct bp_frame_id){ i });
+	for (uint32_t i = 0; i < profile->stacks.count; i++)
+		if (stack_passes(attribution, verdicts, true, i) != filter->suppressed)
+			selection->stacks[i] = false;
+	free(verdicts);
+	return true;
+}
+
 static void apply_to_threads(struct bp_selection *selection, const struct bp_profile *profile,
 	const struct bp_filter *filter)
 {
@@ -139,6 +157,8 @@ static void apply_to_types(bool *allowed, uint32_t count, const struct bp_profil
 static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,
 	const struct bp_query *query, const struct bp_filter *filter)
 {
+	if (filter->suppressions != NULL)
+		return apply_suppressions(selection, attribution, filter);
 	if (is_of_stack(filter->key))
 		return apply_to_stacks(selection, attribution, query, filter);
 	if (filter->key == BP_KEY_THREAD) {

@@ -3,6 +3,9 @@
  * One line per row and a line of names on top; RFC 4180, UTF-8. A stack is one field, its functions
  * innermost first, joined by ';' (a ';' in a name becomes ','). The last line is what `--rows` left
  * out. Numbers are plain; a figure of which only limits are known has an empty estimate.
+ *
+ * Names are data and written as they are, control characters included; a terminal gets them escaped, as
+ * in the other reports.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +13,8 @@
 
 #include "report/escape.h"
 #include "report/report.h"
+
+#define NAME_BYTES (32u << 10)
 
 static void write_number(FILE *out, double value)
 {
@@ -31,13 +36,24 @@ static void write_figure(FILE *out, const struct bp_figure *figure)
 	fprintf(out, ",%d", interval->exact);
 }
 
-static bool write_name(
-	const struct bp_aggregation *aggregation, const struct bp_row *row, FILE *out)
+static void write_string(const struct bp_report_options *options, const char *text, FILE *out)
+{
+	char safe[NAME_BYTES];
+	if (!options->terminal) {
+		bp_write_csv_string(out, text);
+		return;
+	}
+	bp_terminal_text(text, options->utf8, NAME_BYTES / 8, safe, sizeof safe);
+	bp_write_csv_string(out, safe);
+}
+
+static bool write_name(const struct bp_aggregation *aggregation, const struct bp_row *row,
+	const struct bp_report_options *options, FILE *out)
 {
 	char *joined = NULL;
 	size_t bytes = 0;
 	if (row->name != NULL) {
-		bp_write_csv_string(out, row->name);
+		write_string(options, row->name, out);
 		return true;
 	}
 	FILE *text = open_memstream(&joined, &bytes);
@@ -54,14 +70,15 @@ static bool write_name(
 	}
 	fclose(text);
 	if (joined != NULL)
-		bp_write_csv_string(out, joined);
+		write_string(options, joined, out);
 	free(joined);
 	return joined != NULL;
 }
 
-static bool write_row(const struct bp_aggregation *aggregation, const struct bp_row *row, FILE *out)
+static bool write_row(const struct bp_aggregation *aggregation, const struct bp_row *row,
+	const struct bp_report_options *options, FILE *out)
 {
-	if (!write_name(aggregation, row, out))
+	if (!write_name(aggregation, row, options, out))
 		return false;
 	fprintf(out, ",%llu", (unsigned long long)row->samples);
 	write_figure(out, &row->bytes);
@@ -107,11 +124,11 @@ static bool write_csv(const struct bp_aggregation *aggregation,
 		bp_key_names[aggregation->query.by]);
 	for (uint32_t i = 0; good && i < shown; i++) {
 		bp_aggregation_row(aggregation, i, &row);
-		good = write_row(aggregation, &row, out);
+		good = write_row(aggregation, &row, options, out);
 	}
 	if (good && bp_aggregation_rest(aggregation, shown, &row)) {
 		row.name = "(rest)";
-		good = write_row(aggregation, &row, out);
+		good = write_row(aggregation, &row, options, out);
 	}
 	return good || bp_error_set(error, "out of memory");
 }

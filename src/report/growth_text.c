@@ -80,7 +80,13 @@ static unsigned lay_out(struct table *table)
 		}
 		used += table->widths[c] + 2;
 	}
+	/* What is dearest goes last. */
+	static const enum column order[] = { BEFORE, LEAST, AFTER };
 	unsigned columns = table->options->columns;
+	for (size_t i = 0; i < BP_COUNT(order) && used + NAME_COLUMNS_LEAST > columns; i++) {
+		used -= table->widths[order[i]] + 2;
+		table->widths[order[i]] = 0;
+	}
 	return used + NAME_COLUMNS_LEAST <= columns ? columns - used : NAME_COLUMNS_LEAST;
 }
 
@@ -92,13 +98,16 @@ static void write_table(struct table *table, FILE *out)
 	char name[NAME_BYTES];
 	fprintf(out, "\n  %s", bp_style_bold(options));
 	for (int c = 0; c < COLUMNS; c++)
-		put_padded(table->headings[c], table->widths[c], c != MARK, out);
+		if (table->widths[c] > 0)
+			put_padded(table->headings[c], table->widths[c], c != MARK, out);
 	fprintf(out, "%s%s\n", bp_key_names[query->by], bp_style_end(options));
 	for (uint32_t i = 0; i < table->count; i++) {
 		const struct line *line = &table->lines[i];
 		const char *colour = i > 0 ? bp_style_verdict(options, line->row.verdict) : "";
 		fputs("  ", out);
 		for (int c = 0; c < COLUMNS; c++) {
+			if (table->widths[c] == 0)
+				continue;
 			fputs(c <= RATE ? colour : "", out);
 			put_padded(line->cells[c], table->widths[c], c != MARK, out);
 			fputs(c <= RATE && *colour != '\0' ? bp_style_end(options) : "", out);

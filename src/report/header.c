@@ -6,6 +6,7 @@
 
 #include "profile/filter.h"
 #include "report/escape.h"
+#include "report/resident_text.h"
 
 #define INTERVALS_MAX 4 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60
@@ -154,16 +155,28 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 }
 
 /* What stands behind a total. */
-static void remark_text(
-	const struct bp_aggregation *aggregation, enum bp_metric metric, char *to, size_t bytes)
+static void remark_text(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, enum bp_metric metric, char *to, size_t bytes)
 {
+	const struct bp_profile *profile = aggregation->profile;
+	const uint64_t start_ns = profile->processes.data[profile->root.i].start_time_ns;
 	const struct bp_total *total = &aggregation->totals[metric];
-	char time[BP_QUANTITY_BYTES];
+	char time[BP_QUANTITY_BYTES], resident[BP_QUANTITY_BYTES + 16];
 	*to = '\0';
 	bp_time_text(aggregation->peak_at_ns, time);
-	if (metric == BP_METRIC_PEAK && aggregation->peak_at_ns != BP_TIME_NEVER)
-		snprintf(to, bytes, "at %s", time);
-	else if (metric == BP_METRIC_TEMPORARY)
+	if (metric == BP_METRIC_PEAK && aggregation->peak_at_ns != BP_TIME_NEVER) {
+		bp_resident_remark(
+			aggregation, options, start_ns + aggregation->peak_at_ns, resident);
+		snprintf(to, bytes, "at %s%s%s", time, *resident != '\0' ? ", " : "", resident);
+		return;
+	}
+	if (metric == BP_METRIC_LIVE) {
+		bp_resident_remark(aggregation, options, start_ns + aggregation->at_ns, resident);
+		snprintf(to, bytes, "%s", resident);
+	}
+	if (*to != '\0')
+		return;
+	if (metric == BP_METRIC_TEMPORARY)
 		snprintf(to, bytes, "freed before the next allocation");
 	else if (total->bytes.interval.exact && total->objects.interval.exact)
 		snprintf(to, bytes, "both exact");
@@ -181,7 +194,7 @@ const char *bp_live_name(const struct bp_aggregation *aggregation)
 /* A line of the totals as text. */
 struct total_line {
 	char name[BP_QUANTITY_BYTES + 16], bytes[BP_QUANTITY_BYTES];
-	char objects[BP_QUANTITY_BYTES + 16], remark[BP_QUANTITY_BYTES + 16];
+	char objects[BP_QUANTITY_BYTES + 16], remark[2 * BP_QUANTITY_BYTES + 32];
 };
 
 static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
@@ -208,7 +221,7 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 		: strcmp(text, "not known") == 0 ? "%s"
 						 : "%s objects",
 		text);
-	remark_text(aggregation, metric, line->remark, sizeof line->remark);
+	remark_text(aggregation, options, metric, line->remark, sizeof line->remark);
 }
 
 static void put_padded(const char *text, unsigned columns, FILE *out)
@@ -354,6 +367,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
 	putc('\n', out);
 	write_totals(aggregation, options, out);
+	bp_write_resident_line(aggregation, options, out);
 	if (aggregation->frees_unseen)
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell "

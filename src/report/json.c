@@ -14,6 +14,8 @@
 #include "report/escape.h"
 #include "report/json_values.h"
 #include "report/report.h"
+#include "report/resident_text.h"
+#include "report/stats.h"
 
 static void write_text(FILE *out, const struct bp_profile *profile, struct bp_string_id id)
 {
@@ -311,9 +313,12 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	write_totals(out, aggregation);
 	write_query(out, aggregation);
 	write_processes(out, aggregation);
+	bp_write_json_resident(aggregation, options, out);
 	write_losses(out, aggregation);
 	write_events(out, aggregation->profile);
 	if (options->moments > 0 && !write_timeline(out, aggregation, options->moments, error))
+		return false;
+	if (options->stats && !bp_write_json_stats(out, aggregation, error))
 		return false;
 	write_rows(out, aggregation, shown);
 	fputs("  \"warnings\": [", out);

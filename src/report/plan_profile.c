@@ -104,13 +104,24 @@ static double trace_bytes_at(const struct plan *plan, uint64_t interval)
 	       BP_PLAN_TRACE_BYTES_PER_SAMPLE * samples_at(plan, interval);
 }
 
-/* Of the numbers, and what is left for the name. */
+/* Of the numbers, and what is left for the name. On narrow terminals the last ones go. */
 static const unsigned widths[] = { 27, 7, 7, 11, 10 };
+
+static size_t numbers_shown(const struct bp_report_options *options)
+{
+	size_t shown = BP_COUNT(widths);
+	unsigned used = 2 + NAME_COLUMNS_MIN;
+	for (size_t i = 0; i < BP_COUNT(widths); i++)
+		used += 2 + widths[i];
+	while (shown > 1 && used > options->columns)
+		used -= 2 + widths[--shown];
+	return shown;
+}
 
 static unsigned name_columns(const struct bp_report_options *options)
 {
 	unsigned numbers = 2;
-	for (size_t i = 0; i < BP_COUNT(widths); i++)
+	for (size_t i = 0; i < numbers_shown(options); i++)
 		numbers += 2 + widths[i];
 	unsigned left = options->columns > numbers ? options->columns - numbers : 0;
 	return left < NAME_COLUMNS_MIN	 ? NAME_COLUMNS_MIN
@@ -119,9 +130,10 @@ static unsigned name_columns(const struct bp_report_options *options)
 }
 
 /* Numbers, right-aligned, after the name. */
-static void write_columns(const char *const *texts, FILE *out)
+static void write_columns(
+	const char *const *texts, const struct bp_report_options *options, FILE *out)
 {
-	for (size_t i = 0; i < BP_COUNT(widths); i++) {
+	for (size_t i = 0; i < numbers_shown(options); i++) {
 		unsigned columns = bp_text_columns(texts[i]);
 		if (*texts[i] == '\0' && i + 1 == BP_COUNT(widths))
 			break;
@@ -156,7 +168,7 @@ static void write_line(const struct plan *plan, const struct line *line,
 	}
 	bp_count_text(line->row.samples, had);
 	fprintf(out, "  %s%*s", name, (int)(columns - bp_text_columns(name)), "");
-	write_columns((const char *const[]){ bytes, had, now, interval, trace }, out);
+	write_columns((const char *const[]){ bytes, had, now, interval, trace }, options, out);
 }
 
 /* The smallest T of the first `rows` rows; 0: none needs any. */
@@ -205,12 +217,12 @@ static void write_text(const struct plan *plan, const struct bp_report_options *
 	bp_write_subject(plan->aggregation, out);
 	fprintf(out, ": what brings each row within %s%s %%%s\n\n", plus_minus, percent,
 		bp_style_end(options));
-	char wanted[BP_QUANTITY_BYTES];
+	char wanted[BP_QUANTITY_BYTES], text[512];
 	snprintf(wanted, sizeof wanted, "T for %s%.16s %%", plus_minus, percent);
 	fprintf(out, "  %-*s", (int)name_columns(options), "");
 	write_columns((const char *const[]){ "bytes", "samples",
 			      options->utf8 ? "±% now" : "+-% now", wanted, "trace" },
-		out);
+		options, out);
 	for (uint32_t i = 0; i < plan->count; i++)
 		write_line(plan, &plan->lines[i], options, out);
 	if (plan->count == 0)
@@ -218,13 +230,14 @@ static void write_text(const struct plan *plan, const struct bp_report_options *
 	for (char **warning = plan->aggregation->warnings; *warning != NULL; warning++)
 		bp_write_wrapped(options, "!", *warning, out);
 	bp_plan_percent_text(plan->question->confidence, percent);
-	fprintf(out,
-		"\nassumes %s %% confidence, a run that allocates the same, and rows of small "
-		"objects: "
-		"large ones need\nless. Trace: 64 KiB a process, about 40 bytes a sample. 'any': "
-		"known "
-		"exactly.\n\n",
+	snprintf(text, sizeof text,
+		"assumes %s %% confidence, a run that allocates the same, and rows of small "
+		"objects: large ones need less. Trace: 64 KiB a process, about 40 bytes a sample. "
+		"'any': known exactly.",
 		percent);
+	putc('\n', out);
+	bp_write_wrapped(options, "-", text, out);
+	putc('\n', out);
 	write_next(plan, style, out);
 }
 

@@ -90,12 +90,15 @@ static void cell_text(double percent, char *buffer)
 static void write_grid(enum bp_plan_chart chart, const struct bp_report_options *options, FILE *out)
 {
 	char text[BP_QUANTITY_BYTES];
+	/* On narrow terminals the smallest T go, which are asked for least. */
+	const unsigned room = options->columns > 13 ? (options->columns - 6) / 7 : 1;
+	const unsigned first = room < BP_PLAN_TABLE_INTERVALS ? BP_PLAN_TABLE_INTERVALS - room : 0;
 	write_title(chart, options, out);
 	fprintf(out, "%6s", "size");
-	for (unsigned i = 0; i < BP_PLAN_TABLE_INTERVALS; i++) {
+	for (unsigned i = first; i < BP_PLAN_TABLE_INTERVALS; i++) {
 		bp_plan_table_size(bp_plan_table_interval(i), text);
-		fprintf(out, " %*s%s", (int)(6 - strlen(text) - (i == 0 ? 2 : 0)), "",
-			i == 0 ? "T=" : "");
+		fprintf(out, " %*s%s", (int)(6 - strlen(text) - (i == first ? 2 : 0)), "",
+			i == first ? "T=" : "");
 		fputs(text, out);
 	}
 	putc('\n', out);
@@ -103,7 +106,7 @@ static void write_grid(enum bp_plan_chart chart, const struct bp_report_options 
 		uint64_t size = (uint64_t)1 << row;
 		bp_plan_table_size(size, text);
 		fprintf(out, "%6s", text);
-		for (unsigned i = 0; i < BP_PLAN_TABLE_INTERVALS; i++) {
+		for (unsigned i = first; i < BP_PLAN_TABLE_INTERVALS; i++) {
 			double part = bp_plan_table_value(chart, size, bp_plan_table_interval(i));
 			cell_text(100 * part, text);
 			fprintf(out, " %6s", text);

@@ -250,22 +250,18 @@ static void write_overview(
 	}
 	fprintf(out,
 		"\n"
-		"A figure of N bytes gets about N/T samples, T being the sampling interval: T = "
+		"A figure of N bytes gets about N/T samples (T: sampling interval): T = "
 		"N/samples.\n"
 		"Without a sample a figure is at most %.2f T. A change is found in %s %% of the "
 		"cases.\n"
 		"Large objects need less; objects of T bytes or more are recorded each, exactly.\n"
 		"\n"
-		"ask:  bytepoll plan --heap 2G --share 5%% --accuracy 10%%   T for a figure of "
-		"~100 MiB\n"
+		"ask:  bytepoll plan --heap 2G --share 5%% --accuracy 10%%   T for ~100 MiB\n"
 		"      bytepoll plan --heap 200M --change 10%%             T to find a change\n"
 		"      bytepoll plan --limit live=200M                    T for a gate in CI\n"
-		"      bytepoll plan --size 64K --interval 512K           one object of that "
-		"size\n"
-		"      bytepoll plan app.bpt                              the next run, from the "
-		"last one\n"
-		"      bytepoll plan --table                              by size and T; --svg "
-		"FILE draws it\n",
+		"      bytepoll plan --size 64K --interval 512K           one such object\n"
+		"      bytepoll plan app.bpt                              the next run\n"
+		"      bytepoll plan --table                              by size and T\n",
 		bp_plan_unseen(level), power);
 }
 

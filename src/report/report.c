@@ -10,6 +10,8 @@ const struct bp_report *const bp_reports[] = {
 	&bp_report_json,
 	&bp_report_csv,
 	&bp_report_timeline,
+	&bp_report_summary,
+	&bp_report_stats,
 	NULL,
 };
 

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "profile/aggregate.h"
+#include "profile/resident.h"
 
 #define BP_ROWS_ALL UINT32_MAX
 
@@ -26,7 +27,11 @@ struct bp_report_options {
 	unsigned columns; /* width of the terminal, characters */
 	bool utf8;	  /* the terminal shows UTF-8; otherwise ASCII only */
 	bool colour;
+	bool terminal; /* it is a terminal that is written to: nothing may reach it that steers it */
 	bool si; /* kB, MB, GB instead of KiB, MiB, GiB */
+	bool stats; /* of json: distributions too (stats.c) */
+	const struct bp_resident *resident; /* memory of the run, NULL: not known */
+	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
 };
 
 struct bp_report {
@@ -50,6 +55,8 @@ extern const struct bp_report bp_report_tree;
 extern const struct bp_report bp_report_json;
 extern const struct bp_report bp_report_csv;
 extern const struct bp_report bp_report_timeline;
+extern const struct bp_report bp_report_summary;
+extern const struct bp_report bp_report_stats;
 
 #define BP_SPAN_BYTES 128 /* room for bp_off_text */
 

@@ -69,6 +69,14 @@ static struct layout lay_out(const struct line *lines, uint32_t count, const cha
 	struct layout layout = widths_of(lines, count, subject, options);
 	/* Two columns of margin, and two between columns. */
 	unsigned numbers = 2 + layout.bytes + layout.objects + layout.samples + 3 * 2;
+	if (numbers + NAME_COLUMNS_MIN > options->columns) {
+		numbers -= layout.samples + 2;
+		layout.samples = 0;
+	}
+	if (numbers + NAME_COLUMNS_MIN > options->columns) {
+		numbers -= layout.objects + 2;
+		layout.objects = 0;
+	}
 	unsigned room = options->columns > numbers ? options->columns - numbers : 0;
 	unsigned least = NAME_COLUMNS_MIN + 2 + BAR_COLUMNS_MIN;
 	if (room >= layout.name + 2 + BAR_COLUMNS_MIN)
@@ -93,10 +101,14 @@ static void write_padded(const char *text, unsigned columns, bool right, FILE *o
 static void write_numbers(const struct layout *layout, const struct line *line, FILE *out)
 {
 	write_padded(line->bytes, layout->bytes, true, out);
-	fputs("  ", out);
-	write_padded(line->objects, layout->objects, true, out);
-	fputs("  ", out);
-	write_padded(line->samples, layout->samples, true, out);
+	if (layout->objects > 0) {
+		fputs("  ", out);
+		write_padded(line->objects, layout->objects, true, out);
+	}
+	if (layout->samples > 0) {
+		fputs("  ", out);
+		write_padded(line->samples, layout->samples, true, out);
+	}
 	putc('\n', out);
 }
 
@@ -162,8 +174,12 @@ static void write_heading(const char *subject, const struct layout *layout,
 		fprintf(out, "  0%*s", (int)(layout->bar - 1), right);
 	else if (layout->bar > 0)
 		fprintf(out, "%*s", (int)(layout->bar + 2), "");
-	fprintf(out, "  %*s  %*s  %*s%s\n", (int)layout->bytes, "bytes", (int)layout->objects,
-		"objects", (int)layout->samples, "samples", bp_style_end(options));
+	fprintf(out, "  %*s", (int)layout->bytes, "bytes");
+	if (layout->objects > 0)
+		fprintf(out, "  %*s", (int)layout->objects, "objects");
+	if (layout->samples > 0)
+		fprintf(out, "  %*s", (int)layout->samples, "samples");
+	fprintf(out, "%s\n", bp_style_end(options));
 }
 
 static void write_lines(const struct bp_aggregation *aggregation, const struct line *lines,

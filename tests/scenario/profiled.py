@@ -112,7 +112,7 @@ def directory(parent=None):
 
 def litter(path, trace):
     """What a profiled run left in the directory of its trace beside the trace and its tree."""
-    expected = {os.path.basename(trace) + suffix for suffix in ("", ".d", ".fold")}
+    expected = {os.path.basename(trace) + suffix for suffix in ("", ".d", ".fold", ".resident")}
     found = sorted(set(os.listdir(path)) - expected)
     tree = trace + ".d"
     if os.path.isdir(tree):

@@ -248,7 +248,7 @@ class Case:
         profiled.expect(disk(trace) < 2 << 20, "%d bytes of disk" % disk(trace))
         profiled.expect(is_whole(trace), "%s" % warnings_of(trace))
         left = sorted(name for name in os.listdir(self.path) if name.startswith("bounded"))
-        profiled.expect(left == ["bounded.bpt", "bounded.bpt.fold"], "left: %s" % left)
+        profiled.expect(left == ["bounded.bpt", "bounded.bpt.fold", "bounded.bpt.resident"], "left: %s" % left)
         text = result.stderr.decode()
         profiled.expect("--max-size" not in text, text)
         again = bytepoll("run", "-o", trace, "--", "/bin/true")

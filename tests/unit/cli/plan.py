@@ -282,7 +282,7 @@ def tables():
               for row in rows}
     assert values["quantile_low", 102400, 8] == 353666 and len(values) == 2 * 13 * 23 + 2 * 28
     near(values["error", 1024, 1], 1023, 1e-9)
-    shown = text("--table")
+    shown = text("--table", COLUMNS="100")
     assert "2,591" in shown and "T=512" in shown and "1,044,156,743" in shown, shown
     assert max(map(len, shown.splitlines())) <= 100, shown
     one = text("--chart", "quantiles", "--interval", "512K", "--confidence", "0.9")

@@ -17,10 +17,14 @@ static void allocators_are_known_by_name(void **state)
 		"std::allocator_traits<A<int> >::allocate(A<int>&, unsigned long)",
 		"__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::__new_allocator<char>::allocate(unsigned long, void const*)",
-		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)" };
+		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
+		"PyObject_Malloc", "_PyObject_Malloc", "PyMem_RawRealloc", "_PyMem_DebugRawAlloc",
+		"sqlite3DbMallocRaw", "g_malloc0_n" };
 	static const char *const others[] = { "strdup", "getline", "xmalloc", "malloc_rows",
 		"my::operator new(unsigned long)", "std::vector<int>::push_back(int&&)",
-		"std::allocatorish<int>::f()", "_IO_file_doallocate", "", "program+0x1000" };
+		"std::allocatorish<int>::f()", "_IO_file_doallocate", "", "program+0x1000",
+		"PyList_New", "_PyObject_GC_New", "PyMem_MallocX", "sqlite3VdbeMemGrow", "zmalloc",
+		"g_string_new" };
 	(void)state;
 	for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
 		assert_true(bp_is_allocator_name(allocators[i]));
