@@ -287,9 +287,10 @@ const struct bp_command bp_command_report = {
 		"A TIME is in seconds since the first process started, or has a unit: 500ms, 2m.\n"
 		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.\n"
 		"\n"
-		"Resident memory beside the estimate is shown where `bytepoll run` left "
-		"FILE.resident.\n"
-		"On a terminal, what is longer than the screen goes through $PAGER, or less.",
+		"Where `bytepoll run` left FILE.resident, resident memory stands beside the\n"
+		"estimate. "
+		"On a terminal, what is longer than the screen goes through $PAGER,\n"
+		"or less.",
 	.options = options,
 	.examples = "bytepoll report --summary app.bpt\n"
 		    "    what happened, and where to look\n"
