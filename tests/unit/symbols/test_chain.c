@@ -396,8 +396,8 @@ static void test_nameless(void **state)
 	static const char *const clang[] = {
 		"(anonymous namespace)::functor::operator()(int) const",
 		"shop::serve(int)::local::operator()(int) const",
-		"shop::serve(int)::$_0::operator()(int) const::{lambda(long)#1}::operator()(long) "
-		"const",
+		("shop::serve(int)::$_0::operator()(int) const::{lambda(long)#1}::operator()(long) "
+		 "const"),
 		"shop::serve(int)::$_0::operator()(int) const"
 	};
 	(void)state;
