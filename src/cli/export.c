@@ -238,6 +238,13 @@ static bool write_profile(const struct bp_arguments *arguments, struct request *
 			good = request->format->write(&source, output.file, error);
 			good = close_output(request, &output, good, error);
 		}
+		const enum bp_metric metric = set.asked.query.metric;
+		if (good && set.asked.totals[metric].samples == 0 &&
+			!bp_option_given(arguments, "metric"))
+			fprintf(stderr,
+				"bytepoll: no samples of metric %s: try --metric peak or "
+				"allocated\n",
+				bp_metric_names[metric]);
 	}
 	finish_set(&set);
 	return good;

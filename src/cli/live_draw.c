@@ -337,7 +337,7 @@ static bool write_body(struct bp_live_view *view, const struct bp_live_frame *fr
 	if (count == 0) {
 		write_cut(view->drilled != NULL	  ? "  nothing is under it any more: Esc goes back"
 			  : *view->filter != '\0' ? "  nothing passes the filter"
-						  : "  no samples yet",
+						  : "  no samples of this metric",
 			frame, out);
 		return true;
 	}

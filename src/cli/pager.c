@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cli/terminal.h"
@@ -26,6 +27,8 @@ static struct {
 	pid_t pid;    /* 0: none */
 	int terminal; /* what standard output was */
 	bool chosen;  /* by PAGER, not our own choice */
+	bool has_modes;
+	struct termios modes; /* of the terminal, before */
 	struct sigaction interrupt, quit, pipe;
 } pager;
 
@@ -83,6 +86,7 @@ void bp_pager_begin(void)
 		return;
 	pager.terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	pager.chosen = command != NULL;
+	pager.has_modes = tcgetattr(STDOUT_FILENO, &pager.modes) == 0;
 	pager.pid = pager.terminal >= 0 ? fork() : -1;
 	if (pager.pid == 0)
 		become_pager(command, ends[0]);
@@ -110,6 +114,8 @@ bool bp_pager_end(struct bp_error *error)
 	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	pager.pid = 0;
+	if (WIFSIGNALED(status) && pager.has_modes && tcgetpgrp(STDOUT_FILENO) == getpgrp())
+		tcsetattr(STDOUT_FILENO, TCSADRAIN, &pager.modes); /* it could not */
 	sigaction(SIGINT, &pager.interrupt, NULL);
 	sigaction(SIGQUIT, &pager.quit, NULL);
 	sigaction(SIGPIPE, &pager.pipe, NULL);

@@ -183,7 +183,8 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 	bp_count_text(sums->samples, samples);
 	bp_count_text(lost_count, lost);
 	bp_bytes_text(sums->bytes, style, bytes);
-	fprintf(stderr, "bytepoll: %s samples of %s", samples, base_name(program->path));
+	fprintf(stderr, "bytepoll: %s sample%s of %s", samples, sums->samples == 1 ? "" : "s",
+		base_name(program->path));
 	print_intervals(tree, sampling, style);
 	fprintf(stderr, ", %s lost, in ", lost);
 	bp_spoken_path(tree->files[0].path);

@@ -68,6 +68,12 @@ static bool is_ours(const char *path)
 	return ours;
 }
 
+void bp_resident_remove(const char *path)
+{
+	if (is_ours(path))
+		unlink(path);
+}
+
 bool bp_resident_write(const char *path, const struct bp_resident *resident,
 	const uint8_t trace_id[16], struct bp_error *error)
 {

@@ -29,7 +29,7 @@
 
 #define PERIOD_FIRST_NS 100000000u
 #define WAIT_FIRST_NS 1000000u
-#define STATUS_BYTES 4096
+#define STATUS_BYTES 65536 /* the groups of the user are in it, before memory: some 8,000 */
 
 /* Before Linux 6.2 a thread holds back up to 64 pages of a counter; since then a processor up to
  * max(32, 2 n) of them, with n processors. */

@@ -459,7 +459,7 @@ static void remove_folded(const char *file)
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX, file);
-	unlink(path);
+	bp_resident_remove(path);
 }
 
 bool bp_tree_remove(const char *file, struct bp_error *error)

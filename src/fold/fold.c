@@ -120,6 +120,9 @@ static bool open_trace(struct folding *folding)
 {
 	struct stat status;
 	folding->fd = open(folding->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (folding->fd < 0 && errno == EISDIR)
+		return bp_error_set(
+			folding->error, "%s: is a directory: name a trace file", folding->path);
 	if (folding->fd < 0)
 		return fail(folding, "cannot be opened for folding");
 	if (fstat(folding->fd, &status) != 0)

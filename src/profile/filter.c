@@ -82,7 +82,7 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	if (index < 0)
 		return bp_error_set(error,
 			"--filter %s: no key '%s': use stack, function, line, "
-			"file, module, thread, size, type or process",
+			"file, module, thread, size, type, kind or process",
 			text, key);
 	filter.key = (enum bp_key)index;
 	filter.glob = equals + 1;

@@ -105,7 +105,7 @@ static bool set_live_moments(
 	view->duration_ns = end_ns - profile->processes.data[first].start_time_ns;
 	view->at_ns = query->has_at ? query->at_ns : whole_ns;
 	if (query->has_at && query->at_ns > whole_ns)
-		return bp_error_set(error, "--at %.3g s: the recording ends at %.3g s",
+		return bp_error_set(error, "--at %.6g s: the recording ends at %.6g s",
 			(double)query->at_ns / 1e9, (double)whole_ns / 1e9);
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		struct bp_process_view *p = &view->processes[i];

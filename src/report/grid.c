@@ -73,7 +73,8 @@ static struct layout widths_of(const struct bp_grid *grid, const struct bp_repor
 static struct layout lay_out(const struct bp_grid *grid, const struct bp_report_options *options)
 {
 	struct layout layout = widths_of(grid, options);
-	unsigned used = 2 + layout.name;
+	const unsigned name = layout.name;
+	unsigned used = 2 + name;
 	for (unsigned c = 0; c < layout.columns; c++)
 		used += 2 + layout.widths[c];
 	if (grid->bars && used + 2 + BAR_COLUMNS_MIN <= options->columns)
@@ -87,6 +88,11 @@ static struct layout lay_out(const struct bp_grid *grid, const struct bp_report_
 	}
 	while (used > options->columns && layout.columns > 1)
 		used -= 2 + layout.widths[--layout.columns];
+	/* ... and names take what a column that went has left over. */
+	while (used < options->columns && layout.name < name) {
+		layout.name++;
+		used++;
+	}
 	return layout;
 }
 

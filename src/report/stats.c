@@ -36,7 +36,17 @@ static void write_note(const struct bp_report_options *options, const char *text
 	fputs(bp_style_end(options), out);
 }
 
-/* "64 to 127 B", "1 KiB to < 2 KiB". */
+/* "128 to 256 KiB", "512 KiB to 1 MiB": one unit, where both limits have the same. */
+static void range_name(const char *low, const char *high, char *to, size_t bytes)
+{
+	const char *low_unit = strchr(low, ' '), *high_unit = strchr(high, ' ');
+	const bool alike =
+		low_unit != NULL && high_unit != NULL && strcmp(low_unit, high_unit) == 0;
+	snprintf(to, bytes, "%.*s to %s", alike ? (int)(low_unit - low) : (int)strlen(low), low,
+		high);
+}
+
+/* "64 to 127 B", "1 to 2 KiB": from 1024 bytes on the upper limit belongs to the next range. */
 static void size_name(const struct bp_size_range *range, const struct bp_report_options *options,
 	char *to, size_t bytes)
 {
@@ -49,7 +59,7 @@ static void size_name(const struct bp_size_range *range, const struct bp_report_
 	else if (range->high == UINT64_MAX)
 		snprintf(to, bytes, "%s and more", low);
 	else
-		snprintf(to, bytes, "%s to < %s", low, end);
+		range_name(low, end, to, bytes);
 }
 
 static bool write_sizes(const struct bp_distribution *distribution,
@@ -104,17 +114,26 @@ static bool add_age(struct bp_grid *grid, const char *name, const struct bp_amou
 	return true;
 }
 
+/* Limits of lifetimes are round: "1 s", not "1.00 s". */
+static void age_text(uint64_t age_ns, char *to)
+{
+	if (age_ns >= 1000000000)
+		snprintf(to, BP_QUANTITY_BYTES, "%.6g s", (double)age_ns / 1e9);
+	else
+		bp_time_text(age_ns, to);
+}
+
 static void age_name(const struct bp_age_range *range, char *to, size_t bytes)
 {
 	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
-	bp_time_text(range->low_ns, low);
-	bp_time_text(range->high_ns, high);
+	age_text(range->low_ns, low);
+	age_text(range->high_ns, high);
 	if (range->high_ns == BP_TIME_NEVER)
 		snprintf(to, bytes, "%s and more", low);
 	else if (range->low_ns == 0)
-		snprintf(to, bytes, "less than %s", high);
+		snprintf(to, bytes, "below %s", high);
 	else
-		snprintf(to, bytes, "%s to %s", low, high);
+		range_name(low, high, to, bytes);
 }
 
 static bool write_ages(const struct bp_distribution *distribution,
@@ -181,7 +200,7 @@ static bool write_times(const struct bp_distribution *distribution,
 		const struct bp_figure objects = per_second(&range->allocated.objects, seconds);
 		bp_time_text(range->low_ns, low);
 		bp_time_text(range->high_ns, high);
-		snprintf(name, sizeof name, "%s to %s", low, high);
+		range_name(low, high, name, sizeof name);
 		struct bp_grid_row *row = bp_grid_add(&grid, name);
 		good = row != NULL;
 		if (!good)

@@ -153,7 +153,8 @@ static bool write_largest(const struct bp_aggregation *aggregation, enum bp_metr
 		bp_objects_figure_text(&row.objects, bp_style_of(options), objects);
 		if (by == BP_KEY_SIZE)
 			snprintf(text, sizeof text,
-				"one size holds most: objects of %s bytes, %s in %s objects (%s)",
+				"the size that holds most: objects of %s bytes, %s in %s objects "
+				"(%s)",
 				name, bytes, objects, bp_metric_names[metric]);
 		else
 			snprintf(text, sizeof text,

@@ -242,6 +242,8 @@ static bool write_table(const struct bp_aggregation *aggregation,
 		write_lines(aggregation, lines, count, rest, options, out);
 		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
 			bp_style_end(options));
+	} else if (aggregation->query.filter_count == 0) {
+		fputs("\n  no samples of this metric\n", out);
 	}
 	free(lines);
 	return true;

@@ -49,18 +49,29 @@ static bool is_ours(int fd, mode_t kind)
 }
 
 /* Opens a directory below another, which is closed; makes it where it is missing. */
-static int open_below(int above, const char *name, int flags)
+static int open_below(int above, const char *name)
 {
 	int fd = -1;
 	if (mkdirat(above, name, S_IRWXU) == 0 || errno == EEXIST)
-		fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
-	if (above != AT_FDCWD)
-		close(above);
+		fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	close(above);
 	if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
 		close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+/* Makes it where it is missing, but in no other user's directory: under sudo, HOME may be the user's,
+ * and a ~/.cache of root's would shut him out. */
+static void make_cache(const char *path)
+{
+	char above[PATH_MAX];
+	struct stat status;
+	const char *slash = strrchr(path, '/');
+	snprintf(above, sizeof above, "%.*s/", (int)(slash - path), path);
+	if (stat(above, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0))
+		mkdir(path, S_IRWXU);
 }
 
 static int open_directory(void)
@@ -75,9 +86,16 @@ static int open_directory(void)
 		written = snprintf(path, sizeof path, "%s/.cache", home);
 	if (written <= 0 || (size_t)written >= sizeof path)
 		return -1;
-	fd = open_below(AT_FDCWD, path, 0);
+	while (written > 1 && path[written - 1] == '/')
+		path[--written] = '\0';
+	make_cache(path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
+		close(fd);
+		return -1;
+	}
 	for (size_t i = 0; i < sizeof below / sizeof below[0] && fd >= 0; i++)
-		fd = open_below(fd, below[i], O_NOFOLLOW);
+		fd = open_below(fd, below[i]);
 	return fd;
 }
 
@@ -193,7 +211,8 @@ static void write_file(const struct bp_frame_cache *cache, const void *image, ui
 		S_IRUSR | S_IWUSR);
 	if (fd < 0)
 		return;
-	if (!write_whole(fd, image, bytes) || close(fd) != 0 ||
+	const bool written = write_whole(fd, image, bytes);
+	if (close(fd) != 0 || !written ||
 		renameat(cache->directory, name, cache->directory, cache->name) != 0)
 		unlinkat(cache->directory, name, 0);
 }

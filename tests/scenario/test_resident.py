@@ -37,7 +37,7 @@ class Runs:
         with open(self.file, "wb") as out:
             out.write(b"x" * (FILE_MIB * MIB))
 
-    def record(self, name, *amounts, options=(), milliseconds=400):
+    def record(self, name, *amounts, options=(), milliseconds=1500):
         trace = os.path.join(self.path, name + ".bpt")
         bytepoll("run", "-q", "-f", "--seed", "11", "-i", "256K", "-o", trace, *options, "--",
                  profiled.program("resident"), *map(str, amounts), self.file, str(milliseconds))

@@ -67,14 +67,25 @@ export function Cards({ profile, view, totals, onMetric }) {
   );
 }
 
+// What was live when resident memory was last seen: at exit it may all have been freed since.
+function live_then(profile, totals, view, time) {
+  if (view.window !== null) return totals.live?.bytes;
+  if (Object.values(view.filters).some((value) => value != null)) return null;
+  const { edges } = profile;
+  let edge = 0;
+  for (let i = 1; i < edges.length; i++) if (Math.abs(edges[i] - time) < Math.abs(edges[edge] - time)) edge = i;
+  const point = profile.head.timeline?.[edge]?.b;
+  return point ? { estimate: point[0], low: point[1], high: point[2] } : null;
+}
+
 function Resident({ profile, totals, view }) {
   const resident = profile.head.resident;
   if (!resident || resident.length === 0) return null;
   const until = view.window === null ? Infinity : profile.edges[view.window[1]];
   let now = resident[0];
   for (const point of resident) if (point[0] <= until) now = point;
-  const live = totals.live?.bytes;
-  const share = is_known(live) && now[1] > 0 ? [live.low / now[1], (live.estimate ?? live.high) / now[1], live.high / now[1]] : null;
+  const live = live_then(profile, totals, view, now[0]);
+  const share = live && is_known(live) && now[1] > 0 ? [live.low / now[1], (live.estimate ?? live.high) / now[1], live.high / now[1]] : null;
   return (
     <div class="card total resident">
       <span class="label">resident memory at {time_text(now[0])}</span>

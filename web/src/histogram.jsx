@@ -28,7 +28,9 @@ export function Histogram({ profile, estimator, selection, view, update }) {
     bins.push({ row, size_class: i < 0 ? NEVER : i, figure: row === null ? null : groups.figures(row)[view.unit] });
   }
   const high = Math.max(0, ...bins.filter((b) => is_known(b.figure)).map((b) => b.figure.high));
-  const step = Math.max(16, Math.min(60, 900 / bins.length));
+  // As wide as a narrow window leaves room for: the largest column must not need to be scrolled to.
+  const room = Math.min(900, document.documentElement.clientWidth - LEFT - 60);
+  const step = Math.max(16, Math.min(60, room / bins.length));
   const width = LEFT + step * bins.length + 8;
   const y = (value) => 8 + (HEIGHT - 8) * (1 - (high > 0 ? value / high : 0));
   return (

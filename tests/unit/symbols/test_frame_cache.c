@@ -201,6 +201,12 @@ static void test_not_ours(void **state)
 	run_command("rm -rf cache && mkdir cache && chown 12345 cache");
 	keep(1, 100, 2);
 	run_command("test -z \"$(ls cache)\"");
+	/* A home of somebody else gets no .cache of ours. */
+	snprintf(path, sizeof path, "%s/cache", workshop_directory());
+	setenv("HOME", path, 1);
+	unsetenv("XDG_CACHE_HOME");
+	keep(1, 100, 2);
+	run_command("test -z \"$(ls -A cache)\"");
 }
 
 static void test_no_directory(void **state)
