@@ -16,7 +16,7 @@ void bp_fuzz_require(bool condition)
 void bp_fuzz_check_profile(const struct bp_profile *profile)
 {
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
+		const struct bp_sample found = bp_profile_sample(profile, i), *sample = &found;
 		bp_fuzz_require(sample->stack.i < profile->stacks.count);
 		bp_fuzz_require(sample->thread.i < profile->threads.count);
 		bp_fuzz_require(sample->type.i < profile->types.count);

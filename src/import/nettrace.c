@@ -468,8 +468,8 @@ static bool finish_samples(struct nettrace_import *import)
 	import->resolved = calloc((size_t)import->stacks.count + 1, sizeof *import->resolved);
 	if (import->resolved == NULL || !bp_dotnet_methods_sort(&import->methods))
 		return no_memory(import);
-	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
-		struct bp_sample *sample = &import->profile->samples.data[i];
+	for (uint32_t i = import->first_sample; i < import->profile->added.count; i++) {
+		struct bp_sample *sample = &import->profile->added.data[i];
 		const uint64_t ticks = sample->time_ns;
 		const uint32_t number = sample->stack.i;
 		sample->stack.i = 0;
@@ -520,7 +520,7 @@ static bool finish_process(struct nettrace_import *import)
 	struct bp_process *process = &profile->processes.data[import->process.i];
 	process->end_time_ns =
 		import->last_ns > process->start_time_ns ? import->last_ns : process->start_time_ns;
-	process->samples = profile->samples.count - import->first_sample;
+	process->samples = profile->added.count - import->first_sample;
 	process->ended = !reader->cut;
 	for (uint32_t i = 0; i < reader->thread_count; i++) {
 		uint32_t thread;
@@ -552,7 +552,7 @@ static bool import_file(struct nettrace_import *import)
 			failure.text[0] != '\0' ? failure.text : import->error->text);
 	if (import->process.i == 0 && !add_process(import))
 		return false;
-	const uint32_t samples = import->profile->samples.count - import->first_sample;
+	const uint32_t samples = import->profile->added.count - import->first_sample;
 	if (samples == 0 && import->ticks != 0)
 		return bp_error_set(import->error,
 			"%s: holds AllocationTick events only: one about every 100 KB, not chosen "
@@ -571,7 +571,7 @@ static bool import_nettrace(const char *path, struct bp_profile *profile, struct
 	import->profile = profile;
 	import->error = error;
 	import->path = path;
-	import->first_sample = profile->samples.count;
+	import->first_sample = profile->added.count;
 	import->interval =
 		profile->assume_interval != 0 ? profile->assume_interval : INTERVAL_OF_RUNTIME;
 	const bool imported = import_file(import);

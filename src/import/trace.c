@@ -5,12 +5,10 @@
  *
  * Records arrive in file order, which is the order of no clock: several lanes write at once. So a
  * free may come before its sample, and a stack, a module or a thread's name after the sample that
- * needs it. Samples go straight into the profile, with the recorded stack id and thread ordinal in
- * place of the profile's, and one pass over them at the end puts the right ones in. A free is
- * joined to its sample by sequence number (sample_index.h); one that finds no sample yet waits for
- * the end of the file. No allocation for single records.
- *
- * [samples first_sample.. of the profile are this process's, and `objects` runs beside them]
+ * needs it. Samples and frees are joined by trace_join.c and go straight to where the profile keeps
+ * samples: with a number for their stack, whose meaning is told at the end, and the ordinal of their
+ * thread in what is alike of them, in the place of which the thread is put at the end. No allocation
+ * for single records.
  *
  * What a hostile file can do here is to be wrong, not to break anything: limits are those of the
  * reader, a second sample with the same sequence is left out and counted, times and sizes that make
@@ -20,14 +18,9 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "import/sample_index.h"
 #include "import/trace.h"
-
-/* A free whose sample has not come yet. */
-struct waiting_free {
-	uint64_t sample_sequence, sequence, time_ns, objects;
-	uint32_t thread;
-};
+#include "import/trace_ahead.h"
+#include "import/trace_join.h"
 
 struct thread_name {
 	uint64_t ordinal; /* 64 bits wide for base/index.h */
@@ -39,13 +32,8 @@ struct trace_import {
 	struct bp_error *error;
 	struct bp_trace_reader reader;
 	struct bp_process_id process;
-	uint32_t first_sample, first_reading;
-	uint64_t *objects; /* of the thread, at each sample: tells temporary objects */
-	uint32_t objects_capacity;
-	uint64_t repeated_samples;
-	struct bp_sample_index by_sequence;
-	struct waiting_free *waiting;
-	uint32_t waiting_count, waiting_capacity;
+	uint32_t first_alike, first_reading;
+	struct bp_trace_join join;
 	struct thread_name *names;
 	uint32_t name_count, name_capacity;
 	struct bp_index by_ordinal;
@@ -119,33 +107,6 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 	return BP_IMPORTED;
 }
 
-/* Numbers of the file that would mean "never" in the profile. */
-static uint64_t below_never(uint64_t value)
-{
-	return value == BP_TIME_NEVER ? BP_TIME_NEVER - 1 : value;
-}
-
-static struct bp_index_keys sequence_keys(const struct trace_import *import)
-{
-	const struct bp_sample *samples = import->profile->samples.data + import->first_sample;
-	return (struct bp_index_keys){ &samples->sequence, sizeof *samples };
-}
-
-static void join_free(
-	struct trace_import *import, uint32_t entry, const struct waiting_free *record)
-{
-	struct bp_sample *sample = &import->profile->samples.data[import->first_sample + entry];
-	if (sample->free_sequence != BP_TIME_NEVER || record->sequence <= sample->sequence)
-		return;
-	sample->free_sequence = below_never(record->sequence);
-	sample->free_time_ns = below_never(record->time_ns);
-	if (sample->free_time_ns < sample->time_ns)
-		sample->free_time_ns = sample->time_ns;
-	/* sample->thread holds the ordinal until finish_samples. */
-	sample->temporary = record->thread != 0 && record->thread == sample->thread.i &&
-			    record->objects == import->objects[entry];
-}
-
 /* Keeps the counters of a thread, known by its ordinal until finish_readings. */
 static bool add_reading(struct trace_import *import, uint32_t ordinal, uint64_t time_ns,
 	uint64_t trials, uint64_t objects)
@@ -157,66 +118,6 @@ static bool add_reading(struct trace_import *import, uint32_t ordinal, uint64_t 
 		.objects = objects };
 	return !import->profile->keep_readings || ordinal == 0 ||
 	       bp_profile_add_reading(import->profile, &reading, import->error);
-}
-
-static bool add_sample(struct trace_import *import, const struct bp_trace_sample *record)
-{
-	struct bp_profile *profile = import->profile;
-	uint32_t entry = profile->samples.count - import->first_sample;
-	struct bp_sample sample = {
-		.size = record->size,
-		.usable = record->usable,
-		.interval = record->interval == 0 ? 1 : record->interval,
-		.offset = record->offset,
-		.sequence = below_never(record->sequence),
-		.free_sequence = BP_TIME_NEVER,
-		.time_ns = below_never(record->time_ns),
-		.free_time_ns = BP_TIME_NEVER,
-		.stack = { record->stack },
-		.process = import->process,
-		.thread = { record->thread },
-		.kind = record->kind < 16 ? record->kind : 0,
-		.exact = record->exact,
-		.bernoulli = record->law == BP_LAW_BERNOULLI,
-	};
-	if (bp_sample_index_find(&import->by_sequence, sequence_keys(import), sample.sequence) !=
-		BP_INDEX_NONE) {
-		import->repeated_samples++;
-		return true;
-	}
-	if (!bp_profile_add_sample(profile, &sample, import->error))
-		return false;
-	if (!bp_vec_reserve(&import->objects, &import->objects_capacity, (uint64_t)entry + 1,
-		    sizeof *import->objects) ||
-		!bp_sample_index_add(&import->by_sequence, sequence_keys(import), entry))
-		return no_memory(import);
-	import->objects[entry] = record->objects;
-	return true;
-}
-
-static bool add_free(struct trace_import *import, const struct bp_trace_free *record)
-{
-	struct waiting_free waiting = {
-		.sample_sequence = record->sample_sequence,
-		.sequence = record->sequence,
-		.time_ns = record->time_ns,
-		.objects = record->objects,
-		.thread = record->thread,
-	};
-	uint32_t entry;
-	if (record->sample_sequence <= import->reader.header.parent_sequence)
-		return true; /* An object of the parent's. */
-	entry = bp_sample_index_find(
-		&import->by_sequence, sequence_keys(import), record->sample_sequence);
-	if (entry != BP_INDEX_NONE) {
-		join_free(import, entry, &waiting);
-		return true;
-	}
-	if (!bp_vec_reserve(&import->waiting, &import->waiting_capacity,
-		    (uint64_t)import->waiting_count + 1, sizeof *import->waiting))
-		return no_memory(import);
-	import->waiting[import->waiting_count++] = waiting;
-	return true;
 }
 
 static bool name_thread(struct trace_import *import, const struct bp_trace_thread_event *event)
@@ -256,17 +157,27 @@ static bool add_exec(struct trace_import *import, const struct bp_trace_exec *ex
 	return add_text(import, exec->path, &process->unseen_example);
 }
 
+static bool add_folded(struct trace_import *import, const struct bp_trace_folded *folded)
+{
+	struct bp_trace_join *join = &import->join;
+	uint32_t stack;
+	return bp_trace_join_flush(join, import->error) &&
+	       bp_trace_join_stack(join, folded->stack, &stack, import->error) &&
+	       bp_import_folded(&import->reader, folded, import->process, stack, &join->beside,
+		       import->profile, import->error);
+}
+
 static bool add_record(struct trace_import *import, const struct bp_trace_record *record)
 {
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
 		return add_reading(import, record->sample.thread, record->sample.time_ns,
 			       record->sample.trials, record->sample.objects) &&
-		       add_sample(import, &record->sample);
+		       bp_trace_join_take(&import->join, record, import->error);
 	case BP_TAG_FREE:
 		return add_reading(import, record->free.thread, record->free.time_ns,
 			       record->free.trials, record->free.objects) &&
-		       add_free(import, &record->free);
+		       bp_trace_join_take(&import->join, record, import->error);
 	case BP_TAG_STACK:
 		return bp_trace_stacks_add_stack(&import->stacks, &record->stack) ||
 		       no_memory(import);
@@ -287,8 +198,7 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		process_of(import)->forks++; /* The child's own header says more. */
 		return true;
 	case BP_TAG_FOLDED:
-		return bp_import_folded(&import->reader, &record->folded, import->process,
-			import->profile, import->error);
+		return add_folded(import, &record->folded);
 	case BP_TAG_READINGS:
 		return bp_import_folded_readings(
 			&import->reader, &record->readings, import->profile, import->error);
@@ -300,17 +210,6 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 			record->interval.trials, record->interval.objects);
 	}
 	return true;
-}
-
-static void join_waiting(struct trace_import *import)
-{
-	for (uint32_t i = 0; i < import->waiting_count; i++) {
-		const struct waiting_free *waiting = &import->waiting[i];
-		uint32_t entry = bp_sample_index_find(
-			&import->by_sequence, sequence_keys(import), waiting->sample_sequence);
-		if (entry != BP_INDEX_NONE)
-			join_free(import, entry, waiting);
-	}
 }
 
 /* Adds the threads to the profile; `ids` gets one for each thread of the reader. */
@@ -368,8 +267,7 @@ static void finish_readings(struct trace_import *import, const struct bp_thread_
 /* Puts the profile's stacks and threads in the place of the recorded numbers. */
 static bool finish_samples(struct trace_import *import)
 {
-	const struct bp_trace_reader *reader = &import->reader;
-	struct bp_thread_id *ids = calloc((size_t)reader->thread_count + 1, sizeof *ids);
+	struct bp_thread_id *ids = calloc((size_t)import->reader.thread_count + 1, sizeof *ids);
 	if (ids == NULL)
 		return no_memory(import);
 	if (!add_threads(import, ids) ||
@@ -377,12 +275,10 @@ static bool finish_samples(struct trace_import *import)
 		free(ids);
 		return false;
 	}
-	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
-		struct bp_sample *sample = &import->profile->samples.data[i];
-		bp_import_tell_sample(&reader->part.clock, reader->header.charge_bytes, sample);
-		sample->thread.i = thread_id(import, ids, sample->thread.i);
-		sample->stack = bp_trace_stacks_find(&import->stacks, sample->stack.i);
-	}
+	struct bp_samples *samples = &import->profile->samples;
+	for (uint32_t i = import->first_alike; i < samples->alike_count; i++)
+		samples->alike[i].thread.i = thread_id(import, ids, samples->alike[i].thread.i);
+	bp_trace_join_tell_stacks(&import->join, &import->stacks);
 	finish_readings(import, ids);
 	free(ids);
 	return true;
@@ -436,33 +332,41 @@ static void finish_process(struct trace_import *import, bool whole)
 		process->lost[BP_LOSS_THREAD_SLOT] += reader->torn_slots;
 	process->damaged_chunks = reader->damaged_chunks;
 	/* Samples were committed that are not there: the file was cut between two chunks. */
-	if (process->damaged_chunks == 0 &&
-		(reader->samples < reader->state.samples || import->repeated_samples > 0 || !whole))
+	if (process->damaged_chunks == 0 && (reader->samples < reader->state.samples ||
+						    import->join.repeated_samples > 0 || !whole))
 		process->damaged_chunks = 1;
 	process->fold_missing = reader->has_hole && !reader->part.is_open &&
 				reader->damaged_chunks == 0 &&
 				reader->samples < reader->state.samples;
 	doubt_pauses(process, &totals);
-	for (uint32_t i = import->first_sample; i < import->profile->samples.count; i++) {
-		const struct bp_sample *sample = &import->profile->samples.data[i];
-		process->samples += sample->more + 1u;
-		process->sampled_bytes += sample->size * (sample->more + (uint64_t)1);
-		if (sample->size < process->size_min)
-			process->size_min = sample->size;
+	const struct bp_samples *samples = &import->profile->samples;
+	for (uint32_t i = import->first_alike; i < samples->alike_count; i++) {
+		const struct bp_alike *alike = &samples->alike[i];
+		const uint64_t count = (uint64_t)alike->count * (alike->more + (uint64_t)1);
+		process->samples += count;
+		process->sampled_bytes += alike->size * count;
+		if (alike->size < process->size_min)
+			process->size_min = alike->size;
 	}
 }
 
 static enum bp_imported import_records(struct trace_import *import)
 {
-	struct bp_trace_record record;
+	struct bp_trace_ahead ahead;
+	struct bp_trace_record buffer;
+	const struct bp_trace_record *record;
 	struct bp_error failure = { .text = "" };
 	enum bp_trace_next next;
-	while ((next = bp_trace_reader_next(&import->reader, &record, &failure)) == BP_TRACE_RECORD)
-		if (!add_record(import, &record))
-			return BP_IMPORT_ABORTED;
-	join_waiting(import);
-	if (!finish_samples(import) || !bp_import_trace_census(&import->reader, &import->stacks,
-					       import->process, import->profile, import->error))
+	bool good = true;
+	bp_trace_ahead_start(&ahead, &import->reader);
+	while (good &&
+		(next = bp_trace_ahead_next(&ahead, &buffer, &record, &failure)) == BP_TRACE_RECORD)
+		good = add_record(import, record);
+	bp_trace_ahead_stop(&ahead);
+	if (!good || !bp_trace_join_finish(&import->join, import->error) ||
+		!finish_samples(import) ||
+		!bp_import_trace_census(&import->reader, &import->stacks, import->process,
+			import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	finish_process(import, next == BP_TRACE_END);
 	if (!bp_import_trace_intervals(
@@ -482,7 +386,7 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	struct trace_import import = {
 		.profile = profile,
 		.error = error,
-		.first_sample = profile->samples.count,
+		.first_alike = profile->samples.alike_count,
 		.first_reading = profile->readings.count,
 	};
 	if (!bp_trace_reader_open(&import.reader, path, error))
@@ -494,16 +398,14 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 		bp_trace_reader_close(&import.reader);
 		return BP_IMPORT_BAD_FILE;
 	}
-	import.by_sequence.first = import.reader.header.parent_sequence;
 	imported = add_process(&import, path);
+	bp_trace_join_init(&import.join, &import.reader, import.process, profile);
 	if (imported == BP_IMPORTED)
 		imported = import_records(&import);
 	if (imported == BP_IMPORTED)
 		*ret_process = import.process;
-	free(import.objects);
-	free(import.waiting);
+	bp_trace_join_release(&import.join);
 	free(import.names);
-	bp_sample_index_finish(&import.by_sequence);
 	bp_index_finish(&import.by_ordinal);
 	bp_trace_stacks_finish(&import.stacks);
 	bp_trace_reader_close(&import.reader);

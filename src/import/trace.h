@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/index.h"
+#include "base/packed.h"
 #include "import/import.h"
 #include "trace/reader.h"
 
@@ -62,18 +63,24 @@ struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, ui
 
 void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
 
-/* What a folded part says (trace_folded.c), with the recorded stacks and threads still in the samples and
- * readings that are added. */
+/* What a folded part says (trace_folded.c), with the recorded threads still in the samples and readings
+ * that are added. `stack`: the number under which samples have it (profile/samples.h); `beside` gets an
+ * empty row for each of them. */
 bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trace_folded *folded,
-	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error);
+	struct bp_process_id process, uint32_t stack, struct bp_packed *beside,
+	struct bp_profile *profile, struct bp_error *error);
 bool bp_import_folded_readings(const struct bp_trace_reader *reader,
-	const struct bp_trace_readings *readings, struct bp_profile *profile, struct bp_error *error);
+	const struct bp_trace_readings *readings, struct bp_profile *profile,
+	struct bp_error *error);
 
 /* When the clock of a folded part tells of a moment: the time itself, if that is after its last tick. */
 uint64_t bp_import_told_ns(const struct bp_trace_clock *clock, uint64_t time_ns, uint64_t sequence);
-/* The same for birth and death of a sample, once it is joined with its free. */
-void bp_import_tell_sample(
+/* The same for the birth of a sample, with its halves. */
+void bp_import_tell_birth(
 	const struct bp_trace_clock *clock, uint32_t charge, struct bp_sample *sample);
+/* The same for its death. `birth_ns`: its birth as recorded. */
+void bp_import_tell_death(const struct bp_trace_clock *clock, uint64_t birth_ns,
+	uint64_t *free_time_ns, uint64_t *free_sequence);
 
 /* After bp_trace_stacks_resolve: what the recorder counted, if it did, into the profile. */
 bool bp_import_trace_census(const struct bp_trace_reader *reader,

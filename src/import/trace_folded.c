@@ -35,12 +35,15 @@ static void draw_halves(struct bp_sample *sample, uint32_t charge)
 		bp_draw_halves(split, bp_draw_identity(sample->sequence, sample->time_ns)) & 3;
 }
 
-void bp_import_tell_sample(
+static uint64_t last_of(const struct bp_trace_clock *clock)
+{
+	return clock->ticks[clock->count - 1].time_ns;
+}
+
+void bp_import_tell_birth(
 	const struct bp_trace_clock *clock, uint32_t charge, struct bp_sample *sample)
 {
-	const uint64_t last_ns = clock->count == 0 ? 0 : clock->ticks[clock->count - 1].time_ns;
-	/* One from an entry has its halves, and its times. */
-	if (clock->count == 0 || sample->time_ns > last_ns || sample->halves != 0)
+	if (clock->count == 0 || sample->time_ns > last_of(clock))
 		return;
 	draw_halves(sample, charge);
 	const uint32_t birth = bp_trace_clock_find(clock, sample->time_ns, sample->sequence);
@@ -48,39 +51,57 @@ void bp_import_tell_sample(
 		sample->time_ns = clock->ticks[birth].time_ns;
 		sample->sequence = birth_sequence(&clock->ticks[birth]);
 	}
-	if (sample->free_time_ns > last_ns)
-		return;
-	sample->free_time_ns =
-		bp_import_told_ns(clock, sample->free_time_ns, sample->free_sequence);
-	sample->free_sequence = 0;
 }
 
-static bool add_samples(struct bp_profile *profile, struct bp_sample *sample, uint64_t offset,
+void bp_import_tell_death(const struct bp_trace_clock *clock, uint64_t birth_ns,
+	uint64_t *free_time_ns, uint64_t *free_sequence)
+{
+	if (clock->count == 0 || birth_ns > last_of(clock) || *free_time_ns > last_of(clock))
+		return;
+	*free_time_ns = bp_import_told_ns(clock, *free_time_ns, *free_sequence);
+	*free_sequence = 0;
+}
+
+/* What is added; entries of a folded part have their halves, and their times. */
+struct addition {
+	struct bp_sample sample;
+	uint32_t stack;
+	struct bp_packed *beside;
+};
+
+static bool add_samples(struct bp_profile *profile, struct addition *addition, uint64_t offset,
 	uint32_t count, struct bp_error *error)
 {
+	const struct bp_packed_row nothing = { { 0 } };
 	if (count == 0)
 		return true;
-	sample->offset = offset;
-	sample->more = (count - 1) & (BP_FOLDED_COUNT_MAX - 1);
-	return bp_profile_add_sample(profile, sample, error);
+	addition->sample.offset = offset;
+	addition->sample.more = (count - 1) & (BP_FOLDED_COUNT_MAX - 1);
+	if (!bp_packed_add(addition->beside, &nothing))
+		return bp_error_set(error, "out of memory");
+	if (!bp_samples_add(&profile->samples, &addition->sample, addition->stack, error))
+		return false;
+	bp_profile_tell_progress(profile);
+	return true;
 }
 
 bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trace_folded *folded,
-	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error)
+	struct bp_process_id process, uint32_t stack, struct bp_packed *beside,
+	struct bp_profile *profile, struct bp_error *error)
 {
+	struct addition addition = { .stack = stack, .beside = beside };
 	/* Opened as a trace of its own a folded part has its clock just so; see reader.h. */
 	const struct bp_trace_tick *ticks = reader->part.clock.ticks;
 	struct bp_trace_folded walk = *folded;
 	struct bp_trace_folded_entry entry;
 	while (bp_trace_folded_next(&walk, &entry)) {
-		struct bp_sample sample = {
+		addition.sample = (struct bp_sample){
 			.size = entry.size,
 			.usable = entry.usable,
 			.interval = folded->interval == 0 ? 1 : folded->interval,
 			.sequence = birth_sequence(&ticks[entry.birth]),
 			.time_ns = ticks[entry.birth].time_ns,
 			.free_time_ns = ticks[entry.death].time_ns,
-			.stack = { folded->stack },
 			.process = process,
 			.thread = { folded->thread },
 			.kind = folded->kind & 15,
@@ -92,8 +113,8 @@ bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trac
 		/* Their offsets as even as their sum allows. */
 		const uint32_t larger = (uint32_t)(entry.offsets % entry.count);
 		const uint64_t offset = entry.offsets / entry.count;
-		if (!add_samples(profile, &sample, offset + 1, larger, error) ||
-			!add_samples(profile, &sample, offset, entry.count - larger, error))
+		if (!add_samples(profile, &addition, offset + 1, larger, error) ||
+			!add_samples(profile, &addition, offset, entry.count - larger, error))
 			return false;
 	}
 	return true;

@@ -7,6 +7,7 @@
 #include "profile/aggregate.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,14 +171,11 @@ double bp_sample_cross_weight(const struct bp_aggregation_state *state,
 	return sum;
 }
 
-/* Which metrics count this sample; bit by bp_metric. */
-unsigned bp_sample_metrics(
-	const struct bp_aggregation_state *state, const struct bp_sample *sample)
+/* Which metrics but the peak count this sample; bit by bp_metric. */
+static unsigned metrics_of(const struct bp_aggregation_state *state, const struct bp_sample *sample)
 {
 	unsigned metrics = 0;
 	const struct bp_moment *live = &state->view.processes[sample->process.i].live;
-	if (state->peak.found && bp_view_is_live(&state->view, sample, &state->peak.moment))
-		metrics |= 1u << BP_METRIC_PEAK;
 	if (!bp_view_in_window(&state->view, sample))
 		return metrics;
 	metrics |= 1u << BP_METRIC_ALLOCATED;
@@ -188,27 +186,21 @@ unsigned bp_sample_metrics(
 	return metrics;
 }
 
-static bool add_to_totals(struct bp_aggregation_state *state, unsigned metrics,
-	const struct bp_sample_weight *weight, const struct bp_other_sums *other, double cross)
+unsigned bp_sample_metrics(const struct bp_aggregation_state *state, const struct bp_sample *sample)
 {
-	struct bp_tally *peak = &state->totals[BP_METRIC_PEAK];
-	for (int m = 0; m < BP_METRIC_COUNT; m++)
-		if (m != BP_METRIC_PEAK && metrics & 1u << m &&
-			!bp_tally_add_sample(&state->totals[m], weight, other))
-			return false;
-	peak->other.bytes += cross * weight->value;
-	peak->other.objects += cross;
-	return !(metrics & 1u << BP_METRIC_PEAK) ||
-	       bp_tally_add(peak, &weight->sums, weight->size_class);
+	const bool in_peak =
+		state->peak.found && bp_view_is_live(&state->view, sample, &state->peak.moment);
+	return metrics_of(state, sample) | (in_peak ? 1u << BP_METRIC_PEAK : 0);
 }
 
-static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sample *sample)
+static bool add_sample(struct bp_aggregation *aggregation, struct bp_weight_cache *weights,
+	const struct bp_sample *sample)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	const struct bp_sample_weight *weight =
-		bp_sample_weight(&state->weights, sample, charge, query->usable);
+		bp_sample_weight(weights, sample, charge, query->usable);
 	struct bp_sample_weight all;
 	struct bp_other_sums buffer;
 	weight = bp_sample_weight_of_all(weight, sample, &all);
@@ -220,26 +212,49 @@ static bool add_sample(struct bp_aggregation *aggregation, const struct bp_sampl
 			bp_sums_merge(&state->outside, &weight->sums);
 		return true;
 	}
-	unsigned metrics = bp_sample_metrics(state, sample);
-	double cross = bp_sample_cross_weight(state, sample, weight) * bp_sample_count(sample);
+	unsigned metrics = metrics_of(state, sample);
 	const struct bp_other_sums *other = bp_look_at_offset(query, sample, weight, &buffer);
-	if (!add_to_totals(state, metrics, weight, other, cross))
-		return false;
+	for (int m = 0; m < BP_METRIC_COUNT; m++)
+		if (metrics & 1u << m && !bp_tally_add_sample(&state->totals[m], weight, other))
+			return false;
 	if (query->usable && sample->usable == 0)
 		state->usable_unknown += bp_sample_count(sample);
-	bool in_peak = query->metric == BP_METRIC_PEAK && cross > 0;
-	bool counts = (metrics & 1u << query->metric) != 0;
-	if (!counts && !in_peak)
+	if (!(metrics & 1u << query->metric))
 		return true;
 	uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
-	if (cell == UINT32_MAX)
-		return false;
-	struct bp_tally *tally = &state->cells[cell].tally;
-	if (query->metric != BP_METRIC_PEAK)
-		return bp_tally_add_sample(tally, weight, other);
-	tally->other.bytes += cross * weight->value;
-	tally->other.objects += cross;
-	return !counts || bp_tally_add(tally, &weight->sums, weight->size_class);
+	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, other);
+}
+
+/* Adds a sample to the peak, and where that is the metric to the cell it is in. */
+static bool add_to_peak(struct bp_aggregation *aggregation, const struct bp_sample *sample)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const bool counts = bp_view_is_live(&state->view, sample, &state->peak.moment);
+	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
+	const struct bp_sample_weight *weight =
+		bp_sample_weight(&state->weights, sample, charge, query->usable);
+	struct bp_sample_weight all;
+	weight = bp_sample_weight_of_all(weight, sample, &all);
+	const double cross =
+		bp_sample_cross_weight(state, sample, weight) * bp_sample_count(sample);
+	struct bp_tally *tallies[2] = { &state->totals[BP_METRIC_PEAK], NULL };
+	if (!counts && !(cross > 0))
+		return true;
+	if (query->metric == BP_METRIC_PEAK) {
+		uint32_t cell =
+			cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+		if (cell == UINT32_MAX)
+			return false;
+		tallies[1] = &state->cells[cell].tally;
+	}
+	for (int i = 0; i < 2 && tallies[i] != NULL; i++) {
+		tallies[i]->other.bytes += cross * weight->value;
+		tallies[i]->other.objects += cross;
+		if (counts && !bp_tally_add(tallies[i], &weight->sums, weight->size_class))
+			return false;
+	}
+	return true;
 }
 
 /* Threads and processes have counters of their own: they are rows even without a sample. */
@@ -264,21 +279,86 @@ static bool add_counted_cells(struct bp_aggregation *aggregation)
 	return true;
 }
 
-static bool walk(struct bp_aggregation *aggregation, struct bp_error *error)
+/* Everything but the peak, of which nothing is read here: the two are made at the same time. */
+static bool walk(struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	struct bp_aggregation_state *state = aggregation->state;
+	struct bp_weight_cache *weights = calloc(1, sizeof *weights);
 	state->cell_of = calloc(id_count(profile, aggregation->query.by), sizeof *state->cell_of);
-	if (state->cell_of == NULL || !add_counted_cells(aggregation))
-		return bp_error_set(error, "out of memory");
-	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		if (!state->view.processes[sample->process.i].included)
+	bool good = weights != NULL && state->cell_of != NULL && add_counted_cells(aggregation);
+	for (uint32_t i = 1; good && i < profile->samples.count; i++) {
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		if (state->view.processes[sample.process.i].included)
+			good = add_sample(aggregation, weights, &sample);
+	}
+	free(weights);
+	return good;
+}
+
+static void *walk_beside(void *aggregation)
+{
+	return walk(aggregation) ? aggregation : NULL;
+}
+
+/* Adds what was live at the peak, or at the moment that one half of the samples chose. */
+static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_samples *samples = &aggregation->profile->samples;
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_peak *peak = &state->peak;
+	uint64_t first_ns = peak->moment.time_ns, last_ns = first_ns;
+	for (int half = 0; half < 2; half++) {
+		const uint64_t time_ns = peak->halves[half].time_ns;
+		if (peak->half_found[half] && time_ns < first_ns)
+			first_ns = time_ns;
+		if (peak->half_found[half] && time_ns > last_ns)
+			last_ns = time_ns;
+	}
+	for (uint32_t i = 1; peak->found && i < samples->count; i++) {
+		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
+		const uint32_t entry = bp_samples_entry(samples, i);
+		if (bp_packed_get(&samples->births, entry, BP_BIRTH_TIME) > last_ns)
+			break; /* They come in the order of their births. */
+		if (samples->freed[entry] != 0 &&
+			bp_packed_get(&samples->deaths, samples->freed[entry] - 1, BP_DEATH_TIME) <
+				first_ns)
 			continue;
-		if (!add_sample(aggregation, sample))
+		const struct bp_sample sample = bp_samples_of_entry(samples, entry);
+		if (state->view.processes[sample.process.i].included &&
+			bp_selection_holds(&state->selection, &sample) &&
+			!add_to_peak(aggregation, &sample))
 			return bp_error_set(error, "out of memory");
 	}
 	return true;
+}
+
+/* With so many samples it pays to sum them while the peak is looked for. */
+#define SAMPLES_FOR_TWO 50000u
+
+/* Finds the peak, where there is one, and fills cells and totals. */
+static bool sum(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_profile *profile = aggregation->profile;
+	const bool has_peak = !profile->merged_unrelated && !(state->absent & 1u << BP_METRIC_PEAK);
+	pthread_t thread;
+	const bool beside = has_peak && profile->samples.count > SAMPLES_FOR_TWO &&
+			    pthread_create(&thread, NULL, walk_beside, aggregation) == 0;
+	bool good = !has_peak || bp_timeline_peak(&state->view, &state->selection, &state->weights,
+					 aggregation->query.usable, &state->peak, error);
+	void *walked = aggregation;
+	if (beside)
+		pthread_join(thread, &walked);
+	else if (good)
+		walked = walk_beside(aggregation);
+	if (good && walked == NULL)
+		return bp_error_set(error, "out of memory");
+	if (good && state->peak.found)
+		aggregation->peak_at_ns =
+			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
+	return good && walk_peak(aggregation, error);
 }
 
 /* The negative binomial interval is of one p. */
@@ -427,14 +507,7 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	aggregation.absent = state->absent;
 	if (!check_absent(&aggregation, error))
 		goto fail;
-	if (!profile->merged_unrelated && !(state->absent & 1u << BP_METRIC_PEAK) &&
-		!bp_timeline_peak(&state->view, &state->selection, &state->weights, query->usable,
-			&state->peak, error))
-		goto fail;
-	if (state->peak.found)
-		aggregation.peak_at_ns =
-			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
-	if (!walk(&aggregation, error) || !check_intervals(&aggregation, error) ||
+	if (!sum(&aggregation, error) || !check_intervals(&aggregation, error) ||
 		!bp_make_rows(&aggregation, error) || !order_rows(&aggregation, error))
 		goto fail;
 	bp_figures_totals(&aggregation);

@@ -83,8 +83,11 @@ static bool fill(struct band *band)
 	const struct bp_profile *profile = band->aggregation->profile;
 	struct bp_weight_cache *weights = calloc(1, sizeof *weights);
 	bool good = weights != NULL;
-	for (uint32_t i = 1; good && i < profile->samples.count; i++)
-		good = add_sample(band, weights, &profile->samples.data[i]);
+	for (uint32_t i = 1; good && i < profile->samples.count; i++) {
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		good = add_sample(band, weights, &sample);
+	}
 	free(weights);
 	return good;
 }

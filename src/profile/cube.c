@@ -167,10 +167,11 @@ static bool fill(struct bp_cube *cube, struct bp_error *error)
 	struct bp_weight_cache *weights = calloc(1, sizeof *weights);
 	bool good = weights != NULL, coarser = true, outside;
 	for (uint32_t i = 1; good && i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		if (!is_selected(build->aggregation->state, sample, &outside))
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		if (!is_selected(build->aggregation->state, &sample, &outside))
 			continue;
-		good = add_sample(cube, weights, sample);
+		good = add_sample(cube, weights, &sample);
 		while (good && coarser && build->sum_count > build->cells_max)
 			good = bp_cube_coarsen(cube, &coarser, error);
 	}
@@ -181,6 +182,12 @@ static bool fill(struct bp_cube *cube, struct bp_error *error)
 	return good || bp_error_set(error, "out of memory");
 }
 
+static uint64_t birth_ns(const struct bp_profile *profile, uint32_t i)
+{
+	return bp_packed_get(
+		&profile->samples.births, bp_samples_entry(&profile->samples, i), BP_BIRTH_TIME);
+}
+
 static bool has_sample_at(const struct bp_aggregation *aggregation, uint64_t since_ns)
 {
 	const struct bp_profile *profile = aggregation->profile;
@@ -189,12 +196,12 @@ static bool has_sample_at(const struct bp_aggregation *aggregation, uint64_t sin
 	uint32_t low = 1, high = profile->samples.count;
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
-		if (profile->samples.data[middle].time_ns < time_ns)
+		if (birth_ns(profile, middle) < time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < profile->samples.count && profile->samples.data[low].time_ns == time_ns;
+	return low < profile->samples.count && birth_ns(profile, low) == time_ns;
 }
 
 /* Even steps; an edge moves on by nanoseconds until no sample lies on it. Without times, or where several

@@ -95,11 +95,12 @@ bool bp_cube_stacks_init(struct bp_cube_build *build, struct bp_error *error)
 		!join_frames(build) || !join_stacks(build))
 		return bp_error_set(error, "out of memory");
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		if (state->view.processes[sample->process.i].included &&
-			bp_selection_holds(&state->selection, sample))
-			build->stack_samples[build->stack_of[sample->stack.i]] +=
-				bp_sample_count(sample);
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		if (state->view.processes[sample.process.i].included &&
+			bp_selection_holds(&state->selection, &sample))
+			build->stack_samples[build->stack_of[sample.stack.i]] +=
+				bp_sample_count(&sample);
 	}
 	return true;
 }

@@ -318,17 +318,18 @@ static bool sum_outside(struct bp_cube *cube)
 	cube->outside = calloc(cube->bins + 1, sizeof *cube->outside);
 	const bool good = weights != NULL && cube->outside != NULL;
 	for (uint32_t i = 1; good && i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
 		struct bp_sample_weight all;
 		uint8_t made, freed;
-		if (!state->view.processes[sample->process.i].included ||
-			bp_selection_holds(&state->selection, sample))
+		if (!state->view.processes[sample.process.i].included ||
+			bp_selection_holds(&state->selection, &sample))
 			continue;
-		const struct bp_sample_weight *weight = bp_sample_weight(weights, sample,
-			profile->processes.data[sample->process.i].charge,
+		const struct bp_sample_weight *weight = bp_sample_weight(weights, &sample,
+			profile->processes.data[sample.process.i].charge,
 			aggregation->query.usable);
-		weight = bp_sample_weight_of_all(weight, sample, &all);
-		bp_cube_bins_of(cube, &state->view, sample, &made, &freed);
+		weight = bp_sample_weight_of_all(weight, &sample, &all);
+		bp_cube_bins_of(cube, &state->view, &sample, &made, &freed);
 		bp_sums_merge(&cube->outside[made], &weight->sums);
 	}
 	free(weights);

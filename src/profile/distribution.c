@@ -233,6 +233,7 @@ bool bp_distribution_make(const struct bp_aggregation *aggregation, uint32_t tim
 	struct bp_distribution *ret_distribution, struct bp_error *error)
 {
 	const struct bp_query *query = &aggregation->query;
+	const struct bp_samples *samples = &aggregation->profile->samples;
 	struct bp_distribution made = { .time_count = times };
 	struct tallies *tallies = calloc(1, sizeof *tallies);
 	if (tallies == NULL)
@@ -247,8 +248,11 @@ bool bp_distribution_make(const struct bp_aggregation *aggregation, uint32_t tim
 	if (query->has_from)
 		tallies->from_ns =
 			query->from_ns < tallies->to_ns ? query->from_ns : tallies->to_ns;
-	for (uint32_t i = 1; good && i < aggregation->profile->samples.count; i++)
-		good = add_sample(aggregation, &aggregation->profile->samples.data[i], tallies);
+	for (uint32_t i = 1; good && i < samples->count; i++) {
+		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_samples_get(samples, i);
+		good = add_sample(aggregation, &sample, tallies);
+	}
 	if (!good)
 		bp_error_set(error, "out of memory");
 	good = good && take_all(aggregation, tallies, &made, error);

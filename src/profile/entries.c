@@ -97,17 +97,18 @@ static bool walk(struct builder *builder, const struct bp_aggregation *aggregati
 	const struct bp_profile *profile = aggregation->profile;
 	struct share share;
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		if (!share_of(aggregation, sample, false, &share))
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		if (!share_of(aggregation, &sample, false, &share))
 			continue;
-		struct bp_entry *entry = entry_of(builder, sample);
+		struct bp_entry *entry = entry_of(builder, &sample);
 		if (entry == NULL)
 			return false;
 		struct bp_entry_figures *figures = &entry->metrics[number];
 		figures->bytes += share.bytes;
 		figures->objects += share.objects;
 		if (number == 0)
-			entry->lifetime_ns += lifetime_of(aggregation, sample, share.objects);
+			entry->lifetime_ns += lifetime_of(aggregation, &sample, share.objects);
 		if (!share.counted)
 			continue;
 		figures->samples += share.sums.samples;
@@ -216,20 +217,21 @@ bool bp_each_weighted_sample(const struct bp_aggregation *aggregation, bool whol
 	const struct bp_view *view = &aggregation->state->view;
 	struct share share;
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		if (!share_of(aggregation, sample, whole, &share))
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		if (!share_of(aggregation, &sample, whole, &share))
 			continue;
-		if (whole && !bp_view_in_window(view, sample))
+		if (whole && !bp_view_in_window(view, &sample))
 			continue;
-		const struct bp_process_view *process = &view->processes[sample->process.i];
-		const struct bp_moment death = bp_view_death(view, sample);
+		const struct bp_process_view *process = &view->processes[sample.process.i];
+		const struct bp_moment death = bp_view_death(view, &sample);
 		/* What lives until its process ends was not freed, if that is when the run ended. */
-		bool lived_on = bp_view_is_live(view, sample, &process->live);
-		struct bp_weighted_sample weighted = { .sample = sample,
+		bool lived_on = bp_view_is_live(view, &sample, &process->live);
+		struct bp_weighted_sample weighted = { .sample = &sample,
 			.bytes = share.bytes,
 			.objects = share.objects,
-			.birth_ns = sample->time_ns > process->base_ns
-					    ? sample->time_ns - process->base_ns
+			.birth_ns = sample.time_ns > process->base_ns
+					    ? sample.time_ns - process->base_ns
 					    : 0,
 			.death_ns = lived_on ? BP_TIME_NEVER
 				    : death.time_ns > process->base_ns

@@ -87,10 +87,10 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->locations, error) || !APPEND_EMPTY(profile->frames, error) ||
 		!APPEND_EMPTY(profile->stacks, error) ||
 		!APPEND_EMPTY(profile->stack_locations, error) ||
-		!APPEND_EMPTY(profile->samples, error) || !APPEND_EMPTY(profile->census, error) ||
-		!APPEND_EMPTY(profile->types, error) ||
-		!APPEND_EMPTY(profile->readings, error) || !APPEND_EMPTY(profile->pauses, error) ||
-		!APPEND_EMPTY(profile->intervals, error) ||
+		!bp_samples_init(&profile->samples, error) ||
+		!APPEND_EMPTY(profile->added, error) || !APPEND_EMPTY(profile->census, error) ||
+		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->readings, error) ||
+		!APPEND_EMPTY(profile->pauses, error) || !APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
 		return false;
@@ -123,7 +123,8 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->frames.data);
 	free(profile->stacks.data);
 	free(profile->stack_locations.data);
-	free(profile->samples.data);
+	bp_samples_finish(&profile->samples);
+	free(profile->added.data);
 	free(profile->census.data);
 	free(profile->types.data);
 	free(profile->readings.data);
@@ -332,14 +333,21 @@ bool bp_profile_add_stack(struct bp_profile *profile, const struct bp_location_i
 	return true;
 }
 
+void bp_profile_tell_progress(const struct bp_profile *profile)
+{
+	/* Both tables have an empty entry. */
+	const uint64_t samples = (uint64_t)profile->samples.count + profile->added.count - 1;
+	if (profile->progress != NULL && samples % SAMPLES_PER_TELLING == 0)
+		profile->progress(profile->progress_context, samples);
+}
+
 bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error)
 {
-	if (!RESERVE(profile->samples, 1, error))
+	if (!RESERVE(profile->added, 1, error))
 		return false;
-	profile->samples.data[profile->samples.count++] = *sample;
-	if (profile->progress != NULL && profile->samples.count % SAMPLES_PER_TELLING == 0)
-		profile->progress(profile->progress_context, profile->samples.count);
+	profile->added.data[profile->added.count++] = *sample;
+	bp_profile_tell_progress(profile);
 	return true;
 }
 
@@ -477,21 +485,38 @@ static uint32_t link_processes(struct bp_profile *profile)
 	return roots;
 }
 
+/* Moves samples as they were added to where they are kept. */
+static bool take_added(struct bp_profile *profile, struct bp_error *error)
+{
+	for (uint32_t i = 1; i < profile->added.count; i++) {
+		const struct bp_sample *sample = &profile->added.data[i];
+		uint32_t stack;
+		if (!bp_samples_stack_number(&profile->samples, sample->stack, &stack, error) ||
+			!bp_samples_add(&profile->samples, sample, stack, error))
+			return false;
+	}
+	profile->added.count = 1;
+	void *data = realloc(profile->added.data, sizeof *profile->added.data);
+	if (data != NULL) {
+		profile->added.data = data;
+		profile->added.capacity = 1;
+	}
+	return true;
+}
+
 bool bp_profile_finish_import(struct bp_profile *profile, bool unrelated, struct bp_error *error)
 {
 	uint32_t roots = link_processes(profile);
 	profile->merged_unrelated = unrelated && roots > 1;
+	if (!take_added(profile, error))
+		return false;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		profile->processes.data[i].size_min = UINT64_MAX;
-	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		struct bp_sample *sample = &profile->samples.data[i];
-		struct bp_process *process = &profile->processes.data[sample->process.i];
-		if (sample->interval == 0)
-			sample->interval = 1;
-		if (sample->size < process->size_min)
-			process->size_min = sample->size;
+	for (uint32_t i = 0; i < profile->samples.alike_count; i++) {
+		const struct bp_alike *alike = &profile->samples.alike[i];
+		struct bp_process *process = &profile->processes.data[alike->process.i];
+		if (alike->process.i != 0 && alike->size < process->size_min)
+			process->size_min = alike->size;
 	}
-	if (!bp_sort_samples(&profile->samples.data[1], profile->samples.count - 1))
-		return no_memory(error);
-	return true;
+	return bp_samples_sort(&profile->samples, error);
 }

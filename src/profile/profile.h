@@ -17,33 +17,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "profile/samples.h"
 
-struct bp_string_id {
-	uint32_t i;
-};
-struct bp_process_id {
-	uint32_t i;
-};
-struct bp_thread_id {
-	uint32_t i;
-};
-struct bp_module_id {
-	uint32_t i;
-};
-struct bp_location_id {
-	uint32_t i;
-};
-struct bp_stack_id {
-	uint32_t i;
-};
-struct bp_frame_id {
-	uint32_t i;
-};
-struct bp_type_id {
-	uint32_t i;
-};
-
-#define BP_TIME_NEVER UINT64_MAX
 #define BP_PROFILE_LOSSES 32 /* as BP_LOSS_MAX of the trace */
 
 /* Beyond the losses of our recorder: of events that other recorders wrote. */
@@ -52,9 +27,6 @@ enum bp_profile_loss {
 	BP_PROFILE_LOST_INVALID,     /* samples that cannot be right */
 	BP_PROFILE_LOST_BUCKETS	     /* sums of which the number of samples cannot be told */
 };
-
-/* Kinds of samples beyond enum bp_kind of the trace: where a runtime put the object. */
-enum bp_profile_kind { BP_PROFILE_KIND_SMALL = 8, BP_PROFILE_KIND_LARGE, BP_PROFILE_KIND_PINNED };
 
 #define BP_PROFILE_BERNOULLI 1u /* law, as of the trace */
 #define BP_PROFILE_STACK_CUT 1u /* flag of a stack, likewise */
@@ -202,27 +174,6 @@ struct bp_stack {
 	uint8_t flags; /* enum bp_stack_flag of the trace: 1 cut, 2 ended early */
 };
 
-struct bp_sample {
-	uint64_t size;			  /* requested, bytes */
-	uint64_t usable;		  /* given by the allocator, bytes; 0 unknown */
-	uint64_t interval;		  /* T it was drawn with, bytes */
-	uint64_t offset;		  /* trials of it before the successful one; 0 if exact */
-	uint64_t sequence, free_sequence; /* process-wide order; free: BP_TIME_NEVER if never */
-	uint64_t time_ns, free_time_ns;	  /* CLOCK_MONOTONIC; BP_TIME_NEVER if never freed */
-	struct bp_stack_id stack;
-	struct bp_process_id process;
-	struct bp_thread_id thread;
-	struct bp_type_id type; /* 0: not told */
-	uint32_t kind : 4;	/* enum bp_kind of the trace, or enum bp_profile_kind */
-	bool exact : 1;		/* taken with certainty, weight 1 */
-	bool bernoulli : 1;	/* law of this sample */
-	bool temporary : 1;	/* freed by its thread before that thread allocated again */
-	/* Drawn into half 0 (bit 0) and half 1 (bit 1); 0: its own sequence and time tell. */
-	uint32_t halves : 2;
-	uint32_t more : 22; /* this stands for so many more samples, alike in all of the above */
-};
-_Static_assert(sizeof(struct bp_sample) == 88, "a profile holds millions");
-
 /* What a thread had allocated while sampling was on, until a moment, as its counters in some record
  * told. Kept only if asked for: they bound what
  * was allocated in a window of time. */
@@ -258,7 +209,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_frame) frames;
 	BP_TABLE(struct bp_stack) stacks;
 	BP_TABLE(struct bp_location_id) stack_locations;
-	BP_TABLE(struct bp_sample) samples;
+	struct bp_samples samples; /* read them by bp_profile_sample */
+	/* Samples until finish_import takes them from here; an importer may go back to its own. */
+	BP_TABLE(struct bp_sample) added;
 	BP_TABLE(struct bp_type) types;
 	BP_TABLE(struct bp_census_sums) census;
 	BP_TABLE(struct bp_reading) readings;
@@ -305,6 +258,8 @@ bool bp_profile_add_type(struct bp_profile *profile, const struct bp_type *type,
 	struct bp_type_id *ret_type, struct bp_error *error);
 bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
+/* For importers that add to `samples` themselves: after each one. */
+void bp_profile_tell_progress(const struct bp_profile *profile);
 bool bp_profile_add_census(
 	struct bp_profile *profile, const struct bp_census_sums *sums, struct bp_error *error);
 
@@ -314,6 +269,12 @@ bool bp_profile_add_pause(
 	struct bp_profile *profile, const struct bp_pause *pause, struct bp_error *error);
 bool bp_profile_add_interval(
 	struct bp_profile *profile, const struct bp_interval_used *used, struct bp_error *error);
+
+/* Sample `i` < samples.count of a finished profile; number 0 is the empty one. */
+static inline struct bp_sample bp_profile_sample(const struct bp_profile *profile, uint32_t i)
+{
+	return bp_samples_get(&profile->samples, i);
+}
 
 /* Sets the frames of a location (called by symbols/): `count` >= 1 frames, innermost first. */
 bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id location,

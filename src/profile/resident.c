@@ -119,14 +119,15 @@ static bool add_live(const struct bp_aggregation *aggregation, uint32_t pid, uin
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_moment moment = { time_ns, UINT64_MAX, UINT32_MAX };
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		const struct bp_process *process = &profile->processes.data[sample->process.i];
+		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_profile_sample(profile, i);
+		const struct bp_process *process = &profile->processes.data[sample.process.i];
 		struct bp_sample_weight all;
-		if (process->pid != pid || !bp_view_is_live(&state->view, sample, &moment))
+		if (process->pid != pid || !bp_view_is_live(&state->view, &sample, &moment))
 			continue;
 		const struct bp_sample_weight *weight = bp_sample_weight(
-			&state->weights, sample, process->charge, aggregation->query.usable);
-		weight = bp_sample_weight_of_all(weight, sample, &all);
+			&state->weights, &sample, process->charge, aggregation->query.usable);
+		weight = bp_sample_weight_of_all(weight, &sample, &all);
 		if (!bp_tally_add_sample(tally, weight, NULL))
 			return false;
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A natural merge sort of moments: ascending runs are merged pairwise between two arrays until one
- * run is left. Samples are sorted by sorting their moments and then moving every sample once, along
- * the cycles of the permutation. See sample_order.h.
+ * run is left. See sample_order.h.
  */
 #include "profile/sample_order.h"
 
@@ -53,51 +52,5 @@ bool bp_sort_moments(struct bp_moment_entry *entries, uint32_t count)
 	if (from != entries)
 		memcpy(entries, from, (size_t)count * sizeof *entries);
 	free(second);
-	return true;
-}
-
-static struct bp_moment allocation_moment(const struct bp_sample *sample)
-{
-	return (struct bp_moment){ sample->time_ns, sample->sequence, sample->process.i };
-}
-
-static bool in_order(const struct bp_sample *samples, uint32_t count)
-{
-	for (uint32_t i = 1; i < count; i++) {
-		struct bp_moment a = allocation_moment(&samples[i - 1]);
-		struct bp_moment b = allocation_moment(&samples[i]);
-		if (bp_moment_before(&b, &a))
-			return false;
-	}
-	return true;
-}
-
-bool bp_sort_samples(struct bp_sample *samples, uint32_t count)
-{
-	if (in_order(samples, count))
-		return true;
-	struct bp_moment_entry *order = malloc((size_t)count * sizeof *order);
-	if (order == NULL)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = (struct bp_moment_entry){ allocation_moment(&samples[i]), i };
-	if (!bp_sort_moments(order, count)) {
-		free(order);
-		return false;
-	}
-	/* Place i gets the sample order[i].what; a finished place points at itself. */
-	for (uint32_t i = 0; i < count; i++) {
-		struct bp_sample first = samples[i];
-		uint32_t place = i;
-		while (order[place].what != i) {
-			uint32_t source = order[place].what;
-			samples[place] = samples[source];
-			order[place].what = place;
-			place = source;
-		}
-		samples[place] = first;
-		order[place].what = place;
-	}
-	free(order);
 	return true;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Putting samples in the order of their allocation: (time, process, sequence). Traces are written
- * by several lanes at once, each in order, so that a file is a shuffle of long ascending runs: runs
- * are found and merged, which is linear for a file in order. Called by profile.c and timeline.c.
+ * Moments, and putting what happens in their order: (time, process, sequence). Traces are written by
+ * several lanes at once, each in order, so that a file is a shuffle of long ascending runs: runs are
+ * found and merged, which is linear for a file in order. Called by timeline.c; samples themselves are
+ * sorted by sample_runs.h.
  */
 #ifndef BP_PROFILE_SAMPLE_ORDER_H
 #define BP_PROFILE_SAMPLE_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "profile/profile.h"
 
 /* A moment in the common life of all processes: `sequence` orders what happens in one process at
  * one time. Comparing is lexicographic. */
@@ -37,8 +36,5 @@ static inline bool bp_moment_before(const struct bp_moment *a, const struct bp_m
 
 /* Sorts entries, stable; false: no memory for a second array of them. */
 bool bp_sort_moments(struct bp_moment_entry *entries, uint32_t count);
-
-/* Sorts samples in place; false: no memory. */
-bool bp_sort_samples(struct bp_sample *samples, uint32_t count);
 
 #endif

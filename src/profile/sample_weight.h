@@ -74,9 +74,8 @@ static inline bool bp_sample_in_half(
 	const struct bp_sample *sample, const struct bp_sample_weight *weight, int half)
 {
 	const unsigned halves =
-		sample->halves != 0
-			? sample->halves
-			: bp_draw_halves(weight->halves, bp_sample_identity(sample));
+		sample->halves != 0 ? sample->halves
+				    : bp_draw_halves(weight->halves, bp_sample_identity(sample));
 	return (halves >> half & 1) != 0;
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Births come in the order of the samples; deaths are sorted; a walk over both in step moves the
- * curve. At one moment deaths come first: a moment's live set is what was born up to it and dies
- * after it. The curve is only searched for a maximum: figures are computed anew from the samples
+ * Births come in the order of the samples, deaths in an order of their own; a walk over both in step
+ * moves the curve. At one moment deaths come first: a moment's live set is what was born up to it and
+ * dies after it. The curve is only searched for a maximum: figures are computed anew from the samples
  * that are live there, never by subtraction. See timeline.h.
+ *
+ * Of a sample that died a death needs two things only: what it adds to the curves, which is the same for
+ * all that are alike, and the halves it was drawn into. They are noted in four bytes when it is born, and
+ * a death without such a note was of an object that does not take part.
  */
 #include "profile/timeline.h"
 
@@ -13,65 +17,38 @@
 
 #include "estimate/estimate.h"
 #include "profile/id_index.h"
+#include "profile/sample_runs.h"
 
-static uint32_t charge_of(const struct bp_view *view, const struct bp_sample *sample)
-{
-	return view->profile->processes.data[sample->process.i].charge;
-}
-
-/* The births (all selected samples, in order) and deaths of what takes part. */
-struct events {
-	uint32_t *births; /* sample numbers */
-	struct bp_moment_entry *deaths;
-	uint32_t count;
-	/* Before the window's end, and freed before the clock of a folded part went on. */
-	uint64_t never_seen;
-};
-
-static bool collect(const struct bp_view *view, const struct bp_selection *selection,
-	uint64_t to_ns, struct events *ret_events, struct bp_error *error)
-{
-	const struct bp_profile *profile = view->profile;
-	struct events events = { 0 };
-	events.births = malloc(((size_t)profile->samples.count + 1) * sizeof *events.births);
-	events.deaths = malloc(((size_t)profile->samples.count + 1) * sizeof *events.deaths);
-	if (events.births == NULL || events.deaths == NULL)
-		goto fail;
-	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		struct bp_moment birth = bp_view_birth(sample);
-		struct bp_moment death = bp_view_death(view, sample);
-		if (!view->processes[sample->process.i].included ||
-			!bp_selection_holds(selection, sample))
-			continue;
-		if (!bp_moment_before(&birth, &death)) {
-			events.never_seen += birth.time_ns < to_ns ? bp_sample_count(sample) : 0;
-			continue;
-		}
-		events.births[events.count] = i;
-		events.deaths[events.count++] = (struct bp_moment_entry){ death, i };
-	}
-	if (!bp_sort_moments(events.deaths, events.count))
-		goto fail;
-	*ret_events = events;
-	return true;
-fail:
-	free(events.births);
-	free(events.deaths);
-	return bp_error_set(error, "out of memory");
-}
-
-static void release(struct events *events)
-{
-	free(events->births);
-	free(events->deaths);
-}
+/* A note: the number of what is alike, and the halves (never 0) in two bits. */
+#define NOTE_HALVES 2u
+#define NOTE_ALIKE_MOST (UINT32_MAX >> NOTE_HALVES)
 
 /* A curve that is searched for its maximum. */
 struct curve {
 	double now, most;
 	struct bp_moment moment;
 	bool found;
+};
+
+/* What a sample adds to the whole curve, and to that of a half it is in. */
+struct share {
+	double whole, half;
+	bool known;
+};
+
+/* The walk: its deaths, and the whole curve and the two halves as they stand. */
+struct walk {
+	const struct bp_view *view;
+	const struct bp_selection *selection;
+	struct bp_weight_cache *weights;
+	bool usable;
+	struct share *shares; /* by what is alike */
+	/* Deaths by being freed, unless `sorted` has them; notes by their number. */
+	struct bp_sample_runs runs;
+	uint32_t *notes;
+	struct bp_moment_entry *sorted; /* other deaths, with their notes */
+	uint32_t sorted_count, next_sorted;
+	struct curve curves[3];
 };
 
 static void look(struct curve *curve, const struct bp_moment *moment)
@@ -83,84 +60,205 @@ static void look(struct curve *curve, const struct bp_moment *moment)
 	}
 }
 
-/* The walk: how far it is, and the whole curve and the two halves as they stand. */
-struct walk {
-	const struct bp_view *view;
-	const struct events *events;
-	struct bp_weight_cache *weights;
-	uint32_t next_death;
-	bool usable;
-	struct curve curves[3];
-};
-
-static void move(struct walk *walk, const struct bp_sample *sample, double sign)
-{
-	const struct bp_sample_weight *weight = bp_sample_weight(
-		walk->weights, sample, charge_of(walk->view, sample), walk->usable);
-	sign *= bp_sample_count(sample);
-	double in_half = sign * weight->value / weight->halves.inclusion;
-	walk->curves[0].now += sign * weight->value * weight->whole;
-	for (int half = 0; half < 2; half++)
-		if (bp_sample_in_half(sample, weight, half))
-			walk->curves[1 + half].now += in_half;
-}
-
-static void die_until(struct walk *walk, const struct bp_moment *moment)
-{
-	const struct bp_sample *samples = walk->view->profile->samples.data;
-	for (; walk->next_death < walk->events->count; walk->next_death++) {
-		const struct bp_moment_entry *death = &walk->events->deaths[walk->next_death];
-		if (bp_moment_before(moment, &death->moment))
-			return;
-		move(walk, &samples[death->what], -1);
-	}
-}
-
 static void look_all(struct walk *walk, const struct bp_moment *moment)
 {
 	for (int i = 0; i < 3; i++)
 		look(&walk->curves[i], moment);
 }
 
+static uint32_t alike_of(const struct walk *walk, uint32_t i)
+{
+	const struct bp_samples *samples = &walk->view->profile->samples;
+	return (uint32_t)bp_packed_get(
+		&samples->births, bp_samples_entry(samples, i), BP_BIRTH_ALIKE);
+}
+
+/* The note of sample `i`; from then on the shares of its like are known. */
+static uint32_t note_of(struct walk *walk, uint32_t i, const struct bp_sample *sample)
+{
+	const uint32_t alike = alike_of(walk, i);
+	const uint32_t charge = walk->view->profile->processes.data[sample->process.i].charge;
+	const struct bp_sample_weight *weight =
+		bp_sample_weight(walk->weights, sample, charge, walk->usable);
+	struct share *share = &walk->shares[alike];
+	if (!share->known) {
+		const double value = bp_sample_count(sample) * weight->value;
+		share->whole = value * weight->whole;
+		share->half = value / weight->halves.inclusion;
+		share->known = true;
+	}
+	const unsigned halves =
+		sample->halves != 0 ? sample->halves
+				    : bp_draw_halves(weight->halves, bp_sample_identity(sample));
+	return alike << NOTE_HALVES | halves;
+}
+
+static void move(struct walk *walk, uint32_t note, double sign)
+{
+	const struct share *share = &walk->shares[note >> NOTE_HALVES];
+	walk->curves[0].now += sign * share->whole;
+	for (int half = 0; half < 2; half++)
+		if ((note >> half & 1) != 0)
+			walk->curves[1 + half].now += sign * share->half;
+}
+
+static bool is_selected(const struct walk *walk, const struct bp_sample *sample)
+{
+	return walk->view->processes[sample->process.i].included &&
+	       bp_selection_holds(walk->selection, sample);
+}
+
+/* Sorts the deaths of samples that take part: of all of them, or of those that were never freed. */
+static bool sort_deaths(struct walk *walk, bool all)
+{
+	const struct bp_samples *samples = &walk->view->profile->samples;
+	uint32_t count = 0;
+	for (uint32_t i = 1; i < samples->count; i++)
+		count += all || samples->freed[i] == 0;
+	walk->sorted = malloc(((size_t)count + 1) * sizeof *walk->sorted);
+	if (walk->sorted == NULL)
+		return false;
+	for (uint32_t i = 1; i < samples->count; i++) {
+		if (!all && samples->freed[bp_samples_entry(samples, i)] != 0)
+			continue;
+		const struct bp_sample sample = bp_samples_get(samples, i);
+		const struct bp_moment birth = bp_view_birth(&sample),
+				       death = bp_view_death(walk->view, &sample);
+		if (is_selected(walk, &sample) && bp_moment_before(&birth, &death))
+			walk->sorted[walk->sorted_count++] =
+				(struct bp_moment_entry){ death, note_of(walk, i, &sample) };
+	}
+	return bp_sort_moments(walk->sorted, walk->sorted_count);
+}
+
+/* Does a process end before everything was looked at? What it never freed dies then. A process that is
+ * alone ends after its last birth. */
+static bool has_early_end(const struct walk *walk, uint64_t from_ns)
+{
+	const struct bp_view *view = walk->view;
+	uint32_t included = 0;
+	bool before_window = false;
+	for (uint32_t i = 1; i < view->profile->processes.count; i++) {
+		if (!view->processes[i].included)
+			continue;
+		included++;
+		before_window = before_window || view->processes[i].end_ns < from_ns;
+	}
+	return included > 1 || before_window;
+}
+
+/* Where deaths were told that nothing tells apart, as in folded traces, those of samples born first come
+ * first. */
+static bool begin(struct walk *walk, uint64_t base_ns)
+{
+	const struct bp_samples *samples = &walk->view->profile->samples;
+	walk->shares = calloc((size_t)samples->alike_count + 1, sizeof *walk->shares);
+	if (walk->shares == NULL || samples->alike_count >= NOTE_ALIKE_MOST)
+		return false;
+	if (samples->death_runs.tied)
+		return sort_deaths(walk, true);
+	walk->notes = calloc((size_t)samples->deaths.count + 1, sizeof *walk->notes);
+	return walk->notes != NULL && bp_sample_runs_deaths(&walk->runs, samples) &&
+	       (!has_early_end(walk, base_ns + walk->view->from_ns) || sort_deaths(walk, false));
+}
+
+static void finish(struct walk *walk)
+{
+	bp_sample_runs_finish(&walk->runs);
+	free(walk->shares);
+	free(walk->notes);
+	free(walk->sorted);
+}
+
+static void die_until(struct walk *walk, const struct bp_moment *moment)
+{
+	for (;;) {
+		const struct bp_run_head *freed =
+			walk->runs.active > 0 ? &walk->runs.heap[0] : NULL;
+		const struct bp_moment_entry *other = walk->next_sorted < walk->sorted_count
+							      ? &walk->sorted[walk->next_sorted]
+							      : NULL;
+		if (other != NULL &&
+			(freed == NULL || bp_moment_before(&other->moment, &freed->moment))) {
+			if (bp_moment_before(moment, &other->moment))
+				return;
+			move(walk, other->what, -1);
+			walk->next_sorted++;
+			continue;
+		}
+		if (freed == NULL || bp_moment_before(moment, &freed->moment))
+			return;
+		if (walk->notes[freed->row] != 0)
+			move(walk, walk->notes[freed->row], -1);
+		bp_sample_runs_next(&walk->runs);
+	}
+}
+
+static void be_born(struct walk *walk, uint32_t i, const struct bp_sample *sample)
+{
+	const struct bp_samples *samples = &walk->view->profile->samples;
+	const uint32_t freed = samples->freed[bp_samples_entry(samples, i)];
+	const uint32_t note = note_of(walk, i, sample);
+	if (freed != 0 && walk->notes != NULL)
+		walk->notes[freed - 1] = note;
+	move(walk, note, 1);
+}
+
+/* Walks to the end of the window; returns how many samples took part. */
+static uint64_t go(struct walk *walk, uint64_t base_ns)
+{
+	const struct bp_view *view = walk->view;
+	const struct bp_samples *samples = &view->profile->samples;
+	const uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
+	/* After everything that happened at that time. */
+	const struct bp_moment from = { base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
+	bool began = view->from_ns == 0;
+	uint64_t allocations = 0;
+	for (uint32_t i = 1; i < samples->count; i++) {
+		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
+		const struct bp_sample sample = bp_samples_get(samples, i);
+		const struct bp_moment birth = bp_view_birth(&sample),
+				       death = bp_view_death(view, &sample);
+		if (birth.time_ns >= to_ns)
+			break;
+		if (!is_selected(walk, &sample))
+			continue;
+		allocations += bp_sample_count(&sample);
+		/* Freed before the clock of a folded part went on. */
+		if (!bp_moment_before(&birth, &death))
+			continue;
+		if (!began && !bp_moment_before(&birth, &from)) {
+			die_until(walk, &from);
+			look_all(walk, &from);
+			began = true;
+		}
+		die_until(walk, &birth);
+		be_born(walk, i, &sample);
+		if (began)
+			look_all(walk, &birth);
+	}
+	/* Nothing was born in the window: what was live at its start is the most there was. */
+	if (!began) {
+		die_until(walk, &from);
+		look_all(walk, &from);
+	}
+	return allocations;
+}
+
 bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
 	struct bp_weight_cache *weights, bool usable, struct bp_peak *ret_peak,
 	struct bp_error *error)
 {
-	const struct bp_sample *samples = view->profile->samples.data;
-	struct events events;
-	uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
-	uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
-	if (!collect(view, selection, to_ns, &events, error))
-		return false;
 	struct walk walk = {
-		.view = view, .events = &events, .weights = weights, .usable = usable
+		.view = view, .selection = selection, .weights = weights, .usable = usable
 	};
-	/* After everything that happened at that time. */
-	struct bp_moment from = { base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
-	bool began = view->from_ns == 0;
-	uint64_t allocations = events.never_seen;
-	for (uint32_t i = 0; i < events.count; i++) {
-		const struct bp_sample *sample = &samples[events.births[i]];
-		struct bp_moment birth = bp_view_birth(sample);
-		if (!began && !bp_moment_before(&birth, &from)) {
-			die_until(&walk, &from);
-			look_all(&walk, &from);
-			began = true;
-		}
-		if (birth.time_ns >= to_ns)
-			break;
-		die_until(&walk, &birth);
-		move(&walk, sample, 1);
-		allocations += bp_sample_count(sample);
-		if (began)
-			look_all(&walk, &birth);
+	const uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
+	if (!begin(&walk, base_ns)) {
+		finish(&walk);
+		return bp_error_set(error, "out of memory");
 	}
-	/* Nothing was born in the window: what was live at its start is the most there was. */
-	if (!began) {
-		die_until(&walk, &from);
-		look_all(&walk, &from);
-	}
-	release(&events);
+	const uint64_t allocations = go(&walk, base_ns);
+	finish(&walk);
 	const struct curve *curves = walk.curves;
 	*ret_peak = (struct bp_peak){ .found = curves[0].found,
 		.moment = curves[0].moment,

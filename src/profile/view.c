@@ -20,14 +20,10 @@ static void find_ends(struct bp_view *view)
 						    ? process->end_time_ns
 						    : process->start_time_ns;
 	}
-	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *sample = &profile->samples.data[i];
-		struct bp_process_view *process = &view->processes[sample->process.i];
-		if (sample->time_ns > process->end_ns)
-			process->end_ns = sample->time_ns;
-		if (sample->free_time_ns != BP_TIME_NEVER && sample->free_time_ns > process->end_ns)
-			process->end_ns = sample->free_time_ns;
-	}
+	const struct bp_samples *samples = &profile->samples;
+	for (uint32_t i = 1; i < profile->processes.count && i < samples->latest_capacity; i++)
+		if (samples->latest_ns[i] > view->processes[i].end_ns)
+			view->processes[i].end_ns = samples->latest_ns[i];
 }
 
 /* Unrelated files keep their own root each; otherwise all belong to the first tree. */

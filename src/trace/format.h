@@ -271,10 +271,16 @@ static inline uint64_t bp_checksum(const void *data, size_t bytes)
 {
 	const unsigned char *p = (const unsigned char *)data;
 	uint64_t hash = BP_CHECKSUM_START;
-	for (size_t done = 0; done < bytes; done += 8) {
+	size_t done = 0;
+	for (; bytes - done >= 8; done += 8) {
+		uint64_t word;
+		__builtin_memcpy(&word, p + done, sizeof word);
+		hash = (hash ^ word) * BP_CHECKSUM_FACTOR;
+		hash ^= hash >> 32;
+	}
+	if (done < bytes) {
 		uint64_t word = 0;
-		size_t take = bytes - done < 8 ? bytes - done : 8;
-		__builtin_memcpy(&word, p + done, take);
+		__builtin_memcpy(&word, p + done, bytes - done);
 		hash = (hash ^ word) * BP_CHECKSUM_FACTOR;
 		hash ^= hash >> 32;
 	}

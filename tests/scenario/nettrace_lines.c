@@ -99,8 +99,10 @@ int main(int argument_count, char **arguments)
 		process->samples, process->lost[BP_PROFILE_LOST_INVALID],
 		process->lost[BP_PROFILE_LOST_EVENTS], process->frames, process->frames_named,
 		process->cut_off);
-	for (uint32_t i = 1; i < profile.samples.count; i++)
-		print_sample(&profile, &profile.samples.data[i]);
+	for (uint32_t i = 1; i < profile.samples.count; i++) {
+		const struct bp_sample sample = bp_profile_sample(&profile, i);
+		print_sample(&profile, &sample);
+	}
 	bp_profile_finish(&profile);
 	return 0;
 }

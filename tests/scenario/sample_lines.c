@@ -33,9 +33,11 @@ int main(int argument_count, char **arguments)
 		fprintf(stderr, "sample_lines: %s\n", error.text);
 		return 1;
 	}
-	for (uint32_t i = 1; i < profile.samples.count; i++)
-		for (uint32_t j = 0; j <= profile.samples.data[i].more; j++)
-			print_sample(&profile, &profile.samples.data[i]);
+	for (uint32_t i = 1; i < profile.samples.count; i++) {
+		const struct bp_sample sample = bp_profile_sample(&profile, i);
+		for (uint32_t j = 0; j <= sample.more; j++)
+			print_sample(&profile, &sample);
+	}
 	bp_profile_finish(&profile);
 	return 0;
 }

@@ -67,7 +67,7 @@ static void be_born(struct builder *builder, uint32_t slot, uint32_t row)
 			profile, builder->process, builder->stacks[row], HEAP_SIZE, 0, -1);
 		sample->time_ns = now_ns(builder);
 		sample->sequence = 2 * builder->births;
-		builder->slots[slot].sample = profile->samples.count - 1;
+		builder->slots[slot].sample = profile->added.count - 1;
 	}
 	end_event(builder);
 }
@@ -77,7 +77,7 @@ static void die(struct builder *builder, uint32_t slot)
 	const struct slot *dead = &builder->slots[slot];
 	builder->of_rows[dead->row]--;
 	if (dead->sample != 0) {
-		struct bp_sample *sample = &builder->heap->profile.samples.data[dead->sample];
+		struct bp_sample *sample = &builder->heap->profile.added.data[dead->sample];
 		sample->free_time_ns = now_ns(builder);
 		sample->free_sequence = 2 * builder->births + 1;
 	}

@@ -223,7 +223,7 @@ static void end_objects(struct run *run, uint32_t number)
 		run->live[NUMBER]--;
 		if (run->samples[i] == 0)
 			continue;
-		struct bp_sample *sample = &run->profile.samples.data[run->samples[i]];
+		struct bp_sample *sample = &run->profile.added.data[run->samples[i]];
 		sample->free_time_ns = time_ns_of(number);
 		sample->free_sequence = 2 * number + 1; /* before the birth of that object */
 	}
@@ -261,7 +261,7 @@ static void add_sample(struct run *run, uint32_t number, uint64_t interval)
 	sample->temporary = object->temporary;
 	sample->interval = interval;
 	sample->exact = object->size + 1 >= run->states[number % THREADS].interval;
-	run->samples[number] = run->profile.samples.count - 1;
+	run->samples[number] = run->profile.added.count - 1;
 }
 
 static void add_reading(struct run *run, uint32_t number)

@@ -117,7 +117,7 @@ static void allocate(struct run *run, unsigned object, struct bp_stack_id stack)
 		small_sample(&run->profile, run->process, stack, size, run->now_s, -1);
 	sample->exact = decision.exact;
 	sample->bernoulli = run->program->law == BP_SAMPLER_BERNOULLI;
-	run->sample_of[object] = run->profile.samples.count - 1;
+	run->sample_of[object] = run->profile.added.count - 1;
 }
 
 static void release(struct run *run, unsigned object)
@@ -125,7 +125,7 @@ static void release(struct run *run, unsigned object)
 	run->now_s += 1e-6;
 	if (run->sample_of[object] == 0)
 		return;
-	struct bp_sample *sample = &run->profile.samples.data[run->sample_of[object]];
+	struct bp_sample *sample = &run->profile.added.data[run->sample_of[object]];
 	sample->free_time_ns = SMALL_BASE_NS + (uint64_t)llround(run->now_s * SMALL_SECOND);
 	sample->free_sequence = sample->sequence + 1;
 }

@@ -132,7 +132,7 @@ struct bp_sample *small_sample(struct bp_profile *profile, struct bp_process_id 
 	uint64_t interval = profile->processes.data[process.i].interval_max;
 	struct bp_sample sample = { .size = size,
 		.interval = interval,
-		.sequence = 2 * profile->samples.count,
+		.sequence = 2 * profile->added.count,
 		.free_sequence = BP_TIME_NEVER,
 		.time_ns = moment_ns(time_s),
 		.free_time_ns = BP_TIME_NEVER,
@@ -146,7 +146,7 @@ struct bp_sample *small_sample(struct bp_profile *profile, struct bp_process_id 
 	}
 	assert_true(bp_profile_add_sample(profile, &sample, &error));
 	profile->processes.data[process.i].samples++;
-	return &profile->samples.data[profile->samples.count - 1];
+	return &profile->added.data[profile->added.count - 1];
 }
 
 struct bp_aggregation small_aggregate(struct bp_profile *profile, const struct bp_query *query)

@@ -32,7 +32,8 @@ struct bp_thread_id small_thread(struct bp_profile *profile, struct bp_process_i
  * name with '@' is inlined into the next one. */
 struct bp_stack_id small_stack(struct bp_profile *profile, const char *functions);
 
-/* A sample of `size` bytes allocated at `time_s` and freed at `free_s` (negative: never). */
+/* A sample of `size` bytes allocated at `time_s` and freed at `free_s` (negative: never). Valid until the
+ * next one; its number in `added` is the number of the samples so far. */
 struct bp_sample *small_sample(struct bp_profile *profile, struct bp_process_id process,
 	struct bp_stack_id stack, uint64_t size, double time_s, double free_s);
 

@@ -165,9 +165,9 @@ static void kinds_are_calls_whatever_the_type(void **state)
 	assert_true(bp_profile_string(&profile, "Buffer", 6, &type.name, &error));
 	struct bp_type_id buffer;
 	assert_true(bp_profile_add_type(&profile, &type, &buffer, &error));
-	for (uint32_t i = 1; i < profile.samples.count; i++)
-		if (profile.samples.data[i].size == 64)
-			profile.samples.data[i].type = buffer;
+	for (uint32_t i = 1; i < profile.added.count; i++)
+		if (profile.added.data[i].size == 64)
+			profile.added.data[i].type = buffer;
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	assert_int_equal(a.row_count, 2);
 	small_assert_exact(small_row(&a, "malloc").bytes, 221);
@@ -221,8 +221,8 @@ static void usable_bytes(void **state)
 	struct bp_query query = { .usable = true };
 	(void)state;
 	small_exact(&profile);
-	profile.samples.data[1].usable = 104;
-	profile.samples.data[3].usable = 40;
+	profile.added.data[1].usable = 104;
+	profile.added.data[3].usable = 40;
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	small_assert_exact(a.totals[BP_METRIC_LIVE].bytes, 151);
 	assert_true(small_has_warning(&a, "usable size of 3 samples"));
@@ -251,11 +251,11 @@ static void sum_of(const struct bp_profile *profile, uint32_t stack, bool live_o
 	struct bp_sums *inside, struct bp_sums *others)
 {
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		const struct bp_sample *s = &profile->samples.data[i];
-		if (live_only && s->free_time_ns != BP_TIME_NEVER)
+		const struct bp_sample s = bp_profile_sample(profile, i);
+		if (live_only && s.free_time_ns != BP_TIME_NEVER)
 			continue;
-		bp_sums_add(s->stack.i == stack ? inside : others, (double)s->size, s->size, 1,
-			s->interval, s->exact);
+		bp_sums_add(s.stack.i == stack ? inside : others, (double)s.size, s.size, 1,
+			s.interval, s.exact);
 	}
 }
 

@@ -242,7 +242,7 @@ static void test_edges_apart(void **state)
 	assert_true(bp_cube_pack(&cube, &error));
 	for (uint32_t edge = 1; edge < cube.bins; edge++)
 		for (uint32_t i = 1; i < profile.samples.count; i++)
-			assert_int_not_equal(profile.samples.data[i].time_ns,
+			assert_int_not_equal(bp_profile_sample(&profile, i).time_ns,
 				SMALL_BASE_NS + cube.edges_ns[edge]);
 	check_all(&cube, &profile, query);
 	bp_cube_finish(&cube);

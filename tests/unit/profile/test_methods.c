@@ -202,7 +202,7 @@ static void several_intervals_are_refused(void **state)
 	struct bp_aggregation aggregation;
 	struct bp_query query = { .method = BP_METHOD_NEGATIVE_BINOMIAL };
 	make(&profile, true);
-	profile.samples.data[1].interval = 2 * INTERVAL;
+	profile.added.data[1].interval = 2 * INTERVAL;
 	profile.processes.data[1].interval_max = 2 * INTERVAL;
 	assert_true(bp_profile_finish_import(&profile, false, &error));
 	assert_false(bp_aggregate(&profile, &query, &aggregation, &error));

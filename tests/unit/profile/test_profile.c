@@ -187,13 +187,13 @@ static void samples_are_sorted(void **state)
 	assert_true(bp_profile_finish_import(&profile, false, &error));
 	assert_int_equal(profile.samples.count, COUNT + 1);
 	for (unsigned i = 1; i <= COUNT; i++) {
-		const struct bp_sample *now = &profile.samples.data[i];
-		sum -= now->size;
+		const struct bp_sample now = bp_profile_sample(&profile, i);
+		sum -= now.size;
 		if (i == 1)
 			continue;
-		const struct bp_sample *before = &profile.samples.data[i - 1];
-		assert_true(before->time_ns < now->time_ns ||
-			    (before->time_ns == now->time_ns && before->sequence <= now->sequence));
+		const struct bp_sample before = bp_profile_sample(&profile, i - 1);
+		assert_true(before.time_ns < now.time_ns ||
+			    (before.time_ns == now.time_ns && before.sequence <= now.sequence));
 	}
 	assert_int_equal(sum, 0);
 	assert_int_equal(profile.processes.data[process.i].size_min, 3);

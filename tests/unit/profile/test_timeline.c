@@ -37,11 +37,14 @@ static double largest(const struct bp_profile *profile, const struct bp_view *vi
 {
 	double most = 0;
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		struct bp_moment moment = bp_view_birth(&profile->samples.data[i]);
+		const struct bp_sample born = bp_profile_sample(profile, i);
+		struct bp_moment moment = bp_view_birth(&born);
 		double sum = 0;
-		for (uint32_t j = 1; j < profile->samples.count; j++)
-			if (bp_view_is_live(view, &profile->samples.data[j], &moment))
-				sum += (double)profile->samples.data[j].size;
+		for (uint32_t j = 1; j < profile->samples.count; j++) {
+			const struct bp_sample other = bp_profile_sample(profile, j);
+			if (bp_view_is_live(view, &other, &moment))
+				sum += (double)other.size;
+		}
 		most = fmax(most, sum);
 	}
 	return most;
@@ -227,6 +230,51 @@ static void the_timeline_follows_the_heap(void **state)
 	bp_profile_finish(&profile);
 }
 
+/* The peak, of so many samples, in a window that begins at a time. */
+static void assert_peak_from(
+	struct bp_profile *profile, double from_s, double bytes, uint64_t at_ns, uint64_t samples)
+{
+	struct bp_query query = { .metric = BP_METRIC_PEAK,
+		.has_from = true,
+		.from_ns = (uint64_t)(from_s * SMALL_SECOND) };
+	struct bp_aggregation aggregation = small_aggregate(profile, &query);
+	const struct bp_total *peak = &aggregation.totals[BP_METRIC_PEAK];
+	small_assert_exact(peak->bytes, bytes);
+	assert_int_equal(peak->samples, samples);
+	assert_int_equal(aggregation.peak_at_ns, at_ns);
+	bp_aggregation_finish(&aggregation);
+}
+
+/* What was never freed dies with its process, and is not there for a window that begins later. */
+static void a_window_after_the_end_is_empty(void **state)
+{
+	(void)state;
+	for (int tied = 0; tied < 2; tied++) {
+		struct bp_profile profile;
+		small_init(&profile);
+		struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 10, 1);
+		struct bp_stack_id stack = small_stack(&profile, "work;main");
+		small_sample(&profile, process, stack, 100, 1, -1);
+		small_sample(&profile, process, stack, 50, 1.5, 3.5);
+		small_sample(&profile, process, stack, 20, 1.5, 12);
+		/* Two deaths at one moment: then all of them are sorted anew. */
+		if (tied) {
+			const uint64_t sequence =
+				profile.added.data[profile.added.count - 1].free_sequence;
+			small_sample(&profile, process, stack, 5, 2, 12)->free_sequence = sequence;
+		}
+		const double end = tied ? 125 : 120;
+		/* Its end is the last thing known of it: the second 12. */
+		assert_peak_from(&profile, 0, end + 50, (uint64_t)((tied ? 2 : 1.5) * SMALL_SECOND),
+			tied ? 4 : 3);
+		assert_peak_from(&profile, 4, end, 4 * (uint64_t)SMALL_SECOND, tied ? 3 : 2);
+		assert_peak_from(&profile, 12, 100, 12 * (uint64_t)SMALL_SECOND, 1);
+		assert_peak_from(&profile, 12.5, 0, BP_TIME_NEVER, 0);
+		assert_peak_from(&profile, 1000, 0, BP_TIME_NEVER, 0);
+		bp_profile_finish(&profile);
+	}
+}
+
 static void assert_same_figure(struct bp_interval a, struct bp_interval b)
 {
 	assert_true(fabs(a.estimate - b.estimate) <= 1e-9 * fabs(b.estimate));
@@ -285,6 +333,7 @@ int main(void)
 		cmocka_unit_test(weights_are_not_mixed_up),
 		cmocka_unit_test(cross_fit_has_no_upward_bias),
 		cmocka_unit_test(the_timeline_follows_the_heap),
+		cmocka_unit_test(a_window_after_the_end_is_empty),
 		cmocka_unit_test(the_timeline_is_live_at_every_moment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
