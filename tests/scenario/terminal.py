@@ -63,6 +63,8 @@ class Terminal:
         def take_terminal():
             os.setsid()
             fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+            for number in (signal.SIGINT, signal.SIGQUIT):  # a shell ignores them in the background
+                signal.signal(number, signal.SIG_DFL)
         self.process = subprocess.Popen(
             arguments, env=environment, stdin=self.slave, stdout=self.slave, stderr=self.slave,
             preexec_fn=take_terminal, close_fds=True)

@@ -24,7 +24,7 @@ FILE_MIB = 16
 
 def bytepoll(*words, status=0, environment=None):
     result = subprocess.run([profiled.BYTEPOLL, *words], stdin=subprocess.DEVNULL, capture_output=True,
-                            timeout=60, env={**os.environ, **(environment or {})})
+                            timeout=60, env=profiled.environment(extra=environment))
     profiled.expect(result.returncode == status, "%s: status %s: %s" % (
         words, result.returncode, result.stderr.decode(errors="replace")))
     return result
