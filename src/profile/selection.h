@@ -13,8 +13,8 @@
 #include "profile/aggregate.h"
 #include "profile/attribution.h"
 
-/* For `--by type` and `--by kind`: what a sample is, by a number. Its type where that is known, else the kind of call
- * that made it: kinds come first, types behind them. */
+/* For `--by type` and `--by kind`: what a sample is, by a number. Its type where that is known, else
+ * the kind of call that made it: kinds come first, types behind them. */
 #define BP_KINDS 256u
 static inline uint32_t bp_type_key(const struct bp_sample *sample)
 {

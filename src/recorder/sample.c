@@ -173,14 +173,15 @@ static void bury(struct bp_visit *visit, const void *object)
 static void enlist(struct bp_visit *visit, const struct bp_call *call, void *object,
 	struct bp_slot *slot, const struct bp_decision *decision)
 {
-	const uint64_t began_ns = bp_budget_begin(visit->thread);
-	if (slot == NULL)
-		bury(visit, object);
 	if (bp_unlikely(slot == NULL && bp_recorder.writer.stopped)) {
-		/* No stack is walked for a record that cannot be written. */
+		/* Nothing is measured and no stack walked for a record that cannot be written. */
+		bury(visit, object);
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
 		return;
 	}
+	const uint64_t began_ns = bp_budget_begin(visit->thread);
+	if (slot == NULL)
+		bury(visit, object);
 	uint64_t sequence = bp_recorder_next_sequence();
 	if (slot == NULL && !bp_live_insert(object, sequence)) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
