@@ -109,6 +109,7 @@ static uint64_t chunks_written(const struct bp_tree_file *file)
 static bool read_file(struct bp_tree_file *file)
 {
 	struct stat status;
+	char program[512] = "";
 	uint64_t length;
 	bool good;
 	int descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -124,10 +125,10 @@ static bool read_file(struct bp_tree_file *file)
 		file->bytes = (uint64_t)status.st_size;
 		file->disk_bytes = bp_fold_disk_bytes(file->path);
 		length = file->header.program_length;
-		if (length >= sizeof file->program)
-			length = sizeof file->program - 1;
-		good = bp_trace_bytes_read(descriptor, file->program, length, sizeof file->header);
-		file->program[length] = '\0';
+		if (length >= sizeof program)
+			length = sizeof program - 1;
+		good = bp_trace_bytes_read(descriptor, program, length, sizeof file->header) &&
+		       (file->program = strndup(program, length)) != NULL;
 	}
 	close(descriptor);
 	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
@@ -135,50 +136,84 @@ static bool read_file(struct bp_tree_file *file)
 	return good;
 }
 
-static bool add_file(struct bp_tree *tree, const char *directory, const char *name, bool first,
-	struct bp_error *error)
+static void finish_file(struct bp_tree_file *file)
 {
-	struct bp_tree_file *file, *grown;
-	int written;
-	grown = realloc(tree->files, (tree->count + 1) * sizeof *grown);
-	if (grown == NULL)
+	free(file->path);
+	free(file->program);
+}
+
+/* `path` is taken over. */
+static bool add_file(struct bp_tree *tree, char *path, bool first, struct bp_error *error)
+{
+	struct bp_tree_file file = { .first = first, .path = path };
+	if (path == NULL)
 		return bp_error_set(error, "out of memory");
-	tree->files = grown;
-	file = &tree->files[tree->count];
-	memset(file, 0, sizeof *file);
-	file->first = first;
-	written = snprintf(file->path, sizeof file->path, "%s%s%s", directory, first ? "" : "/",
-		first ? "" : name);
-	if (written < 0 || (size_t)written >= sizeof file->path)
-		return bp_error_set(error, "%s: path too long", directory);
-	snprintf(file->name, sizeof file->name, "%s", name);
-	if (read_file(file))
-		tree->count++;
-	else if (!first || access(file->path, F_OK) == 0)
-		tree->unreadable++;
+	const char *slash = strrchr(path, '/');
+	file.name = slash != NULL ? slash + 1 : path;
+	if (!read_file(&file)) {
+		tree->unreadable += !first || access(path, F_OK) == 0;
+		finish_file(&file);
+		return true;
+	}
+	if (tree->count == tree->capacity) {
+		const size_t capacity = 2 * tree->capacity + 8;
+		struct bp_tree_file *grown = realloc(tree->files, capacity * sizeof *grown);
+		if (grown == NULL) {
+			finish_file(&file);
+			return bp_error_set(error, "out of memory");
+		}
+		tree->files = grown;
+		tree->capacity = capacity;
+	}
+	tree->files[tree->count++] = file;
 	return true;
 }
 
-/* An image is over when a later one of the same process has a trace. */
-static bool superseded(const struct bp_tree *tree, const struct bp_tree_file *file)
+static int compare(uint64_t a, uint64_t b)
 {
-	for (size_t i = 0; i < tree->count; i++) {
-		const struct bp_trace_header *other = &tree->files[i].header;
-		if (other->pid == file->header.pid &&
-			other->pid_namespace == file->header.pid_namespace &&
-			other->start_monotonic_ns > file->header.start_monotonic_ns)
-			return true;
-	}
-	return false;
+	return a < b ? -1 : a > b;
 }
 
-static bool still_running(const struct bp_tree *tree, const struct bp_tree_file *file)
+/* By process, and the images of one in their order. */
+static int by_process(const void *a, const void *b)
 {
-	if (file->state.state == 1 || superseded(tree, file))
+	const struct bp_trace_header *left = &(*(struct bp_tree_file *const *)a)->header;
+	const struct bp_trace_header *right = &(*(struct bp_tree_file *const *)b)->header;
+	int order = compare(left->pid_namespace, right->pid_namespace);
+	if (order == 0)
+		order = compare(left->pid, right->pid);
+	return order != 0 ? order : compare(left->start_monotonic_ns, right->start_monotonic_ns);
+}
+
+static bool may_run(const struct bp_tree_file *file)
+{
+	if (file->state.state == 1)
 		return false;
 	if (process_lives(&file->header))
 		return true;
 	return file->header.pid_namespace != own_pid_namespace() && is_held(file->path);
+}
+
+/* Sets `running` everywhere. An image is over when a later one of the same process has a trace. */
+static bool mark_running(struct bp_tree *tree, struct bp_error *error)
+{
+	struct bp_tree_file **order = malloc((tree->count + 1) * sizeof(struct bp_tree_file *));
+	if (order == NULL)
+		return bp_error_set(error, "out of memory");
+	for (size_t i = 0; i < tree->count; i++)
+		order[i] = &tree->files[i];
+	qsort(order, tree->count, sizeof *order, by_process);
+	const struct bp_trace_header *later = NULL; /* last image of the process of order[i] */
+	for (size_t i = tree->count; i-- > 0;) {
+		const struct bp_trace_header *header = &order[i]->header;
+		if (later == NULL || later->pid != header->pid ||
+			later->pid_namespace != header->pid_namespace)
+			later = header;
+		order[i]->running = later->start_monotonic_ns == header->start_monotonic_ns &&
+				    may_run(order[i]);
+	}
+	free(order);
+	return true;
 }
 
 static int by_start(const void *a, const void *b)
@@ -186,9 +221,8 @@ static int by_start(const void *a, const void *b)
 	const struct bp_tree_file *left = a, *right = b;
 	if (left->first != right->first)
 		return left->first ? -1 : 1;
-	if (left->header.start_monotonic_ns != right->header.start_monotonic_ns)
-		return left->header.start_monotonic_ns < right->header.start_monotonic_ns ? -1 : 1;
-	return strcmp(left->name, right->name);
+	const int order = compare(left->header.start_monotonic_ns, right->header.start_monotonic_ns);
+	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
 /* Every *.bpt of FILE.d. */
@@ -200,9 +234,14 @@ static bool add_directory(struct bp_tree *tree, struct bp_error *error)
 	if (directory == NULL)
 		return true;
 	tree->has_directory = true;
-	while (good && (entry = readdir(directory)) != NULL)
-		if (ends_with(entry->d_name, ".bpt"))
-			good = add_file(tree, tree->directory, entry->d_name, false, error);
+	while (good && (entry = readdir(directory)) != NULL) {
+		char *path = NULL;
+		if (!ends_with(entry->d_name, ".bpt"))
+			continue;
+		if (asprintf(&path, "%s/%s", tree->directory, entry->d_name) < 0)
+			path = NULL;
+		good = add_file(tree, path, false, error);
+	}
 	closedir(directory);
 	return good;
 }
@@ -210,26 +249,28 @@ static bool add_directory(struct bp_tree *tree, struct bp_error *error)
 bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
 {
 	struct bp_tree tree = { 0 };
-	const char *slash = strrchr(file, '/');
 	if (strlen(file) + sizeof ".d/" INDEX_TEMPORARY > sizeof tree.directory)
 		return bp_error_set(error, "%s: path too long", file);
 	strcpy(tree.file, file);
 	snprintf(tree.directory, sizeof tree.directory, "%.*s.d", PATH_MAX - 3, file);
-	if (!add_file(&tree, tree.file, slash != NULL ? slash + 1 : file, true, error) ||
-		!add_directory(&tree, error)) {
+	if (!add_file(&tree, strdup(file), true, error) || !add_directory(&tree, error)) {
 		bp_tree_finish(&tree);
 		return false;
 	}
 	if (tree.count > 1)
 		qsort(tree.files, tree.count, sizeof *tree.files, by_start);
-	for (size_t i = 0; i < tree.count; i++)
-		tree.files[i].running = still_running(&tree, &tree.files[i]);
+	if (!mark_running(&tree, error)) {
+		bp_tree_finish(&tree);
+		return false;
+	}
 	*ret_tree = tree;
 	return true;
 }
 
 void bp_tree_finish(struct bp_tree *tree)
 {
+	for (size_t i = 0; i < tree->count; i++)
+		finish_file(&tree->files[i]);
 	free(tree->files);
 	*tree = (struct bp_tree){ 0 };
 }

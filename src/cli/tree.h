@@ -18,9 +18,9 @@
 
 /* One file of the tree. */
 struct bp_tree_file {
-	char path[PATH_MAX];
-	char name[NAME_MAX + 1]; /* base name */
-	char program[512];	 /* of the header, cut */
+	char *path;
+	const char *name; /* base name, within path */
+	char *program;	  /* of the header, cut at 511 bytes */
 	struct bp_trace_header header;
 	struct bp_trace_state state;
 	uint64_t bytes; /* length of the file */
@@ -39,7 +39,7 @@ struct bp_tree {
 	char directory[PATH_MAX]; /* FILE.d */
 	bool has_directory;
 	struct bp_tree_file *files;
-	size_t count;
+	size_t count, capacity;
 	size_t unreadable; /* *.bpt files that are no traces, or torn before their header */
 };
 
