@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See bytepoll/alloc_context.h. The countdown of sampler.c, kept as an address: failed trials left =
- * sample_at - pointer, modulo 2^64. While sampling is off nobody looks at sample_at, the pointer
+ * See bytepoll/alloc_context.h. The countdown of sampler.c, kept as an address: failed trials left
+ * = sample_at - pointer, modulo 2^64. While sampling is off nobody looks at sample_at, the pointer
  * passes it, and the difference wraps; the count of bytes holds all the same, and the countdown is
  * drawn anew before anything is decided by it.
  *
@@ -28,8 +28,10 @@ static void set_countdown(struct bp_alloc_context *context, uint64_t trials)
 		context->limit = context->sample_at;
 }
 
-/* A change of T needs no look at the object at hand: the law has no memory, so between two objects a
- * countdown may always be drawn anew. */
+/* Between two objects a countdown may be drawn anew, since the law has no memory: but not because
+ * of what it is. So a slow path that a picked byte has caused decides its object first, under the
+ * old T, and takes the change up then; taking it up first would throw away a success, and that
+ * alone. A refill and an object outside come whatever the countdown is, and take it up at once. */
 static void take_up(struct bp_alloc_context *context)
 {
 	const uint64_t wanted = __atomic_load_n(&context->interval_wanted, __ATOMIC_RELAXED);
@@ -39,19 +41,19 @@ static void take_up(struct bp_alloc_context *context)
 	set_countdown(context, bp_sampler_restart(&context->sampler, trials_left(context)));
 }
 
-/* Charges an object that lies `inside` the context or not. */
+/* Charges an object that lies `inside` the context or not. Most come here because a context was
+ * full, and pass. */
 static void charge(struct bp_alloc_context *context, size_t size, size_t inside,
 	struct bp_decision *ret_decision)
 {
 	const uint64_t left = trials_left(context);
 	context->pointer += inside;
-	if (context->sampler.interval == BP_SAMPLER_OFF) {
-		*ret_decision = (struct bp_decision){ .interval = BP_SAMPLER_OFF };
+	*ret_decision = (struct bp_decision){ .interval = context->sampler.interval };
+	if (size <= left || context->sampler.interval == BP_SAMPLER_OFF)
 		set_countdown(context, left - size);
-		return;
-	}
-	set_countdown(
-		context, bp_sampler_decide(&context->sampler, left - size, size - 1, ret_decision));
+	else
+		set_countdown(context,
+			bp_sampler_decide(&context->sampler, left - size, size - 1, ret_decision));
 }
 
 void bp_alloc_context_init(
@@ -66,8 +68,8 @@ bool bp_alloc_context_slow(
 {
 	if (size > context->end - context->pointer)
 		return false;
-	take_up(context);
 	charge(context, size, size, ret_decision);
+	take_up(context);
 	return true;
 }
 

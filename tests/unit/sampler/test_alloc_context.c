@@ -294,6 +294,36 @@ static void intervals_change_at_any_time(void **state)
 	assert_true(fabs(error) < 6 * sqrt(variance));
 }
 
+/* A change that another thread asks for while the next object holds the sampled byte: it is sampled,
+ * under the old T, and the new one holds behind it. */
+static void a_change_loses_no_success(void **state)
+{
+	static const uint64_t intervals[] = { 1000, 5000 };
+	struct host host;
+	struct bp_decision decision;
+	unsigned asked = 0;
+	(void)state;
+	host_init(&host, SEED + 4, 1000, BP_SAMPLER_EXACT);
+	for (unsigned i = 0; i < 1000000; i++) {
+		struct bp_alloc_context *context = &host.context;
+		const uint64_t before = context->sampler.interval;
+		const bool is_next = context->limit < context->end &&
+				     64 > context->limit - context->pointer &&
+				     64 <= context->end - context->pointer &&
+				     !context->sampler.undecided;
+		const uint64_t wanted = intervals[i % 2];
+		if (is_next)
+			bp_alloc_context_ask_interval(context, wanted);
+		allocate(&host, 64, &decision);
+		if (!is_next)
+			continue;
+		asked++;
+		assert_true(decision.sampled && decision.interval == before);
+		assert_int_equal(context->sampler.interval, wanted);
+	}
+	assert_true(asked > 5000);
+}
+
 static void off_is_the_plain_limit(void **state)
 {
 	struct host host;
@@ -321,6 +351,11 @@ static void lists_are_charged_one_by_one(void **state)
 		bp_sampler_init(&listed, t, intervals[t / 2], t % 2);
 		bp_sampler_init(&plain, t, intervals[t / 2], t % 2);
 		for (unsigned i = 0; i < many(4000, 400000); i++) {
+			if (bp_random_next(random) % 16 == 0) {
+				const uint64_t other = intervals[bp_random_next(random) % 7];
+				bp_sampler_set_interval(&listed, other);
+				bp_sampler_set_interval(&plain, other);
+			}
 			const size_t size = bp_random_next(random) % 9 == 0
 						    ? bp_random_next(random) % 20000
 						    : bp_random_next(random) % 300;
@@ -364,6 +399,7 @@ int main(void)
 		cmocka_unit_test(contexts_have_the_law_of_bytes),
 		cmocka_unit_test(a_selective_discard_is_found),
 		cmocka_unit_test(intervals_change_at_any_time),
+		cmocka_unit_test(a_change_loses_no_success),
 		cmocka_unit_test(off_is_the_plain_limit),
 		cmocka_unit_test(lists_are_charged_one_by_one),
 		cmocka_unit_test(a_full_room_loses_no_count),
