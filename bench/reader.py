@@ -7,7 +7,6 @@ seconds of processor time; memory is the largest resident size.
 The budget is for the first table of a trace of ten million samples, on two processors.
 """
 import os
-import shutil
 import subprocess
 import time
 
@@ -68,24 +67,3 @@ def reader(bench):
         figures[name] = {"seconds": seconds, "processor_seconds": processor, "peak_mib": mib, "bytes": bytes_}
         print("| `%s`, %.1f MB | %.2f | %.2f | %.0f |" % (name, bytes_ / 1e6, seconds, processor, mib))
     os.unlink(trace)
-    heaptrack(bench, QUICK_OBJECTS if bench.quick else OBJECTS, figures)
-
-
-def heaptrack(bench, objects, figures):
-    """The same program recorded by heaptrack, which keeps every object, and its printer."""
-    if shutil.which("heaptrack") is None:
-        print("\nheaptrack is not installed: not compared.")
-        return
-    output = os.path.join(bench.fresh(), "heaptrack")
-    words = ["heaptrack", "-o", output, bench.program("churn"), str(objects), str(THREADS)]
-    try:
-        seconds, processor, _ = measure(bench, words)
-    except harness.Failed as error:  # its interpreter ran out of memory here (1.4.0)
-        print("\nNot compared: %s." % error)
-        return
-    recorded = next(output + end for end in (".zst", ".gz") if os.path.exists(output + end))
-    printed = measure(bench, ["heaptrack_print", recorded])
-    figures["heaptrack_print"] = dict(zip(("seconds", "processor_seconds", "peak_mib"), printed))
-    print("| `heaptrack_print`, of every object of the same program | %.2f | %.2f | %.0f |" % printed)
-    print("\nRecording took heaptrack %.1f s (%.1f of processor time), and %.0f MB." % (
-        seconds, processor, os.path.getsize(recorded) / 1e6))

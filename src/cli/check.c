@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/limit.h"
@@ -34,7 +35,8 @@ struct request {
 	char **files;
 	uint32_t file_count;
 	double false_alarm;
-	const char *debug_directory, *junit;
+	struct bp_input_options input;
+	const char *junit;
 	bool only_seen, undecided_allowed, json, github;
 };
 
@@ -170,14 +172,15 @@ static bool read_request(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
 	request->false_alarm = 0.01;
-	request->debug_directory = bp_option_value(arguments, "debug-directory");
 	request->junit = bp_option_value(arguments, "junit");
 	request->only_seen = bp_option_given(arguments, "only-seen");
 	request->undecided_allowed = bp_option_given(arguments, "allow-undecided");
 	request->json = bp_option_given(arguments, "json");
 	request->github = bp_option_given(arguments, "github");
-	return bp_query_options_read(arguments, &request->query_options, error) &&
-	       bp_option_probability(arguments, "false-alarm", &request->false_alarm, error) &&
+	if (!bp_query_options_read(arguments, &request->query_options, error))
+		return false;
+	request->input = bp_input_options_of(arguments, &request->query_options);
+	return bp_option_probability(arguments, "false-alarm", &request->false_alarm, error) &&
 	       read_base(arguments, request, error) && read_limits(arguments, request, error) &&
 	       check_request(arguments, request, error);
 }
@@ -214,9 +217,7 @@ static bool compare_programs(
 	const struct request *request, const struct bp_profile *profile, struct work *work)
 {
 	char sentence[1024];
-	const char *path =
-		bp_profile_text(profile, profile->processes.data[profile->root.i].program);
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	const char *name = bp_process_name(profile, &profile->processes.data[profile->root.i]);
 	if (request->base_count == 0)
 		return true;
 	if (work->program == NULL) {
@@ -254,16 +255,13 @@ static bool read_file(const struct request *request, bool base, uint32_t number,
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	const struct bp_query *query = &request->query_options.query;
-	struct bp_input_options input = { .debug_directory = request->debug_directory,
-		.assume_interval = request->query_options.assume_interval,
-		.keep_readings = query->has_from || query->has_to };
 	struct bp_measure *measures =
 		(base ? work->base : work->new) + (size_t)number * request->limit_count;
 	work->file = base ? request->base[number] : request->files[number];
 	char *path = strdup(work->file);
 	if (path == NULL)
 		return bp_error_set(error, "out of memory");
-	bool good = bp_input_read(&path, 1, input, &profile, &symbols, error);
+	bool good = bp_input_read(&path, 1, request->input, &profile, &symbols, error);
 	free(path);
 	if (!good)
 		return false;
@@ -437,10 +435,11 @@ static const struct bp_option options[] = {
 	{ .summary = "What is counted" },
 	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },
 	BP_OPTION_FROM,
-	BP_OPTION_TO,
+	BP_OPTION_UNTIL,
 	BP_OPTION_BYTES,
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
+	BP_OPTION_ALLOCATORS,
 	{ .name = "min-size",
 		.argument = "SIZE",
 		.summary = "smallest object assumed to exist (default: 0)" },

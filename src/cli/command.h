@@ -17,12 +17,14 @@
  * that groups the options after it in --help and in the manual. */
 struct bp_option {
 	const char *name;     /* long name without dashes */
-	char letter;	      /* short form, 0: none */
+	const char *also;     /* an older long name of the same, which still works; NULL: none */
+	char letter;	      /* short form, 0: none; means the same in every command that has it */
 	const char *argument; /* what it takes, as --help shows it ("SIZE"); NULL: a flag */
 	const char *summary;  /* one line, no full stop */
-	const char *choices;  /* "live|peak": the only words accepted; NULL: any */
-	bool repeatable;      /* may be given more than once; otherwise the last one holds */
-	bool file;	      /* the argument names a file (completion) */
+	const char *
+		choices; /* "live|peak": the only words accepted ("label:KEY": any KEY); NULL: any */
+	bool repeatable; /* may be given more than once; otherwise the last one holds */
+	bool file;	 /* the argument names a file (completion) */
 };
 
 /* One option as it was given. */

@@ -16,11 +16,18 @@ static bool more(const struct bp_option *option)
 	return option != NULL && (option->name != NULL || option->summary != NULL);
 }
 
-/* "a|b" as "a b". */
+/* "a|b" as "a b"; "a:KEY", which only the user can end, is left out. */
 static void print_choices(const char *choices)
 {
-	for (; *choices != '\0'; choices++)
-		putchar(*choices == '|' ? ' ' : *choices);
+	const char *space = "";
+	while (*choices != '\0') {
+		const size_t word = strcspn(choices, "|");
+		if (memchr(choices, ':', word) == NULL) {
+			printf("%s%.*s", space, (int)word, choices);
+			space = " ";
+		}
+		choices += word + (choices[word] == '|');
+	}
 }
 
 static void print_command_names(void)
@@ -76,7 +83,7 @@ static void print_bash(void)
 	print_command_names();
 	fputs(" --help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
 	      "\tcase $command:$before in\n"
-	      "\thelp:*) COMPREPLY=($(compgen -W '",
+	      "\thelp:help|manual:manual) COMPREPLY=($(compgen -W '",
 		stdout);
 	print_command_names();
 	fputs("' -- \"$word\")); return ;;\n", stdout);

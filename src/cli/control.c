@@ -290,6 +290,8 @@ static void say_snapshot(const struct request *request, const struct bp_snapshot
 		printf("totals are intervals %s wide: the counters of the process cannot be read "
 		       "(%s)\n",
 			unknown, strerror(whole->refused));
+	else if (whole->unknown >= BP_ARMED_WITHOUT_LIMIT)
+		puts("totals are lower limits: what its threads counted last");
 	else if (whole->unread > 0)
 		printf("totals are intervals %s wide: %u of %u threads could not be read\n",
 			unknown, whole->unread, whole->threads);

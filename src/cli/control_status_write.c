@@ -96,6 +96,11 @@ static void write_allocated(
 	bp_bytes_text(status->bytes.high, style, high);
 	bp_count_text(status->objects.low, objects_low);
 	bp_count_text(status->objects.high, objects_high);
+	if (status->bytes.high - status->bytes.low >= BP_ARMED_WITHOUT_LIMIT) {
+		fprintf(out, "  allocated  at least %s in at least %s objects so far\n", low,
+			objects_low);
+		return;
+	}
 	if (strcmp(low, high) == 0)
 		fprintf(out, "  allocated  %s in ", low);
 	else

@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/page_file.h"
+#include "cli/pager.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "estimate/compare.h"
+#include "profile/shown.h"
 #include "report/diff.h"
 
 #define ROWS_FOR_EYES 20
@@ -256,42 +259,64 @@ static bool check_profiled(const struct bp_arguments *arguments, const struct re
 	return true;
 }
 
-/* Programs that free what they had show next to nothing at exit, of which nothing could be said: then
- * what they allocated is compared. */
-static bool choose_metric(const struct bp_arguments *arguments, struct request *request, int count,
-	struct bp_error *error)
+/* Is there so little live at exit that there is nothing to compare, or that the peak says more? */
+static bool is_next_to_nothing(const struct request *request, int count, uint64_t *ret_samples)
 {
-	uint64_t samples = 0;
+	bool everywhere = true;
 	double worth = 0;
-	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
-		request->query_options.query.metric == BP_METRIC_ALLOCATED)
-		return true;
+	*ret_samples = 0;
 	for (int i = 0; i < count; i++) {
 		const struct bp_aggregation *a = &request->inputs[i].aggregation;
 		const struct bp_total *live = &a->totals[BP_METRIC_LIVE];
-		samples += live->samples;
+		*ret_samples += live->samples;
 		worth += live->bytes.interval.estimate /
 			 (double)bp_aggregation_assumptions(a).interval_max;
+		everywhere = everywhere && bp_next_to_nothing_lives(a);
 	}
-	if (samples >= BP_COMPARE_SAMPLES_LEAST || worth >= BP_COMPARE_SAMPLES_LEAST)
-		return true;
-	request->query_options.query.metric = BP_METRIC_ALLOCATED;
-	return aggregate_all(request, count, error) &&
-	       bp_aggregation_warn(&request->inputs[0].aggregation,
-		       "next to nothing is live at exit (%llu sample%s): what was allocated is "
-		       "compared instead",
-		       (unsigned long long)samples, samples == 1 ? "" : "s");
+	return everywhere ||
+	       (*ret_samples < BP_COMPARE_SAMPLES_LEAST && worth < BP_COMPARE_SAMPLES_LEAST);
 }
 
-static bool show(const struct request *request, const struct bp_difference *difference,
+/* Can the peaks be compared? Several runs have theirs at as many moments. */
+static bool has_peaks(const struct request *request, int count)
+{
+	uint64_t samples = 0;
+	for (int i = 0; i < count; i++) {
+		const struct bp_total *peak =
+			&request->inputs[i].aggregation.totals[BP_METRIC_PEAK];
+		samples += peak->known ? peak->samples : 0;
+	}
+	return count == BP_SIDES && samples >= BP_COMPARE_SAMPLES_LEAST;
+}
+
+/* What is compared where nobody said: the rule of profile/shown.h, as far as it goes for two sides. */
+static bool choose_metric(const struct bp_arguments *arguments, struct request *request, int count,
 	struct bp_error *error)
+{
+	enum bp_metric *metric = &request->query_options.query.metric;
+	uint64_t samples;
+	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
+		*metric == BP_METRIC_ALLOCATED || !is_next_to_nothing(request, count, &samples))
+		return true;
+	*metric = has_peaks(request, count) ? BP_METRIC_PEAK : BP_METRIC_ALLOCATED;
+	return aggregate_all(request, count, error) &&
+	       bp_aggregation_warn(&request->inputs[0].aggregation,
+		       "next to nothing is live at exit (%llu sample%s): what was %s is compared "
+		       "instead",
+		       (unsigned long long)samples, samples == 1 ? "" : "s",
+		       *metric == BP_METRIC_PEAK ? "live at the peak" : "allocated");
+}
+
+static bool show(const struct bp_arguments *arguments, const struct request *request,
+	const struct bp_difference *difference, struct bp_error *error)
 {
 	if (request->html != NULL)
 		return bp_page_file_write_difference(
 			request->html, request->force, difference, &request->options, error);
+	bp_pager_begin_unless(arguments);
 	(request->json ? bp_write_diff_json : bp_write_diff_text)(
 		difference, &request->options, stdout);
-	return true;
+	return bp_pager_end(error);
 }
 
 static bool compare_runs(
@@ -312,7 +337,7 @@ static bool compare_runs(
 		!bp_difference_make(&request->difference, request->runs, (uint32_t)base,
 			request->runs + base, (uint32_t)(count - base), &difference, error))
 		return false;
-	const bool good = show(request, &difference, error);
+	const bool good = show(arguments, request, &difference, error);
 	bp_difference_finish(&difference);
 	return good;
 }
@@ -324,7 +349,7 @@ static bool compare_moments(
 	if (!bp_moments_compare(&request->inputs[0].profile, &request->query_options.query,
 		    request->at_ns, &request->difference, arguments->operands[0], &moments, error))
 		return false;
-	const bool good = show(request, &moments.difference, error);
+	const bool good = show(arguments, request, &moments.difference, error);
 	bp_moments_finish(&moments);
 	return good;
 }
@@ -348,9 +373,8 @@ static bool read_all(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
 	size_t count = (size_t)arguments->operand_count;
-	struct bp_input_options input_options = { .debug_directory = bp_option_value(
-							  arguments, "debug-directory"),
-		.assume_interval = request->query_options.assume_interval };
+	const struct bp_input_options input_options =
+		bp_input_options_of(arguments, &request->query_options);
 	request->inputs = calloc(count, sizeof *request->inputs);
 	request->runs = calloc(count, sizeof *request->runs);
 	if (request->inputs == NULL || request->runs == NULL)
@@ -395,10 +419,10 @@ static int diff(const struct bp_arguments *arguments)
 		free(request.work);
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	}
-	bool good =
-		(request.html == NULL || bp_page_file_check(request.html, request.force, &error)) &&
-		read_all(arguments, &request, &error) &&
-		(request.moments ? compare_moments : compare_runs)(arguments, &request, &error);
+	const struct bp_written_file page = bp_page_file(request.html, "--html", request.force);
+	bool good = (request.html == NULL || bp_page_file_check(&page, &error)) &&
+		    read_all(arguments, &request, &error) &&
+		    (request.moments ? compare_moments : compare_runs)(arguments, &request, &error);
 	finish(&request, arguments->operand_count);
 	return good ? 0 : bp_command_fail(1, &error);
 }
@@ -410,7 +434,8 @@ static const struct bp_option options[] = {
 		.letter = 'm',
 		.argument = "METRIC",
 		.choices = "live|peak|allocated|temporary",
-		.summary = "default: live at exit; allocated if next to nothing lives then" },
+		.summary =
+			"default: live at exit; if next to nothing lives then, peak or allocated" },
 	{ .name = "at",
 		.argument = "TIME",
 		.repeatable = true,
@@ -426,9 +451,10 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|module|size|type|kind|thread",
+		.choices = "function|stack|module|size|type|kind|thread|label|label:KEY",
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
 	{ .name = "all", .summary = "rows without a verdict too" },
 	{ .name = "sort",
 		.argument = "KEY",
@@ -443,8 +469,9 @@ static const struct bp_option options[] = {
 		.argument = "FILE",
 		.file = true,
 		.summary = "as a page for a browser (- for standard output)" },
-	{ .name = "force", .summary = "with --html: replace a file that is there" },
+	{ .name = "force", .letter = 'f', .summary = "with --html: replace a file that is there" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	BP_OPTION_NO_PAGER,
 	{ .summary = "How it is judged" },
 	{ .name = "fdr",
 		.argument = "RATE",

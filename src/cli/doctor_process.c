@@ -14,21 +14,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The number behind `name:` in /proc/PID/status; -1 if it is not there. */
+#include "cli/processes.h"
+
+/* A number of /proc/PID/status; -1 if it is not there. */
 static long status_number(pid_t pid, const char *name)
 {
-	char path[64], line[256];
-	long number = -1;
-	const size_t length = strlen(name);
-	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-	FILE *file = fopen(path, "re");
-	if (file == NULL)
-		return -1;
-	while (number < 0 && fgets(line, sizeof line, file) != NULL)
-		if (strncmp(line, name, length) == 0 && line[length] == ':')
-			number = strtol(line + length + 1, NULL, 10);
-	fclose(file);
-	return number;
+	uint64_t number;
+	return bp_process_status_of(pid, name, &number, 1) == 1 ? (long)number : -1;
 }
 
 /* Is the process in another namespace of that kind than we? Not, if that cannot be seen. */

@@ -91,7 +91,7 @@ static int open_output(void *context, pid_t pid, struct bp_error *error)
 		    "nettrace", request->path, sizeof request->path, error))
 		return -1;
 	if (bp_option_given(request->arguments, "force") && lstat(request->path, &status) == 0) {
-		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+		if (!S_ISREG(status.st_mode)) {
 			bp_error_set(
 				error, "%s is no regular file: choose another -o", request->path);
 			return -1;
@@ -250,7 +250,6 @@ static const struct bp_option options[] = {
 			   "bytepoll.PROGRAM.%p.nettrace)" },
 	{ .name = "force", .letter = 'f', .summary = "replace the file if it is there" },
 	{ .name = "duration",
-		.letter = 'd',
 		.argument = "TIME",
 		.summary =
 			"record that long: 30s, 5m (default: until the program ends, or Ctrl-C)" },

@@ -15,7 +15,6 @@
 
 #include "cli/processes.h"
 
-#define STATUS_BYTES 8192u
 #define ENVIRONMENT_BYTES (4u << 20)
 #define NAMESPACES_MAX 33 /* the kernel nests 32 */
 
@@ -36,39 +35,19 @@ static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t capacity)
 	return (ssize_t)length;
 }
 
-/* The numbers of a line of its status, "\nName:", in order; how many there are. */
-static int status_numbers(pid_t pid, const char *name, unsigned long *to, int capacity)
-{
-	char status[STATUS_BYTES];
-	int count = 0;
-	if (read_proc(pid, "status", status, sizeof status) < 0)
-		return 0;
-	char *at = strstr(status, name), *end;
-	if (at == NULL)
-		return 0;
-	at += strlen(name);
-	at[strcspn(at, "\n")] = '\0';
-	for (; count < capacity; count++, at = end) {
-		to[count] = strtoul(at, &end, 10);
-		if (end == at)
-			break;
-	}
-	return count;
-}
-
 /* Its pid in its own namespace: the last one of the line NSpid. */
 static long own_pid(pid_t pid)
 {
-	unsigned long pids[NAMESPACES_MAX];
-	const int count = status_numbers(pid, "\nNSpid:", pids, NAMESPACES_MAX);
+	uint64_t pids[NAMESPACES_MAX];
+	const unsigned count = bp_process_status_of(pid, "NSpid", pids, NAMESPACES_MAX);
 	return count > 0 ? (long)pids[count - 1] : pid;
 }
 
 /* The user as whom it runs; what /proc/PID belongs to would be root if it cannot be dumped. */
 static bool user_of(pid_t pid, uid_t *ret_user)
 {
-	unsigned long users[2]; /* real, effective */
-	if (status_numbers(pid, "\nUid:", users, 2) != 2)
+	uint64_t users[2]; /* real, effective */
+	if (bp_process_status_of(pid, "Uid", users, 2) != 2)
 		return false;
 	*ret_user = (uid_t)users[1];
 	return true;

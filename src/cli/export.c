@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `bytepoll export FILE... --to FORMAT -o OUT`: options into a query, files into a profile, the profile
- * into one aggregation for each metric that the format needs, and those into a file. The file appears
- * under its name when it is complete: it is written beside it and renamed, so that a failure leaves
- * nothing, and what was there stays until something better is.
+ * into one aggregation for each metric that the format needs, and those into a file.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/query_options.h"
+#include "cli/written_file.h"
+#include "profile/shown.h"
 #include "report/export.h"
 
 struct request {
 	struct bp_query_options query_options;
 	const struct bp_export *format;
 	struct bp_export_options options;
-	const char *path; /* "-": standard output */
-	bool force;
+	struct bp_written_file file;
 };
 
 /* ---- options ---- */
@@ -87,81 +81,14 @@ static bool read_request(
 	if (to == NULL)
 		return bp_error_set(error, "which format? --to pprof, for example");
 	request->format = bp_export_find(to);
-	request->path = bp_option_value(arguments, "output");
-	request->force = bp_option_given(arguments, "force");
-	if (request->path == NULL || *request->path == '\0')
+	request->file = (struct bp_written_file){ .path = bp_option_value(arguments, "output"),
+		.option = "-o",
+		.force = bp_option_given(arguments, "force"),
+		.mode = 0600 };
+	if (request->file.path == NULL || *request->file.path == '\0')
 		return bp_error_set(error, "where to? -o FILE, or -o - for standard output");
 	return bp_query_options_read(arguments, &request->query_options, error) &&
 	       read_labels(arguments, request, error) && read_keys(arguments, request, error);
-}
-
-/* ---- the file ---- */
-
-struct output {
-	FILE *file;
-	char beside[PATH_MAX]; /* where it is written; "": standard output */
-};
-
-static bool open_output(
-	const struct request *request, struct output *output, struct bp_error *error)
-{
-	struct stat status;
-	output->beside[0] = '\0';
-	output->file = stdout;
-	if (strcmp(request->path, "-") == 0)
-		return true;
-	if (lstat(request->path, &status) == 0) {
-		if (!S_ISREG(status.st_mode))
-			return bp_error_set(
-				error, "%s is no regular file: choose another -o", request->path);
-		if (!request->force)
-			return bp_error_set(error,
-				"%s exists: choose another -o, or replace it by --force",
-				request->path);
-	}
-	int length = snprintf(output->beside, sizeof output->beside, "%s.XXXXXX", request->path);
-	if (length < 0 || (size_t)length >= sizeof output->beside)
-		return bp_error_set(error, "%.64s...: path too long", request->path);
-	int descriptor = mkostemp(output->beside, O_CLOEXEC); /* mode 0600 */
-	output->file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-	if (output->file == NULL)
-		return bp_error_set(error, "%s cannot be created: %s: choose another -o",
-			request->path, strerror(errno));
-	return true;
-}
-
-/* Without --force the name must still be free: a link fails where a rename would replace. */
-static bool name_output(
-	const struct request *request, const struct output *output, struct bp_error *error)
-{
-	if (request->force) {
-		if (rename(output->beside, request->path) == 0)
-			return true;
-	} else if (link(output->beside, request->path) == 0) {
-		unlink(output->beside);
-		return true;
-	} else if (errno != EEXIST && rename(output->beside, request->path) == 0) {
-		return true; /* a file system without links */
-	}
-	return bp_error_set(error, "%s cannot be created: %s", request->path, strerror(errno));
-}
-
-/* Ends what open_output began; `good`: all was written. */
-static bool close_output(
-	const struct request *request, struct output *output, bool good, struct bp_error *error)
-{
-	if (output->file == NULL || output->beside[0] == '\0')
-		return good; /* (main.c looks after standard output) */
-	errno = 0;
-	bool written = fflush(output->file) == 0 && !ferror(output->file);
-	written = fclose(output->file) == 0 && written;
-	if (good && !written)
-		good = bp_error_set(error, "%s cannot be written: %s", request->path,
-			errno != 0 ? strerror(errno) : "input/output error");
-	good = good && name_output(request, output, error);
-	if (!good)
-		unlink(output->beside);
-	return good;
 }
 
 /* ---- aggregations ---- */
@@ -194,6 +121,7 @@ static bool aggregate_metrics(const struct request *request, const struct bp_pro
 			continue;
 		query.metric = (enum bp_metric)metric;
 		query.has_at = query.has_at && metric == BP_METRIC_LIVE;
+		query.without_peak = true;
 		set->has[metric] = bp_aggregate(profile, &query, &set->metrics[metric], error);
 		if (!set->has[metric])
 			return false;
@@ -204,25 +132,41 @@ static bool aggregate_metrics(const struct request *request, const struct bp_pro
 static bool aggregate(const struct bp_arguments *arguments, struct request *request,
 	const struct bp_profile *profile, struct set *set, struct bp_error *error)
 {
+	const struct bp_export *format = request->format;
 	struct bp_query *query = &request->query_options.query;
-	if (!bp_option_given(arguments, "metric") && bp_profile_lacks_frees(profile)) {
-		if (request->format->live_only)
-			return bp_error_set(error,
-				"--to %s: this file does not tell what was freed, so that nobody "
-				"knows what is live",
-				request->format->name);
+	const bool by_default = !bp_option_given(arguments, "metric");
+	if (by_default && format->live_only && bp_profile_lacks_frees(profile))
+		return bp_error_set(error,
+			"--to %s: this file does not tell what was freed, so that nobody "
+			"knows what is live",
+			format->name);
+	if (by_default && bp_profile_lacks_frees(profile))
 		query->metric = BP_METRIC_ALLOCATED;
-	}
-	set->has_asked = bp_aggregate(profile, query, &set->asked, error);
+	set->has_asked = bp_aggregate_shown(
+		profile, query, by_default && format->one_moment, &set->asked, error);
 	return set->has_asked && aggregate_metrics(request, profile, set, error);
+}
+
+/* What the file does not say: which metric was chosen, or that it has nothing of it. */
+static void say_metric(const struct bp_aggregation *asked)
+{
+	const enum bp_metric metric = asked->query.metric;
+	if (asked->totals[metric].samples == 0)
+		fprintf(stderr,
+			"bytepoll: no samples of metric %s: try --metric peak or allocated\n",
+			bp_metric_names[metric]);
+	else if (metric == BP_METRIC_PEAK)
+		fputs("bytepoll: next to nothing is live at exit: what was live at the peak was "
+		      "written (--metric live for the rest)\n",
+			stderr);
 }
 
 static bool write_profile(const struct bp_arguments *arguments, struct request *request,
 	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
 	struct bp_error *error)
 {
+	struct bp_written_file *file = &request->file;
 	struct set set = { 0 };
-	struct output output;
 	bool good = aggregate(arguments, request, profile, &set, error);
 	if (good) {
 		struct bp_export_source source = {
@@ -233,18 +177,11 @@ static bool write_profile(const struct bp_arguments *arguments, struct request *
 				source.metrics[metric] = &set.metrics[metric];
 		source.metrics[set.asked.query.metric] = &set.asked;
 		bp_input_warn(&set.asked, symbols);
-		good = open_output(request, &output, error);
-		if (good) {
-			good = request->format->write(&source, output.file, error);
-			good = close_output(request, &output, good, error);
-		}
-		const enum bp_metric metric = set.asked.query.metric;
-		if (good && set.asked.totals[metric].samples == 0 &&
-			!bp_option_given(arguments, "metric"))
-			fprintf(stderr,
-				"bytepoll: no samples of metric %s: try --metric peak or "
-				"allocated\n",
-				bp_metric_names[metric]);
+		good = bp_written_file_begin(file, error) &&
+		       bp_written_file_end(
+			       file, request->format->write(&source, file->out, error), error);
+		if (good && !bp_option_given(arguments, "metric"))
+			say_metric(&set.asked);
 	}
 	finish_set(&set);
 	return good;
@@ -256,19 +193,13 @@ static int export(const struct bp_arguments *arguments)
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	struct bp_error error = { 0 };
-	struct output probe;
 	if (!read_request(arguments, &request, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	/* Before minutes of reading: can it be written at all? */
-	if (!open_output(&request, &probe, &error))
+	if (!bp_written_file_check(&request.file, &error))
 		return bp_command_fail(1, &error);
-	close_output(&request, &probe, false, &error);
-	const struct bp_query *query = &request.query_options.query;
-	struct bp_input_options input = { .debug_directory =
-						  bp_option_value(arguments, "debug-directory"),
-		.assume_interval = request.query_options.assume_interval,
-		.keep_readings = query->has_from || query->has_to };
-	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
+	if (!bp_input_read(arguments->operands, arguments->operand_count,
+		    bp_input_options_of(arguments, &request.query_options), &profile, &symbols,
 		    &error))
 		return bp_command_fail(1, &error);
 	bool good = write_profile(arguments, &request, &profile, &symbols, &error);
@@ -287,7 +218,7 @@ static const struct bp_option options[] = {
 		.argument = "OUT",
 		.file = true,
 		.summary = "the file to write; - for standard output" },
-	{ .name = "force", .summary = "replace OUT if it exists" },
+	{ .name = "force", .letter = 'f', .summary = "replace OUT if it exists" },
 	{ .name = "label",
 		.argument = "LABEL",
 		.choices = "thread|bytes",
@@ -301,9 +232,11 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
+			   "label:KEY",
 		.summary = "json, csv: what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
 	{ .summary = "What is counted" },
 	BP_OPTION_METRIC,
 	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },

@@ -33,6 +33,7 @@ static bool find_end(const struct bp_profile *profile, const struct bp_query *qu
 	struct bp_aggregation whole;
 	struct bp_query at_exit = *query;
 	at_exit.metric = BP_METRIC_LIVE;
+	at_exit.without_peak = true;
 	at_exit.has_from = at_exit.has_to = at_exit.has_at = false;
 	if (!bp_aggregate(profile, &at_exit, &whole, error))
 		return false;
@@ -60,11 +61,11 @@ static bool find_moments(const struct bp_profile *profile, const struct bp_query
 		return bp_error_set(error, "--growth: the recording is empty: bytepoll report "
 					   "without --growth says why");
 	if (ret_at_ns[BP_NEW] > end_ns)
-		return bp_error_set(error, "--to %.6g s: the recording ends at %.6g s",
+		return bp_error_set(error, "--until %.6g s: the recording ends at %.6g s",
 			(double)ret_at_ns[BP_NEW] / 1e9, (double)end_ns / 1e9);
 	return ret_at_ns[BP_BASE] < ret_at_ns[BP_NEW] ||
 	       bp_error_set(error,
-		       "--from %.6g s: must be before --to, or the end of the "
+		       "--from %.6g s: must be before --until, or the end of the "
 		       "recording at %.6g s",
 		       (double)ret_at_ns[BP_BASE] / 1e9, (double)end_ns / 1e9);
 }

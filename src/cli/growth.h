@@ -11,7 +11,7 @@
 #include "report/report.h"
 
 /* Do the other options go with --growth? For errors of usage. --from and
- * --to are the moments. */
+ * --until are the moments. */
 bool bp_growth_check(
 	const struct bp_arguments *arguments, const struct bp_query *query, struct bp_error *error);
 

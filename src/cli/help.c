@@ -10,6 +10,7 @@
 #include "cli/options.h"
 
 #define COLUMN 28
+#define COLUMNS_MAX 100
 #define COMMANDS_MAX 32
 
 void bp_print_overview(FILE *out)
@@ -24,6 +25,21 @@ void bp_print_overview(FILE *out)
 			fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
 	fputs("\n`bytepoll help COMMAND` tells more; `bytepoll --version` prints the version.\n",
 		out);
+}
+
+/* "one of a|b|c", broken behind a bar where the line is full. */
+static void print_choices(FILE *out, const char *choices)
+{
+	int used = fprintf(out, "  %*s  one of ", COLUMN, "");
+	while (*choices != '\0') {
+		size_t word = strcspn(choices, "|");
+		word += choices[word] == '|';
+		if (used + (int)word > COLUMNS_MAX)
+			used = fprintf(out, "\n  %*s  ", COLUMN, "") - 1;
+		used += fprintf(out, "%.*s", (int)word, choices);
+		choices += word;
+	}
+	putc('\n', out);
 }
 
 static void print_option(FILE *out, const struct bp_option *option)
@@ -41,9 +57,12 @@ static void print_option(FILE *out, const struct bp_option *option)
 		fprintf(out, "  %s\n  %*s  ", left, COLUMN, "");
 	else
 		fprintf(out, "  %-*s  ", COLUMN, left);
-	fprintf(out, "%s%s\n", option->summary, option->repeatable ? " (repeatable)" : "");
+	fprintf(out, "%s%s", option->summary, option->repeatable ? " (repeatable)" : "");
+	if (option->also != NULL)
+		fprintf(out, " (or --%s)", option->also);
+	putc('\n', out);
 	if (option->choices != NULL)
-		fprintf(out, "  %*s  one of %s\n", COLUMN, "", option->choices);
+		print_choices(out, option->choices);
 }
 
 /* Prints `text` indented by two columns, line by line. */

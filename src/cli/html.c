@@ -1,56 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `bytepoll html FILE...`: the profile as one HTML file. What is decided here is which metric is shown first
- * and where the file goes: nothing is ever replaced without --force, and a file appears under its name
- * only when it is whole.
+ * and where the file goes.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/page_file.h"
 #include "cli/query_options.h"
 #include "cli/resident.h"
+#include "profile/shown.h"
 #include "report/html.h"
-
-/* A program that freed all it had shows nothing at exit; its peak is what was asked. */
-static bool aggregate(const struct bp_arguments *arguments, const struct bp_query *asked,
-	const struct bp_profile *profile, struct bp_aggregation *ret_aggregation,
-	struct bp_error *error)
-{
-	struct bp_query query = *asked;
-	const bool given = bp_option_given(arguments, "metric");
-	if (!given && bp_profile_lacks_frees(profile))
-		query.metric = BP_METRIC_ALLOCATED;
-	if (!bp_aggregate(profile, &query, ret_aggregation, error))
-		return false;
-	if (given || query.metric != BP_METRIC_LIVE ||
-		ret_aggregation->totals[BP_METRIC_LIVE].samples > 0 ||
-		ret_aggregation->totals[BP_METRIC_PEAK].samples == 0 ||
-		!ret_aggregation->totals[BP_METRIC_PEAK].known)
-		return true;
-	bp_aggregation_finish(ret_aggregation);
-	query.metric = BP_METRIC_PEAK;
-	return bp_aggregate(profile, &query, ret_aggregation, error);
-}
 
 /* The default name: of the program, in the current directory, with what could steer a terminal or a
  * path left out. */
 static void default_name(const struct bp_aggregation *aggregation, char *ret_name, size_t bytes)
 {
 	const struct bp_profile *profile = aggregation->profile;
-	const char *program =
-		bp_profile_text(profile, profile->processes.data[aggregation->subject.i].program);
-	const char *slash = strrchr(program, '/');
+	const char *name =
+		bp_process_name(profile, &profile->processes.data[aggregation->subject.i]);
 	char plain[101];
 	size_t length = 0;
-	for (const char *c = slash != NULL ? slash + 1 : program; *c != '\0' && length < 100; c++) {
+	for (const char *c = name; *c != '\0' && length < 100; c++) {
 		const bool keep = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
 				  (*c >= '0' && *c <= '9') || strchr("-_+", *c) != NULL ||
 				  (*c == '.' && length > 0);
@@ -87,26 +62,31 @@ static struct bp_page_resident *read_resident(const struct bp_arguments *argumen
 	return points;
 }
 
+static struct bp_written_file page_file(const struct bp_arguments *arguments, const char *otherwise)
+{
+	return bp_page_file(bp_option_value_or(arguments, "output", otherwise), "-o",
+		bp_option_given(arguments, "force"));
+}
+
 static bool write_page(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
 	struct bp_error *error)
 {
 	struct bp_page_options options = { .bytes_max = BP_PAGE_BYTES_MAX,
 		.embed_source = bp_option_given(arguments, "embed-source") };
 	struct bp_page_summary summary = { 0 };
-	struct bp_page_file file;
 	char name[PATH_MAX];
 	default_name(aggregation, name, sizeof name);
-	const char *path = bp_option_value_or(arguments, "output", name);
-	if (!bp_page_file_open(path, bp_option_given(arguments, "force"), &file, error))
+	struct bp_written_file file = page_file(arguments, name);
+	if (!bp_page_file_check(&file, error) || !bp_written_file_begin(&file, error))
 		return false;
 	struct bp_page_resident *resident =
 		read_resident(arguments, aggregation, &options.resident_count);
 	options.resident = resident;
 	const bool good = bp_page_write(aggregation, &options, file.out, &summary, error);
 	free(resident);
-	if (!bp_page_file_close(&file, good, error) || !good)
+	if (!bp_written_file_end(&file, good, error))
 		return false;
-	bp_page_file_tell(path, summary.bytes, summary.pruned);
+	bp_page_file_tell(file.path, summary.bytes, summary.pruned);
 	return true;
 }
 
@@ -117,22 +97,21 @@ static int html(const struct bp_arguments *arguments)
 	struct bp_symbol_summary symbols;
 	struct bp_aggregation aggregation;
 	struct bp_error error = { 0 };
-	const char *path = bp_option_value(arguments, "output");
+	const struct bp_written_file file = page_file(arguments, NULL);
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(
 			arguments->command, "no file given: bytepoll html FILE");
 	if (!bp_query_options_read(arguments, &options, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
-	if (path != NULL && !bp_page_file_check(path, bp_option_given(arguments, "force"), &error))
+	if (file.path != NULL && !bp_page_file_check(&file, &error))
 		return bp_command_fail(1, &error);
-	const struct bp_input_options input = { .debug_directory = bp_option_value(
-							arguments, "debug-directory"),
-		.assume_interval = options.assume_interval,
-		.keep_readings = true };
+	struct bp_input_options input = bp_input_options_of(arguments, &options);
+	input.keep_readings = true; /* a window can be chosen in the page */
 	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
 		    &error))
 		return bp_command_fail(1, &error);
-	bool good = aggregate(arguments, &options.query, &profile, &aggregation, &error);
+	bool good = bp_aggregate_shown(&profile, &options.query,
+		!bp_option_given(arguments, "metric"), &aggregation, &error);
 	if (good) {
 		bp_input_warn(&aggregation, &symbols);
 		good = write_page(arguments, &aggregation, &error);
@@ -148,13 +127,14 @@ static const struct bp_option options[] = {
 		.argument = "FILE",
 		.file = true,
 		.summary = "where to (bytepoll.PROGRAM.html; - for standard output)" },
-	{ .name = "force", .summary = "replace a file that is there" },
+	{ .name = "force", .letter = 'f', .summary = "replace a file that is there" },
 	{ .name = "embed-source", .summary = "the source lines of the functions shown, too" },
 	{ .summary = "What is in it" },
 	BP_OPTION_METRIC,
 	BP_OPTION_BYTES,
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
+	BP_OPTION_ALLOCATORS,
 	{ .summary = "How it is estimated" },
 	BP_OPTION_CONFIDENCE,
 	BP_OPTION_MIN_SIZE,

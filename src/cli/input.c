@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/allocator_options.h"
 #include "cli/progress.h"
 #include "cli/symbol_options.h"
 #include "import/import.h"
@@ -51,6 +52,17 @@ static bool resolve(struct bp_profile *profile, struct bp_symbol_options options
 	return good;
 }
 
+struct bp_input_options bp_input_options_of(
+	const struct bp_arguments *arguments, const struct bp_query_options *options)
+{
+	const struct bp_query *query = &options->query;
+	return (struct bp_input_options){
+		.debug_directory = bp_option_value(arguments, "debug-directory"),
+		.assume_interval = options->assume_interval,
+		.keep_readings = query->has_from || query->has_to,
+	};
+}
+
 bool bp_input_read(char *const *files, int count, struct bp_input_options options,
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error)
@@ -61,6 +73,7 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = options.keep_readings;
 	profile.assume_interval = options.assume_interval;
+	profile.allocators = bp_allocator_options();
 	if (!good || !import_all(files, count, &profile, error) ||
 		!resolve(&profile, symbol_options, &symbols, error)) {
 		bp_profile_finish(&profile);

@@ -7,14 +7,20 @@
 #define BP_CLI_INPUT_H
 
 #include "base/error.h"
+#include "cli/query_options.h"
 #include "profile/aggregate.h"
 #include "symbols/symbols.h"
 
 struct bp_input_options {
 	const char *debug_directory; /* NULL: the default */
-	uint64_t assume_interval;    /* T of files that do not tell theirs, bytes; 0: their writers' */
-	bool keep_readings;	     /* the query has a window in time: keep what tells its total */
+	uint64_t assume_interval; /* T of files that do not tell theirs, bytes; 0: their writers' */
+	bool keep_readings;	  /* the query has a window in time: keep what tells its total */
 };
+
+/* What the command line says of it: --debug-directory (which the command's table must have), and the query
+ * that was read from it. */
+struct bp_input_options bp_input_options_of(
+	const struct bp_arguments *arguments, const struct bp_query_options *options);
 
 /* Reads `count` >= 1 files into one profile; several are summed as unrelated. On failure there is
  * nothing to finish. */

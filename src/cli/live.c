@@ -15,11 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/live_draw.h"
 #include "cli/live_screen.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
+#include "profile/shown.h"
 
 #define CPU_SHARE 0.04 /* and drawing and keys come on top: less than 0.05 in all */
 #define DELAY_MIN_NS 100000000u
@@ -183,23 +186,8 @@ static void type(struct live *live, uint32_t key)
 		live->prompt[end] = '\0';
 	} else if (key == 21) { /* ^U */
 		live->prompt[0] = '\0';
-	} else if (key >= ' ' && key < BP_LIVE_KEY_UP && length + 4 < PROMPT_BYTES) {
-		char *end = live->prompt + length;
-		if (key < 0x80) {
-			*end++ = (char)key;
-		} else if (key < 0x800) {
-			*end++ = (char)(0xc0 | key >> 6);
-		} else if (key < 0x10000) {
-			*end++ = (char)(0xe0 | key >> 12);
-			*end++ = (char)(0x80 | (key >> 6 & 0x3f));
-		} else {
-			*end++ = (char)(0xf0 | key >> 18);
-			*end++ = (char)(0x80 | (key >> 12 & 0x3f));
-			*end++ = (char)(0x80 | (key >> 6 & 0x3f));
-		}
-		if (key >= 0x80)
-			*end++ = (char)(0x80 | (key & 0x3f));
-		*end = '\0';
+	} else if (key >= ' ' && key < BP_LIVE_KEY_UP && length + BP_UTF8_BYTES < PROMPT_BYTES) {
+		live->prompt[length + bp_utf8_write(key, live->prompt + length)] = '\0';
 	}
 }
 
@@ -375,6 +363,23 @@ static bool can_draw(void)
 	       *terminal != '\0' && strcmp(terminal, "dumb") != 0;
 }
 
+/* Of a program that has ended what is live may be next to nothing: then the peak is shown first. */
+static void choose_metric(struct live *live, bool once)
+{
+	static const char text[] = "next to nothing is live at the end: the peak is shown";
+	struct bp_live_view *view = &live->view;
+	if (bp_option_given(live->arguments, "metric") || live->source.state != BP_LIVE_ENDED ||
+		!view->made || view->metric != BP_METRIC_LIVE ||
+		!bp_next_to_nothing_lives(&view->aggregation))
+		return;
+	view->metric = BP_METRIC_PEAK;
+	make_again(live);
+	if (once)
+		fprintf(stderr, "bytepoll: %s (--metric live for the rest)\n", text);
+	else
+		bp_error_set(&live->message, "%s (m: another metric)", text);
+}
+
 static int run(const struct bp_arguments *arguments)
 {
 	struct live *live = calloc(1, sizeof *live);
@@ -403,6 +408,7 @@ static int run(const struct bp_arguments *arguments)
 		return bp_command_fail(1, &error);
 	}
 	bp_live_view_make(&live->view, &live->source, true);
+	choose_metric(live, once);
 	/* Without that of the symbols, most of which are read once. */
 	live->cost_ns = used_ns(RUSAGE_SELF) - before_ns;
 	schedule(live);
@@ -437,10 +443,11 @@ static const struct bp_option options[] = {
 		.summary = "order of the rows (default: size)" },
 	{ .name = "objects", .summary = "numbers of objects, not bytes" },
 	{ .name = "filter",
-		.letter = 'f',
+		.letter = 'F',
 		.argument = "KEY=GLOB",
 		.summary = "only what matches: function=parse_*, size=64..4K ..." },
 	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
 	BP_OPTION_BYTES,
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
 	BP_OPTION_CONFIDENCE,

@@ -362,19 +362,23 @@ static const char *const help_lines[] = {
 	"z  changes since now    space  pause    + -  more or less often",
 	"q  quit                 h ?  this",
 	"",
-	"Each figure is an estimate with its 95 % interval (see --confidence); what is",
-	"allocated in all is counted. A change has a mark (up, down, new, gone) where it is",
-	"established at a false discovery rate of 5 %, at each look by itself: who looks",
-	"often enough will see one that is not. allocated/s is of the last 10 s.",
 };
+
+static const char help_text[] =
+	"Each figure is an estimate with its 95 % interval (see --confidence); what is allocated "
+	"in "
+	"all is counted. A change has a mark (up, down, new, gone) where it is established at a "
+	"false discovery rate of 5 %, at each look by itself: who looks often enough will see one "
+	"that is not. allocated/s is of the last 10 s.";
 
 static void write_help(
 	const struct bp_live_view *view, const struct bp_live_frame *frame, FILE *out)
 {
 	for (size_t i = 0; i < BP_COUNT(help_lines); i++)
 		write_cut(help_lines[i], frame, out);
+	bp_write_wrapped(&frame->options, " ", help_text, out);
 	for (uint32_t i = 0; view->made && view->aggregation.warnings[i] != NULL; i++)
-		write_cut(view->aggregation.warnings[i], frame, out);
+		bp_write_wrapped(&frame->options, "!", view->aggregation.warnings[i], out);
 }
 
 /* The lines so far, filled up to where the last one begins. */

@@ -10,6 +10,7 @@
 
 #include "report/escape.h"
 #include "report/header.h"
+#include "trace/format.h"
 
 #define NAME_BYTES 1024
 #define PROGRAM_COLUMNS 40
@@ -38,21 +39,15 @@ static void put(struct line *line, const char *text)
 	put_text(line, "", text, bp_text_columns(text));
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void put_program(
 	struct line *line, const struct bp_live_source *source, const struct bp_process *process)
 {
 	const struct bp_report_options *options = &line->frame->options;
 	const unsigned room = options->columns < 60 ? options->columns / 4 : PROGRAM_COLUMNS;
-	const char *program = bp_profile_text(&source->profile, process->program);
+	const char *program = bp_process_name(&source->profile, process);
 	char name[NAME_BYTES], text[NAME_BYTES + 64];
-	unsigned columns = bp_terminal_text(*program != '\0' ? last_part(program) : "(no name)",
-		options->utf8, room, name, sizeof name);
+	unsigned columns = bp_terminal_text(
+		*program != '\0' ? program : "(no name)", options->utf8, room, name, sizeof name);
 	const uint32_t others =
 		source->profile.processes.count > 2 ? source->profile.processes.count - 2 : 0;
 	int used = snprintf(text, sizeof text, "%s", name);
@@ -159,7 +154,8 @@ static void put_counted(
 	struct bp_figure figure = { .interval = { .low = 0, .unknown = true } };
 	for (uint32_t i = 1; i < source->profile.processes.count; i++) {
 		const struct bp_process *process = &source->profile.processes.data[i];
-		if (process->uncounted) {
+		const uint64_t width = process->bytes_allocated.high - process->bytes_allocated.low;
+		if (process->uncounted || width >= BP_ARMED_WITHOUT_LIMIT) {
 			if (view->made)
 				put_total(line, view, BP_METRIC_ALLOCATED);
 			return;

@@ -286,6 +286,7 @@ static bool join(struct bp_live_view *view, const struct bp_profile *profile,
 	lately.has_from = true;
 	lately.from_ns = view->now_ns - view->window_ns;
 	lately.sort = view->objects ? BP_SORT_OBJECTS : BP_SORT_BYTES;
+	lately.without_peak = true;
 	if (view->window_ns > 0)
 		good = ask(view, profile, &lately, 1e9 / (double)view->window_ns, &rates, error);
 	lately.metric = query->metric;

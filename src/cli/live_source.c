@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/allocator_options.h"
 #include "cli/processes.h"
 #include "cli/snapshot.h"
 #include "cli/traced.h"
@@ -135,17 +136,8 @@ static bool import_running(
 /* Resident memory of a process. */
 static uint64_t resident_of(pid_t pid)
 {
-	char path[64], line[256];
-	unsigned long long kibibytes = 0;
-	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-	FILE *file = fopen(path, "re");
-	if (file == NULL)
-		return 0;
-	while (fgets(line, sizeof line, file) != NULL)
-		if (sscanf(line, "VmRSS: %llu", &kibibytes) == 1)
-			break;
-	fclose(file);
-	return kibibytes * 1024;
+	uint64_t kibibytes;
+	return bp_process_status_of(pid, "VmRSS", &kibibytes, 1) == 1 ? kibibytes * 1024 : 0;
 }
 
 static bool is_listed(const struct bp_traced_list *list, const uint8_t trace_id[16])
@@ -234,7 +226,10 @@ static void prolong(struct bp_profile *profile, const struct bp_traced_list *lis
 {
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		struct bp_process *process = &profile->processes.data[i];
-		if (is_listed(list, process->trace_id) && process->end_time_ns < at_ns)
+		if (!is_listed(list, process->trace_id))
+			continue;
+		process->running = true;
+		if (process->end_time_ns < at_ns)
 			process->end_time_ns = at_ns;
 	}
 }
@@ -328,6 +323,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	struct bp_profile profile = { 0 };
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = true;
+	profile.allocators = bp_allocator_options();
 	source->read_at_ns = now_ns();
 	if (!good || (source->has_profile && !carry_names(&source->profile, &profile, error)) ||
 		!import_all(source, &profile, ret_same, error) ||

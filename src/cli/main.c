@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -50,7 +51,8 @@ static int run_command(const struct bp_command *command, int argc, char **argv)
 		return bp_command_fail_usage(command, "%s", error.text);
 	if (help)
 		bp_print_help(stdout, command);
-	else if (!bp_symbol_options_take(&arguments, &error))
+	else if (!bp_symbol_options_take(&arguments, &error) ||
+		 !bp_allocator_options_take(&arguments, &error))
 		status = bp_command_fail_usage(command, "%s", error.text);
 	else
 		status = command->run(&arguments);

@@ -79,7 +79,13 @@ static void print_option(const struct bp_option *option)
 		fputs("; one of ", stdout);
 		print_text(option->choices);
 	}
-	fputs(option->repeatable ? " (repeatable)\n" : "\n", stdout);
+	fputs(option->repeatable ? " (repeatable)" : "", stdout);
+	if (option->also != NULL) {
+		fputs(" (or \\fB\\-\\-", stdout);
+		print_text(option->also);
+		fputs("\\fR)", stdout);
+	}
+	putchar('\n');
 }
 
 static void print_lines(const char *heading, const char *lines)

@@ -44,6 +44,9 @@ static void getopt_tables(
 			continue;
 		ret_long[long_count++] =
 			(struct option){ option->name, has, NULL, VALUE_FIRST + i };
+		if (option->also != NULL)
+			ret_long[long_count++] =
+				(struct option){ option->also, has, NULL, VALUE_FIRST + i };
 		if (option->letter == 0)
 			continue;
 		ret_short[at++] = option->letter;
@@ -114,16 +117,19 @@ const char *bp_near_miss(const char *word, const char *const *candidates)
 static bool refuse_option(
 	const struct bp_command *command, const char *typed, struct bp_error *error)
 {
-	const char *names[OPTIONS_MAX + 2];
+	const char *names[2 * OPTIONS_MAX + 2];
 	const struct bp_option *known = optopt != 0 ? entry_of(command, optopt) : NULL;
 	int count = 0;
 	if (known != NULL || optopt == VALUE_HELP)
 		return bp_error_set(error, "--%s takes no argument", known ? known->name : "help");
 	if (optopt != 0)
 		return bp_error_set(error, "%s has no option -%c", command->name, optopt);
-	for (int i = 0; i < table_size(command->options); i++)
+	for (int i = 0; i < table_size(command->options); i++) {
 		if (command->options[i].name != NULL)
 			names[count++] = command->options[i].name;
+		if (command->options[i].also != NULL)
+			names[count++] = command->options[i].also;
+	}
 	names[count++] = "help";
 	names[count] = NULL;
 	char word[NAME_MAX_LENGTH + 2];
@@ -144,6 +150,11 @@ static bool is_choice(const char *choices, const char *value)
 	while (*choices != '\0') {
 		size_t word = strcspn(choices, "|");
 		if (word == length && strncmp(choices, value, length) == 0)
+			return true;
+		/* "label:KEY": whatever comes behind the colon. */
+		const char *colon = memchr(choices, ':', word);
+		const size_t prefix = colon == NULL ? 0 : (size_t)(colon - choices) + 1;
+		if (prefix != 0 && length > prefix && strncmp(choices, value, prefix) == 0)
 			return true;
 		choices += word + (choices[word] == '|');
 	}
@@ -210,7 +221,7 @@ static bool handle(struct bp_arguments *arguments, int value, const char *typed,
 bool bp_options_parse(const struct bp_command *command, int argc, char **argv,
 	struct bp_arguments *ret_arguments, bool *ret_help, struct bp_error *error)
 {
-	struct option long_options[OPTIONS_MAX + 2];
+	struct option long_options[2 * OPTIONS_MAX + 2]; /* each may have two names */
 	char short_options[2 * OPTIONS_MAX + 4];
 	struct bp_arguments arguments = { .command = command };
 	int places[GIVEN_MAX], value;

@@ -71,7 +71,7 @@ bool bp_output_is_free(const char *path, bool force, struct bp_error *error)
 	struct stat status;
 	char directory[PATH_MAX];
 	if (lstat(path, &status) == 0) {
-		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+		if (!S_ISREG(status.st_mode))
 			return bp_error_set(
 				error, "%s is no regular file: choose another -o", path);
 		if (!force)

@@ -19,6 +19,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/options.h"
 #include "cli/terminal.h"
 
 #define STATUS_NOT_EXECUTABLE 126 /* of a shell, as 127: not found */
@@ -100,6 +101,12 @@ void bp_pager_begin(void)
 		dup2(ends[1], STDOUT_FILENO);
 	}
 	close(ends[1]);
+}
+
+void bp_pager_begin_unless(const struct bp_arguments *arguments)
+{
+	if (!bp_option_given(arguments, "no-pager"))
+		bp_pager_begin();
 }
 
 bool bp_pager_end(struct bp_error *error)

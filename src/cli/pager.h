@@ -11,6 +11,15 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "cli/command.h"
+
+#define BP_OPTION_NO_PAGER                                                                  \
+	{                                                                                   \
+		.name = "no-pager", .summary = "write long output to the terminal directly" \
+	}
+
+/* bp_pager_begin, unless --no-pager was given; the command's table must have it. */
+void bp_pager_begin_unless(const struct bp_arguments *arguments);
 
 /* Starts the pager; nothing happens where there is none to start: not a terminal, PAGER empty or "cat", no
  * less. Afterwards standard output is no terminal any more: look at it before. */

@@ -5,18 +5,18 @@
  * what is given: questions in numbers; the next run from a profile (FILE); the tables and charts
  * (--table, --chart, --svg); and without any of these a short table and where to go on.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/pager.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
+#include "cli/written_file.h"
+#include "profile/shown.h"
 #include "report/plan.h"
 
 /* The mean interval of the .NET document, for its table. */
@@ -239,74 +239,25 @@ static bool read_charts(
 	return true;
 }
 
-/* Nothing is replaced unless asked for, and then only a file. */
-static FILE *create(const char *path, bool force, struct bp_error *error)
-{
-	struct stat status;
-	bool there = lstat(path, &status) == 0;
-	if (there && !S_ISREG(status.st_mode)) {
-		bp_error_set(error, "%s is no regular file: choose another --svg", path);
-		return NULL;
-	}
-	if (there && !force) {
-		bp_error_set(
-			error, "%s exists: choose another --svg, or replace it by --force", path);
-		return NULL;
-	}
-	int descriptor = open(path,
-		O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-	FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-	if (file == NULL) {
-		bp_error_set(error, "%s cannot be created: %s: choose another --svg", path,
-			strerror(errno));
-		if (descriptor >= 0)
-			close(descriptor);
-	}
-	return file;
-}
-
-static int write_charts(const struct request *request)
+static int write_charts(const struct bp_arguments *arguments, const struct request *request)
 {
 	struct bp_error error;
 	double confidence = request->question.confidence;
 	uint64_t interval =
 		request->question.interval > 0 ? request->question.interval : INTERVAL_DOTNET;
 	if (request->svg == NULL) {
+		bp_pager_begin_unless(arguments);
 		bp_plan_write_tables(request->charts, interval, confidence, request->format,
 			&request->options, stdout);
-		return 0;
+		return bp_pager_end(&error) ? 0 : bp_command_fail(1, &error);
 	}
-	if (strcmp(request->svg, "-") == 0) {
-		bp_plan_write_svg(request->charts, interval, confidence, stdout);
-		return 0;
-	}
-	FILE *file = create(request->svg, request->force, &error);
-	if (file == NULL)
+	struct bp_written_file file = {
+		.path = request->svg, .option = "--svg", .force = request->force, .mode = 0666
+	};
+	if (!bp_written_file_begin(&file, &error))
 		return bp_command_fail(1, &error);
-	bp_plan_write_svg(request->charts, interval, confidence, file);
-	bool good = !ferror(file);
-	if (fclose(file) != 0 || !good) {
-		int status = bp_command_fail_with(1, "%s cannot be written: %m", request->svg);
-		unlink(request->svg);
-		return status;
-	}
-	return 0;
-}
-
-/* What is planned, unless asked: rows live at exit or, where less than a tenth of the peak is left
- * then, at the peak. */
-static bool aggregate(const struct bp_arguments *arguments, const struct bp_profile *profile,
-	struct bp_query *query, struct bp_aggregation *ret_aggregation, struct bp_error *error)
-{
-	if (!bp_aggregate(profile, query, ret_aggregation, error))
-		return false;
-	const struct bp_total *totals = ret_aggregation->totals;
-	if (bp_option_given(arguments, "metric") || !totals[BP_METRIC_PEAK].known ||
-		10 * totals[BP_METRIC_LIVE].samples >= totals[BP_METRIC_PEAK].samples)
-		return true;
-	bp_aggregation_finish(ret_aggregation);
-	query->metric = BP_METRIC_PEAK;
-	return bp_aggregate(profile, query, ret_aggregation, error);
+	bp_plan_write_svg(request->charts, interval, confidence, file.out);
+	return bp_written_file_end(&file, true, &error) ? 0 : bp_command_fail(1, &error);
 }
 
 /* T of the profile: where it changed, that of its samples on average. */
@@ -321,10 +272,13 @@ static bool plan_profile(const struct bp_arguments *arguments, struct request *r
 	const struct bp_profile *profile, struct bp_error *error)
 {
 	struct bp_aggregation aggregation;
-	if (!aggregate(arguments, profile, &request->query_options.query, &aggregation, error))
+	if (!bp_aggregate_shown(profile, &request->query_options.query,
+		    !bp_option_given(arguments, "metric"), &aggregation, error))
 		return false;
+	bp_pager_begin_unless(arguments);
 	bool good = bp_plan_write_profile(&aggregation, interval_of(&aggregation),
 		&request->question, request->format, &request->options, stdout, error);
+	good = bp_pager_end(good ? error : NULL) && good;
 	bp_aggregation_finish(&aggregation);
 	return good;
 }
@@ -334,10 +288,8 @@ static int write_profile(const struct bp_arguments *arguments, struct request *r
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	struct bp_error error = { 0 };
-	struct bp_input_options input = { .debug_directory =
-						  bp_option_value(arguments, "debug-directory"),
-		.assume_interval = request->query_options.assume_interval };
-	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
+	if (!bp_input_read(arguments->operands, arguments->operand_count,
+		    bp_input_options_of(arguments, &request->query_options), &profile, &symbols,
 		    &error))
 		return bp_command_fail(1, &error);
 	bool good = plan_profile(arguments, request, &profile, &error);
@@ -371,7 +323,7 @@ static int plan(const struct bp_arguments *arguments)
 				question->change == 0 && question->limit == 0)))
 		question->accuracy = 0.1;
 	if (request.charts != 0)
-		return write_charts(&request);
+		return write_charts(arguments, &request);
 	if (arguments->operand_count > 0)
 		return write_profile(arguments, &request);
 	bp_plan_write_answer(question, request.format, &request.options, stdout);
@@ -397,7 +349,6 @@ static const struct bp_option options[] = {
 		.summary = "what this mean sampling interval T gives" },
 	{ .summary = "What is wanted" },
 	{ .name = "accuracy",
-		.letter = 'a',
 		.argument = "PERCENT",
 		.summary = "both limits of the interval so near to the estimate (10%)" },
 	{ .name = "change",
@@ -416,13 +367,16 @@ static const struct bp_option options[] = {
 		.letter = 'm',
 		.argument = "METRIC",
 		.choices = "live|peak|allocated|temporary",
-		.summary = "which bytes (default: live at exit, or peak if most are gone then)" },
+		.summary = "which bytes (default: live at exit; the peak if next to nothing lives "
+			   "then)" },
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|line|file|module|thread|size|type|kind|process",
+		.choices =
+			"function|line|file|module|thread|size|type|kind|process|label|label:KEY",
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
 	BP_OPTION_FILTER,
 	BP_OPTION_PID,
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (10)" },
@@ -439,10 +393,11 @@ static const struct bp_option options[] = {
 		.argument = "FILE",
 		.file = true,
 		.summary = "the tables drawn into FILE, or with - to standard output" },
-	{ .name = "force", .summary = "replace the file of --svg" },
+	{ .name = "force", .letter = 'f', .summary = "replace the file of --svg" },
 	{ .name = "json", .summary = "as JSON (schemas bytepoll-plan-...-1)" },
 	{ .name = "csv", .summary = "tables or rows as comma-separated values" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	BP_OPTION_NO_PAGER,
 	{ 0 },
 };
 

@@ -7,9 +7,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 
@@ -35,6 +37,52 @@ bool bp_process_stat_read(pid_t pid, struct bp_process_stat *ret_stat)
 	stat.parent = parent;
 	*ret_stat = stat;
 	return true;
+}
+
+int bp_process_status_open(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool bp_process_status_read(int descriptor, char text[BP_PROCESS_STATUS_BYTES])
+{
+	const ssize_t got = pread(descriptor, text, BP_PROCESS_STATUS_BYTES - 1, 0);
+	text[got > 0 ? got : 0] = '\0';
+	return got > 0;
+}
+
+/* (The name of the program, which may be anything, is in the first line: newlines in it are escaped.) */
+unsigned bp_process_status_numbers(
+	const char *text, const char *name, uint64_t *ret_numbers, unsigned capacity)
+{
+	char wanted[32];
+	unsigned count = 0;
+	snprintf(wanted, sizeof wanted, "\n%s:", name);
+	const char *at = strstr(text, wanted);
+	if (at == NULL)
+		return 0;
+	for (at += strlen(wanted); count < capacity; count++) {
+		at += strspn(at, " \t");
+		if (*at < '0' || *at > '9')
+			break;
+		char *end;
+		ret_numbers[count] = strtoull(at, &end, 10);
+		at = end;
+	}
+	return count;
+}
+
+unsigned bp_process_status_of(pid_t pid, const char *name, uint64_t *ret_numbers, unsigned capacity)
+{
+	char text[BP_PROCESS_STATUS_BYTES];
+	const int descriptor = bp_process_status_open(pid);
+	if (descriptor < 0)
+		return 0;
+	const bool good = bp_process_status_read(descriptor, text);
+	close(descriptor);
+	return good ? bp_process_status_numbers(text, name, ret_numbers, capacity) : 0;
 }
 
 static pid_t parent_of(pid_t pid)

@@ -22,6 +22,21 @@ struct bp_process_stat {
 /* False: there is no such process. */
 bool bp_process_stat_read(pid_t pid, struct bp_process_stat *ret_stat);
 
+/* What /proc/PID/status says. Its descriptor goes on telling of the same process after an exec; -1: there
+ * is no such process. */
+int bp_process_status_open(pid_t pid);
+/* Its text of now, terminated; the groups of the user are in it, before memory: some 8,000. False: the
+ * process has ended. */
+#define BP_PROCESS_STATUS_BYTES 65536
+bool bp_process_status_read(int descriptor, char text[BP_PROCESS_STATUS_BYTES]);
+/* The numbers of the line "NAME:" of such a text, `capacity` of them at most; returns how many there are.
+ * (Sizes are in units of 1024 bytes.) */
+unsigned bp_process_status_numbers(
+	const char *text, const char *name, uint64_t *ret_numbers, unsigned capacity);
+/* The same of a process at once. */
+unsigned bp_process_status_of(
+	pid_t pid, const char *name, uint64_t *ret_numbers, unsigned capacity);
+
 struct bp_listed_process {
 	pid_t pid, parent; /* parent -1: it has gone meanwhile */
 };

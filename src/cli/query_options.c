@@ -133,7 +133,6 @@ static void read_words(const struct bp_arguments *arguments, struct bp_query *qu
 {
 	query->metric = (enum bp_metric)word(
 		arguments, "metric", bp_metric_names, BP_METRIC_COUNT, (int)query->metric);
-	query->by = (enum bp_key)word(arguments, "by", bp_key_names, BP_KEY_COUNT, (int)query->by);
 	query->sort = (enum bp_sort)word(
 		arguments, "sort", bp_sort_names, BP_SORT_COUNT, (int)query->sort);
 	query->estimator = (enum bp_estimator)word(arguments, "estimator", bp_estimator_names,
@@ -158,10 +157,8 @@ static bool read_times(
 	if (entry(arguments, "from") != NULL &&
 		!bp_option_time(arguments, "from", &query->has_from, &query->from_ns, error))
 		return false;
-	/* Where `--to` names a format the window ends with `--until`. */
-	const char *end = entry(arguments, "until") != NULL ? "until" : "to";
-	return entry(arguments, end) == NULL ||
-	       bp_option_time(arguments, end, &query->has_to, &query->to_ns, error);
+	return entry(arguments, "until") == NULL ||
+	       bp_option_time(arguments, "until", &query->has_to, &query->to_ns, error);
 }
 
 static bool read_pid(
@@ -207,6 +204,9 @@ bool bp_query_options_read(const struct bp_arguments *arguments,
 	struct bp_query *query = &ret_options->query;
 	read_words(arguments, query);
 	ret_options->by_given = flag(arguments, "by");
+	if (ret_options->by_given &&
+		!bp_query_set_by(query, bp_option_value(arguments, "by"), error))
+		return false;
 	if (!read_times(arguments, query, error) || !read_pid(arguments, query, error) ||
 		!read_size_min(arguments, query, error) ||
 		!read_assume_interval(arguments, &ret_options->assume_interval, error) ||

@@ -55,9 +55,10 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 		.name = "from", .argument = "TIME",               \
 		.summary = "only what was allocated from then on" \
 	}
-#define BP_OPTION_TO                                                                          \
-	{                                                                                     \
-		.name = "to", .argument = "TIME", .summary = "only what was allocated before" \
+#define BP_OPTION_UNTIL                                            \
+	{                                                          \
+		.name = "until", .also = "to", .argument = "TIME", \
+		.summary = "only what was allocated before"        \
 	}
 #define BP_OPTION_BYTES                                                             \
 	{                                                                           \
@@ -70,7 +71,7 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 	}
 #define BP_OPTION_FILTER                                                                     \
 	{                                                                                    \
-		.name = "filter", .letter = 'f', .argument = "KEY=GLOB", .repeatable = true, \
+		.name = "filter", .letter = 'F', .argument = "KEY=GLOB", .repeatable = true, \
 		.summary = "only what matches: function=parse_*, size=64..4K ..."            \
 	}
 #define BP_OPTION_CUMULATIVE                                                                 \

@@ -35,6 +35,7 @@ static const char *const loss_texts[BP_LOSS_COUNT] = {
 	[BP_LOSS_FREE] = "frees: they could not be recorded",
 	[BP_LOSS_INTERRUPTED] = "objects: allocated by a signal handler inside the recorder",
 	[BP_LOSS_CHILD_TRACE] = "processes: a child could not open its trace",
+	[BP_LOSS_NAME] = "names: no room for a type, a frame or labels",
 };
 
 static void print_losses(const struct bp_tree_sums *sums)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/growth.h"
 #include "cli/input.h"
@@ -14,6 +15,7 @@
 #include "cli/resident.h"
 #include "cli/suppressed.h"
 #include "cli/terminal.h"
+#include "profile/shown.h"
 
 struct request {
 	struct bp_query_options query_options;
@@ -118,34 +120,22 @@ static bool read_report(
 	return true;
 }
 
-/* A program that freed all it had shows nothing at exit: without another wish, and for a reader's
- * eyes, its peak is what was asked. */
 static bool aggregate(const struct bp_arguments *arguments, const struct request *request,
 	const struct bp_profile *profile, struct bp_aggregation *ret_aggregation,
 	struct bp_error *error)
 {
-	struct bp_query peak = request->query_options.query;
-	if (!bp_option_given(arguments, "metric") && bp_profile_lacks_frees(profile)) {
-		peak.metric = BP_METRIC_ALLOCATED;
-		return bp_aggregate(profile, &peak, ret_aggregation, error);
-	}
-	if (!bp_aggregate(profile, &request->query_options.query, ret_aggregation, error))
+	struct bp_query query = request->query_options.query;
+	const bool given = bp_option_given(arguments, "metric");
+	const bool hides = bp_option_given(arguments, "suppressions");
+	/* What programs read has the metric that was asked for. */
+	const bool by_default = !given && !hides && request->report->for_eyes &&
+				request->options.moments == 0 && !request->options.stats;
+	if (!given && bp_profile_lacks_frees(profile))
+		query.metric = BP_METRIC_ALLOCATED;
+	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))
 		return false;
-	if (bp_option_given(arguments, "suppressions"))
-		return bp_suppressed_tell(ret_aggregation, error);
-	if (!request->report->for_eyes || request->options.moments > 0 || request->options.stats ||
-		bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
-		ret_aggregation->totals[BP_METRIC_LIVE].samples > 0 ||
-		ret_aggregation->totals[BP_METRIC_PEAK].samples == 0 ||
-		!ret_aggregation->totals[BP_METRIC_PEAK].known)
-		return true;
-	bp_aggregation_finish(ret_aggregation);
-	peak.metric = BP_METRIC_PEAK;
-	if (!bp_aggregate(profile, &peak, ret_aggregation, error))
-		return false;
-	bp_aggregation_warn(ret_aggregation,
-		"no sampled object is live at exit: what was live at the peak is shown instead");
-	return true;
+	return !hides || query.metric != BP_METRIC_LIVE ||
+	       bp_suppressed_tell(ret_aggregation, error);
 }
 
 static bool show(const struct bp_arguments *arguments, const struct request *request,
@@ -182,8 +172,7 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 	read_resident(arguments, profile, &resident);
 	request->options.resident = resident.count > 0 ? &resident : NULL;
 	request->options.file = arguments->operand_count == 1 ? arguments->operands[0] : NULL;
-	if (!bp_option_given(arguments, "no-pager"))
-		bp_pager_begin();
+	bp_pager_begin_unless(arguments);
 	bool good = bp_option_given(arguments, "growth")
 			    ? bp_growth_write(arguments, profile, &request->query_options.query,
 				      &request->options, symbols, error)
@@ -213,16 +202,12 @@ static int report(const struct bp_arguments *arguments)
 	bp_terminal_look(&request.options);
 	if (!bp_suppressed_read(arguments, &suppressed, &request.query_options, &error))
 		return bp_command_fail(1, &error);
-	const struct bp_query *query = &request.query_options.query;
-	struct bp_input_options input = { .debug_directory =
-						  bp_option_value(arguments, "debug-directory"),
-		.assume_interval = request.query_options.assume_interval,
-		.keep_readings = query->has_from || query->has_to };
-	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
-		    &error))
-		return bp_command_fail(1, &error);
-	bool good = write_report(arguments, &request, &profile, &symbols, &error);
-	bp_profile_finish(&profile);
+	bool good = bp_input_read(arguments->operands, arguments->operand_count,
+		bp_input_options_of(arguments, &request.query_options), &profile, &symbols, &error);
+	if (good) {
+		good = write_report(arguments, &request, &profile, &symbols, &error);
+		bp_profile_finish(&profile);
+	}
 	bp_suppressed_finish(&suppressed);
 	return good ? 0 : bp_command_fail(1, &error);
 }
@@ -232,7 +217,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_METRIC,
 	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },
 	BP_OPTION_FROM,
-	BP_OPTION_TO,
+	BP_OPTION_UNTIL,
 	BP_OPTION_BYTES,
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
@@ -241,9 +226,11 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
+			   "label:KEY",
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
 	{ .name = "sort",
 		.argument = "KEY",
 		.choices = "bytes|objects|samples|name",
@@ -254,7 +241,7 @@ static const struct bp_option options[] = {
 	{ .name = "tree", .summary = "the call tree from the outermost function on" },
 	{ .name = "stats", .summary = "distributions over sizes, lifetimes and time" },
 	{ .name = "growth",
-		.summary = "what grew from --from (half of the run) to --to (nine tenths)" },
+		.summary = "what grew from --from (half of the run) to --until (nine tenths)" },
 	{ .name = "timeline", .summary = "live memory over time, with its confidence band" },
 	{ .name = "moments",
 		.argument = "N",
@@ -262,7 +249,7 @@ static const struct bp_option options[] = {
 	{ .name = "json", .summary = "everything as JSON (schema bytepoll-report-1)" },
 	{ .name = "csv", .summary = "rows as comma-separated values" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
-	{ .name = "no-pager", .summary = "write long reports to the terminal directly" },
+	BP_OPTION_NO_PAGER,
 	{ .summary = "How it is estimated" },
 	BP_OPTION_CONFIDENCE,
 	BP_OPTION_ESTIMATOR,
@@ -283,6 +270,11 @@ const struct bp_command bp_command_report = {
 		"of\n"
 		"every figure. The files of the processes it started are found beside FILE and\n"
 		"summed. Several unrelated files are summed too; they have no common peak.\n"
+		"\n"
+		"Without --metric it is about what was live at exit, or where next to nothing "
+		"was,\n"
+		"the peak. Allocation functions (malloc, operator new, xmalloc ...) are left out:\n"
+		"their callers are charged (--allocators).\n"
 		"\n"
 		"A TIME is in seconds since the first process started, or has a unit: 500ms, 2m.\n"
 		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.\n"

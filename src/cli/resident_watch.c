@@ -24,12 +24,12 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "cli/processes.h"
 #include "cli/trace_bytes.h"
 #include "trace/format.h"
 
 #define PERIOD_FIRST_NS 100000000u
 #define WAIT_FIRST_NS 1000000u
-#define STATUS_BYTES 65536 /* the groups of the user are in it, before memory: some 8,000 */
 
 /* Before Linux 6.2 a thread holds back up to 64 pages of a counter; since then a processor up to
  * max(32, 2 n) of them, with n processors. */
@@ -43,36 +43,31 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The number behind "NAME:" in the text of /proc/PID/status; kilobytes as bytes. */
-static bool field(const char *text, const char *name, uint64_t unit, uint64_t *ret_number)
+/* A size of the text, in bytes. */
+static bool size(const char *text, const char *name, uint64_t *ret_bytes)
 {
-	const char *at = strstr(text, name);
-	if (at == NULL)
+	uint64_t kibibytes;
+	if (bp_process_status_numbers(text, name, &kibibytes, 1) != 1)
 		return false;
-	*ret_number = strtoull(at + strlen(name), NULL, 10) * unit;
+	*ret_bytes = kibibytes * 1024;
 	return true;
 }
 
 /* False: the process has ended, or has no memory of its own. */
 static bool look(struct bp_resident_watch *watch, struct bp_resident_point *ret_point)
 {
-	char text[STATUS_BYTES];
+	char text[BP_PROCESS_STATUS_BYTES];
 	struct bp_resident_point point = { 0 };
 	uint64_t threads = 1;
-	ssize_t got = pread(watch->status, text, sizeof text - 1, 0);
-	if (got <= 0)
+	if (!bp_process_status_read(watch->status, text))
 		return false;
-	text[got] = '\0';
 	point.time_ns = now_ns();
-	/* (The name of the program, which may be anything, stands before: newlines in it are escaped.) */
-	if (!field(text, "\nVmHWM:", 1024, &point.high) ||
-		!field(text, "\nRssAnon:", 1024, &point.anonymous) ||
-		!field(text, "\nRssFile:", 1024, &point.file) ||
-		!field(text, "\nRssShmem:", 1024, &point.shared) ||
-		!field(text, "\nVmStk:", 1024, &point.stack))
+	if (!size(text, "VmHWM", &point.high) || !size(text, "RssAnon", &point.anonymous) ||
+		!size(text, "RssFile", &point.file) || !size(text, "RssShmem", &point.shared) ||
+		!size(text, "VmStk", &point.stack))
 		return false;
-	field(text, "\nVmSwap:", 1024, &point.swapped);
-	field(text, "\nThreads:", 1, &threads);
+	size(text, "VmSwap", &point.swapped);
+	bp_process_status_numbers(text, "Threads", &threads, 1);
 	if (threads > watch->threads_most && threads < UINT32_MAX)
 		watch->threads_most = (uint32_t)threads;
 	*ret_point = point;
@@ -81,14 +76,12 @@ static bool look(struct bp_resident_watch *watch, struct bp_resident_point *ret_
 
 void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid)
 {
-	char path[64];
 	*watch = (struct bp_resident_watch){ .resident = { .pid = (uint32_t)pid,
 						     .period_ns = PERIOD_FIRST_NS } };
 	watch->resident.points = malloc(BP_RESIDENT_POINTS_MAX * sizeof *watch->resident.points);
 	if (watch->resident.points == NULL)
 		return;
-	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-	watch->status = open(path, O_RDONLY | O_CLOEXEC);
+	watch->status = bp_process_status_open(pid);
 	watch->on = watch->status >= 0;
 	watch->began_ns = now_ns();
 	watch->next_ns = watch->began_ns + WAIT_FIRST_NS;

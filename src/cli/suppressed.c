@@ -53,6 +53,7 @@ bool bp_suppressed_tell(struct bp_aggregation *aggregation, struct bp_error *err
 	if (!any)
 		return true;
 	query.filters = filters;
+	query.without_peak = true;
 	if (!bp_aggregate(aggregation->profile, &query, &hidden, error)) {
 		bp_aggregation_finish(aggregation);
 		return false;

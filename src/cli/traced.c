@@ -188,6 +188,11 @@ static bool check(const struct bp_traced *traced, bool steer, struct bp_error *e
 			"bytepoll "
 			"doctor %ld says why",
 			(long)traced->pid, (long)traced->pid);
+	if (header->recognition == BP_RECOGNITION_HOST && steer)
+		return bp_error_set(error,
+			"%s is written by the program itself (bytepoll/host.h), and only it can be "
+			"told to sample otherwise",
+			traced->path);
 	if (__atomic_load_n(&traced->state->state, __ATOMIC_ACQUIRE) == 1)
 		return has_ended(traced->path, traced->state->end_reason, error);
 	return fstat(traced->descriptor, &status) != 0 ||
@@ -229,18 +234,39 @@ static bool no_maps(pid_t pid, struct bp_error *error)
 		(long)pid, strerror(errno));
 }
 
-bool bp_traced_open(pid_t pid, bool steer, struct bp_traced *ret_traced, struct bp_error *error)
+/* The descriptor of the trace in one of the mappings, as open_mapping. One that a host writes (its runtime
+ * may run under bytepoll, too) is taken if there is no other. */
+static int find_trace(
+	FILE *maps, pid_t pid, bool steer, struct bp_traced *ret_traced, bool *ret_denied)
 {
 	struct bp_traced traced = { .descriptor = -1 };
 	struct mapping mapping;
+	int of_host = -1;
+	while (next_mapping(maps, &mapping)) {
+		const int found = open_mapping(pid, &mapping, steer, &traced, ret_denied);
+		if (found < 0)
+			continue;
+		const bool host = traced.header.recognition == BP_RECOGNITION_HOST;
+		if (!host || of_host < 0)
+			*ret_traced = traced;
+		if (of_host >= 0)
+			close(host ? found : of_host);
+		if (!host)
+			return found;
+		of_host = of_host < 0 ? found : of_host;
+	}
+	return of_host;
+}
+
+bool bp_traced_open(pid_t pid, bool steer, struct bp_traced *ret_traced, struct bp_error *error)
+{
+	struct bp_traced traced = { .descriptor = -1 };
 	bool denied = false;
-	int descriptor = -1;
 	FILE *maps = open_maps(pid);
 	if (maps == NULL)
 		return no_maps(pid, error);
 	errno = 0;
-	while (descriptor < 0 && next_mapping(maps, &mapping))
-		descriptor = open_mapping(pid, &mapping, steer, &traced, &denied);
+	const int descriptor = find_trace(maps, pid, steer, &traced, &denied);
 	if (descriptor < 0 && ferror(maps))
 		errno = errno != 0 ? errno : EACCES;
 	bool unreadable = descriptor < 0 && ferror(maps);

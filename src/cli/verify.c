@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/pager.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "cli/verified.h"
@@ -33,12 +34,15 @@ static int verify(const struct bp_arguments *arguments)
 		fprintf(stderr, "bytepoll: warning: %u processes still run and are left out\n",
 			running);
 	bp_terminal_look(&style);
+	bp_pager_begin_unless(arguments);
 	if (bp_option_given(arguments, "json"))
 		bp_verify_write_json(&truth, stdout);
 	else
 		bp_verify_write_text(&truth, &style, stdout);
 	const bool good = truth.verdict == BP_TRUTH_GOOD;
 	bp_truth_finish(&truth);
+	if (!bp_pager_end(&error))
+		return bp_command_fail(1, &error);
 	return good ? 0 : 1;
 }
 
@@ -50,6 +54,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_CONFIDENCE,
 	BP_OPTION_MIN_SIZE,
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	BP_OPTION_NO_PAGER,
 	BP_OPTION_DEBUG_DIRECTORY,
 	{ 0 },
 };

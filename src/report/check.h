@@ -58,8 +58,4 @@ void bp_check_advice(const struct bp_judgement *judgement, char *buffer);
 /* What else is to be known of it; empty: nothing. */
 void bp_check_note(const struct bp_judgement *judgement, char *buffer);
 
-/* Words of JSON: why it is undecided. */
-extern const char *const bp_check_reason_names[BP_REASON_COUNT];
-extern const char *const bp_check_blind_names[BP_BLIND_COUNT];
-
 #endif

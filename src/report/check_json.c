@@ -72,9 +72,7 @@ static void write_judgement(FILE *out, const struct bp_judgement *judgement)
 {
 	const struct bp_limit *limit = judgement->limit;
 	char words[BP_CHECK_WORDS_BYTES];
-	const char *reason = bp_check_reason_names[judgement->reason];
-	if (judgement->reason == BP_REASON_BLIND)
-		reason = bp_check_blind_names[judgement->blind];
+	const char *reason = bp_reason_name(judgement);
 	fputs("\n    {\"limit\": ", out);
 	bp_write_json_string(out, limit->text);
 	fprintf(out, ", \"kind\": \"%s\", \"file\": ", limit->growth ? "growth" : "limit");

@@ -8,11 +8,6 @@
 
 #include "report/check.h"
 
-const char *const bp_check_reason_names[BP_REASON_COUNT] = { NULL, "not-seen", "killed", "too-near",
-	"samples", "runs-differ" };
-const char *const bp_check_blind_names[BP_BLIND_COUNT] = { NULL, "unprofiled", "nothing-seen",
-	"processes-not-seen", "samples-lost", "frees-lost", "sampling-off", "names-missing" };
-
 /* A part as per cent: "10.6 %". */
 static void percent_text(double part, char *to, size_t bytes)
 {

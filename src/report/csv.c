@@ -121,7 +121,7 @@ static bool write_csv(const struct bp_aggregation *aggregation,
 	fprintf(out,
 		"%s,samples,bytes,bytes_low,bytes_high,bytes_exact,objects,objects_low,"
 		"objects_high,objects_exact\r\n",
-		bp_key_names[aggregation->query.by]);
+		bp_query_by(&aggregation->query));
 	for (uint32_t i = 0; good && i < shown; i++) {
 		bp_aggregation_row(aggregation, i, &row);
 		good = write_row(aggregation, &row, options, out);

@@ -115,6 +115,8 @@ static void write_run(FILE *out, const struct bp_run *run, double work)
 	bp_write_json_string(out, run->file);
 	fputs(", \"program\": ", out);
 	write_text(out, a->profile, subject->program);
+	fputs(", \"name\": ", out);
+	bp_write_json_string(out, bp_process_name(a->profile, subject));
 	fprintf(out, ", \"pid\": %u, \"duration_s\": %.9f, \"interval\": %llu, \"law\": \"%s\", ",
 		subject->pid, (double)a->duration_ns / 1e9,
 		(unsigned long long)bp_aggregation_assumptions(a).interval_max,
@@ -157,7 +159,7 @@ static void write_question(
 	const struct bp_aggregation *new = difference->runs[BP_NEW][0].shown;
 	const struct bp_query *query = &new->query;
 	fprintf(out, "  \"metric\": \"%s\",\n  \"by\": \"%s\",\n  \"cumulative\": %s,\n",
-		bp_metric_names[query->metric], bp_key_names[query->by],
+		bp_metric_names[query->metric], bp_query_by(query),
 		query->cumulative ? "true" : "false");
 	fprintf(out, "  \"bytes\": \"%s\",\n  \"unit\": \"%s\",\n",
 		query->usable ? "usable" : "requested",
@@ -270,9 +272,12 @@ void bp_write_growth_json(
 	struct bp_difference_row row;
 	fprintf(out, "{\n  \"schema\": \"bytepoll-growth-1\",\n  \"program\": ");
 	write_text(out, new->profile, new->profile->processes.data[new->subject.i].program);
+	fputs(",\n  \"name\": ", out);
+	bp_write_json_string(
+		out, bp_process_name(new->profile, &new->profile->processes.data[new->subject.i]));
 	fprintf(out, ",\n  \"from_s\": %.9f,\n  \"to_s\": %.9f,\n  \"by\": \"%s\",\n",
 		(double)moments->at_ns[BP_BASE] / 1e9, (double)moments->at_ns[BP_NEW] / 1e9,
-		bp_key_names[new->query.by]);
+		bp_query_by(&new->query));
 	fprintf(out, "  \"cumulative\": %s,\n  \"confidence\": %.10g,\n  \"error\": %.10g,\n",
 		new->query.cumulative ? "true" : "false", new->query.confidence,
 		difference->query.rate);

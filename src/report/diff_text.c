@@ -247,7 +247,7 @@ static void write_table(const struct table *table, FILE *out)
 			put_padded(headings[c], table->widths[c], c != VERDICT, out);
 			fputs("  ", out);
 		}
-	fprintf(out, "%s%s\n", bp_key_names[query->by], bp_style_end(options));
+	fprintf(out, "%s%s\n", bp_query_by(query), bp_style_end(options));
 	for (uint32_t i = 0; i < table->count; i++) {
 		bool stack = table->lines[i].name == NULL && table->lines[i].row.name == NULL;
 		stacks += stack;
@@ -303,12 +303,6 @@ static bool write_rows(
 	return table.widths[DEVIATION] > 0;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* ", 1200 units of work a run" */
 static void work_text(const struct bp_diff_options *options, double work, bool several,
 	char *buffer, size_t bytes)
@@ -343,8 +337,8 @@ static void write_side(const struct bp_difference *difference,
 		sum += options->normalize != NULL ? options->work[side][i] : 0;
 	}
 	bp_terminal_text(runs[0].file, options->report.utf8, 60, file, sizeof file);
-	bp_terminal_text(last_part(bp_profile_text(first->profile, subject->program)),
-		options->report.utf8, 40, program, sizeof program);
+	bp_terminal_text(bp_process_name(first->profile, subject), options->report.utf8, 40,
+		program, sizeof program);
 	bp_time_text(duration_ns, time);
 	bp_bytes_text(bp_aggregation_assumptions(first).interval_max, bp_style_of(&options->report),
 		interval);

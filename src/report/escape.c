@@ -156,6 +156,9 @@ void bp_write_json_string(FILE *out, const char *text)
 void bp_write_csv_string(FILE *out, const char *text)
 {
 	putc('"', out);
+	/* What a spreadsheet would take for a formula. */
+	if (*text != '\0' && strchr("=+-@\t\r\n", *text) != NULL)
+		putc('\'', out);
 	while (*text != '\0') {
 		unsigned bytes;
 		uint32_t code = bp_utf8_next(text, &bytes);

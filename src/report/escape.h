@@ -29,7 +29,9 @@ unsigned bp_terminal_text(
 /* Writes `text` as a JSON string with its quotes; invalid bytes become U+FFFD. */
 void bp_write_json_string(FILE *out, const char *text);
 
-/* Writes `text` as a CSV field (RFC 4180), always quoted; invalid bytes become U+FFFD. */
+/* Writes `text` as a CSV field (RFC 4180), always quoted; invalid bytes become U+FFFD. A name that begins
+ * with = + - @, a tab or the end of a line gets an apostrophe before it, so that no spreadsheet runs it as a
+ * formula (OWASP, "CSV Injection"). */
 void bp_write_csv_string(FILE *out, const char *text);
 
 #endif

@@ -14,9 +14,9 @@
 
 #include "base/vec.h"
 #include "profile/entries.h"
+#include "profile/id_index.h"
 #include "report/escape.h"
 #include "report/export.h"
-#include "report/word_index.h"
 
 enum { TOTAL, PEAK, END, MOMENTS };
 
@@ -37,7 +37,8 @@ struct frame {
 struct dhat {
 	const struct bp_profile *profile;
 	const struct bp_aggregation *any;
-	bool moments; /* live at the peak and at the end are told */
+	uint64_t peak_at_ns; /* BP_TIME_NEVER: not known */
+	bool moments;	     /* live at the peak and at the end are told */
 	struct bp_entries entries;
 	struct frame *frames;
 	uint32_t frame_count, frame_capacity;
@@ -45,7 +46,7 @@ struct dhat {
 	uint32_t point_frame_count, point_frame_capacity;
 	struct point *points;
 	uint32_t point_count, point_capacity;
-	struct bp_word_index frame_index, point_index;
+	struct bp_id_index frame_index, point_index;
 	FILE *out;
 };
 
@@ -60,18 +61,19 @@ static bool same_frame(const struct frame *a, const struct frame *b)
 /* The number of a frame; 0 is the root. */
 static bool frame_number(struct dhat *dhat, const struct frame *frame, uint32_t *ret_number)
 {
-	uint64_t hash = bp_word_hash(bp_word_hash(frame->address, frame->function.i),
+	uint64_t hash = bp_hash_word(bp_hash_word(frame->address, frame->function.i),
 		(uint64_t)frame->file.i << 32 | frame->line);
-	uint32_t position = 0, number;
-	while ((number = bp_word_index_next(&dhat->frame_index, hash, &position)) != 0)
+	uint32_t folded = bp_hash_fold(hash), position = folded, number;
+	while ((number = bp_id_index_next(&dhat->frame_index, folded, &position)) != 0)
 		if (same_frame(&dhat->frames[number - 1], frame)) {
 			*ret_number = number;
 			return true;
 		}
 	if (!bp_vec_reserve(&dhat->frames, &dhat->frame_capacity, dhat->frame_count + 1ull,
 		    sizeof *dhat->frames) ||
-		!bp_word_index_add(&dhat->frame_index, hash, dhat->frame_count + 1))
+		!bp_id_index_reserve(&dhat->frame_index))
 		return false;
+	bp_id_index_add(&dhat->frame_index, folded, dhat->frame_count + 1);
 	dhat->frames[dhat->frame_count++] = *frame;
 	*ret_number = dhat->frame_count;
 	return true;
@@ -120,10 +122,10 @@ static struct point *point_of(struct dhat *dhat, uint32_t first_frame)
 	const uint32_t depth = dhat->point_frame_count - first_frame;
 	const uint32_t *frames = dhat->point_frames + first_frame;
 	uint64_t hash = depth;
-	uint32_t position = 0, number;
 	for (uint32_t i = 0; i < depth; i++)
-		hash = bp_word_hash(hash, frames[i]);
-	while ((number = bp_word_index_next(&dhat->point_index, hash, &position)) != 0) {
+		hash = bp_hash_word(hash, frames[i]);
+	uint32_t folded = bp_hash_fold(hash), position = folded, number;
+	while ((number = bp_id_index_next(&dhat->point_index, folded, &position)) != 0) {
 		struct point *point = &dhat->points[number - 1];
 		if (point->depth != depth || memcmp(dhat->point_frames + point->first_frame, frames,
 						     depth * sizeof *frames) != 0)
@@ -133,8 +135,9 @@ static struct point *point_of(struct dhat *dhat, uint32_t first_frame)
 	}
 	if (!bp_vec_reserve(&dhat->points, &dhat->point_capacity, dhat->point_count + 1ull,
 		    sizeof *dhat->points) ||
-		!bp_word_index_add(&dhat->point_index, hash, dhat->point_count + 1))
+		!bp_id_index_reserve(&dhat->point_index))
 		return NULL;
+	bp_id_index_add(&dhat->point_index, folded, dhat->point_count + 1);
 	struct point *point = &dhat->points[dhat->point_count++];
 	*point = (struct point){ .first_frame = first_frame, .depth = depth };
 	return point;
@@ -232,7 +235,7 @@ static void write_head(const struct dhat *dhat)
 		dhat->moments ? "true" : "false");
 	if (dhat->moments)
 		fprintf(dhat->out, ",\"tuth\":500\n,\"tg\":%llu\n",
-			(unsigned long long)(any->peak_at_ns / 1000));
+			(unsigned long long)(dhat->peak_at_ns / 1000));
 	fprintf(dhat->out,
 		",\"bu\":\"byte\",\"bsu\":\"bytes\",\"bksu\":\"blocks\"\n"
 		",\"tu\":\"us\",\"Mtu\":\"s\"\n,\"te\":%llu\n,\"pid\":%u\n,\"cmd\":",
@@ -266,8 +269,8 @@ static bool write_dhat(const struct bp_export_source *source, FILE *out, struct 
 		return bp_error_set(error,
 			"this file does not tell what was allocated in all, which DHAT's format "
 			"must have: choose --to pprof or --to collapsed");
-	dhat.moments = moments[PEAK] != NULL && moments[END] != NULL &&
-		       dhat.any->peak_at_ns != BP_TIME_NEVER;
+	dhat.peak_at_ns = moments[PEAK] != NULL ? moments[PEAK]->peak_at_ns : BP_TIME_NEVER;
+	dhat.moments = moments[END] != NULL && dhat.peak_at_ns != BP_TIME_NEVER;
 	if (!dhat.moments)
 		moments[PEAK] = moments[END] = NULL;
 	if (!bp_entries_build(
@@ -277,8 +280,8 @@ static bool write_dhat(const struct bp_export_source *source, FILE *out, struct 
 	free(dhat.frames);
 	free(dhat.point_frames);
 	free(dhat.points);
-	bp_word_index_finish(&dhat.frame_index);
-	bp_word_index_finish(&dhat.point_index);
+	bp_id_index_finish(&dhat.frame_index);
+	bp_id_index_finish(&dhat.point_index);
 	bp_entries_finish(&dhat.entries);
 	return good || bp_error_set(error, "out of memory");
 }

@@ -18,11 +18,12 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "base/path.h"
 #include "profile/entries.h"
+#include "profile/id_index.h"
 #include "report/escape.h"
 #include "report/export.h"
 #include "report/function_table.h"
-#include "report/word_index.h"
 
 #define FORMAT_VERSION 60
 #define GECKO_VERSION 31 /* of Firefox's own format at that time */
@@ -50,7 +51,7 @@ struct firefox {
 	uint32_t frame_count;
 	struct node *nodes;
 	uint32_t node_count, node_capacity;
-	struct bp_word_index node_index;
+	struct bp_id_index node_index;
 	uint32_t *node_of_stack; /* by stack id; NONE: not met */
 	struct event *events;
 	uint32_t event_count, event_capacity;
@@ -63,9 +64,9 @@ struct firefox {
 
 static bool node_of(struct firefox *to, uint32_t prefix, uint32_t frame, uint32_t *ret_node)
 {
-	uint64_t hash = bp_word_hash(prefix, frame);
-	uint32_t position = 0, number;
-	while ((number = bp_word_index_next(&to->node_index, hash, &position)) != 0) {
+	uint64_t hash = bp_hash_word(prefix, frame);
+	uint32_t folded = bp_hash_fold(hash), position = folded, number;
+	while ((number = bp_id_index_next(&to->node_index, folded, &position)) != 0) {
 		const struct node *node = &to->nodes[number - 1];
 		if (node->prefix != prefix || node->frame != frame)
 			continue;
@@ -74,8 +75,9 @@ static bool node_of(struct firefox *to, uint32_t prefix, uint32_t frame, uint32_
 	}
 	if (!bp_vec_reserve(
 		    &to->nodes, &to->node_capacity, to->node_count + 1ull, sizeof *to->nodes) ||
-		!bp_word_index_add(&to->node_index, hash, to->node_count + 1))
+		!bp_id_index_reserve(&to->node_index))
 		return false;
+	bp_id_index_add(&to->node_index, folded, to->node_count + 1);
 	to->nodes[to->node_count] = (struct node){ prefix, frame };
 	*ret_node = to->node_count++;
 	return true;
@@ -370,12 +372,6 @@ static void write_shared(const struct firefox *to)
 	fputs("},\n", to->out);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void write_libraries(const struct firefox *to)
 {
 	fputs("\"libs\":[", to->out);
@@ -383,9 +379,9 @@ static void write_libraries(const struct firefox *to)
 		const struct bp_module *module = &to->profile->modules.data[i];
 		const char *path = bp_profile_text(to->profile, module->path);
 		fprintf(to->out, "%s{\"arch\":\"\",\"name\":", i > 1 ? ",\n" : "");
-		bp_write_json_string(to->out, last_part(path));
+		bp_write_json_string(to->out, bp_last_part(path));
 		fputs(",\"debugName\":", to->out);
-		bp_write_json_string(to->out, last_part(path));
+		bp_write_json_string(to->out, bp_last_part(path));
 		write_text(to, ",\"path\":", module->path);
 		write_text(to, ",\"debugPath\":", module->path);
 		fputs(",\"breakpadId\":\"\"", to->out);
@@ -464,7 +460,7 @@ static void write_process(
 		"\"pausedRanges\":[],\"isMainThread\":true,\"pid\":\"%u.%u\",\"tid\":%u,\"name\":",
 		start_ms, start_ms, process->pid, process->exec_number,
 		(unsigned)(process - to->profile->processes.data));
-	bp_write_json_string(to->out, last_part(bp_profile_text(to->profile, process->program)));
+	bp_write_json_string(to->out, bp_process_name(to->profile, process));
 	write_text(to, ",\"processName\":", process->command_line);
 	fprintf(to->out,
 		",\n\"samples\":{\"stack\":[null],\"time\":[%.6f],\"eventDelay\":[null],"
@@ -508,7 +504,7 @@ static void write_meta(const struct firefox *to)
 		"\"color\":\"grey\",\"subcategories\":[\"Other\"]}],\n\"product\":",
 		(double)root->start_real_ns / 1e6, (double)to->aggregation->duration_ns / 1e6,
 		GECKO_VERSION, FORMAT_VERSION);
-	bp_write_json_string(to->out, last_part(bp_profile_text(to->profile, root->program)));
+	bp_write_json_string(to->out, bp_process_name(to->profile, root));
 	write_text(to, ",\"arguments\":", root->command_line);
 	fputs(",\"misc\":", to->out);
 	bp_export_total_line(to->aggregation, to->aggregation->query.metric, line);
@@ -566,7 +562,7 @@ static bool write_firefox(const struct bp_export_source *source, FILE *out, stru
 	free(to.node_of_stack);
 	free(to.nodes);
 	free(to.events);
-	bp_word_index_finish(&to.node_index);
+	bp_id_index_finish(&to.node_index);
 	bp_function_table_finish(&to.functions);
 	bp_entries_finish(&to.entries);
 	return good;

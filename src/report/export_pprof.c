@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "profile/entries.h"
+#include "profile/allocators.h"
 #include "report/clean_text.h"
 #include "report/export.h"
 #include "report/function_table.h"
@@ -48,17 +49,6 @@ enum profile_field {
 	PROFILE_COMMENT,
 	PROFILE_DEFAULT_TYPE
 };
-
-/* Whole names, as pprof simplifies them, of functions that are the allocator and not its caller. What
- * calls them is charged then, as in our report (profile/attribution.c). */
-static const char drop_frames[] =
-	"malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|p?valloc|c?free"
-	"|__libc_(malloc|calloc|realloc|memalign|p?valloc)|mmap|mmap64"
-	"|operator (new|delete)(\\[\\])?"
-	"|std::(__1::)?allocator(<.*>)?::allocate|std::(__1::)?allocator_traits(<.*>)?::allocate"
-	"|std::__new_allocator(<.*>)?::allocate|__gnu_cxx::new_allocator(<.*>)?::allocate"
-	"|__gnu_cxx::__alloc_traits(<.*>)?::allocate|std::_.*::_M_allocate"
-	"|std::__1::__libcpp_(allocate|operator_new).*";
 
 #define TYPES_MAX 8
 #define PAIRS 2 /* allocated, in use */
@@ -410,6 +400,24 @@ static void write_comments(struct pprof *pprof)
 		}
 }
 
+/* Allocation functions: what calls them is charged then, as in our report. */
+static void write_drop_frames(struct pprof *pprof)
+{
+	char *expression = NULL;
+	size_t bytes = 0;
+	FILE *text = open_memstream(&expression, &bytes);
+	if (text != NULL) {
+		bp_allocators_write_expression(pprof->profile->allocators, text);
+		fclose(text);
+	}
+	if (expression == NULL)
+		pprof->strings.failed = true;
+	else if (bytes > 0)
+		emit_number(pprof, PROFILE_DROP_FRAMES,
+			bp_pprof_strings_add(&pprof->strings, expression));
+	free(expression);
+}
+
 static void write_times(struct pprof *pprof)
 {
 	const struct bp_aggregation *any = pprof->any;
@@ -422,7 +430,7 @@ static void write_times(struct pprof *pprof)
 		emit_number(pprof, PROFILE_TIME, root->start_real_ns + any->duration_ns);
 	emit_number(pprof, PROFILE_DURATION, any->duration_ns);
 	emit_number(pprof, PROFILE_PERIOD, period);
-	emit_number(pprof, PROFILE_DROP_FRAMES, bp_pprof_strings_add(&pprof->strings, drop_frames));
+	write_drop_frames(pprof);
 }
 
 static bool write_strings(struct pprof *pprof)
@@ -530,4 +538,5 @@ const struct bp_export bp_export_pprof = { .name = "pprof",
 	.description = "profile.proto, gzipped: go tool pprof, Pyroscope, Parca",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED) | BP_METRIC_BIT(BP_METRIC_LIVE),
 	.refused = BP_METRIC_BIT(BP_METRIC_TEMPORARY),
+	.one_moment = true,
 	.write = write_pprof };

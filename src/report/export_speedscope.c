@@ -104,8 +104,8 @@ static bool write_speedscope(
 			out);
 		fputs("\"exporter\":\"bytepoll@" BP_VERSION "\",\n\"name\":", out);
 		bp_write_json_string(
-			out, bp_profile_text(profile,
-				     profile->processes.data[to.aggregation->subject.i].program));
+			out, bp_process_name(
+				     profile, &profile->processes.data[to.aggregation->subject.i]));
 		fputs(",\n\"activeProfileIndex\":0,\n", out);
 		write_frames(&to);
 		fputs(",\n\"profiles\":[\n", out);
@@ -121,4 +121,5 @@ static bool write_speedscope(
 
 const struct bp_export bp_export_speedscope = { .name = "speedscope",
 	.description = "JSON for speedscope.app: bytes and objects",
+	.one_moment = true,
 	.write = write_speedscope };

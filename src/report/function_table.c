@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "report/word_index.h"
+#include "profile/id_index.h"
 
 #define NOT_SEEN UINT32_MAX
 
@@ -30,21 +30,22 @@ static bool same(const struct bp_function *a, const struct bp_function *b)
 	       a->file.i == b->file.i;
 }
 
-static bool add(struct bp_function_table *table, struct bp_word_index *index,
+static bool add(struct bp_function_table *table, struct bp_id_index *index,
 	const struct bp_function *function, uint32_t *ret_number)
 {
-	uint64_t hash = bp_word_hash(
-		bp_word_hash(function->name.i, function->system_name.i), function->file.i);
-	uint32_t position = 0, number;
-	while ((number = bp_word_index_next(index, hash, &position)) != 0)
+	uint64_t hash = bp_hash_word(
+		bp_hash_word(function->name.i, function->system_name.i), function->file.i);
+	uint32_t folded = bp_hash_fold(hash), position = folded, number;
+	while ((number = bp_id_index_next(index, folded, &position)) != 0)
 		if (same(&table->items[number - 1], function)) {
 			*ret_number = number - 1;
 			return true;
 		}
 	if (!bp_vec_reserve(
 		    &table->items, &table->capacity, table->count + 1ull, sizeof *table->items) ||
-		!bp_word_index_add(index, hash, table->count + 1))
+		!bp_id_index_reserve(index))
 		return false;
+	bp_id_index_add(index, folded, table->count + 1);
 	*ret_number = table->count;
 	table->items[table->count++] = *function;
 	return true;
@@ -56,7 +57,7 @@ bool bp_function_table_init(struct bp_function_table *ret_table,
 {
 	const struct bp_profile *profile = aggregation->profile;
 	struct bp_function_table *table = ret_table;
-	struct bp_word_index index = { 0 };
+	struct bp_id_index index = { 0 };
 	*table = (struct bp_function_table){ 0 };
 	table->of_frame = malloc(((size_t)profile->frames.count + 1) * sizeof *table->of_frame);
 	bool good = table->of_frame != NULL;
@@ -74,7 +75,7 @@ bool bp_function_table_init(struct bp_function_table *ret_table,
 			good = add(table, &index, &function, number);
 		}
 	}
-	bp_word_index_finish(&index);
+	bp_id_index_finish(&index);
 	return good || bp_error_set(error, "out of memory");
 }
 

@@ -113,7 +113,7 @@ static void write_heading(const struct bp_grid *grid, const struct layout *layou
 	fprintf(out, "%s\n", bp_style_end(options));
 }
 
-void bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out)
+bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out)
 {
 	const struct layout layout = lay_out(grid, options);
 	char name[NAME_BYTES];
@@ -134,4 +134,5 @@ void bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *o
 				row->cells[c]);
 		putc('\n', out);
 	}
+	return layout.bar > 0;
 }

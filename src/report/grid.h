@@ -30,7 +30,8 @@ struct bp_grid {
 
 /* A new row with this name, its cells empty; NULL: no memory. Valid until the next one is added. */
 struct bp_grid_row *bp_grid_add(struct bp_grid *grid, const char *name);
-void bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out);
+/* Returns whether there was room for the bars. */
+bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out);
 void bp_grid_finish(struct bp_grid *grid);
 
 #endif

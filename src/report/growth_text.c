@@ -100,7 +100,7 @@ static void write_table(struct table *table, FILE *out)
 	for (int c = 0; c < COLUMNS; c++)
 		if (table->widths[c] > 0)
 			put_padded(table->headings[c], table->widths[c], c != MARK, out);
-	fprintf(out, "%s%s\n", bp_key_names[query->by], bp_style_end(options));
+	fprintf(out, "%s%s\n", bp_query_by(query), bp_style_end(options));
 	for (uint32_t i = 0; i < table->count; i++) {
 		const struct line *line = &table->lines[i];
 		const char *colour = i > 0 ? bp_style_verdict(options, line->row.verdict) : "";
@@ -128,16 +128,14 @@ static void write_head(const struct table *table, FILE *out)
 	const struct bp_aggregation *new = &table->moments->shown[BP_NEW];
 	char from[BP_QUANTITY_BYTES], to[BP_QUANTITY_BYTES], number[BP_QUANTITY_BYTES], name[256];
 	const struct bp_process *subject = &new->profile->processes.data[new->subject.i];
-	const char *program = bp_profile_text(new->profile, subject->program);
-	const char *slash = strrchr(program, '/');
-	bp_terminal_text(
-		slash != NULL ? slash + 1 : program, table->options->utf8, 60, name, sizeof name);
+	bp_terminal_text(bp_process_name(new->profile, subject), table->options->utf8, 60, name,
+		sizeof name);
 	bp_time_text(table->moments->at_ns[BP_BASE], from);
 	bp_time_text(table->moments->at_ns[BP_NEW], to);
 	bp_count_text(new->samples, number);
 	fprintf(out, "%s%s%s, growth of live memory by %s%s from %s to %s, %s samples\n",
 		bp_style_bold(table->options), name, bp_style_end(table->options),
-		bp_key_names[new->query.by], new->query.cumulative ? ", cumulative," : "", from, to,
+		bp_query_by(&new->query), new->query.cumulative ? ", cumulative," : "", from, to,
 		number);
 	for (char **w = table->moments->difference.warnings; *w != NULL; w++) {
 		fputs(bp_style_warn(table->options), out);
@@ -156,7 +154,7 @@ static void write_foot(const struct table *table, FILE *out)
 		"of %g %% shared out over all rows. Rates with their %g %% intervals. What grows "
 		"may "
 		"be a leak, a cache or a phase of the program: compare other moments (--from, "
-		"--to).",
+		"--until).",
 		difference->verdict_count, difference->verdict_count == 1 ? "" : "s",
 		difference->row_count, difference->row_count == 1 ? "" : "s",
 		100 * difference->query.rate, 100 * table->moments->shown[BP_NEW].query.confidence);

@@ -4,12 +4,15 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "profile/filter.h"
+#include "profile/shown.h"
 #include "report/escape.h"
 #include "report/resident_text.h"
 
 #define INTERVALS_MAX 4 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60
+#define CHARGED_NAMED 3 /* of allocation functions */
 
 const char *bp_style_bold(const struct bp_report_options *options)
 {
@@ -29,12 +32,6 @@ const char *bp_style_warn(const struct bp_report_options *options)
 const char *bp_style_end(const struct bp_report_options *options)
 {
 	return options->colour ? "\033[0m" : "";
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
 /* "T = 512 KiB", or the intervals there were. */
@@ -104,15 +101,17 @@ static void put_process(struct pieces *pieces, const struct bp_aggregation *aggr
 	put_piece(pieces, text);
 }
 
-/* Whose malloc it is, where it is not libc's. */
-static void put_allocator(struct pieces *pieces, const char *path)
+/* Whose malloc it is, where it is not libc's; of a host, whose objects. */
+static void put_allocator(
+	struct pieces *pieces, const struct bp_profile *profile, const struct bp_process *process)
 {
-	const char *file = last_part(path);
+	const char *path = bp_profile_text(profile, process->allocator);
+	const char *file = process->host ? path : bp_last_part(path);
 	char name[NAME_COLUMNS + 1], text[NAME_COLUMNS + 16];
 	if (*file == '\0' || strncmp(file, "libc.so", 7) == 0 || strncmp(file, "libc-", 5) == 0)
 		return;
 	bp_terminal_text(file, pieces->options->utf8, NAME_COLUMNS, name, sizeof name);
-	snprintf(text, sizeof text, "malloc of %s", name);
+	snprintf(text, sizeof text, process->host ? "objects of %s" : "malloc of %s", name);
 	put_piece(pieces, text);
 }
 
@@ -123,15 +122,15 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
 	struct pieces pieces = { .options = options, .out = out };
 	char text[512], count[BP_QUANTITY_BYTES];
-	bp_terminal_text(last_part(bp_profile_text(profile, subject->program)), options->utf8,
-		NAME_COLUMNS, text, sizeof text);
+	bp_terminal_text(
+		bp_process_name(profile, subject), options->utf8, NAME_COLUMNS, text, sizeof text);
 	fputs(bp_style_bold(options), out);
 	put_piece(&pieces, text);
 	fputs(bp_style_end(options), out);
 	put_process(&pieces, aggregation);
 	bp_time_text(aggregation->duration_ns, count);
 	put_piece(&pieces, count);
-	put_allocator(&pieces, bp_profile_text(profile, subject->allocator));
+	put_allocator(&pieces, profile, subject);
 	intervals_text(aggregation, options, text, sizeof text);
 	put_piece(&pieces, text);
 	bp_count_text(aggregation->samples, count);
@@ -373,6 +372,9 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 			"  %slive, peak and temporary are absent: this file does not tell "
 			"what was freed%s\n",
 			bp_style_dim(options), bp_style_end(options));
+	else if (aggregation->absent == 1u << BP_METRIC_TEMPORARY)
+		fprintf(out, "  %stemporary is absent: objects were not counted%s\n",
+			bp_style_dim(options), bp_style_end(options));
 	else if (aggregation->absent != 0)
 		fprintf(out, "  %s%speak and temporary are absent: this file is a snapshot%s\n",
 			bp_style_dim(options),
@@ -388,10 +390,33 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	}
 }
 
+void bp_write_charged(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const char *names[CHARGED_NAMED];
+	const uint32_t count = bp_aggregation_charged_to_callers(aggregation, names, CHARGED_NAMED);
+	char text[1024], name[BP_QUANTITY_BYTES + 4 * NAME_COLUMNS];
+	size_t used = (size_t)snprintf(text, sizeof text, "charged to their callers:");
+	if (count == 0)
+		return;
+	for (uint32_t i = 0; i < count && i < CHARGED_NAMED; i++) {
+		bp_terminal_text(names[i], options->utf8, NAME_COLUMNS / 2, name, sizeof name);
+		used += (size_t)snprintf(
+			text + used, sizeof text - used, "%s %s", i > 0 ? "," : "", name);
+	}
+	if (count > CHARGED_NAMED)
+		used += (size_t)snprintf(
+			text + used, sizeof text - used, " and %u more", count - CHARGED_NAMED);
+	snprintf(text + used, sizeof text - used, " (--allocators none shows them)");
+	fputs(bp_style_dim(options), out);
+	bp_write_wrapped(options, " ", text, out);
+	fputs(bp_style_end(options), out);
+}
+
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out)
 {
 	const struct bp_query *query = &aggregation->query;
-	fprintf(out, "%s by %s", bp_metric_names[query->metric], bp_key_names[query->by]);
+	fprintf(out, "%s by %s", bp_metric_names[query->metric], bp_query_by(query));
 	if (query->cumulative)
 		fputs(", cumulative", out);
 	if (query->usable)

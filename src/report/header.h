@@ -19,6 +19,11 @@ void bp_write_wrapped(
 /* "live by function, cumulative, at 3.2 s": what the rows are. */
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out);
 
+/* Which allocation functions the rows leave out, whose callers are charged instead; nothing where there are
+ * none, which is most often so. */
+void bp_write_charged(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out);
+
 /* Escape sequences, empty without colour. */
 const char *bp_style_bold(const struct bp_report_options *options);
 const char *bp_style_dim(const struct bp_report_options *options);

@@ -79,6 +79,8 @@ static void write_run(const struct bp_page_source *source, FILE *out)
 	fputs("{\"schema\":\"bytepoll-page-1\",\n\"version\":\"" BP_VERSION "\",\n\"program\":",
 		out);
 	bp_page_write_text(bp_profile_text(profile, subject->program), out);
+	fputs(",\n\"name\":", out);
+	bp_page_write_text(bp_process_name(profile, subject), out);
 	fputs(",\n\"command_line\":", out);
 	bp_page_write_text(bp_profile_text(profile, subject->command_line), out);
 	fprintf(out, ",\n\"pid\":%u,\n\"processes_seen\":%u,\n\"duration_s\":%.9f", subject->pid,

@@ -209,7 +209,7 @@ static void write_threads(const struct bp_page_source *source, FILE *out)
 	for (uint32_t i = 1; i < numbers->process_count; i++) {
 		const struct bp_process *process = &profile->processes.data[numbers->process_of[i]];
 		fputs(",\n[", out);
-		bp_page_write_text(bp_profile_text(profile, process->program), out);
+		bp_page_write_text(bp_process_name(profile, process), out);
 		fprintf(out, ",%u", process->pid);
 		write_own(source, false, numbers->process_of[i], out);
 	}

@@ -69,6 +69,8 @@ static void write_head(FILE *out, const struct bp_aggregation *aggregation)
 		lost += aggregation->lost[reason];
 	fputs("{\n  \"schema\": \"bytepoll-report-1\",\n  \"program\": ", out);
 	write_text(out, profile, subject->program);
+	fputs(",\n  \"name\": ", out);
+	bp_write_json_string(out, bp_process_name(profile, subject));
 	fputs(",\n  \"command_line\": ", out);
 	write_text(out, profile, subject->command_line);
 	fprintf(out, ",\n  \"pid\": %u,\n", subject->pid);
@@ -108,7 +110,7 @@ static void write_query(FILE *out, const struct bp_aggregation *aggregation)
 {
 	const struct bp_query *query = &aggregation->query;
 	fprintf(out, "  \"metric\": \"%s\",\n  \"by\": \"%s\",\n  \"cumulative\": %s,\n",
-		bp_metric_names[query->metric], bp_key_names[query->by],
+		bp_metric_names[query->metric], bp_query_by(query),
 		query->cumulative ? "true" : "false");
 	fprintf(out, "  \"bytes\": \"%s\",\n  \"at\": ", query->usable ? "usable" : "requested");
 	if (query->metric == BP_METRIC_LIVE)
@@ -157,6 +159,8 @@ static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
 			"\"program\": ",
 			first ? "" : ",", p->pid, p->parent_pid, p->exec_number);
 		write_text(out, profile, p->program);
+		fputs(", \"name\": ", out);
+		bp_write_json_string(out, bp_process_name(profile, p));
 		fputs(", \"file\": ", out);
 		write_text(out, profile, p->file);
 		fprintf(out,

@@ -275,7 +275,7 @@ static void write_json(const struct plan *plan, FILE *out)
 		"  \"samples\": %llu,\n  \"metric\": \"%s\",\n  \"by\": \"%s\",\n"
 		"  \"accuracy\": %.10g,\n  \"confidence\": %.10g,\n  \"rows\": [",
 		(unsigned long long)plan->interval, (unsigned long long)plan->aggregation->samples,
-		bp_metric_names[query->metric], bp_key_names[query->by], plan->question->accuracy,
+		bp_metric_names[query->metric], bp_query_by(query), plan->question->accuracy,
 		plan->question->confidence);
 	for (uint32_t i = 0; i < plan->count; i++) {
 		fputs(i > 0 ? ",\n    " : "\n    ", out);

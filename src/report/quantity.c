@@ -251,6 +251,15 @@ static void exact_change_text(
 		*unit->name != '\0' ? " " : "", unit->name, per);
 }
 
+/* A number with its sign; what rounds to nothing has none. */
+static const char *signed_text(double value, int decimals, char *buffer)
+{
+	snprintf(buffer, BP_QUANTITY_BYTES, "%+.*f", decimals, value);
+	if (strspn(buffer + 1, "0.") == strlen(buffer + 1))
+		strcpy(buffer, "0");
+	return buffer;
+}
+
 static void change_text(const struct bp_figure *figure, const struct unit *units,
 	struct bp_quantity_style style, const char *per, char *buffer)
 {
@@ -265,22 +274,26 @@ static void change_text(const struct bp_figure *figure, const struct unit *units
 	shorter = fmin(estimate - low, high - estimate);
 	int decimals = decimals_for(longer);
 	bool one_sided = figure->lower_bound != figure->upper_bound;
+	char texts[3][BP_QUANTITY_BYTES];
+	signed_text(low, decimals, texts[0]);
+	signed_text(high, decimals, texts[1]);
+	signed_text(estimate, decimals, texts[2]);
 	if (!isfinite(low) || !isfinite(high) || (figure->lower_bound && figure->upper_bound))
 		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
 	else if (one_sided)
-		snprintf(buffer, BP_QUANTITY_BYTES, "at %s %+.*f%s%s%s",
-			figure->lower_bound ? "least" : "most", decimals,
-			figure->lower_bound ? low : high, space, unit->name, per);
+		snprintf(buffer, BP_QUANTITY_BYTES, "at %s %.24s%s%s%s",
+			figure->lower_bound ? "least" : "most", texts[figure->lower_bound ? 0 : 1],
+			space, unit->name, per);
 	else if (longer <= KNOWN * fabs(estimate))
 		exact_change_text(i, units, per, buffer);
 	else if (open)
-		snprintf(buffer, BP_QUANTITY_BYTES, "[%+.*f, %+.*f]%s%s%s", decimals, low, decimals,
-			high, space, unit->name, per);
+		snprintf(buffer, BP_QUANTITY_BYTES, "[%.24s, %.24s]%s%s%s", texts[0], texts[1],
+			space, unit->name, per);
 	else if (longer > LOPSIDED * shorter)
-		snprintf(buffer, BP_QUANTITY_BYTES, "%+.*f%s%s%s [%+.*f, %+.*f]", decimals,
-			estimate, space, unit->name, per, decimals, low, decimals, high);
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.24s%s%s%s [%.24s, %.24s]", texts[2], space,
+			unit->name, per, texts[0], texts[1]);
 	else
-		snprintf(buffer, BP_QUANTITY_BYTES, "%+.*f%s%s%s %s%.*f", decimals, estimate, space,
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.24s%s%s%s %s%.*f", texts[2], space,
 			unit->name, per, style.utf8 ? "±" : "+-", decimals, longer);
 }
 

@@ -84,8 +84,9 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	bp_time_text(last->time_ns, time);
 	most_text(aggregation, options, most, sizeof most);
 	snprintf(text, sizeof text,
-		"resident at %s: %s = live objects %s, files %s, the rest %s; the most ever %s "
+		"resident%s at %s: %s = live objects %s, files %s, the rest %s; the most ever %s "
 		"(--summary says more)",
+		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
 		time, sum, live, file, rest, most);
 	fputs(bp_style_dim(options), out);
 	bp_write_wrapped(options, " ", text, out);
@@ -170,7 +171,8 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 	most_text(aggregation, options, most, sizeof most);
 	bp_bytes_text(options->resident->uncertain_bytes, bp_style_of(options), uncertain);
 	snprintf(text, sizeof text,
-		"of pid %u, by the kernel's counters (each to %s); the most ever: %s. The rest: "
+		"of the first process (pid %u), by the kernel's counters (each to %s); the most "
+		"ever: %s. The rest: "
 		"the "
 		"allocator's slack and free memory, other stacks, memory mapped without malloc; "
 		"below zero: live objects whose pages were never touched.",

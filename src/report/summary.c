@@ -47,7 +47,7 @@ static bool write_rows(const struct bp_aggregation *aggregation,
 	double low_before = -1;
 	bool good = true;
 	snprintf(heading, sizeof heading, "%s by %s", bp_metric_names[aggregation->query.metric],
-		bp_key_names[aggregation->query.by]);
+		bp_query_by(&aggregation->query));
 	*ret_overlaps = 0;
 	for (uint32_t i = 0; good && i < shown; i++) {
 		struct bp_row row;
@@ -63,8 +63,9 @@ static bool write_rows(const struct bp_aggregation *aggregation,
 		*ret_overlaps += i > 0 && row.bytes.interval.high >= low_before;
 		low_before = row.bytes.interval.low;
 	}
-	if (good && shown > 0)
-		bp_grid_write(&grid, options, out);
+	if (good && shown > 0 && bp_grid_write(&grid, options, out))
+		fprintf(out, "  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
+			bp_style_end(options));
 	bp_grid_finish(&grid);
 	return good;
 }
@@ -144,6 +145,7 @@ static bool write_largest(const struct bp_aggregation *aggregation, enum bp_metr
 	query.metric = metric;
 	query.by = by;
 	query.has_at = query.has_at && metric == BP_METRIC_LIVE;
+	query.without_peak = true;
 	if (!bp_aggregate(aggregation->profile, &query, &asked, error))
 		return false;
 	if (asked.row_count > 0) {
@@ -261,8 +263,8 @@ static bool write_summary(const struct bp_aggregation *aggregation,
 	if (!write_rows(aggregation, options, &overlaps, out))
 		return bp_error_set(error, "out of memory");
 	if (aggregation->row_count > 0) {
-		fprintf(out, "  %s%s%s\n\n", bp_style_dim(options), bp_bar_legend(options),
-			bp_style_end(options));
+		bp_write_charged(aggregation, options, out);
+		putc('\n', out);
 		if (!write_growth(aggregation, options, &suspects, out, error) ||
 			(has_temporary(aggregation) &&
 				!write_largest(aggregation, BP_METRIC_TEMPORARY, BP_KEY_FUNCTION,

@@ -3,7 +3,7 @@
  * The default report: totals, then the largest rows, each with its interval as a bar on a common
  * scale (so that two rows can be compared by looking whether their bars meet) and in numbers. The
  * layout follows from the width of the terminal: name, bar, bytes, objects, samples; the bar goes
- * first when there is no room.
+ * first when there is no room, then names are cut, then columns go.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 16
 #define NAME_COLUMNS_MAX 80
+#define NAME_COLUMNS_KEPT 48 /* so much of a name no bar takes away */
 #define BAR_COLUMNS_MIN 12
 #define BAR_COLUMNS_MAX 60
 
@@ -78,7 +79,9 @@ static struct layout lay_out(const struct line *lines, uint32_t count, const cha
 		layout.objects = 0;
 	}
 	unsigned room = options->columns > numbers ? options->columns - numbers : 0;
-	unsigned least = NAME_COLUMNS_MIN + 2 + BAR_COLUMNS_MIN;
+	/* Names first: a bar beside a name that is cut only where the name is a very long one. */
+	unsigned wanted = layout.name < NAME_COLUMNS_KEPT ? layout.name : NAME_COLUMNS_KEPT;
+	unsigned least = wanted + 2 + BAR_COLUMNS_MIN;
 	if (room >= layout.name + 2 + BAR_COLUMNS_MIN)
 		layout.bar = room - layout.name - 2;
 	else if (room >= least)
@@ -182,7 +185,8 @@ static void write_heading(const char *subject, const struct layout *layout,
 	fprintf(out, "%s\n", bp_style_end(options));
 }
 
-static void write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
+/* Returns whether there was room for the bars. */
+static bool write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
 	uint32_t count, uint32_t left_out, const struct bp_report_options *options, FILE *out)
 {
 	bool by_stack = aggregation->query.by == BP_KEY_STACK;
@@ -213,6 +217,7 @@ static void write_lines(const struct bp_aggregation *aggregation, const struct l
 		if (by_stack && i < count - (left_out != 0))
 			write_stack(aggregation, row, options, out);
 	}
+	return layout.bar > 0;
 }
 
 static bool write_table(const struct bp_aggregation *aggregation,
@@ -239,9 +244,12 @@ static bool write_table(const struct bp_aggregation *aggregation,
 		fill(&lines[count++], options);
 	}
 	if (count > 0) {
-		write_lines(aggregation, lines, count, rest, options, out);
-		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
-			bp_style_end(options));
+		const bool bars = write_lines(aggregation, lines, count, rest, options, out);
+		putc('\n', out);
+		if (bars)
+			fprintf(out, "  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
+				bp_style_end(options));
+		bp_write_charged(aggregation, options, out);
 	} else if (aggregation->query.filter_count == 0) {
 		fputs("\n  no samples of this metric\n", out);
 	}

@@ -176,11 +176,11 @@ static uint32_t processors(void)
 }
 
 /* What a cached answer depends on beside the module: this very program, as it was built. */
-static uint64_t program_identity(void)
+static uint64_t program_identity(const char *path)
 {
 	struct stat status;
 	uint64_t hash = 1;
-	if (stat("/proc/self/exe", &status) != 0)
+	if (stat(path != NULL ? path : "/proc/self/exe", &status) != 0)
 		return hash;
 	hash = bp_hash_u64(hash ^ (uint64_t)status.st_size);
 	hash = bp_hash_u64(hash ^ (uint64_t)status.st_mtim.tv_sec);
@@ -200,7 +200,7 @@ static void fill_request(struct bp_module_request *request, const struct bp_prof
 	request->debug_directory = options->debug_directory;
 	request->debuginfod_urls = options->debuginfod_urls;
 	request->cache = options->cache;
-	request->cache_variant = options->cache ? program_identity() : 0;
+	request->cache_variant = options->cache ? program_identity(options->program) : 0;
 }
 
 static bool add_job(struct plan *plan, const struct resolution *resolution,
@@ -212,9 +212,9 @@ static bool add_job(struct plan *plan, const struct resolution *resolution,
 	uint64_t *addresses = plan->addresses + plan->address_count;
 	*own = *resolution;
 	own->items = items;
-	*job = (struct bp_worker_job){
-		.found = take_frames, .progress = show_progress, .context = own
-	};
+	*job = (struct bp_worker_job){ .found = take_frames,
+		.progress = options != NULL && options->quiet ? NULL : show_progress,
+		.context = own };
 	fill_request(&job->request, profile, &profile->modules.data[items[0].module], options);
 	for (uint32_t i = 0; i < count; i++)
 		addresses[i] = items[i].address;
@@ -245,6 +245,8 @@ static bool plan_all(struct plan *plan, const struct resolution *resolution,
 {
 	const struct bp_profile *profile = resolution->profile;
 	uint32_t first = 0;
+	if (options != NULL && options->no_files)
+		return true;
 	while (first < count) {
 		uint32_t end = first + 1, module = items[first].module;
 		while (end < count && items[end].group == items[first].group)

@@ -30,6 +30,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,7 +204,8 @@ work(const struct bp_module_request *asked, int fd, pid_t parent)
 struct input {
 	struct bp_worker_job *job;
 	pid_t worker;
-	int fd; /* -1: closed */
+	int process; /* a descriptor that stands for it; -1: there is none */
+	int fd;	     /* -1: closed */
 	uint8_t *data;
 	uint32_t bytes, capacity;
 	int64_t heard_ms;	/* when it was last heard, or last had no chance to speak */
@@ -307,22 +309,27 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void wait_for(pid_t worker)
-{
-	int status = 0;
-	while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
-		continue;
-}
-
-/* Nothing more is wanted of it, whatever it still does. */
+/* Nothing more is wanted of it, whatever it still does. By its descriptor where the kernel has such: a
+ * program that calls this as a library may have waited for any child of its own, and the number may by now
+ * be that of another process. */
 static void stop_worker(struct input *input)
 {
+	const bool named = input->process >= 0;
+	siginfo_t how;
 	if (input->fd < 0)
 		return;
-	kill(input->worker, SIGKILL);
+	if (named)
+		syscall(SYS_pidfd_send_signal, input->process, SIGKILL, NULL, 0);
+	else
+		kill(input->worker, SIGKILL);
 	close(input->fd);
-	wait_for(input->worker);
 	input->fd = -1;
+	while (waitid(named ? P_PIDFD : P_PID, (id_t)(named ? input->process : input->worker), &how,
+		       WEXITED) < 0 &&
+		errno == EINTR)
+		continue;
+	if (named)
+		close(input->process);
 }
 
 /* Reads once; at the end, and at an error, the worker is done. */
@@ -350,7 +357,9 @@ static void start_worker(struct input *input, struct bp_worker_job *job)
 {
 	int ends[2];
 	pid_t parent = getpid();
-	*input = (struct input){ .job = job, .fd = -1, .heard_ms = now_ms() };
+	*input = (struct input){
+		.job = job, .process = -1, .fd = -1, .heard_ms = now_ms()
+	};
 	job->answer = (struct bp_module_answer){ .state = BP_MODULE_FAILED };
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return;
@@ -360,10 +369,12 @@ static void start_worker(struct input *input, struct bp_worker_job *job)
 		work(&job->request, ends[1], parent);
 	}
 	close(ends[1]);
-	if (input->worker < 0)
+	if (input->worker < 0) {
 		close(ends[0]);
-	else
-		input->fd = ends[0];
+		return;
+	}
+	input->fd = ends[0];
+	input->process = (int)syscall(SYS_pidfd_open, input->worker, 0);
 }
 
 /* The workers at work: inputs[first] is the one whose turn it is, up to inputs[started]. */

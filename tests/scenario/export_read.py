@@ -131,7 +131,11 @@ class Pprof:
 
 def collapsed(path):
     with open(path, encoding="utf-8", newline="\n") as file:
-        lines = file.read().split("\n")
+        return collapsed_text(file.read())
+
+
+def collapsed_text(text):
+    lines = text.split("\n")
     expect(lines.pop() == "", "the last line is not ended")
     stacks = []
     for line in lines:

@@ -4,7 +4,7 @@
 what it shows is compared with `bytepoll report --json` of the same selection. Then hostile names, a
 large page, and the page of a difference. Needs chromium; BYTEPOLL_WEB_PICTURES=FOLDER keeps screenshots.
 
-Usage: test_page.py [values | use | hostile | large | diff]...   (all without one)"""
+Usage: test_page.py [values | fold | hostile | large | diff]...   (all without one)"""
 import json
 import os
 import subprocess
@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import profiled  # noqa: E402
 from browser import Browser, find_chromium  # noqa: E402
 import page_fixture  # noqa: E402
+import pprof_write  # noqa: E402
 
 TOLERANCE = 1e-9
 PICTURES = os.environ.get("BYTEPOLL_WEB_PICTURES")
@@ -344,6 +345,43 @@ def values(tap, folder):
         use.browser.close()
 
 
+def recursive_page(folder):
+    """Stacks with towers of one function, of two that call each other, and one without."""
+    writer = pprof_write.Writer(period=1)
+    for stack, count in ((("leaf",) + ("down",) * 300 + ("main",), 3), (("leaf",) + ("odd", "even") * 50 + ("main",), 2),
+                         (("flat", "main"), 1)):
+        writer.bucket(stack, 64, count, count)
+    path, page = os.path.join(folder, "towers.pb.gz"), os.path.join(folder, "towers.html")
+    with open(path, "wb") as file:
+        file.write(writer.finish())
+    bytepoll("html", "-o", page, path)
+    return page
+
+
+def fold(tap, folder):
+    """A recursion is folded to one round, figures stay, and the page says so; undone it is as before."""
+    browser = Browser(1280, 1000)
+    try:
+        browser.open(recursive_page(folder))
+        tower, total = boxes(browser), card(browser, "live")
+        browser.click("#fold")
+        folded, text = boxes(browser), browser.evaluate("document.querySelector('#folded').textContent")
+        picture(browser, "folded")
+        tap.check(sorted(b["name"] for b in folded) == ["all", "down", "even", "flat", "leaf", "leaf", "main", "odd"],
+                  "one round of each recursion", str([b["name"] for b in folded]))
+        tap.check(len(tower) > 300, "towers without it", str(len(tower)))
+        tap.check("of 2 stacks 397 repeated frames" in text, "what is folded is said", text)
+        tap.check(card(browser, "live") == total, "figures stay")
+        tap.check(abs(sum(b["width"] for b in folded if b["name"] == "leaf") / folded[0]["width"] - 5 / 6) < 0.02,
+                  "widths stay", str(folded))
+        tap.check("folded=1" in browser.evaluate("new Promise(r => setTimeout(() => r(location.hash), 200))"), "a link keeps it")
+        browser.click("#fold")
+        tap.check(len(boxes(browser)) == len(tower), "and back")
+        tap.check(not browser.errors, "folding: no error", str(browser.errors[:3]))
+    finally:
+        browser.close()
+
+
 def hostile(tap, folder):
     path = os.path.join(folder, "hostile.html")
     with open(path, "w", encoding="utf-8") as file:
@@ -429,7 +467,7 @@ def diff(tap, folder):
 
 def main():
     tap = profiled.Tap()
-    parts = {"values": values, "hostile": hostile, "large": large, "diff": diff}
+    parts = {"values": values, "fold": fold, "hostile": hostile, "large": large, "diff": diff}
     if find_chromium() is None:
         tap.skip("the page in a browser", "needs chromium")
         return tap.finish()

@@ -74,7 +74,7 @@ function Side({ side, title }) {
       <span class="label">{title}</span>
       {side.runs.map((run, i) => (
         <span class="run" key={i}>
-          <strong>{visible(last_part(run.program ?? ''))}</strong> <span class="soft">{visible(last_part(run.file ?? ''))}</span>
+          <strong>{visible(run.name ?? last_part(run.program ?? ''))}</strong> <span class="soft">{visible(last_part(run.file ?? ''))}</span>
           <br />
           <span class="label">{time_text(run.duration_s)} · T = {bytes_text(run.interval)} · {count_text(run.samples)} samples{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
         </span>

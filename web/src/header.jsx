@@ -85,7 +85,7 @@ export function Header({ head, onTheme }) {
     <header>
       <h1><b>byte</b>poll</h1>
       <div class="who">
-        <strong id="program">{visible(last_part(head.program))}</strong>{' '}
+        <strong id="program">{visible(head.name ?? last_part(head.program))}</strong>{' '}
         <span class="soft">
           pid {head.pid}
           {head.processes_seen > 1 && ' and ' + (head.processes_seen - 1) + ' more'} · {time_text(head.duration_s)}

@@ -98,10 +98,24 @@ function move_focus(key, layout, focus) {
   return box.node;
 }
 
-export function Icicle({ profile, estimator, weighted, view, update, test, theme, total }) {
+// How wide the graph will be, asked of a page with nothing else in it: laying out the whole page takes
+// longer than all the drawing.
+export function width_in(root) {
+  const [page, card, holder] = ['main', 'section', 'div'].map((name) => document.createElement(name));
+  card.className = 'card';
+  holder.className = 'canvas-holder';
+  card.append(holder);
+  page.append(card);
+  root.append(page);
+  const width = Math.floor(holder.clientWidth);
+  page.remove();
+  return width;
+}
+
+export function Icicle({ profile, estimator, weighted, view, update, test, theme, total, first_width }) {
   const canvas = useRef(null);
   const holder = useRef(null);
-  const [width, set_width] = useState(0);
+  const [width, set_width] = useState(first_width);
   const [hover, set_hover] = useState(null); // {box, at}
   const [focus, set_focus] = useState(null);
   const [, set_progress] = useState(0);
@@ -111,9 +125,7 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
   const zoom = weighted.weight[found] > 0 ? found : 0;
 
   useLayoutEffect(() => {
-    const measure = () => set_width(Math.floor(holder.current.clientWidth));
-    measure();
-    const observer = new ResizeObserver(measure);
+    const observer = new ResizeObserver(() => set_width(Math.floor(holder.current.clientWidth)));
     observer.observe(holder.current);
     return () => observer.disconnect();
   }, []);
@@ -221,6 +233,7 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
           <button type="button" aria-pressed={!view.inverted} data-choice="callers" onClick={() => update({ inverted: false, zoom: '' })}>callers first</button>
           <button type="button" aria-pressed={view.inverted} data-choice="callees" onClick={() => update({ inverted: true, zoom: '' })}>callees first</button>
         </div>
+        <button type="button" class="plain" id="fold" aria-pressed={view.folded} title="show one round of a recursion" onClick={() => update({ folded: !view.folded, zoom: '' })}>fold recursion</button>
         <button type="button" class="plain" id="zoom-out" disabled={zoom === 0} onClick={() => go(0)}>whole</button>
         <button type="button" class="plain" id="export-svg" onClick={export_svg}>SVG</button>
       </div>
@@ -229,6 +242,14 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
         <span class="key key-hatch" aria-hidden="true" /> hardly established{' '}
         <span class="key key-open" aria-hidden="true" /> order not established
       </p>
+      {view.folded && (
+        <p class="matched" id="folded">
+          {tree.folded_stacks === 0
+            ? 'Nothing to fold: no stack has a recursion.'
+            : 'Folded: of ' + tree.folded_stacks + (tree.folded_stacks === 1 ? ' stack' : ' stacks') + ' ' + tree.folded_frames +
+              ' repeated frames are left out, one round of each recursion is shown. Figures are unchanged.'}
+        </p>
+      )}
       {matched !== null && (
         <p class="matched" id="matched" {...numbers_of(matched)}>
           Matching “{cut(view.search, 60)}”: {figure_text(matched[view.unit], view.unit)}

@@ -6,6 +6,7 @@ import { render } from 'preact';
 import { create_estimator } from './estimator.js';
 import { DiffPage } from './diff.jsx';
 import { element_bytes, element_json, read_cells } from './decode.js';
+import { width_in } from './icicle.jsx';
 import { Page } from './page.jsx';
 import { Profile } from './model.js';
 import { Tree } from './tree.js';
@@ -41,9 +42,9 @@ async function start_profile(root) {
     totals: 2,
   });
   mark('estimator');
-  document.title = visible(last_part(head.program)) + ' · bytepoll';
+  document.title = visible(head.name ?? last_part(head.program)) + ' · bytepoll';
   root.textContent = '';
-  render(<Page profile={profile} estimator={estimator} trees={trees} />, root);
+  render(<Page profile={profile} estimator={estimator} trees={trees} width={width_in(root)} />, root);
   mark('rendered');
 }
 

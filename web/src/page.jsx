@@ -113,7 +113,7 @@ function use_fragment(profile, first) {
   return [view, update];
 }
 
-export function Page({ profile, estimator, trees }) {
+export function Page({ profile, estimator, trees, width }) {
   const { head } = profile;
   const first = useMemo(() => first_view(head), []);
   const [view, update] = use_fragment(profile, first);
@@ -133,9 +133,10 @@ export function Page({ profile, estimator, trees }) {
   const window = JSON.stringify(view.window);
   const selection = useMemo(() => profile.select(view, view.metric), [view.metric, filters, window]);
   const tree = useMemo(() => {
-    trees[+view.inverted] ??= new Tree(profile, view.inverted);
-    return trees[+view.inverted];
-  }, [view.inverted]);
+    const which = +view.inverted + 2 * +view.folded;
+    trees[which] ??= new Tree(profile, view.inverted, view.folded);
+    return trees[which];
+  }, [view.inverted, view.folded]);
   const weighted = useMemo(() => new Weighted(tree, selection, view.unit, estimator), [tree, selection, view.unit]);
   const totals = useMemo(() => find_totals(profile, estimator, view), [filters, window]);
   const test = useMemo(() => matcher(view.search), [view.search]);
@@ -151,7 +152,7 @@ export function Page({ profile, estimator, trees }) {
         <Cards profile={profile} view={view} totals={totals} onMetric={(metric) => update({ metric })} />
         <Controls {...common} />
         {head.timeline?.length > 1 && (complete ? <Timeline {...common} theme={theme} /> : <section class="card" id="timeline" />)}
-        <Icicle {...common} weighted={weighted} test={test} theme={theme} total={total} />
+        <Icicle {...common} weighted={weighted} test={test} theme={theme} total={total} first_width={width} />
         {complete && (
           <>
             <Butterfly {...common} selection={selection} />

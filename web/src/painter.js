@@ -14,7 +14,6 @@ export class CanvasPainter {
     canvas.style.height = height + 'px';
     this.context = canvas.getContext('2d');
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.context.clearRect(0, 0, width, height);
     this.context.font = FONT;
     this.context.textBaseline = 'middle';
     this.patterns = new Map();

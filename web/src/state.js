@@ -15,6 +15,7 @@ export function first_view(head) {
     filters: {},
     zoom: '', // of the graph, as Tree.address
     inverted: false,
+    folded: false, // of a recursion one round is shown
     search: '',
     by: 'function',
     cumulative: false,
@@ -33,6 +34,7 @@ export function to_fragment(view, first) {
   for (const key of FILTERS) if (view.filters[key] != null) put(key, view.filters[key]);
   if (view.zoom !== '') put('zoom', view.zoom);
   if (view.inverted) put('callees', 1);
+  if (view.folded) put('folded', 1);
   if (view.search !== '') put('search', view.search);
   if (view.by !== first.by) put('by', view.by);
   if (view.cumulative) put('cumulative', 1);
@@ -74,6 +76,7 @@ export function from_fragment(text, first, profile) {
       if (id !== null) view.filters[name] = id;
     } else if (name === 'zoom' && /^\d+\.\d+$/.test(value)) view.zoom = value;
     else if (name === 'callees') view.inverted = value === '1';
+    else if (name === 'folded') view.folded = value === '1';
     else if (name === 'search') view.search = value.slice(0, 1000);
     else if (name === 'by' && KEYS.includes(value)) view.by = value;
     else if (name === 'cumulative') view.cumulative = value === '1';

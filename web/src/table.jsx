@@ -69,7 +69,7 @@ function NameCell({ profile, row, view, onChoose }) {
 
 export function choose_row(profile, row, view, update) {
   if (view.by === 'function') update({ chosen: row.number });
-  else if (view.by === 'stack') update({ zoom: row.stack + '.' + profile.stacks[row.stack].length, inverted: false });
+  else if (view.by === 'stack') update({ zoom: row.stack + '.' + profile.stacks[row.stack].length, inverted: false, folded: false });
   else if (view.by === 'line' || view.by === 'file') update({ search: row.name });
   else update({ filters: { ...view.filters, [view.by]: row.number } });
 }

@@ -5,49 +5,99 @@
 //
 // Sums for intervals are merged only when the first figure is asked for, and figures are kept.
 
+const PERIOD_MAX = 16; // frames of one round of a recursion
+
+// Frames without the rounds of a recursion after the first one: a b a b c is a b c. Of every state of the
+// list the one before a repeated round comes back, so a folded tree has no more nodes than the other.
+export function fold_rounds(frames, key) {
+  const kept = [];
+  for (const frame of frames) {
+    kept.push(frame);
+    for (let period = 1; period <= PERIOD_MAX && 2 * period <= kept.length; period++) {
+      let i = 0;
+      while (i < period && key[kept[kept.length - 1 - i]] === key[kept[kept.length - 1 - i - period]]) i++;
+      if (i < period) continue;
+      kept.length -= period;
+      break;
+    }
+  }
+  return kept;
+}
+
+// (The low bits of a product depend on low bits alone: the high ones are folded in.)
+function place(parent, key) {
+  const mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(key, 0x85ebca6b);
+  return mixed ^ (mixed >>> 15);
+}
+
 export class Tree {
-  constructor(profile, inverted) {
+  constructor(profile, inverted, folded = false) {
     this.profile = profile;
     this.inverted = inverted;
-    this.capacity = 16384;
-    this.parent = new Int32Array(this.capacity).fill(-1);
-    this.key = new Int32Array(this.capacity).fill(-1);
-    this.frame = new Int32Array(this.capacity).fill(-1);
+    this.folded = folded;
+    this.folded_stacks = 0;
+    this.folded_frames = 0;
+    this.capacity = 65536;
+    this.parent = new Int32Array(this.capacity);
+    this.key = new Int32Array(this.capacity);
+    this.frame = new Int32Array(this.capacity);
     this.depth = new Uint16Array(this.capacity);
+    this.parent[0] = this.key[0] = this.frame[0] = -1;
     this.count = 1; // node 0 is the root
-    this.slots = new Int32Array(65536);
+    this.slots = new Int32Array(2 * this.capacity);
+    this.before = [0]; // nodes of the path before, which mostly begins alike
     this.leaf = new Int32Array(profile.stacks.length);
     for (let stack = 0; stack < profile.stacks.length; stack++)
       if (profile.stack_used[stack]) this.leaf[stack] = this.add_stack(stack);
-    this.slots = null;
+    this.slots = this.before = null;
     this.link_children();
   }
 
   add_stack(stack) {
     const frames = this.profile.stacks[stack];
-    let node = 0;
-    if (this.inverted)
-      for (let i = Math.min(this.profile.head.attribution?.[stack] ?? 0, Math.max(frames.length - 1, 0)); i < frames.length; i++)
-        node = this.child(node, frames[i]);
-    else for (let i = frames.length - 1; i >= 0; i--) node = this.child(node, frames[i]);
-    return node;
+    const first = this.inverted ? Math.min(this.profile.head.attribution?.[stack] ?? 0, Math.max(frames.length - 1, 0)) : 0;
+    if (this.folded) {
+      const kept = this.fold(frames.slice(first));
+      return this.add_path(kept, 0, kept.length, 1);
+    }
+    return this.inverted ? this.add_path(frames, first, frames.length, 1) : this.add_path(frames, frames.length - 1, -1, -1);
+  }
+
+  add_path(frames, from, to, step) {
+    const { before } = this;
+    const { frame_key } = this.profile;
+    let depth = 0;
+    for (let i = from; i !== to; i += step) {
+      const node = before[depth + 1];
+      if (node === undefined || this.key[node] !== frame_key[frames[i]]) break;
+      depth++;
+    }
+    before.length = depth + 1;
+    for (let i = from + depth * step; i !== to; i += step) before.push(this.child(before[depth++], frames[i]));
+    return before[depth];
+  }
+
+  fold(path) {
+    const kept = fold_rounds(this.inverted ? path : path.reverse(), this.profile.frame_key);
+    this.folded_stacks += kept.length < path.length;
+    this.folded_frames += path.length - kept.length;
+    return kept;
   }
 
   child(parent, frame) {
+    const { slots, parent: parents, key: keys } = this;
     const key = this.profile.frame_key[frame];
-    const mask = this.slots.length - 1;
-    let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(key, 0x85ebca6b)) & mask;
-    for (; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const node = this.slots[slot];
-      if (this.parent[node] === parent && this.key[node] === key) return node;
-    }
+    const mask = slots.length - 1;
+    let slot = place(parent, key) & mask;
+    for (let node = slots[slot]; node !== 0; slot = (slot + 1) & mask, node = slots[slot])
+      if (parents[node] === parent && keys[node] === key) return node;
     if (this.count === this.capacity) this.grow();
     const node = this.count++;
     this.parent[node] = parent;
     this.key[node] = key;
     this.frame[node] = frame;
     this.depth[node] = this.depth[parent] + 1;
-    this.slots[slot] = node;
+    slots[slot] = node;
     if (this.count * 2 > this.slots.length) this.rehash();
     return node;
   }
@@ -65,7 +115,7 @@ export class Tree {
     const slots = new Int32Array(this.slots.length * 2);
     const mask = slots.length - 1;
     for (let node = 1; node < this.count; node++) {
-      let slot = (Math.imul(this.parent[node], 0x9e3779b1) ^ Math.imul(this.key[node], 0x85ebca6b)) & mask;
+      let slot = place(this.parent[node], this.key[node]) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = node;
     }

@@ -91,6 +91,25 @@ def help_and_version():
 
 
 @test
+def letters_and_names_mean_one_thing():
+    """A short option is the same long one in every command, and a window in time ends with --until."""
+    meanings = {}
+    commands = [line.split()[0] for line in call("--help").stdout.split("Commands:")[1].splitlines()
+                if line.startswith("  ")]
+    assert len(commands) > 10, commands
+    for command in commands:
+        for line in call("help", command).stdout.splitlines():
+            words = line.split()
+            if line.startswith("  -") and words[0][1] != "-" and words[0].endswith(","):
+                meanings.setdefault(words[0], set()).add(words[1])
+            if words[:2] == ["--to", "TIME"]:
+                raise AssertionError(f"{command}: --to is a time")
+    assert meanings["-f,"] == {"--force"} and meanings["-F,"] == {"--filter"}, meanings
+    assert all(len(names) == 1 for names in meanings.values()), meanings
+    assert "(or --to)" in call("help", "report").stdout
+
+
+@test
 def output_that_cannot_be_written():
     with open("/dev/full", "w", encoding="utf-8") as full:
         result = subprocess.run([BYTEPOLL, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
@@ -105,6 +124,10 @@ def completions_and_manuals_are_well_formed():
         ["bash", "-c", script + "\nCOMP_WORDS=(bytepoll run --la) COMP_CWORD=2; _bytepoll;"
          "echo \"${COMPREPLY[*]}\""], capture_output=True, text=True, check=True).stdout
     assert reply.split() == ["--law"], reply
+    reply = subprocess.run(
+        ["bash", "-c", script + "\nCOMP_WORDS=(bytepoll manual re) COMP_CWORD=2; _bytepoll;"
+         "echo \"${COMPREPLY[*]}\""], capture_output=True, text=True, check=True).stdout
+    assert reply.split() == ["report"], reply
     assert "complete -c bytepoll" in call("completion", "fish").stdout
     assert call("completion", "zsh").stdout.startswith("#compdef bytepoll")
     refuses(2, "bash, zsh or fish", call("completion", "tcsh"))

@@ -111,7 +111,7 @@ def width_is_the_terminals():
     trace = record("a.bpt", "-i", "8K")
     for words in REPORTS:
         for columns in (80, 100, 133):
-            text = shown(*words, *([] if words == ["plan"] else ["--no-pager"]), trace, columns=columns,
+            text = shown(*words, "--no-pager", trace, columns=columns,
                          COLUMNS="57")
             widest = max(len(line) for line in lines_of(text) if "bytepoll run --interval" not in line)
             assert widest <= columns, (words, columns, widest)
@@ -153,6 +153,17 @@ def pager_gets_everything():
     assert shown("report", "--stats", trace, PAGER="tee seen > /dev/null; echo paged") == "paged\n"
     with open("seen", encoding="utf-8") as seen:
         assert seen.read() == plain, "other text"
+    # So do all commands that print as much as they please.
+    other = record("b.bpt", "-i", "8K")
+    subprocess.run([BYTEPOLL, "run", "-q", "-f", "--verify", "-o", "c.bpt", "--", CHURN, "1", "3000"], check=True,
+                   timeout=60, stdin=subprocess.DEVNULL)
+    for words in (["diff", "--all", trace, other], ["diff", "--json", trace, other], ["plan", trace], ["plan", "--table"],
+                  ["verify", "c.bpt"]):
+        plain = shown(*words, "--no-pager")
+        assert len(plain) > 200 and shown(*words, PAGER="tee seen > /dev/null; echo paged") == "paged\n", words
+        with open("seen", encoding="utf-8") as seen:
+            assert seen.read() == plain, words
+        assert "paged" not in shown(*words, "--no-pager", PAGER="echo paged; cat > /dev/null"), words
     assert shown("report", trace, PAGER="printf '%s %s\\n' $LESS $LV; cat > /dev/null") == "FRX -c\n"
     assert shown("report", trace, PAGER="echo $LESS; cat > /dev/null", LESS="XY") == "XY\n"
 

@@ -18,6 +18,7 @@ static const struct bp_option table[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE" },
 	{ .name = "quiet", .letter = 'q' },
 	{ .name = "filter", .argument = "GLOB", .repeatable = true },
+	{ .name = "until", .also = "before", .argument = "TIME" },
 	{ .name = "metric", .letter = 'm', .argument = "METRIC", .choices = "live|peak" },
 	{ 0 },
 };
@@ -101,6 +102,24 @@ static void knows_where_an_option_stood(void **state)
 	assert_int_equal(parsed.arguments.operand_count, 2);
 	assert_int_equal(parsed.arguments.given[0].operands_before, 0);
 	bp_options_finish(&parsed.arguments);
+}
+
+static void an_older_name_is_the_same_option(void **state)
+{
+	struct parsed parsed;
+	(void)state;
+	parse(&parsed, &command, WORDS("--before=3", "a"));
+	assert_true(parsed.good);
+	assert_string_equal(bp_option_value(&parsed.arguments, "until"), "3");
+	assert_string_equal(parsed.arguments.given[0].option->name, "until");
+	bp_options_finish(&parsed.arguments);
+	parse(&parsed, &command, WORDS("--before", "3", "--until", "4"));
+	assert_true(parsed.good);
+	assert_string_equal(bp_option_value(&parsed.arguments, "until"), "4");
+	bp_options_finish(&parsed.arguments);
+	parse(&parsed, &command, WORDS("--befor3", "3"));
+	assert_false(parsed.good);
+	assert_non_null(strstr(parsed.error.text, "--before"));
 }
 
 static void stops_at_the_program(void **state)
@@ -233,6 +252,7 @@ int main(void)
 		cmocka_unit_test(accepts_every_form),
 		cmocka_unit_test(keeps_repeated_options_in_order),
 		cmocka_unit_test(knows_where_an_option_stood),
+		cmocka_unit_test(an_older_name_is_the_same_option),
 		cmocka_unit_test(stops_at_the_program),
 		cmocka_unit_test(help_is_always_an_option),
 		cmocka_unit_test(refuses_with_one_clear_line),

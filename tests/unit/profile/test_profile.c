@@ -200,6 +200,39 @@ static void samples_are_sorted(void **state)
 	bp_profile_finish(&profile);
 }
 
+/* What somebody started is the name, not the file that the kernel found behind it. */
+static void processes_are_named_as_they_were_started(void **state)
+{
+	static const struct {
+		const char *program, *command_line, *name;
+	} cases[] = { { "/usr/bin/redis-check-rdb", "/usr/bin/redis-server *:6379",
+			      "redis-server" },
+		{ "/usr/bin/redis-check-rdb", "redis-server", "redis-server" },
+		{ "/usr/bin/ls", "ls -l /usr/bin", "ls" }, { "/usr/bin/ls", "", "ls" },
+		{ "/usr/bin/busybox", "tar xf a/b c", "tar" },
+		{ "/opt/my program/do it", "/opt/my program/do it now", "do it" },
+		{ "/opt/my program/do it", "./do it now", "do it" },
+		{ "/usr/bin/bash", "-bash", "bash" }, { "/usr/bin/x", "/", "x" },
+		{ "/usr/bin/x", " a", "x" }, { "/usr/bin/x", "- a", "x" }, { "", "a/b c", "b" },
+		{ "", "", "" }, { "dotnet", "dotnet app.dll", "dotnet" },
+		{ "/usr/bin/x", "a\x1b[31m b", "a\x1b[31m" } };
+	struct bp_profile profile;
+	struct bp_error error;
+	(void)state;
+	small_init(&profile);
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bp_process_id id = small_process(&profile, 10 + i, i + 1, 0, 0, 1, 1);
+		struct bp_process *process = &profile.processes.data[id.i];
+		process->program = small_string(&profile, cases[i].program);
+		process->command_line = small_string(&profile, cases[i].command_line);
+	}
+	assert_true(bp_profile_finish_import(&profile, true, &error));
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_string_equal(
+			bp_process_name(&profile, &profile.processes.data[i + 1]), cases[i].name);
+	bp_profile_finish(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +243,7 @@ int main(void)
 		cmocka_unit_test(processes_are_linked),
 		cmocka_unit_test(circles_are_cut),
 		cmocka_unit_test(samples_are_sorted),
+		cmocka_unit_test(processes_are_named_as_they_were_started),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

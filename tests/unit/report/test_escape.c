@@ -124,6 +124,14 @@ static void csv_strings(void **state)
 	(void)state;
 	assert_written(bp_write_csv_string, "f(int, \"x\")", "\"f(int, \"\"x\"\")\"");
 	assert_written(bp_write_csv_string, "a\xff", "\"a\xef\xbf\xbd\"");
+	assert_written(bp_write_csv_string, "", "\"\"");
+	/* No spreadsheet takes a name for a formula. */
+	assert_written(bp_write_csv_string, "=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\"");
+	assert_written(bp_write_csv_string, "+1", "\"'+1\"");
+	assert_written(bp_write_csv_string, "-[Object new]", "\"'-[Object new]\"");
+	assert_written(bp_write_csv_string, "@SUM(1)", "\"'@SUM(1)\"");
+	assert_written(bp_write_csv_string, "\t=1", "\"'\t=1\"");
+	assert_written(bp_write_csv_string, "a=1", "\"a=1\"");
 }
 
 int main(void)

@@ -85,7 +85,7 @@ static void json_has_its_fields(void **state)
 		{ "rows.1.name", "\"in@\"" }, { "rows.1.bytes.high", "30" },
 		{ "rest.bytes.estimate", "0" }, { "processes.0.pid", "10" },
 		{ "processes.0.ended", "true" }, { "losses.trace_full", "0" },
-		{ "losses.length", "11" }, { "warnings", "[]" } };
+		{ "losses.length", "12" }, { "warnings", "[]" } };
 	struct bp_profile profile;
 	struct bp_query query = { 0 };
 	(void)state;

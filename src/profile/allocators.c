@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names are data, by who gave them. A wrapper that many programs have under one name (xmalloc) is here; one
+ * that only a single program has belongs into --allocators, unless the program is one that many profile.
+ */
+#include "profile/allocators.h"
+
+#include <string.h>
+
+#include "base/attributes.h"
+
+/* Longer names are nobody's own functions, and matching them takes long. */
+#define NAME_BYTES_MAX 4096
+
+/* Whole names of functions. None of them calls back into the program, so that whatever is below one of them
+ * on a stack is its own business (pprof cuts stacks there). */
+static const char *const names[] = {
+	/* The C library's, and those of other allocators. */
+	"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
+	"posix_memalign", "valloc", "pvalloc", "free", "cfree", "mmap", "mmap64", "__libc_malloc",
+	"__libc_calloc", "__libc_realloc", "__libc_memalign", "__libc_valloc", "__libc_pvalloc",
+	"_Znwm", "_Znam", "je_malloc", "je_calloc", "je_realloc", "je_mallocx", "je_rallocx",
+	"mallocx", "rallocx", "mi_malloc", "mi_calloc", "mi_zalloc", "mi_realloc", "tc_malloc",
+	"tc_calloc", "tc_realloc",
+	/* Those by which a program tells of its pools. */
+	"bp_pool_alloc", "bp_pool_resize", "bytepoll_pool_alloc", "bytepoll_pool_resize",
+	/* Those that end the program or zero the memory, under the names that most give them. */
+	"xmalloc", "xcalloc", "xrealloc", "xzalloc", "xreallocarray", "xmallocarray", "xmemalign",
+	"xaligned_alloc", "xposix_memalign", "xrecalloc", "xnmalloc", "xnrealloc", "x2realloc",
+	"x2nrealloc", "xcharalloc", "ximalloc", "xizalloc", "xicalloc", "xirealloc", "xinmalloc",
+	"xinrealloc", "xireallocarray", "xalignalloc", "xmallocz", "xmallocz_gently", "do_xmalloc",
+	"do_xmallocz", "x_malloc", "x_calloc", "x_realloc", "zalloc", "emalloc", "ecalloc",
+	"erealloc", "safe_malloc", "safe_calloc", "safe_realloc", "safemalloc", "safecalloc",
+	"saferealloc", "checked_malloc", "checked_calloc", "checked_realloc", "my_malloc",
+	"my_calloc", "my_realloc", "moz_xmalloc", "moz_xcalloc", "moz_xrealloc",
+	/* Redis and Valkey, their client library and modules. */
+	"zmalloc", "zcalloc", "zcalloc_num", "zrealloc", "ztrymalloc", "ztrycalloc", "ztryrealloc",
+	"zmalloc_usable", "zcalloc_usable", "zrealloc_usable", "ztrymalloc_usable",
+	"ztrycalloc_usable", "ztryrealloc_usable", "ztrymalloc_usable_internal",
+	"ztrycalloc_usable_internal", "ztryrealloc_usable_internal", "zmalloc_no_tcache",
+	"hi_malloc", "hi_calloc", "hi_realloc", "RM_Alloc", "RM_TryAlloc", "RM_Calloc",
+	"RM_Realloc",
+	/* CPython. */
+	"PyMem_Malloc", "PyMem_Calloc", "PyMem_Realloc", "PyMem_RawMalloc", "PyMem_RawCalloc",
+	"PyMem_RawRealloc", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc",
+	"_PyObject_Malloc", "_PyObject_Calloc", "_PyObject_Realloc", "_PyMem_RawMalloc",
+	"_PyMem_RawCalloc", "_PyMem_RawRealloc", "_PyMem_DebugMalloc", "_PyMem_DebugCalloc",
+	"_PyMem_DebugRealloc", "_PyMem_DebugRawMalloc", "_PyMem_DebugRawCalloc",
+	"_PyMem_DebugRawRealloc", "_PyMem_DebugRawAlloc", "_PyObject_ArenaMmap",
+	"_PyObject_ArenaMalloc",
+	/* SQLite. */
+	"sqlite3MemMalloc", "sqlite3MemRealloc", "sqlite3Malloc", "sqlite3MallocZero",
+	"sqlite3Realloc", "sqlite3_malloc", "sqlite3_malloc64", "sqlite3_realloc",
+	"sqlite3_realloc64", "sqlite3DbMallocRaw", "sqlite3DbMallocRawNN", "sqlite3DbMallocZero",
+	"sqlite3DbRealloc", "sqlite3DbReallocOrFree", "mallocWithAlarm", "dbMallocRawFinish",
+	"dbReallocFinish",
+	/* GLib, libxml2, libuv, libgit2, FFmpeg, OpenSSL, obstacks, binutils. */
+	"g_malloc", "g_malloc0", "g_realloc", "g_malloc_n", "g_malloc0_n", "g_realloc_n",
+	"g_try_malloc", "g_try_malloc0", "g_try_realloc", "g_try_malloc_n", "g_try_malloc0_n",
+	"g_try_realloc_n", "g_aligned_alloc", "g_aligned_alloc0", "g_slice_alloc", "g_slice_alloc0",
+	"xmlMallocLoc", "xmlReallocLoc", "xmlMemMalloc", "xmlMemRealloc", "uv__malloc",
+	"uv__calloc", "uv__realloc", "uv__reallocf", "git__malloc", "git__calloc", "git__realloc",
+	"git__mallocarray", "git__reallocarray", "stdalloc__malloc", "stdalloc__realloc",
+	"av_malloc", "av_mallocz", "av_calloc", "av_realloc", "av_realloc_array", "av_realloc_f",
+	"av_malloc_array", "av_mallocz_array", "av_fast_malloc", "av_fast_mallocz", "CRYPTO_malloc",
+	"CRYPTO_zalloc", "CRYPTO_realloc", "_obstack_begin", "_obstack_begin_1",
+	"_obstack_newchunk", "CRYPTO_clear_realloc", "bfd_malloc", "bfd_zmalloc", "bfd_realloc",
+	/* nginx, APR, PostgreSQL, talloc. */
+	"ngx_alloc", "ngx_calloc", "ngx_memalign", "ngx_palloc", "ngx_pnalloc", "ngx_pcalloc",
+	"ngx_pmemalign", "ngx_palloc_small", "ngx_palloc_block", "ngx_palloc_large", "apr_palloc",
+	"apr_pcalloc", "palloc", "palloc0", "palloc_extended", "repalloc", "repalloc0",
+	"repalloc_huge", "repalloc_extended", "MemoryContextAlloc", "MemoryContextAllocZero",
+	"MemoryContextAllocZeroAligned", "MemoryContextAllocExtended", "MemoryContextAllocHuge",
+	"AllocSetAlloc", "AllocSetRealloc", "AllocSetAllocLarge", "AllocSetAllocFromNewBlock",
+	"GenerationAlloc", "SlabAlloc", "pg_malloc", "pg_malloc0", "pg_malloc_extended",
+	"pg_realloc", "_talloc", "_talloc_zero", "_talloc_array", "_talloc_zero_array",
+	"_talloc_realloc", "_talloc_realloc_array",
+	/* Perl, Lua, Ruby, PHP. */
+	"Perl_malloc", "Perl_calloc", "Perl_realloc", "Perl_safesysmalloc", "Perl_safesyscalloc",
+	"Perl_safesysrealloc", "l_alloc", "luaM_malloc_", "luaM_realloc_", "luaM_saferealloc_",
+	"luaM_growaux_", "luaM_shrinkvector_", "ruby_xmalloc", "ruby_xmalloc2", "ruby_xcalloc",
+	"ruby_xrealloc", "ruby_xrealloc2", "ruby_mimmalloc", "objspace_xmalloc0",
+	"objspace_xcalloc", "objspace_xrealloc", "_emalloc", "_ecalloc", "_erealloc", "_erealloc2",
+	"_safe_emalloc", "_safe_malloc", "_safe_erealloc", "_safe_realloc", "__zend_malloc",
+	"__zend_calloc", "__zend_realloc",
+	/* Rust, version 0 and legacy names alike. */
+	"__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc", "__rdl_alloc",
+	"__rdl_alloc_zeroed", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc",
+	"alloc::alloc::alloc", "alloc::alloc::alloc_zeroed", "alloc::alloc::realloc",
+	"alloc::alloc::exchange_malloc", "alloc::alloc::Global::alloc_impl",
+	"alloc::alloc::Global::grow_impl", "alloc::raw_vec::finish_grow"
+};
+
+/* Beginnings of names; template arguments and parameters follow. */
+static const char *const prefixes[] = { "operator new(", "operator new[](", "operator delete(",
+	"operator delete[](", "std::allocator<", "std::allocator_traits<", "std::__new_allocator<",
+	"std::pmr::", "__gnu_cxx::new_allocator<", "__gnu_cxx::__alloc_traits<",
+	"__gnu_cxx::malloc_allocator<", "std::__1::allocator<", "std::__1::allocator_traits<",
+	"std::__1::__libcpp_allocate", "std::__1::__libcpp_operator_new",
+	"<alloc::alloc::Global as ", "alloc::raw_vec::RawVec", "<std::alloc::System as ",
+	"ggc_internal_alloc(", "ggc_internal_cleared_alloc(",
+	/* .NET's own ways to an array or a string. */
+	"System.GC.Allocate", "System.GC.<Allocate", "System.String.Ctor",
+	"System.String.FastAllocate" };
+
+/* What pprof makes of the prefixes, and of what libstdc++'s containers have. (A Rust name keeps its
+ * arguments; .NET's are never exported with a name of ours below them.) */
+static const char simplified[] =
+	"operator (new|delete)(\\[\\])?"
+	"|std::(__1::)?allocator(<.*>)?::allocate|std::(__1::)?allocator_traits(<.*>)?::allocate"
+	"|std::__new_allocator(<.*>)?::allocate|__gnu_cxx::new_allocator(<.*>)?::allocate"
+	"|__gnu_cxx::__alloc_traits(<.*>)?::allocate|std::_.*::_M_allocate(_node|_buckets)?"
+	"|std::_.*::_M_get_node|std::__1::__libcpp_(allocate|operator_new).*"
+	"|ggc_internal_(cleared_)?alloc"
+	"|<alloc::alloc::Global as .*|alloc::raw_vec::RawVec.*|<std::alloc::System as .*";
+
+/* libstdc++'s containers: std::_Vector_base<...>::_M_allocate(unsigned long), and those of nodes. */
+static bool is_of_container(const char *function)
+{
+	static const char *const members[] = { ">::_M_allocate(", ">::_M_allocate_node",
+		">::_M_allocate_buckets(", ">::_M_get_node(" };
+	if (strncmp(function, "std::_", 6) != 0)
+		return false;
+	for (size_t i = 0; i < BP_COUNT(members); i++)
+		if (strstr(function, members[i]) != NULL)
+			return true;
+	return false;
+}
+
+static bool is_built_in(const char *function)
+{
+	for (size_t i = 0; i < BP_COUNT(names); i++)
+		if (*function == *names[i] && strcmp(function, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < BP_COUNT(prefixes); i++)
+		if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return is_of_container(function) || strcmp(function, "operator new") == 0 ||
+	       strcmp(function, "operator new[]") == 0;
+}
+
+bool bp_allocators_hold(const struct bp_allocators *allocators, const char *function)
+{
+	if (allocators == NULL)
+		return is_built_in(function);
+	if (allocators->none)
+		return false;
+	if (is_built_in(function))
+		return true;
+	if (allocators->count > 0 && strnlen(function, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX)
+		return false;
+	for (uint32_t i = 0; i < allocators->count; i++) {
+		regmatch_t match;
+		/* Of several ways to match, POSIX takes the longest of the leftmost: if a whole name
+		 * can match, it is that. */
+		if (regexec(&allocators->patterns[i], function, 1, &match, 0) == 0 &&
+			match.rm_so == 0 && function[match.rm_eo] == '\0')
+			return true;
+	}
+	return false;
+}
+
+bool bp_allocators_add(struct bp_allocators *allocators, const char *text, struct bp_error *error)
+{
+	regex_t *pattern = &allocators->patterns[allocators->count];
+	char reason[256];
+	if (allocators->count == BP_ALLOCATOR_PATTERNS_MAX)
+		return bp_error_set(error, "more than %d expressions", BP_ALLOCATOR_PATTERNS_MAX);
+	if (*text == '\0')
+		return bp_error_set(error, "an empty expression matches nothing");
+	const int failure = regcomp(pattern, text, REG_EXTENDED);
+	if (failure != 0) {
+		regerror(failure, pattern, reason, sizeof reason);
+		return bp_error_set(error, "%.200s: is no regular expression: %s", text, reason);
+	}
+	allocators->texts[allocators->count++] = text;
+	return true;
+}
+
+void bp_allocators_finish(struct bp_allocators *allocators)
+{
+	for (uint32_t i = 0; i < allocators->count; i++)
+		regfree(&allocators->patterns[i]);
+	allocators->count = 0;
+	allocators->none = false;
+}
+
+void bp_allocators_write_expression(const struct bp_allocators *allocators, FILE *out)
+{
+	if (allocators != NULL && allocators->none)
+		return;
+	fputs(simplified, out);
+	for (size_t i = 0; i < BP_COUNT(names); i++)
+		fprintf(out, "|%s", names[i]);
+	for (uint32_t i = 0; allocators != NULL && i < allocators->count; i++)
+		fprintf(out, "|(%s)", allocators->texts[i]);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a process is called. The path of the executable is not always what somebody started: redis-server
+ * is a link to redis-check-rdb, and a busybox is any of three hundred commands. What was typed is the first
+ * word of the command line, and its last part is the name. Called by bp_profile_finish_import.
+ */
+#ifndef BP_PROFILE_PROCESS_NAME_H
+#define BP_PROFILE_PROCESS_NAME_H
+
+#include "profile/profile.h"
+
+/* Sets `name` of every process: the last part of the first word of its command line, or that of its
+ * executable where there is no such word. Bytes of any kind, as all names. */
+bool bp_profile_name_processes(struct bp_profile *profile, struct bp_error *error);
+
+#endif
