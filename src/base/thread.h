@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads of the outside half that do a part of a call beside it. They end with that call, and take
- * none of the program's signals: libbytepoll may be called in a program that expects its own threads
- * to be interrupted, and no others. Not for the inside of a target.
+ * none of the program's signals: libbytepoll may be called in a program that expects its own
+ * threads to be interrupted, and no others. Not for the inside of a target.
  */
 #ifndef BP_BASE_THREAD_H
 #define BP_BASE_THREAD_H

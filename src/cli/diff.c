@@ -16,6 +16,7 @@
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "estimate/compare.h"
+#include "library/read.h"
 #include "profile/shown.h"
 #include "report/diff.h"
 
@@ -241,7 +242,7 @@ static bool aggregate_all(struct request *request, int count, struct bp_error *e
 			    &input->aggregation, error))
 			return false;
 		input->aggregated = true;
-		bp_input_warn(&input->aggregation, &input->symbols);
+		(void)bp_read_warn(&input->aggregation, &input->symbols);
 	}
 	return true;
 }

@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "cli/query_options.h"
 #include "cli/written_file.h"
+#include "library/read.h"
 #include "profile/shown.h"
 #include "report/export.h"
 
@@ -176,7 +177,7 @@ static bool write_profile(const struct bp_arguments *arguments, struct request *
 			if (set.has[metric])
 				source.metrics[metric] = &set.metrics[metric];
 		source.metrics[set.asked.query.metric] = &set.asked;
-		bp_input_warn(&set.asked, symbols);
+		(void)bp_read_warn(&set.asked, symbols);
 		good = bp_written_file_begin(file, error) &&
 		       bp_written_file_end(
 			       file, request->format->write(&source, file->out, error), error);

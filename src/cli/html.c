@@ -13,6 +13,7 @@
 #include "cli/page_file.h"
 #include "cli/query_options.h"
 #include "cli/resident.h"
+#include "library/read.h"
 #include "profile/shown.h"
 #include "report/html.h"
 
@@ -113,7 +114,7 @@ static int html(const struct bp_arguments *arguments)
 	bool good = bp_aggregate_shown(&profile, &options.query,
 		!bp_option_given(arguments, "metric"), &aggregation, &error);
 	if (good) {
-		bp_input_warn(&aggregation, &symbols);
+		(void)bp_read_warn(&aggregation, &symbols);
 		good = write_page(arguments, &aggregation, &error);
 		bp_aggregation_finish(&aggregation);
 	}

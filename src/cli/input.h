@@ -39,7 +39,4 @@ struct bp_run_id bp_input_run_id(const struct bp_profile *profile);
  * hide how much the program varies. */
 bool bp_input_same_run(struct bp_run_id a, struct bp_run_id b);
 
-/* Adds to the warnings of an aggregation what could not be read for names. */
-void bp_input_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
-
 #endif

@@ -15,6 +15,7 @@
 #include "cli/resident.h"
 #include "cli/suppressed.h"
 #include "cli/terminal.h"
+#include "library/read.h"
 #include "profile/shown.h"
 
 struct request {
@@ -145,7 +146,7 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	struct bp_aggregation aggregation;
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
-	bp_input_warn(&aggregation, symbols);
+	(void)bp_read_warn(&aggregation, symbols);
 	bool good = request->report->write(&aggregation, &request->options, stdout, error);
 	bp_aggregation_finish(&aggregation);
 	return good;

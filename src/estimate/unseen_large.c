@@ -34,6 +34,7 @@
  */
 #include "estimate/unseen_large.h"
 
+#include <float.h>
 #include <math.h>
 
 #define CELLS 2048
@@ -223,6 +224,8 @@ double bp_unseen_upper(const struct bp_unseen *unseen, double a)
 		return INFINITY;
 	double low = 0;
 	while (excess_above(&search, high) < 0) {
+		if (!(high > 0 && high < DBL_MAX)) /* sums of no samples that can be */
+			return INFINITY;
 		low = high;
 		high *= 2;
 	}

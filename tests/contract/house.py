@@ -20,7 +20,7 @@ DATA_TABLES = ["*.csv", "*.md", "*.svg", "tests/data/*", "fuzz/corpus/*"]
 GENERATED = ["fuzz/corpus/*", "web/dist/*", "web/package-lock.json"]
 
 CODE = (".c", ".h", ".py", ".js", ".jsx", ".mjs")
-IN_TARGET = ["src/recorder/*", "src/hooks/*", "src/sampler/*", "src/trace/writer*",
+IN_TARGET = ["src/recorder/*", "src/hooks/*", "src/sampler/*", "src/trace/writer*", "src/host/*",
              "include/bytepoll/*"]
 # Where a question about the compiler or the machine may stand.
 CONDITIONS_ALLOWED = ["src/base/attributes.h", "src/recorder/probes.h", "src/recorder/machine.h",

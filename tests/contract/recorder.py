@@ -63,10 +63,10 @@ def script_names(path):
 
 
 def listed_names(path):
-    """The hooked names of the list from which everything else is made."""
+    """The names, hooked or to be called, of the list from which everything else is made."""
     with open(path, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
-    return set(re.findall(r"\bBP_HOOK\((\w+),", text))
+    return set(re.findall(r"\bBP_(?:HOOK|CALL)\((\w+),", text))
 
 
 def check_exports(source, library):

@@ -22,8 +22,8 @@ static void allocators_are_known_by_name(void **state)
 		"__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::__new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
-		"std::__detail::_Hashtable_alloc<std::allocator<int> "
-		">::_M_allocate_node<int>(int&&)",
+		("std::__detail::_Hashtable_alloc<std::allocator<int> "
+		 ">::_M_allocate_node<int>(int&&)"),
 		"xmalloc", "xcalloc", "zmalloc", "zmalloc_usable", "ngx_palloc", "luaM_realloc_",
 		"alloc::raw_vec::RawVec<T,A>::grow_one", "__rust_alloc", "PyObject_Malloc",
 		"_PyObject_Malloc", "PyMem_RawRealloc", "_PyMem_DebugRawAlloc",

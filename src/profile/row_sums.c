@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What figures.c makes figures of, handed out; see row_sums.h. */
+#include "profile/row_sums.h"
+
+#include "profile/aggregation_state.h"
+
+bool bp_aggregation_is_of_sums(const struct bp_aggregation *aggregation)
+{
+	const struct bp_query *query = &aggregation->query;
+	return query->metric != BP_METRIC_PEAK && query->estimator != BP_ESTIMATOR_CALIBRATED &&
+	       !bp_estimator_is_other(query->estimator) &&
+	       !bp_method_is_negative_binomial(query->method);
+}
+
+static struct bp_row_parts parts_of(const struct bp_tally *tally)
+{
+	return (struct bp_row_parts){ .sums = &tally->sums, .classes = tally->classes };
+}
+
+struct bp_row_parts bp_aggregation_row_parts(const struct bp_aggregation *aggregation, uint32_t i)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_row_sums *row = &state->rows[state->order[i]];
+	struct bp_row_parts parts = parts_of(&row->tally);
+	if (aggregation->query.by == BP_KEY_SIZE)
+		parts.one_size = row->a;
+	return parts;
+}
+
+struct bp_row_parts bp_aggregation_total_parts(const struct bp_aggregation *aggregation)
+{
+	return parts_of(&aggregation->state->totals[aggregation->query.metric]);
+}
+
+struct bp_row_parts bp_aggregation_outside_parts(const struct bp_aggregation *aggregation)
+{
+	return (struct bp_row_parts){ .sums = &aggregation->state->outside };
+}
+
+/* Is the number of objects held against their estimate (smallest_size.c)? */
+static bool is_size_admitted(const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	return !query->has_size_min && !state->lost_totals && !state->lost_samples &&
+	       (state->has_window || (!query->has_from && !query->has_to));
+}
+
+struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggregation)
+{
+	static const struct bp_known_total unknown = { 0, UINT64_MAX };
+	const struct bp_aggregation_state *state = aggregation->state;
+	const enum bp_metric metric = aggregation->query.metric;
+	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED].sums;
+	const struct bp_sums *outside = &state->outside;
+	const bool counted = !state->lost_totals;
+	return (struct bp_row_bounds){
+		.calibrated = state->calibrated && metric == BP_METRIC_ALLOCATED,
+		.offered = state->window.offered_bytes,
+		.bytes = counted && !aggregation->query.usable ? state->window.bytes : unknown,
+		.objects = counted ? state->window.objects : unknown,
+		.lower_bound =
+			state->lost_samples || (metric == BP_METRIC_TEMPORARY && state->lost_frees),
+		.upper_bound = state->lost_frees && metric == BP_METRIC_LIVE,
+		.size_told = state->size_min_told,
+		.size_floor = state->selection.size_low,
+		.counted = is_size_admitted(aggregation) ? state->window.offered_objects.low : 0,
+		.estimated = (double)allocated->samples + allocated->n1 + (double)outside->samples +
+			     outside->n1,
+		.variance = allocated->n2 + outside->n2,
+	};
+}

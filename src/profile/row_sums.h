@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sums behind the figures of an aggregation, for whoever adds them up elsewhere: over threads,
+ * hosts, days (docs/statistics.md, "Sums per key"). With the assumptions given here the functions
+ * of estimate/ make the same figures of them as figures.c does. Called by src/library.
+ * Thread-safety: reading of a finished aggregation.
+ */
+#ifndef BP_PROFILE_ROW_SUMS_H
+#define BP_PROFILE_ROW_SUMS_H
+
+#include "estimate/size_classes.h"
+#include "profile/aggregate.h"
+
+/* Belongs to the aggregation. */
+struct bp_row_parts {
+	const struct bp_sums *sums;
+	const struct bp_size_classes *classes; /* NULL: all of `sums` is of class 0 */
+	uint64_t one_size;		       /* by size: of every object under the key; else 0 */
+};
+
+/* Are the rows' figures made of sums alone? Not those of a peak, which is cross-fitted, nor those
+ * of other estimators and methods than our own. */
+bool bp_aggregation_is_of_sums(const struct bp_aggregation *aggregation);
+
+/* Row `i` < row_count; all that is selected, of the query's metric; what the filters left out in
+ * the window and processes looked at. */
+struct bp_row_parts bp_aggregation_row_parts(const struct bp_aggregation *aggregation, uint32_t i);
+struct bp_row_parts bp_aggregation_total_parts(const struct bp_aggregation *aggregation);
+struct bp_row_parts bp_aggregation_outside_parts(const struct bp_aggregation *aggregation);
+
+/* Beside those of bp_aggregation_assumptions. */
+struct bp_row_bounds {
+	bool calibrated;	       /* bytes are a part of `offered` */
+	struct bp_known_total offered; /* allocated bytes that could be sampled */
+	/* No figure is larger; high UINT64_MAX: not known. */
+	struct bp_known_total bytes, objects;
+	bool lower_bound, upper_bound; /* what losses leave of the figures */
+	/* The smallest size that can occur, as processes tell it, and the one that filters leave;
+	 * and what may lower the first: objects counted that could be sampled (0: that is not
+	 * asked), the estimate of all that was allocated, and its variance. */
+	uint64_t size_told, size_floor, counted;
+	double estimated, variance;
+};
+struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggregation);
+
+/* `size_min`, lowered to what the count demands: objects that are missing from the estimate of all,
+ * beyond its own noise, are of sizes that were not sampled. Pure. */
+uint64_t bp_size_of_missing(uint64_t counted, double estimate, double variance, uint64_t interval,
+	uint32_t charge, uint64_t size_min);
+
+#endif

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `meson install` gives, used as a stranger would: everything stands where it should below another
+root, pkg-config finds it, programs compile and link with what it says, and run with what was installed.
+
+Usage: packaging.py SOURCE_ROOT BUILD_ROOT TRACES
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+FILES = ["bin/bytepoll", "lib/bytepoll/libbytepoll-recorder.so",
+         "lib/bytepoll/libbytepoll-recorder-verify.so", "lib/bytepoll/libbytepoll-lttng.so",
+         "lib/libbytepoll.so.1.0.0",
+         "lib/libbytepoll-sampler.a", "lib/pkgconfig/bytepoll.pc", "lib/pkgconfig/bytepoll-sampler.pc"]
+LINKS = {"lib/libbytepoll.so": "libbytepoll.so.1", "lib/libbytepoll.so.1": "libbytepoll.so.1.0.0"}
+SAMPLER = """#include <bytepoll/sampler.h>
+#include <stdio.h>
+int main(void)
+{
+	struct bp_sampler sampler;
+	bp_sampler_init(&sampler, 1, 4096, 0);
+	printf("%zu\\n", sizeof sampler);
+	return 0;
+}
+"""
+
+
+class Wrong(Exception):
+    pass
+
+
+def run(*words, **settings):
+    result = subprocess.run(words, capture_output=True, text=True, timeout=120, **settings)
+    if result.returncode != 0:
+        raise Wrong(f"{' '.join(words)}: {(result.stdout + result.stderr)[-600:]}")
+    return result.stdout
+
+
+def install(build, root):
+    """Into `root`; returns the folder that the prefix became there."""
+    run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
+    for folder, _, names in os.walk(root):
+        if folder.endswith("/bin") and "bytepoll" in names:
+            return os.path.dirname(folder)
+    raise Wrong("no bin/bytepoll was installed")
+
+
+def check_files(source, prefix):
+    headers = sorted(os.listdir(f"{source}/include/bytepoll"))
+    for path in FILES + [f"include/bytepoll/{name}" for name in headers]:
+        if not os.path.isfile(f"{prefix}/{path}") or os.path.islink(f"{prefix}/{path}"):
+            yield f"{path} is not there, or a link"
+    for path, target in LINKS.items():
+        if not os.path.islink(f"{prefix}/{path}") or os.readlink(f"{prefix}/{path}") != target:
+            yield f"{path} does not lead to {target}"
+    for name in os.listdir(f"{prefix}/include/bytepoll"):
+        if name not in headers:
+            yield f"include/bytepoll/{name} is not a public header"
+    for folder, _, names in os.walk(f"{prefix}/lib"):
+        if os.path.relpath(folder, prefix) not in (
+                "lib", "lib/bytepoll", "lib/pkgconfig", "lib/lua", "lib/lua/5.4"):
+            yield f"{folder}: everything stands in lib"
+        for name in names:
+            if name.endswith(".a") and open(f"{folder}/{name}", "rb").read(8) != b"!<arch>\n":
+                yield f"{name} is a thin archive, of no use without the build tree"
+
+
+class Packages:
+    """pkg-config on what was installed, moved to where it lies now."""
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+        self.environment = dict(os.environ, PKG_CONFIG_PATH=f"{prefix}/lib/pkgconfig",
+                                PKG_CONFIG_LIBDIR="")
+
+    def flags(self, *words):
+        return run("pkg-config", f"--define-variable=prefix={self.prefix}", *words,
+                   env=self.environment).split()
+
+    def compile(self, name, source, output, compiler="cc", words=()):
+        run(compiler, "-Wall", "-Werror", *words, source, "-o", output,
+            *self.flags("--cflags", "--libs", name))
+
+
+def check_library(source, packages, traces, folder):
+    program = os.path.join(folder, "top")
+    packages.compile("bytepoll", f"{source}/examples/analysis/top.c", program)
+    shown = run(program, f"{traces}/simple.bpt", "allocated",
+                env=dict(os.environ, LD_LIBRARY_PATH=f"{packages.prefix}/lib"))
+    if "in total" not in shown:
+        yield f"examples/analysis/top.c prints {shown!r}"
+    packages.compile("bytepoll", f"{source}/tests/unit/library/from_cpp.cpp",
+                     os.path.join(folder, "cpp"), "g++", ["-std=c++11"])
+    version = run("pkg-config", "--modversion", "bytepoll", env=packages.environment).strip()
+    told = run(f"{packages.prefix}/bin/bytepoll", "--version")
+    if version not in told:
+        yield f"bytepoll.pc is of version {version}, the program of {told!r}"
+
+
+def check_archives(packages, folder):
+    """Programs linked with the archives, which need libc alone."""
+    text = os.path.join(folder, "sampler.c")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write(SAMPLER)
+    packages.compile("bytepoll-sampler", text, os.path.join(folder, "sampler"))
+    run(os.path.join(folder, "sampler"))
+    if os.path.exists(f"{packages.prefix}/lib/pkgconfig/bytepoll-host.pc"):
+        text = os.path.join(folder, "host.c")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("#include <bytepoll/host.h>\nint main(void)\n{\n"
+                       "\tbp_host_close(0);\n\treturn 0;\n}\n")
+        packages.compile("bytepoll-host", text, os.path.join(folder, "host"))
+        run(os.path.join(folder, "host"))
+    for name in packages.flags("--libs", "bytepoll-sampler"):
+        if name.startswith("-l") and name != "-lbytepoll-sampler":
+            yield f"bytepoll-sampler needs {name}"
+
+
+def main():
+    source, build, traces = sys.argv[1:]
+    findings = []
+    with tempfile.TemporaryDirectory(prefix="bytepoll-install-") as root:
+        try:
+            prefix = install(build, root)
+            packages = Packages(prefix)
+            findings += check_files(source, prefix)
+            findings += check_library(source, packages, traces, root)
+            findings += check_archives(packages, root)
+        except Wrong as wrong:
+            findings.append(str(wrong))
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
