@@ -13,6 +13,22 @@ void bp_fuzz_require(bool condition)
 		abort();
 }
 
+/* Types and labels. */
+static void check_told(const struct bp_profile *profile)
+{
+	for (uint32_t i = 1; i < profile->types.count; i++) {
+		const struct bp_type *type = &profile->types.data[i];
+		bp_fuzz_require(type->name.i < profile->strings.count);
+		bp_fuzz_require(type->process.i < profile->processes.count);
+	}
+	for (uint32_t i = 1; i < profile->labels.count; i++) {
+		const struct bp_labels *labels = &profile->labels.data[i];
+		bp_fuzz_require(labels->text.i != 0 && labels->text.i < profile->strings.count);
+		bp_fuzz_require(
+			(uint64_t)labels->first + labels->count <= profile->label_pairs.count);
+	}
+}
+
 void bp_fuzz_check_profile(const struct bp_profile *profile)
 {
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
@@ -20,6 +36,7 @@ void bp_fuzz_check_profile(const struct bp_profile *profile)
 		bp_fuzz_require(sample->stack.i < profile->stacks.count);
 		bp_fuzz_require(sample->thread.i < profile->threads.count);
 		bp_fuzz_require(sample->type.i < profile->types.count);
+		bp_fuzz_require(sample->labels.i < profile->labels.count);
 		bp_fuzz_require(
 			sample->process.i < profile->processes.count && sample->process.i != 0);
 		bp_fuzz_require(sample->interval >= 1 && sample->free_time_ns >= sample->time_ns);
@@ -50,10 +67,7 @@ void bp_fuzz_check_profile(const struct bp_profile *profile)
 		bp_fuzz_require(frame->function.i < profile->strings.count);
 		bp_fuzz_require(frame->module.i < profile->modules.count);
 	}
-	for (uint32_t i = 1; i < profile->types.count; i++) {
-		const struct bp_type *type = &profile->types.data[i];
-		bp_fuzz_require(type->name.i < profile->strings.count && type->process.i != 0);
-	}
+	check_told(profile);
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
 		bp_fuzz_require(process->bytes_allocated.low <= process->bytes_allocated.high);

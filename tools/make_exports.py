@@ -28,11 +28,26 @@ none of these names (`src/hooks/extended.h`):
 """
 
 
+PAGE_CALLS = """
+For programs that know of it the recorder exports some functions that it puts itself before nothing with
+(docs/in-process.md):
+
+| name | what the call does |
+|---|---|
+"""
+
+
+def entries(text, macro):
+    """[(name, what it does)] of the entries MACRO(name, "...")."""
+    found = re.findall(r'^\s*' + macro + r'\((\w+),\s*((?:"[^"]*"[\s\\]*)+)\)', text, re.M)
+    return [(name, "".join(re.findall(r'"([^"]*)"', strings))) for name, strings in found]
+
+
 def main():
     page = sys.argv[1] == "--page"
     with open(sys.argv[-1], encoding="utf-8") as file:
-        hooks = re.findall(r'^\s*BP_HOOK\((\w+),\s*((?:"[^"]*"[\s\\]*)+)\)', file.read(), re.M)
-    hooks = [(name, "".join(re.findall(r'"([^"]*)"', text))) for name, text in hooks]
+        text = file.read()
+    hooks, calls = entries(text, "BP_HOOK"), entries(text, "BP_CALL")
     if page:
         sys.stdout.write(PAGE_HEAD)
         for name, text in hooks:
@@ -40,11 +55,13 @@ def main():
         with open(os.path.join(os.path.dirname(sys.argv[-1]), "extended.h"),
                   encoding="utf-8") as file:
             names = re.findall(r"^\s*BP_ENTRY\((\w+),", file.read(), re.M)
-        sys.stdout.write(PAGE_TAIL + ", ".join(f"`{name}`" for name in names) + ".\n")
+        sys.stdout.write(PAGE_TAIL + ", ".join(f"`{name}`" for name in names) + ".\n" + PAGE_CALLS)
+        for name, text in calls:
+            print(f"| `{name}` | {text} |")
         return
     print("/* Generated from names.h by tools/make_exports.py; do not edit. */")
     print("{\nglobal:")
-    for name in sorted(name for name, _ in hooks):
+    for name in sorted(name for name, _ in hooks + calls):
         print(f"\t{name};")
     print("local:\n\t*;\n};")
 

@@ -3,9 +3,9 @@
 """A second decoder of bytepoll traces, written from docs/trace-format.md and not from the C reader.
 
 The tests hold the two against each other record by record; people read a trace with it. Python 3.11
-and its standard library only. Prints one JSON object a line: header, state, slots, chunks, records
-in file order, then the census, what is known of the threads, the totals and the counts. --summary prints the
-header, the totals and the counts alone. Slow by design (about 100,000 records a second).
+and its standard library only; single records are decoded by trace_records.py. Prints one JSON object a
+line: header, state, slots, chunks, records in file order, then the census, what is known of the threads,
+the totals and the counts. --summary prints the header, the totals and the counts alone. Slow by design (about 100,000 records a second).
 
 Section numbers in comments are those of docs/trace-format.md. Text is UTF-8, other bytes as
 surrogate escapes. Exit status 1: no trace, with one line on standard error.
@@ -15,9 +15,10 @@ import json
 import struct
 import sys
 
+from trace_records import MASK, OF_PART, TAGS, ChunkState, Cursor, Malformed, readable
+
 CHUNK = 65536
 PAYLOAD = CHUNK - 64
-MASK = (1 << 64) - 1
 HEADER_FIELDS = (  # 1.1, in file order: name, struct code
     ("magic", "8s"), ("version_major", "H"), ("version_minor", "H"), ("header_bytes", "I"),
     ("flags_fatal", "Q"), ("flags_skippable", "Q"), ("checksum", "Q"), ("chunk_bytes", "I"),
@@ -45,18 +46,10 @@ CONTROL_FIELDS = ("control", "control_resume", "budget_ppm")  # 1.8
 SLOT_FIELDS = (  # 1.6
     "generation", "command", "state", "ordinal", "tid", "trials", "objects", "armed", "hot_address",
     "unoffered_trials", "unoffered_objects")
-TAGS = {1: "sample", 2: "free", 3: "stack", 4: "module", 5: "module_gone", 6: "thread_begin",
-        7: "thread_end", 8: "exec", 9: "fork", 10: "interval",
-        11: "folded", 12: "readings", 13: "ticks", 14: "held"}
-OF_PART = ("folded", "readings", "ticks", "held")  # 5: in folded parts only
 
 
 class NotATrace(Exception):
     """The file as a whole cannot be read."""
-
-
-class Malformed(Exception):
-    """A record does not fit: the rest of its chunk has no meaning."""
 
 
 def checksum(data):
@@ -67,203 +60,6 @@ def checksum(data):
         hash_value = (hash_value ^ word) * 0xFF51AFD7ED558CCD & MASK
         hash_value ^= hash_value >> 32
     return hash_value
-
-
-def unzigzag(code):
-    return code >> 1 ^ -(code & 1)
-
-
-class Cursor:
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def take(self, count):
-        if count > len(self.data) - self.at:
-            raise Malformed
-        self.at += count
-        return self.data[self.at - count:self.at]
-
-    def u8(self):
-        return self.take(1)[0]
-
-    def varint(self):
-        value = 0
-        for i in range(10):
-            byte = self.u8()
-            value |= (byte & 0x7f) << 7 * i
-            if byte < 0x80:
-                if value > MASK:
-                    raise Malformed
-                return value
-        raise Malformed
-
-    def number32(self):
-        value = self.varint()
-        if value >> 32:
-            raise Malformed
-        return value
-
-    def zigzag(self):
-        return unzigzag(self.varint())
-
-    def text(self):
-        return readable(self.take(self.varint()))
-
-    @staticmethod
-    def no_wrap(value, least=0, most=MASK):
-        if not least <= value <= most:
-            raise Malformed
-        return value
-
-    def left(self):
-        return len(self.data) - self.at
-
-
-def readable(data):
-    return data.decode("utf-8", "surrogateescape")
-
-
-class ChunkState:
-    """3: the decoding state, and one method a record kind. State moves on after whole records."""
-
-    def __init__(self, base_time_ns, base_sequence, interval, law):
-        self.time, self.sequence, self.chunk_interval, self.law = (
-            base_time_ns, base_sequence, interval, law)
-        self.address = self.thread = self.trials = self.objects = 0
-
-    def sample(self, fields):
-        flags, kind = fields.u8(), fields.u8()
-        thread, trials, objects = self.thread, self.trials, self.objects
-        if flags & 1:
-            thread, trials, objects = fields.number32(), 0, 0
-        sequence = self.sequence + fields.zigzag() & MASK
-        time = self.time + fields.zigzag() & MASK
-        address = self.address + fields.zigzag() & MASK
-        size = fields.varint()
-        alignment = fields.varint() if flags & 4 else 0
-        usable = size + fields.varint() if flags & 8 else 0
-        offset = 0 if flags & 2 else fields.varint()
-        stack = fields.number32()
-        trials = trials + fields.varint() & MASK
-        objects = objects + fields.varint() & MASK
-        interval, law = self.chunk_interval, self.law
-        if flags & 16:
-            interval, law = fields.varint(), fields.number32()
-        if alignment > 63 or usable > MASK or law > 1:
-            raise Malformed
-        self.sequence, self.time, self.address = sequence, time, address
-        self.thread, self.trials, self.objects = thread, trials, objects
-        return {"flags": flags, "kind": kind, "thread": thread, "sequence": sequence,
-                "time_ns": time, "address": address, "size": size, "alignment_log2": alignment,
-                "usable": usable, "exact": bool(flags & 2), "offset": offset, "stack": stack,
-                "trials": trials, "objects": objects, "interval": interval, "law": law}
-
-    def free(self, fields):
-        flags = fields.u8()
-        thread, trials, objects = self.thread, self.trials, self.objects
-        if flags & 1:
-            thread, trials, objects = fields.number32(), 0, 0
-        sequence = self.sequence + fields.zigzag() & MASK
-        time = self.time + fields.zigzag() & MASK
-        sample = sequence - fields.varint() & MASK
-        trials = trials + fields.varint() & MASK
-        objects = objects + fields.varint() & MASK
-        stack = fields.number32() if flags & 2 else 0
-        self.sequence, self.time = sequence, time
-        self.thread, self.trials, self.objects = thread, trials, objects
-        return {"flags": flags, "thread": thread, "sequence": sequence, "time_ns": time,
-                "sample_sequence": sample, "trials": trials, "objects": objects, "stack": stack}
-
-    def stack(self, fields):
-        record = {"id": fields.number32(), "flags": fields.varint(), "epoch": fields.number32()}
-        depth, frames, pc = fields.number32(), [], 0
-        if depth > fields.left():
-            raise Malformed
-        for _ in range(depth):
-            code = fields.varint()
-            pc = pc + unzigzag(code >> 1) & MASK
-            frames.append([pc, code & 1])
-        return record | {"frames": frames}
-
-    def module(self, fields):
-        names = ("start", "end", "bias", "file_bytes", "file_mtime_ns")
-        record = {"id": fields.number32(), "epoch": fields.number32()}
-        record |= {name: fields.varint() for name in names}
-        record["build_id"] = fields.take(fields.varint()).hex()
-        return record | {"path": fields.text()}
-
-    def module_gone(self, fields):
-        return {"id": fields.number32(), "epoch": fields.number32()}
-
-    def thread_begin(self, fields):
-        return {"ordinal": fields.number32(), "tid": fields.number32(), "time_ns": fields.varint(),
-                "name": fields.text()}
-
-    def thread_end(self, fields):
-        names = ("time_ns", "trials", "objects", "unoffered_trials", "unoffered_objects")
-        record = {"ordinal": fields.number32(), "tid": fields.number32()}
-        record |= {name: fields.varint() for name in names}
-        return record | {"name": fields.text()}
-
-    def exec(self, fields):
-        return {"time_ns": fields.varint(), "sequence": fields.varint(), "pid": fields.number32(),
-                "unseen": fields.number32(), "path": fields.text()}
-
-    def fork(self, fields):
-        return {"time_ns": fields.varint(), "sequence": fields.varint(),
-                "child_pid": fields.number32()}
-
-    def interval(self, fields):
-        names = ("time_ns", "sequence", "trials", "objects", "interval", "command")
-        return {"thread": fields.number32()} | {name: fields.varint() for name in names}
-
-
-    def folded(self, fields):
-        flags, kind = fields.u8(), fields.u8()
-        record = {"flags": flags, "kind": kind, "thread": fields.number32(),
-                  "stack": fields.number32(), "interval": fields.varint(),
-                  "law": fields.number32(), "alignment_log2": fields.varint() if flags & 4 else 0}
-        if record["alignment_log2"] > 63 or record["law"] > 1:
-            raise Malformed
-        entries, size, birth = [], 0, 0
-        while fields.left():
-            growth = fields.varint()
-            size = fields.no_wrap(size + growth)
-            birth = 0 if growth else birth
-            usable = fields.no_wrap(size + fields.varint()) if flags & 8 else 0
-            birth = fields.no_wrap(birth + fields.varint())
-            death = fields.no_wrap(birth + fields.varint())
-            count, halves = (number := fields.varint()) >> 2, number & 3
-            offsets = 0 if flags & 2 else fields.varint()
-            if death >= 0xffffffff or halves == 0 or count >= 1 << 22:
-                raise Malformed
-            entries.append([size, usable, birth, death, count + 1, halves, offsets])
-        return record | {"entries": entries}
-
-    def readings(self, fields):
-        thread, now, list_ = fields.number32(), [0, 0, 0], []
-        while fields.left():
-            now = [fields.no_wrap(number + fields.varint()) for number in now]
-            list_.append(now)
-        return {"thread": thread, "readings": list_}
-
-    def ticks(self, fields):
-        resolution = fields.no_wrap(fields.varint(), most=1 << 62)
-        list_, time, sequence = [], 0, 0
-        while fields.left():
-            time = fields.no_wrap(time + fields.varint())
-            sequence = sequence + fields.zigzag() & MASK
-            list_.append([time, sequence])
-        return {"resolution_ns": resolution, "ticks": list_}
-
-    def held(self, fields):
-        end, list_ = 0, []
-        while fields.left():
-            first = fields.no_wrap(end + fields.varint())
-            count = fields.no_wrap(fields.varint(), least=1)
-            end = fields.no_wrap(first + count)
-            list_.append([first, count])
-        return {"ranges": list_}
 
 
 class Trace:
@@ -440,14 +236,15 @@ class Trace:
                     self.counts["skipped_records"] += 1
                     continue
                 record = getattr(state, TAGS[tag])(fields)
-                if TAGS[tag] in OF_PART and not self.take_part(TAGS[tag], record):
+                kind = TAGS[tag].removesuffix("_told")
+                if kind in OF_PART and not self.take_part(kind, record):
                     self.counts["skipped_records"] += 1
                     continue
             except Malformed:
                 chunk["damaged"] = True
                 return
-            self.note(TAGS[tag], record)
-            yield TAGS[tag], record
+            self.note(kind, record)
+            yield kind, record
 
     def note(self, kind, record):
         """What 1.6 takes from the records: counters of samples and frees, thread ends."""

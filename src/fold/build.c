@@ -27,6 +27,7 @@
 struct member {
 	uint64_t size, usable, interval, offsets;
 	uint32_t thread, stack, birth, death, count;
+	uint32_t labels, type, heap;
 	uint8_t law, flags, kind, alignment_log2, halves;
 };
 
@@ -53,7 +54,10 @@ static int compare_keys(const struct member *a, const struct member *b)
 		(order = compare(a->kind, b->kind)) != 0 ||
 		(order = compare(a->flags, b->flags)) != 0 ||
 		(order = compare(a->alignment_log2, b->alignment_log2)) != 0 ||
-		(order = compare(a->interval, b->interval)) != 0)
+		(order = compare(a->interval, b->interval)) != 0 ||
+		(order = compare(a->labels, b->labels)) != 0 ||
+		(order = compare(a->type, b->type)) != 0 ||
+		(order = compare(a->heap, b->heap)) != 0)
 		return order;
 	return compare(a->law, b->law);
 }
@@ -71,9 +75,12 @@ static int compare_members(const void *left, const void *right)
 	return compare(a->usable, b->usable);
 }
 
-static bool is_temporary(const struct bp_trace_sample *sample, const struct bp_trace_free *record)
+/* Where objects are not counted their counters tell nothing. */
+static bool is_temporary(const struct build *build, const struct bp_trace_sample *sample,
+	const struct bp_trace_free *record)
 {
-	return record->thread != 0 && record->thread == sample->thread &&
+	return (build->gathered->header.flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED) == 0 &&
+	       record->thread != 0 && record->thread == sample->thread &&
 	       record->objects == sample->objects;
 }
 
@@ -102,8 +109,11 @@ static void add_item(struct build *build, struct bp_fold_item *item)
 		.birth = birth,
 		.death = death,
 		.count = 1,
+		.labels = sample->labels,
+		.type = sample->type,
+		.heap = sample->heap,
 		.law = (uint8_t)sample->law,
-		.flags = (uint8_t)((is_temporary(sample, record) ? BP_FOLDED_TEMPORARY : 0) |
+		.flags = (uint8_t)((is_temporary(build, sample, record) ? BP_FOLDED_TEMPORARY : 0) |
 				   (sample->flags & BP_SAMPLE_EXACT ? BP_FOLDED_EXACT : 0) |
 				   (sample->flags & BP_SAMPLE_ALIGNMENT ? BP_FOLDED_ALIGNMENT : 0) |
 				   (sample->flags & BP_SAMPLE_USABLE ? BP_FOLDED_USABLE : 0)),
@@ -128,6 +138,9 @@ static void add_group(struct build *build, const struct bp_fold_group *group)
 		.birth = bp_trace_clock_find(build->clock, birth->time_ns, birth->sequence),
 		.death = bp_trace_clock_find(build->clock, death->time_ns, death->sequence),
 		.count = group->entry.count,
+		.labels = group->key.labels,
+		.type = group->key.type,
+		.heap = group->key.heap,
 		.law = (uint8_t)group->key.law,
 		.flags = group->key.flags & (BP_FOLDED_TEMPORARY | BP_FOLDED_EXACT |
 						    BP_FOLDED_ALIGNMENT | BP_FOLDED_USABLE),
@@ -156,6 +169,12 @@ static void merge_members(struct build *build)
 		build->member_count = kept + 1;
 }
 
+/* More than an older reader's FOLDED has room for? */
+static bool is_told(const struct member *member)
+{
+	return member->labels != 0 || member->type != 0 || member->heap != 0;
+}
+
 static void put_key(struct bp_bytes_out *out, const struct member *member)
 {
 	bp_bytes_put_u8(out, member->flags);
@@ -166,6 +185,11 @@ static void put_key(struct bp_bytes_out *out, const struct member *member)
 	bp_bytes_put_varint(out, member->law);
 	if (member->flags & BP_FOLDED_ALIGNMENT)
 		bp_bytes_put_varint(out, member->alignment_log2);
+	if (is_told(member)) {
+		bp_bytes_put_varint(out, member->labels);
+		bp_bytes_put_varint(out, member->type);
+		bp_bytes_put_varint(out, member->heap);
+	}
 }
 
 /* `last`: the entry before in this record; NULL: this is the first. */
@@ -197,7 +221,8 @@ static void put_members(struct build *build)
 			last = &build->members[i++];
 		}
 		build->output->failed |= out.failed;
-		bp_fold_put_record(build->output, BP_TAG_FOLDED, build->payload,
+		bp_fold_put_record(build->output,
+			is_told(first) ? BP_TAG_FOLDED_TOLD : BP_TAG_FOLDED, build->payload,
 			(size_t)(out.at - build->payload));
 	}
 }

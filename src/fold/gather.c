@@ -21,7 +21,7 @@
 /* One chunk, as it was read. */
 struct chunk {
 	struct bp_chunk_header header;
-	uint8_t payload[BP_PAYLOAD_BYTES];
+	uint8_t payload[BP_PAYLOAD_BYTES + BP_TRACE_SLACK];
 	uint32_t bytes;
 	bool ours;
 };
@@ -218,7 +218,7 @@ static bool add_record(struct gather *gather, const struct bp_trace_record *reco
 	const uint8_t *data, size_t bytes)
 {
 	struct bp_gathered *gathered = gather->gathered;
-	if (record->tag >= BP_TAG_FOLDED && !gather->of_part)
+	if (record->tag >= BP_TAG_FOLDED && record->tag <= BP_TAG_HELD && !gather->of_part)
 		return true;
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
@@ -226,6 +226,7 @@ static bool add_record(struct gather *gather, const struct bp_trace_record *reco
 	case BP_TAG_FREE:
 		return add_free(gather, &record->free);
 	case BP_TAG_STACK:
+	case BP_TAG_NAMED_STACK:
 		return keep_first(gather, &gathered->stacks, record->stack.id, data, bytes);
 	case BP_TAG_MODULE:
 		return keep_first(gather, &gathered->modules, record->module.id, data, bytes);

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-#define RECORD_MAX_BYTES 256 /* a SAMPLE or FREE: fifteen numbers and two bytes */
+#define RECORD_MAX_BYTES 256 /* a SAMPLE or FREE: eighteen numbers and two bytes */
 
 void bp_fold_output_init(struct bp_fold_output *output)
 {
@@ -142,7 +142,8 @@ void bp_fold_put_sample(struct bp_fold_output *output, const struct bp_trace_sam
 {
 	uint8_t payload[RECORD_MAX_BYTES];
 	struct bp_bytes_out out = bp_bytes_out_of(payload, sizeof payload);
-	uint8_t flags = sample->flags & (BP_SAMPLE_EXACT | BP_SAMPLE_ALIGNMENT | BP_SAMPLE_USABLE);
+	uint8_t flags = sample->flags & (BP_SAMPLE_EXACT | BP_SAMPLE_ALIGNMENT | BP_SAMPLE_USABLE |
+						BP_SAMPLE_LABELS | BP_SAMPLE_TOLD);
 	if (!make_room(output, RECORD_MAX_BYTES, sample))
 		return;
 	flags |= thread_flag(output, sample->thread);
@@ -164,6 +165,12 @@ void bp_fold_put_sample(struct bp_fold_output *output, const struct bp_trace_sam
 	if (flags & BP_SAMPLE_INTERVAL) {
 		bp_bytes_put_varint(&out, sample->interval);
 		bp_bytes_put_varint(&out, sample->law);
+	}
+	if (flags & BP_SAMPLE_LABELS)
+		bp_bytes_put_varint(&out, sample->labels);
+	if (flags & BP_SAMPLE_TOLD) {
+		bp_bytes_put_varint(&out, sample->type);
+		bp_bytes_put_varint(&out, sample->heap);
 	}
 	output->failed |= out.failed;
 	bp_fold_put_record(output, BP_TAG_SAMPLE, payload, (size_t)(out.at - payload));

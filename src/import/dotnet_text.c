@@ -2,6 +2,8 @@
 /* See dotnet_text.h. */
 #include "import/dotnet_text.h"
 
+#include "base/utf8.h"
+
 #define REPLACEMENT 0xFFFDu
 
 /* The next character; a pair of units is one. */
@@ -19,39 +21,15 @@ static uint32_t character(struct bp_bytes *bytes)
 	return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
 }
 
-static size_t encode(uint32_t code, char *to)
-{
-	if (code < 0x80) {
-		to[0] = (char)code;
-		return 1;
-	}
-	if (code < 0x800) {
-		to[0] = (char)(0xC0 | code >> 6);
-		to[1] = (char)(0x80 | (code & 0x3F));
-		return 2;
-	}
-	if (code < 0x10000) {
-		to[0] = (char)(0xE0 | code >> 12);
-		to[1] = (char)(0x80 | (code >> 6 & 0x3F));
-		to[2] = (char)(0x80 | (code & 0x3F));
-		return 3;
-	}
-	to[0] = (char)(0xF0 | code >> 18);
-	to[1] = (char)(0x80 | (code >> 12 & 0x3F));
-	to[2] = (char)(0x80 | (code >> 6 & 0x3F));
-	to[3] = (char)(0x80 | (code & 0x3F));
-	return 4;
-}
-
 size_t bp_dotnet_text(struct bp_bytes *bytes, char *to, size_t capacity)
 {
 	size_t all = 0, kept = 0;
 	for (;;) {
-		char code[4];
+		char code[BP_UTF8_BYTES];
 		const uint32_t next = character(bytes);
 		if (next == 0 || bytes->failed)
 			break;
-		const size_t length = encode(next, code);
+		const size_t length = bp_utf8_write(next, code);
 		if (kept == all && kept + length < capacity) {
 			__builtin_memcpy(to + kept, code, length);
 			kept += length;

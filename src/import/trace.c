@@ -38,6 +38,9 @@ struct trace_import {
 	uint32_t name_count, name_capacity;
 	struct bp_index by_ordinal;
 	struct bp_trace_stacks stacks;
+	struct bp_trace_names told;
+	uint32_t spawned_pid; /* of the last vfork child seen to start a program */
+	uint64_t own_execs;   /* by this process itself, or by posix_spawn */
 };
 
 static bool no_memory(struct trace_import *import)
@@ -86,6 +89,9 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 		.unprofiled_reason = header->unprofiled_reason,
 		.law = header->law,
 		.charge = header->charge_bytes,
+		.host = header->recognition == BP_RECOGNITION_HOST,
+		.frees_unseen = header->flags_skippable & BP_HEADER_FREES_UNSEEN,
+		.objects_uncounted = header->flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED,
 		.size_min = UINT64_MAX,
 	};
 	memcpy(process.trace_id, header->trace_id, sizeof process.trace_id);
@@ -146,11 +152,28 @@ static bool name_thread(struct trace_import *import, const struct bp_trace_threa
 	return true;
 }
 
+/* A program that was started beside this one: by posix_spawn, which bears our pid, or by a vfork child,
+ * which may try several paths under its own. The exec that ended this image is none. Without a slash it
+ * is a name that was not found. */
+static void add_spawned(struct trace_import *import, const struct bp_trace_exec *exec)
+{
+	struct bp_process *process = process_of(import);
+	const bool child = exec->pid != process->pid;
+	if (memchr(exec->path.data, '/', exec->path.bytes) == NULL ||
+		(child && exec->pid == import->spawned_pid))
+		return;
+	import->spawned_pid = exec->pid;
+	import->own_execs += !child;
+	process->spawned += child || import->own_execs > (import->reader.state.end_reason == BP_END_EXEC);
+}
+
 static bool add_exec(struct trace_import *import, const struct bp_trace_exec *exec)
 {
 	struct bp_process *process = process_of(import);
-	if (exec->unseen == BP_UNSEEN_NO)
+	if (exec->unseen == BP_UNSEEN_NO) {
+		add_spawned(import, exec);
 		return true;
+	}
 	if (process->unseen_execs++ > 0)
 		return true;
 	process->unseen_reason = exec->unseen;
@@ -161,8 +184,7 @@ static bool add_folded(struct trace_import *import, const struct bp_trace_folded
 {
 	struct bp_trace_join *join = &import->join;
 	uint32_t stack;
-	return bp_trace_join_flush(join, import->error) &&
-	       bp_trace_join_stack(join, folded->stack, &stack, import->error) &&
+	return bp_trace_join_stack(join, folded->stack, &stack, import->error) &&
 	       bp_import_folded(&import->reader, folded, import->process, stack, &join->beside,
 		       import->profile, import->error);
 }
@@ -170,17 +192,18 @@ static bool add_folded(struct trace_import *import, const struct bp_trace_folded
 static bool add_record(struct trace_import *import, const struct bp_trace_record *record)
 {
 	switch (record->tag) {
-	case BP_TAG_SAMPLE:
-		return add_reading(import, record->sample.thread, record->sample.time_ns,
-			       record->sample.trials, record->sample.objects) &&
-		       bp_trace_join_take(&import->join, record, import->error);
+	case BP_TAG_SAMPLE: /* See add_batch. */
 	case BP_TAG_FREE:
-		return add_reading(import, record->free.thread, record->free.time_ns,
-			       record->free.trials, record->free.objects) &&
-		       bp_trace_join_take(&import->join, record, import->error);
+		return true;
 	case BP_TAG_STACK:
+	case BP_TAG_NAMED_STACK:
 		return bp_trace_stacks_add_stack(&import->stacks, &record->stack) ||
 		       no_memory(import);
+	case BP_TAG_TYPE:
+	case BP_TAG_FRAME:
+	case BP_TAG_LABELS:
+		return bp_trace_names_add(
+			&import->told, record->tag, &record->name, import->profile, import->error);
 	case BP_TAG_MODULE:
 		return bp_trace_stacks_add_module(&import->stacks, &record->module, import->process,
 			import->profile, import->error);
@@ -203,13 +226,47 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		return bp_import_folded_readings(
 			&import->reader, &record->readings, import->profile, import->error);
 	case BP_TAG_TICKS:
-	case BP_TAG_HELD: /* The reader keeps them. */
+	case BP_TAG_HELD:	 /* The reader keeps them. */
+	case BP_TAG_FOLDED_TOLD: /* Told as FOLDED. */
 		return true;
 	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
 		return add_reading(import, record->interval.thread, record->interval.time_ns,
 			record->interval.trials, record->interval.objects);
 	}
 	return true;
+}
+
+static bool add_readings(
+	struct trace_import *import, const struct bp_trace_record *records, uint32_t count)
+{
+	bool good = true;
+	for (uint32_t i = 0; i < count && good; i++) {
+		const struct bp_trace_sample *sample = &records[i].sample;
+		const struct bp_trace_free *free = &records[i].free;
+		good = records[i].tag == BP_TAG_SAMPLE
+			       ? add_reading(import, sample->thread, sample->time_ns,
+					 sample->trials, sample->objects)
+			       : add_reading(import, free->thread, free->time_ns, free->trials,
+					 free->objects);
+	}
+	return good;
+}
+
+/* Samples and frees, and perhaps another record behind them. */
+static bool add_batch(struct trace_import *import, const struct bp_trace_batch *batch)
+{
+	const uint32_t count = batch->count - batch->alone;
+	if (import->profile->keep_readings && !add_readings(import, batch->records, count))
+		return false;
+	return bp_trace_join_take(
+		       &import->join, batch->records, batch->entries, count, import->error) &&
+	       (!batch->alone || add_record(import, &batch->records[count]));
+}
+
+/* Where objects are not counted each has a byte at least. */
+static struct bp_known_total uncounted_objects(struct bp_known_total bytes)
+{
+	return (struct bp_known_total){ 0, bytes.high };
 }
 
 /* Adds the threads to the profile; `ids` gets one for each thread of the reader. */
@@ -226,6 +283,8 @@ static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 			.objects_allocated = { known->objects_low - known->off_objects_low,
 				known->objects_high - known->off_objects_high },
 		};
+		if (process_of(import)->objects_uncounted)
+			thread.objects_allocated = uncounted_objects(thread.bytes_allocated);
 		uint32_t named = bp_index_find(&import->by_ordinal,
 			(struct bp_index_keys){ import->names, sizeof *import->names },
 			known->ordinal);
@@ -264,20 +323,42 @@ static void finish_readings(struct trace_import *import, const struct bp_thread_
 	}
 }
 
-/* Puts the profile's stacks and threads in the place of the recorded numbers. */
+/* What named frames lie in: `[lua 5.4]`. */
+static bool name_host(struct trace_import *import)
+{
+	struct bp_trace_names *told = &import->told;
+	struct bp_module module = { .process = import->process };
+	char path[BP_HEADER_MAX_BYTES + 2] = "[";
+	const struct bp_trace_text name = import->reader.allocator;
+	if (told->frames.count == 0)
+		return true;
+	memcpy(&told->identity, import->reader.header.trace_id, sizeof told->identity);
+	memcpy(path + 1, name.data, name.bytes);
+	path[name.bytes + 1] = ']';
+	return bp_profile_string(
+		       import->profile, path, name.bytes + 2, &module.path, import->error) &&
+	       bp_profile_add_module(import->profile, &module, &told->module, import->error);
+}
+
+/* Puts the profile's stacks, threads, types and labels in the place of the recorded numbers. */
 static bool finish_samples(struct trace_import *import)
 {
 	struct bp_thread_id *ids = calloc((size_t)import->reader.thread_count + 1, sizeof *ids);
 	if (ids == NULL)
 		return no_memory(import);
-	if (!add_threads(import, ids) ||
-		!bp_trace_stacks_resolve(&import->stacks, import->profile, import->error)) {
+	if (!add_threads(import, ids) || !name_host(import) ||
+		!bp_trace_stacks_resolve(
+			&import->stacks, &import->told, import->profile, import->error)) {
 		free(ids);
 		return false;
 	}
 	struct bp_samples *samples = &import->profile->samples;
-	for (uint32_t i = import->first_alike; i < samples->alike_count; i++)
-		samples->alike[i].thread.i = thread_id(import, ids, samples->alike[i].thread.i);
+	for (uint32_t i = import->first_alike; i < samples->alike_count; i++) {
+		struct bp_alike *alike = &samples->alike[i];
+		alike->thread.i = thread_id(import, ids, alike->thread.i);
+		alike->type = bp_trace_names_type(&import->told, alike->type.i);
+		alike->labels = bp_trace_names_labels(&import->told, alike->labels.i);
+	}
 	bp_trace_join_tell_stacks(&import->join, &import->stacks);
 	finish_readings(import, ids);
 	free(ids);
@@ -319,6 +400,10 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->objects_allocated = known_total(totals.on_objects);
 	process->bytes_off = known_total(totals.off_bytes);
 	process->objects_off = known_total(totals.off_objects);
+	if (process->objects_uncounted) {
+		process->objects_allocated = uncounted_objects(process->bytes_allocated);
+		process->objects_off = uncounted_objects(process->bytes_off);
+	}
 	process->unoffered_bytes = totals.unoffered_trials;
 	process->unoffered_objects = totals.unoffered_objects;
 	process->folded_ns = reader->part.clock.resolution_ns;
@@ -353,15 +438,13 @@ static void finish_process(struct trace_import *import, bool whole)
 static enum bp_imported import_records(struct trace_import *import)
 {
 	struct bp_trace_ahead ahead;
-	struct bp_trace_record buffer;
-	const struct bp_trace_record *record;
+	const struct bp_trace_batch *batch;
 	struct bp_error failure = { .text = "" };
-	enum bp_trace_next next;
-	bool good = true;
-	bp_trace_ahead_start(&ahead, &import->reader);
-	while (good &&
-		(next = bp_trace_ahead_next(&ahead, &buffer, &record, &failure)) == BP_TRACE_RECORD)
-		good = add_record(import, record);
+	enum bp_trace_next next = BP_TRACE_END;
+	bool good = bp_trace_ahead_start(
+		&ahead, &import->reader, &import->join, import->error);
+	while (good && (next = bp_trace_ahead_next(&ahead, &batch, &failure)) == BP_TRACE_RECORD)
+		good = add_batch(import, batch);
 	bp_trace_ahead_stop(&ahead);
 	if (!good || !bp_trace_join_finish(&import->join, import->error) ||
 		!finish_samples(import) ||
@@ -408,6 +491,7 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	free(import.names);
 	bp_index_finish(&import.by_ordinal);
 	bp_trace_stacks_finish(&import.stacks);
+	bp_trace_names_finish(&import.told);
 	bp_trace_reader_close(&import.reader);
 	return imported;
 }

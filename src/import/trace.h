@@ -34,6 +34,33 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
 	struct bp_error *error);
 
+/* What a host named (docs/trace-format.md 3.8) in one process: types and labels are in the profile at once,
+ * frames become locations when a stack needs them. Zeroed memory is an empty, valid value. */
+struct bp_trace_name_table {
+	struct bp_trace_name_entry *entries;
+	uint32_t count, capacity;
+	struct bp_index index;
+};
+struct bp_trace_names {
+	struct bp_trace_name_table types, frames, labels;
+	uint64_t identity;	    /* of the process: frames of two are two locations */
+	struct bp_module_id module; /* the runtime's; both set before a frame is asked for */
+};
+
+/* Adds a TYPE, FRAME or LABELS record; of several with one id the first holds. */
+bool bp_trace_names_add(struct bp_trace_names *names, enum bp_tag tag,
+	const struct bp_trace_name *name, struct bp_profile *profile, struct bp_error *error);
+
+/* What a recorded id became; 0 if it is not known. */
+struct bp_type_id bp_trace_names_type(const struct bp_trace_names *names, uint32_t id);
+struct bp_labels_id bp_trace_names_labels(const struct bp_trace_names *names, uint32_t id);
+
+/* The location of a FRAME; of one that is not known, a place without a name. */
+bool bp_trace_names_location(struct bp_trace_names *names, uint32_t id, struct bp_profile *profile,
+	struct bp_location_id *ret_location, struct bp_error *error);
+
+void bp_trace_names_finish(struct bp_trace_names *names);
+
 /* Stacks and modules of one process, kept as recorded until all of them are known. Zeroed memory is
  * an empty, valid value. */
 struct bp_trace_stacks {
@@ -55,8 +82,8 @@ bool bp_trace_stacks_add_module(struct bp_trace_stacks *stacks,
 bool bp_trace_stacks_add_gone(struct bp_trace_stacks *stacks, const struct bp_trace_module *gone);
 
 /* After the last record: makes locations and stacks of the profile. */
-bool bp_trace_stacks_resolve(
-	struct bp_trace_stacks *stacks, struct bp_profile *profile, struct bp_error *error);
+bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_trace_names *names,
+	struct bp_profile *profile, struct bp_error *error);
 
 /* The stack of the profile that a recorded id became; the empty one if it is not known. */
 struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, uint32_t id);

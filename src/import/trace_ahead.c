@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring of batches between two threads; see trace_ahead.h. [filled - BATCHES <= emptied <= filled, and
- * batch `emptied` is the caller's, batch `filled` the reading thread's]
+ * batch `emptied` is the caller's, batch `filled` the reading thread's] Who has to wait does so until the
+ * ring is half full, or half empty: waking up costs as much as a batch.
  */
 #include "import/trace_ahead.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#define FILE_BYTES_LEAST ((uint64_t)8 << 20) /* of a file for which a thread pays */
-#define BATCH_RECORDS 256u
-#define BATCHES 4u
+#include "base/thread.h"
 
-struct batch {
-	struct bp_trace_record records[BATCH_RECORDS];
-	uint32_t count;
-	enum bp_trace_next then; /* what came behind them */
-	bool alone;		 /* the last one points into the reader's memory */
-};
+#define FILE_BYTES_LEAST ((uint64_t)8 << 20) /* of a file for which a thread pays */
+#define BATCHES 16u
+#define HALF (BATCHES / 2)
 
 struct bp_trace_ahead_state {
 	struct bp_trace_reader *reader;
+	struct bp_trace_join *join;
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	uint64_t filled, emptied;
-	bool stopped;
-	struct bp_error error; /* of the reader, when `then` says so */
-	bool has_batch;	       /* the caller reads batch `emptied` */
-	uint32_t next;	       /* in it */
-	struct batch batches[BATCHES];
+	bool has_thread, stopped;
+	bool pausing;		 /* nothing is read before all is emptied, or for good */
+	struct bp_error error;	 /* of the reader, when `then` says so */
+	bool has_batch;		 /* the caller reads batch `emptied` */
+	enum bp_trace_next then; /* what comes behind what the caller was given */
+	struct bp_trace_batch batches[BATCHES];
 };
 
 static bool is_of_numbers(const struct bp_trace_record *record)
@@ -37,12 +35,12 @@ static bool is_of_numbers(const struct bp_trace_record *record)
 	return record->tag == BP_TAG_SAMPLE || record->tag == BP_TAG_FREE;
 }
 
-static void fill(struct bp_trace_ahead_state *state, struct batch *batch)
+static void read_batch(struct bp_trace_ahead_state *state, struct bp_trace_batch *batch)
 {
 	batch->count = 0;
 	batch->alone = false;
 	batch->then = BP_TRACE_RECORD;
-	while (batch->count < BATCH_RECORDS && !batch->alone) {
+	while (batch->count < BP_TRACE_BATCH_RECORDS && !batch->alone) {
 		struct bp_trace_record *record = &batch->records[batch->count];
 		batch->then = bp_trace_reader_next(state->reader, record, &state->error);
 		if (batch->then != BP_TRACE_RECORD)
@@ -52,91 +50,113 @@ static void fill(struct bp_trace_ahead_state *state, struct batch *batch)
 	}
 }
 
+static void fill(struct bp_trace_ahead_state *state, struct bp_trace_batch *batch)
+{
+	read_batch(state, batch);
+	bp_trace_join_number(
+		state->join, batch->records, batch->count - batch->alone, batch->entries);
+}
+
+static uint64_t full(const struct bp_trace_ahead_state *state)
+{
+	return state->filled - state->emptied;
+}
+
 static void *read_on(void *context)
 {
 	struct bp_trace_ahead_state *state = context;
 	bool going = true;
 	while (going) {
-		struct batch *batch = &state->batches[state->filled % BATCHES];
+		struct bp_trace_batch *batch = &state->batches[state->filled % BATCHES];
 		fill(state, batch);
 		going = batch->then == BP_TRACE_RECORD;
-		const uint64_t most = batch->alone ? 0 : BATCHES - 1;
 		pthread_mutex_lock(&state->mutex);
 		state->filled++;
-		pthread_cond_signal(&state->changed);
-		while (going && !state->stopped && state->filled - state->emptied > most)
-			pthread_cond_wait(&state->changed, &state->mutex);
+		state->pausing = batch->alone || !going;
+		if (state->pausing || full(state) >= HALF)
+			pthread_cond_signal(&state->changed);
+		if (going && (state->pausing || full(state) == BATCHES))
+			while (!state->stopped && full(state) > (state->pausing ? 0 : HALF))
+				pthread_cond_wait(&state->changed, &state->mutex);
+		if (state->pausing && going) {
+			bp_trace_join_resume(state->join);
+			state->pausing = false;
+		}
 		going = going && !state->stopped;
 		pthread_mutex_unlock(&state->mutex);
 	}
 	return NULL;
 }
 
-void bp_trace_ahead_start(struct bp_trace_ahead *ahead, struct bp_trace_reader *reader)
+bool bp_trace_ahead_start(struct bp_trace_ahead *ahead, struct bp_trace_reader *reader,
+	struct bp_trace_join *join, struct bp_error *error)
 {
-	*ahead = (struct bp_trace_ahead){ .reader = reader };
-	struct bp_trace_ahead_state *state = calloc(1, sizeof *state);
+	struct bp_trace_ahead_state *state = ahead->state = calloc(1, sizeof *state);
 	if (state == NULL)
-		return;
+		return bp_error_set(error, "out of memory while reading a trace");
 	state->reader = reader;
-	ahead->state = state;
+	state->join = join;
+	state->then = BP_TRACE_RECORD;
+	if (reader->part.is_open || reader->file_bytes < FILE_BYTES_LEAST)
+		return true;
 	pthread_mutex_init(&state->mutex, NULL);
 	pthread_cond_init(&state->changed, NULL);
-	if (!reader->part.is_open && reader->file_bytes >= FILE_BYTES_LEAST &&
-		pthread_create(&state->thread, NULL, read_on, state) == 0)
-		return;
-	pthread_cond_destroy(&state->changed);
-	pthread_mutex_destroy(&state->mutex);
-	free(state);
-	ahead->state = NULL;
+	state->has_thread = bp_thread_start(&state->thread, read_on, state);
+	if (!state->has_thread) {
+		pthread_cond_destroy(&state->changed);
+		pthread_mutex_destroy(&state->mutex);
+	}
+	return true;
 }
 
 /* Gives back the batch that was read, and waits for the next one. */
-static const struct batch *next_batch(struct bp_trace_ahead_state *state)
+static const struct bp_trace_batch *next_batch(struct bp_trace_ahead_state *state)
 {
+	if (!state->has_thread) {
+		bp_trace_join_resume(state->join);
+		fill(state, &state->batches[0]);
+		return &state->batches[0];
+	}
 	pthread_mutex_lock(&state->mutex);
 	if (state->has_batch)
 		state->emptied++;
-	pthread_cond_signal(&state->changed);
-	while (state->filled == state->emptied)
-		pthread_cond_wait(&state->changed, &state->mutex);
+	if (full(state) <= (state->pausing ? 0 : HALF))
+		pthread_cond_signal(&state->changed);
+	if (full(state) == 0)
+		while (full(state) < (state->pausing ? 1 : HALF))
+			pthread_cond_wait(&state->changed, &state->mutex);
 	pthread_mutex_unlock(&state->mutex);
 	state->has_batch = true;
-	state->next = 0;
 	return &state->batches[state->emptied % BATCHES];
 }
 
-enum bp_trace_next bp_trace_ahead_next(struct bp_trace_ahead *ahead, struct bp_trace_record *buffer,
-	const struct bp_trace_record **ret_record, struct bp_error *error)
+enum bp_trace_next bp_trace_ahead_next(struct bp_trace_ahead *ahead,
+	const struct bp_trace_batch **ret_batch, struct bp_error *error)
 {
 	struct bp_trace_ahead_state *state = ahead->state;
-	*ret_record = buffer;
-	if (state == NULL)
-		return bp_trace_reader_next(ahead->reader, buffer, error);
-	const struct batch *batch = &state->batches[state->emptied % BATCHES];
-	while (!state->has_batch || state->next == batch->count) {
-		if (state->has_batch && batch->then != BP_TRACE_RECORD) {
-			*error = state->error;
-			return batch->then;
-		}
-		batch = next_batch(state);
+	if (state->then == BP_TRACE_RECORD) {
+		const struct bp_trace_batch *batch = next_batch(state);
+		state->then = batch->then;
+		*ret_batch = batch;
+		if (batch->count > 0)
+			return BP_TRACE_RECORD;
 	}
-	*ret_record = &batch->records[state->next++];
-	return BP_TRACE_RECORD;
+	*error = state->error;
+	return state->then;
 }
 
 void bp_trace_ahead_stop(struct bp_trace_ahead *ahead)
 {
 	struct bp_trace_ahead_state *state = ahead->state;
-	if (state == NULL)
-		return;
-	pthread_mutex_lock(&state->mutex);
-	state->stopped = true;
-	pthread_cond_signal(&state->changed);
-	pthread_mutex_unlock(&state->mutex);
-	pthread_join(state->thread, NULL);
-	pthread_cond_destroy(&state->changed);
-	pthread_mutex_destroy(&state->mutex);
+	if (state != NULL && state->has_thread) {
+		pthread_mutex_lock(&state->mutex);
+		state->stopped = true;
+		pthread_cond_signal(&state->changed);
+		pthread_mutex_unlock(&state->mutex);
+		pthread_join(state->thread, NULL);
+		pthread_cond_destroy(&state->changed);
+		pthread_mutex_destroy(&state->mutex);
+	}
 	free(state);
 	ahead->state = NULL;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a trace ahead: the records of a large file are decoded by a thread of their own while those
- * before are put into the profile. Private to import/.
+ * Reading a trace by the hundred records, and ahead: those of a large file are decoded by a thread of their
+ * own while those before are put into the profile. Private to import/.
  *
  * Records come in the same order, with the same errors, as from bp_trace_reader_next. Samples and frees,
  * which hold nothing but numbers, are handed over by the hundred; any other record points into memory of
- * the reader, which goes on only when that record has been dealt with. Until the last record the reader
- * belongs to its thread: the caller may look at its header, and at nothing else. A trace with a folded
+ * the reader, which goes on only when that record has been dealt with. The first step of their join is done
+ * here, too. Until the last record the reader belongs to its thread, and of the join what belongs to the
+ * first step: the caller may look at the reader's header, and at nothing else. A trace with a folded
  * part, whose clock grows as it is read, and a small one are read as they are asked for.
  *
  * Life: bp_trace_ahead_start; bp_trace_ahead_next until it says something else than BP_TRACE_RECORD;
@@ -16,21 +17,32 @@
 #define BP_IMPORT_TRACE_AHEAD_H
 
 #include "base/error.h"
+#include "import/trace_join.h"
 #include "trace/reader.h"
+
+#define BP_TRACE_BATCH_RECORDS 256u
+
+struct bp_trace_batch {
+	struct bp_trace_record records[BP_TRACE_BATCH_RECORDS];
+	uint32_t entries[BP_TRACE_BATCH_RECORDS]; /* of samples and frees, for bp_trace_join_take */
+	uint32_t count;
+	bool alone;		 /* the last one, and only that, is neither a sample nor a free */
+	enum bp_trace_next then; /* what came behind them; private */
+};
 
 struct bp_trace_ahead_state;
 
 struct bp_trace_ahead {
-	struct bp_trace_reader *reader;
-	struct bp_trace_ahead_state *state; /* NULL: no thread */
+	struct bp_trace_ahead_state *state;
 };
 
-/* Never fails: without memory or a thread, the caller's does it all. */
-void bp_trace_ahead_start(struct bp_trace_ahead *ahead, struct bp_trace_reader *reader);
+/* `join` is that of the reader. False: no memory. */
+bool bp_trace_ahead_start(struct bp_trace_ahead *ahead, struct bp_trace_reader *reader,
+	struct bp_trace_join *join, struct bp_error *error);
 
-/* As bp_trace_reader_next. `*ret_record` is valid until the next call, and may be `buffer`. */
-enum bp_trace_next bp_trace_ahead_next(struct bp_trace_ahead *ahead, struct bp_trace_record *buffer,
-	const struct bp_trace_record **ret_record, struct bp_error *error);
+/* As bp_trace_reader_next, but of a batch of at least one record, which is valid until the next call. */
+enum bp_trace_next bp_trace_ahead_next(struct bp_trace_ahead *ahead,
+	const struct bp_trace_batch **ret_batch, struct bp_error *error);
 
 void bp_trace_ahead_stop(struct bp_trace_ahead *ahead);
 

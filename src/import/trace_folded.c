@@ -104,6 +104,8 @@ bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trac
 			.free_time_ns = ticks[entry.death].time_ns,
 			.process = process,
 			.thread = { folded->thread },
+			.type = { folded->type },
+			.labels = { folded->labels },
 			.kind = folded->kind & 15,
 			.exact = folded->flags & BP_FOLDED_EXACT,
 			.bernoulli = folded->law == BP_LAW_BERNOULLI,

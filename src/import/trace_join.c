@@ -2,19 +2,16 @@
 /* The join of samples and frees; see trace_join.h. */
 #include "import/trace_join.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define AHEAD 24u /* records, some hundred nanoseconds */
 
 /* A free whose sample has not come yet. */
 struct bp_waiting_free {
 	uint64_t sample_sequence, sequence, time_ns, objects;
 	uint32_t thread;
-};
-
-/* The profile's number for a recorded stack. */
-struct bp_stack_number {
-	uint64_t id; /* 64 bits wide for base/index.h */
-	uint32_t number;
 };
 
 static bool no_memory(struct bp_error *error)
@@ -32,8 +29,9 @@ void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader
 	join->reader = reader;
 	join->process = process;
 	join->first_sample = profile->samples.count;
-	join->beside.columns = BP_BESIDE_COLUMNS;
+	join->objects_uncounted = reader->header.flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED;
 	join->by_sequence.first = reader->header.parent_sequence;
+	bp_trace_join_resume(join);
 }
 
 void bp_trace_join_release(struct bp_trace_join *join)
@@ -56,14 +54,11 @@ static const struct bp_trace_clock *clock_of(const struct bp_trace_join *join)
 	return &join->reader->part.clock;
 }
 
-bool bp_trace_join_stack(
+static bool find_stack(
 	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
 {
 	const struct bp_index_keys keys = { join->stack_numbers, sizeof *join->stack_numbers };
-	const uint32_t found = id == 0 ? BP_INDEX_NONE : bp_index_find(&join->by_stack, keys, id);
-	*ret_number = 0;
-	if (id == 0)
-		return true;
+	const uint32_t found = bp_index_find(&join->by_stack, keys, id);
 	if (found != BP_INDEX_NONE) {
 		*ret_number = join->stack_numbers[found].number;
 		return true;
@@ -84,73 +79,95 @@ bool bp_trace_join_stack(
 	return true;
 }
 
-/* `entry` has no end yet. */
+bool bp_trace_join_stack(
+	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
+{
+	struct bp_stack_number *lately = &join->stacks_found[id % BP_STACKS_FOUND];
+	if (lately->id != id) { /* That of id 0, which is not known, is 0. */
+		uint32_t number = 0;
+		if (!find_stack(join, id, &number, error))
+			return false;
+		*lately = (struct bp_stack_number){ id, number };
+	}
+	*ret_number = lately->number;
+	return true;
+}
+
 static bool join_free(struct bp_trace_join *join, uint32_t entry,
 	const struct bp_waiting_free *record, struct bp_error *error)
 {
 	struct bp_samples *samples = &join->profile->samples;
 	const uint32_t beside = entry - join->first_sample;
+	if (samples->freed[entry] !=
+		0) /* Its sequence is so far ahead that it is still in the index. */
+		return true;
+	const struct bp_packed_row birth = bp_samples_birth(samples, entry);
 	const bool told = clock_of(join)->count > 0;
 	const uint64_t time_ns = told ? bp_packed_get(&join->beside, beside, BP_BESIDE_TIME)
-				      : bp_packed_get(&samples->births, entry, BP_BIRTH_TIME);
-	if (samples->freed[entry] != 0 || record->sequence <= record->sample_sequence)
-		return true;
+				      : birth.column[BP_BIRTH_TIME];
 	uint64_t free_sequence = below_never(record->sequence);
 	uint64_t free_time_ns = below_never(record->time_ns);
 	if (free_time_ns < time_ns)
 		free_time_ns = time_ns;
-	/* Threads are known by their ordinals until finish_samples. */
-	const uint32_t alike = (uint32_t)bp_packed_get(&samples->births, entry, BP_BIRTH_ALIKE);
+	/* Threads are known by their ordinals until finish_samples, types and labels by their ids. */
+	const struct bp_alike *alike = &samples->alike[birth.column[BP_BIRTH_ALIKE]];
 	const bool temporary =
-		record->thread != 0 && record->thread == samples->alike[alike].thread.i &&
+		!join->objects_uncounted && record->thread != 0 &&
+		record->thread == alike->thread.i &&
 		record->objects == bp_packed_get(&join->beside, beside, BP_BESIDE_OBJECTS);
 	bp_import_tell_death(clock_of(join), time_ns, &free_time_ns, &free_sequence);
-	bp_sample_index_remove(&join->by_sequence, record->sample_sequence);
-	return bp_samples_end(samples, entry, free_time_ns, free_sequence, temporary, error);
+	return bp_samples_end(
+		samples, entry, &birth, free_time_ns, free_sequence, temporary, error);
 }
 
-static bool add_sample(
-	struct bp_trace_join *join, const struct bp_trace_sample *record, struct bp_error *error)
+/* As a folded part tells its birth. */
+static void tell_birth(const struct bp_trace_join *join, struct bp_alike *alike, uint64_t *time_ns,
+	uint64_t *sequence)
 {
-	const uint32_t entry = join->profile->samples.count;
+	struct bp_sample sample = bp_sample_of_alike(alike);
+	sample.time_ns = *time_ns;
+	sample.sequence = *sequence;
+	bp_import_tell_birth(clock_of(join), join->reader->header.charge_bytes, &sample);
+	*time_ns = sample.time_ns;
+	*sequence = sample.sequence;
+	alike->halves = sample.halves;
+}
+
+static bool add_sample(struct bp_trace_join *join, const struct bp_trace_sample *record,
+	uint32_t entry, struct bp_error *error)
+{
+	uint64_t sequence = below_never(record->sequence), time_ns = below_never(record->time_ns);
 	struct bp_packed_row beside = { { record->objects } };
-	uint32_t stack;
-	struct bp_sample sample = {
+	struct bp_alike alike = {
 		.size = record->size,
 		.usable = record->usable,
 		.interval = record->interval == 0 ? 1 : record->interval,
-		.offset = record->offset,
-		.sequence = below_never(record->sequence),
-		.free_sequence = BP_TIME_NEVER,
-		.time_ns = below_never(record->time_ns),
-		.free_time_ns = BP_TIME_NEVER,
 		.process = join->process,
 		.thread = { record->thread },
+		.type = { record->type },
+		.labels = { record->labels },
 		.kind = record->kind < 16 ? record->kind : 0,
 		.exact = record->exact,
 		.bernoulli = record->law == BP_LAW_BERNOULLI,
 	};
-	if (bp_sample_index_has(&join->by_sequence, sample.sequence)) {
-		join->repeated_samples++;
-		return true;
-	}
-	if (!bp_sample_index_add(&join->by_sequence, sample.sequence, entry))
-		return no_memory(error);
+	uint32_t stack;
+	assert(entry == join->profile->samples.count);
 	if (clock_of(join)->count > 0) {
-		beside.column[BP_BESIDE_TIME] = sample.time_ns;
-		bp_import_tell_birth(clock_of(join), join->reader->header.charge_bytes, &sample);
+		beside.column[BP_BESIDE_TIME] = time_ns;
+		tell_birth(join, &alike, &time_ns, &sequence);
 	}
 	if (!bp_packed_add(&join->beside, &beside))
 		return no_memory(error);
 	if (!bp_trace_join_stack(join, record->stack, &stack, error) ||
-		!bp_samples_add(&join->profile->samples, &sample, stack, error))
+		!bp_samples_begin(&join->profile->samples, &alike, time_ns, sequence, stack,
+			record->offset, error))
 		return false;
 	bp_profile_tell_progress(join->profile);
 	return true;
 }
 
-static bool add_free(
-	struct bp_trace_join *join, const struct bp_trace_free *record, struct bp_error *error)
+static bool add_free(struct bp_trace_join *join, const struct bp_trace_free *record, uint32_t entry,
+	struct bp_error *error)
 {
 	struct bp_waiting_free waiting = {
 		.sample_sequence = record->sample_sequence,
@@ -159,14 +176,8 @@ static bool add_free(
 		.objects = record->objects,
 		.thread = record->thread,
 	};
-	uint32_t entry;
-	if (record->sample_sequence <= join->reader->header.parent_sequence)
-		return true; /* An object of the parent's. */
-	entry = bp_sample_index_find(&join->by_sequence, record->sample_sequence);
-	if (entry != BP_INDEX_NONE)
+	if (entry != BP_JOIN_WAITS)
 		return join_free(join, entry, &waiting, error);
-	if (bp_sample_index_has(&join->by_sequence, record->sample_sequence))
-		return true; /* It was freed before. */
 	if (!bp_vec_reserve(&join->waiting, &join->waiting_capacity,
 		    (uint64_t)join->waiting_count + 1, sizeof *join->waiting))
 		return no_memory(error);
@@ -174,51 +185,97 @@ static bool add_free(
 	return true;
 }
 
-bool bp_trace_join_flush(struct bp_trace_join *join, struct bp_error *error)
+void bp_trace_join_resume(struct bp_trace_join *join)
 {
-	const struct bp_samples *samples = &join->profile->samples;
-	const struct bp_sample_index *index = &join->by_sequence;
-	const uint32_t count = join->taken_count;
-	join->taken_count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		__builtin_prefetch(bp_sample_index_where(index,
-			join->taken[i].tag == BP_TAG_SAMPLE ? join->taken[i].sample.sequence
-							    : join->taken[i].free.sample_sequence));
-	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t entry =
-			join->taken[i].tag == BP_TAG_SAMPLE
-				? BP_INDEX_NONE
-				: bp_sample_index_find(index, join->taken[i].free.sample_sequence);
-		if (entry == BP_INDEX_NONE)
-			continue;
-		__builtin_prefetch(&samples->freed[entry], 1);
-		__builtin_prefetch(bp_packed_where(&samples->births, entry));
-		__builtin_prefetch(bp_packed_where(&join->beside, entry - join->first_sample));
-	}
-	for (uint32_t i = 0; i < count; i++)
-		if (!(join->taken[i].tag == BP_TAG_SAMPLE
-				    ? add_sample(join, &join->taken[i].sample, error)
-				    : add_free(join, &join->taken[i].free, error)))
-			return false;
-	return true;
+	join->next_entry = join->profile->samples.count;
 }
 
-bool bp_trace_join_take(
-	struct bp_trace_join *join, const struct bp_trace_record *record, struct bp_error *error)
+static uint32_t number_sample(struct bp_trace_join *join, const struct bp_trace_sample *record)
 {
-	join->taken[join->taken_count++] = *record;
-	return join->taken_count < BP_TRACE_TAKEN_AT_ONCE || bp_trace_join_flush(join, error);
+	const uint64_t sequence = below_never(record->sequence);
+	if (bp_sample_index_has(&join->by_sequence, sequence)) {
+		join->repeated_samples++;
+		return BP_JOIN_NOTHING;
+	}
+	if (join->next_entry >= BP_JOIN_NO_MEMORY ||
+		!bp_sample_index_add(&join->by_sequence, sequence, join->next_entry))
+		return BP_JOIN_NO_MEMORY;
+	return join->next_entry++;
+}
+
+static uint32_t number_free(struct bp_trace_join *join, const struct bp_trace_free *record)
+{
+	struct bp_sample_index *index = &join->by_sequence;
+	const uint64_t sample = record->sample_sequence;
+	if (sample <= join->reader->header.parent_sequence)
+		return BP_JOIN_NOTHING; /* An object of the parent's. */
+	const uint32_t entry = bp_sample_index_find(index, sample);
+	if (entry == BP_INDEX_NONE) /* It was freed before, or it has not come yet. */
+		return bp_sample_index_has(index, sample) ? BP_JOIN_NOTHING : BP_JOIN_WAITS;
+	if (record->sequence <= sample)
+		return BP_JOIN_NOTHING;
+	bp_sample_index_remove(index, sample);
+	return entry;
+}
+
+/* Here and below, where it looks in memory is told to the processor some records before it looks. (Not by a
+ * function of its own: gcc takes one that does nothing else for one without effect, and leaves it out.) */
+void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_record *records,
+	uint32_t count, uint32_t *ret_entries)
+{
+	for (uint32_t i = 0; i < count + AHEAD; i++) {
+		if (i < count)
+			__builtin_prefetch(bp_sample_index_where(&join->by_sequence,
+				records[i].tag == BP_TAG_FREE ? records[i].free.sample_sequence
+							      : records[i].sample.sequence));
+		if (i < AHEAD)
+			continue;
+		const struct bp_trace_record *record = &records[i - AHEAD];
+		ret_entries[i - AHEAD] = record->tag == BP_TAG_SAMPLE
+						 ? number_sample(join, &record->sample)
+						 : number_free(join, &record->free);
+	}
+}
+
+static bool take(struct bp_trace_join *join, const struct bp_trace_record *record, uint32_t entry,
+	struct bp_error *error)
+{
+	if (entry == BP_JOIN_NOTHING)
+		return true;
+	if (entry == BP_JOIN_NO_MEMORY)
+		return no_memory(error);
+	return record->tag == BP_TAG_SAMPLE ? add_sample(join, &record->sample, entry, error)
+					    : add_free(join, &record->free, entry, error);
+}
+
+bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record *records,
+	const uint32_t *entries, uint32_t count, struct bp_error *error)
+{
+	const struct bp_samples *samples = &join->profile->samples;
+	for (uint32_t i = 0; i < count + AHEAD; i++) {
+		if (i < count && records[i].tag == BP_TAG_FREE && entries[i] < samples->count) {
+			const uint32_t entry = entries[i];
+			__builtin_prefetch(&samples->freed[entry], 1);
+			__builtin_prefetch(bp_packed_where(&samples->births, entry));
+			__builtin_prefetch(
+				bp_packed_where(&join->beside, entry - join->first_sample));
+		}
+		if (i >= AHEAD && !take(join, &records[i - AHEAD], entries[i - AHEAD], error))
+			return false;
+	}
+	return true;
 }
 
 bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error)
 {
-	if (!bp_trace_join_flush(join, error))
-		return false;
 	for (uint32_t i = 0; i < join->waiting_count; i++) {
 		const struct bp_waiting_free *waiting = &join->waiting[i];
 		const uint32_t entry =
 			bp_sample_index_find(&join->by_sequence, waiting->sample_sequence);
-		if (entry != BP_INDEX_NONE && !join_free(join, entry, waiting, error))
+		if (entry == BP_INDEX_NONE || waiting->sequence <= waiting->sample_sequence)
+			continue;
+		bp_sample_index_remove(&join->by_sequence, waiting->sample_sequence);
+		if (!join_free(join, entry, waiting, error))
 			return false;
 	}
 	return true;

@@ -4,8 +4,12 @@
  * sample by sequence number (sample_index.h); one that finds no sample yet waits for the end of the file.
  * A sample whose sequence another has already is left out and counted.
  *
- * Life: bp_trace_join_init; records by bp_trace_join_take; bp_trace_join_finish after the last one;
- * bp_trace_join_tell_stacks when stacks are known; bp_trace_join_release (safe on zeroed memory).
+ * It takes two steps, so that two threads can share the work: in the first, which runs ahead, records get
+ * the number of the entry that they are about; in the second they are put into the profile.
+ *
+ * Life: bp_trace_join_init; records by bp_trace_join_number, then by bp_trace_join_take;
+ * bp_trace_join_finish after the last one; bp_trace_join_tell_stacks when stacks are known;
+ * bp_trace_join_release (safe on zeroed memory).
  */
 #ifndef BP_IMPORT_TRACE_JOIN_H
 #define BP_IMPORT_TRACE_JOIN_H
@@ -14,13 +18,16 @@
 #include "import/sample_index.h"
 #include "import/trace.h"
 
-/* Samples and frees are taken so many at a time: where each will look in memory is told to the processor
- * before the first of them is taken, so that the waiting is done once for all. */
-#define BP_TRACE_TAKEN_AT_ONCE 48u
-
 /* What is known of an entry until its free has come: the object counter of its thread, which tells
  * temporary objects, and where a folded part tells its birth otherwise, the time as recorded. */
 enum bp_beside_column { BP_BESIDE_OBJECTS, BP_BESIDE_TIME, BP_BESIDE_COLUMNS };
+
+/* The profile's number for a recorded stack. */
+struct bp_stack_number {
+	uint64_t id; /* 64 bits wide for base/index.h */
+	uint32_t number;
+};
+#define BP_STACKS_FOUND 4096u
 
 struct bp_trace_join {
 	struct bp_profile *profile;
@@ -28,25 +35,37 @@ struct bp_trace_join {
 	struct bp_process_id process;
 	uint32_t first_sample;	 /* entries from here on are this process's ... */
 	struct bp_packed beside; /* ... and this runs beside them */
-	uint64_t repeated_samples;
-	/* Private. */
+	bool objects_uncounted; /* counters of objects say nothing */
+	/* Private; these of the first step, apart from what the other thread writes. */
+	_Alignas(64) uint64_t repeated_samples;
 	struct bp_sample_index by_sequence;
-	struct bp_waiting_free *waiting;
+	uint32_t next_entry;
+	/* And these of the second. */
+	_Alignas(64) struct bp_waiting_free *waiting;
 	uint32_t waiting_count, waiting_capacity;
 	struct bp_stack_number *stack_numbers;
 	uint32_t stack_number_count, stack_number_capacity;
 	struct bp_index by_stack;
-	struct bp_trace_record taken[BP_TRACE_TAKEN_AT_ONCE];
-	uint32_t taken_count;
+	struct bp_stack_number stacks_found[BP_STACKS_FOUND]; /* lately, by id */
 };
 
 void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader *reader,
 	struct bp_process_id process, struct bp_profile *profile);
 
-/* Each returns false without memory. A record taken may wait for others until the next flush. */
-bool bp_trace_join_take(
-	struct bp_trace_join *join, const struct bp_trace_record *record, struct bp_error *error);
-bool bp_trace_join_flush(struct bp_trace_join *join, struct bp_error *error);
+/* What a record is about, when it is not an entry. */
+#define BP_JOIN_NOTHING UINT32_MAX     /* nothing: it is left out */
+#define BP_JOIN_WAITS (UINT32_MAX - 1) /* an entry that has not come yet */
+#define BP_JOIN_NO_MEMORY (UINT32_MAX - 2)
+
+/* The first step. The records are samples and frees, in the order of the file; `ret_entries` gets what each
+ * is about. Where anything else has added samples since, bp_trace_join_resume comes first. */
+void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_record *records,
+	uint32_t count, uint32_t *ret_entries);
+void bp_trace_join_resume(struct bp_trace_join *join);
+
+/* The second, with the same records. Each returns false without memory. */
+bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record *records,
+	const uint32_t *entries, uint32_t count, struct bp_error *error);
 bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error);
 
 /* The number under which samples have a recorded stack. */

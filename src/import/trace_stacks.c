@@ -32,6 +32,7 @@ struct bp_trace_stack_entry {
 	uint64_t id; /* 64 bits wide for base/index.h */
 	uint32_t first_frame, depth, epoch;
 	uint8_t flags;
+	bool named; /* its pcs are ids of frames */
 	struct bp_stack_id resolved;
 };
 
@@ -50,6 +51,7 @@ struct bp_trace_gone {
 /* The walk through the epochs. */
 struct walk {
 	struct bp_trace_stacks *stacks;
+	struct bp_trace_names *names;
 	struct bp_profile *profile;
 	uint32_t *by_epoch; /* modules in the order in which they were mapped */
 	uint32_t *by_gone;  /* modules in the order in which they went */
@@ -98,6 +100,7 @@ bool bp_trace_stacks_add_stack(struct bp_trace_stacks *stacks, const struct bp_t
 		.depth = stack->depth,
 		.epoch = stack->epoch,
 		.flags = (uint8_t)(stack->flags & (BP_STACK_CUT | BP_STACK_ENDED)),
+		.named = stack->named,
 	};
 	if (!bp_index_add(&stacks->stack_index, stack_keys(stacks), stacks->stack_count))
 		return false;
@@ -344,18 +347,22 @@ static bool resolve_stack(
 	if (!bp_vec_reserve(&walk->locations, &walk->location_capacity, entry->depth,
 		    sizeof *walk->locations))
 		return bp_error_set(error, "out of memory");
-	for (uint32_t i = 0; i < entry->depth; i++)
-		if (!resolve_pc(walk, stacks->pcs[entry->first_frame + i],
-			    stacks->exact[entry->first_frame + i], &walk->locations[i], error))
+	for (uint32_t i = 0; i < entry->depth; i++) {
+		const uint64_t pc = stacks->pcs[entry->first_frame + i];
+		if (entry->named ? !bp_trace_names_location(walk->names, (uint32_t)pc,
+					   walk->profile, &walk->locations[i], error)
+				 : !resolve_pc(walk, pc, stacks->exact[entry->first_frame + i],
+					   &walk->locations[i], error))
 			return false;
+	}
 	if (entry->depth == 0)
 		return true;
 	return bp_profile_add_stack(walk->profile, walk->locations, entry->depth, entry->flags,
 		&entry->resolved, error);
 }
 
-bool bp_trace_stacks_resolve(
-	struct bp_trace_stacks *stacks, struct bp_profile *profile, struct bp_error *error)
+bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_trace_names *names,
+	struct bp_profile *profile, struct bp_error *error)
 {
 	bool resolved = false;
 	struct walk *walk = calloc(1, sizeof *walk);
@@ -366,6 +373,7 @@ bool bp_trace_stacks_resolve(
 	}
 	apply_gone(stacks);
 	walk->stacks = stacks;
+	walk->names = names;
 	walk->profile = profile;
 	walk->generation = 1;
 	walk->by_epoch = sorted(stacks, stacks->module_count, compare_mapped);

@@ -332,7 +332,8 @@ bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp
 	/* A child writes its file there at once, and the index stays when the file goes. */
 	if (access(folder, F_OK) != 0)
 		profile->processes.data[root.i].missing_children =
-			profile->processes.data[root.i].forks;
+			profile->processes.data[root.i].forks +
+			profile->processes.data[root.i].spawned;
 	going = import_members(folder, profile, error) &&
 		import_index(folder, root, profile, error);
 	free(folder);

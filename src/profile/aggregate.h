@@ -38,7 +38,8 @@ enum bp_key {
 	BP_KEY_SIZE, /* requested, exact */
 	BP_KEY_TYPE, /* what the object is, where a runtime tells; else as BP_KEY_KIND */
 	BP_KEY_PROCESS,
-	BP_KEY_KIND, /* of call: malloc, operator new ...; of heap: small, large, pinned object */
+	BP_KEY_KIND,  /* of call: malloc, operator new ...; of heap: small, large, pinned object */
+	BP_KEY_LABEL, /* a label that the thread had: the value of one key, or the whole set */
 	BP_KEY_COUNT
 };
 
@@ -77,6 +78,9 @@ extern const char *const bp_edges_names[BP_EDGES_COUNT];
 /* Index of `word` in one of these arrays, or -1. */
 int bp_word_index(const char *const *words, int count, const char *word);
 
+/* Before the KEY of "label:KEY", by which `--by` and filters name one label. */
+#define BP_LABEL_PREFIX "label:"
+
 struct bp_filter; /* filter.h */
 
 /* Zeroed: live at exit, by function, bytes as requested, 95 % intervals. Times are nanoseconds
@@ -85,6 +89,7 @@ struct bp_filter; /* filter.h */
 struct bp_query {
 	enum bp_metric metric;
 	enum bp_key by;
+	const char *label; /* by label: NULL the whole set, or "label:KEY", the caller's text */
 	enum bp_sort sort;
 	enum bp_estimator estimator;
 	enum bp_method method;
@@ -99,6 +104,8 @@ struct bp_query {
 	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
 	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
 	uint32_t pid;		 /* that process alone; 0: all */
+	bool without_peak; /* its total is not known then, unless it is the metric: finding it is half of
+			    * the work */
 	const struct bp_filter *filters; /* all must hold */
 	uint32_t filter_count;
 };
@@ -148,6 +155,22 @@ struct bp_aggregation {
 	char **warnings; /* sentences for the header; NULL-terminated, never NULL itself */
 	struct bp_aggregation_state *state;
 };
+
+/* What rows are by, as `--by` says it: a word of bp_key_names, or "label:KEY". `text` must stay. */
+bool bp_query_set_by(struct bp_query *query, const char *text, struct bp_error *error);
+static inline const char *bp_query_by(const struct bp_query *query)
+{
+	return query->by == BP_KEY_LABEL && query->label != NULL ? query->label
+								 : bp_key_names[query->by];
+}
+
+/* Is it a key that can be asked for: printable ASCII, no quote, no backslash, no '='; 1 to 100 of it? */
+bool bp_label_key_is_good(const char *key, size_t bytes);
+
+static inline bool bp_query_leaves_peak_out(const struct bp_query *query)
+{
+	return query->without_peak && query->metric != BP_METRIC_PEAK;
+}
 
 /* Does the query mean anything by itself? (Combinations of options; for errors of usage.) */
 bool bp_query_check(const struct bp_query *query, struct bp_error *error);

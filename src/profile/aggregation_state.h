@@ -2,7 +2,8 @@
 /*
  * What an aggregation keeps behind its public face; shared by the files that build it:
  *
- *	aggregate.c   walks the samples once into cells and the sums of the totals
+ *	aggregate.c   goes from a query to rows
+ *	sample_sums.c  walks the samples into cells and the sums of the totals
  *	row_key.c     turns cells into rows: which rows a cell counts under, and their names
  *	figures.c     turns sums into figures: which estimator, which limits, which losses
  *	smallest_size.c  what intervals of objects assume
@@ -82,10 +83,12 @@ struct bp_aggregation_state {
 	bool profiled;		/* the recorder was on in one of the processes at least */
 	bool uncounted;		/* a process looked at has no counters */
 	bool frees_unseen;	/* a process looked at does not tell what was freed */
+	bool objects_uncounted;	/* a process looked at counted bytes, but no objects */
 	bool snapshot;		/* a process looked at has no times */
 	unsigned absent;	/* metrics that it does not tell, bits of enum bp_metric */
 	bool calibrated;	/* rows are parts of the counted totals */
 	bool counted_rows;	/* rows have counters of their own: threads, processes */
+	bool looks_at_offsets;	/* for other methods than ours */
 	bool several_intervals; /* not all samples were drawn with interval_max */
 	bool bernoulli;		/* a process looked at took large objects by trial */
 	double alpha, turnovers;
@@ -94,11 +97,13 @@ struct bp_aggregation_state {
 	uint64_t interval_unseen; /* the T that bounds what may be there unseen (sampling.h) */
 	uint64_t size_min;
 	uint64_t size_min_anywhere; /* beside what the filters let through, too */
+	uint64_t size_min_told;	    /* the same before smallest_size.c has lowered it */
 	uint32_t charge;
 };
 
-/* aggregate.c: which metrics count a sample that is looked at, a bit each; and its cross-fitted weight in
- * the peak. */
+/* sample_sums.c: finds the peak, where there is one, and fills cells and totals; which metrics count a
+ * sample that is looked at, a bit each; and its cross-fitted weight in the peak. */
+bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error);
 unsigned bp_sample_metrics(
 	const struct bp_aggregation_state *state, const struct bp_sample *sample);
 double bp_sample_cross_weight(const struct bp_aggregation_state *state,
@@ -143,5 +148,11 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 
 /* Grows an array so that one more entry fits. */
 bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes);
+
+/* Is there no upper limit of a total (docs/trace-format.md 1.6, `armed`)? */
+static inline bool bp_total_is_open(struct bp_known_total total)
+{
+	return total.high - total.low >= UINT64_C(1) << 56;
+}
 
 #endif

@@ -1,64 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of stacks and the names of allocators; see attribution.h. */
+/* Frames of stacks, and which of them belong to allocation functions; see attribution.h. */
 #include "profile/attribution.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attributes.h"
+#include "profile/allocators.h"
 
-/* Whole names of functions. */
-static const char *const allocator_names[] = { "malloc", "calloc", "realloc", "reallocarray",
-	"memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "free", "cfree",
-	"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__libc_valloc",
-	"__libc_pvalloc", "_Znwm", "_Znam", "mmap", "mmap64" };
-
-/* The allocators that runtimes and libraries put before malloc, by whole names under prefixes that
- * are theirs alone: CPython, SQLite, GLib. Not here: what allocates an object of some kind (PyList_New,
- * g_string_new), which is where the memory goes, and names that anybody may have given to anything
- * (xmalloc, zmalloc, my_alloc). */
-static const char *const library_names[] = { "PyMem_Malloc", "PyMem_Calloc", "PyMem_Realloc",
-	"PyMem_RawMalloc", "PyMem_RawCalloc", "PyMem_RawRealloc", "PyObject_Malloc",
-	"PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc", "_PyObject_Calloc",
-	"_PyObject_Realloc", "_PyMem_RawMalloc", "_PyMem_RawCalloc", "_PyMem_RawRealloc",
-	"_PyMem_DebugMalloc", "_PyMem_DebugCalloc", "_PyMem_DebugRealloc", "_PyMem_DebugRawMalloc",
-	"_PyMem_DebugRawCalloc", "_PyMem_DebugRawRealloc", "_PyMem_DebugRawAlloc",
-	"_PyObject_ArenaMmap", "_PyObject_ArenaMalloc", "sqlite3MemMalloc", "sqlite3MemRealloc",
-	"sqlite3Malloc", "sqlite3MallocZero", "sqlite3Realloc", "sqlite3_malloc",
-	"sqlite3_malloc64", "sqlite3_realloc", "sqlite3_realloc64", "sqlite3DbMallocRaw",
-	"sqlite3DbMallocRawNN", "sqlite3DbMallocZero", "sqlite3DbRealloc", "sqlite3DbReallocOrFree",
-	"g_malloc", "g_malloc0", "g_realloc", "g_malloc_n", "g_malloc0_n", "g_realloc_n",
-	"g_try_malloc", "g_try_malloc0", "g_try_realloc", "g_try_malloc_n", "g_try_malloc0_n",
-	"g_try_realloc_n", "g_aligned_alloc", "g_aligned_alloc0", "g_slice_alloc",
-	"g_slice_alloc0" };
-
-/* Beginnings of names; template arguments and parameters follow. */
-static const char *const allocator_prefixes[] = { "operator new(", "operator new[](",
-	"operator delete(", "operator delete[](", "std::allocator<", "std::allocator_traits<",
-	"std::__new_allocator<", "std::pmr::", "__gnu_cxx::new_allocator<",
-	"__gnu_cxx::__alloc_traits<", "__gnu_cxx::malloc_allocator<", "std::__1::allocator<",
-	"std::__1::allocator_traits<", "std::__1::__libcpp_allocate",
-	"std::__1::__libcpp_operator_new",
-	/* .NET's own ways to an array or a string. */
-	"System.GC.Allocate", "System.GC.<Allocate", "System.String.Ctor",
-	"System.String.FastAllocate" };
-
-bool bp_is_allocator_name(const char *function)
-{
-	for (size_t i = 0; i < BP_COUNT(allocator_names); i++)
-		if (strcmp(function, allocator_names[i]) == 0)
-			return true;
-	for (size_t i = 0; i < BP_COUNT(library_names); i++)
-		if (strcmp(function, library_names[i]) == 0)
-			return true;
-	for (size_t i = 0; i < BP_COUNT(allocator_prefixes); i++)
-		if (strncmp(function, allocator_prefixes[i], strlen(allocator_prefixes[i])) == 0)
-			return true;
-	/* libstdc++'s containers: std::_Vector_base<...>::_M_allocate(unsigned long). */
-	if (strncmp(function, "std::_", 6) == 0 && strstr(function, ">::_M_allocate(") != NULL)
-		return true;
-	return strcmp(function, "operator new") == 0 || strcmp(function, "operator new[]") == 0;
-}
+#define NAMELESS_MAX 4 /* frames; of sqlite3Malloc there are two */
 
 /* Our own library in the target, should it ever appear on a stack. */
 static bool is_recorder(const struct bp_profile *profile, const struct bp_frame *frame)
@@ -117,9 +66,9 @@ bool bp_attribution_init(struct bp_attribution *attribution, const struct bp_pro
 	attribution->first[profile->stacks.count] = at;
 	for (uint32_t i = 1; i < profile->frames.count; i++) {
 		const struct bp_frame *frame = &profile->frames.data[i];
-		attribution->allocator[i] =
-			bp_is_allocator_name(bp_profile_text(profile, frame->function)) ||
-			is_recorder(profile, frame);
+		attribution->allocator[i] = bp_allocators_hold(profile->allocators,
+						    bp_profile_text(profile, frame->function)) ||
+					    is_recorder(profile, frame);
 	}
 	return true;
 }
@@ -140,11 +89,29 @@ const struct bp_frame_id *bp_attribution_frames(
 	return &attribution->frames[first];
 }
 
+/* The first frame from `i` on that has a name, as long as those before it lie in its module: what has none
+ * there and is called by an allocation function is a part of it, in a library that was stripped. */
+static uint32_t past_nameless(const struct bp_profile *profile, const struct bp_frame_id *frames,
+	uint32_t count, uint32_t i)
+{
+	const uint32_t module = profile->frames.data[frames[i].i].module.i;
+	uint32_t named = i;
+	while (named + 1 < count && named - i < NAMELESS_MAX && module != 0 &&
+		!profile->frames.data[frames[named].i].named &&
+		profile->frames.data[frames[named + 1].i].module.i == module)
+		named++;
+	return named;
+}
+
 uint32_t bp_attribution_index(const struct bp_attribution *attribution, struct bp_stack_id stack)
 {
 	uint32_t count, i = 0;
 	const struct bp_frame_id *frames = bp_attribution_frames(attribution, stack, &count);
-	while (i + 1 < count && attribution->allocator[frames[i].i])
-		i++;
+	while (i + 1 < count) {
+		const uint32_t named = past_nameless(attribution->profile, frames, count, i);
+		if (named + 1 >= count || !attribution->allocator[frames[named].i])
+			break;
+		i = named + 1;
+	}
 	return i;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stacks as frames, inlined ones included, and the frame a sample is attributed to: the innermost
- * one that is not part of an allocator (malloc, operator new, std::allocator ...). Wrappers of the
- * C library that allocate on behalf of their caller (strdup, getline, fopen) are not skipped: they
- * are where the memory goes.
+ * one that is not an allocation function (allocators.h). Wrappers of the C library that allocate on
+ * behalf of their caller (strdup, getline, fopen) are not skipped: they are where the memory goes. Frames
+ * without a name that an allocation function of their module calls count as its own.
  */
 #ifndef BP_PROFILE_ATTRIBUTION_H
 #define BP_PROFILE_ATTRIBUTION_H
@@ -32,8 +32,5 @@ const struct bp_frame_id *bp_attribution_frames(
 /* Index of the attributed frame; the outermost one if all belong to allocators. The stack must not
  * be empty. */
 uint32_t bp_attribution_index(const struct bp_attribution *attribution, struct bp_stack_id stack);
-
-/* Is a function of this (demangled) name part of an allocator? */
-bool bp_is_allocator_name(const char *function);
 
 #endif

@@ -266,6 +266,8 @@ static void judge_window(const struct bp_aggregation *aggregation, const struct 
 		window->bytes = all->bytes;
 		window->objects = all->objects;
 	}
+	if (state->objects_uncounted)
+		window->objects = (struct bp_known_total){ 0, window->bytes.high };
 	const bool tight =
 		counted && window->bytes.high - window->bytes.low <= window->bytes.high / 8;
 	const uint64_t unoffered = all->objects.high - all->offered_objects.high;
@@ -393,7 +395,8 @@ bool bp_cube_own_counters(const struct bp_aggregation *aggregation, bool thread,
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_aggregation_state *state = aggregation->state;
 	if (aggregation->query.usable || state->lost_totals || !state->profiled ||
-		state->uncounted || aggregation->query.filter_count > 0 || id == 0)
+		state->uncounted || state->objects_uncounted ||
+		aggregation->query.filter_count > 0 || id == 0)
 		return false;
 	*ret_bytes = thread ? profile->threads.data[id].bytes_allocated
 			    : profile->processes.data[id].bytes_allocated;

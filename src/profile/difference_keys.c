@@ -237,6 +237,19 @@ static bool count_thread(struct column *column, const struct bp_cell *cell)
 	return true;
 }
 
+static bool count_label(struct column *column, const struct bp_cell *cell)
+{
+	const struct bp_profile *profile = column->aggregation->profile;
+	const char *label = column->aggregation->query.label;
+	struct bp_difference_key *key;
+	struct bp_string_id value = { 0 };
+	char buffer[2048];
+	const bool has_label =
+		bp_label_value(profile, label, (struct bp_labels_id){ (uint32_t)cell->id }, &value);
+	return count_name(column, cell,
+		bp_label_name(profile, label, has_label, value, buffer, sizeof buffer), &key);
+}
+
 static bool count_cell(struct column *column, const struct bp_cell *cell)
 {
 	struct bp_difference_key *key;
@@ -248,6 +261,8 @@ static bool count_cell(struct column *column, const struct bp_cell *cell)
 	case BP_KEY_TYPE:
 		return count_name(
 			column, cell, bp_type_name(column->aggregation->profile, cell->id), &key);
+	case BP_KEY_LABEL:
+		return count_label(column, cell);
 	case BP_KEY_SIZE:
 		snprintf(text, sizeof text, "%llu", (unsigned long long)cell->id);
 		if (!count_name(column, cell, text, &key))

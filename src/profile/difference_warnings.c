@@ -82,12 +82,6 @@ static bool warn_of_pauses(struct bp_difference *difference)
 		100 * base, 100 * new);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static bool warn_of_program(struct bp_difference *difference)
 {
 	const struct bp_run *base = &difference->runs[BP_BASE][0];
@@ -97,8 +91,8 @@ static bool warn_of_program(struct bp_difference *difference)
 	return bp_difference_warn(difference,
 		"the programs have different names (%s and %s): they are taken for two versions of "
 		"one program",
-		last_part(bp_profile_text(base->compared->profile, subject_of(base)->program)),
-		last_part(bp_profile_text(new->compared->profile, subject_of(new)->program)));
+		bp_process_name(base->compared->profile, subject_of(base)),
+		bp_process_name(new->compared->profile, subject_of(new)));
 }
 
 /* Which part of a side's bytes or objects is of functions without a name? */

@@ -47,6 +47,8 @@ static unsigned absent_metrics(const struct bp_process *process)
 		absent |= 1u << BP_METRIC_LIVE;
 	if (process->frees_unseen || process->snapshot)
 		absent |= 1u << BP_METRIC_PEAK | 1u << BP_METRIC_TEMPORARY;
+	if (process->objects_uncounted)
+		absent |= 1u << BP_METRIC_TEMPORARY;
 	if (process->live_only)
 		absent |= 1u << BP_METRIC_ALLOCATED;
 	return absent;
@@ -68,6 +70,7 @@ static void count_processes(struct bp_aggregation *aggregation)
 		state->profiled = true;
 		state->uncounted = state->uncounted || process->uncounted;
 		state->frees_unseen = state->frees_unseen || process->frees_unseen;
+		state->objects_uncounted = state->objects_uncounted || process->objects_uncounted;
 		state->snapshot = state->snapshot || process->snapshot;
 		state->absent |= absent_metrics(process);
 		add_known(&counted->bytes, process->bytes_allocated);
@@ -138,15 +141,19 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	state->interval_unseen = unseen == 0 || state->alpha > 0.18 ? state->interval_max : unseen;
 	if (query->has_size_min)
 		state->size_min = query->size_min;
-	state->size_min_anywhere = state->size_min;
+	state->size_min_told = state->size_min_anywhere = state->size_min;
 	if (state->selection.size_low > state->size_min)
 		state->size_min = state->selection.size_low;
 	aggregation->size_min = state->size_min;
 	if (!count_window(aggregation, error))
 		return false;
+	if (state->objects_uncounted) /* (their counters stand still) */
+		state->window.objects = state->window.offered_objects =
+			(struct bp_known_total){ 0, state->window.bytes.high };
 	bool whole = !query->has_from && !query->has_to;
 	bool counted = (whole || is_tight(state)) && !query->usable && !state->lost_totals &&
-		       state->profiled && !state->uncounted;
+		       state->profiled && !state->uncounted &&
+		       !bp_total_is_open(state->counted.bytes);
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
@@ -157,6 +164,7 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 			    (counted && ours && !state->lost_samples && !state->bernoulli);
 	state->counted_rows = whole && counted && allocated && query->filter_count == 0 &&
 			      (ours || query->estimator == BP_ESTIMATOR_CALIBRATED) &&
+			      !state->objects_uncounted &&
 			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
 	return true;
 }
@@ -354,6 +362,16 @@ static void narrow(struct bp_interval *interval, struct bp_known_total total)
 	interval->unknown = false;
 }
 
+/* What was counted; where that is a lower limit only, the estimate above it. */
+static void whole_figure(const struct bp_aggregation_state *state, struct bp_known_total total,
+	struct bp_figure *figure)
+{
+	if (!bp_total_is_open(total))
+		*figure = counted_figure(state, total);
+	else if (!state->lost_totals)
+		narrow(&figure->interval, total);
+}
+
 void bp_figures_totals(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -376,7 +394,8 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 		total->samples = state->totals[metric].sums.samples;
 		total->known = state->profiled &&
 			       !(metric == BP_METRIC_PEAK &&
-				       aggregation->profile->merged_unrelated) &&
+				       (aggregation->profile->merged_unrelated ||
+					       bp_query_leaves_peak_out(query))) &&
 			       !(state->absent & 1u << metric);
 		if (!total->known)
 			continue;
@@ -388,9 +407,9 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0 || state->uncounted)
 			continue;
 		if (whole && !query->usable)
-			total->bytes = counted_figure(state, state->counted.bytes);
-		if (whole)
-			total->objects = counted_figure(state, state->counted.objects);
+			whole_figure(state, state->counted.bytes, &total->bytes);
+		if (whole && !state->objects_uncounted)
+			whole_figure(state, state->counted.objects, &total->objects);
 		if (state->has_window && !state->lost_totals && !query->usable)
 			narrow(&total->bytes.interval, state->window.bytes);
 		if (state->has_window && !state->lost_totals)

@@ -66,11 +66,30 @@ static bool parse_size_range(struct bp_filter *filter, struct bp_error *error)
 	return true;
 }
 
+/* "label:KEY=GLOB" */
+static bool parse_label(
+	struct bp_filter *filter, struct bp_filter *ret_filter, struct bp_error *error)
+{
+	const char *equals = strchr(filter->text, '=');
+	filter->key = BP_KEY_LABEL;
+	filter->label_key = filter->text + strlen(BP_LABEL_PREFIX);
+	filter->label_key_bytes = equals == NULL ? 0 : (size_t)(equals - filter->label_key);
+	if (equals == NULL || !bp_label_key_is_good(filter->label_key, filter->label_key_bytes))
+		return bp_error_set(error,
+			"--filter %.200s: write label:KEY=GLOB, for example label:tenant=42",
+			filter->text);
+	filter->glob = equals + 1;
+	*ret_filter = *filter;
+	return true;
+}
+
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error)
 {
 	struct bp_filter filter = { .text = text };
 	const char *equals = strchr(text, '=');
 	char key[32];
+	if (strncmp(text, BP_LABEL_PREFIX, strlen(BP_LABEL_PREFIX)) == 0)
+		return parse_label(&filter, ret_filter, error);
 	if (equals == NULL || (size_t)(equals - text) >= sizeof key)
 		return bp_error_set(error,
 			"--filter %s: write KEY=GLOB, for example "
@@ -82,7 +101,7 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	if (index < 0)
 		return bp_error_set(error,
 			"--filter %s: no key '%s': use stack, function, line, "
-			"file, module, thread, size, type, kind or process",
+			"file, module, thread, size, type, kind, process, label or label:KEY",
 			text, key);
 	filter.key = (enum bp_key)index;
 	filter.glob = equals + 1;

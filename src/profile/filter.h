@@ -5,6 +5,8 @@
  * of its functions matches; function, line, file and module look at the innermost frame outside
  * the allocator, and with `--cumulative` at every frame. File, module and process match by their
  * whole path or by its last part, threads by name or tid, processes by program or pid too.
+ * `label:KEY=GLOB` looks at the value of one label (empty where there is none), `label=GLOB` at every
+ * `key=value`.
  */
 #ifndef BP_PROFILE_FILTER_H
 #define BP_PROFILE_FILTER_H
@@ -19,6 +21,9 @@ struct bp_filter {
 	const char *text;	      /* as given, "KEY=GLOB", for reports */
 	const char *glob;	      /* points into text */
 	uint64_t size_low, size_high; /* key size, bytes */
+	/* Key label, "label:KEY=GLOB": points into text. NULL, "label=GLOB": any `key=value` matches. */
+	const char *label_key;
+	size_t label_key_bytes;
 	/* By module: is any function in it named? NULL: frames without a name do not match. Otherwise
 	 * what may match does too: such a frame, for key stack only in a module without any names. */
 	const bool *modules_named;

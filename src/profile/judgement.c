@@ -32,6 +32,17 @@ struct pass {
 	bool blind_known;
 };
 
+const char *bp_reason_name(const struct bp_judgement *judgement)
+{
+	static const char *const reasons[BP_REASON_COUNT] = { NULL, NULL, "killed", "too-near",
+		"samples", "runs-differ" };
+	static const char *const blinds[BP_BLIND_COUNT] = { "not-seen", "unprofiled",
+		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost", "sampling-off",
+		"names-missing" };
+	return judgement->reason == BP_REASON_BLIND ? blinds[judgement->blind]
+						    : reasons[judgement->reason];
+}
+
 #define END_BY_EXEC 5u /* enum bp_end_reason of the trace */
 
 /* Did it become another program that is not here? (Its file may have been left behind with

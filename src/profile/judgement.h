@@ -130,6 +130,9 @@ void bp_judge_growth(const struct bp_limit *limit, const struct bp_measure *cons
 	uint32_t base_count, const struct bp_measure *const *new, uint32_t new_count,
 	const char *file, double a, struct bp_judgement *ret_judgement);
 
+/* The word for why it is undecided, "samples-lost"; NULL: it is decided. */
+const char *bp_reason_name(const struct bp_judgement *judgement);
+
 /* Runs compared on one side at most, and filters that a query may bring along. */
 #define BP_RUNS_MAX 256
 #define BP_LIMIT_FILTERS_MAX 64

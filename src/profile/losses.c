@@ -20,6 +20,8 @@ static const struct bp_loss_kind kinds[BP_LOSS_KINDS_KNOWN] = {
 		false },
 	{ "child_trace", "a child process could not open its own trace", "processes", true, false,
 		true },
+	{ "name", "no room for the name of a type, a frame or labels: recorded without it", "names",
+		false, false, false },
 };
 
 struct bp_loss_kind bp_loss_kind(uint32_t reason)

@@ -24,6 +24,6 @@ struct bp_loss_kind {
 /* The kind of a reason; unknown ones (of a newer recorder) count as lost samples. */
 struct bp_loss_kind bp_loss_kind(uint32_t reason);
 
-#define BP_LOSS_KINDS_KNOWN 11
+#define BP_LOSS_KINDS_KNOWN 12
 
 #endif

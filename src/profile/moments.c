@@ -13,6 +13,7 @@ static bool aggregate_side(const struct bp_profile *profile, const struct bp_que
 	query.has_at = true;
 	query.has_from = query.has_to = query.has_gone_by = false;
 	query.at_ns = moments->at_ns[side];
+	query.without_peak = true;
 	if (!bp_aggregate(profile, &query, &moments->shown[side], error))
 		return false;
 	if (side == BP_BASE) {

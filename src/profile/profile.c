@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "profile/id_index.h"
+#include "profile/process_name.h"
 #include "profile/sample_order.h"
 
 #define SAMPLES_PER_TELLING 8192
@@ -89,7 +90,8 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->stack_locations, error) ||
 		!bp_samples_init(&profile->samples, error) ||
 		!APPEND_EMPTY(profile->added, error) || !APPEND_EMPTY(profile->census, error) ||
-		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->readings, error) ||
+		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->labels, error) ||
+		!APPEND_EMPTY(profile->label_pairs, error) || !APPEND_EMPTY(profile->readings, error) ||
 		!APPEND_EMPTY(profile->pauses, error) || !APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
@@ -127,6 +129,10 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->added.data);
 	free(profile->census.data);
 	free(profile->types.data);
+	free(profile->labels.data);
+	free(profile->label_pairs.data);
+	bp_id_index_finish(&profile->types_by_name);
+	bp_id_index_finish(&profile->labels_by_text);
 	free(profile->readings.data);
 	free(profile->pauses.data);
 	free(profile->intervals.data);
@@ -518,5 +524,6 @@ bool bp_profile_finish_import(struct bp_profile *profile, bool unrelated, struct
 		if (alike->process.i != 0 && alike->size < process->size_min)
 			process->size_min = alike->size;
 	}
-	return bp_samples_sort(&profile->samples, error);
+	return bp_profile_name_processes(profile, error) &&
+	       bp_samples_sort(&profile->samples, error);
 }

@@ -52,8 +52,10 @@ struct bp_process_census {
 struct bp_process {
 	struct bp_string_id program;	  /* path of the executable */
 	struct bp_string_id command_line; /* words joined by spaces */
+	struct bp_string_id name; /* what it was started as; set by finish_import */
 	struct bp_string_id file; /* where it was read from; "" if only the index knows it */
 	struct bp_string_id allocator;
+	bool host; /* it sampled objects of its own: `allocator` is its name, not a path */
 	uint8_t trace_id[16], parent_trace_id[16];
 	struct bp_process_id parent; /* linked by finish_import; 0: none here */
 	uint64_t parent_sequence;    /* objects with a smaller or equal sequence are inherited */
@@ -61,6 +63,7 @@ struct bp_process {
 	uint64_t start_time_ns, end_time_ns; /* CLOCK_MONOTONIC; end: last thing known */
 	uint64_t start_real_ns;
 	bool ended;	     /* ended in order: totals are final and exact */
+	bool running;	     /* it is known to run at this moment: nothing is amiss that it has not ended */
 	uint32_t end_reason; /* enum bp_end_reason of the trace */
 	bool profiled;	     /* false: the recorder stayed off, see unprofiled_reason */
 	uint32_t unprofiled_reason;
@@ -88,6 +91,7 @@ struct bp_process {
 	uint64_t sampled_bytes;		    /* sizes of all samples, summed */
 	uint64_t recorder_bytes;	    /* memory the recorder held for itself */
 	uint64_t forks;			    /* children it forked, as far as recorded */
+	uint64_t spawned; /* programs it started by vfork or posix_spawn, likewise; some may have failed */
 	uint64_t missing_children;	    /* of which the files are not here */
 	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */
@@ -95,6 +99,7 @@ struct bp_process {
 	struct bp_process_census census;
 	/* Of recorders that tell less than ours. */
 	bool uncounted;	       /* no counters: the totals are estimates too */
+	bool objects_uncounted; /* none of objects: those totals are estimates, temporary is absent */
 	bool frees_unseen;     /* live, peak and temporary are absent */
 	bool snapshot;	       /* no times, no offsets: peak and temporary are absent */
 	bool live_only;	       /* nor what was freed: of a snapshot, allocated is absent too */
@@ -119,6 +124,16 @@ struct bp_type {
 	struct bp_process_id process;
 	uint64_t id; /* of the runtime */
 	struct bp_string_id name;
+};
+
+/* Labels that a thread had when it made an object (bytepoll/bytepoll.h): pairs of key and value. Equal sets
+ * are one entry, across processes. */
+struct bp_label {
+	struct bp_string_id key, value;
+};
+struct bp_labels {
+	struct bp_string_id text; /* `key=value`, a line each, as in the trace */
+	uint32_t first, count;	  /* in label_pairs */
 };
 
 /* A time in which sampling was off for some thread of a process, CLOCK_MONOTONIC. The pauses of one
@@ -199,6 +214,7 @@ struct bp_census_sums {
 	}
 
 struct bp_string_index; /* hash indices, private to profile.c */
+struct bp_allocators;	/* allocators.h */
 
 struct bp_profile {
 	BP_TABLE(char *) strings; /* terminated; ids from bp_profile_string */
@@ -213,6 +229,9 @@ struct bp_profile {
 	/* Samples until finish_import takes them from here; an importer may go back to its own. */
 	BP_TABLE(struct bp_sample) added;
 	BP_TABLE(struct bp_type) types;
+	BP_TABLE(struct bp_labels) labels;
+	BP_TABLE(struct bp_label) label_pairs;
+	struct bp_id_index types_by_name, labels_by_text; /* private to labels.c */
 	BP_TABLE(struct bp_census_sums) census;
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
@@ -221,6 +240,7 @@ struct bp_profile {
 	void (*progress)(void *context, uint64_t samples); /* set before importing: is told now and
 							     * then how many were read */
 	void *progress_context;
+	const struct bp_allocators *allocators; /* set before aggregating; NULL: the built-in ones */
 	uint64_t
 		assume_interval; /* set before importing: T of files that do not tell; 0: as their writers' */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
@@ -239,6 +259,9 @@ bool bp_profile_lacks_frees(const struct bp_profile *profile);
 /* The text of a string id; never NULL. */
 const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_id string);
 
+/* What a process is called: as it was started, or the last part of its executable's path. Never NULL. */
+const char *bp_process_name(const struct bp_profile *profile, const struct bp_process *process);
+
 /* Adders: find the equal entry or append one; `ret_...` is set on success only. Strings are bytes
  * of any kind (names from hostile files included): reports escape them, nobody else needs to. */
 bool bp_profile_string(struct bp_profile *profile, const char *text, size_t bytes,
@@ -256,6 +279,16 @@ bool bp_profile_add_stack(struct bp_profile *profile, const struct bp_location_i
 /* Appends: the importer knows which types it has added. */
 bool bp_profile_add_type(struct bp_profile *profile, const struct bp_type *type,
 	struct bp_type_id *ret_type, struct bp_error *error);
+/* The type of that name that no runtime's id belongs to; one for all processes. */
+bool bp_profile_add_named_type(struct bp_profile *profile, const char *name, size_t bytes,
+	struct bp_type_id *ret_type, struct bp_error *error);
+/* Labels as their text in a trace (docs/trace-format.md 3.8): lines of `key=value`; a line without `=` is a
+ * key with an empty value. No text: 0. */
+bool bp_profile_add_labels(struct bp_profile *profile, const char *text, size_t bytes,
+	struct bp_labels_id *ret_labels, struct bp_error *error);
+/* The value of a key in labels; false: they have no such key. */
+bool bp_profile_label(const struct bp_profile *profile, struct bp_labels_id labels,
+	struct bp_string_id key, struct bp_string_id *ret_value);
 bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
 /* For importers that add to `samples` themselves: after each one. */

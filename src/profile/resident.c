@@ -118,11 +118,14 @@ static bool add_live(const struct bp_aggregation *aggregation, uint32_t pid, uin
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_moment moment = { time_ns, UINT64_MAX, UINT32_MAX };
-	for (uint32_t i = 1; i < profile->samples.count; i++) {
-		__builtin_prefetch(bp_samples_where(&profile->samples, i + BP_SAMPLES_AHEAD));
-		const struct bp_sample sample = bp_profile_sample(profile, i);
+	struct bp_living living = bp_samples_living(&profile->samples, time_ns, time_ns);
+	uint32_t entry;
+	while (bp_living_next(&living, &entry)) {
+		const struct bp_sample sample = bp_samples_of_entry(&profile->samples, entry);
 		const struct bp_process *process = &profile->processes.data[sample.process.i];
 		struct bp_sample_weight all;
+		if (sample.time_ns > time_ns)
+			break; /* They come in the order of their births. */
 		if (process->pid != pid || !bp_view_is_live(&state->view, &sample, &moment))
 			continue;
 		const struct bp_sample_weight *weight = bp_sample_weight(
@@ -195,10 +198,13 @@ bool bp_reconcile(const struct bp_aggregation *aggregation, const struct bp_resi
 		profile->processes.data[profile->root.i].pid != resident->pid ||
 		(pid != 0 && pid != resident->pid))
 		return false;
-	if (!reconcile(aggregation, resident, bp_resident_highest(resident),
-		    &moments[BP_RECONCILED_HIGHEST]) ||
-		!reconcile(aggregation, resident, &resident->points[resident->count - 1],
-			&moments[BP_RECONCILED_LAST]))
+	const struct bp_resident_point *highest = bp_resident_highest(resident);
+	const struct bp_resident_point *last = &resident->points[resident->count - 1];
+	if (!reconcile(aggregation, resident, highest, &moments[BP_RECONCILED_HIGHEST]))
+		return false;
+	moments[BP_RECONCILED_LAST] = moments[BP_RECONCILED_HIGHEST];
+	if (last != highest &&
+		!reconcile(aggregation, resident, last, &moments[BP_RECONCILED_LAST]))
 		return false;
 	memcpy(ret_moments, moments, sizeof moments);
 	return true;

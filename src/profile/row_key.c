@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "profile/aggregation_state.h"
 
 #define NO_STACK UINT64_MAX /* key of samples without a stack */
@@ -120,12 +121,6 @@ static const char *text_of(const struct bp_profile *profile, uint64_t string)
 	return bp_profile_text(profile, (struct bp_string_id){ (uint32_t)string });
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void name_thread(const struct bp_profile *profile, uint64_t id, char *buffer, size_t bytes)
 {
 	const struct bp_thread *thread = &profile->threads.data[id];
@@ -135,19 +130,18 @@ static void name_thread(const struct bp_profile *profile, uint64_t id, char *buf
 		snprintf(buffer, bytes, "(thread not known)");
 	else
 		snprintf(buffer, bytes, "%s (tid %u)",
-			*name != '\0' ? name : last_part(text_of(profile, process->program.i)),
-			thread->tid);
+			*name != '\0' ? name : bp_process_name(profile, process), thread->tid);
 }
 
 /* The name of a row that is not a stack. */
-static const char *name_row(const struct bp_profile *profile, enum bp_key by,
+static const char *name_row(const struct bp_profile *profile, const struct bp_query *query,
 	const struct bp_row_sums *row, char *buffer, size_t bytes)
 {
 	const struct bp_process *process;
 	const char *text = text_of(profile, row->a);
 	if (row->a == NO_STACK)
 		return "(no stack recorded)";
-	switch (by) {
+	switch (query->by) {
 	case BP_KEY_FUNCTION:
 		return *text != '\0' ? text : "(no name)";
 	case BP_KEY_LINE:
@@ -161,7 +155,7 @@ static const char *name_row(const struct bp_profile *profile, enum bp_key by,
 		if (row->a != 0)
 			return text;
 		snprintf(buffer, bytes, "(no source known: %s)",
-			row->b != 0 ? last_part(text_of(profile, row->b)) : "no module");
+			row->b != 0 ? bp_last_part(text_of(profile, row->b)) : "no module");
 		return buffer;
 	case BP_KEY_MODULE:
 		return *text != '\0' ? text : "(no module)";
@@ -174,10 +168,13 @@ static const char *name_row(const struct bp_profile *profile, enum bp_key by,
 	case BP_KEY_KIND:
 	case BP_KEY_TYPE:
 		return bp_type_name(profile, row->a);
+	case BP_KEY_LABEL:
+		return bp_label_name(profile, query->label, row->b != 0,
+			(struct bp_string_id){ (uint32_t)row->a }, buffer, bytes);
 	default:
 		process = &profile->processes.data[row->a];
-		snprintf(buffer, bytes, "%s (pid %u)",
-			last_part(bp_profile_text(profile, process->program)), process->pid);
+		snprintf(buffer, bytes, "%s (pid %u)", bp_process_name(profile, process),
+			process->pid);
 		return buffer;
 	}
 }
@@ -218,7 +215,8 @@ static uint32_t row_of(struct bp_aggregation *aggregation, struct bp_id_index *i
 		by == BP_KEY_STACK && a != NO_STACK
 			? name_stack(&state->attribution, (struct bp_stack_id){ (uint32_t)a },
 				  buffer, sizeof buffer)
-			: name_row(aggregation->profile, by, &row, buffer, sizeof buffer);
+			: name_row(aggregation->profile, &aggregation->query, &row, buffer,
+				  sizeof buffer);
 	row.name = add_name(state, name);
 	if (row.name == SIZE_MAX)
 		return UINT32_MAX;
@@ -275,6 +273,16 @@ static bool place_stack(struct bp_aggregation *aggregation, struct bp_id_index *
 	return true;
 }
 
+/* Sets of labels that agree in the one asked for are one row. */
+static bool place_label(
+	struct bp_aggregation *aggregation, struct bp_id_index *index, struct bp_cell *cell)
+{
+	struct bp_string_id value = { 0 };
+	const bool has_label = bp_label_value(aggregation->profile, aggregation->query.label,
+		(struct bp_labels_id){ (uint32_t)cell->id }, &value);
+	return put_under(aggregation, index, cell, value.i, has_label);
+}
+
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -286,6 +294,8 @@ bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
 		cell->first_row = state->cell_row_count;
 		if (aggregation->query.by <= BP_KEY_MODULE)
 			good = place_stack(aggregation, &index, &merge, cell);
+		else if (aggregation->query.by == BP_KEY_LABEL)
+			good = place_label(aggregation, &index, cell);
 		else
 			good = put_under(aggregation, &index, cell, cell->id, 0);
 	}

@@ -34,6 +34,9 @@ struct bp_frame_id {
 struct bp_type_id {
 	uint32_t i;
 };
+struct bp_labels_id {
+	uint32_t i;
+};
 
 #define BP_TIME_NEVER UINT64_MAX
 
@@ -51,6 +54,7 @@ struct bp_sample {
 	struct bp_process_id process;
 	struct bp_thread_id thread;
 	struct bp_type_id type; /* 0: not told */
+	struct bp_labels_id labels; /* of its thread when it was made; 0: none */
 	uint32_t kind : 4;	/* enum bp_kind of the trace, or enum bp_profile_kind */
 	bool exact : 1;		/* taken with certainty, weight 1 */
 	bool bernoulli : 1;	/* law of this sample */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct bp_moment moment_of(const struct bp_sample_runs *merge, uint32_t row)
+struct bp_moment bp_sample_runs_moment(const struct bp_sample_runs *merge, uint32_t row)
 {
 	const struct bp_samples *samples = merge->samples;
 	if (merge->deaths) {
@@ -13,16 +13,29 @@ static struct bp_moment moment_of(const struct bp_sample_runs *merge, uint32_t r
 		return (struct bp_moment){ death.column[BP_DEATH_TIME],
 			death.column[BP_DEATH_SEQUENCE], (uint32_t)death.column[BP_DEATH_PROCESS] };
 	}
-	const struct bp_packed_row birth = bp_packed_row_of(&samples->births, row, 3);
+	const struct bp_packed_row birth = bp_samples_birth(samples, row);
 	return (struct bp_moment){ birth.column[BP_BIRTH_TIME], birth.column[BP_BIRTH_SEQUENCE],
 		samples->alike[birth.column[BP_BIRTH_ALIKE]].process.i };
 }
 
-static bool comes_before(const struct bp_run_head *a, const struct bp_run_head *b)
+static uint64_t time_of(const struct bp_sample_runs *merge, uint32_t row)
 {
-	if (bp_moment_before(&a->moment, &b->moment))
-		return true;
-	return a->row < b->row && !bp_moment_before(&b->moment, &a->moment);
+	return bp_packed_get(merge->table, row, merge->time_column);
+}
+
+static bool breaks_tie(const struct bp_sample_runs *merge, uint32_t a, uint32_t b)
+{
+	const struct bp_moment left = bp_sample_runs_moment(merge, a),
+			       right = bp_sample_runs_moment(merge, b);
+	return bp_moment_before(&left, &right) || (a < b && !bp_moment_before(&right, &left));
+}
+
+static inline bool comes_before(const struct bp_sample_runs *merge, const struct bp_run_head *a,
+	const struct bp_run_head *b)
+{
+	if (__builtin_expect(a->time_ns != b->time_ns, 1))
+		return a->time_ns < b->time_ns;
+	return breaks_tie(merge, a->row, b->row);
 }
 
 static void sink(struct bp_sample_runs *merge)
@@ -34,9 +47,10 @@ static void sink(struct bp_sample_runs *merge)
 		uint32_t child = 2 * at + 1;
 		if (child >= merge->active)
 			break;
-		if (child + 1 < merge->active && comes_before(&heap[child + 1], &heap[child]))
+		if (child + 1 < merge->active &&
+			comes_before(merge, &heap[child + 1], &heap[child]))
 			child++;
-		if (!comes_before(&heap[child], &top))
+		if (!comes_before(merge, &heap[child], &top))
 			break;
 		heap[at] = heap[child];
 		at = child;
@@ -47,7 +61,7 @@ static void sink(struct bp_sample_runs *merge)
 static void rise(struct bp_sample_runs *merge, struct bp_run_head head)
 {
 	uint32_t at = merge->active++;
-	while (at > 0 && comes_before(&head, &merge->heap[(at - 1) / 2])) {
+	while (at > 0 && comes_before(merge, &head, &merge->heap[(at - 1) / 2])) {
 		merge->heap[at] = merge->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
@@ -59,14 +73,14 @@ static struct bp_run_head head_of(const struct bp_sample_runs *merge, uint32_t r
 	const uint32_t row = merge->runs->starts[run];
 	const uint32_t end =
 		run + 1 < merge->runs->count ? merge->runs->starts[run + 1] : merge->rows;
-	return (struct bp_run_head){ moment_of(merge, row), row, end };
+	return (struct bp_run_head){ time_of(merge, row), row, end };
 }
 
 /* Lets those runs compete that begin before what would be next. */
 static void let_in(struct bp_sample_runs *merge)
 {
 	while (merge->next_waiting < merge->runs->count &&
-		(merge->active == 0 || comes_before(&merge->upcoming, &merge->heap[0]))) {
+		(merge->active == 0 || comes_before(merge, &merge->upcoming, &merge->heap[0]))) {
 		rise(merge, merge->upcoming);
 		if (++merge->next_waiting < merge->runs->count)
 			merge->upcoming = head_of(merge, merge->waiting[merge->next_waiting]);
@@ -75,9 +89,10 @@ static void let_in(struct bp_sample_runs *merge)
 
 static int compare_beginnings(const void *left, const void *right, void *context)
 {
-	const struct bp_run_head a = head_of(context, *(const uint32_t *)left);
-	const struct bp_run_head b = head_of(context, *(const uint32_t *)right);
-	return comes_before(&a, &b) ? -1 : comes_before(&b, &a);
+	const struct bp_sample_runs *merge = context;
+	const struct bp_run_head a = head_of(merge, *(const uint32_t *)left);
+	const struct bp_run_head b = head_of(merge, *(const uint32_t *)right);
+	return comes_before(merge, &a, &b) ? -1 : comes_before(merge, &b, &a);
 }
 
 static bool begin(struct bp_sample_runs *merge)
@@ -100,9 +115,11 @@ static bool begin(struct bp_sample_runs *merge)
 
 bool bp_sample_runs_births(struct bp_sample_runs *merge, const struct bp_samples *samples)
 {
-	*merge = (struct bp_sample_runs){
-		.samples = samples, .runs = &samples->birth_runs, .rows = samples->count
-	};
+	*merge = (struct bp_sample_runs){ .samples = samples,
+		.runs = &samples->birth_runs,
+		.table = &samples->births,
+		.time_column = BP_BIRTH_TIME,
+		.rows = samples->count };
 	return begin(merge);
 }
 
@@ -110,6 +127,8 @@ bool bp_sample_runs_deaths(struct bp_sample_runs *merge, const struct bp_samples
 {
 	*merge = (struct bp_sample_runs){ .samples = samples,
 		.runs = &samples->death_runs,
+		.table = &samples->deaths,
+		.time_column = BP_DEATH_TIME,
 		.deaths = true,
 		.rows = samples->deaths.count };
 	return begin(merge);
@@ -119,7 +138,7 @@ void bp_sample_runs_next(struct bp_sample_runs *merge)
 {
 	struct bp_run_head *head = &merge->heap[0];
 	if (++head->row < head->end)
-		head->moment = moment_of(merge, head->row);
+		head->time_ns = time_of(merge, head->row);
 	else
 		merge->heap[0] = merge->heap[--merge->active];
 	if (merge->active > 0)

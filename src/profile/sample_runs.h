@@ -12,8 +12,8 @@
 #include "profile/samples.h"
 
 struct bp_run_head {
-	struct bp_moment moment;
-	uint32_t row, end; /* the row of that moment; the first one behind the run */
+	uint64_t time_ns;
+	uint32_t row, end; /* the row of that time; the first one behind the run */
 };
 
 struct bp_sample_runs {
@@ -22,6 +22,8 @@ struct bp_sample_runs {
 	/* Private. */
 	const struct bp_samples *samples;
 	const struct bp_runs *runs;
+	const struct bp_packed *table; /* births, or deaths */
+	unsigned time_column;
 	bool deaths;
 	uint32_t *waiting; /* runs in the order of their beginnings */
 	uint32_t next_waiting;
@@ -32,6 +34,9 @@ struct bp_sample_runs {
 /* At the first birth, the first death. False: no memory. */
 bool bp_sample_runs_births(struct bp_sample_runs *merge, const struct bp_samples *samples);
 bool bp_sample_runs_deaths(struct bp_sample_runs *merge, const struct bp_samples *samples);
+
+/* The whole moment of a row: times alone nearly always tell. */
+struct bp_moment bp_sample_runs_moment(const struct bp_sample_runs *merge, uint32_t row);
 
 /* Goes on to the next one. */
 void bp_sample_runs_next(struct bp_sample_runs *merge);

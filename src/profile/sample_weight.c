@@ -1,6 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of weights: direct-mapped, an entry is replaced when its place is wanted. */
+/* Caches of weights: direct-mapped, an entry is replaced when its place is wanted. */
 #include "profile/sample_weight.h"
+
+static struct bp_sample_weight weight_of(
+	const struct bp_sample *sample, double value, uint32_t charge)
+{
+	const uint64_t trials = bp_trials(sample->size, charge);
+	const bool certain = sample->exact || sample->interval == 1;
+	struct bp_sample_weight weight = { .size = sample->size,
+		.interval = sample->interval,
+		.value = value,
+		.charge = charge,
+		.exact = sample->exact,
+		.size_class = bp_size_class(trials, sample->interval, certain) };
+	bp_sums_add(&weight.sums, value, sample->size, charge, sample->interval, sample->exact);
+	/* Which T bounds what was not seen is the aggregation's to say, of all samples alike. */
+	weight.sums.interval_max = 0;
+	weight.whole = certain ? 1 : 1 / bp_inclusion_probability(trials, sample->interval);
+	weight.halves = bp_split_in_halves(trials, sample->interval, sample->exact);
+	return weight;
+}
 
 const struct bp_sample_weight *bp_sample_weight(
 	struct bp_weight_cache *cache, const struct bp_sample *sample, uint32_t charge, bool usable)
@@ -12,20 +31,21 @@ const struct bp_sample_weight *bp_sample_weight(
 	if (entry->interval == sample->interval && entry->size == sample->size &&
 		entry->value == value && entry->charge == charge && entry->exact == sample->exact)
 		return entry;
-	uint64_t trials = bp_trials(sample->size, charge);
-	bool certain = sample->exact || sample->interval == 1;
-	*entry = (struct bp_sample_weight){ .size = sample->size,
-		.interval = sample->interval,
-		.value = value,
-		.charge = charge,
-		.exact = sample->exact,
-		.size_class = bp_size_class(trials, sample->interval, certain) };
-	bp_sums_add(&entry->sums, value, sample->size, charge, sample->interval, sample->exact);
-	/* Which T bounds what was not seen is the aggregation's to say, of all samples alike. */
-	entry->sums.interval_max = 0;
-	entry->whole = certain ? 1 : 1 / bp_inclusion_probability(trials, sample->interval);
-	entry->halves = bp_split_in_halves(trials, sample->interval, sample->exact);
+	*entry = weight_of(sample, value, charge);
 	return entry;
+}
+
+void bp_alike_weights_make(struct bp_alike_weights *weights, uint32_t alike)
+{
+	const struct bp_profile *profile = weights->profile;
+	const uint32_t place = alike & (BP_WEIGHTS_KEPT - 1);
+	const struct bp_sample sample = bp_sample_of_alike(&profile->samples.alike[alike]);
+	const struct bp_sample_weight one =
+		weight_of(&sample, bp_sample_value(&sample, weights->usable),
+			profile->processes.data[sample.process.i].charge);
+	struct bp_sample_weight all;
+	weights->entries[place] = *bp_sample_weight_of_all(&one, &sample, &all);
+	weights->numbers[place] = alike + 1;
 }
 
 const struct bp_sample_weight *bp_sample_weight_of_all(const struct bp_sample_weight *weight,

@@ -38,6 +38,27 @@ struct bp_weight_cache {
 	struct bp_sample_weight entries[BP_WEIGHTS_KEPT];
 };
 
+/* The same by the number of what is alike in samples (samples.h), each with the sums of all samples that
+ * one of them stands for. */
+struct bp_alike_weights {
+	const struct bp_profile *profile;
+	bool usable;
+	uint32_t numbers[BP_WEIGHTS_KEPT]; /* and 1; 0: none */
+	struct bp_sample_weight entries[BP_WEIGHTS_KEPT];
+};
+
+void bp_alike_weights_make(struct bp_alike_weights *weights, uint32_t alike);
+
+/* Valid until the next call with these. */
+static inline const struct bp_sample_weight *bp_alike_weight(
+	struct bp_alike_weights *weights, uint32_t alike)
+{
+	const uint32_t place = alike & (BP_WEIGHTS_KEPT - 1);
+	if (weights->numbers[place] != alike + 1)
+		bp_alike_weights_make(weights, alike);
+	return &weights->entries[place];
+}
+
 /* The bytes of a sample: as requested, or as given by the allocator where that is known. */
 static inline double bp_sample_value(const struct bp_sample *sample, bool usable)
 {

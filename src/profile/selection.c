@@ -12,7 +12,7 @@
 
 /* enum bp_kind of the trace. */
 static const char *const kind_names[] = { "unknown", "malloc", "calloc", "realloc", "aligned",
-	"operator new", "mmap" };
+	"operator new", "mmap", "pool" };
 
 const char *bp_type_name(const struct bp_profile *profile, uint64_t type_key)
 {
@@ -140,6 +140,7 @@ static void apply_to_processes(struct bp_selection *selection, const struct bp_p
 		char pid[16];
 		snprintf(pid, sizeof pid, "%u", process->pid);
 		if (!bp_filter_matches(filter, bp_profile_text(profile, process->program), true) &&
+			!bp_filter_matches(filter, bp_process_name(profile, process), false) &&
 			!bp_filter_matches(filter, pid, false))
 			selection->processes[i] = false;
 	}
@@ -152,6 +153,42 @@ static void apply_to_types(bool *allowed, uint32_t count, const struct bp_profil
 	for (uint32_t i = 0; i < count; i++)
 		if (!bp_filter_matches(filter, bp_type_name(profile, i), false))
 			allowed[i] = false;
+}
+
+/* `label=GLOB`: a pair `key=value` matches, any of them. */
+static bool any_pair_passes(const struct bp_profile *profile, const struct bp_filter *filter,
+	struct bp_labels_id labels)
+{
+	const struct bp_labels *set = &profile->labels.data[labels.i];
+	char pair[1200];
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct bp_label *label = &profile->label_pairs.data[set->first + i];
+		snprintf(pair, sizeof pair, "%s=%s", bp_profile_text(profile, label->key),
+			bp_profile_text(profile, label->value));
+		if (bp_filter_matches(filter, pair, false))
+			return true;
+	}
+	return false;
+}
+
+static void apply_to_labels(struct bp_selection *selection, const struct bp_profile *profile,
+	const struct bp_filter *filter)
+{
+	for (uint32_t i = 0; i < profile->labels.count; i++) {
+		const struct bp_labels_id labels = { i };
+		struct bp_string_id value = { 0 };
+		bool passes;
+		if (filter->label_key != NULL) {
+			/* A label that is not there reads as an empty one. */
+			(void)bp_label_of_key(profile, filter->label_key, filter->label_key_bytes,
+				labels, &value);
+			passes = bp_filter_matches(filter, bp_profile_text(profile, value), false);
+		} else {
+			passes = any_pair_passes(profile, filter, labels);
+		}
+		if (!passes)
+			selection->labels[i] = false;
+	}
 }
 
 static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,
@@ -170,6 +207,8 @@ static bool apply(struct bp_selection *selection, const struct bp_attribution *a
 			attribution->profile, filter);
 	} else if (filter->key == BP_KEY_KIND) {
 		apply_to_types(selection->kinds, BP_KINDS, attribution->profile, filter);
+	} else if (filter->key == BP_KEY_LABEL) {
+		apply_to_labels(selection, attribution->profile, filter);
 	} else if (filter->key == BP_KEY_SIZE) {
 		if (filter->size_low > selection->size_low)
 			selection->size_low = filter->size_low;
@@ -189,14 +228,17 @@ bool bp_selection_init(struct bp_selection *selection, const struct bp_attributi
 	selection->threads = malloc(profile->threads.count * sizeof(bool));
 	selection->processes = malloc(profile->processes.count * sizeof(bool));
 	selection->types = malloc((BP_KINDS + profile->types.count) * sizeof(bool));
+	selection->labels = malloc(profile->labels.count * sizeof(bool));
 	if (selection->stacks == NULL || selection->threads == NULL ||
-		selection->processes == NULL || selection->types == NULL)
+		selection->processes == NULL || selection->types == NULL ||
+		selection->labels == NULL)
 		goto fail;
 	memset(selection->stacks, true, profile->stacks.count);
 	memset(selection->threads, true, profile->threads.count);
 	memset(selection->processes, true, profile->processes.count);
 	memset(selection->kinds, true, sizeof selection->kinds);
 	memset(selection->types, true, BP_KINDS + profile->types.count);
+	memset(selection->labels, true, profile->labels.count);
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		if (!apply(selection, attribution, query, &query->filters[i]))
 			goto fail;
@@ -212,5 +254,6 @@ void bp_selection_finish(struct bp_selection *selection)
 	free(selection->threads);
 	free(selection->processes);
 	free(selection->types);
+	free(selection->labels);
 	memset(selection, 0, sizeof *selection);
 }

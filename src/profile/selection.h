@@ -24,6 +24,7 @@ static inline uint32_t bp_type_key(const struct bp_sample *sample)
 struct bp_selection {
 	bool *stacks, *threads, *processes; /* by id: may it pass? */
 	bool *types;			    /* by bp_type_key */
+	bool *labels;
 	bool kinds[BP_KINDS];
 	uint64_t size_low, size_high;
 };
@@ -37,9 +38,20 @@ static inline bool bp_selection_holds(
 {
 	return selection->stacks[sample->stack.i] && selection->threads[sample->thread.i] &&
 	       selection->processes[sample->process.i] && selection->types[bp_type_key(sample)] &&
-	       selection->kinds[sample->kind] && sample->size >= selection->size_low &&
-	       sample->size <= selection->size_high;
+	       selection->kinds[sample->kind] && selection->labels[sample->labels.i] &&
+	       sample->size >= selection->size_low && sample->size <= selection->size_high;
 }
+
+/* The value of the label `key`, of `key_bytes` bytes, in a set. False: it has no such label. */
+bool bp_label_of_key(const struct bp_profile *profile, const char *key, size_t key_bytes,
+	struct bp_labels_id labels, struct bp_string_id *ret_value);
+/* What a sample is under when rows are by label: the string of the value, or for `label` NULL of the whole
+ * set; 0 of the strings is "". False: it has no such label. */
+bool bp_label_value(const struct bp_profile *profile, const char *label, struct bp_labels_id labels,
+	struct bp_string_id *ret_value);
+/* How a report names that. `buffer` is for sets. */
+const char *bp_label_name(const struct bp_profile *profile, const char *label, bool has_label,
+	struct bp_string_id value, char *buffer, size_t bytes);
 
 /* Its name. `profile` must hold the type. */
 const char *bp_type_name(const struct bp_profile *profile, uint64_t type_key);

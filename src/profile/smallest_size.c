@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "profile/aggregation_state.h"
+#include "profile/row_sums.h"
 
 /* The smallest size in a process is at most the smallest that was sampled, and at most the mean of
  * what was not: how many bytes and objects that were is counted. Where few samples were taken the
@@ -23,28 +24,27 @@ uint64_t bp_smallest_size(const struct bp_process *process)
 	return mean < process->size_min ? mean : process->size_min;
 }
 
+uint64_t bp_size_of_missing(uint64_t counted, double estimate, double variance, uint64_t interval,
+	uint32_t charge, uint64_t size_min)
+{
+	const double missing = (double)counted - estimate - 2 * sqrt(variance);
+	if (!(missing > 1) || interval == 1)
+		return size_min;
+	const double size = -log1p(-1 / missing) / bp_lambda(interval) - charge;
+	if (size >= (double)size_min)
+		return size_min;
+	return size > 0 ? (uint64_t)size : 0;
+}
+
 /* Objects that are missing from the estimate of all, beyond its own noise, are of sizes that were not
  * sampled: the unseen unit must hold at least them. It is 1 / pi of the smallest size, so that size
  * follows. Two standard errors are taken for noise. */
 void bp_admit_missing_objects(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_query *query = &aggregation->query;
-	const struct bp_sums *selected = &state->totals[BP_METRIC_ALLOCATED].sums;
-	const struct bp_sums *outside = &state->outside;
-	bool counted = (!query->has_from && !query->has_to) || state->has_window;
-	if (query->has_size_min || !counted || state->lost_totals || state->lost_samples)
-		return;
-	double estimate =
-		(double)selected->samples + selected->n1 + (double)outside->samples + outside->n1;
-	double noise = 2 * sqrt(selected->n2 + outside->n2);
-	double missing = (double)state->window.offered_objects.low - estimate - noise;
-	if (!(missing > 1) || state->interval_unseen == 1)
-		return;
-	double size = -log1p(-1 / missing) / bp_lambda(state->interval_unseen) - state->charge;
-	if (size >= (double)state->size_min_anywhere)
-		return;
-	state->size_min_anywhere = size > 0 ? (uint64_t)size : 0;
+	const struct bp_row_bounds bounds = bp_aggregation_row_bounds(aggregation);
+	state->size_min_anywhere = bp_size_of_missing(bounds.counted, bounds.estimated,
+		bounds.variance, state->interval_unseen, state->charge, state->size_min_told);
 	state->size_min = state->size_min_anywhere > state->selection.size_low
 				  ? state->size_min_anywhere
 				  : state->selection.size_low;

@@ -5,9 +5,10 @@
  * dies after it. The curve is only searched for a maximum: figures are computed anew from the samples
  * that are live there, never by subtraction. See timeline.h.
  *
- * Of a sample that died a death needs two things only: what it adds to the curves, which is the same for
- * all that are alike, and the halves it was drawn into. They are noted in four bytes when it is born, and
- * a death without such a note was of an object that does not take part.
+ * All that a sample needs for that is the same for all that are alike, but for the halves it was drawn
+ * into: what is alike is looked at first, and the walk itself adds and compares. Of a sample that dies
+ * its like and its halves are noted in four bytes when it is born; a death without such a note was of an
+ * object that does not take part.
  */
 #include "profile/timeline.h"
 
@@ -23,25 +24,29 @@
 #define NOTE_HALVES 2u
 #define NOTE_ALIKE_MOST (UINT32_MAX >> NOTE_HALVES)
 
+#define AT_START 0u /* of the window; else a moment is that of a sample's birth */
+
 /* A curve that is searched for its maximum. */
 struct curve {
 	double now, most;
-	struct bp_moment moment;
+	uint32_t at; /* sample, or AT_START */
 	bool found;
 };
 
-/* What a sample adds to the whole curve, and to that of a half it is in. */
+/* What each of the samples that are alike adds to the whole curve, and to that of a half it is in. */
 struct share {
 	double whole, half;
-	bool known;
+	struct bp_half_split split;
+	uint32_t count; /* of samples that one stands for */
+	bool included;	/* its process is looked at */
+	uint8_t halves; /* 0: drawn by each for itself */
 };
 
 /* The walk: its deaths, and the whole curve and the two halves as they stand. */
 struct walk {
 	const struct bp_view *view;
 	const struct bp_selection *selection;
-	struct bp_weight_cache *weights;
-	bool usable;
+	bool filtered;	      /* not everything is selected */
 	struct share *shares; /* by what is alike */
 	/* Deaths by being freed, unless `sorted` has them; notes by their number. */
 	struct bp_sample_runs runs;
@@ -51,61 +56,76 @@ struct walk {
 	struct curve curves[3];
 };
 
-static void look(struct curve *curve, const struct bp_moment *moment)
+static void look(struct curve *curve, uint32_t sample)
 {
-	if (curve->now > curve->most || (!curve->found && curve->now > 0)) {
+	if (curve->now > curve->most) {
 		curve->most = curve->now;
-		curve->moment = *moment;
+		curve->at = sample;
 		curve->found = true;
 	}
 }
 
-static void look_all(struct walk *walk, const struct bp_moment *moment)
+static void look_all(struct walk *walk, uint32_t sample)
 {
 	for (int i = 0; i < 3; i++)
-		look(&walk->curves[i], moment);
+		look(&walk->curves[i], sample);
 }
 
-static uint32_t alike_of(const struct walk *walk, uint32_t i)
+static bool make_shares(struct walk *walk, struct bp_weight_cache *weights, bool usable)
 {
-	const struct bp_samples *samples = &walk->view->profile->samples;
-	return (uint32_t)bp_packed_get(
-		&samples->births, bp_samples_entry(samples, i), BP_BIRTH_ALIKE);
-}
-
-/* The note of sample `i`; from then on the shares of its like are known. */
-static uint32_t note_of(struct walk *walk, uint32_t i, const struct bp_sample *sample)
-{
-	const uint32_t alike = alike_of(walk, i);
-	const uint32_t charge = walk->view->profile->processes.data[sample->process.i].charge;
-	const struct bp_sample_weight *weight =
-		bp_sample_weight(walk->weights, sample, charge, walk->usable);
-	struct share *share = &walk->shares[alike];
-	if (!share->known) {
-		const double value = bp_sample_count(sample) * weight->value;
-		share->whole = value * weight->whole;
-		share->half = value / weight->halves.inclusion;
-		share->known = true;
+	const struct bp_profile *profile = walk->view->profile;
+	const struct bp_samples *samples = &profile->samples;
+	walk->shares = malloc(((size_t)samples->alike_count + 1) * sizeof *walk->shares);
+	if (walk->shares == NULL || samples->alike_count >= NOTE_ALIKE_MOST)
+		return false;
+	for (uint32_t i = 0; i < samples->alike_count; i++) {
+		const struct bp_sample sample = bp_sample_of_alike(&samples->alike[i]);
+		const struct bp_sample_weight *weight = bp_sample_weight(
+			weights, &sample, profile->processes.data[sample.process.i].charge, usable);
+		const double value = bp_sample_count(&sample) * weight->value;
+		walk->shares[i] =
+			(struct share){ .included =
+						walk->view->processes[sample.process.i].included,
+				.whole = value * weight->whole,
+				.half = value / weight->halves.inclusion,
+				.split = weight->halves,
+				.count = bp_sample_count(&sample),
+				.halves = sample.halves };
 	}
-	const unsigned halves =
-		sample->halves != 0 ? sample->halves
-				    : bp_draw_halves(weight->halves, bp_sample_identity(sample));
+	return true;
+}
+
+/* The note of a sample; all of a folded part have their halves already. */
+static uint32_t note_of(const struct walk *walk, const struct bp_packed_row *birth)
+{
+	const uint32_t alike = (uint32_t)birth->column[BP_BIRTH_ALIKE];
+	const struct share *share = &walk->shares[alike];
+	const unsigned halves = share->halves != 0
+					? share->halves
+					: bp_draw_halves(share->split,
+						  bp_draw_identity(birth->column[BP_BIRTH_SEQUENCE],
+							  birth->column[BP_BIRTH_TIME]));
 	return alike << NOTE_HALVES | halves;
 }
 
+/* Adding nothing to the half it is not in is faster than asking. */
 static void move(struct walk *walk, uint32_t note, double sign)
 {
 	const struct share *share = &walk->shares[note >> NOTE_HALVES];
+	const double half = sign * share->half;
 	walk->curves[0].now += sign * share->whole;
-	for (int half = 0; half < 2; half++)
-		if ((note >> half & 1) != 0)
-			walk->curves[1 + half].now += sign * share->half;
+	walk->curves[1].now += half * (note & 1);
+	walk->curves[2].now += half * (note >> 1 & 1);
 }
 
-static bool is_selected(const struct walk *walk, const struct bp_sample *sample)
+static bool is_selected(const struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
 {
-	return walk->view->processes[sample->process.i].included &&
-	       bp_selection_holds(walk->selection, sample);
+	if (!walk->shares[birth->column[BP_BIRTH_ALIKE]].included)
+		return false;
+	if (!walk->filtered)
+		return true;
+	const struct bp_sample sample = bp_samples_of_entry(&walk->view->profile->samples, entry);
+	return bp_selection_holds(walk->selection, &sample);
 }
 
 /* Sorts the deaths of samples that take part: of all of them, or of those that were never freed. */
@@ -119,14 +139,16 @@ static bool sort_deaths(struct walk *walk, bool all)
 	if (walk->sorted == NULL)
 		return false;
 	for (uint32_t i = 1; i < samples->count; i++) {
-		if (!all && samples->freed[bp_samples_entry(samples, i)] != 0)
+		const uint32_t entry = bp_samples_entry(samples, i);
+		if (!all && samples->freed[entry] != 0)
 			continue;
-		const struct bp_sample sample = bp_samples_get(samples, i);
+		const struct bp_packed_row row = bp_samples_birth(samples, entry);
+		const struct bp_sample sample = bp_samples_of_entry(samples, entry);
 		const struct bp_moment birth = bp_view_birth(&sample),
 				       death = bp_view_death(walk->view, &sample);
-		if (is_selected(walk, &sample) && bp_moment_before(&birth, &death))
+		if (is_selected(walk, entry, &row) && bp_moment_before(&birth, &death))
 			walk->sorted[walk->sorted_count++] =
-				(struct bp_moment_entry){ death, note_of(walk, i, &sample) };
+				(struct bp_moment_entry){ death, note_of(walk, &row) };
 	}
 	return bp_sort_moments(walk->sorted, walk->sorted_count);
 }
@@ -152,9 +174,6 @@ static bool has_early_end(const struct walk *walk, uint64_t from_ns)
 static bool begin(struct walk *walk, uint64_t base_ns)
 {
 	const struct bp_samples *samples = &walk->view->profile->samples;
-	walk->shares = calloc((size_t)samples->alike_count + 1, sizeof *walk->shares);
-	if (walk->shares == NULL || samples->alike_count >= NOTE_ALIKE_MOST)
-		return false;
 	if (samples->death_runs.tied)
 		return sort_deaths(walk, true);
 	walk->notes = calloc((size_t)samples->deaths.count + 1, sizeof *walk->notes);
@@ -170,38 +189,70 @@ static void finish(struct walk *walk)
 	free(walk->sorted);
 }
 
-static void die_until(struct walk *walk, const struct bp_moment *moment)
+/* Is the death on top of the heap at this moment at the latest? */
+static bool freed_by(const struct walk *walk, const struct bp_moment *moment)
 {
-	for (;;) {
-		const struct bp_run_head *freed =
-			walk->runs.active > 0 ? &walk->runs.heap[0] : NULL;
-		const struct bp_moment_entry *other = walk->next_sorted < walk->sorted_count
-							      ? &walk->sorted[walk->next_sorted]
-							      : NULL;
-		if (other != NULL &&
-			(freed == NULL || bp_moment_before(&other->moment, &freed->moment))) {
-			if (bp_moment_before(moment, &other->moment))
-				return;
-			move(walk, other->what, -1);
-			walk->next_sorted++;
-			continue;
-		}
-		if (freed == NULL || bp_moment_before(moment, &freed->moment))
-			return;
-		if (walk->notes[freed->row] != 0)
-			move(walk, walk->notes[freed->row], -1);
+	const struct bp_run_head *next = &walk->runs.heap[0];
+	if (__builtin_expect(next->time_ns != moment->time_ns, 1))
+		return next->time_ns < moment->time_ns;
+	const struct bp_moment death = bp_sample_runs_moment(&walk->runs, next->row);
+	return !bp_moment_before(moment, &death);
+}
+
+static void free_until(struct walk *walk, const struct bp_moment *moment)
+{
+	while (walk->runs.active > 0 && freed_by(walk, moment)) {
+		const uint32_t note = walk->notes[walk->runs.heap[0].row];
+		if (note != 0)
+			move(walk, note, -1);
 		bp_sample_runs_next(&walk->runs);
 	}
 }
 
-static void be_born(struct walk *walk, uint32_t i, const struct bp_sample *sample)
+static void die_until(struct walk *walk, const struct bp_moment *moment)
+{
+	for (; walk->next_sorted < walk->sorted_count; walk->next_sorted++) {
+		const struct bp_moment_entry *other = &walk->sorted[walk->next_sorted];
+		if (bp_moment_before(moment, &other->moment))
+			break;
+		free_until(walk, &other->moment);
+		move(walk, other->what, -1);
+	}
+	free_until(walk, moment);
+}
+
+/* Was it freed before it was born, as the clock of a folded part tells it? */
+static bool is_never_live(const struct walk *walk, uint32_t entry)
 {
 	const struct bp_samples *samples = &walk->view->profile->samples;
-	const uint32_t freed = samples->freed[bp_samples_entry(samples, i)];
-	const uint32_t note = note_of(walk, i, sample);
+	if (!samples->has_dead_born)
+		return false;
+	const struct bp_sample sample = bp_samples_of_entry(samples, entry);
+	const struct bp_moment birth = bp_view_birth(&sample),
+			       death = bp_view_death(walk->view, &sample);
+	return !bp_moment_before(&birth, &death);
+}
+
+static void be_born(struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
+{
+	const uint32_t freed = walk->view->profile->samples.freed[entry] & BP_FREED_NUMBER;
+	const uint32_t note = note_of(walk, birth);
 	if (freed != 0 && walk->notes != NULL)
 		walk->notes[freed - 1] = note;
 	move(walk, note, 1);
+}
+
+static struct bp_moment moment_of(const struct walk *walk, const struct bp_packed_row *birth)
+{
+	const struct bp_alike *alike = walk->view->profile->samples.alike;
+	return (struct bp_moment){ birth->column[BP_BIRTH_TIME], birth->column[BP_BIRTH_SEQUENCE],
+		alike[birth->column[BP_BIRTH_ALIKE]].process.i };
+}
+
+/* After everything that happened at the time at which the window begins. */
+static struct bp_moment start_of(const struct bp_view *view, uint64_t base_ns)
+{
+	return (struct bp_moment){ base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
 }
 
 /* Walks to the end of the window; returns how many samples took part. */
@@ -210,60 +261,71 @@ static uint64_t go(struct walk *walk, uint64_t base_ns)
 	const struct bp_view *view = walk->view;
 	const struct bp_samples *samples = &view->profile->samples;
 	const uint64_t to_ns = view->to_ns == BP_TIME_NEVER ? BP_TIME_NEVER : base_ns + view->to_ns;
-	/* After everything that happened at that time. */
-	const struct bp_moment from = { base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
+	const struct bp_moment from = start_of(view, base_ns);
 	bool began = view->from_ns == 0;
 	uint64_t allocations = 0;
 	for (uint32_t i = 1; i < samples->count; i++) {
-		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
-		const struct bp_sample sample = bp_samples_get(samples, i);
-		const struct bp_moment birth = bp_view_birth(&sample),
-				       death = bp_view_death(view, &sample);
-		if (birth.time_ns >= to_ns)
+		const uint32_t entry = bp_samples_entry(samples, i);
+		const struct bp_packed_row row = bp_samples_birth(samples, entry);
+		if (row.column[BP_BIRTH_TIME] >= to_ns)
 			break;
-		if (!is_selected(walk, &sample))
+		if (!is_selected(walk, entry, &row))
 			continue;
-		allocations += bp_sample_count(&sample);
-		/* Freed before the clock of a folded part went on. */
-		if (!bp_moment_before(&birth, &death))
+		allocations += walk->shares[row.column[BP_BIRTH_ALIKE]].count;
+		if (is_never_live(walk, entry))
 			continue;
+		const struct bp_moment birth = moment_of(walk, &row);
 		if (!began && !bp_moment_before(&birth, &from)) {
 			die_until(walk, &from);
-			look_all(walk, &from);
+			look_all(walk, AT_START);
 			began = true;
 		}
 		die_until(walk, &birth);
-		be_born(walk, i, &sample);
+		be_born(walk, entry, &row);
 		if (began)
-			look_all(walk, &birth);
+			look_all(walk, i);
 	}
 	/* Nothing was born in the window: what was live at its start is the most there was. */
 	if (!began) {
 		die_until(walk, &from);
-		look_all(walk, &from);
+		look_all(walk, AT_START);
 	}
 	return allocations;
 }
 
+static struct bp_moment found_at(
+	const struct walk *walk, const struct curve *curve, uint64_t base_ns)
+{
+	const struct bp_samples *samples = &walk->view->profile->samples;
+	if (curve->at == AT_START)
+		return start_of(walk->view, base_ns);
+	const struct bp_packed_row birth =
+		bp_samples_birth(samples, bp_samples_entry(samples, curve->at));
+	return moment_of(walk, &birth);
+}
+
 bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
-	struct bp_weight_cache *weights, bool usable, struct bp_peak *ret_peak,
+	const struct bp_query *query, struct bp_weight_cache *weights, struct bp_peak *ret_peak,
 	struct bp_error *error)
 {
 	struct walk walk = {
-		.view = view, .selection = selection, .weights = weights, .usable = usable
+		.view = view, .selection = selection, .filtered = query->filter_count > 0
 	};
 	const uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
-	if (!begin(&walk, base_ns)) {
+	if (!make_shares(&walk, weights, query->usable) || !begin(&walk, base_ns)) {
 		finish(&walk);
 		return bp_error_set(error, "out of memory");
 	}
 	const uint64_t allocations = go(&walk, base_ns);
-	finish(&walk);
 	const struct curve *curves = walk.curves;
-	*ret_peak = (struct bp_peak){ .found = curves[0].found,
-		.moment = curves[0].moment,
-		.halves = { curves[1].moment, curves[2].moment },
-		.half_found = { curves[1].found, curves[2].found },
-		.allocations = allocations };
+	*ret_peak = (struct bp_peak){ .found = curves[0].found, .allocations = allocations };
+	if (curves[0].found)
+		ret_peak->moment = found_at(&walk, &curves[0], base_ns);
+	for (int half = 0; half < 2; half++) {
+		ret_peak->half_found[half] = curves[1 + half].found;
+		if (curves[1 + half].found)
+			ret_peak->halves[half] = found_at(&walk, &curves[1 + half], base_ns);
+	}
+	finish(&walk);
 	return true;
 }

@@ -25,9 +25,10 @@ struct bp_peak {
 	uint64_t allocations; /* samples that took part in the curve */
 };
 
-/* Finds the peak of the selected samples, among the moments of the view's window. */
+/* Finds the peak of the selected samples, among the moments of the view's window. View and selection are
+ * those of the query. */
 bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
-	struct bp_weight_cache *weights, bool usable, struct bp_peak *ret_peak,
+	const struct bp_query *query, struct bp_weight_cache *weights, struct bp_peak *ret_peak,
 	struct bp_error *error);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/allocators.h"
 #include "profile/attribution.h"
 #include "profile/id_index.h"
 #include "profile/truth_list.h"
@@ -213,7 +214,7 @@ static void name_stack(
 	for (uint32_t i = 0, shown = 0; i < entry->frame_count && shown < 3; i++) {
 		const char *function =
 			bp_profile_text(profile, profile->frames.data[entry->frames[i].i].function);
-		if (bp_is_allocator_name(function) && i + 1 < entry->frame_count)
+		if (bp_allocators_hold(profile->allocators, function) && i + 1 < entry->frame_count)
 			continue;
 		int printed = snprintf(name + used, bytes - used, "%s%s", shown > 0 ? " < " : "",
 			*function != '\0' ? function : "(no name)");

@@ -69,6 +69,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 {
 	const struct bp_profile *profile = aggregation->profile;
 	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0, missing = 0, unfolded = 0;
+	bool about = false;
 	const struct bp_process *killed_one = NULL, *unprofiled_one = NULL, *unseen_one = NULL;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *p = &profile->processes.data[i];
@@ -76,7 +77,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			continue;
 		if (!p->profiled && unprofiled++ == 0)
 			unprofiled_one = p;
-		if (p->profiled && !p->uncounted && !p->ended && killed++ == 0)
+		if (p->profiled && !p->uncounted && !p->ended && !p->running && killed++ == 0)
 			killed_one = p;
 		if (p->unseen_execs > 0 && unseen == 0)
 			unseen_one = p;
@@ -84,6 +85,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 		damaged += p->damaged_chunks;
 		unfolded += p->fold_missing;
 		missing += p->missing_children;
+		about = about || (p->missing_children > 0 && p->spawned > 0);
 	}
 	if (unprofiled > 0)
 		say(list, "%llu process%s not profiled: %s (pid %u): %s",
@@ -103,10 +105,10 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			unseen_text(unseen_one->unseen_reason));
 	if (missing > 0)
 		say(list,
-			"%llu child process%s not here: FILE.d, which would hold them, is missing, "
-			"or "
-			"they were not followed (--no-follow-fork)",
-			(unsigned long long)missing, missing == 1 ? " is" : "es are");
+			"%s%llu child process%s not here: FILE.d, which would hold them, is "
+			"missing, or they were not followed (--no-follow-fork)",
+			about ? "about " : "", (unsigned long long)missing,
+			missing == 1 ? " is" : "es are");
 	if (damaged > 0)
 		say(list,
 			"%llu part%s of the trace cannot be read: samples and frees in them are "
@@ -122,7 +124,7 @@ static void say_misread(struct list *list, const struct bp_aggregation *aggregat
 {
 	static const char *const names[] = { "BYTEPOLL_INTERVAL", "BYTEPOLL_BUDGET",
 		"BYTEPOLL_START", "BYTEPOLL_START_TIME", "BYTEPOLL_STOP_TIME", "BYTEPOLL_SEED",
-		"BYTEPOLL_LAW", "BYTEPOLL_FOLLOW_PID" };
+		"BYTEPOLL_LAW", "BYTEPOLL_FOLLOW_PID", "BYTEPOLL_TRACEPOINTS" };
 	const struct bp_profile *profile = aggregation->profile;
 	uint32_t misread = 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++)

@@ -39,41 +39,120 @@ static uint64_t take_delta(struct bp_bytes *fields, uint64_t base)
 	return base + (uint64_t)bp_bytes_zigzag(fields);
 }
 
+/* The numbers of a record, of which a report reads a hundred million: whether they ended with the record is
+ * asked once, behind the last. Until then they are read from behind it too, where they mean nothing. */
+struct numbers {
+	const uint8_t *at;
+	bool failed;
+};
+
+#define NUMBERS_MOST 20u /* in a record: at most ten bytes each, and eight are loaded at a time */
+_Static_assert(BP_TRACE_SLACK >= NUMBERS_MOST * BP_VARINT_MAX_BYTES + 8, "what may be read");
+
+static inline bool is_whole(const struct numbers *from, const struct bp_bytes *fields)
+{
+	return !from->failed && from->at <= fields->end;
+}
+
+/* Of more than eight bytes. `end` NULL: it is none. */
+struct long_number {
+	uint64_t value;
+	const uint8_t *end;
+};
+
+static __attribute__((noinline)) struct long_number read_long(const uint8_t *at)
+{
+	struct bp_bytes bytes = bp_bytes_of(at, BP_VARINT_MAX_BYTES);
+	const uint64_t value = bp_bytes_varint(&bytes);
+	return (struct long_number){ value, bytes.failed ? NULL : bytes.at };
+}
+
+/* A varint. How long it is is hard to foresee, so it is not asked byte by byte: of most the two first bytes
+ * are taken, of others the seven bits of each of eight are moved together, pairs, fours, and all. */
+static inline __attribute__((always_inline)) uint64_t number(struct numbers *from)
+{
+	uint64_t word;
+	__builtin_memcpy(&word, from->at, sizeof word);
+	if ((word & 0x8080) != 0x8080) {
+		const uint64_t more = word >> 7 & 1;
+		from->at += 1 + more;
+		return (word & 0x7F) | (word >> 1 & 0x3F80 & (0 - more));
+	}
+	const uint64_t ends = ~word & 0x8080808080808080u;
+	if (ends == 0) {
+		const struct long_number read = read_long(from->at);
+		from->failed = from->failed || read.end == NULL;
+		from->at = read.end == NULL ? from->at : read.end;
+		return read.value;
+	}
+	from->at += ((unsigned)__builtin_ctzll(ends) + 1) / 8;
+	word &= (ends ^ (ends - 1)) & 0x7F7F7F7F7F7F7F7Fu;
+	word = (word & 0x007F007F007F007Fu) | (word & 0x7F007F007F007F00u) >> 1;
+	word = (word & 0x00003FFF00003FFFu) | (word & 0x3FFF00003FFF0000u) >> 2;
+	return (word & 0x000000000FFFFFFFu) | (word & 0x0FFFFFFF00000000u) >> 4;
+}
+
+/* One that is mostly of one byte. */
+static inline __attribute__((always_inline)) uint64_t small_number(struct numbers *from)
+{
+	return *from->at < 0x80 ? *from->at++ : number(from);
+}
+
+static inline __attribute__((always_inline)) uint32_t number_of_32(struct numbers *from)
+{
+	const uint64_t value = number(from);
+	if (value > UINT32_MAX)
+		from->failed = true;
+	return (uint32_t)value;
+}
+
+static inline __attribute__((always_inline)) uint64_t changed(struct numbers *from, uint64_t base)
+{
+	return base + (uint64_t)bp_unzigzag(number(from));
+}
+
 static bool decode_sample(
 	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_sample *sample)
 {
-	uint8_t flags = sample->flags = bp_bytes_u8(fields);
+	struct numbers from = { .at = fields->at };
+	uint8_t flags = sample->flags = *from.at++;
 	uint64_t trials = state->trials, objects = state->objects;
-	sample->kind = bp_bytes_u8(fields);
+	sample->kind = *from.at++;
 	sample->thread = state->thread;
 	if (flags & BP_SAMPLE_THREAD) {
-		sample->thread = take_u32(fields);
+		sample->thread = number_of_32(&from);
 		trials = objects = 0;
 	}
-	sample->sequence = take_delta(fields, state->sequence);
-	sample->time_ns = take_delta(fields, state->time_ns);
-	sample->address = take_delta(fields, state->address);
-	sample->size = bp_bytes_varint(fields);
-	uint64_t alignment = flags & BP_SAMPLE_ALIGNMENT ? bp_bytes_varint(fields) : 0;
+	sample->sequence = state->sequence + (uint64_t)bp_unzigzag(small_number(&from));
+	sample->time_ns = changed(&from, state->time_ns);
+	sample->address = changed(&from, state->address);
+	sample->size = number(&from);
+	uint64_t alignment = flags & BP_SAMPLE_ALIGNMENT ? number(&from) : 0;
 	if (alignment > 63)
-		fields->failed = true;
+		from.failed = true;
 	sample->alignment_log2 = (uint8_t)alignment;
 	sample->usable = 0;
 	if ((flags & BP_SAMPLE_USABLE) &&
-		__builtin_add_overflow(sample->size, bp_bytes_varint(fields), &sample->usable))
-		fields->failed = true;
+		__builtin_add_overflow(sample->size, small_number(&from), &sample->usable))
+		from.failed = true;
 	sample->exact = flags & BP_SAMPLE_EXACT;
-	sample->offset = sample->exact ? 0 : bp_bytes_varint(fields);
-	sample->stack = take_u32(fields);
-	sample->trials = trials + bp_bytes_varint(fields);
-	sample->objects = objects + bp_bytes_varint(fields);
+	sample->offset = sample->exact ? 0 : small_number(&from);
+	sample->stack = number_of_32(&from);
+	sample->trials = trials + number(&from);
+	sample->objects = objects + small_number(&from);
 	sample->interval = state->interval;
 	sample->law = state->law;
 	if (flags & BP_SAMPLE_INTERVAL) {
-		sample->interval = bp_bytes_varint(fields);
-		sample->law = take_u32(fields);
+		sample->interval = number(&from);
+		sample->law = number_of_32(&from);
 	}
-	if (fields->failed || sample->law > BP_LAW_BERNOULLI)
+	sample->labels = flags & BP_SAMPLE_LABELS ? number_of_32(&from) : 0;
+	sample->type = sample->heap = 0;
+	if (flags & BP_SAMPLE_TOLD) {
+		sample->type = number_of_32(&from);
+		sample->heap = number_of_32(&from);
+	}
+	if (!is_whole(&from, fields) || sample->law > BP_LAW_BERNOULLI)
 		return false;
 	state->thread = sample->thread;
 	state->sequence = sample->sequence;
@@ -87,20 +166,21 @@ static bool decode_sample(
 static bool decode_free(
 	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_free *record)
 {
-	uint8_t flags = record->flags = bp_bytes_u8(fields);
+	struct numbers from = { .at = fields->at };
+	uint8_t flags = record->flags = *from.at++;
 	uint64_t trials = state->trials, objects = state->objects;
 	record->thread = state->thread;
 	if (flags & BP_FREE_THREAD) {
-		record->thread = take_u32(fields);
+		record->thread = number_of_32(&from);
 		trials = objects = 0;
 	}
-	record->sequence = take_delta(fields, state->sequence);
-	record->time_ns = take_delta(fields, state->time_ns);
-	record->sample_sequence = record->sequence - bp_bytes_varint(fields);
-	record->trials = trials + bp_bytes_varint(fields);
-	record->objects = objects + bp_bytes_varint(fields);
-	record->stack = flags & BP_FREE_STACK ? take_u32(fields) : 0;
-	if (fields->failed)
+	record->sequence = state->sequence + (uint64_t)bp_unzigzag(small_number(&from));
+	record->time_ns = changed(&from, state->time_ns);
+	record->sample_sequence = record->sequence - number(&from);
+	record->trials = trials + number(&from);
+	record->objects = objects + small_number(&from);
+	record->stack = flags & BP_FREE_STACK ? number_of_32(&from) : 0;
+	if (!is_whole(&from, fields))
 		return false;
 	state->thread = record->thread;
 	state->sequence = record->sequence;
@@ -112,18 +192,24 @@ static bool decode_free(
 
 /* False with `fields` not failed: no memory. A frame takes a byte at least, so the depth is bounded
  * by the bytes that are there before anything is allocated for it. */
+static bool take_depth(
+	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_stack *stack)
+{
+	stack->depth = take_u32(fields);
+	if (stack->depth > bp_bytes_left(fields))
+		fields->failed = true;
+	return !fields->failed && bp_vec_reserve(&state->frames, &state->frame_capacity,
+					  stack->depth, sizeof *state->frames);
+}
+
 static bool decode_stack(
 	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_stack *stack)
 {
 	uint64_t pc = 0;
-	stack->id = take_u32(fields);
+	*stack = (struct bp_trace_stack){ .id = take_u32(fields) };
 	stack->flags = bp_bytes_varint(fields);
 	stack->epoch = take_u32(fields);
-	stack->depth = take_u32(fields);
-	if (stack->depth > bp_bytes_left(fields))
-		fields->failed = true;
-	if (fields->failed || !bp_vec_reserve(&state->frames, &state->frame_capacity, stack->depth,
-				      sizeof *state->frames))
+	if (!take_depth(state, fields, stack))
 		return false;
 	for (uint32_t i = 0; i < stack->depth; i++) {
 		uint64_t code = bp_bytes_varint(fields);
@@ -131,6 +217,37 @@ static bool decode_stack(
 		state->frames[i] = (struct bp_trace_frame){ .pc = pc, .exact = code & 1 };
 	}
 	stack->frames = state->frames;
+	return !fields->failed;
+}
+
+/* Ids of frames: deltas of 64 bits, of which the sums must have 32. */
+static bool decode_named_stack(
+	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_stack *stack)
+{
+	uint64_t id = 0;
+	*stack = (struct bp_trace_stack){ .id = take_u32(fields), .named = true };
+	stack->flags = bp_bytes_varint(fields);
+	if (!take_depth(state, fields, stack))
+		return false;
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		id = take_delta(fields, id);
+		if (id > UINT32_MAX)
+			fields->failed = true;
+		state->frames[i] = (struct bp_trace_frame){ .pc = id, .exact = true };
+	}
+	stack->frames = state->frames;
+	return !fields->failed;
+}
+
+/* TYPE, FRAME and LABELS. */
+static bool decode_name(struct bp_bytes *fields, bool frame, struct bp_trace_name *name)
+{
+	*name = (struct bp_trace_name){ .id = take_u32(fields) };
+	if (frame)
+		name->line = take_u32(fields);
+	name->text = take_text(fields);
+	if (frame)
+		name->file = take_text(fields);
 	return !fields->failed;
 }
 
@@ -218,7 +335,16 @@ static bool decode_fields(
 	case BP_TAG_INTERVAL:
 		return decode_interval(fields, &record->interval);
 	case BP_TAG_FOLDED:
-		return bp_trace_decode_folded(fields, &record->folded);
+		return bp_trace_decode_folded(fields, false, &record->folded);
+	case BP_TAG_FOLDED_TOLD:
+		record->tag = BP_TAG_FOLDED;
+		return bp_trace_decode_folded(fields, true, &record->folded);
+	case BP_TAG_TYPE:
+	case BP_TAG_FRAME:
+	case BP_TAG_LABELS:
+		return decode_name(fields, record->tag == BP_TAG_FRAME, &record->name);
+	case BP_TAG_NAMED_STACK:
+		return decode_named_stack(decoder, fields, &record->stack);
 	case BP_TAG_READINGS:
 		return bp_trace_decode_readings(fields, &record->readings);
 	case BP_TAG_TICKS:
@@ -238,10 +364,11 @@ enum bp_trace_decoded bp_trace_decode(
 	if (data == NULL)
 		return BP_TRACE_MALFORMED;
 	ret_record->tag = (enum bp_tag)tag;
-	if (tag < BP_TAG_SAMPLE || tag > BP_TAG_HELD)
+	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_LABELS) && tag != BP_TAG_FOLDED_TOLD)
 		return tag & BP_TAG_FATAL_BIT ? BP_TRACE_FATAL : BP_TRACE_SKIPPED;
 	struct bp_bytes fields = bp_bytes_of(data, (size_t)length);
 	if (decode_fields(decoder, &fields, ret_record))
 		return BP_TRACE_DECODED;
-	return tag == BP_TAG_STACK && !fields.failed ? BP_TRACE_NO_MEMORY : BP_TRACE_MALFORMED;
+	const bool stack = tag == BP_TAG_STACK || tag == BP_TAG_NAMED_STACK;
+	return stack && !fields.failed ? BP_TRACE_NO_MEMORY : BP_TRACE_MALFORMED;
 }

@@ -16,6 +16,9 @@ enum bp_trace_decoded {
 	BP_TRACE_NO_MEMORY
 };
 
+/* So many bytes behind the payload must be the caller's memory, too; what they are does not matter. */
+#define BP_TRACE_SLACK 256u
+
 /* Decodes one record; there must be bytes left. */
 enum bp_trace_decoded bp_trace_decode(
 	struct bp_trace_decoder *decoder, struct bp_trace_record *ret_record);

@@ -92,7 +92,7 @@ bool bp_trace_folded_next(struct bp_trace_folded *folded, struct bp_trace_folded
 	return true;
 }
 
-bool bp_trace_decode_folded(struct bp_bytes *fields, struct bp_trace_folded *folded)
+bool bp_trace_decode_folded(struct bp_bytes *fields, bool told, struct bp_trace_folded *folded)
 {
 	struct bp_trace_folded_entry entry;
 	*folded = (struct bp_trace_folded){ .flags = bp_bytes_u8(fields) };
@@ -104,6 +104,12 @@ bool bp_trace_decode_folded(struct bp_bytes *fields, struct bp_trace_folded *fol
 	const uint64_t alignment =
 		folded->flags & BP_FOLDED_ALIGNMENT ? bp_bytes_varint(fields) : 0;
 	folded->alignment_log2 = (uint8_t)alignment;
+	folded->told = told;
+	if (told) {
+		folded->labels = take_u32(fields);
+		folded->type = take_u32(fields);
+		folded->heap = take_u32(fields);
+	}
 	if (fields->failed || folded->law > BP_LAW_BERNOULLI || alignment > 63)
 		return false;
 	folded->rest = *fields;

@@ -47,6 +47,8 @@ bool bp_trace_held_has(const struct bp_trace_held *held, uint64_t number);
 struct bp_trace_folded {
 	uint64_t interval; /* T they were drawn with, bytes */
 	uint32_t law, thread, stack;
+	uint32_t labels, type, heap; /* as in a sample; 0 in a FOLDED record that is not told */
+	bool told;
 	uint8_t flags; /* enum bp_folded_flag */
 	uint8_t kind;  /* enum bp_kind */
 	uint8_t alignment_log2;
@@ -102,7 +104,8 @@ void bp_trace_clock_finish(struct bp_trace_clock *clock);
 void bp_trace_held_finish(struct bp_trace_held *held);
 
 /* For the decoder: each reads and checks the fields of its record. */
-bool bp_trace_decode_folded(struct bp_bytes *fields, struct bp_trace_folded *folded);
+/* `told`: of a FOLDED TOLD record. */
+bool bp_trace_decode_folded(struct bp_bytes *fields, bool told, struct bp_trace_folded *folded);
 bool bp_trace_decode_readings(struct bp_bytes *fields, struct bp_trace_readings *readings);
 bool bp_trace_decode_ticks(struct bp_bytes *fields, struct bp_trace_ticks *ticks);
 bool bp_trace_decode_ranges(struct bp_bytes *fields, struct bp_trace_ranges *ranges);

@@ -21,6 +21,9 @@
 /* Sampling begins, ends, at that time: CLOCK_MONOTONIC ns; or after `+` ns from the start of the process image. */
 #define BP_ENV_START_TIME "BYTEPOLL_START_TIME"
 #define BP_ENV_STOP_TIME "BYTEPOLL_STOP_TIME"
+/* What tracepoints tell beside their own: otel, or none (docs/tracepoints.md). */
+#define BP_ENV_TRACEPOINTS "BYTEPOLL_TRACEPOINTS"
+#define BP_ENV_HOST_OUTPUT "BYTEPOLL_HOST_OUTPUT" /* of hosts (bytepoll/host.h), as above */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
 #define BP_RECORDER_VERIFY_FILE "libbytepoll-recorder-verify.so" /* `run --verify` */
 
@@ -37,7 +40,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 2
+#define BP_TRACE_MINOR 3
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -48,7 +51,8 @@ enum bp_recognition {
 	BP_RECOGNITION_NONE = 0,
 	BP_RECOGNITION_HEADER = 1,
 	BP_RECOGNITION_REGION = 2,
-	BP_RECOGNITION_TABLE = 3
+	BP_RECOGNITION_TABLE = 3,
+	BP_RECOGNITION_HOST = 4 /* a host sampled its own objects (bytepoll/host.h) */
 };
 
 /* 1.2 */
@@ -82,11 +86,13 @@ struct bp_trace_header {
 };
 
 /* flags_skippable */
-#define BP_HEADER_CENSUS ((uint64_t)1)	 /* every object is counted, see 1.7 */
-#define BP_HEADER_DORMANT ((uint64_t)2)	 /* sampling was off at the start, see 1.8 */
-#define BP_HEADER_AUTO ((uint64_t)4)	 /* T was chosen by itself at the start, see 1.8 */
-#define BP_HEADER_FOLDED ((uint64_t)8)	 /* the folded part of another trace, see 5 */
-#define BP_HEADER_STEERED ((uint64_t)16) /* began as somebody had steered it to, see 1.8 */
+#define BP_HEADER_CENSUS ((uint64_t)1)	      /* every object is counted, see 1.7 */
+#define BP_HEADER_DORMANT ((uint64_t)2)	      /* sampling was off at the start, see 1.8 */
+#define BP_HEADER_AUTO ((uint64_t)4)	      /* T was chosen by itself at the start, see 1.8 */
+#define BP_HEADER_FOLDED ((uint64_t)8)	      /* the folded part of another trace, see 5 */
+#define BP_HEADER_STEERED ((uint64_t)16)      /* began as somebody had steered it to, see 1.8 */
+#define BP_HEADER_FREES_UNSEEN ((uint64_t)32) /* no free is ever told */
+#define BP_HEADER_OBJECTS_UNCOUNTED ((uint64_t)64) /* counters of objects are all 0 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -100,6 +106,7 @@ enum bp_variable {
 	BP_VARIABLE_SEED,
 	BP_VARIABLE_LAW,
 	BP_VARIABLE_FOLLOW_PID,
+	BP_VARIABLE_TRACEPOINTS,
 	BP_VARIABLE_COUNT
 };
 
@@ -119,6 +126,7 @@ enum bp_loss {
 	BP_LOSS_FREE,
 	BP_LOSS_INTERRUPTED,
 	BP_LOSS_CHILD_TRACE,
+	BP_LOSS_NAME,
 	BP_LOSS_COUNT,
 	BP_LOSS_MAX = 32
 };
@@ -183,6 +191,9 @@ struct bp_thread_slot {
 	uint64_t unoffered_trials, unoffered_objects;
 };
 
+/* `armed` of a thread whose next look nobody can tell: its totals have no upper limit. */
+#define BP_ARMED_WITHOUT_LIMIT ((uint64_t)1 << 56)
+
 #define BP_SLOTS_IN_FIRST ((BP_CHUNK_BYTES - BP_SLOTS_OFFSET) / sizeof(struct bp_thread_slot))
 #define BP_SLOTS_IN_CHUNK (BP_PAYLOAD_BYTES / sizeof(struct bp_thread_slot))
 
@@ -218,7 +229,13 @@ enum bp_tag {
 	BP_TAG_FOLDED = 11, /* these four in folded parts only, see 5 */
 	BP_TAG_READINGS = 12,
 	BP_TAG_TICKS = 13,
-	BP_TAG_HELD = 14
+	BP_TAG_HELD = 14,
+	BP_TAG_TYPE = 15, /* these four: names, see 3.8 */
+	BP_TAG_FRAME = 16,
+	BP_TAG_NAMED_STACK = 17,
+	BP_TAG_LABELS = 18,
+	/* In folded parts only; fatal, because its objects stand nowhere else. */
+	BP_TAG_FOLDED_TOLD = BP_TAG_FOLDED | BP_TAG_FATAL_BIT
 };
 
 enum bp_sample_flag {
@@ -226,7 +243,9 @@ enum bp_sample_flag {
 	BP_SAMPLE_EXACT = 2,
 	BP_SAMPLE_ALIGNMENT = 4,
 	BP_SAMPLE_USABLE = 8,
-	BP_SAMPLE_INTERVAL = 16
+	BP_SAMPLE_INTERVAL = 16,
+	BP_SAMPLE_LABELS = 32,
+	BP_SAMPLE_TOLD = 64
 };
 
 /* 5.2 */
@@ -245,7 +264,11 @@ enum bp_kind {
 	BP_KIND_REALLOC = 3,
 	BP_KIND_ALIGNED = 4,
 	BP_KIND_NEW = 5,
-	BP_KIND_MMAP = 6
+	BP_KIND_MMAP = 6,
+	BP_KIND_POOL = 7,
+	BP_KIND_SMALL = 8, /* these three: where a host put the object */
+	BP_KIND_LARGE = 9,
+	BP_KIND_PINNED = 10
 };
 
 enum bp_free_flag { BP_FREE_THREAD = 1, BP_FREE_STACK = 2, BP_FREE_REALLOC = 4 };
@@ -259,8 +282,11 @@ enum bp_unseen {
 	BP_UNSEEN_ENVIRONMENT = 4
 };
 
-/* Deepest stack recorded. */
+/* Deepest stack recorded; of named frames. */
 #define BP_STACK_MAX_DEPTH 256u
+#define BP_NAMED_STACK_MAX_DEPTH 512u
+/* Longest name of a type, a function, a file. */
+#define BP_NAME_MAX_BYTES 2000u
 
 /* 1.5 */
 #define BP_CHECKSUM_START 0x9E3779B97F4A7C15u

@@ -386,7 +386,9 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 	case BP_TAG_SAMPLE:
 		reader->samples++;
 		note_time(reader, record->sample.time_ns);
-		bp_trace_intervals_note(reader, record->sample.interval);
+		if (record->sample.interval < reader->interval_min ||
+			record->sample.interval > reader->interval_max)
+			bp_trace_intervals_note(reader, record->sample.interval);
 		return bp_trace_threads_seen(reader, record->sample.thread, record->sample.trials,
 			record->sample.objects);
 	case BP_TAG_FREE:

@@ -41,6 +41,8 @@ struct bp_trace_sample {
 	uint32_t law;		  /* enum bp_law it was drawn under */
 	uint32_t thread;	  /* ordinal, 0 not known */
 	uint32_t stack;		  /* id, 0 not known */
+	uint32_t labels;	  /* id, 0 none */
+	uint32_t type, heap;	  /* type: id, 0 not known; both 0 if not told */
 	uint8_t flags;		  /* enum bp_sample_flag */
 	uint8_t kind;		  /* enum bp_kind */
 	uint8_t alignment_log2;	  /* 0 not given */
@@ -65,6 +67,15 @@ struct bp_trace_stack {
 	const struct bp_trace_frame *frames; /* innermost first; valid until the next record */
 	uint64_t flags;			     /* enum bp_stack_flag */
 	uint32_t id, epoch, depth;
+	bool named; /* NAMED STACK: a pc is the id of a FRAME, and the epoch 0 */
+};
+
+/* TYPE, FRAME, LABELS (3.8). Texts are valid until the next record. */
+struct bp_trace_name {
+	uint32_t id;
+	uint32_t line;		   /* of a frame; 0 not known */
+	struct bp_trace_text text; /* a type's name, a frame's function, the labels */
+	struct bp_trace_text file; /* of a frame; "" not known */
 };
 
 struct bp_trace_module {
@@ -105,13 +116,14 @@ struct bp_trace_record {
 	union {
 		struct bp_trace_sample sample;	     /* BP_TAG_SAMPLE */
 		struct bp_trace_free free;	     /* BP_TAG_FREE */
-		struct bp_trace_stack stack;	     /* BP_TAG_STACK */
+		struct bp_trace_stack stack;	     /* BP_TAG_STACK, BP_TAG_NAMED_STACK */
+		struct bp_trace_name name;	     /* BP_TAG_TYPE, BP_TAG_FRAME, BP_TAG_LABELS */
 		struct bp_trace_module module;	     /* BP_TAG_MODULE, BP_TAG_MODULE_GONE */
 		struct bp_trace_thread_event thread; /* BP_TAG_THREAD_BEGIN, BP_TAG_THREAD_END */
 		struct bp_trace_exec exec;	     /* BP_TAG_EXEC */
 		struct bp_trace_fork fork;	     /* BP_TAG_FORK */
 		struct bp_trace_interval interval;   /* BP_TAG_INTERVAL */
-		struct bp_trace_folded folded;	     /* BP_TAG_FOLDED */
+		struct bp_trace_folded folded;	     /* BP_TAG_FOLDED, and never _TOLD */
 		struct bp_trace_readings readings;   /* BP_TAG_READINGS */
 		struct bp_trace_ticks ticks;	     /* BP_TAG_TICKS; in part.clock already */
 		struct bp_trace_ranges ranges;	     /* BP_TAG_HELD; in part.held already */

@@ -33,12 +33,13 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static inline uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-uint64_t bp_trace_bytes_of(const struct bp_trace_reader *reader, uint64_t trials, uint64_t objects)
+static inline uint64_t bytes_of(
+	const struct bp_trace_reader *reader, uint64_t trials, uint64_t objects)
 {
 	uint64_t charged;
 	if (__builtin_mul_overflow(objects, (uint64_t)reader->header.charge_bytes, &charged))
@@ -46,19 +47,19 @@ uint64_t bp_trace_bytes_of(const struct bp_trace_reader *reader, uint64_t trials
 	return trials > charged ? trials - charged : 0;
 }
 
+uint64_t bp_trace_bytes_of(const struct bp_trace_reader *reader, uint64_t trials, uint64_t objects)
+{
+	return bytes_of(reader, trials, objects);
+}
+
 static struct bp_index_keys thread_keys(const struct bp_trace_reader *reader)
 {
 	return (struct bp_index_keys){ reader->threads, sizeof *reader->threads };
 }
 
-/* The entry of a thread, made if need be; NULL: no memory. */
-static struct bp_trace_thread *thread_of(struct bp_trace_reader *reader, uint32_t ordinal)
+static struct bp_trace_thread *find_thread(struct bp_trace_reader *reader, uint32_t ordinal)
 {
-	uint32_t found;
-	if (reader->thread_last < reader->thread_count &&
-		reader->threads[reader->thread_last].ordinal == ordinal)
-		return &reader->threads[reader->thread_last];
-	found = bp_index_find(&reader->thread_index, thread_keys(reader), ordinal);
+	uint32_t found = bp_index_find(&reader->thread_index, thread_keys(reader), ordinal);
 	if (found == BP_INDEX_NONE) {
 		if (!bp_vec_reserve(&reader->threads, &reader->thread_capacity,
 			    reader->thread_count + 1u, sizeof *reader->threads))
@@ -73,18 +74,33 @@ static struct bp_trace_thread *thread_of(struct bp_trace_reader *reader, uint32_
 	return &reader->threads[found];
 }
 
-/* Raises the lower limits to counters that were true at some moment; upper ones never lie below. */
-static void raise(const struct bp_trace_reader *reader, struct bp_trace_thread *thread,
+/* The entry of a thread, made if need be; NULL: no memory. */
+static inline struct bp_trace_thread *thread_of(struct bp_trace_reader *reader, uint32_t ordinal)
+{
+	if (reader->thread_last < reader->thread_count &&
+		reader->threads[reader->thread_last].ordinal == ordinal)
+		return &reader->threads[reader->thread_last];
+	return find_thread(reader, ordinal);
+}
+
+static inline void raise_to(uint64_t *low, uint64_t *high, uint64_t value)
+{
+	if (value <= *low)
+		return;
+	*low = value;
+	if (*high < value)
+		*high = value;
+}
+
+/* Raises the lower limits to counters that were true at some moment; [upper ones never lie below]. */
+static inline void raise(const struct bp_trace_reader *reader, struct bp_trace_thread *thread,
 	uint64_t trials, uint64_t objects)
 {
 	if (thread->ended)
 		return;
-	thread->trials_low = larger(thread->trials_low, trials);
-	thread->objects_low = larger(thread->objects_low, objects);
-	thread->bytes_low = larger(thread->bytes_low, bp_trace_bytes_of(reader, trials, objects));
-	thread->trials_high = larger(thread->trials_high, thread->trials_low);
-	thread->objects_high = larger(thread->objects_high, thread->objects_low);
-	thread->bytes_high = larger(thread->bytes_high, thread->bytes_low);
+	raise_to(&thread->trials_low, &thread->trials_high, trials);
+	raise_to(&thread->objects_low, &thread->objects_high, objects);
+	raise_to(&thread->bytes_low, &thread->bytes_high, bytes_of(reader, trials, objects));
 }
 
 static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slot *slot)

@@ -10,10 +10,12 @@
 #include "base/varint.h"
 #include "trace/writer_file.h"
 
-/* Longest payloads: fifteen numbers; a stack; a module with its path. */
+/* Longest payloads: fifteen numbers; a sample; a stack; a module with its path; names. */
 #define PLAIN_NUMBERS 15
-#define SAMPLE_BYTES (2 + PLAIN_NUMBERS * BP_VARINT_MAX_BYTES)
+#define SAMPLE_BYTES (2 + 17 * BP_VARINT_MAX_BYTES)
 #define STACK_BYTES ((4 + BP_STACK_MAX_DEPTH) * BP_VARINT_MAX_BYTES)
+#define NAMED_STACK_BYTES ((3 + BP_NAMED_STACK_MAX_DEPTH) * BP_VARINT_MAX_BYTES)
+#define NAMES_BYTES (2 * (BP_VARINT_MAX_BYTES + BP_NAME_MAX_BYTES))
 #define TEXT_BYTES 4000
 /* Tag and a length of two bytes. */
 #define PREFIX_BYTES 3
@@ -166,6 +168,15 @@ bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *r
 		at = bp_varint_put(at, record->interval_bytes);
 		at = bp_varint_put(at, record->law);
 	}
+	if (record->labels != 0) {
+		*flags |= BP_SAMPLE_LABELS;
+		at = bp_varint_put(at, record->labels);
+	}
+	if (record->told) {
+		*flags |= BP_SAMPLE_TOLD;
+		at = bp_varint_put(at, record->type);
+		at = bp_varint_put(at, record->heap);
+	}
 	commit(&place, BP_TAG_SAMPLE, at);
 	__atomic_fetch_add(&bp_writer_state(writer)->samples, 1, __ATOMIC_RELAXED);
 	return true;
@@ -255,6 +266,40 @@ bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *
 	if (text != NULL)
 		at = put_bytes(at, text, text_length(text));
 	commit(&place, tag, at);
+	return true;
+}
+
+bool bp_writer_names(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
+	size_t count, const struct bp_record_text *texts, size_t text_count)
+{
+	struct place place;
+	if (count > PLAIN_NUMBERS || text_count > 2 ||
+		!begin(writer, 0, 0, 0, SAMPLE_BYTES + NAMES_BYTES, &place))
+		return false;
+	uint8_t *at = place.payload;
+	for (size_t i = 0; i < count; i++)
+		at = bp_varint_put(at, values[i]);
+	for (size_t i = 0; i < text_count; i++)
+		at = put_bytes(at, texts[i].data,
+			texts[i].bytes < BP_NAME_MAX_BYTES ? texts[i].bytes : BP_NAME_MAX_BYTES);
+	commit(&place, tag, at);
+	return true;
+}
+
+bool bp_writer_named_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint32_t depth,
+	const uint32_t *frames)
+{
+	struct place place;
+	if (depth > BP_NAMED_STACK_MAX_DEPTH || !begin(writer, 0, 0, 0, NAMED_STACK_BYTES, &place))
+		return false;
+	uint8_t *at = place.payload;
+	at = bp_varint_put(at, id);
+	at = bp_varint_put(at, flags);
+	at = bp_varint_put(at, depth);
+	for (uint32_t i = 0; i < depth; i++)
+		at = bp_varint_put(
+			at, bp_zigzag((int64_t)frames[i] - (i == 0 ? 0 : (int64_t)frames[i - 1])));
+	commit(&place, BP_TAG_NAMED_STACK, at);
 	return true;
 }
 

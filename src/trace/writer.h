@@ -90,6 +90,9 @@ struct bp_record_sample {
 	uint32_t law, thread, stack;
 	uint8_t kind, alignment_log2; /* 0: no alignment asked for */
 	bool exact, usable_known;
+	/* Zeros: none. `told`: a host tells of the object, its type (0: not known) and heap. */
+	bool told;
+	uint32_t labels, type, heap;
 };
 bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *record);
 
@@ -116,6 +119,23 @@ bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *r
 /* A record made of varints and, if `text` is not NULL, a string (at most 4000 bytes of it). */
 bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
 	size_t count, const char *text);
+
+/* Names of a host (3.8): the values, then each text with its length, of which BP_NAME_MAX_BYTES are
+ * kept. At most two texts. */
+struct bp_record_text {
+	const char *data;
+	size_t bytes;
+};
+bool bp_writer_names(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
+	size_t count, const struct bp_record_text *texts, size_t text_count);
+
+/* `frames`: ids of FRAME records, innermost first; at most BP_NAMED_STACK_MAX_DEPTH. */
+bool bp_writer_named_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint32_t depth,
+	const uint32_t *frames);
+
+/* The end of recording, when nobody is in a call: seals the open chunks, gives back what is mapped and cuts
+ * the unused tail of the file. Zeroed memory afterwards: it may be opened again. */
+void bp_writer_close(struct bp_writer *writer);
 
 /* Gives back what is mapped ahead beyond the next few chunks: before the program locks its memory
  * or limits its address space. */

@@ -405,3 +405,30 @@ void bp_writer_replace_mappings(struct bp_writer *writer)
 			(size_t)writer->windows[i].chunks * BP_CHUNK_BYTES);
 	writer->stopped = true;
 }
+
+/* Cuts the file behind its last chunk, if it is still the same. */
+static void cut_file(const struct bp_writer *writer)
+{
+	struct stat status;
+	const int descriptor = bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
+	if (descriptor < 0)
+		return;
+	if (syscall(SYS_fstat, descriptor, &status) == 0 && status.st_dev == writer->device &&
+		status.st_ino == writer->inode)
+		(void)syscall(SYS_ftruncate, descriptor, writer->chunks * BP_CHUNK_BYTES);
+	bp_system_close(descriptor);
+}
+
+void bp_writer_close(struct bp_writer *writer)
+{
+	if (writer->head == NULL)
+		return;
+	for (int i = 0; i < BP_LANES; i++)
+		close_chunk(writer, &writer->lanes[i]);
+	for (int i = 0; i < BP_WINDOWS; i++)
+		if (writer->windows[i].memory != NULL)
+			unmap_window(&writer->windows[i]);
+	bp_system_unmap(writer->head, BP_CHUNK_BYTES);
+	cut_file(writer);
+	__builtin_memset(writer, 0, sizeof *writer);
+}

@@ -4,7 +4,7 @@
 tree, held against the contract, and run under an emulator (qemu-user).
 
   built            without a warning
-  contract         undefined symbols, exports, thread-local storage, libraries; instructions of malloc and
+  contract         undefined symbols, exports, thread-local storage, libraries; notes of the tracepoints; instructions of malloc and
                    free to the real function
   unit tests       of sampler and unwinder; the unwinder against libgcc's, over plain
                    code and over code with signed return addresses and landing pads
@@ -32,6 +32,7 @@ CROSS = os.path.join(BUILD, "aarch64")
 os.environ["BYTEPOLL_BUILD"] = BUILD
 sys.path.insert(0, os.path.join(SOURCE, "tests", "scenario"))
 import profiled  # noqa: E402  (it reads the environment)
+import test_probes  # noqa: E402
 
 TOOLS = "aarch64-linux-gnu-"
 SYSROOT = "/usr/aarch64-linux-gnu"
@@ -196,6 +197,8 @@ def tests():
     yield "the same draws as on this machine", same_draws
     for name in INSTRUCTIONS:
         yield ("instructions of " + name, lambda name=name: instructions(name))
+    yield ("notes of the probes",
+           lambda: test_probes.check_notes(os.path.join(CROSS, "libbytepoll-recorder.so")))
     for check in ("undefined", "exports", "tls", "needed"):
         yield ("contract: " + check, lambda check=check: contract(check))
 

@@ -11,8 +11,8 @@ import pathlib
 import random
 import sys
 
-from trace_builder import (MASK, Chunk, census_chunk, header, record, slot, slot_chunk, state, trace,
-                           varint, zigzag)
+from trace_builder import (MASK, Chunk, census_chunk, header, record, slot, slot_chunk, state, text,
+                           trace, varint, zigzag)
 
 
 def simple():
@@ -347,6 +347,77 @@ def folded(minor=2):
                  chunks=[first.bytes(1), beyond.bytes(2), backwards.bytes(3)])
 
 
+def host():
+    """Names (3.8), told before and after they are defined, twice, never and badly: of a host."""
+    first = (Chunk(2000, 0, 4096).thread_begin(1, 50, 2000, "main")
+             .type(1, "node").frame(1, "main", "a.lua", 1).frame(2, "parse\x1b[31m", "a.lua", 7)
+             .named_stack(1, [2, 1]).labels(1, "phase=load\ntenant=42")
+             .sample(1, 2100, 100, kind=8, stack=1, trials=1000, objects=3, offset=5, told=(1, 2))
+             .sample(2, 2200, 5000, kind=9, stack=2, trials=9000, objects=4, exact=True,
+                     labels=1, told=(2, 0))
+             .free(3, 2300, 1, trials=9000, objects=4)
+             .sample(4, 2400, 64, kind=10, stack=3, trials=9100, objects=5, labels=2)
+             .sample(5, 2500, 65, kind=7, stack=9, trials=9200, objects=6, told=(7, MASK >> 32))
+             .type(1, "another").frame(3, "", "").named_stack(2, [3, 77], flags=1))
+    second = (Chunk(2600, 5, 4096).stack(3, [0x401000, 0x402000]).named_stack(3, [1])
+              .type(2, b"\xff\xfe\0bytes").labels(2, b"alone\n\n=empty key\nlong=" + bytes([200]) * 70)
+              .type(0, "no number").frame(4, "never used", "b.lua", 4294967295)
+              .named_stack(4, []).type(3, ""))
+    wide = Chunk(2700, 6, 4096).sample(7, 2700, 80, trials=9300, objects=7).named_stack(
+        5, [1, 1 << 32]).sample(8, 2800, 81, trials=9400, objects=8)
+    deep = Chunk(2700, 7, 4096).record(17, varint(6), varint(0), varint(300), zigzag(1))
+    long_line = Chunk(2700, 7, 4096).record(16, varint(9), varint(1 << 32), text("f"), text("g"))
+    cut = Chunk(2700, 7, 4096).record(15, varint(9), varint(30), b"short")
+    no_heap = Chunk(2700, 7, 4096).record(1, bytes([64 | 2, 8]), *[varint(0)] * 7, varint(1))
+    return trace(header(minor=3, recognition=4, interval=4096, allocator="lua 5.4"),
+                 state(ended=1, reason=1, end_time=3000, trials=9400, objects=8, samples=6),
+                 [slot(1, 50, 9400, 8, 0)],
+                 [chunk.bytes(number) for number, chunk in enumerate(
+                     (first, second, wide, deep, long_line, cut, no_heap), 1)])
+
+
+def host_uncounted():
+    """A host with allocation contexts: charge 0, no counter of objects, no frees; killed."""
+    records = (Chunk(2000, 0, 4096).thread_begin(1, 50, 2000, "main").type(1, "node")
+               .sample(1, 2100, 100, kind=8, trials=1000, told=(1, 0))
+               .sample(2, 2200, 8000, kind=9, trials=9000, exact=True, told=(1, 0)))
+    return trace(header(minor=3, recognition=4, interval=4096, charge=0, skippable=32 | 64,
+                        allocator="collector 1"),
+                 state(samples=2), [slot(1, 50, 9000, 0, 1 << 56)], [records.bytes(1, sealed=False)])
+
+
+def folded_told():
+    """FOLDED TOLD (5.3), and where it means nothing."""
+    ticks = (varint(500), varint(1000), zigzag(1), varint(500), zigzag(1))
+    first = (Chunk(2000, 0, 4096).record(13, *ticks).type(1, "node").labels(1, "tenant=42")
+             .record(75, bytes([2, 8]), *map(varint, (1, 0, 512, 0, 1, 1, 2)),
+                     *map(varint, (600, 0, 1, 4 << 2 | 3, 10, 0, 1, 0 << 2 | 1)))
+             .record(75, bytes([2, 8]), *map(varint, (1, 0, 512, 0, 1, 1))))
+    return trace(header(interval=4096, minor=3, skippable=8, recognition=4), state(),
+                 chunks=[first.bytes(1)])
+
+
+def told_pair(directory):
+    """A trace and its folded part (5), whose entries have labels and types."""
+    held = Chunk(2000, 0, 4096).sample(99, 2000, 99, trials=1, objects=1)
+    rest = Chunk(3000, 9, 4096).sample(9, 3000, 300, trials=9000, objects=9, labels=1, told=(1, 3))
+    (directory / "told_pair.bpt").write_bytes(trace(
+        header(trace_id=b"PAIR", interval=4096, minor=3, recognition=4, allocator="lua 5.4"),
+        state(ended=1, reason=1, end_time=3100, trials=9000, objects=9, samples=7, reserved=3),
+        [slot(1, 50, 9000, 9, 0)], [held.bytes(1), rest.bytes(2)]))
+    told = ((1, 1, 2, 100, 4 << 2 | 3), (0, 1, 0, 200, 0 << 2 | 3))  # labels, type, heap ...
+    part = (Chunk(2000, 0, 4096).record(14, varint(1), varint(1))
+            .record(13, varint(500), varint(2100), zigzag(4), varint(400), zigzag(4))
+            .type(1, "node").labels(1, "phase=load\ntenant=42").frame(1, "main", "a.lua", 1)
+            .named_stack(1, [1]))
+    for labels, type_, heap, size, count in told:
+        part.record(75, bytes([2, 8]), *map(varint, (1, 1, 4096, 0, labels, type_, heap)),
+                    *map(varint, (size, 0, 1, count)))
+    (directory / "told_pair.bpt.fold").write_bytes(trace(
+        header(trace_id=b"PAIR", interval=4096, minor=3, skippable=8, recognition=4), state(),
+        chunks=[part.bytes(1)]))
+
+
 def unreadable():
     """Files that are an error as a whole."""
     good = simple()
@@ -369,7 +440,7 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
         simple, killed, chunks, damaged, torn, extremes, sparse, census, switched, switched_killed,
-        dormant, switched_badly, folded, random_records)}
+        dormant, switched_badly, folded, host, host_uncounted, folded_told, random_records)}
     files["dormant_killed"] = dormant(0)
     files["census_of_later"] = census(kind=79, skippable=4, minor=9)
     files["no_chunks"] = trace(header(minor=3, skippable=128, extra=b"later"))[:4300]
@@ -378,6 +449,7 @@ def main():
     for name, data in (files | unreadable()).items():
         (directory / f"{name}.bpt").write_bytes(data)
     tree(directory)
+    told_pair(directory)
     for stamp in sys.argv[2:]:
         pathlib.Path(stamp).touch()
 

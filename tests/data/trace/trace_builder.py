@@ -9,7 +9,7 @@ import struct
 
 CHUNK = 65536
 MASK = (1 << 64) - 1
-THREAD, EXACT, ALIGNMENT, USABLE, INTERVAL = 1, 2, 4, 8, 16  # flags of a sample
+THREAD, EXACT, ALIGNMENT, USABLE, INTERVAL, LABELS, TOLD = 1, 2, 4, 8, 16, 32, 64  # of a sample
 FREE_STACK, FREE_REALLOC = 2, 4  # flags of a free
 
 
@@ -84,10 +84,12 @@ class Chunk:
 
     def sample(self, sequence, time, size, *, thread=1, address=0x1000, kind=1, stack=0, trials=0,
                objects=0, offset=0, exact=False, alignment=None, usable=None, interval=None,
-               law=0, extra=b""):
+               law=0, labels=None, told=None, extra=b""):
+        """`told`: type and heap."""
         flags = (THREAD * (thread != self.thread) | EXACT * exact |
                  ALIGNMENT * (alignment is not None) | USABLE * (usable is not None) |
-                 INTERVAL * (interval is not None))
+                 INTERVAL * (interval is not None) | LABELS * (labels is not None) |
+                 TOLD * (told is not None))
         parts = [bytes([flags, kind]), self._context(thread, sequence, time)]
         parts += [zigzag(address - self.address), varint(size)]
         self.address = address
@@ -96,6 +98,8 @@ class Chunk:
         parts += [varint(offset)] if not exact else []
         parts += [varint(stack), self._counters(trials, objects)]
         parts += [varint(interval), varint(law)] if interval is not None else []
+        parts += [varint(labels)] if labels is not None else []
+        parts += [varint(number) for number in told or ()]
         return self.record(1, *parts, extra)
 
     def free(self, sequence, time, sample, *, thread=1, trials=0, objects=0, stack=None,
@@ -113,6 +117,21 @@ class Chunk:
             parts.append(varint(zigzag_code(pc - previous) << 1 | (i in exact)))
             previous = pc
         return self.record(3, *parts)
+
+    def type(self, number, name):
+        """3.8"""
+        return self.record(15, varint(number), text(name))
+
+    def frame(self, number, function, file="", line=0):
+        return self.record(16, varint(number), varint(line), text(function), text(file))
+
+    def named_stack(self, number, frames, *, flags=0):
+        parts = [varint(number), varint(flags), varint(len(frames))]
+        parts += [zigzag(frame - before) for frame, before in zip(frames, [0, *frames])]
+        return self.record(17, *parts)
+
+    def labels(self, number, pairs):
+        return self.record(18, varint(number), text(pairs))
 
     def module(self, number, start, end, bias, path, *, epoch=0, build_id=b"", file_bytes=0,
                mtime=0):

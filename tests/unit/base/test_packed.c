@@ -24,7 +24,7 @@ static void rows_come_back(void **state)
 {
 	(void)state;
 	for (uint32_t columns = 1; columns <= BP_PACKED_COLUMNS; columns++) {
-		struct bp_packed table = { .columns = columns };
+		struct bp_packed table = { .count = 0 };
 		for (uint32_t i = 0; i < ROWS; i++) {
 			struct bp_packed_row row = { { 0 } };
 			for (unsigned c = 0; c < columns; c++)
@@ -47,7 +47,7 @@ static void rows_come_back(void **state)
 static void extremes_come_back(void **state)
 {
 	(void)state;
-	struct bp_packed table = { .columns = 2 };
+	struct bp_packed table = { .count = 0 };
 	for (uint32_t i = 0; i < BP_PACKED_ROWS; i++) {
 		const struct bp_packed_row row = { { i % 2 == 0 ? 0 : UINT64_MAX, i % 3 } };
 		assert_true(bp_packed_add(&table, &row));

@@ -156,6 +156,9 @@ static void print_sample(const struct bp_trace_sample *sample)
 	NUMBER(sample, objects);
 	NUMBER(sample, interval);
 	NUMBER(sample, law);
+	NUMBER(sample, labels);
+	NUMBER(sample, type);
+	NUMBER(sample, heap);
 }
 
 static void print_free(const struct bp_trace_free *record)
@@ -180,6 +183,27 @@ static void print_stack(const struct bp_trace_stack *stack)
 		printf("%s[%" PRIu64 ", %d]", i == 0 ? "" : ", ", stack->frames[i].pc,
 			stack->frames[i].exact);
 	putchar(']');
+}
+
+static void print_named_stack(const struct bp_trace_stack *stack)
+{
+	NUMBER(stack, id);
+	NUMBER(stack, flags);
+	printf(", \"frames\": [");
+	for (uint32_t i = 0; i < stack->depth; i++)
+		printf("%s%" PRIu64, i == 0 ? "" : ", ", stack->frames[i].pc);
+	putchar(']');
+}
+
+/* `text`: what the decoder calls it. */
+static void print_name(const struct bp_trace_name *name, bool frame, const char *text)
+{
+	NUMBER(name, id);
+	if (frame)
+		print_number("source_line", name->line);
+	print_text(text, name->text);
+	if (frame)
+		print_text("file", name->file);
 }
 
 static void print_module(const struct bp_trace_module *module, bool gone)
@@ -234,6 +258,9 @@ static void print_folded(const struct bp_trace_folded *folded)
 	NUMBER(folded, interval);
 	NUMBER(folded, law);
 	NUMBER(folded, alignment_log2);
+	NUMBER(folded, labels);
+	NUMBER(folded, type);
+	NUMBER(folded, heap);
 	printf(", \"entries\": [");
 	for (; bp_trace_folded_next(&walk, &entry); first = false)
 		printf("%s[%" PRIu64 ", %" PRIu64 ", %u, %u, %u, %u, %" PRIu64 "]",
@@ -279,7 +306,8 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 	const struct bp_trace_clock *clock = &reader->part.clock;
 	const struct bp_trace_held *held = &reader->part.held;
 	static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
-		"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks", "held" };
+		"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings",
+		"ticks", "held", "type", "frame", "named_stack", "labels" };
 	printf("{\"line\": \"%s\"", names[record->tag]);
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
@@ -314,7 +342,20 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 	case BP_TAG_INTERVAL:
 		print_interval(&record->interval);
 		break;
+	case BP_TAG_NAMED_STACK:
+		print_named_stack(&record->stack);
+		break;
+	case BP_TAG_TYPE:
+		print_name(&record->name, false, "name");
+		break;
+	case BP_TAG_FRAME:
+		print_name(&record->name, true, "function");
+		break;
+	case BP_TAG_LABELS:
+		print_name(&record->name, false, "text");
+		break;
 	case BP_TAG_FOLDED:
+	case BP_TAG_FOLDED_TOLD:
 		print_folded(&record->folded);
 		break;
 	case BP_TAG_READINGS:

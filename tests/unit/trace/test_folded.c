@@ -26,7 +26,7 @@ static void reads_entries(void **state)
 	struct bp_trace_folded folded;
 	struct bp_trace_folded_entry entry;
 	(void)state;
-	assert_true(bp_trace_decode_folded(&fields, &folded));
+	assert_true(bp_trace_decode_folded(&fields, false, &folded));
 	assert_int_equal(folded.thread, 3);
 	assert_int_equal(folded.stack, 4);
 	assert_int_equal(folded.interval, 100);
@@ -73,7 +73,7 @@ static void refuses_entries(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_false(bp_trace_decode_folded(&bad[i], &folded));
+		assert_false(bp_trace_decode_folded(&bad[i], false, &folded));
 }
 
 static void reads_readings(void **state)

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples into cells and totals: where the time of a report of millions of samples goes. The search for the
+ * peak and one walk over everything else are made at the same time, on two processors; then what lived at
+ * the peak is looked at once more. Of most samples the walk asks little: they died long before the moment
+ * that the report is about, and what is alike in many of them weighs the same. Sums are made in the order
+ * of births, so that they do not depend on who made them. See aggregation_state.h.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+#include "profile/aggregation_state.h"
+
+/* The number of the cell of an id, made when first seen; UINT32_MAX: no memory. */
+static uint32_t cell_of(struct bp_aggregation_state *state, bool by_size, uint64_t id)
+{
+	uint32_t hash = bp_hash_fold(bp_hash_word(6, id)), position = hash, number;
+	if (!by_size) {
+		if (state->cell_of[id] != 0)
+			return state->cell_of[id] - 1;
+	} else {
+		while ((number = bp_id_index_next(&state->size_cells, hash, &position)) != 0)
+			if (state->cells[number - 1].id == id)
+				return number - 1;
+		if (!bp_id_index_reserve(&state->size_cells))
+			return UINT32_MAX;
+	}
+	if (!bp_grow((void **)&state->cells, state->cell_count, &state->cell_capacity,
+		    sizeof *state->cells))
+		return UINT32_MAX;
+	number = state->cell_count++;
+	state->cells[number] = (struct bp_cell){ .id = id };
+	if (by_size)
+		bp_id_index_add(&state->size_cells, hash, number + 1);
+	else
+		state->cell_of[id] = number + 1;
+	return number;
+}
+
+static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
+{
+	switch (by) {
+	case BP_KEY_THREAD:
+		return sample->thread.i;
+	case BP_KEY_PROCESS:
+		return sample->process.i;
+	case BP_KEY_TYPE:
+		return bp_type_key(sample);
+	case BP_KEY_KIND:
+		return sample->kind;
+	case BP_KEY_LABEL:
+		return sample->labels.i;
+	case BP_KEY_SIZE:
+		return sample->size;
+	default:
+		return sample->stack.i;
+	}
+}
+
+static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
+{
+	if (by == BP_KEY_THREAD)
+		return profile->threads.count;
+	if (by == BP_KEY_PROCESS)
+		return profile->processes.count;
+	if (by == BP_KEY_KIND)
+		return BP_KINDS;
+	if (by == BP_KEY_LABEL)
+		return profile->labels.count;
+	if (by == BP_KEY_TYPE)
+		return BP_KINDS + profile->types.count;
+	return by == BP_KEY_SIZE ? 1 : profile->stacks.count;
+}
+
+/* Half of what each half of the samples says at the moment the other one chose. */
+double bp_sample_cross_weight(const struct bp_aggregation_state *state,
+	const struct bp_sample *sample, const struct bp_sample_weight *weight)
+{
+	const struct bp_peak *peak = &state->peak;
+	double sum = 0;
+	for (int half = 0; half < 2 && peak->found; half++) {
+		const struct bp_moment *moment =
+			peak->half_found[!half] ? &peak->halves[!half] : &peak->moment;
+		if (bp_view_is_live(&state->view, sample, moment) &&
+			bp_sample_in_half(sample, weight, half))
+			sum += 0.5 / weight->halves.inclusion;
+	}
+	return sum;
+}
+
+/* Which metrics but the peak count this sample; bit by bp_metric. */
+static unsigned metrics_of(const struct bp_aggregation_state *state, const struct bp_sample *sample)
+{
+	unsigned metrics = 0;
+	const struct bp_moment *live = &state->view.processes[sample->process.i].live;
+	if (!bp_view_in_window(&state->view, sample))
+		return metrics;
+	metrics |= 1u << BP_METRIC_ALLOCATED;
+	if (sample->temporary)
+		metrics |= 1u << BP_METRIC_TEMPORARY;
+	if (bp_view_is_live(&state->view, sample, live) && bp_view_is_gone(&state->view, sample))
+		metrics |= 1u << BP_METRIC_LIVE;
+	return metrics;
+}
+
+unsigned bp_sample_metrics(const struct bp_aggregation_state *state, const struct bp_sample *sample)
+{
+	const bool in_peak =
+		state->peak.found && bp_view_is_live(&state->view, sample, &state->peak.moment);
+	return metrics_of(state, sample) | (in_peak ? 1u << BP_METRIC_PEAK : 0);
+}
+
+/* What other methods make of an entry; apart from where samples are summed, which hardly ever needs it. */
+static __attribute__((noinline)) const struct bp_other_sums *look_at_offset(
+	const struct bp_aggregation *aggregation, uint32_t entry,
+	const struct bp_sample_weight *weight, struct bp_other_sums *buffer)
+{
+	const struct bp_sample sample = bp_samples_of_entry(&aggregation->profile->samples, entry);
+	return bp_look_at_offset(&aggregation->query, &sample, weight, buffer);
+}
+
+/* `sample` is the caller's, who knows nothing else of the entry. */
+static inline bool add_sample(struct bp_aggregation *aggregation, struct bp_alike_weights *weights,
+	uint32_t entry, const struct bp_sample *sample)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_sample_weight *weight = bp_alike_weight(
+		weights, (uint32_t)bp_packed_get(
+				 &aggregation->profile->samples.births, entry, BP_BIRTH_ALIKE));
+	const struct bp_other_sums *other = NULL;
+	struct bp_other_sums buffer;
+	aggregation->samples += bp_sample_count(sample);
+	if (sample->interval != state->interval_max)
+		state->several_intervals = true;
+	if (query->filter_count > 0 && !bp_selection_holds(&state->selection, sample)) {
+		if (bp_view_in_window(&state->view, sample))
+			bp_sums_merge(&state->outside, &weight->sums);
+		return true;
+	}
+	unsigned metrics = metrics_of(state, sample);
+	if (state->looks_at_offsets)
+		other = look_at_offset(aggregation, entry, weight, &buffer);
+	for (int m = 0; m < BP_METRIC_COUNT; m++)
+		if (metrics & 1u << m && !bp_tally_add_sample(&state->totals[m], weight, other))
+			return false;
+	if (query->usable && sample->usable == 0)
+		state->usable_unknown += bp_sample_count(sample);
+	if (!(metrics & 1u << query->metric))
+		return true;
+	uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, other);
+}
+
+/* The same of an entry that died before any moment that is looked at, where nothing is left out: of such
+ * there are many, and little has to be known of them. */
+static bool add_dead(
+	struct bp_aggregation *aggregation, struct bp_alike_weights *weights, uint32_t entry)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_samples *samples = &aggregation->profile->samples;
+	const uint32_t number = (uint32_t)bp_packed_get(&samples->births, entry, BP_BIRTH_ALIKE);
+	const struct bp_alike *alike = &samples->alike[number];
+	const bool temporary =
+		alike->temporary || (samples->freed[entry] & BP_FREED_TEMPORARY) != 0;
+	if (!state->view.processes[alike->process.i].included)
+		return true;
+	const struct bp_sample_weight *weight = bp_alike_weight(weights, number);
+	aggregation->samples += alike->more + 1u;
+	if (alike->interval != state->interval_max)
+		state->several_intervals = true;
+	if (query->usable && alike->usable == 0)
+		state->usable_unknown += alike->more + 1u;
+	if (!bp_tally_add_sample(&state->totals[BP_METRIC_ALLOCATED], weight, NULL) ||
+		(temporary &&
+			!bp_tally_add_sample(&state->totals[BP_METRIC_TEMPORARY], weight, NULL)))
+		return false;
+	if (query->metric != BP_METRIC_ALLOCATED &&
+		!(query->metric == BP_METRIC_TEMPORARY && temporary))
+		return true;
+	struct bp_sample sample = bp_sample_of_alike(alike);
+	sample.stack = samples->stacks[bp_packed_get(&samples->births, entry, BP_BIRTH_STACK)];
+	const uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, &sample));
+	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, NULL);
+}
+
+/* Deaths below this number are before every moment that metric live is about; 0 where windows, filters or
+ * methods ask for more of a sample. */
+static uint32_t dead_for_all(const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_profile *profile = aggregation->profile;
+	uint64_t first_ns = BP_TIME_NEVER;
+	if (query->has_from || query->has_to || query->filter_count > 0 || state->looks_at_offsets)
+		return 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (state->view.processes[i].included &&
+			state->view.processes[i].live.time_ns < first_ns)
+			first_ns = state->view.processes[i].live.time_ns;
+	return bp_samples_dead_by(&profile->samples, first_ns);
+}
+
+/* Adds a sample to the peak, and where that is the metric to the cell it is in. */
+static bool add_to_peak(struct bp_aggregation *aggregation, const struct bp_sample *sample)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_query *query = &aggregation->query;
+	const bool counts = bp_view_is_live(&state->view, sample, &state->peak.moment);
+	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
+	const struct bp_sample_weight *weight =
+		bp_sample_weight(&state->weights, sample, charge, query->usable);
+	struct bp_sample_weight all;
+	weight = bp_sample_weight_of_all(weight, sample, &all);
+	const double cross =
+		bp_sample_cross_weight(state, sample, weight) * bp_sample_count(sample);
+	struct bp_tally *tallies[2] = { &state->totals[BP_METRIC_PEAK], NULL };
+	if (!counts && !(cross > 0))
+		return true;
+	if (query->metric == BP_METRIC_PEAK) {
+		uint32_t cell =
+			cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+		if (cell == UINT32_MAX)
+			return false;
+		tallies[1] = &state->cells[cell].tally;
+	}
+	for (int i = 0; i < 2 && tallies[i] != NULL; i++) {
+		tallies[i]->other.bytes += cross * weight->value;
+		tallies[i]->other.objects += cross;
+		if (counts && !bp_tally_add(tallies[i], &weight->sums, weight->size_class))
+			return false;
+	}
+	return true;
+}
+
+/* Threads and processes have counters of their own: they are rows even without a sample. */
+static bool add_counted_cells(struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	struct bp_aggregation_state *state = aggregation->state;
+	if (!state->counted_rows)
+		return true;
+	bool threads = aggregation->query.by == BP_KEY_THREAD;
+	uint32_t count = threads ? profile->threads.count : profile->processes.count;
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t process = threads ? profile->threads.data[i].process.i : i;
+		const struct bp_known_total *objects =
+			threads ? &profile->threads.data[i].objects_allocated
+				: &profile->processes.data[i].objects_allocated;
+		if (!state->view.processes[process].included || objects->high == 0)
+			continue;
+		if (cell_of(state, false, i) == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Everything but the peak, of which nothing is read here: the two are made at the same time. */
+static bool walk(struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_samples *samples = &profile->samples;
+	struct bp_aggregation_state *state = aggregation->state;
+	struct bp_alike_weights *weights = calloc(1, sizeof *weights);
+	state->looks_at_offsets = bp_estimator_is_other(aggregation->query.estimator) ||
+				  bp_method_is_negative_binomial(aggregation->query.method);
+	state->cell_of = calloc(id_count(profile, aggregation->query.by), sizeof *state->cell_of);
+	bool good = weights != NULL && state->cell_of != NULL && add_counted_cells(aggregation);
+	if (good) {
+		weights->profile = profile;
+		weights->usable = aggregation->query.usable;
+	}
+	const uint32_t dead = dead_for_all(aggregation);
+	for (uint32_t i = 1; good && i < samples->count; i++) {
+		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
+		const uint32_t entry = bp_samples_entry(samples, i);
+		if (bp_samples_died_below(samples, entry, dead)) {
+			good = add_dead(aggregation, weights, entry);
+			continue;
+		}
+		const struct bp_sample sample = bp_samples_of_entry(samples, entry);
+		if (state->view.processes[sample.process.i].included)
+			good = add_sample(aggregation, weights, entry, &sample);
+	}
+	free(weights);
+	return good;
+}
+
+static void *walk_beside(void *aggregation)
+{
+	return walk(aggregation) ? aggregation : NULL;
+}
+
+/* Adds what was live at the peak, or at the moment that one half of the samples chose. */
+static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_samples *samples = &aggregation->profile->samples;
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_peak *peak = &state->peak;
+	uint64_t first_ns = peak->moment.time_ns, last_ns = first_ns;
+	for (int half = 0; half < 2; half++) {
+		const uint64_t time_ns = peak->halves[half].time_ns;
+		if (peak->half_found[half] && time_ns < first_ns)
+			first_ns = time_ns;
+		if (peak->half_found[half] && time_ns > last_ns)
+			last_ns = time_ns;
+	}
+	if (!peak->found)
+		return true;
+	struct bp_living living = bp_samples_living(samples, first_ns, last_ns);
+	uint32_t entry;
+	while (bp_living_next(&living, &entry)) {
+		const struct bp_sample sample = bp_samples_of_entry(samples, entry);
+		if (state->view.processes[sample.process.i].included &&
+			bp_selection_holds(&state->selection, &sample) &&
+			!add_to_peak(aggregation, &sample))
+			return bp_error_set(error, "out of memory");
+	}
+	return true;
+}
+
+/* With so many samples it pays to sum them while the peak is looked for. */
+#define SAMPLES_FOR_TWO 50000u
+
+bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_profile *profile = aggregation->profile;
+	const bool has_peak = !profile->merged_unrelated &&
+			      !(state->absent & 1u << BP_METRIC_PEAK) &&
+			      !bp_query_leaves_peak_out(&aggregation->query);
+	pthread_t thread;
+	const bool beside = has_peak && profile->samples.count > SAMPLES_FOR_TWO &&
+			    bp_thread_start(&thread, walk_beside, aggregation);
+	bool good = !has_peak || bp_timeline_peak(&state->view, &state->selection,
+					 &aggregation->query, &state->weights, &state->peak, error);
+	void *walked = aggregation;
+	if (beside)
+		pthread_join(thread, &walked);
+	else if (good)
+		walked = walk_beside(aggregation);
+	if (good && walked == NULL)
+		return bp_error_set(error, "out of memory");
+	if (good && state->peak.found)
+		aggregation->peak_at_ns =
+			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
+	return good && walk_peak(aggregation, error);
+}
