@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* See process.h. The list of states and the host are guarded by one lock, which is held neither
+ * over Lua nor over the allocator below. */
+#include "process.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocator.h"
+
+#define INTERVAL_DEFAULT ((uint64_t)512 << 10)
+
+static struct {
+	pthread_mutex_t lock;
+	struct bp_host *host;
+	pid_t pid;		     /* whose host that is; 0: none was opened */
+	bool left_live;		     /* samples of a state that was closed are still told to live */
+	uint32_t opened;	     /* states, ever */
+	struct bp_lua_state *states; /* that live */
+	bool dormant;		     /* states begin switched off */
+	uint64_t interval, seed;
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const char *const type_names[BP_LUA_KINDS] = { "internal", "string", "table", "function",
+	"userdata", "thread", "upvalue", "prototype" };
+
+/* A number, with K, M or G behind it if `units`; false if it is anything else. */
+static bool read_number(const char *text, bool units, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	const char *at = text;
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+			__builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+			return false;
+	if (at == text)
+		return false;
+	if (units && *at != '\0') {
+		const char *letters = "KkMmGg", *letter = strchr(letters, *at);
+		if (letter == NULL)
+			return false;
+		shift = 10 * (1 + (unsigned)(letter - letters) / 2);
+		at++;
+	}
+	if (*at != '\0' || (value << shift) >> shift != value)
+		return false;
+	*ret_value = value << shift;
+	return true;
+}
+
+static uint64_t any_seed(void)
+{
+	uint64_t seed;
+	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
+		return seed;
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 20;
+}
+
+/* What a wrong variable holds, fit for one line of an error: short, and without control bytes. */
+static void show_value(const char *value, char *to)
+{
+	size_t length = 0;
+	for (; *value != '\0' && length < 40; value++)
+		to[length++] = *value >= ' ' && *value <= '~' ? *value : '?';
+	to[length] = '\0';
+}
+
+static bool read_environment(bool *ret_seed_given, char *problem)
+{
+	const char *interval = getenv("BYTEPOLL_INTERVAL"), *seed = getenv("BYTEPOLL_SEED");
+	const char *start = getenv("BYTEPOLL_START");
+	char shown[48];
+	process.interval = INTERVAL_DEFAULT;
+	process.dormant = start != NULL && strcmp(start, "dormant") == 0;
+	if (start != NULL && !process.dormant) {
+		show_value(start, shown);
+		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
+			"BYTEPOLL_START is '%s': it may be 'dormant', or not set", shown);
+		return false;
+	}
+	if (interval != NULL && (!read_number(interval, true, &process.interval) ||
+					process.interval == BP_SAMPLER_OFF ||
+					process.interval > BP_SAMPLER_INTERVAL_MAX)) {
+		show_value(interval, shown);
+		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
+			"BYTEPOLL_INTERVAL is '%s': give bytes, as 524288 or 512K", shown);
+		return false;
+	}
+	*ret_seed_given = seed != NULL;
+	if (seed == NULL)
+		process.seed = any_seed();
+	else if (!read_number(seed, false, &process.seed)) {
+		show_value(seed, shown);
+		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
+			"BYTEPOLL_SEED is '%s': give a number", shown);
+		return false;
+	}
+	return true;
+}
+
+static uint64_t interval_at_start(void)
+{
+	return process.dormant ? BP_SAMPLER_OFF : process.interval;
+}
+
+/* Opens the trace of this process. A forked child that cannot is left alone: its parent could. */
+static bool open_host(char *problem)
+{
+	const bool is_child = process.pid != 0;
+	bool seed_given;
+	if (!read_environment(&seed_given, problem))
+		return is_child;
+	process.host = bp_host_open(&(struct bp_host_options){
+		.name = LUA_VERSION,
+		.interval = interval_at_start(),
+		.law = BP_SAMPLER_EXACT,
+		.charge = BP_SAMPLER_CHARGE,
+		.seed = process.seed,
+		.seed_given = seed_given,
+	});
+	if (process.host == NULL && !is_child) {
+		const char *path = getenv("BYTEPOLL_HOST_OUTPUT");
+		char shown[48] = "bytepoll.<pid>.bpt";
+		const int why = errno;
+		if (path != NULL)
+			show_value(path, shown);
+		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
+			"cannot write the trace %s: %s; BYTEPOLL_HOST_OUTPUT says where it goes",
+			shown, strerror(why));
+		return false;
+	}
+	process.pid = getpid();
+	process.left_live = false;
+	process.opened = 0;
+	return true;
+}
+
+static bool nothing_lives(const void *object, void *context)
+{
+	(void)object, (void)context;
+	return false;
+}
+
+static void join(struct bp_lua_state *state)
+{
+	char name[32];
+	if (process.left_live)
+		bp_host_sweep(process.host, nothing_lives, NULL);
+	process.left_live = false;
+	state->host = process.host;
+	state->ordinal = process.opened++;
+	(void)snprintf(name, sizeof name, "lua state %u", state->ordinal + 1);
+	state->thread = bp_host_thread(process.host, name);
+	state->interval = process.interval;
+	for (int kind = 0; kind < BP_LUA_KINDS; kind++)
+		state->types[kind] =
+			bp_host_type(process.host, type_names[kind], strlen(type_names[kind]));
+	/* Every state its own stream: the sampler's seeding mixes. */
+	bp_sampler_init(&state->sampler, process.seed + state->ordinal * 0x9e3779b97f4a7c15u,
+		interval_at_start(), BP_SAMPLER_EXACT);
+	state->next = process.states;
+	if (state->next != NULL)
+		state->next->previous = state;
+	process.states = state;
+}
+
+bool bp_lua_process_join(struct bp_lua_state *state, char *problem)
+{
+	(void)pthread_mutex_lock(&process.lock);
+	bool is_open = true;
+	if (process.pid != getpid())
+		is_open = open_host(problem);
+	if (is_open)
+		join(state);
+	(void)pthread_mutex_unlock(&process.lock);
+	return is_open;
+}
+
+bool bp_lua_process_is_alone(const struct bp_lua_state *state)
+{
+	(void)pthread_mutex_lock(&process.lock);
+	const bool is_alone = state->next == NULL && state->previous == NULL;
+	(void)pthread_mutex_unlock(&process.lock);
+	return is_alone;
+}
+
+void bp_lua_process_closing(struct bp_lua_state *state)
+{
+	(void)pthread_mutex_lock(&process.lock);
+	if (state->next == NULL && state->previous == NULL && state->host != NULL) {
+		bp_host_thread_end(
+			state->host, state->thread, bp_lua_trials(state), state->hot.objects);
+		process.left_live = true;
+		state->host = NULL;
+	}
+	(void)pthread_mutex_unlock(&process.lock);
+}
+
+void bp_lua_process_leave(struct bp_lua_state *state)
+{
+	(void)pthread_mutex_lock(&process.lock);
+	if (state->host != NULL)
+		bp_host_thread_end(
+			state->host, state->thread, bp_lua_trials(state), state->hot.objects);
+	if (state->next != NULL)
+		state->next->previous = state->previous;
+	if (state->previous != NULL)
+		state->previous->next = state->next;
+	else
+		process.states = state->next;
+	(void)pthread_mutex_unlock(&process.lock);
+	bp_lua_names_destroy(state->names);
+	free(state);
+}
+
+const char *bp_lua_process_trace(const struct bp_lua_state *state)
+{
+	return state->host == NULL ? "" : bp_host_path(state->host);
+}
+
+static bool has_other_threads(void)
+{
+	struct stat tasks;
+	return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+}
+
+/* The process ends. While states live that other threads may be running, the trace stays open,
+ * with what has been counted so far: readers take it for one of a process that was killed. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	(void)pthread_mutex_lock(&process.lock);
+	const bool may_run = process.states != NULL && has_other_threads();
+	for (struct bp_lua_state *state = process.states; state != NULL; state = state->next) {
+		if (state->host == process.host)
+			bp_lua_publish(state);
+		if (!may_run)
+			state->host = NULL;
+	}
+	if (!may_run)
+		bp_host_close(process.host);
+	if (!may_run)
+		process.host = NULL;
+	(void)pthread_mutex_unlock(&process.lock);
+}
