@@ -5,6 +5,7 @@
 #   make test      install what is missing, build, run every test
 #   make bench     measure what profiling costs
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
+#   make laws      judge the laws of the sampler's forms over 10^9 objects, into docs/embedding.md
 #   make torture   test suites of other programs, unprofiled and profiled (NAMES: some of them)
 #   make live-dotnet  record a real .NET program (DOTNET_DATA: the folder that holds one)
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
@@ -14,7 +15,7 @@ PREFIX = /usr/local
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench statistics torture live-dotnet fuzz install clean
+.PHONY: all demo test bench statistics laws torture live-dotnet fuzz install clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
@@ -38,6 +39,10 @@ bench:
 statistics: $(BUILD)/build.ninja
 	@scripts/install-deps
 	@scripts/statistics $(BUILD)
+
+laws: $(BUILD)/build.ninja
+	@scripts/install-deps
+	@scripts/laws $(BUILD)
 
 torture:
 	@scripts/install-deps --torture

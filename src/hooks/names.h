@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one list of hooked names: every symbol the recorder exports, in groups by the file that has its
- * body. From it come the version script (exports.map, compared by a test), the table of real
+ * The one list of hooked names and of calls for the program: every symbol the recorder exports, in
+ * groups by the file that has its body. From it come the version script (exports.map, compared by a test), the table of real
  * functions and docs/hooks.md. A new hook is one line here and one body.
  *
  * BP_HOOK(name, what the hook does)
@@ -92,5 +92,33 @@
 	BP_HOOK(fexecve, "as execve")                                                             \
 	BP_HOOK(posix_spawn, "notes the new image")                                               \
 	BP_HOOK(posix_spawnp, "notes the new image")
+
+/* calls.c and pools.c: not hooked, but for the program to call: bytepoll/bytepoll.h and annotate.h, and
+ * what programs written for heaptrack look for. */
+#define BP_CALLS(BP_CALL)                                                                         \
+	BP_CALL(bytepoll_status, "how things stand")                                              \
+	BP_CALL(bytepoll_start, "sampling on")                                                    \
+	BP_CALL(bytepoll_stop, "sampling off")                                                    \
+	BP_CALL(bytepoll_interval, "another interval")                                            \
+	BP_CALL(bytepoll_snapshot, "notes a moment in the trace")                                 \
+	BP_CALL(bytepoll_window_start, "a window begins")                                         \
+	BP_CALL(bytepoll_window_stop, "what was in it")                                           \
+	BP_CALL(bytepoll_tag, "a tag of the thread")                                              \
+	BP_CALL(bytepoll_tags, "all its tags, by a number")                                       \
+	BP_CALL(bytepoll_tags_put, "all its tags, from a number")                                 \
+	BP_CALL(bytepoll_listen, "a function is told of every sample and its free")               \
+	BP_CALL(bytepoll_unlisten, "and no longer")                                               \
+	BP_CALL(bytepoll_pool_create, "a pool's name")                                            \
+	BP_CALL(bytepoll_pool_alloc, "an object of a pool: counted, size + 1 trials")             \
+	BP_CALL(bytepoll_pool_free, "an object of a pool goes")                                   \
+	BP_CALL(bytepoll_pool_resize, "a free and a new allocation of the whole new size")        \
+	BP_CALL(bytepoll_pool_trim, "a pool's objects go, but for some")                          \
+	BP_CALL(bytepoll_pool_destroy, "a pool goes with all its objects")                        \
+	BP_CALL(bytepoll_pool_move, "a pool goes by another address")                             \
+	BP_CALL(bytepoll_uncounted_begin, "what the thread allocates is not counted")             \
+	BP_CALL(bytepoll_uncounted_end, "is counted again")                                       \
+	BP_CALL(heaptrack_malloc, "as bytepoll_pool_alloc")                                       \
+	BP_CALL(heaptrack_realloc, "as bytepoll_pool_resize")                                     \
+	BP_CALL(heaptrack_free, "as bytepoll_pool_free")
 
 #endif

@@ -3,6 +3,7 @@
 #include "recorder/config.h"
 
 #include "base/system_call.h"
+#include "probes/tracepoints.h"
 #include "recorder/arena.h"
 #include "recorder/modules.h"
 
@@ -233,6 +234,9 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 	read_interval(environment, ret_config);
 	read_start(environment, ret_config);
 	read_sampling(environment, ret_config);
+	const char *tracepoints = bp_config_find(environment, BP_ENV_TRACEPOINTS);
+	note(ret_config, BP_VARIABLE_TRACEPOINTS, tracepoints,
+		bp_tracepoints_configure(tracepoints));
 	set_base(environment, ret_config->base);
 }
 

@@ -17,6 +17,7 @@
  */
 #include "recorder/control.h"
 
+#include "probes/tracepoints.h"
 #include "recorder/budget.h"
 
 struct bp_control bp_control __attribute__((visibility("hidden"))) = { .due_ns = UINT64_MAX };
@@ -128,10 +129,13 @@ uint64_t bp_control_word(void)
 /* The record of a thread that follows `thread->control` after so many trials and objects. */
 static void write_interval(const struct bp_thread *thread, uint64_t trials, uint64_t objects)
 {
+	const uint64_t interval = bp_control_interval(thread->control);
 	const uint64_t values[] = { thread->ordinal, bp_system_time_ns(CLOCK_MONOTONIC),
-		__atomic_load_n(&bp_recorder.sequence, __ATOMIC_RELAXED), trials, objects,
-		bp_control_interval(thread->control), bp_control_number(thread->control) };
+		__atomic_load_n(&bp_recorder.sequence, __ATOMIC_RELAXED), trials, objects, interval,
+		bp_control_number(thread->control) };
 	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL);
+	if (bp_tracepoint_wants_interval())
+		bp_tracepoint_tell_interval(thread->ordinal, interval, trials, objects, values[1]);
 	if (thread->slot != NULL)
 		__atomic_store_n(&thread->slot->command,
 			(uint16_t)bp_control_number(thread->control), __ATOMIC_RELEASE);
@@ -169,8 +173,7 @@ bool bp_control_change(uint64_t word, uint64_t interval)
 		       &state->control, &word, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* The process's time to begin, or to end, sampling. */
-static void switch_sampling(bool on)
+bool bp_control_switch(bool on)
 {
 	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
 	uint64_t word = __atomic_load_n(&state->control, __ATOMIC_RELAXED);
@@ -178,14 +181,38 @@ static void switch_sampling(bool on)
 		const uint64_t resume = __atomic_load_n(&state->control_resume, __ATOMIC_RELAXED);
 		uint64_t next = on ? resumed(resume) : 0;
 		if ((bp_control_interval(word) != 0) == on)
-			return;
+			return false;
 		if (!on && is_valid(word))
 			__atomic_store_n(
 				&state->control_resume, word & STATE_MASK, __ATOMIC_RELAXED);
 		next |= (bp_control_number(word) + 1) << BP_CONTROL_NUMBER_SHIFT;
 		if (__atomic_compare_exchange_n(&state->control, &word, next, false,
 			    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			return;
+			return true;
+	}
+}
+
+bool bp_control_set(uint64_t interval)
+{
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	uint64_t word = __atomic_load_n(&state->control, __ATOMIC_RELAXED);
+	for (;;) {
+		if ((word & STATE_MASK) == interval)
+			return false;
+		if (bp_control_interval(word) == 0) {
+			const uint64_t resume = __atomic_exchange_n(
+				&state->control_resume, interval, __ATOMIC_RELAXED);
+			const uint64_t now = __atomic_load_n(&state->control, __ATOMIC_RELAXED);
+			if (now == word)
+				return (resume & STATE_MASK) != interval;
+			word = now; /* Somebody switched it on in between. */
+			continue;
+		}
+		const uint64_t next =
+			((bp_control_number(word) + 1) << BP_CONTROL_NUMBER_SHIFT) | interval;
+		if (__atomic_compare_exchange_n(&state->control, &word, next, false,
+			    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return true;
 	}
 }
 
@@ -208,11 +235,11 @@ void bp_control_time_has_come(void)
 		return;
 	const bool stop_first = bp_control.stop_ns < bp_control.start_ns;
 	if (stop_first && take(&bp_control.stop_ns, now))
-		switch_sampling(false);
+		(void)bp_control_switch(false);
 	if (take(&bp_control.start_ns, now))
-		switch_sampling(true);
+		(void)bp_control_switch(true);
 	if (take(&bp_control.stop_ns, now))
-		switch_sampling(false);
+		(void)bp_control_switch(false);
 	set_due();
 	bp_lock_release(&bp_control.lock);
 }

@@ -80,6 +80,11 @@ static inline bool bp_control_look(struct bp_visit *visit)
 	       bp_control_follow(visit->thread, word);
 }
 
+/* For the program itself, as from outside: sampling on or off; T, where sampling is off the one that
+ * switching on takes up. False: it was so already. */
+bool bp_control_switch(bool on);
+bool bp_control_set(uint64_t interval);
+
 /* Changes the word from `word` to one of `interval` (0: off) and the same automatic bit; false if
  * somebody else changed it first, or nothing was to change. */
 bool bp_control_change(uint64_t word, uint64_t interval);

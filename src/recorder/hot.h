@@ -17,9 +17,11 @@ struct bp_hot {
 	struct bp_thread *thread;	/* NULL until the first cold path, and after the end */
 	uint64_t unoffered_trials;	/* counted, but never offered to the sampler */
 	uint64_t unoffered_objects;
-	uint32_t busy; /* this thread is inside the recorder: nested calls pass through */
+	uint32_t busy;	  /* this thread is inside the recorder: nested calls pass through */
 	uint16_t late;	  /* its destructors have run: each further visit is a thread of its own */
 	uint16_t forking; /* forks it is in, one within the other: the first takes all locks */
+	uint32_t labels;  /* the set of its tags (labels.h) */
+	uint32_t telling; /* the listener that it is in, and 1 (listeners.h) */
 } __attribute__((aligned(64))); /* a cache line that no other thread writes to */
 
 extern __thread struct bp_hot bp_hot

@@ -28,8 +28,11 @@
 #include "recorder/census.h"
 #include "recorder/config.h"
 #include "recorder/control.h"
+#include "recorder/labels.h"
+#include "recorder/listeners.h"
 #include "recorder/live_set.h"
 #include "recorder/modules.h"
+#include "recorder/pools.h"
 #include "recorder/predecessor.h"
 #include "recorder/probes.h"
 #include "recorder/real.h"
@@ -37,6 +40,7 @@
 #include "recorder/stack_table.h"
 #include "recorder/thread.h"
 #include "recorder/visit.h"
+#include "recorder/window.h"
 #include "sampler/prng.h"
 
 struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
@@ -266,6 +270,8 @@ void bp_recorder_fork_prepare(void)
 	bp_hot.busy = bp_hot.forking = 1;
 	bp_census_lock();
 	bp_threads_lock();
+	bp_labels_lock();
+	bp_pools_lock();
 	bp_modules_lock();
 	bp_live_lock();
 	bp_slot_lock_all();
@@ -280,6 +286,8 @@ static void unlock_all(void)
 	bp_slot_unlock_all();
 	bp_live_unlock();
 	bp_modules_unlock();
+	bp_pools_unlock();
+	bp_labels_unlock();
 	bp_threads_unlock();
 	bp_census_unlock();
 }
@@ -317,6 +325,10 @@ static void become_child(bool unmarked)
 	const uintptr_t page = bp_system_page_of((uintptr_t)parent);
 	bp_system_unmap((void *)page, (uintptr_t)parent + 4096 - page);
 	bp_stack_table_after_fork();
+	bp_labels_after_fork();
+	bp_pools_after_fork();
+	bp_listeners_after_fork();
+	bp_windows_after_fork();
 	bp_census_after_fork();
 	bp_modules_after_fork();
 	if (bp_recorder.mode == BP_MODE_ON)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one list of events that something outside may watch. Nothing in an ordinary build; in the test
+ * The one list of events that tests watch (tracers have tracepoints.h). Nothing in an ordinary build; in the test
  * build (libbytepoll-recorder-test.so) each committed sample is told to a second process, what
  * reaches the real allocator is counted below the hooks, slots in use are counted, and the recorder's
  * system calls can be made to fail (probes_test.c).

@@ -40,6 +40,9 @@ BP_COLD void bp_cold_object(void *object, size_t size, size_t alignment, enum bp
 BP_COLD void bp_cold_uncharge(size_t size);
 BP_COLD void bp_known_end(void *object);
 
+/* The charge of an object that no visit is possible for borrowed: it is counted, and not offered. */
+BP_COLD void bp_cold_pass(size_t size);
+
 /* For the hooks: events of the process's life. */
 void bp_recorder_start(int argc, char **argv, char **environment);
 void bp_recorder_end(enum bp_end_reason reason);

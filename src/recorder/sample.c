@@ -25,14 +25,13 @@
 #include "recorder/budget.h"
 #include "recorder/call.h"
 #include "recorder/control.h"
+#include "recorder/event.h"
 #include "recorder/live_set.h"
 #include "recorder/probes.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 #include "recorder/seal.h"
 #include "recorder/slots.h"
-#include "recorder/stack_table.h"
-#include "recorder/visit.h"
 
 /* More than there is address space: requests that must fail, as they do. */
 #define ALIGNMENT_MAX ((size_t)1 << 47)
@@ -85,60 +84,6 @@ static bool is_in_slot(const void *object)
 	       (bp_header_word(object) & BP_SLOT_BIT) != 0;
 }
 
-static uint8_t log2_of(size_t alignment)
-{
-	return alignment > 1 ? (uint8_t)__builtin_ctzll(alignment) : 0;
-}
-
-/* Writes the sample; the object is placed already. False: lost, and counted. */
-static bool record_sample(struct bp_visit *visit, const struct bp_call *call, const void *object,
-	const struct bp_decision *decision, uint64_t sequence, size_t usable)
-{
-	struct bp_thread *thread = visit->thread;
-	bp_stack_capture(&thread->capture);
-	struct bp_record_sample record = {
-		.sequence = sequence,
-		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
-		.address = (uint64_t)object,
-		.size = call->size,
-		.usable = usable,
-		.usable_known = usable != 0,
-		.offset = decision->offset,
-		.exact = decision->exact,
-		.interval_bytes = decision->interval,
-		.law = bp_recorder.law,
-		.thread = thread->ordinal,
-		.kind = call->kind,
-		.alignment_log2 = log2_of(call->alignment),
-		.trials = bp_thread_trials(thread, thread->sampler.armed),
-		.objects = visit->objects,
-	};
-	record.stack = bp_stack_table_id(&bp_recorder.writer, &thread->capture);
-	if (!bp_writer_sample(&bp_recorder.writer, &record))
-		return false;
-	bp_probe_sample(sequence);
-	return true;
-}
-
-static void record_free(
-	struct bp_visit *visit, uint64_t sequence, uint64_t sample_sequence, bool by_realloc)
-{
-	struct bp_thread *thread = visit->thread;
-	const uint64_t began_ns = bp_budget_begin(thread);
-	uint64_t left = visit->left > BP_SAMPLER_LOOK_MAX ? thread->sampler.armed : visit->left;
-	struct bp_record_free record = {
-		.sequence = sequence,
-		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
-		.sample_sequence = sample_sequence,
-		.thread = thread->ordinal,
-		.trials = bp_thread_trials(thread, left),
-		.objects = visit->objects - by_realloc,
-		.by_realloc = by_realloc,
-	};
-	(void)bp_writer_free(&bp_recorder.writer, &record);
-	bp_budget_end(thread, began_ns);
-}
-
 /* A slot for a sampled object; NULL (counted) if there is none. calloc's is cleared. */
 static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 {
@@ -165,7 +110,7 @@ static void bury(struct bp_visit *visit, const void *object)
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
 	if (bp_likely(sample == 0))
 		return;
-	record_free(visit, bp_recorder_next_sequence(), sample, false);
+	bp_event_freed(visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_UNSEEN);
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
@@ -187,8 +132,13 @@ static void enlist(struct bp_visit *visit, const struct bp_call *call, void *obj
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
 		return;
 	}
-	size_t usable = slot != NULL ? bp_slot_usable(call->room) : bp_real_usable_size(object);
-	bool recorded = record_sample(visit, call, object, decision, sequence, usable);
+	const struct bp_event_sample sample = { .call = call,
+		.decision = decision,
+		.object = object,
+		.sequence = sequence,
+		.usable = slot != NULL ? bp_slot_usable(call->room) : bp_real_usable_size(object) };
+	bp_stack_capture(&visit->thread->capture);
+	bool recorded = bp_event_sampled(visit, &sample);
 	if (slot != NULL)
 		slot->sequence = recorded ? sequence : 0;
 	else if (!recorded)
@@ -222,25 +172,16 @@ static void *place_sample(
 static void free_deferred(struct bp_visit *visit)
 {
 	void *object;
-	while ((object = bp_slot_next_deferred()) != NULL) {
+	/* Where somebody listens the visit has room for a few; the others stay for the next one. */
+	while (visit->event_count < BP_VISIT_EVENTS && (object = bp_slot_next_deferred()) != NULL) {
 		struct bp_slot *slot = bp_slot_find(object);
 		if (slot == NULL)
 			continue;
 		if (slot->sequence != 0)
-			record_free(visit, bp_recorder_next_sequence(), slot->sequence, false);
+			bp_event_freed(visit, object, bp_recorder_next_sequence(), slot->sequence,
+				BP_TRACEPOINT_FREED);
 		bp_slot_release(object, slot);
 	}
-}
-
-/* Asks the sampler about a charged object. True: bp_control_note is due when its answer is carried
- * out. */
-static bool offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision)
-{
-	const bool changed = bp_control_look(visit);
-	visit->left = bp_sampler_decide(&visit->thread->sampler, visit->left, size, ret_decision);
-	if (bp_unlikely(ret_decision->interrupted))
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
-	return changed;
 }
 
 static void *allocate(const struct bp_call *call)
@@ -255,7 +196,7 @@ static void *allocate(const struct bp_call *call)
 		pass_charge(call->size);
 		return bp_call_real(call);
 	}
-	const bool changed = offer(&visit, call->size, &decision);
+	const bool changed = bp_event_offer(&visit, call->size, &decision);
 	void *object =
 		decision.sampled ? place_sample(&visit, call, &decision) : bp_call_real(call);
 	if (object == NULL) {
@@ -337,7 +278,7 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 		pass_charge(size);
 		return;
 	}
-	const bool changed = offer(&visit, size, &decision);
+	const bool changed = bp_event_offer(&visit, size, &decision);
 	if (decision.sampled)
 		enlist(&visit, &call, object, NULL, &decision);
 	if (bp_unlikely(changed))
@@ -348,6 +289,11 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 void bp_cold_uncharge(size_t size)
 {
 	uncharge(size);
+}
+
+void bp_cold_pass(size_t size)
+{
+	pass_charge(size);
 }
 
 /* ---- free ---- */
@@ -385,7 +331,8 @@ void bp_known_end(void *object)
 	}
 	uint64_t sample = bp_live_remove(object);
 	if (sample != 0)
-		record_free(&visit, bp_recorder_next_sequence(), sample, false);
+		bp_event_freed(
+			&visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_FREED);
 	free_deferred(&visit);
 	bp_visit_end(&visit, visit.left);
 }
@@ -404,7 +351,8 @@ void bp_known_free(void *object)
 	}
 	struct bp_slot *slot = bp_slot_find(object);
 	if (slot != NULL && slot->sequence != 0)
-		record_free(&visit, bp_recorder_next_sequence(), slot->sequence, false);
+		bp_event_freed(&visit, object, bp_recorder_next_sequence(), slot->sequence,
+			BP_TRACEPOINT_FREED);
 	free_deferred(&visit);
 	if (slot != NULL)
 		bp_slot_release(object, slot);
@@ -500,7 +448,7 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct bp_ca
 		return NULL;
 	}
 	if (sample != 0)
-		record_free(visit, freed, sample, true);
+		bp_event_freed(visit, old->object, freed, sample, BP_TRACEPOINT_REALLOCATED);
 	if (slot != NULL)
 		slot->sequence = 0;
 	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */
@@ -548,7 +496,7 @@ static void *reallocate(void *object, size_t size, bool crossed)
 			pass_charge(size);
 		return realloc_nested(object, size);
 	}
-	const bool changed = crossed && offer(&visit, size, &decision);
+	const bool changed = crossed && bp_event_offer(&visit, size, &decision);
 	struct old old = look_at(object);
 	void *result = replace(&visit, &old, &call, &decision);
 	if (result == NULL) {

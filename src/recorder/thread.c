@@ -97,6 +97,7 @@ static void begin_thread(struct bp_thread *thread)
 	/* Two rounds of a bijection over (process, ordinal): no two threads share a seed. */
 	seed = bp_splitmix64(&seed) + thread->ordinal;
 	thread->control = bp_control_word();
+	thread->noted_trials = 0;
 	bp_sampler_init(
 		&thread->sampler, seed, bp_control_interval(thread->control), bp_recorder.law);
 	thread->slot = bp_writer_take_slot(&bp_recorder.writer);
@@ -196,23 +197,86 @@ void bp_thread_end(struct bp_thread *thread)
 	bp_lock_release(&threads.lock);
 }
 
-/* Its two counters of one moment, while it may be running: read again until both hold still, and with
- * them what a visit changes behind the countdown, which it first puts out of reach. A thread inside the recorder, or too busy to be caught, is taken as it published last. */
-static void counters_of(const struct bp_thread *thread, uint64_t *ret_trials, uint64_t *ret_objects)
+/* ---- Counters of another thread ----
+ *
+ * Outside the recorder: the two words, read twice, and with them what a visit changes behind the countdown.
+ * That is a countdown, or just below zero (a charge borrowed, and the visit is about to begin). A visit
+ * puts it out of reach before it changes anything, but first tells what the thread has made up to then
+ * (`visits` odd): it makes nothing until it comes out again, with the countdown back before `visits` is
+ * even. So one of the two holds at any moment. */
+static bool try_outside(const struct bp_thread *thread, struct bp_thread_counters *ret_counters)
 {
 	const struct bp_sampler_hot *counters = &thread->hot->counters;
-	for (int attempt = 0; attempt < 100; attempt++) {
-		uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_ACQUIRE);
-		uint64_t left = __atomic_load_n(&counters->trials_left, __ATOMIC_ACQUIRE);
-		if (left > BP_SAMPLER_LOOK_MAX)
-			break;
-		*ret_trials = bp_thread_trials(thread, left);
-		*ret_objects = objects;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&counters->objects, __ATOMIC_RELAXED) == objects &&
-			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED) == left)
+	const uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_ACQUIRE);
+	const uint64_t left = __atomic_load_n(&counters->trials_left, __ATOMIC_ACQUIRE);
+	if (left > BP_SAMPLER_LOOK_MAX && left < (uint64_t)1 << 63)
+		return false;
+	const struct bp_thread_counters found = { .trials = bp_thread_trials(thread, left),
+		.objects = objects,
+		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED) };
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&counters->objects, __ATOMIC_RELAXED) != objects ||
+		__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED) != left)
+		return false;
+	*ret_counters = found;
+	return true;
+}
+
+static bool try_inside(const struct bp_thread *thread, struct bp_thread_counters *ret_counters)
+{
+	const uint32_t visits = __atomic_load_n(&thread->visits, __ATOMIC_ACQUIRE);
+	const struct bp_thread_counters found = { .trials = __atomic_load_n(
+							  &thread->visit_trials, __ATOMIC_RELAXED),
+		.objects = __atomic_load_n(&thread->visit_objects, __ATOMIC_RELAXED),
+		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED) };
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (visits % 2 == 0 || __atomic_load_n(&thread->visits, __ATOMIC_RELAXED) != visits)
+		return false;
+	*ret_counters = found;
+	return true;
+}
+
+static bool try_counters(const struct bp_thread *thread, struct bp_thread_counters *ret_counters)
+{
+	return try_outside(thread, ret_counters) || try_inside(thread, ret_counters);
+}
+
+/* A thread that ended without destructors (raw clone) has no memory to read. */
+bool bp_thread_is_running(const struct bp_thread *thread)
+{
+	return thread == bp_hot.thread || syscall(SYS_tgkill, bp_recorder.pid, thread->tid, 0) == 0;
+}
+
+bool bp_thread_read(
+	const struct bp_thread *thread, uint32_t attempts, struct bp_thread_counters *ret_counters)
+{
+	bool good = false;
+	for (uint32_t i = 0; !good && i < attempts; i++)
+		good = try_counters(thread, ret_counters);
+	return good;
+}
+
+void bp_threads_each(void (*look)(struct bp_thread *thread, void *context), void *context,
+	struct bp_totals *ret_ended)
+{
+	bp_lock_take(&threads.lock);
+	*ret_ended = threads.ended;
+	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next)
+		look(thread, context);
+	bp_lock_release(&threads.lock);
+}
+
+/* Its two counters of one moment, while it may be running; of one too busy to be caught, as it published
+ * them last. */
+static void counters_of(const struct bp_thread *thread, uint64_t *ret_trials, uint64_t *ret_objects)
+{
+	struct bp_thread_counters counters;
+	for (int attempt = 0; attempt < 100; attempt++)
+		if (try_counters(thread, &counters)) {
+			*ret_trials = counters.trials;
+			*ret_objects = counters.objects;
 			return;
-	}
+		}
 	*ret_trials = thread->slot == NULL ? 0 : thread->slot->trials;
 	*ret_objects = thread->slot == NULL ? 0 : thread->slot->objects;
 }
@@ -223,9 +287,7 @@ void bp_threads_totals(struct bp_totals *ret_totals)
 	*ret_totals = threads.ended;
 	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next) {
 		uint64_t trials, objects;
-		/* A thread that ended without destructors (raw clone) has no memory to read. */
-		if (thread != bp_hot.thread &&
-			syscall(SYS_tgkill, bp_recorder.pid, thread->tid, 0) != 0) {
+		if (!bp_thread_is_running(thread)) {
 			if (thread->slot != NULL) {
 				ret_totals->trials += thread->slot->trials;
 				ret_totals->objects += thread->slot->objects;

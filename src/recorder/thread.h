@@ -20,6 +20,10 @@ struct bp_thread {
 	uint32_t rounds;   /* of destructors seen */
 	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
 	bool ending;	   /* destructors run: every allocation publishes itself */
+	uint32_t visits; /* begins and ends of visits: odd within one, and then the next two hold */
+	uint64_t visit_trials, visit_objects; /* made at its begin, with the object at hand */
+	/* Of window.c: in the newest record of a moment, and the moment at which it was seen to run. */
+	uint64_t noted_trials, noted_moment;
 	struct bp_stack_capture capture;
 };
 
@@ -47,6 +51,43 @@ struct bp_totals {
 	uint64_t trials, objects, unoffered_trials, unoffered_objects;
 };
 void bp_threads_totals(struct bp_totals *ret_totals);
+
+/* Around a visit, for threads that read this one's counters: what it has made, its countdown being `left`. */
+static inline void bp_thread_enter(struct bp_thread *thread, uint64_t left, uint64_t objects)
+{
+	__atomic_store_n(&thread->visit_trials, bp_thread_trials(thread, left), __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->visit_objects, objects, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->visits, thread->visits + 1, __ATOMIC_RELEASE);
+}
+
+static inline void bp_thread_leave(struct bp_thread *thread)
+{
+	__atomic_store_n(&thread->visits, thread->visits + 1, __ATOMIC_RELEASE);
+	/* Before the next one's numbers. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void bp_thread_enter_again(struct bp_thread *thread, uint64_t left, uint64_t objects)
+{
+	bp_thread_leave(thread);
+	bp_thread_enter(thread, left, objects);
+}
+
+/* The two counters of a running thread as of one moment, and the control word it follows. False: too busy
+ * to be caught in so many attempts, or gone without a word. From within
+ * bp_threads_each; not for the caller itself. */
+struct bp_thread_counters {
+	uint64_t trials, objects, control;
+};
+bool bp_thread_read(
+	const struct bp_thread *thread, uint32_t attempts, struct bp_thread_counters *ret_counters);
+/* Asks the system; to be done before bp_thread_read. */
+bool bp_thread_is_running(const struct bp_thread *thread);
+
+/* Calls `look` for every running thread that has allocated, none of which can end meanwhile, and says what
+ * the ended ones made. `look` takes no lock but those of the writer. */
+void bp_threads_each(void (*look)(struct bp_thread *thread, void *context), void *context,
+	struct bp_totals *ret_ended);
 
 /* In a child of fork: only the caller is left, its counters at zero, its generator drawn anew.
  * `armed`: value of trials_left the caller will arm with is returned. */

@@ -3,12 +3,14 @@
  * A visit: one thread's stay inside the recorder, from the borrow to the return. While it lasts
  * bp_hot.busy is set and the hot countdown holds BP_VISIT_LEFT, so that a signal handler that
  * allocates meanwhile passes through: its objects are counted, but never offered to the sampler.
- * errno is the program's again afterwards.
+ * errno is the program's again afterwards. Listeners (listeners.h)
+ * are told after it, when the thread is the program's.
  */
 #ifndef BP_RECORDER_VISIT_H
 #define BP_RECORDER_VISIT_H
 
 #include "base/system_call.h"
+#include "recorder/listeners.h"
 #include "recorder/recorder.h"
 #include "recorder/seal.h"
 #include "recorder/thread.h"
@@ -16,12 +18,20 @@
 /* A countdown nobody reaches. */
 #define BP_VISIT_LEFT ((uint64_t)1 << 62)
 
+/* Events of one visit, where somebody listens: a free, one more of an object nobody saw go, a sample, and a
+ * free that a signal handler left. */
+#define BP_VISIT_EVENTS 4u
+
 struct bp_visit {
 	struct bp_hot *hot;
 	struct bp_thread *thread;
 	uint64_t left;	  /* the thread's countdown, wrapped if a charge borrowed */
 	uint64_t objects; /* its objects at entry */
 	int saved_errno;
+	/* What listeners are told at the end; the stack is still the thread's capture if that has made no
+	 * further turn than `captures`. */
+	uint32_t event_count, captures;
+	struct bp_event events[BP_VISIT_EVENTS];
 };
 
 /* `charged`: trials of the object whose charge borrowed, 0 if none did. False: pass through (nested,
@@ -34,6 +44,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 	hot->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	visit->hot = hot;
+	visit->event_count = 0;
 	visit->saved_errno = errno;
 	if (bp_likely(__atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON) ||
 		bp_recorder_is_on()) {
@@ -41,10 +52,15 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 			bp_recorder_unmarked_child(charged);
 		visit->thread = bp_thread_self();
 		if (visit->thread != NULL && bp_recorder.mode == BP_MODE_ON) {
+			const uint64_t left = hot->counters.trials_left;
 			visit->objects = hot->counters.objects;
+			/* Told before the countdown is out of reach: see thread.c, "Counters". */
+			bp_thread_enter(visit->thread, left, visit->objects);
 			visit->left = __atomic_exchange_n(
 				&hot->counters.trials_left, BP_VISIT_LEFT, __ATOMIC_RELAXED);
-			/* Before the sampler behind it moves: see counters_of in thread.c. */
+			if (bp_unlikely(visit->left != left)) /* a signal handler, just now */
+				bp_thread_enter_again(visit->thread, visit->left, visit->objects);
+			/* Before the sampler behind it moves. */
 			__atomic_thread_fence(__ATOMIC_RELEASE);
 			return true;
 		}
@@ -54,7 +70,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 	return false;
 }
 
-/* Ends the visit; the thread goes on with `trials_left` (unwrapped). */
+/* Ends the visit; the thread goes on with `trials_left` (unwrapped), and listeners are told. */
 static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 {
 	struct bp_hot *hot = visit->hot;
@@ -65,6 +81,7 @@ static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 	bp_thread_publish(visit->thread, trials_left);
 	uint64_t left =
 		__atomic_exchange_n(&hot->counters.trials_left, trials_left, __ATOMIC_RELEASE);
+	bp_thread_leave(visit->thread);
 	if (bp_unlikely(left != BP_VISIT_LEFT)) {
 		/* A signal handler allocated meanwhile. */
 		hot->unoffered_trials += BP_VISIT_LEFT - left;
@@ -78,6 +95,8 @@ static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	errno = visit->saved_errno;
 	hot->busy = 0;
+	if (bp_unlikely(visit->event_count != 0))
+		bp_listeners_tell(visit);
 }
 
 #endif

@@ -337,7 +337,7 @@ def check_unknown(path):
     for at in chunks:
         struct.pack_into("<I", data, at + 4, 99)
     struct.pack_into("<H", data, 10, 9)
-    struct.pack_into("<Q", data, 24, 1 << 40)
+    struct.pack_into("<Q", data, 24, 1 << 63)
     with open(other, "wb") as file:
         file.write(data)
     for metric in ("allocated", "live", "peak"):

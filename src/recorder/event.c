@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* See event.h. */
+#include "recorder/event.h"
+
+#include "recorder/budget.h"
+#include "recorder/control.h"
+#include "recorder/labels.h"
+#include "recorder/probes.h"
+#include "recorder/stack_table.h"
+#include "recorder/tracepoints.h"
+#include "sampler/amount.h"
+
+bool bp_event_offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision)
+{
+	const bool changed = bp_control_look(visit);
+	visit->left = bp_sampler_decide(&visit->thread->sampler, visit->left, size, ret_decision);
+	if (bp_unlikely(ret_decision->interrupted))
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	return changed;
+}
+
+static uint8_t log2_of(size_t alignment)
+{
+	return alignment > 1 ? (uint8_t)__builtin_ctzll(alignment) : 0;
+}
+
+/* The place of an event that listeners are told of; NULL: nobody listens, or it is not to be told. */
+static struct bp_event *tell_later(struct bp_visit *visit, uint32_t what)
+{
+	if (bp_likely(!bp_listeners_any()))
+		return NULL;
+	if (visit->hot->telling != 0 || visit->event_count == BP_VISIT_EVENTS) {
+		bp_listeners_untold();
+		return NULL;
+	}
+	struct bp_event *event = &visit->events[visit->event_count++];
+	*event = (struct bp_event){ .what = what, .thread = visit->thread->ordinal };
+	return event;
+}
+
+static double weight_of(const struct bp_decision *decision, uint64_t size)
+{
+	return decision->exact ? 1 : 1 / bp_inclusion(size + BP_SAMPLER_CHARGE, decision->interval);
+}
+
+static void tell_sample(struct bp_visit *visit, const struct bp_event_sample *sample,
+	const struct bp_record_sample *record)
+{
+	struct bp_event *event = tell_later(visit, BP_EVENT_SAMPLED);
+	if (bp_likely(event == NULL))
+		return;
+	event->kind = record->kind;
+	event->object = (void *)(uintptr_t)sample->object;
+	event->sample = event->sequence = record->sequence;
+	event->time_ns = record->time_ns;
+	event->trials = record->trials;
+	event->objects = record->objects;
+	event->exact = record->exact;
+	event->size = record->size;
+	event->usable = record->usable;
+	event->alignment = sample->call->alignment;
+	event->interval = record->interval_bytes;
+	event->offset = record->exact ? 0 : record->offset;
+	event->weight = weight_of(sample->decision, record->size);
+	event->labels = visit->hot->labels;
+	event->stack = record->stack;
+	event->depth = visit->thread->capture.depth;
+	visit->captures = visit->thread->capture.known_turn;
+}
+
+bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample)
+{
+	struct bp_thread *thread = visit->thread;
+	const struct bp_call *call = sample->call;
+	const struct bp_decision *decision = sample->decision;
+	struct bp_record_sample record = {
+		.sequence = sample->sequence,
+		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
+		.address = (uint64_t)sample->object,
+		.size = call->size,
+		.usable = sample->usable,
+		.usable_known = sample->usable != 0,
+		.offset = decision->offset,
+		.exact = decision->exact,
+		.interval_bytes = decision->interval,
+		.law = bp_recorder.law,
+		.thread = thread->ordinal,
+		.kind = call->kind,
+		.alignment_log2 = log2_of(call->alignment),
+		.trials = bp_thread_trials(thread, thread->sampler.armed),
+		.objects = visit->objects,
+		.labels = bp_labels_of(visit->hot->labels),
+		.told = sample->type != 0,
+		.type = sample->type,
+	};
+	record.stack = bp_stack_table_id(&bp_recorder.writer, &thread->capture);
+	if (!bp_writer_sample(&bp_recorder.writer, &record))
+		return false;
+	bp_probe_sample(sample->sequence);
+	bp_trace_sample(&record);
+	tell_sample(visit, sample, &record);
+	return true;
+}
+
+void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
+	uint64_t sample_sequence, enum bp_tracepoint_end end)
+{
+	const bool by_realloc = end == BP_TRACEPOINT_REALLOCATED;
+	struct bp_thread *thread = visit->thread;
+	const uint64_t began_ns = bp_budget_begin(thread);
+	uint64_t left = visit->left > BP_SAMPLER_LOOK_MAX ? thread->sampler.armed : visit->left;
+	struct bp_record_free record = {
+		.sequence = sequence,
+		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
+		.sample_sequence = sample_sequence,
+		.thread = thread->ordinal,
+		.trials = bp_thread_trials(thread, left),
+		.objects = visit->objects - by_realloc,
+		.by_realloc = by_realloc,
+	};
+	(void)bp_writer_free(&bp_recorder.writer, &record);
+	bp_trace_free(&record, object, end);
+	struct bp_event *event = tell_later(visit, BP_EVENT_FREED);
+	if (bp_unlikely(event != NULL)) {
+		event->object = (void *)(uintptr_t)object;
+		event->sample = sample_sequence;
+		event->sequence = sequence;
+		event->time_ns = record.time_ns;
+		event->trials = record.trials;
+		event->objects = record.objects;
+		event->by_realloc = by_realloc;
+	}
+	bp_budget_end(thread, began_ns);
+}
