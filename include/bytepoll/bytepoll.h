@@ -145,7 +145,7 @@ struct bp_window_token {
 #define BP_WINDOW_BRIEF 2u
 
 /* What a window noted. The allocation profile of it is in the trace:
- *	bytepoll report --metric allocated --from FROMns --to TOns PATH
+ *	bytepoll report --metric allocated --from FROMns --until TOns PATH
  * with from_ns and to_ns, or a query of bytepoll/analysis.h with these two, reads exactly what was allocated
  * in it. Estimates are made there, from facts. */
 struct bp_window_profile {
