@@ -107,7 +107,7 @@ static inline bool bp_interval(uint64_t interval_bytes)
 struct bp_snapshot {
 	const char *path; /* of the trace, as in bp_status */
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	/* Since the start of this trace: what `report --from` and `--to` take. */
+	/* Since the start of this trace: what `report --from` and `--until` take. */
 	uint64_t since_start_ns;
 	uint64_t sequence; /* number of this moment in the order of events */
 	uint64_t samples;  /* written */
