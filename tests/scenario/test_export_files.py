@@ -102,7 +102,7 @@ def check_named(folder, trace):
     expect(stat.S_IMODE(os.stat(out).st_mode) == 0o600 and export_read.load(out), "mode")
     os.unlink(out)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        with traced_export(place, trace, "-e", "inject=link:delay_enter=30000000") as process:
+        with traced_export(place, trace, "-e", "inject=link:delay_enter=5000000") as process:
             deadline = time.monotonic() + 30
             while not any(os.stat(entry).st_size for entry in os.scandir(place)):
                 expect(process.poll() is None and time.monotonic() < deadline, "it never wrote")
