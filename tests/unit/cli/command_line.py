@@ -290,7 +290,7 @@ def percent_signs_in_names():
 def doctor_tells_of_processes():
     """What a process runs in: told by /proc, for one that is held by a tracer or given a filter."""
     for prefix, expected in ((["strace", "-f", "-qq", "-o", "/dev/null"], "traces it"),
-                             (["unshare", "-m"], "file systems of its own"),
+                             (["unshare", "-m", "--propagation", "unchanged"], "file systems of its own"),
                              (["valgrind", "-q"], "runs under valgrind")):
         if shutil.which(prefix[0]) is None or (prefix[0] == "unshare" and os.geteuid() != 0):
             continue
