@@ -241,7 +241,7 @@ def quiet_when_a_pipe_closes():
 
 @test
 def progress():
-    subprocess.run([BYTEPOLL, "run", "-q", "-f", "-i", "1", "-o", "big.bpt", "--", CHURN, "1", "2000000"],
+    subprocess.run([BYTEPOLL, "run", "-q", "-f", "-i", "1", "-o", "big.bpt", "--", CHURN, "1", "4000000"],
                    check=True, timeout=120, stdin=subprocess.DEVNULL)
     _, text, file = Terminal(["report", "big.bpt"], stdout=False).finish()
     assert "live at exit" in file, file
