@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack. */
 #define BP_ADVICE_POPULATE_WRITE 23
 
@@ -98,6 +100,17 @@ static inline uint64_t bp_system_time_ns(clockid_t clock)
 	if (clock_gettime(clock, &now) != 0)
 		return 0;
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Unpredictable bytes; early in boot or in a sandbox that refuses them: not secret, but different. */
+static inline void bp_system_random(void *to, size_t bytes)
+{
+	if (syscall(SYS_getrandom, to, bytes, 1 /* GRND_NONBLOCK */) == (long)bytes)
+		return;
+	uint64_t state =
+		bp_system_time_ns(CLOCK_REALTIME) ^ (uint64_t)bp_system_pid() << 40 ^ (uint64_t)to;
+	for (size_t i = 0; i < bytes; i++)
+		((uint8_t *)to)[i] = (uint8_t)(bp_hash_u64(state += 0x9E3779B97F4A7C15u) >> 56);
 }
 
 /* Up to `bytes` - 1 bytes of a (proc) file, terminated; the length, 0 on failure. */

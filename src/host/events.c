@@ -168,7 +168,7 @@ void bp_host_sweep(struct bp_host *host, bp_host_alive *alive, void *context)
 	if (!bp_host_is_here(host))
 		return;
 	const int saved_errno = errno;
-	struct bp_host_entry *copy = bp_host_live_copy(&host->live, &count, &bytes);
+	struct bp_address_entry *copy = bp_host_live_copy(&host->live, &count, &bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		const void *object = (const void *)copy[i].address;
 		if (!alive(object, context) && bp_host_live_remove_if(&host->live, &copy[i]))

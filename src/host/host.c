@@ -12,20 +12,8 @@
 
 #include "host/config.h"
 #include "host/host_state.h"
-#include "sampler/prng.h"
 
 #define MARK_BYTES 4096u
-
-static void random_bytes(uint8_t *to, size_t bytes)
-{
-	if (syscall(SYS_getrandom, to, bytes, 1 /* GRND_NONBLOCK */) == (long)bytes)
-		return;
-	/* Early boot, or a sandbox: not secret, but different. */
-	uint64_t state =
-		bp_system_time_ns(CLOCK_REALTIME) ^ (uint64_t)bp_system_pid() << 40 ^ (uint64_t)to;
-	for (size_t i = 0; i < bytes; i++)
-		to[i] = (uint8_t)(bp_splitmix64(&state) >> 56);
-}
 
 static void describe(struct bp_trace_header *header, const struct bp_host_options *options)
 {
@@ -53,7 +41,7 @@ static void describe(struct bp_trace_header *header, const struct bp_host_option
 		.seed_given = options->seed_given,
 		.recognition = BP_RECOGNITION_HOST,
 	};
-	random_bytes(header->trace_id, sizeof header->trace_id);
+	bp_system_random(header->trace_id, sizeof header->trace_id);
 	if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0)
 		header->pid_namespace = namespace.st_ino;
 }

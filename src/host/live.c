@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An open-addressing hash table with linear probing and backward-shift deletion, so that probes stay as
- * short as on the first day. Writers hold the lock and make `version` odd meanwhile;
- * bp_host_live_contains only reads, and tries again when the version moved. A grown table leaves the old
- * one where it is, for its readers' sake: all old ones together are no larger than the new one.
- *
- * The filter has a byte for each page of 4 KiB, modulo 4 GiB. A byte that has reached its end stays there:
+ * An address_table.h in mapped memory, behind a lock; and the filter in front of it, a byte for each page
+ * of 4 KiB, modulo 4 GiB. A byte that has reached its end stays there:
  * its page is asked about for ever, which costs time and is never wrong. Readers need no order: who frees
  * an object has learnt of it from who made it, after it was counted here.
  */
@@ -13,31 +9,14 @@
 
 #include "base/attributes.h"
 
-#define CAPACITY_FIRST 1024u
 #define COUNT_STUCK 255u
 #define MOVED_FIRST_BYTES ((size_t)64 << 10)
 
-struct bp_host_table {
-	struct bp_host_table *older;
+/* What an array of the table lies in. */
+struct bp_host_live_block {
+	struct bp_host_live_block *older;
 	size_t bytes;
-	uint32_t mask;
-	struct bp_host_entry entries[];
 };
-
-static uint32_t home(uint64_t address, uint32_t mask)
-{
-	return (uint32_t)((address >> 3) * 0x9E3779B97F4A7C15u >> 32) & mask;
-}
-
-static uint64_t load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
-
-static void store(uint64_t *word, uint64_t value)
-{
-	__atomic_store_n(word, value, __ATOMIC_RELAXED);
-}
 
 /* ---- the filter ---- */
 
@@ -60,109 +39,42 @@ static void filter_remove(struct bp_host_live *live, uint64_t address)
 		__atomic_store_n(count, (uint8_t)(*count - 1), __ATOMIC_RELEASE);
 }
 
-/* ---- the table; all but the last of these: locked ---- */
+/* ---- the table: locked ---- */
 
-/* Index of `address` or of the empty entry that ends its probe. */
-static uint32_t probe(const struct bp_host_table *table, uint64_t address)
+static bool make_room(struct bp_host_live *live)
 {
-	uint32_t i = home(address, table->mask);
-	for (uint32_t n = 0; n <= table->mask; n++) {
-		const uint64_t found = load(&table->entries[i].address);
-		if (found == address || found == 0)
-			return i;
-		i = (i + 1) & table->mask;
-	}
-	return i;
-}
-
-static void change_begin(struct bp_host_live *live)
-{
-	__atomic_store_n(&live->version, live->version + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-static void change_end(struct bp_host_live *live)
-{
-	__atomic_store_n(&live->version, live->version + 1, __ATOMIC_RELEASE);
-}
-
-/* A table of twice the capacity, or the first. */
-static bool grow(struct bp_host_live *live)
-{
-	const struct bp_host_table *old = live->table;
-	const uint32_t capacity = old == NULL ? CAPACITY_FIRST : 2 * (old->mask + 1);
-	if (capacity > 2 * BP_HOST_LIVE_MAX)
+	const size_t wanted = bp_address_table_wants(&live->table);
+	if (wanted == 0)
+		return true;
+	if (wanted == SIZE_MAX)
 		return false;
-	const size_t bytes = sizeof(struct bp_host_table) + capacity * sizeof(struct bp_host_entry);
-	struct bp_host_table *table = bp_system_memory(bytes);
-	if (table == NULL)
+	const size_t bytes = sizeof(struct bp_host_live_block) + wanted;
+	struct bp_host_live_block *block = bp_system_memory(bytes);
+	if (block == NULL)
 		return false;
-	table->bytes = bytes;
-	table->mask = capacity - 1;
-	table->older = live->tables;
-	live->tables = table;
+	*block = (struct bp_host_live_block){ live->blocks, bytes };
+	live->blocks = block;
 	live->bytes += bytes;
-	for (uint32_t i = 0; old != NULL && i <= old->mask; i++)
-		if (old->entries[i].address != 0)
-			table->entries[probe(table, old->entries[i].address)] = old->entries[i];
-	change_begin(live);
-	__atomic_store_n(&live->table, table, __ATOMIC_RELEASE);
-	change_end(live);
+	bp_address_table_grow(&live->table, block + 1);
 	return true;
 }
 
 static bool insert(struct bp_host_live *live, uint64_t address, uint64_t sequence)
 {
-	/* At most half full, so that probes stay short. */
-	const bool room = live->table != NULL && 2 * (live->count + 1) <= live->table->mask;
-	if (address == 0 || live->count >= BP_HOST_LIVE_MAX || (!room && !grow(live)))
+	if (address == 0 || !make_room(live) || bp_address_table_find(&live->table, address) != 0)
 		return false;
-	struct bp_host_entry *entry = &live->table->entries[probe(live->table, address)];
-	if (entry->address != 0)
-		return false;
-	change_begin(live);
-	store(&entry->sequence, sequence);
-	store(&entry->address, address);
-	change_end(live);
-	live->count++;
+	(void)bp_address_table_put(&live->table, address, sequence);
 	filter_add(live, address);
 	return true;
-}
-
-/* Empties entry `hole` and moves back what probed past it. */
-static void remove_at(struct bp_host_live *live, uint32_t hole)
-{
-	struct bp_host_table *table = live->table;
-	uint32_t next = hole;
-	change_begin(live);
-	for (;;) {
-		next = (next + 1) & table->mask;
-		const uint64_t address = table->entries[next].address;
-		if (address == 0)
-			break;
-		const uint32_t wish = home(address, table->mask);
-		/* May it move to the hole? Only if its home is not between the hole and it. */
-		if (((next - wish) & table->mask) < ((next - hole) & table->mask))
-			continue;
-		store(&table->entries[hole].sequence, table->entries[next].sequence);
-		store(&table->entries[hole].address, address);
-		hole = next;
-	}
-	store(&table->entries[hole].address, 0);
-	change_end(live);
 }
 
 /* The sequence of what was taken out; `wanted` != 0: only if it is that one. */
 static uint64_t remove_sample(struct bp_host_live *live, uint64_t address, uint64_t wanted)
 {
-	if (live->table == NULL || address == 0)
+	const uint64_t sequence = bp_address_table_find(&live->table, address);
+	if (sequence == 0 || (wanted != 0 && wanted != sequence))
 		return 0;
-	const uint32_t i = probe(live->table, address);
-	const uint64_t sequence = live->table->entries[i].sequence;
-	if (live->table->entries[i].address != address || (wanted != 0 && wanted != sequence))
-		return 0;
-	remove_at(live, i);
-	live->count--;
+	bp_address_table_remove(&live->table, address);
 	filter_remove(live, address);
 	return sequence;
 }
@@ -183,7 +95,7 @@ uint64_t bp_host_live_remove(struct bp_host_live *live, const void *object)
 	return sequence;
 }
 
-bool bp_host_live_remove_if(struct bp_host_live *live, const struct bp_host_entry *entry)
+bool bp_host_live_remove_if(struct bp_host_live *live, const struct bp_address_entry *entry)
 {
 	bp_lock_take(&live->lock);
 	const bool removed = remove_sample(live, entry->address, entry->sequence) != 0;
@@ -193,21 +105,8 @@ bool bp_host_live_remove_if(struct bp_host_live *live, const struct bp_host_entr
 
 bool bp_host_live_contains(const struct bp_host_live *live, const void *object)
 {
-	if (object == NULL ||
-		__atomic_load_n(count_of(live, (uint64_t)object), __ATOMIC_RELAXED) == 0)
-		return false;
-	for (int attempt = 0; attempt < 1000; attempt++) {
-		const uint32_t before = __atomic_load_n(&live->version, __ATOMIC_ACQUIRE);
-		const struct bp_host_table *table = __atomic_load_n(&live->table, __ATOMIC_ACQUIRE);
-		if (table == NULL)
-			return false;
-		const uint32_t i = probe(table, (uint64_t)object);
-		const bool found = load(&table->entries[i].address) == (uint64_t)object;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (before % 2 == 0 && __atomic_load_n(&live->version, __ATOMIC_RELAXED) == before)
-			return found;
-	}
-	return true; /* A writer sleeps: let the locked path decide. */
+	return __atomic_load_n(count_of(live, (uint64_t)object), __ATOMIC_RELAXED) != 0 &&
+	       bp_address_table_has(&live->table, (uint64_t)object);
 }
 
 /* ---- moves ---- */
@@ -219,7 +118,7 @@ static bool reserve_moved(struct bp_host_live *live)
 	if (used + sizeof *live->moved <= live->moved_bytes)
 		return true;
 	const size_t bytes = live->moved_bytes == 0 ? MOVED_FIRST_BYTES : 2 * live->moved_bytes;
-	struct bp_host_entry *moved = bp_system_memory(bytes);
+	struct bp_address_entry *moved = bp_system_memory(bytes);
 	if (moved == NULL)
 		return false;
 	if (live->moved != NULL) {
@@ -239,7 +138,8 @@ uint64_t bp_host_live_move(
 	bp_lock_take(&live->lock);
 	const uint64_t sequence = remove_sample(live, (uint64_t)from, 0);
 	if (sequence != 0 && reserve_moved(live))
-		live->moved[live->moved_count++] = (struct bp_host_entry){ (uint64_t)to, sequence };
+		live->moved[live->moved_count++] =
+			(struct bp_address_entry){ (uint64_t)to, sequence };
 	else if (sequence != 0)
 		*ret_lost = true;
 	bp_lock_release(&live->lock);
@@ -252,7 +152,7 @@ bool bp_host_live_moved_next(struct bp_host_live *live, uint64_t *ret_lost)
 	bp_lock_take(&live->lock);
 	const bool there = live->moved_count > 0;
 	if (there) {
-		const struct bp_host_entry *entry = &live->moved[--live->moved_count];
+		const struct bp_address_entry *entry = &live->moved[--live->moved_count];
 		if (!insert(live, entry->address, entry->sequence))
 			*ret_lost = entry->sequence;
 	}
@@ -262,19 +162,20 @@ bool bp_host_live_moved_next(struct bp_host_live *live, uint64_t *ret_lost)
 
 /* ---- the whole ---- */
 
-struct bp_host_entry *bp_host_live_copy(
+struct bp_address_entry *bp_host_live_copy(
 	struct bp_host_live *live, uint32_t *ret_count, size_t *ret_bytes)
 {
-	struct bp_host_entry *copy = NULL;
+	struct bp_address_entry *copy = NULL;
 	*ret_count = 0;
 	bp_lock_take(&live->lock);
-	if (live->count > 0) {
-		*ret_bytes = live->count * sizeof *copy;
+	const struct bp_address_array *array = live->table.array;
+	if (live->table.count > 0) {
+		*ret_bytes = live->table.count * sizeof *copy;
 		copy = bp_system_memory(*ret_bytes);
 	}
-	for (uint32_t i = 0; copy != NULL && i <= live->table->mask; i++)
-		if (live->table->entries[i].address != 0)
-			copy[(*ret_count)++] = live->table->entries[i];
+	for (uint32_t i = 0; copy != NULL && i <= array->mask; i++)
+		if (array->entries[i].address != 0)
+			copy[(*ret_count)++] = array->entries[i];
 	bp_lock_release(&live->lock);
 	return copy;
 }
@@ -291,11 +192,11 @@ bool bp_host_live_init(struct bp_host_live *live)
 
 void bp_host_live_finish(struct bp_host_live *live)
 {
-	struct bp_host_table *table = live->tables;
-	while (table != NULL) {
-		struct bp_host_table *older = table->older;
-		bp_system_unmap(table, table->bytes);
-		table = older;
+	struct bp_host_live_block *block = live->blocks;
+	while (block != NULL) {
+		struct bp_host_live_block *older = block->older;
+		bp_system_unmap(block, block->bytes);
+		block = older;
 	}
 	if (live->moved != NULL)
 		bp_system_unmap(live->moved, live->moved_bytes);

@@ -13,25 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/address_table.h"
 #include "base/lock.h"
 
-/* Most samples held; beyond, objects are not sampled and that is counted. */
-#define BP_HOST_LIVE_MAX ((uint32_t)1 << 22)
 #define BP_HOST_PAGE_SHIFT 12
 #define BP_HOST_FILTER_BYTES ((size_t)1 << (32 - BP_HOST_PAGE_SHIFT))
 
-struct bp_host_entry {
-	uint64_t address; /* 0: empty */
-	uint64_t sequence;
-};
-
 struct bp_host_live {
 	struct bp_lock lock;
-	uint32_t version; /* odd while the table changes */
-	uint32_t count;
-	struct bp_host_table *table, *tables; /* all there were: readers may be in an old one */
-	uint8_t *pages;			      /* BP_HOST_FILTER_BYTES */
-	struct bp_host_entry *moved;	      /* at their new addresses, to be put in */
+	struct bp_address_table table;
+	struct bp_host_live_block *blocks;	/* of all its arrays: readers may be in an old one */
+	uint8_t *pages;			/* BP_HOST_FILTER_BYTES */
+	struct bp_address_entry *moved; /* at their new addresses, to be put in */
 	uint32_t moved_count;
 	size_t moved_bytes;
 	uint64_t bytes; /* mapped so far */
@@ -60,10 +53,10 @@ bool bp_host_live_moved_next(struct bp_host_live *live, uint64_t *ret_lost);
 
 /* A copy of all entries, in memory of its own that bp_system_unmap gives back; NULL: no memory, or none
  * is held. */
-struct bp_host_entry *bp_host_live_copy(
+struct bp_address_entry *bp_host_live_copy(
 	struct bp_host_live *live, uint32_t *ret_count, size_t *ret_bytes);
 
 /* Takes `object` out if it is still that sample. */
-bool bp_host_live_remove_if(struct bp_host_live *live, const struct bp_host_entry *entry);
+bool bp_host_live_remove_if(struct bp_host_live *live, const struct bp_address_entry *entry);
 
 #endif

@@ -190,20 +190,16 @@ static bool compare_moments(struct bytepoll_difference *handle, struct bytepoll_
 	return true;
 }
 
-struct bytepoll_difference *bytepoll_compare(struct bytepoll_profile *const *base,
-	size_t base_count, struct bytepoll_profile *const *news, size_t new_count,
-	const struct bytepoll_query *query, const struct bytepoll_comparison *comparison,
-	struct bytepoll_error *error)
+static struct bytepoll_difference *new_handle(struct bytepoll_error *error)
 {
 	struct bytepoll_difference *handle = calloc(1, sizeof *handle);
-	if (handle == NULL) {
+	if (handle == NULL)
 		bp_call_wrong(error, "out of memory");
-		return NULL;
-	}
-	const struct bp_plain_locale locale = bp_locale_enter();
-	const bool good =
-		compare(handle, base, base_count, news, new_count, query, comparison, error);
-	bp_locale_leave(locale);
+	return handle;
+}
+
+static struct bytepoll_difference *finished(struct bytepoll_difference *handle, bool good)
+{
 	if (good) {
 		count_warnings(handle);
 		return handle;
@@ -212,25 +208,33 @@ struct bytepoll_difference *bytepoll_compare(struct bytepoll_profile *const *bas
 	return NULL;
 }
 
+struct bytepoll_difference *bytepoll_compare(struct bytepoll_profile *const *base,
+	size_t base_count, struct bytepoll_profile *const *news, size_t new_count,
+	const struct bytepoll_query *query, const struct bytepoll_comparison *comparison,
+	struct bytepoll_error *error)
+{
+	struct bytepoll_difference *handle = new_handle(error);
+	if (handle == NULL)
+		return NULL;
+	const struct bp_plain_locale locale = bp_locale_enter();
+	const bool good =
+		compare(handle, base, base_count, news, new_count, query, comparison, error);
+	bp_locale_leave(locale);
+	return finished(handle, good);
+}
+
 struct bytepoll_difference *bytepoll_compare_moments(struct bytepoll_profile *profile,
 	uint64_t base_ns, uint64_t new_ns, const struct bytepoll_query *query,
 	const struct bytepoll_comparison *comparison, struct bytepoll_error *error)
 {
 	const uint64_t at_ns[BP_SIDES] = { base_ns, new_ns };
-	struct bytepoll_difference *handle = calloc(1, sizeof *handle);
-	if (handle == NULL) {
-		bp_call_wrong(error, "out of memory");
+	struct bytepoll_difference *handle = new_handle(error);
+	if (handle == NULL)
 		return NULL;
-	}
 	const struct bp_plain_locale locale = bp_locale_enter();
 	const bool good = compare_moments(handle, profile, at_ns, query, comparison, error);
 	bp_locale_leave(locale);
-	if (good) {
-		count_warnings(handle);
-		return handle;
-	}
-	bytepoll_difference_close(handle);
-	return NULL;
+	return finished(handle, good);
 }
 
 void bytepoll_difference_close(struct bytepoll_difference *handle)

@@ -57,17 +57,6 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return bp_splitmix64(&a) ^ (b + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
 }
 
-static void random_bytes(void *to, size_t bytes)
-{
-	if (syscall(SYS_getrandom, to, bytes, 1 /* GRND_NONBLOCK */) == (long)bytes)
-		return;
-	/* Early boot, or a sandbox: not secret, but different. */
-	uint64_t state =
-		bp_system_time_ns(CLOCK_REALTIME) ^ (uint64_t)bp_system_pid() << 40 ^ (uint64_t)to;
-	for (size_t i = 0; i < bytes; i++)
-		((uint8_t *)to)[i] = (uint8_t)(bp_splitmix64(&state) >> 56);
-}
-
 static void make_directory(void)
 {
 	size_t length = __builtin_strlen(config.base);
@@ -103,7 +92,7 @@ static uint64_t process_key(const uint64_t *parent_key)
 {
 	uint64_t key;
 	if (!config.seed_given) {
-		random_bytes(&key, sizeof key);
+		bp_system_random(&key, sizeof key);
 		return key;
 	}
 	if (parent_key != NULL)
@@ -152,7 +141,7 @@ static bool begin_trace(bool child, bool unmarked)
 		__builtin_memcpy(header.parent_trace_id, bp_recorder.trace_id, 16);
 		header.parent_sequence = bp_recorder.sequence;
 	}
-	random_bytes(header.trace_id, sizeof header.trace_id);
+	bp_system_random(header.trace_id, sizeof header.trace_id);
 	bp_control_describe(&header);
 	if (!open_trace(child))
 		return false;

@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/address_table.h"
+
 /* Most objects held; beyond, objects are not sampled and that is counted. */
-#define BP_LIVE_MAX ((uint32_t)1 << 22)
+#define BP_LIVE_MAX BP_ADDRESS_TABLE_MAX
 
 /* False: full or no memory. */
 bool bp_live_insert(const void *object, uint64_t sequence);

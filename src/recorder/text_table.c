@@ -9,19 +9,6 @@
 #include "base/attributes.h"
 #include "recorder/arena.h"
 
-static uint64_t hash_of(const char *text, size_t bytes)
-{
-	uint64_t hash = 0x9E3779B97F4A7C15u ^ bytes;
-	size_t done = 0;
-	for (; done < bytes; done += 8) {
-		uint64_t word = 0;
-		__builtin_memcpy(&word, text + done, bytes - done < 8 ? bytes - done : 8);
-		hash = (hash ^ word) * 0xFF51AFD7ED558CCDu;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
-
 static struct bp_text *find(
 	const struct bp_text_table *table, const char *text, size_t bytes, uint64_t hash)
 {
@@ -75,7 +62,7 @@ static struct bp_text *add(
 
 uint32_t bp_text_id(struct bp_text_table *table, const char *text, size_t bytes)
 {
-	const uint64_t hash = hash_of(text, bytes);
+	const uint64_t hash = bp_checksum(text, bytes) ^ bytes;
 	struct bp_text *entry = find(table, text, bytes, hash);
 	if (bp_likely(entry != NULL))
 		return entry->id;
