@@ -29,11 +29,11 @@ static struct bp_event *tell_later(struct bp_visit *visit, uint32_t what)
 {
 	if (bp_likely(!bp_listeners_any()))
 		return NULL;
-	if (visit->hot->telling != 0 || visit->event_count == BP_VISIT_EVENTS) {
+	if (visit->hot->telling != 0 || visit->event_count == BP_THREAD_EVENTS) {
 		bp_listeners_untold();
 		return NULL;
 	}
-	struct bp_event *event = &visit->events[visit->event_count++];
+	struct bp_event *event = &visit->thread->events[visit->event_count++];
 	*event = (struct bp_event){ .what = what, .thread = visit->thread->ordinal };
 	return event;
 }
@@ -65,7 +65,6 @@ static void tell_sample(struct bp_visit *visit, const struct bp_event_sample *sa
 	event->labels = visit->hot->labels;
 	event->stack = record->stack;
 	event->depth = visit->thread->capture.depth;
-	visit->captures = visit->thread->capture.known_turn;
 }
 
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample)

@@ -79,22 +79,22 @@ static void call(struct place *place, const struct bp_event *event)
 	__atomic_sub_fetch(&place->inside, 1, __ATOMIC_SEQ_CST);
 }
 
-BP_COLD void bp_listeners_tell(struct bp_visit *visit)
+BP_COLD void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left)
 {
-	const struct bp_stack_capture *capture = &visit->thread->capture;
-	const int saved_errno = errno;
+	const struct bp_thread *thread = visit->thread;
+	const uint32_t count = visit->event_count;
+	/* Copies: what a listener allocates is a visit of its own, and the thread may end with this one. */
+	struct bp_event events[BP_THREAD_EVENTS];
 	uintptr_t frames[BP_STACK_MAX_DEPTH];
-	/* A listener that allocates has the thread walk its stack anew, and so may a signal handler
-	 * have done already: then the frames are not this sample's any more. */
-	const bool kept = bp_hot.thread == visit->thread && capture->known_turn == visit->captures;
-	for (uint32_t i = 0; kept && i < capture->depth; i++)
-		frames[i] = capture->pcs[i];
-	for (uint32_t i = 0; i < visit->event_count; i++) {
-		struct bp_event *event = &visit->events[i];
-		event->frames = frames;
-		event->depth = kept ? event->depth : 0;
+	for (uint32_t i = 0; i < thread->capture.depth; i++)
+		frames[i] = thread->capture.pcs[i];
+	__builtin_memcpy(events, thread->events, count * sizeof *events);
+	bp_visit_leave(visit, trials_left);
+	const int saved_errno = errno;
+	for (uint32_t i = 0; i < count; i++) {
+		events[i].frames = frames;
 		for (uint32_t k = 0; k < BP_LISTENERS_MAX; k++)
-			call(&places[k], event);
+			call(&places[k], &events[i]);
 	}
 	bp_hot.telling = 0;
 	errno = saved_errno;

@@ -27,8 +27,8 @@ static inline bool bp_listeners_any(void)
 uint32_t bp_listeners_add(bp_listener *listener, void *context);
 bool bp_listeners_remove(uint32_t number);
 
-/* After a visit that has events: calls the listeners. */
-void bp_listeners_tell(struct bp_visit *visit);
+/* Ends a visit that has events, and calls the listeners. */
+void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left);
 
 /* Counts an event that they are not told of; how many there were. */
 void bp_listeners_untold(void);

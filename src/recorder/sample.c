@@ -173,7 +173,7 @@ static void free_deferred(struct bp_visit *visit)
 {
 	void *object;
 	/* Where somebody listens the visit has room for a few; the others stay for the next one. */
-	while (visit->event_count < BP_VISIT_EVENTS && (object = bp_slot_next_deferred()) != NULL) {
+	while (visit->event_count < BP_THREAD_EVENTS && (object = bp_slot_next_deferred()) != NULL) {
 		struct bp_slot *slot = bp_slot_find(object);
 		if (slot == NULL)
 			continue;

@@ -6,9 +6,14 @@
 #ifndef BP_RECORDER_THREAD_H
 #define BP_RECORDER_THREAD_H
 
+#include "bytepoll/bytepoll.h"
 #include "bytepoll/sampler.h"
 #include "recorder/recorder.h"
 #include "recorder/stack.h"
+
+/* Events of one visit, where somebody listens: a free, one more of an object nobody saw go, a sample, and a
+ * free that a signal handler left. */
+#define BP_THREAD_EVENTS 4u
 
 struct bp_thread {
 	struct bp_sampler sampler;
@@ -25,6 +30,8 @@ struct bp_thread {
 	/* Of window.c: in the newest record of a moment, and the moment at which it was seen to run. */
 	uint64_t noted_trials, noted_moment;
 	struct bp_stack_capture capture;
+	struct bp_event
+		events[BP_THREAD_EVENTS]; /* of the visit it is in; not on the program's stack */
 };
 
 /* Once, at start. False: no thread-specific key (thread ends go unseen then). */

@@ -18,20 +18,13 @@
 /* A countdown nobody reaches. */
 #define BP_VISIT_LEFT ((uint64_t)1 << 62)
 
-/* Events of one visit, where somebody listens: a free, one more of an object nobody saw go, a sample, and a
- * free that a signal handler left. */
-#define BP_VISIT_EVENTS 4u
-
 struct bp_visit {
 	struct bp_hot *hot;
 	struct bp_thread *thread;
 	uint64_t left;	  /* the thread's countdown, wrapped if a charge borrowed */
 	uint64_t objects; /* its objects at entry */
 	int saved_errno;
-	/* What listeners are told at the end; the stack is still the thread's capture if that has made no
-	 * further turn than `captures`. */
-	uint32_t event_count, captures;
-	struct bp_event events[BP_VISIT_EVENTS];
+	uint32_t event_count; /* of thread->events, which listeners are told of at the end */
 };
 
 /* `charged`: trials of the object whose charge borrowed, 0 if none did. False: pass through (nested,
@@ -70,8 +63,8 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 	return false;
 }
 
-/* Ends the visit; the thread goes on with `trials_left` (unwrapped), and listeners are told. */
-static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
+/* The thread is the program's again, and goes on with `trials_left` (unwrapped). */
+static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 {
 	struct bp_hot *hot = visit->hot;
 	if (bp_unlikely(visit->thread->ending || bp_recorder.ended))
@@ -95,8 +88,15 @@ static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	errno = visit->saved_errno;
 	hot->busy = 0;
+}
+
+/* Ends the visit: leaves, and listeners are told. */
+static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
+{
 	if (bp_unlikely(visit->event_count != 0))
-		bp_listeners_tell(visit);
+		bp_listeners_end_visit(visit, trials_left);
+	else
+		bp_visit_leave(visit, trials_left);
 }
 
 #endif

@@ -53,9 +53,9 @@ void bp_thread_end(struct bp_thread *thread)
 	(void)thread;
 }
 
-void bp_listeners_tell(struct bp_visit *visit)
+void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left)
 {
-	(void)visit;
+	(void)visit, (void)trials_left;
 }
 
 static uint32_t written, lost;
