@@ -4,13 +4,20 @@ one of its variants, counting instructions, comparing series.
 
 A variant is how the same command is run:
   unprofiled    nothing preloaded
+  again         the same: what a comparison shows that has nothing to show
   pass-through  a preload that only jumps to the real functions (programs/pass_through.c)
   recorder      the recorder preloaded, with its trace in a scratch directory
 
 Times are CPU times on one processor, in rounds: each round runs every variant once, in an order that
 rotates, and a ratio is taken within its round. A figure is the median of its rounds; its interval is
 that of the median by order statistics (no assumption on the noise), 95 % or a little more.
+
+The variants of a round run one after the other, or, where a run takes longer than the machine's moods
+last, side by side: all at once on the one processor, which the scheduler deals out in slices of some
+milliseconds, so that whatever slows the machine slows all of them.
 """
+import concurrent.futures
+import itertools
 import json
 import math
 import os
@@ -61,7 +68,7 @@ class Bench:
         self.scratch = tempfile.mkdtemp(prefix="bytepoll-bench.")
         self.cpu = max(os.sched_getaffinity(0))
         self.figures = {}
-        self.count = 0
+        self.numbers = itertools.count(1)
         if not os.path.exists(self.recorder):
             raise Failed("no " + self.recorder + ": build first")
 
@@ -89,14 +96,13 @@ class Bench:
 
     def fresh(self):
         """A new empty directory for one run's files."""
-        self.count += 1
-        path = os.path.join(self.scratch, str(self.count))
+        path = os.path.join(self.scratch, str(next(self.numbers)))
         os.mkdir(path)
         return path
 
     def variables(self, variant, interval, trace):
         """The environment a variant adds."""
-        if variant == "unprofiled":
+        if variant in ("unprofiled", "again"):
             return {}
         if variant == "pass-through":
             return {"LD_PRELOAD": self.program("pass_through.so")}
@@ -136,6 +142,18 @@ class Bench:
             first = turn % len(variants)
             for variant in variants[first:] + variants[:first]:
                 values[variant].append(measure(variant))
+        return values
+
+    def side_by_side(self, variants, measure, rounds):
+        """The same with the variants of a round at once on the one processor. measure runs in threads."""
+        values = {variant: [] for variant in variants}
+        with concurrent.futures.ThreadPoolExecutor(len(variants)) as threads:
+            for turn in range(rounds):
+                first = turn % len(variants)
+                running = {variant: threads.submit(measure, variant)
+                           for variant in variants[first:] + variants[:first]}
+                for variant in variants:
+                    values[variant].append(running[variant].result())
         return values
 
     def instructions(self, command, variant, interval=ASLEEP, stdin=None, extra=None, tool="callgrind",

@@ -161,7 +161,7 @@ def commands(bench, short):
                      ("SADD", "s%d" % (key % 300), str(key)))[source.randrange(5)]))
             file.write("end\r\n")
     folder = made(bench, "redis-%s" % ("short" if short else "long"), write)
-    return ["redis-server", "--port", "0", "--unixsocket", os.path.join(bench.scratch, "socket"),
+    return ["redis-server", "--port", "0", "--unixsocket", os.path.join(bench.fresh(), "socket"),
             "--save", "", "--appendonly", "yes", "--appendfilename", "a", "--dir", folder]
 
 
