@@ -164,6 +164,23 @@ static bool set_preload(const char *recorder)
 	return result == 0;
 }
 
+/* A program below this one may be built with AddressSanitizer, which as a library ends it where anything
+ * is preloaded, unless it is told not to look. The recorder leaves it alone. */
+static bool set_sanitizer(void)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	char *value;
+	if (before == NULL || *before == '\0')
+		return setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1) == 0;
+	if (strstr(before, "verify_asan_link_order") != NULL)
+		return true;
+	if (asprintf(&value, "%s:verify_asan_link_order=0", before) < 0)
+		return false;
+	const int result = setenv("ASAN_OPTIONS", value, 1);
+	free(value);
+	return result == 0;
+}
+
 /* The path is final: its percent signs are to be read as such. */
 static bool set_output(const char *path)
 {
@@ -184,7 +201,7 @@ static bool set_output(const char *path)
 static bool set_environment(const struct run *run)
 {
 	char pid[32];
-	bool good = set_preload(run->recorder) && set_output(run->output) &&
+	bool good = set_preload(run->recorder) && set_sanitizer() && set_output(run->output) &&
 		    bp_sampling_options_set_environment(&run->sampling);
 	if (!bp_option_given(run->arguments, "no-follow-fork"))
 		return good && unsetenv(BP_ENV_FOLLOW_PID) == 0;

@@ -64,14 +64,20 @@ static uintptr_t fallback_delete(uintptr_t first, uintptr_t second, uintptr_t th
 	return 0;
 }
 
-bp_operator *bp_cxx_fallback(const char *name)
+void bp_cxx_fall_back(void)
 {
-#define BP_HOOK(operator, text)                                                                   \
-	if (strcmp(name, #operator) == 0)                                                         \
-		return fallback##operator;
+#define BP_HOOK(name, text) bp_real_other.name = fallback##name;
 	BP_HOOKS_NEW(BP_HOOK)
 #undef BP_HOOK
-	return fallback_delete;
+#define BP_HOOK(name, text) bp_real_other.name = fallback_delete;
+	BP_HOOKS_DELETE(BP_HOOK)
+#undef BP_HOOK
+}
+
+static BP_COLD void resolve(void)
+{
+	if (bp_real_resolve() == BP_REAL_SANITIZED)
+		bp_real_resolve_operators();
 }
 
 /* Before the start nothing is filled: fill, then go on. */
@@ -80,7 +86,7 @@ bp_operator *bp_cxx_fallback(const char *name)
 	BP_EXPORT uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third)              \
 	{                                                                                         \
 		if (bp_unlikely(bp_real_other.name == NULL))                                      \
-			(void)bp_real_resolve();                                                  \
+			resolve();                                                                \
 		return bp_real_other.name(first, second, third);                                  \
 	}
 BP_HOOKS_NEW(BP_HOOK)

@@ -19,6 +19,8 @@
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/attributes.h"
 #include "base/system_call.h"
@@ -179,9 +181,34 @@ uintptr_t bp_real_malloc_owner(void)
 	return (uintptr_t)(owner != NULL ? owner : (const void *)bp_real.malloc);
 }
 
+/* The entries by which a sanitizer's runtime is known, linked in or loaded: weak, so that the loader
+ * answers before anything of anybody's runs. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __hwasan_init(void) __attribute__((weak));
+extern void __lsan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
+/* gcc keeps those of a runtime that is linked in to itself. Then it is known by what it stands before:
+ * whoever has a malloc of its own has reasons, who has a strcmp and a clock_gettime with it watches. */
+static bool stands_before_libc(const void *malloc_owner)
+{
+	const void *object = object_of(malloc_owner);
+	return object != NULL && object_of((const void *)strcmp) == object &&
+	       object_of((const void *)clock_gettime) == object;
+}
+
+bool bp_real_is_sanitized(void)
+{
+	return form == BP_REAL_SANITIZED || __asan_init != NULL || __hwasan_init != NULL ||
+	       __lsan_init != NULL || __msan_init != NULL || __tsan_init != NULL;
+}
+
 static enum bp_real_form adapt(void)
 {
-	if (is_ours_in_front(&owner)) {
+	const bool ours = is_ours_in_front(&owner);
+	const bool sanitized = bp_real_is_sanitized() || (!ours && stands_before_libc(owner));
+	if (ours && !sanitized) {
 		home = object_of((const void *)bp_real.malloc);
 		if (all_of_glibc())
 			return BP_REAL_GLIBC;
@@ -189,7 +216,8 @@ static enum bp_real_form adapt(void)
 		if (bp_census_flags() == 0 && bp_foreign_hooks())
 			return BP_REAL_FOREIGN;
 	}
-	return bp_foreign_bypass() ? BP_REAL_NOT_OURS : BP_REAL_STUCK;
+	const bool bypassed = bp_foreign_bypass();
+	return sanitized ? BP_REAL_SANITIZED : bypassed ? BP_REAL_NOT_OURS : BP_REAL_STUCK;
 }
 
 enum bp_real_form bp_real_resolve(void)

@@ -47,12 +47,9 @@ static void look_up(const char *name, void *ret_function)
 #define LOOK_UP(name) look_up(#name, &bp_real_other.name)
 
 /* Where the program has no C++ library, twenty look-ups would fail, each through every object. */
-static void resolve_operators(void)
+void bp_real_resolve_operators(void)
 {
-#define BP_HOOK(name, text) bp_real_other.name = bp_cxx_fallback(#name);
-	BP_HOOKS_NEW(BP_HOOK)
-	BP_HOOKS_DELETE(BP_HOOK)
-#undef BP_HOOK
+	bp_cxx_fall_back();
 	if (bp_real_next("_Znwm") == NULL)
 		return;
 #define BP_HOOK(name, text) LOOK_UP(name);
@@ -82,7 +79,9 @@ void bp_real_resolve_others(void)
 	LOOK_UP(fexecve);
 	LOOK_UP(posix_spawn);
 	LOOK_UP(posix_spawnp);
-	resolve_operators();
+	/* A look-up that fails allocates, and a sanitizer may not have begun: not before they are called. */
+	if (!bp_real_is_sanitized())
+		bp_real_resolve_operators();
 }
 
 const struct bp_real_other *bp_real_others(void)

@@ -48,7 +48,7 @@ static BP_COLD void *answer(void *handle, const char *name, void *hook)
 
 BP_EXPORT void *dlsym(void *restrict handle, const char *restrict name)
 {
-	void *hook = hook_of(name);
+	void *hook = bp_real_is_sanitized() ? NULL : hook_of(name);
 	if (bp_unlikely(hook != NULL) && (handle != RTLD_NEXT || bp_real_is_glibc()))
 		return answer(handle, name, hook);
 	return bp_real_others()->dlsym(handle, name);

@@ -182,6 +182,11 @@ static void start(char **environment)
 		[BP_REAL_STUCK] = { BP_RECOGNITION_NONE, BP_UNPROFILED_HOOKS },
 	};
 	const enum bp_real_form form = bp_real_resolve();
+	if (form == BP_REAL_SANITIZED) {
+		/* Before its start no function may be called that it stands before, not even to say so. */
+		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
+		return;
+	}
 	const enum bp_unprofiled reason = forms[form].reason;
 	struct bp_predecessor predecessor;
 	bp_recorder.recognition = forms[form].recognition;

@@ -32,11 +32,16 @@ enum bp_real_form {
 	BP_REAL_FOREIGN,  /* behind us; `free` and its like ask the live set (hooks/foreign.c) */
 	BP_REAL_NOT_OURS, /* the program never calls our malloc, or there was no memory: the hooks
 			   * that read chunk headers are plain jumps */
-	BP_REAL_STUCK	  /* foreign, and the hooks' text could not be changed */
+	BP_REAL_STUCK,	  /* foreign, and the hooks' text could not be changed */
+	BP_REAL_SANITIZED /* a sanitizer's, which is not to be met before its own start */
 };
 
 /* Fills the table and adapts the hooks to what was found (idempotent). */
 enum bp_real_form bp_real_resolve(void);
+
+/* Does a sanitizer own the process? Its runtime stands before most functions of the C library and starts
+ * itself at the first call of one, also when that call is ours; and it asks dlsym for its own. */
+bool bp_real_is_sanitized(void);
 
 /* Is the program's malloc known to be glibc's own? */
 bool bp_real_is_glibc(void);
