@@ -13,6 +13,9 @@
  *
  * Debug information that several files share (dwz) is in a further file, which the debug file
  * names, with its build-id.
+ *
+ * Split units may be together in a package, PROGRAM.dwp: beside the program or its debug file, or below the
+ * debug directory. A package has no build-id; each unit in it is known by an id of its own.
  */
 #include "symbols/module_file.h"
 
@@ -32,6 +35,7 @@
 #define BUILD_ID_TEXT_BYTES 129u
 /* ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 has it, older ones do not. */
 #define COMPRESSED_BY_ZSTD 2u
+#define PACKAGE_SUFFIX ".dwp"
 
 static void close_elf(struct bp_elf_file *file)
 {
@@ -337,6 +341,51 @@ static void open_shared(struct bp_module_file *file, const struct bp_module_requ
 	bp_unpacked_elf_finish(&file->unpacked);
 }
 
+static bool try_package(struct bp_module_file *file, const char *path)
+{
+	bool readable = false;
+	if (!open_elf(&file->package_file, path, &readable))
+		return false;
+	if (bp_dwarf_package_init(&file->package, file->package_file.elf))
+		return true;
+	close_elf(&file->package_file);
+	return false;
+}
+
+/* Beside the file whose DWARF is read, and beside the module. */
+static bool find_package_beside(
+	struct bp_module_file *file, const struct bp_module_request *request)
+{
+	const struct bp_elf_file *source = file->debug.elf != NULL ? &file->debug : &file->own;
+	char link[64], path[PATH_MAX];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", source->fd);
+	const ssize_t bytes = readlink(link, path, sizeof path - sizeof PACKAGE_SUFFIX);
+	if (bytes > 0) {
+		strcpy(path + bytes, PACKAGE_SUFFIX);
+		if (try_package(file, path))
+			return true;
+	}
+	const int written = snprintf(path, sizeof path, "%s" PACKAGE_SUFFIX, request->path);
+	return written > 0 && (size_t)written < sizeof path && try_package(file, path);
+}
+
+static void open_package(struct bp_module_file *file, const struct bp_module_request *request)
+{
+	const char *roots[] = { request->debug_directory, BP_DEBUG_DIRECTORY };
+	const char *slash = strrchr(request->path, '/');
+	char name[NAME_MAX + sizeof PACKAGE_SUFFIX], path[PATH_MAX];
+	if (file->dwarf == NULL || find_package_beside(file, request))
+		return;
+	const int written = snprintf(
+		name, sizeof name, "%s" PACKAGE_SUFFIX, slash != NULL ? slash + 1 : request->path);
+	for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+		if (roots[i] != NULL && written > 0 && (size_t)written < sizeof name &&
+			bp_debug_path_by_link(
+				roots[i], request->path, name, 2, path, sizeof path) &&
+			try_package(file, path))
+			return;
+}
+
 static uint64_t mix_file(uint64_t hash, const struct bp_elf_file *file)
 {
 	struct stat status;
@@ -356,6 +405,7 @@ uint64_t bp_module_file_identity(
 	hash = mix_file(hash, &file->own);
 	hash = mix_file(hash, &file->debug);
 	hash = mix_file(hash, &file->shared);
+	hash = mix_file(hash, &file->package_file);
 	return bp_hash_u64(hash ^ (uint64_t)(file->dwarf != NULL) << 1 ^
 			   (uint64_t)file->answer.compressed << 2 ^
 			   (uint64_t)file->lacks_shared << 3);
@@ -374,6 +424,7 @@ void bp_module_file_open(struct bp_module_file *file, const struct bp_module_req
 		open_dwarf(file, &file->debug);
 	}
 	open_shared(file, request);
+	open_package(file, request);
 }
 
 void bp_module_file_finish(struct bp_module_file *file)
@@ -385,6 +436,7 @@ void bp_module_file_finish(struct bp_module_file *file)
 	file->dwarf = NULL;
 	file->shared_dwarf = NULL;
 	bp_unpacked_elf_finish(&file->unpacked);
+	close_elf(&file->package_file);
 	close_elf(&file->shared);
 	close_elf(&file->debug);
 	close_elf(&file->own);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a module: the program or library itself, if it is still the one that was mapped, and
- * its separate debug file, if there is one, and the file that debug files share (dwz). The network is
- * asked only where the request names servers.
+ * its separate debug file, if there is one, the file that debug files share (dwz), and the package of split
+ * units (.dwp). The network is asked only where the request names servers.
  */
 #ifndef BP_SYMBOLS_MODULE_FILE_H
 #define BP_SYMBOLS_MODULE_FILE_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <elfutils/libdw.h>
 
+#include "symbols/dwarf_package.h"
 #include "symbols/module_request.h"
 #include "symbols/unpacked_elf.h"
 
@@ -25,7 +26,9 @@ struct bp_module_file {
 	struct bp_elf_file shared;	 /* what the debug information refers to elsewhere (dwz) */
 	Dwarf *shared_dwarf;
 	bool lacks_shared; /* it does, but that file is not to be found */
-	Dwarf *dwarf;	   /* of whichever of the two has debug information */
+	struct bp_elf_file package_file;
+	struct bp_dwarf_package package; /* of split units; zeroed: none */
+	Dwarf *dwarf;			 /* of whichever of the two has debug information */
 	struct bp_module_answer answer;
 };
 

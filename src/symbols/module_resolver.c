@@ -191,7 +191,7 @@ static bool resolve_unit(struct resolver *resolver, const struct task *tasks, ui
 	resolver->keep = true;
 	if (tasks[0].unit != 0) {
 		unit = &resolver->units.units[tasks[0].unit - 1];
-		tree = bp_unit_tree(unit);
+		tree = bp_unit_tree(unit, &resolver->file.package);
 		resolver->keep = !bp_unit_lacks_split(unit);
 		for (uint32_t i = 0; i < count; i++)
 			resolver->unit_addresses[i] = tasks[i].address;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
+#include "symbols/split_unit.h"
 
 /* Bounds for hostile files: ranges of one unit, and of all. */
 #define UNIT_RANGES_MAX (1u << 20)
@@ -119,10 +120,11 @@ const struct bp_unit *bp_unit_index_find(const struct bp_unit_index *index, uint
 	return NULL;
 }
 
-Dwarf_Die bp_unit_tree(const struct bp_unit *unit)
+Dwarf_Die bp_unit_tree(const struct bp_unit *unit, const struct bp_dwarf_package *package)
 {
-	Dwarf_Die tree = { 0 };
+	Dwarf_Die tree = { 0 }, die = unit->die;
 	uint8_t type;
+	bp_split_unit_attach(package, unit->cu, &die);
 	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &tree, NULL, NULL, NULL) == 0 &&
 		type == DW_UT_skeleton && dwarf_tag(&tree) == DW_TAG_compile_unit)
 		return tree;

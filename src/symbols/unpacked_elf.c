@@ -106,9 +106,9 @@ static bool plan_all(struct builder *builder, struct plan *plans, size_t count)
 
 static bool fill(const struct builder *builder, const struct plan *plan)
 {
-	char *target = builder->image + plan->header.sh_offset;
 	if (plan->plain == NULL || plan->header.sh_size == 0)
 		return true;
+	char *target = builder->image + plan->header.sh_offset;
 	if (plan->packed != NULL)
 		return bp_zstd_unpack(
 			target, plan->header.sh_size, plan->packed, plan->packed_bytes);
