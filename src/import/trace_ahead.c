@@ -12,7 +12,7 @@
 #include "base/thread.h"
 
 #define FILE_BYTES_LEAST ((uint64_t)8 << 20) /* of a file for which a thread pays */
-#define BATCHES 16u
+#define BATCHES 32u
 #define HALF (BATCHES / 2)
 
 struct bp_trace_ahead_state {
@@ -37,17 +37,20 @@ static bool is_of_numbers(const struct bp_trace_record *record)
 
 static void read_batch(struct bp_trace_ahead_state *state, struct bp_trace_batch *batch)
 {
-	batch->count = 0;
-	batch->alone = false;
-	batch->then = BP_TRACE_RECORD;
-	while (batch->count < BP_TRACE_BATCH_RECORDS && !batch->alone) {
-		struct bp_trace_record *record = &batch->records[batch->count];
-		batch->then = bp_trace_reader_next(state->reader, record, &state->error);
-		if (batch->then != BP_TRACE_RECORD)
-			return;
-		batch->alone = !is_of_numbers(record);
-		batch->count++;
+	enum bp_trace_next then = BP_TRACE_RECORD;
+	bool alone = false;
+	uint32_t count = 0;
+	while (count < BP_TRACE_BATCH_RECORDS && !alone) {
+		struct bp_trace_record *record = &batch->records[count];
+		then = bp_trace_reader_next(state->reader, record, &state->error);
+		if (then != BP_TRACE_RECORD)
+			break;
+		alone = !is_of_numbers(record);
+		count++;
 	}
+	batch->count = count;
+	batch->alone = alone;
+	batch->then = then;
 }
 
 static void fill(struct bp_trace_ahead_state *state, struct bp_trace_batch *batch)

@@ -20,7 +20,7 @@
 #include "import/trace_join.h"
 #include "trace/reader.h"
 
-#define BP_TRACE_BATCH_RECORDS 256u
+#define BP_TRACE_BATCH_RECORDS 128u
 
 struct bp_trace_batch {
 	struct bp_trace_record records[BP_TRACE_BATCH_RECORDS];

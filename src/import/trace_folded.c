@@ -13,7 +13,7 @@
  * made before the time is changed.
  */
 #include "estimate/estimate.h"
-#include "import/trace.h"
+#include "import/trace_join.h"
 
 uint64_t bp_import_told_ns(const struct bp_trace_clock *clock, uint64_t time_ns, uint64_t sequence)
 {
@@ -77,7 +77,7 @@ static bool add_samples(struct bp_profile *profile, struct addition *addition, u
 		return true;
 	addition->sample.offset = offset;
 	addition->sample.more = (count - 1) & (BP_FOLDED_COUNT_MAX - 1);
-	if (!bp_packed_add(addition->beside, &nothing))
+	if (!bp_packed_add(addition->beside, &nothing, BP_BESIDE_COLUMNS))
 		return bp_error_set(error, "out of memory");
 	if (!bp_samples_add(&profile->samples, &addition->sample, addition->stack, error))
 		return false;

@@ -156,7 +156,7 @@ static bool add_sample(struct bp_trace_join *join, const struct bp_trace_sample 
 		beside.column[BP_BESIDE_TIME] = time_ns;
 		tell_birth(join, &alike, &time_ns, &sequence);
 	}
-	if (!bp_packed_add(&join->beside, &beside))
+	if (!bp_packed_add(&join->beside, &beside, BP_BESIDE_COLUMNS))
 		return no_memory(error);
 	if (!bp_trace_join_stack(join, record->stack, &stack, error) ||
 		!bp_samples_begin(&join->profile->samples, &alike, time_ns, sequence, stack,
@@ -225,7 +225,7 @@ void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_reco
 {
 	for (uint32_t i = 0; i < count + AHEAD; i++) {
 		if (i < count)
-			__builtin_prefetch(bp_sample_index_where(&join->by_sequence,
+			__builtin_prefetch(bp_sample_index_place(&join->by_sequence,
 				records[i].tag == BP_TAG_FREE ? records[i].free.sample_sequence
 							      : records[i].sample.sequence));
 		if (i < AHEAD)

@@ -18,11 +18,6 @@ struct bp_moment bp_sample_runs_moment(const struct bp_sample_runs *merge, uint3
 		samples->alike[birth.column[BP_BIRTH_ALIKE]].process.i };
 }
 
-static uint64_t time_of(const struct bp_sample_runs *merge, uint32_t row)
-{
-	return bp_packed_get(merge->table, row, merge->time_column);
-}
-
 static bool breaks_tie(const struct bp_sample_runs *merge, uint32_t a, uint32_t b)
 {
 	const struct bp_moment left = bp_sample_runs_moment(merge, a),
@@ -73,10 +68,16 @@ static struct bp_run_head head_of(const struct bp_sample_runs *merge, uint32_t r
 	const uint32_t row = merge->runs->starts[run];
 	const uint32_t end =
 		run + 1 < merge->runs->count ? merge->runs->starts[run + 1] : merge->rows;
-	return (struct bp_run_head){ time_of(merge, row), row, end };
+	return (struct bp_run_head){ bp_sample_runs_time(merge, row), row, end };
 }
 
-/* Lets those runs compete that begin before what would be next. */
+static void note_rival(struct bp_sample_runs *merge, const struct bp_run_head *rival)
+{
+	if (rival->time_ns < merge->alone_until_ns)
+		merge->alone_until_ns = rival->time_ns;
+}
+
+/* Lets those runs compete that begin before what would be next, and notes how long it is the first of all. */
 static void let_in(struct bp_sample_runs *merge)
 {
 	while (merge->next_waiting < merge->runs->count &&
@@ -85,6 +86,11 @@ static void let_in(struct bp_sample_runs *merge)
 		if (++merge->next_waiting < merge->runs->count)
 			merge->upcoming = head_of(merge, merge->waiting[merge->next_waiting]);
 	}
+	merge->alone_until_ns = UINT64_MAX;
+	for (uint32_t child = 1; child < 3 && child < merge->active; child++)
+		note_rival(merge, &merge->heap[child]);
+	if (merge->next_waiting < merge->runs->count)
+		note_rival(merge, &merge->upcoming);
 }
 
 static int compare_beginnings(const void *left, const void *right, void *context)
@@ -118,7 +124,6 @@ bool bp_sample_runs_births(struct bp_sample_runs *merge, const struct bp_samples
 	*merge = (struct bp_sample_runs){ .samples = samples,
 		.runs = &samples->birth_runs,
 		.table = &samples->births,
-		.time_column = BP_BIRTH_TIME,
 		.rows = samples->count };
 	return begin(merge);
 }
@@ -128,17 +133,16 @@ bool bp_sample_runs_deaths(struct bp_sample_runs *merge, const struct bp_samples
 	*merge = (struct bp_sample_runs){ .samples = samples,
 		.runs = &samples->death_runs,
 		.table = &samples->deaths,
-		.time_column = BP_DEATH_TIME,
 		.deaths = true,
 		.rows = samples->deaths.count };
 	return begin(merge);
 }
 
-void bp_sample_runs_next(struct bp_sample_runs *merge)
+void bp_sample_runs_change(struct bp_sample_runs *merge)
 {
 	struct bp_run_head *head = &merge->heap[0];
 	if (++head->row < head->end)
-		head->time_ns = time_of(merge, head->row);
+		head->time_ns = bp_sample_runs_time(merge, head->row);
 	else
 		merge->heap[0] = merge->heap[--merge->active];
 	if (merge->active > 0)

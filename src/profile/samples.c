@@ -188,7 +188,7 @@ bool bp_samples_begin(struct bp_samples *samples, const struct bp_alike *alike, 
 		return no_memory(error);
 	const struct bp_packed_row row = { { time_ns, sequence, number, stack, offset } };
 	samples->freed[entry] = 0;
-	if (!bp_packed_add(&samples->births, &row))
+	if (!bp_packed_add(&samples->births, &row, BP_BIRTH_COLUMNS))
 		return no_memory(error);
 	samples->alike[number].count++;
 	samples->count++;
@@ -250,7 +250,7 @@ bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_
 		!note_latest(samples, process, free_time_ns) ||
 		!note_run(&samples->death_runs, samples->deaths.count, free_time_ns, free_sequence,
 			process.i) ||
-		!bp_packed_add(&samples->deaths, &row))
+		!bp_packed_add(&samples->deaths, &row, BP_DEATH_COLUMNS))
 		return no_memory(error);
 	if (free_time_ns > samples->latest_death_ns)
 		samples->latest_death_ns = free_time_ns;

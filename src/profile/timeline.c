@@ -8,7 +8,8 @@
  * All that a sample needs for that is the same for all that are alike, but for the halves it was drawn
  * into: what is alike is looked at first, and the walk itself adds and compares. Of a sample that dies
  * its like and its halves are noted in four bytes when it is born; a death without such a note was of an
- * object that does not take part.
+ * object that does not take part. Notes are kept in pages, by the number of the death, as long as one of a
+ * page is still to be read: a death comes mostly soon after its birth.
  */
 #include "profile/timeline.h"
 
@@ -23,6 +24,9 @@
 /* A note: the number of what is alike, and the halves (never 0) in two bits. */
 #define NOTE_HALVES 2u
 #define NOTE_ALIKE_MOST (UINT32_MAX >> NOTE_HALVES)
+
+#define PAGE_LOG2 13u
+#define PAGE_NOTES (1u << PAGE_LOG2)
 
 #define AT_START 0u /* of the window; else a moment is that of a sample's birth */
 
@@ -42,15 +46,21 @@ struct share {
 	uint8_t halves; /* 0: drawn by each for itself */
 };
 
+struct note_page {
+	uint32_t *notes; /* 0: none; NULL: none on this page, or all were read */
+	uint32_t read;
+};
+
 /* The walk: its deaths, and the whole curve and the two halves as they stand. */
 struct walk {
 	const struct bp_view *view;
 	const struct bp_selection *selection;
 	bool filtered;	      /* not everything is selected */
 	struct share *shares; /* by what is alike */
-	/* Deaths by being freed, unless `sorted` has them; notes by their number. */
+	/* Deaths by being freed, unless `sorted` has them, and their notes. */
 	struct bp_sample_runs runs;
-	uint32_t *notes;
+	struct note_page *pages;
+	uint32_t page_count;
 	struct bp_moment_entry *sorted; /* other deaths, with their notes */
 	uint32_t sorted_count, next_sorted;
 	struct curve curves[3];
@@ -176,8 +186,9 @@ static bool begin(struct walk *walk, uint64_t base_ns)
 	const struct bp_samples *samples = &walk->view->profile->samples;
 	if (samples->death_runs.tied)
 		return sort_deaths(walk, true);
-	walk->notes = calloc((size_t)samples->deaths.count + 1, sizeof *walk->notes);
-	return walk->notes != NULL && bp_sample_runs_deaths(&walk->runs, samples) &&
+	walk->page_count = (samples->deaths.count >> PAGE_LOG2) + 1;
+	walk->pages = calloc(walk->page_count, sizeof *walk->pages);
+	return walk->pages != NULL && bp_sample_runs_deaths(&walk->runs, samples) &&
 	       (!has_early_end(walk, base_ns + walk->view->from_ns) || sort_deaths(walk, false));
 }
 
@@ -185,7 +196,9 @@ static void finish(struct walk *walk)
 {
 	bp_sample_runs_finish(&walk->runs);
 	free(walk->shares);
-	free(walk->notes);
+	for (uint32_t i = 0; walk->pages != NULL && i < walk->page_count; i++)
+		free(walk->pages[i].notes);
+	free(walk->pages);
 	free(walk->sorted);
 }
 
@@ -199,10 +212,34 @@ static bool freed_by(const struct walk *walk, const struct bp_moment *moment)
 	return !bp_moment_before(moment, &death);
 }
 
+/* What was noted for a death, which is asked once. */
+static inline uint32_t read_note(struct walk *walk, uint32_t death)
+{
+	struct note_page *page = &walk->pages[death >> PAGE_LOG2];
+	const uint32_t note = page->notes == NULL ? 0 : page->notes[death & (PAGE_NOTES - 1)];
+	if (++page->read == PAGE_NOTES) {
+		free(page->notes);
+		page->notes = NULL;
+	}
+	return note;
+}
+
+/* False: no memory. */
+static inline bool write_note(struct walk *walk, uint32_t death, uint32_t note)
+{
+	struct note_page *page = &walk->pages[death >> PAGE_LOG2];
+	if (page->notes == NULL)
+		page->notes = calloc(PAGE_NOTES, sizeof *page->notes);
+	if (page->notes == NULL)
+		return false;
+	page->notes[death & (PAGE_NOTES - 1)] = note;
+	return true;
+}
+
 static void free_until(struct walk *walk, const struct bp_moment *moment)
 {
 	while (walk->runs.active > 0 && freed_by(walk, moment)) {
-		const uint32_t note = walk->notes[walk->runs.heap[0].row];
+		const uint32_t note = read_note(walk, walk->runs.heap[0].row);
 		if (note != 0)
 			move(walk, note, -1);
 		bp_sample_runs_next(&walk->runs);
@@ -233,13 +270,14 @@ static bool is_never_live(const struct walk *walk, uint32_t entry)
 	return !bp_moment_before(&birth, &death);
 }
 
-static void be_born(struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
+static bool be_born(struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
 {
 	const uint32_t freed = walk->view->profile->samples.freed[entry] & BP_FREED_NUMBER;
 	const uint32_t note = note_of(walk, birth);
-	if (freed != 0 && walk->notes != NULL)
-		walk->notes[freed - 1] = note;
+	if (freed != 0 && walk->pages != NULL && !write_note(walk, freed - 1, note))
+		return false;
 	move(walk, note, 1);
+	return true;
 }
 
 static struct bp_moment moment_of(const struct walk *walk, const struct bp_packed_row *birth)
@@ -255,8 +293,8 @@ static struct bp_moment start_of(const struct bp_view *view, uint64_t base_ns)
 	return (struct bp_moment){ base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
 }
 
-/* Walks to the end of the window; returns how many samples took part. */
-static uint64_t go(struct walk *walk, uint64_t base_ns)
+/* Walks to the end of the window; `ret_allocations` gets how many samples took part. False: no memory. */
+static bool go(struct walk *walk, uint64_t base_ns, uint64_t *ret_allocations)
 {
 	const struct bp_view *view = walk->view;
 	const struct bp_samples *samples = &view->profile->samples;
@@ -281,7 +319,8 @@ static uint64_t go(struct walk *walk, uint64_t base_ns)
 			began = true;
 		}
 		die_until(walk, &birth);
-		be_born(walk, entry, &row);
+		if (!be_born(walk, entry, &row))
+			return false;
 		if (began)
 			look_all(walk, i);
 	}
@@ -290,7 +329,8 @@ static uint64_t go(struct walk *walk, uint64_t base_ns)
 		die_until(walk, &from);
 		look_all(walk, AT_START);
 	}
-	return allocations;
+	*ret_allocations = allocations;
+	return true;
 }
 
 static struct bp_moment found_at(
@@ -312,11 +352,12 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 		.view = view, .selection = selection, .filtered = query->filter_count > 0
 	};
 	const uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
-	if (!make_shares(&walk, weights, query->usable) || !begin(&walk, base_ns)) {
+	uint64_t allocations = 0;
+	if (!make_shares(&walk, weights, query->usable) || !begin(&walk, base_ns) ||
+		!go(&walk, base_ns, &allocations)) {
 		finish(&walk);
 		return bp_error_set(error, "out of memory");
 	}
-	const uint64_t allocations = go(&walk, base_ns);
 	const struct curve *curves = walk.curves;
 	*ret_peak = (struct bp_peak){ .found = curves[0].found, .allocations = allocations };
 	if (curves[0].found)

@@ -26,10 +26,10 @@ static void rows_come_back(void **state)
 	for (uint32_t columns = 1; columns <= BP_PACKED_COLUMNS; columns++) {
 		struct bp_packed table = { .count = 0 };
 		for (uint32_t i = 0; i < ROWS; i++) {
-			struct bp_packed_row row = { { 0 } };
+			struct bp_packed_row row = { { i, i, i, i, i } };
 			for (unsigned c = 0; c < columns; c++)
 				row.column[c] = wanted(i, c);
-			assert_true(bp_packed_add(&table, &row));
+			assert_true(bp_packed_add(&table, &row, columns));
 			assert_true(
 				bp_packed_get(&table, i, columns - 1) == wanted(i, columns - 1));
 		}
@@ -50,7 +50,7 @@ static void extremes_come_back(void **state)
 	struct bp_packed table = { .count = 0 };
 	for (uint32_t i = 0; i < BP_PACKED_ROWS; i++) {
 		const struct bp_packed_row row = { { i % 2 == 0 ? 0 : UINT64_MAX, i % 3 } };
-		assert_true(bp_packed_add(&table, &row));
+		assert_true(bp_packed_add(&table, &row, 2));
 	}
 	assert_int_equal(table.block_count, 1);
 	for (uint32_t i = 0; i < BP_PACKED_ROWS; i++)
