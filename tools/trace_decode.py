@@ -64,7 +64,7 @@ def checksum(data):
 
 class Trace:
     def __init__(self, file, verify=True):
-        self.in_part, self.clock, self.ranges = False, [], []
+        self.in_part, self.clock, self.ranges, self.part_is_cut = False, [], [], False
         self.file, self.verify = file, verify
         self.counts = dict.fromkeys(
             ("samples", "frees", "damaged_chunks", "skipped_records"), 0)
@@ -117,6 +117,8 @@ class Trace:
         return header
 
     def read_state(self):
+        if self.chunk_size() < 4096 + 664 or not any(self.at(4104, 8)):
+            raise NotATrace("is torn behind its header")
         values = struct.unpack("<83Q", self.at(4096, 664))
         return dict(zip(STATE_FIELDS, values)) | {
             "lost": list(values[16:48]), "census": dict(zip(CENSUS_TOTALS_FIELDS, values[64:80]))
@@ -168,6 +170,9 @@ class Trace:
                 not header[24] & 8 or header[48:64].hex() != self.header["trace_id"]):
             part.close()
             return None
+        part.seek(4104)
+        reserved = int.from_bytes(part.read(8).ljust(8, b"\0"), "little")
+        self.part_is_cut = part.seek(0, 2) // CHUNK < reserved
         return part
 
     def chunks(self, held=()):
@@ -193,6 +198,29 @@ class Trace:
         elif kind == "folded" and any(entry[3] >= len(self.clock) for entry in record["entries"]):
             raise Malformed
         return True
+
+    def is_cut(self):
+        """1: does the file end before what was written to it?"""
+        size, reserved = self.chunk_size(), self.state["chunks_reserved"]
+        count = -(-size // CHUNK)
+        if size < CHUNK or self.part_is_cut:
+            return True
+        if count > reserved or count == reserved and size % CHUNK == 0:
+            return False
+        offset = (count - 1) * CHUNK
+        if any(first <= count - 1 < first + length for first, length in self.ranges):
+            return count < reserved
+        if count == 1 or size - offset < 64:
+            return True
+        magic, kind, _, committed = struct.unpack("<IIQI", self.at(offset, 20))
+        if magic != 0x4B435042 or kind != 1 or committed > PAYLOAD:
+            return True
+        end = offset + 64 + committed
+        return size < end or count < reserved and size > -(-end // 8) * 8
+
+    def is_whole(self):
+        return (not self.is_cut() and not self.counts["damaged_chunks"] and
+                self.counts["samples"] >= self.state["samples"])
 
     def chunk(self, number, size):
         offset = number * CHUNK
@@ -331,7 +359,8 @@ class Trace:
         if len(kinds) == 1:
             return (total, (0, 0)) if True in kinds else ((0, 0), total)
         slack = 0 if totals["exact"] else 1 << 20 if self.state["unmarked_fork"] else 1
-        complete = all(thread["published"] for thread in threads) and not self.state["lost"][6]
+        complete = (all(thread["published"] for thread in threads) and
+                    not self.state["lost"][6] and self.is_whole())
         ends = [(thread["off_" + name + end], thread[name + end] - thread["off_" + name + end])
                 for end in ("_low", "_high") for thread in threads]
         low, high = ends[:len(threads)], ends[len(threads):]
@@ -358,7 +387,11 @@ class Trace:
             for name, value in zip(("trials", "objects", "bytes"),
                                    (*final, self.bytes_of(*final))):
                 totals[name + "_low"] = totals[name + "_high"] = value
-        if not exact:
+        published = self.state["lost"][6] or all(thread["published"] for thread in threads)
+        if not ended and not (published and self.is_whole()):
+            for name in ("trials", "objects", "bytes"):
+                totals[name + "_high"] = MASK
+        elif not exact:
             for name in ("trials", "objects", "bytes"):
                 totals[name + "_high"] = min(MASK, totals[name + "_high"] +
                                              (1 << 20 if unmarked else 1))

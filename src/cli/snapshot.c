@@ -46,6 +46,7 @@ struct moment {
 	struct bp_chunk_header *headers; /* by chunk number; those copied before are not filled */
 	uint64_t count, capacity;	 /* chunks, chunk 0 included */
 	uint64_t open;			 /* trials that lie between the two readings */
+	uint64_t time_ns;		 /* CLOCK_MONOTONIC: of the cut */
 	uint64_t samples;
 	bool torn;  /* no two rounds agreed */
 	bool ended; /* a thread did, in between */
@@ -241,6 +242,7 @@ static bool cut(const struct job *job, struct moment *moment, struct bp_error *e
 {
 	bool same = false;
 	moment->count = 0;
+	moment->time_ns = now_ns();
 	for (int i = 0; i < CUT_ROUNDS && !same; i++)
 		if (!look_round(job, moment, &same, error))
 			return false;
@@ -376,8 +378,10 @@ static bool write_head(struct job *job, struct bp_error *error)
 			"report it "
 			"instead",
 			job->traced->path);
-	state->chunks_reserved = job->best.count;
+	/* Chunks that were handed out and not begun are not in the copy. */
+	state->chunks_reserved = (job->length - 1) / BP_CHUNK_BYTES + 1;
 	state->samples = job->best.samples;
+	state->end_time_ns = job->best.time_ns;
 	if (!write_slots(job, error))
 		return false;
 	if (!write_at(job->to, head, sizeof head, 0) || ftruncate(job->to, (off_t)job->length) != 0)

@@ -21,6 +21,8 @@
  * total a lower bound; a file of which none can be explained is refused. What has no size in its label
  * (tools can drop labels, and then merge buckets of several sizes) is such a bucket: how many samples there
  * were cannot be told from sums.
+ *
+ * What `bytepoll export --to pprof` has written is refused unless T = 1: see refuse_our_export.
  */
 #include "import/pprof.h"
 
@@ -114,6 +116,30 @@ static bool refuse_types(const struct pprof_import *import)
 		import->path, first.bytes > 0 ? shown : 7, first.bytes > 0 ? first.at : "nothing");
 }
 
+/* Did `bytepoll export` write it? (bp_export_sampling_line writes the comment.) */
+static bool is_our_export(const struct bp_pprof *pprof)
+{
+	static const char begins[] = "sampled with T =", holds[] = "; bytepoll ";
+	for (uint32_t i = 0; i < pprof->comment_count; i++) {
+		const struct bp_pprof_text text = bp_pprof_string(pprof, pprof->comments[i]);
+		if (text.bytes >= sizeof begins - 1 &&
+			memcmp(text.at, begins, sizeof begins - 1) == 0 &&
+			memmem(text.at, text.bytes, holds, sizeof holds - 1) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Its figures are ours: other weights, calibrated by totals that are exact, rounded so that sums come out right. No
+ * number of samples can be told from them, though some bucket in three looks as if it could. */
+static bool refuse_our_export(const struct pprof_import *import)
+{
+	return bp_error_set(import->error,
+		"%s: was written by bytepoll export: it holds estimates, no samples, so that no "
+		"error can be stated: name the recording it was made from",
+		import->path);
+}
+
 static bool find_kind(struct pprof_import *import)
 {
 	const struct bp_pprof *pprof = &import->pprof;
@@ -138,7 +164,7 @@ static bool find_kind(struct pprof_import *import)
 	import->interval = assumed != 0 ? assumed : import->scaled_by;
 	if (import->scaled_by > INT64_MAX)
 		return bp_error_set(import->error, "%s: its period is negative", import->path);
-	return true;
+	return import->scaled_by == 1 || !is_our_export(pprof) || refuse_our_export(import);
 }
 
 /* ---- the process ---- */
@@ -390,6 +416,11 @@ static bool take_buckets(struct pprof_import *import)
 static bool finish_process(const struct pprof_import *import)
 {
 	struct bp_process *process = &import->profile->processes.data[import->process.i];
+	if (import->invalid > 0 && process->samples == 0 && is_our_export(&import->pprof))
+		return bp_error_set(import->error,
+			"%s: was written by bytepoll export without sizes: write it with --label "
+			"bytes, or name the recording it was made from",
+			import->path);
 	if (import->invalid > 0 && process->samples == 0)
 		return bp_error_set(import->error,
 			"%s: how many samples were taken cannot be told from any of its %llu "

@@ -210,9 +210,21 @@ static bool read_sample_type(struct bp_pprof *pprof, struct bp_bytes message)
 	return true;
 }
 
+/* One, or several packed. */
+static bool read_comments(struct bp_pprof *pprof, struct field field)
+{
+	uint64_t string;
+	while (next_number(&field, &string))
+		if (pprof->comment_count < BP_PPROF_COMMENTS)
+			pprof->comments[pprof->comment_count++] = string;
+	return !field.bytes.failed;
+}
+
 static bool read_field(struct bp_pprof *pprof, const struct field *field)
 {
 	uint64_t numbers[2];
+	if (field->number == PROFILE_COMMENT)
+		return read_comments(pprof, *field);
 	if (field->kind == KIND_BYTES) {
 		switch (field->number) {
 		case PROFILE_SAMPLE_TYPE:

@@ -13,7 +13,8 @@
 #include "base/error.h"
 #include "base/index.h"
 
-#define BP_PPROF_VALUES 16 /* sample types; writers have at most 8 */
+#define BP_PPROF_VALUES 16   /* sample types; writers have at most 8 */
+#define BP_PPROF_COMMENTS 64 /* the first ones; merging tools add up those of all files */
 /* Go records 128 frames at most, and inlined ones are lines of a location. */
 #define BP_PPROF_DEPTH_MAX 4096u
 
@@ -52,6 +53,8 @@ struct bp_pprof {
 	struct bp_index mapping_index, function_index, location_index;
 	uint64_t types[BP_PPROF_VALUES], units[BP_PPROF_VALUES]; /* strings */
 	uint32_t type_count;
+	uint64_t comments[BP_PPROF_COMMENTS]; /* strings */
+	uint32_t comment_count;
 	bool has_period;
 	uint64_t period_type; /* string */
 	uint64_t period;

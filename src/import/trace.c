@@ -170,6 +170,11 @@ static void add_spawned(struct trace_import *import, const struct bp_trace_exec 
 static bool add_exec(struct trace_import *import, const struct bp_trace_exec *exec)
 {
 	struct bp_process *process = process_of(import);
+	if (exec->pid == process->pid) {
+		process->became_unseen = exec->unseen != BP_UNSEEN_NO;
+		if (!add_text(import, exec->path, &process->became))
+			return false;
+	}
 	if (exec->unseen == BP_UNSEEN_NO) {
 		add_spawned(import, exec);
 		return true;
@@ -283,6 +288,8 @@ static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 			.objects_allocated = { known->objects_low - known->off_objects_low,
 				known->objects_high - known->off_objects_high },
 		};
+		if (!known->published)
+			thread.bytes_allocated.high = thread.objects_allocated.high = UINT64_MAX;
 		if (process_of(import)->objects_uncounted)
 			thread.objects_allocated = uncounted_objects(thread.bytes_allocated);
 		uint32_t named = bp_index_find(&import->by_ordinal,
@@ -388,6 +395,28 @@ static void doubt_pauses(struct bp_process *process, const struct bp_trace_total
 		(struct bp_known_total){ 0, totals->objects_high };
 }
 
+/* What the file does not tell, although it was written. `whole`: it was read to its end. */
+static void count_missing(const struct trace_import *import, struct bp_process *process, bool whole)
+{
+	const struct bp_trace_reader *reader = &import->reader;
+	process->cut_off = reader->is_cut;
+	process->damaged_chunks = reader->damaged_chunks;
+	if (process->damaged_chunks == 0 &&
+		(!bp_trace_reader_is_whole(reader) || import->join.repeated_samples > 0 || !whole))
+		process->damaged_chunks = 1;
+	if (reader->samples < reader->state.samples)
+		process->lost[BP_PROFILE_LOST_UNREADABLE] +=
+			reader->state.samples - reader->samples;
+}
+
+/* The end, or the last moment at which the process is known to have lived: a record's, or one that a
+ * snapshot or whoever waited for it wrote down. */
+static uint64_t last_known(const struct bp_trace_reader *reader, bool ended)
+{
+	const uint64_t end_ns = reader->state.end_time_ns;
+	return ended || end_ns > reader->time_last_ns ? end_ns : reader->time_last_ns;
+}
+
 static void finish_process(struct trace_import *import, bool whole)
 {
 	const struct bp_trace_reader *reader = &import->reader;
@@ -395,7 +424,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	struct bp_process *process = process_of(import);
 	process->ended = totals.exact;
 	process->end_reason = totals.exact ? (uint32_t)reader->state.end_reason : BP_END_NONE;
-	process->end_time_ns = totals.exact ? reader->state.end_time_ns : reader->time_last_ns;
+	process->end_time_ns = last_known(reader, totals.exact);
 	process->bytes_allocated = known_total(totals.on_bytes);
 	process->objects_allocated = known_total(totals.on_objects);
 	process->bytes_off = known_total(totals.off_bytes);
@@ -415,15 +444,14 @@ static void finish_process(struct trace_import *import, bool whole)
 	/* A slot torn by the kill: its upper limits may be too low, as without a slot. */
 	if (!totals.exact)
 		process->lost[BP_LOSS_THREAD_SLOT] += reader->torn_slots;
-	process->damaged_chunks = reader->damaged_chunks;
-	/* Samples were committed that are not there: the file was cut between two chunks. */
-	if (process->damaged_chunks == 0 && (reader->samples < reader->state.samples ||
-						    import->join.repeated_samples > 0 || !whole))
-		process->damaged_chunks = 1;
+	count_missing(import, process, whole);
 	process->fold_missing = reader->has_hole && !reader->part.is_open &&
 				reader->damaged_chunks == 0 &&
 				reader->samples < reader->state.samples;
 	doubt_pauses(process, &totals);
+	/* (Damage that only the importer sees is no different from what the reader finds.) */
+	if (process->damaged_chunks > 0 && reader->state.state != 1)
+		process->bytes_allocated.high = process->objects_allocated.high = UINT64_MAX;
 	const struct bp_samples *samples = &import->profile->samples;
 	for (uint32_t i = import->first_alike; i < samples->alike_count; i++) {
 		const struct bp_alike *alike = &samples->alike[i];

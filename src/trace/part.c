@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -40,6 +41,13 @@ static bool belongs(const struct bp_trace_reader *reader, int fd)
 	       memcmp(header.trace_id, reader->header.trace_id, sizeof header.trace_id) == 0;
 }
 
+static uint64_t chunks_reserved(int fd)
+{
+	const off_t at = BP_STATE_OFFSET + offsetof(struct bp_trace_state, chunks_reserved);
+	uint64_t chunks;
+	return pread(fd, &chunks, sizeof chunks, at) == (ssize_t)sizeof chunks ? chunks : 1;
+}
+
 bool bp_trace_part_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
 	char name[4096 + sizeof BP_FOLDED_SUFFIX];
@@ -63,6 +71,7 @@ bool bp_trace_part_open(struct bp_trace_reader *reader, const char *path, struct
 	reader->part.fd = fd;
 	reader->part.is_open = true;
 	reader->part.file_bytes = (uint64_t)status.st_size;
+	reader->part.chunks_reserved = chunks_reserved(fd);
 	return true;
 }
 

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "trace/cut.h"
 #include "trace/decode.h"
 #include "trace/intervals.h"
 #include "trace/part.h"
@@ -126,6 +127,24 @@ static struct bp_trace_text header_text(const uint8_t **at, uint16_t bytes)
 	return text;
 }
 
+/* The state page counts chunk 0 before the header has its magic: without that it was never written, or
+ * lost. The file's length is asked for afterwards, as a running one only grows. */
+static bool read_state(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+{
+	struct stat status;
+	const size_t bytes =
+		bp_trace_read_at(reader, &reader->state, sizeof reader->state, BP_STATE_OFFSET);
+	if (bytes == SIZE_MAX || fstat(reader->fd, &status) != 0)
+		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+	if (bytes < sizeof reader->state || reader->state.chunks_reserved == 0)
+		return bp_error_set(error,
+			"%s: torn behind its header: nothing is known of what the program did; the "
+			"file was cut, or the machine stopped: copy it again, or record again",
+			path);
+	reader->bytes_at_state = (uint64_t)status.st_size;
+	return true;
+}
+
 static bool read_header(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
 	struct bp_trace_header *header = &reader->header;
@@ -142,9 +161,8 @@ static bool read_header(struct bp_trace_reader *reader, const char *path, struct
 	reader->command_line = header_text(&at, header->command_line_length);
 	reader->allocator = header_text(&at, header->allocator_length);
 	reader->recorder_version = header_text(&at, header->recorder_version_length);
-	if (bp_trace_read_at(reader, &reader->state, sizeof reader->state, BP_STATE_OFFSET) ==
-		SIZE_MAX)
-		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+	if (!read_state(reader, path, error))
+		return false;
 	if ((header->flags_skippable & BP_HEADER_DORMANT) == 0)
 		bp_trace_intervals_note(reader, header->interval_bytes);
 	reader->time_last_ns = header->start_monotonic_ns;
@@ -505,7 +523,14 @@ enum bp_trace_next bp_trace_reader_next(
 				return BP_TRACE_ERROR;
 			}
 			bp_trace_intervals_finish(reader);
+			reader->is_cut = bp_trace_is_cut(reader);
 			return BP_TRACE_END;
 		}
 	}
+}
+
+bool bp_trace_reader_is_whole(const struct bp_trace_reader *reader)
+{
+	return !reader->is_cut && reader->damaged_chunks == 0 &&
+	       reader->samples >= reader->state.samples;
 }

@@ -182,7 +182,7 @@ struct bp_trace_part {
 	bool is_open;
 	/* Private. */
 	int fd;
-	uint64_t file_bytes;
+	uint64_t file_bytes, chunks_reserved;
 	struct bp_trace_held held;
 };
 
@@ -194,6 +194,7 @@ struct bp_trace_reader {
 	uint64_t chunks;	     /* chunks looked at so far, chunk 0 included */
 	uint64_t damaged_chunks;     /* of these: not read, or not to their end */
 	bool has_hole;		  /* a chunk of zeros was met, as folding leaves them (section 5) */
+	bool is_cut; /* the file ends before what was written to it; known at BP_TRACE_END */
 	uint64_t samples, frees;  /* records delivered so far */
 	uint64_t skipped_records; /* of a tag not known here that may be skipped */
 	/* Smallest and largest T in force seen so far, bytes; 0: sampling was never on. */
@@ -214,6 +215,7 @@ struct bp_trace_reader {
 	bool in_part; /* the chunks read now are those of the folded part */
 	int fd;
 	uint64_t file_bytes, next_chunk;
+	uint64_t bytes_at_state; /* of the file, after its state was read */
 	uint8_t *memory; /* one block: header, payload, second payload */
 	struct bp_trace_decoder decoder;
 	bool chunk_counted; /* this chunk's damage is counted already */
@@ -226,7 +228,8 @@ struct bp_trace_reader {
 enum bp_trace_next { BP_TRACE_ERROR, BP_TRACE_END, BP_TRACE_RECORD };
 
 /* Opens a trace and reads header and state. Errors name the path: missing, unreadable, a directory,
- * empty, torn before its header, foreign, of another version, with fatal flags, header damaged. */
+ * empty, torn before the end of its header or its state page, foreign, of another version, with fatal
+ * flags, header damaged. */
 bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error);
 
 /* The next record in file order; `ret_record` means something with BP_TRACE_RECORD only. An error
@@ -235,7 +238,12 @@ bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, stru
 enum bp_trace_next bp_trace_reader_next(
 	struct bp_trace_reader *reader, struct bp_trace_record *ret_record, struct bp_error *error);
 
-/* What is known of the totals of the process (1.6). Call it after BP_TRACE_END. */
+/* Is all of it there that was written, as far as the file tells: not cut, no chunk damaged, no sample
+ * missing? After BP_TRACE_END. */
+bool bp_trace_reader_is_whole(const struct bp_trace_reader *reader);
+
+/* What is known of the totals of the process (1.6): without upper limits, UINT64_MAX, where it did not
+ * end in order and is not whole. Call it after BP_TRACE_END. */
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader);
 
 /* How many of the first `bytes` bytes (`objects` objects) of thread `ordinal` were allocated while

@@ -222,6 +222,18 @@ uint64_t bp_trace_unseen(const struct bp_trace_reader *reader)
 	return reader->state.unmarked_fork ? BP_LOOK_MAX : 1;
 }
 
+/* May threads be missing, or the ends of some? Whatever is not there may have told of one, and of a thread
+ * without slot and end nobody knows how much it made. (Where there was no slot for it that is counted as
+ * a loss.) */
+static bool threads_are_missing(const struct bp_trace_reader *reader)
+{
+	const bool counted = reader->state.lost[BP_LOSS_THREAD_SLOT] > 0;
+	for (uint32_t i = 0; i < reader->thread_count && !counted; i++)
+		if (!reader->threads[i].published)
+			return true;
+	return !bp_trace_reader_is_whole(reader);
+}
+
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader)
 {
 	const struct bp_trace_state *state = &reader->state;
@@ -245,7 +257,9 @@ struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *read
 		totals.bytes_low = bp_trace_bytes_of(reader, state->end_trials, state->end_objects);
 		totals.bytes_high = totals.bytes_low;
 	}
-	if (!totals.exact) {
+	if (state->state != 1 && threads_are_missing(reader)) {
+		totals.trials_high = totals.objects_high = totals.bytes_high = UINT64_MAX;
+	} else if (!totals.exact) {
 		const uint64_t unseen = bp_trace_unseen(reader);
 		totals.trials_high = add_saturated(totals.trials_high, unseen);
 		totals.objects_high = add_saturated(totals.objects_high, unseen);

@@ -427,6 +427,8 @@ def unreadable():
     return {
         "bad_empty": b"", "bad_zeros": bytes(70000), "bad_magic_only": b"BYTE",
         "bad_header_torn": good[:150], "bad_strings_torn": good[:200],
+        "bad_header_alone": good[:4096], "bad_state_torn": good[:4096 + 663],
+        "bad_state_zeros": trace(header(), state(reserved=0)),
         "bad_foreign": b"\x7fELF" + bytes(5000), "bad_header_checksum": bytes(broken),
         "bad_version": trace(header(major=2, minor=7)),
         "bad_flags_fatal": trace(header(fatal=0x10)),
@@ -443,9 +445,11 @@ def main():
         dormant, switched_badly, folded, host, host_uncounted, folded_told, random_records)}
     files["dormant_killed"] = dormant(0)
     files["census_of_later"] = census(kind=79, skippable=4, minor=9)
-    files["no_chunks"] = trace(header(minor=3, skippable=128, extra=b"later"))[:4300]
+    files["no_chunks"] = trace(header(minor=3, skippable=128, extra=b"later"))[:4096 + 664]
+    files["cut_slots"] = killed()[:8192 + 64]
+    files["cut_between"] = simple()[:65536]
     files["unprofiled"] = trace(header(recognition=0, reason=1, interval=0),
-                                state(ended=1, reason=1, end_time=5))
+                                state(ended=1, reason=1, end_time=5, reserved=1))
     for name, data in (files | unreadable()).items():
         (directory / f"{name}.bpt").write_bytes(data)
     tree(directory)

@@ -238,8 +238,26 @@ static void damage_and_losses(void **state)
 
 	/* Cut: two samples were committed, one is there. */
 	import_trace(&profile, "torn");
-	assert_true(profile.processes.data[1].damaged_chunks == 1);
-	assert_true(profile.processes.data[1].samples == 1);
+	process = &profile.processes.data[1];
+	assert_true(process->damaged_chunks == 1 && process->cut_off);
+	assert_true(process->samples == 1);
+	assert_true(process->lost[BP_PROFILE_LOST_UNREADABLE] == 1);
+	assert_true(process->bytes_allocated.low == 11);
+	assert_true(process->bytes_allocated.high == UINT64_MAX);
+	bp_profile_finish(&profile);
+
+	import_trace(&profile, "cut_slots");
+	process = &profile.processes.data[1];
+	assert_true(process->cut_off && process->lost[BP_PROFILE_LOST_UNREADABLE] == 4);
+	assert_true(process->objects_allocated.low == 15);
+	assert_true(process->objects_allocated.high == UINT64_MAX);
+	bp_profile_finish(&profile);
+
+	import_trace(&profile, "cut_between");
+	process = &profile.processes.data[1];
+	assert_true(process->ended && process->cut_off && process->damaged_chunks == 1);
+	assert_true(process->lost[BP_PROFILE_LOST_UNREADABLE] == 4);
+	assert_true(process->bytes_allocated.low == 29900 && process->bytes_allocated.high == 29900);
 	bp_profile_finish(&profile);
 }
 
@@ -432,6 +450,7 @@ static void errors(void **state)
 		{ "bad_zeros", "torn before the end of its header" },
 		{ "bad_magic_only", "torn before the end of its header" },
 		{ "bad_header_torn", "torn before the end of its header" },
+		{ "bad_header_alone", "torn behind its header" },
 		{ "bad_foreign", "no format known here" },
 		{ "bad_version", "version 2.7" },
 		{ "bad_flags_fatal", "does not know" },

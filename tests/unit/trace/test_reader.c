@@ -284,6 +284,75 @@ static void torn_tail(void **state)
 	bp_trace_reader_close(&reader);
 }
 
+/* A copy of a trace that the test may change. The caller removes it. */
+static int copy_of(const char *name, char *path)
+{
+	static char bytes[1 << 20];
+	int from = open(trace_path(name), O_RDONLY), to = mkstemp(path);
+	ssize_t got = read(from, bytes, sizeof bytes);
+	assert_true(got > 0 && to >= 0);
+	assert_true(write(to, bytes, (size_t)got) == got);
+	close(from);
+	return to;
+}
+
+/* What a file that was shortened says of itself, and that a total of which a part may be missing has no
+ * upper limit. Two chunks, the last one open. */
+static void cut_anywhere(void **state)
+{
+	char path[] = "/tmp/bytepoll-test-XXXXXX";
+	int fd = copy_of("killed", path);
+	struct bp_chunk_header first, last;
+	const off_t at = 2 * BP_CHUNK_BYTES;
+	(void)state;
+	assert_true(pread(fd, &first, sizeof first, BP_CHUNK_BYTES) == sizeof first);
+	assert_true(pread(fd, &last, sizeof last, at) == sizeof last);
+	const off_t end = at + (off_t)(sizeof last + last.committed), most = (end + 7) & ~(off_t)7;
+	const off_t before =
+		(BP_CHUNK_BYTES + (off_t)(sizeof first + first.committed) + 7) & ~(off_t)7;
+	/* As it ends where the records of the first chunk do, only a sample that is missing tells. */
+	const struct {
+		off_t bytes;
+		bool cut, whole;
+	} cases[] = { { at + BP_CHUNK_BYTES, false, true }, { most, false, true },
+		{ end, false, true }, { end - 1, true, false }, { at + 64, true, false },
+		{ at + 63, true, false }, { at + 1, true, false }, { at, true, false },
+		{ at - 1, true, false }, { before, false, false }, { before + 1, true, false },
+		{ BP_CHUNK_BYTES + 1, true, false }, { BP_CHUNK_BYTES, true, false },
+		{ BP_CHUNK_BYTES - 1, true, false }, { 8192, true, false }, { 4760, true, false } };
+	assert_int_equal(ftruncate(fd, at + BP_CHUNK_BYTES), 0);
+	for (size_t i = 0; i < BP_COUNT(cases); i++) {
+		struct bp_trace_reader reader;
+		struct bp_error error = { .text = "" };
+		assert_int_equal(ftruncate(fd, cases[i].bytes), 0);
+		assert_true(bp_trace_reader_open(&reader, path, &error));
+		read_all(&reader, NULL, 0);
+		if (reader.is_cut != cases[i].cut ||
+			bp_trace_reader_is_whole(&reader) != cases[i].whole)
+			fail_msg("%lld bytes", (long long)cases[i].bytes);
+		const struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
+		assert_true((totals.bytes_high == UINT64_MAX) == !cases[i].whole);
+		assert_true((totals.objects_high == UINT64_MAX) == !cases[i].whole);
+		assert_true(totals.bytes_low <= 2480 + 990 + 699998 + 99);
+		bp_trace_reader_close(&reader);
+	}
+	close(fd);
+	unlink(path);
+}
+
+/* Totals that the state page has are exact, whatever else is missing. */
+static void cut_after_its_end(void **state)
+{
+	struct bp_trace_reader reader;
+	(void)state;
+	open_trace(&reader, "cut_between");
+	assert_int_equal(read_all(&reader, NULL, 0), 0);
+	assert_true(reader.is_cut && !bp_trace_reader_is_whole(&reader));
+	const struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
+	assert_true(totals.exact && totals.bytes_low == 29900 && totals.bytes_high == 29900);
+	bp_trace_reader_close(&reader);
+}
+
 static void not_a_trace(void **state)
 {
 	static const struct {
@@ -295,6 +364,9 @@ static void not_a_trace(void **state)
 		{ "bad_magic_only", "torn before the end of its header" },
 		{ "bad_header_torn", "torn before the end of its header" },
 		{ "bad_strings_torn", "torn before the end of its header" },
+		{ "bad_header_alone", "torn behind its header" },
+		{ "bad_state_torn", "torn behind its header" },
+		{ "bad_state_zeros", "torn behind its header" },
 		{ "bad_foreign", "not a bytepoll trace" },
 		{ "bad_version", "version 2.7" },
 		{ "bad_flags_fatal", "flags 0x10" },
@@ -329,18 +401,6 @@ static void fatal_record(void **state)
 	assert_int_equal(bp_trace_reader_next(&reader, &record, &error), BP_TRACE_ERROR);
 	assert_non_null(strstr(error.text, "kind 69"));
 	bp_trace_reader_close(&reader);
-}
-
-/* A copy of a trace that the test may change. The caller removes it. */
-static int copy_of(const char *name, char *path)
-{
-	static char bytes[1 << 20];
-	int from = open(trace_path(name), O_RDONLY), to = mkstemp(path);
-	ssize_t got = read(from, bytes, sizeof bytes);
-	assert_true(got > 0 && to >= 0);
-	assert_true(write(to, bytes, (size_t)got) == got);
-	close(from);
-	return to;
 }
 
 static void truncated_at_every_length(void **state)
@@ -482,6 +542,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(switches_that_make_no_sense),
 		cmocka_unit_test(damage_costs_its_chunk_only),
 		cmocka_unit_test(torn_tail),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(cut_after_its_end),
 		cmocka_unit_test(not_a_trace),
 		cmocka_unit_test(fatal_record),
 		cmocka_unit_test(truncated_at_every_length),
