@@ -3,6 +3,7 @@
 #include "library/read.h"
 
 #include "import/import.h"
+#include "profile/nameless.h"
 
 static bool import_all(const char *const *files, size_t count,
 	const struct bp_read_options *options, struct bp_profile *profile, struct bp_error *error)
@@ -53,4 +54,10 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 	return missing == 0 ||
 	       bp_aggregation_warn(aggregation, "%u file%s of the program cannot be read for names",
 		       missing, missing == 1 ? "" : "s");
+}
+
+bool bp_read_warn_alone(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
+{
+	return bp_read_warn(aggregation, symbols) &&
+	       (symbols->modules == 0 || bp_aggregation_warn_of_nameless(aggregation));
 }

@@ -33,7 +33,7 @@ static bool aggregate(struct bytepoll_table *table, const struct bytepoll_query 
 	if (!bp_aggregate(
 		    &table->profile->profile, &table->question.query, &table->aggregation, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
-	if (!bp_read_warn(&table->aggregation, &table->profile->symbols))
+	if (!bp_read_warn_alone(&table->aggregation, &table->profile->symbols))
 		return bp_call_wrong(error, "out of memory");
 	while (table->aggregation.warnings[table->warnings] != NULL)
 		table->warnings++;

@@ -123,6 +123,8 @@ static void count_losses(struct bp_aggregation *aggregation)
 		if (process->damaged_chunks > 0)
 			state->lost_samples = state->lost_frees = true;
 		state->lost_samples = state->lost_samples || process->cut_off;
+		aggregation->lost_more =
+			aggregation->lost_more || process->damaged_chunks > 0 || process->cut_off;
 	}
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
 		struct bp_loss_kind kind = bp_loss_kind(reason);

@@ -150,6 +150,7 @@ struct bp_aggregation {
 	uint64_t samples;  /* in the processes looked at, before window and filters */
 	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
 	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */
+	bool lost_more; /* parts of a file are damaged or missing: more was lost than was counted */
 	struct bp_sampling sampling; /* of the processes looked at, whatever the window */
 	uint32_t row_count;
 	char **warnings; /* sentences for the header; NULL-terminated, never NULL itself */

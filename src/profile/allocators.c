@@ -87,8 +87,7 @@ static const char *const names[] = {
 	"__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc", "__rdl_alloc",
 	"__rdl_alloc_zeroed", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc",
 	"alloc::alloc::alloc", "alloc::alloc::alloc_zeroed", "alloc::alloc::realloc",
-	"alloc::alloc::exchange_malloc", "alloc::alloc::Global::alloc_impl",
-	"alloc::alloc::Global::grow_impl", "alloc::raw_vec::finish_grow"
+	"alloc::alloc::exchange_malloc", "alloc::boxed::box_new_uninit"
 };
 
 /* Beginnings of names; template arguments and parameters follow. */
@@ -97,7 +96,13 @@ static const char *const prefixes[] = { "operator new(", "operator new[](", "ope
 	"std::pmr::", "__gnu_cxx::new_allocator<", "__gnu_cxx::__alloc_traits<",
 	"__gnu_cxx::malloc_allocator<", "std::__1::allocator<", "std::__1::allocator_traits<",
 	"std::__1::__libcpp_allocate", "std::__1::__libcpp_operator_new",
-	"<alloc::alloc::Global as ", "alloc::raw_vec::RawVec", "<std::alloc::System as ",
+	/* Rust, as of 1.95 and before: Global's alloc_impl is alloc_impl_runtime now, RawVec does its work in
+	 * RawVecInner, the system's own lies in std::sys::alloc::unix, the compiler's shims in __rustc. */
+	"<alloc::alloc::Global as ", "<alloc::alloc::Global>::", "alloc::alloc::Global::",
+	"alloc::raw_vec::RawVec", "<alloc::raw_vec::RawVec", "alloc::raw_vec::finish_grow",
+	"<std::alloc::System as ", "<std::alloc::System>::", "std::alloc::System::",
+	"std::sys::alloc::", "std::sys::pal::unix::alloc::", "std::sys::unix::alloc::",
+	"__rustc::__rust_", "__rustc::__rdl_", "__rustc::__rg_", "hashbrown::raw::alloc::",
 	"ggc_internal_alloc(", "ggc_internal_cleared_alloc(",
 	/* .NET's own ways to an array or a string. */
 	"System.GC.Allocate", "System.GC.<Allocate", "System.String.Ctor",
@@ -112,7 +117,10 @@ static const char simplified[] =
 	"|__gnu_cxx::__alloc_traits(<.*>)?::allocate|std::_.*::_M_allocate(_node|_buckets)?"
 	"|std::_.*::_M_get_node|std::__1::__libcpp_(allocate|operator_new).*"
 	"|ggc_internal_(cleared_)?alloc"
-	"|<alloc::alloc::Global as .*|alloc::raw_vec::RawVec.*|<std::alloc::System as .*";
+	"|<?alloc::alloc::Global( as |>?::).*|<?alloc::raw_vec::RawVec.*"
+	"|alloc::raw_vec::finish_grow.*|<?std::alloc::System( as |>?::).*"
+	"|std::sys::(alloc|pal::unix::alloc|unix::alloc)::.*|__rustc::__(rust|rdl|rg)_.*"
+	"|hashbrown::raw::alloc::.*";
 
 /* libstdc++'s containers: std::_Vector_base<...>::_M_allocate(unsigned long), and those of nodes. */
 static bool is_of_container(const char *function)

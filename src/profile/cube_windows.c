@@ -64,6 +64,18 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+/* Of an upper limit, which may be UINT64_MAX: none. */
+static uint64_t less_high(uint64_t high, uint64_t part)
+{
+	return high == UINT64_MAX ? UINT64_MAX : less(high, part);
+}
+
+static void add_high(uint64_t *high, uint64_t more)
+{
+	if (__builtin_add_overflow(*high, more, high))
+		*high = UINT64_MAX;
+}
+
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -141,11 +153,12 @@ static void add_thread(struct bp_cube *cube, const struct edge *edges)
 	for (uint32_t from = 0; from < cube->bins; from++)
 		for (uint32_t to = from + 1; to <= cube->bins; to++, window++) {
 			window->bytes.low += less(edges[to].bytes_low, edges[from].bytes_high);
-			window->bytes.high += less(edges[to].bytes_high, edges[from].bytes_low);
+			add_high(&window->bytes.high,
+				less_high(edges[to].bytes_high, edges[from].bytes_low));
 			window->objects.low +=
 				less(edges[to].objects_low, edges[from].objects_high);
-			window->objects.high +=
-				less(edges[to].objects_high, edges[from].objects_low);
+			add_high(&window->objects.high,
+				less_high(edges[to].objects_high, edges[from].objects_low));
 		}
 }
 
@@ -199,19 +212,19 @@ static void add_unknown_threads(struct bp_cube *cube)
 	uint64_t bytes = 0, objects = 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		if (aggregation->state->view.processes[i].included) {
-			bytes += profile->processes.data[i].bytes_allocated.high;
-			objects += profile->processes.data[i].objects_allocated.high;
+			add_high(&bytes, profile->processes.data[i].bytes_allocated.high);
+			add_high(&objects, profile->processes.data[i].objects_allocated.high);
 		}
 	for (uint32_t i = 1; i < profile->threads.count; i++) {
 		const struct bp_thread *thread = &profile->threads.data[i];
 		if (!aggregation->state->view.processes[thread->process.i].included)
 			continue;
-		bytes = less(bytes, thread->bytes_allocated.high);
-		objects = less(objects, thread->objects_allocated.high);
+		bytes = less_high(bytes, thread->bytes_allocated.high);
+		objects = less_high(objects, thread->objects_allocated.high);
 	}
 	for (uint32_t i = 0; i < cube->window_count; i++) {
-		cube->windows[i].bytes.high += bytes;
-		cube->windows[i].objects.high += objects;
+		add_high(&cube->windows[i].bytes.high, bytes);
+		add_high(&cube->windows[i].objects.high, objects);
 	}
 }
 
@@ -402,5 +415,5 @@ bool bp_cube_own_counters(const struct bp_aggregation *aggregation, bool thread,
 			    : profile->processes.data[id].bytes_allocated;
 	*ret_objects = thread ? profile->threads.data[id].objects_allocated
 			      : profile->processes.data[id].objects_allocated;
-	return true;
+	return !bp_total_is_open(*ret_bytes);
 }

@@ -218,6 +218,7 @@ static bool match(struct bp_difference *difference, struct bp_error *error)
 	struct bp_difference_state *state = difference->state;
 	uint32_t runs = difference->run_count[BP_BASE] + difference->run_count[BP_NEW];
 	state->keys.columns = difference->query.moments ? 2 * runs : runs;
+	state->keys.same_run = difference->query.moments;
 	name_program(difference);
 	for (int shown = 0; shown <= difference->query.moments; shown++)
 		for (int side = 0; side < BP_SIDES; side++)

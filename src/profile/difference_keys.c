@@ -143,6 +143,8 @@ static uint32_t name_of_frame(struct column *column, struct bp_frame_id id)
 			*module != '\0' ? module : "(no module)");
 	else if (frame->named && *function != '\0')
 		bp_stable_function_name(function, column->scratch, column->scratch_bytes);
+	else if (column->keys->same_run && *function != '\0')
+		snprintf(column->scratch, column->scratch_bytes, "%s", function);
 	else
 		bp_stable_nameless(module, column->scratch, column->scratch_bytes);
 	uint32_t number = number_of(column->keys, column->scratch);

@@ -33,6 +33,7 @@ struct bp_difference_key {
 
 struct bp_difference_keys {
 	uint32_t columns;
+	bool same_run; /* columns are moments of one run: functions without a name have their addresses */
 	struct bp_difference_key *keys;
 	struct bp_key_cell *cells; /* by key, then by column */
 	uint32_t key_count, key_capacity, cell_capacity;

@@ -358,7 +358,7 @@ static void narrow(struct bp_interval *interval, struct bp_known_total total)
 	interval->low = fmin(fmax(interval->low, low), high);
 	interval->high = fmax(fmin(interval->high, high), low);
 	interval->estimate = fmin(fmax(interval->estimate, interval->low), interval->high);
-	interval->exact = interval->low == interval->high;
+	interval->exact = total.low == total.high; /* (limits may also meet by losses) */
 	interval->unknown = false;
 }
 
@@ -465,7 +465,8 @@ static bool own_counters(const struct bp_aggregation *aggregation, const struct 
 	*ret_objects = thread ? profile->threads.data[row->a].objects_allocated
 			      : profile->processes.data[row->a].objects_allocated;
 	const struct bp_sums *sums = &row->tally.sums;
-	return ret_objects->high >= sums->samples && (double)ret_bytes->high >= sums->bytes;
+	return !bp_total_is_open(*ret_bytes) && ret_objects->high >= sums->samples &&
+	       (double)ret_bytes->high >= sums->bytes;
 }
 
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Filters: KEY=GLOB, where a key is one of `--by` and a glob has * ? and [...]; sizes are ranges
- * (`size=64..4K`, either end may be missing, both ends included). A stack passes `stack=` if any
- * of its functions matches; function, line, file and module look at the innermost frame outside
- * the allocator, and with `--cumulative` at every frame. File, module and process match by their
- * whole path or by its last part, threads by name or tid, processes by program or pid too.
- * `label:KEY=GLOB` looks at the value of one label (empty where there is none), `label=GLOB` at every
- * `key=value`.
+ * (`size=64..4K`, either end may be missing, both ends included). What matches is what the rows of
+ * `--by KEY` are called (row_name.h), "(no name)" and the like if the glob begins with a parenthesis,
+ * and short forms of it. A stack passes `stack=` if any of its functions matches; function, line, file
+ * and module look at the innermost frame outside the allocator, and with `--cumulative` at every frame.
+ * File, module and process match by their whole path or by its last part, threads by name or tid,
+ * processes by program or pid too. Where a line is not known, its row bears the function's name, and
+ * `line` looks at that. `label:KEY=GLOB` looks at the value of one label (empty where there is none),
+ * `label=GLOB` at every `key=value`.
  */
 #ifndef BP_PROFILE_FILTER_H
 #define BP_PROFILE_FILTER_H

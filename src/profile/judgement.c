@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/unseen.h"
+
 /* All limits on their way through one profile. */
 struct pass {
 	const struct bp_profile *profile;
@@ -43,22 +45,6 @@ const char *bp_reason_name(const struct bp_judgement *judgement)
 						    : reasons[judgement->reason];
 }
 
-#define END_BY_EXEC 5u /* enum bp_end_reason of the trace */
-
-/* Did it become another program that is not here? (Its file may have been left behind with
- * FILE.d.) */
-static bool went_on_elsewhere(const struct bp_profile *profile, const struct bp_process *process)
-{
-	if (process->end_reason != END_BY_EXEC)
-		return false;
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *other = &profile->processes.data[i];
-		if (other->pid == process->pid && other->start_time_ns > process->start_time_ns)
-			return false;
-	}
-	return true;
-}
-
 /* Is everything that should have been seen in the profile? The worst that is not. */
 static enum bp_blind blindness(const struct pass *pass, const struct bp_aggregation *aggregation)
 {
@@ -66,19 +52,20 @@ static enum bp_blind blindness(const struct pass *pass, const struct bp_aggregat
 	const struct bp_measuring *measuring = pass->measuring;
 	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
 	bool hidden = profile->unread_files > 0;
-	uint64_t objects = 0;
+	bool objects = false;
 	if (aggregation->subject.i == 0 || !subject->profiled ||
-		went_on_elsewhere(profile, subject))
+		bp_process_went_on_elsewhere(profile, subject))
 		return BP_BLIND_UNPROFILED;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
 		if (measuring->query->pid != 0 && process->pid != measuring->query->pid)
 			continue;
 		hidden = hidden || !process->profiled || process->unseen_execs > 0 ||
-			 process->missing_children > 0 || went_on_elsewhere(profile, process);
-		objects += process->objects_allocated.high + process->objects_off.high;
+			 process->missing_children > 0 || bp_process_went_on_elsewhere(profile, process);
+		objects = objects || process->objects_allocated.high > 0 ||
+			  process->objects_off.high > 0;
 	}
-	if (objects == 0)
+	if (!objects)
 		return BP_BLIND_NOTHING_SEEN;
 	return hidden && !measuring->only_seen ? BP_BLIND_PROCESSES : BP_BLIND_NOT;
 }

@@ -3,7 +3,8 @@
 #include "profile/losses.h"
 
 static const struct bp_loss_kind kinds[BP_LOSS_KINDS_KNOWN] = {
-	{ "trace_full", "the trace could not grow: disk full or size limit", "samples", true, true,
+	{ "trace_full", "the trace could not grow: disk full, a limit on the size of "
+				"files, or the program gave up the right to (seccomp, another user)", "samples", true, true,
 		false },
 	{ "trace_reopen", "the trace could not be opened again to grow", "samples", true, true,
 		false },
@@ -35,6 +36,9 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason)
 	static const struct bp_loss_kind buckets = { "buckets",
 		"how many samples their sums hold cannot be told: sizes are mixed or not told",
 		"buckets", true, false, false };
+	static const struct bp_loss_kind unreadable = { "unreadable",
+		"they were written, but are in parts of the trace that are damaged or missing",
+		"samples", true, true, false };
 	static const struct bp_loss_kind unknown = { "unknown",
 		"a reason this version does not know", "samples", true, false, true };
 	if (reason == BP_PROFILE_LOST_EVENTS)
@@ -43,5 +47,7 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason)
 		return invalid;
 	if (reason == BP_PROFILE_LOST_BUCKETS)
 		return buckets;
+	if (reason == BP_PROFILE_LOST_UNREADABLE)
+		return unreadable;
 	return reason < BP_LOSS_KINDS_KNOWN ? kinds[reason] : unknown;
 }

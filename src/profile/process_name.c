@@ -34,19 +34,25 @@ static const char *typed_name(const char *command_line, const char *program, siz
 	return name;
 }
 
+const char *bp_process_name_from(const char *command_line, const char *program, size_t *ret_bytes)
+{
+	const char *typed = typed_name(command_line, program, ret_bytes);
+	if (*ret_bytes > 0)
+		return typed;
+	typed = bp_last_part(program);
+	*ret_bytes = strlen(typed);
+	return typed;
+}
+
 bool bp_profile_name_processes(struct bp_profile *profile, struct bp_error *error)
 {
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		struct bp_process *process = &profile->processes.data[i];
-		const char *name = bp_profile_text(profile, process->program);
 		size_t bytes;
-		const char *typed =
-			typed_name(bp_profile_text(profile, process->command_line), name, &bytes);
-		if (bytes == 0) {
-			typed = bp_last_part(name);
-			bytes = strlen(typed);
-		}
-		if (!bp_profile_string(profile, typed, bytes, &process->name, error))
+		const char *name =
+			bp_process_name_from(bp_profile_text(profile, process->command_line),
+				bp_profile_text(profile, process->program), &bytes);
+		if (!bp_profile_string(profile, name, bytes, &process->name, error))
 			return false;
 	}
 	return true;

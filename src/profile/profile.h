@@ -25,13 +25,16 @@
 enum bp_profile_loss {
 	BP_PROFILE_LOST_EVENTS = 16, /* numbered, but not in the file; samples may be among them */
 	BP_PROFILE_LOST_INVALID,     /* samples that cannot be right */
-	BP_PROFILE_LOST_BUCKETS	     /* sums of which the number of samples cannot be told */
+	BP_PROFILE_LOST_BUCKETS,     /* sums of which the number of samples cannot be told */
+	BP_PROFILE_LOST_UNREADABLE   /* samples that were written, in parts of a trace that are damaged
+				      * or not there */
 };
 
 #define BP_PROFILE_BERNOULLI 1u /* law, as of the trace */
 #define BP_PROFILE_STACK_CUT 1u /* flag of a stack, likewise */
 
-/* What is known of a counted total: low == high where it is exact. */
+/* What is known of a counted total: low == high where it is exact; high is UINT64_MAX where there is no
+ * upper limit. */
 struct bp_known_total {
 	uint64_t low, high;
 };
@@ -96,6 +99,8 @@ struct bp_process {
 	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */
 	uint32_t unseen_reason;
+	struct bp_string_id became; /* path of the program that its last exec named; ""; none, or not known */
+	bool became_unseen;	    /* and that was one of the unseen */
 	struct bp_process_census census;
 	/* Of recorders that tell less than ours. */
 	bool uncounted;	       /* no counters: the totals are estimates too */
@@ -104,7 +109,7 @@ struct bp_process {
 	bool snapshot;	       /* no times, no offsets: peak and temporary are absent */
 	bool live_only;	       /* nor what was freed: of a snapshot, allocated is absent too */
 	bool interval_assumed; /* T is not in the file */
-	bool cut_off;	       /* the file ends early; how much is missing is not known */
+	bool cut_off;	       /* the file ends early; how much is missing need not be known */
 	uint32_t misread;      /* bits of enum bp_variable of the trace: settings not understood */
 	uint64_t size_floor;   /* no object can be smaller, bytes; 0: not known */
 	uint64_t frames, frames_named;

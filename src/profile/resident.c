@@ -7,7 +7,7 @@
  *	rest.high = anonymous + uncertain - live.low
  *
  * (the recorder's memory and the stack are known as upper limits: of neither all need be resident).
- * Its estimate is given only where the two limits leave one: the middle of what is known of them.
+ * What follows from limits is limits: the rest has no estimate.
  */
 #include "profile/resident.h"
 
@@ -155,9 +155,8 @@ static void take_rest(struct bp_reconciled *moment, uint64_t uncertain_bytes)
 	const struct bp_interval *live = &moment->live.interval;
 	moment->rest.low = anonymous - (double)uncertain_bytes - live->high - apart;
 	moment->rest.high = anonymous + (double)uncertain_bytes - live->low;
-	moment->rest.estimate = fmin(
-		fmax(anonymous - live->estimate - apart / 2, moment->rest.low), moment->rest.high);
-	moment->rest.unknown = live->unknown;
+	moment->rest.estimate = (moment->rest.low + moment->rest.high) / 2;
+	moment->rest.unknown = true;
 }
 
 static bool reconcile(const struct bp_aggregation *aggregation, const struct bp_resident *resident,

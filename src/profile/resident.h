@@ -69,7 +69,7 @@ struct bp_reconciled {
 	uint64_t stack_most;	/* of anonymous: the main stack, at most */
 	/* Anonymous less all of this: slack and free memory of the allocator, other stacks, memory
 	 * mapped without malloc; less live objects that are not resident. Negative: so much of the
-	 * live objects, at least, was never touched or is swapped out. */
+	 * live objects, at least, was never touched or is swapped out. Limits alone (`unknown`). */
 	struct bp_interval rest;
 };
 

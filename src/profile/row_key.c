@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From cells to rows. A row is known by two words, (a, b):
- *
- *	function   function's string, 0
- *	line       file's string, line; without a line (0, function's string)
- *	file       file's string, 0; without a file (0, module's path)
- *	module     path's string, 0
- *	stack      number of the first stack with equal frames, 0
- *	others     thread, type key (selection.h) or process id, or size, 0
+ * From cells to rows, which are known by two words (row_name.h); rows of stacks by the number of the first
+ * stack with equal frames, and 0.
  *
  * Equal stacks are found by comparing all frames (function, file, line, module), since two traces
  *of one program, or two calls on one line, give different addresses for what reads the same.
@@ -16,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "profile/aggregation_state.h"
-
-#define NO_STACK UINT64_MAX /* key of samples without a stack */
+#include "profile/row_name.h"
 
 /* Stacks of equal frames, seen so far. */
 struct stack_merge {
@@ -76,29 +68,6 @@ static uint32_t merged_stack(struct stack_merge *merge, const struct bp_attribut
 	return stack.i;
 }
 
-static void frame_key(const struct bp_profile *profile, enum bp_key by, struct bp_frame_id id,
-	uint64_t *ret_a, uint64_t *ret_b)
-{
-	const struct bp_frame *frame = &profile->frames.data[id.i];
-	uint32_t path = profile->modules.data[frame->module.i].path.i;
-	*ret_b = 0;
-	if (by == BP_KEY_MODULE) {
-		*ret_a = path;
-	} else if (by == BP_KEY_FILE) {
-		*ret_a = frame->source_file.i;
-		if (*ret_a == 0)
-			*ret_b = path;
-	} else if (by == BP_KEY_LINE && frame->source_file.i != 0 && frame->line != 0) {
-		*ret_a = frame->source_file.i;
-		*ret_b = frame->line;
-	} else if (by == BP_KEY_LINE) {
-		*ret_a = 0;
-		*ret_b = frame->function.i;
-	} else {
-		*ret_a = frame->function.i;
-	}
-}
-
 /* Appends to the text of names; SIZE_MAX: no memory. */
 static size_t add_name(struct bp_aggregation_state *state, const char *name)
 {
@@ -114,69 +83,6 @@ static size_t add_name(struct bp_aggregation_state *state, const char *name)
 	memcpy(state->names + at, name, bytes);
 	state->name_bytes += bytes;
 	return at;
-}
-
-static const char *text_of(const struct bp_profile *profile, uint64_t string)
-{
-	return bp_profile_text(profile, (struct bp_string_id){ (uint32_t)string });
-}
-
-static void name_thread(const struct bp_profile *profile, uint64_t id, char *buffer, size_t bytes)
-{
-	const struct bp_thread *thread = &profile->threads.data[id];
-	const struct bp_process *process = &profile->processes.data[thread->process.i];
-	const char *name = bp_profile_text(profile, thread->name);
-	if (id == 0)
-		snprintf(buffer, bytes, "(thread not known)");
-	else
-		snprintf(buffer, bytes, "%s (tid %u)",
-			*name != '\0' ? name : bp_process_name(profile, process), thread->tid);
-}
-
-/* The name of a row that is not a stack. */
-static const char *name_row(const struct bp_profile *profile, const struct bp_query *query,
-	const struct bp_row_sums *row, char *buffer, size_t bytes)
-{
-	const struct bp_process *process;
-	const char *text = text_of(profile, row->a);
-	if (row->a == NO_STACK)
-		return "(no stack recorded)";
-	switch (query->by) {
-	case BP_KEY_FUNCTION:
-		return *text != '\0' ? text : "(no name)";
-	case BP_KEY_LINE:
-		if (row->a == 0) {
-			text = text_of(profile, row->b);
-			return *text != '\0' ? text : "(no name)";
-		}
-		snprintf(buffer, bytes, "%s:%u", text, (unsigned)row->b);
-		return buffer;
-	case BP_KEY_FILE:
-		if (row->a != 0)
-			return text;
-		snprintf(buffer, bytes, "(no source known: %s)",
-			row->b != 0 ? bp_last_part(text_of(profile, row->b)) : "no module");
-		return buffer;
-	case BP_KEY_MODULE:
-		return *text != '\0' ? text : "(no module)";
-	case BP_KEY_THREAD:
-		name_thread(profile, row->a, buffer, bytes);
-		return buffer;
-	case BP_KEY_SIZE:
-		snprintf(buffer, bytes, "%llu", (unsigned long long)row->a);
-		return buffer;
-	case BP_KEY_KIND:
-	case BP_KEY_TYPE:
-		return bp_type_name(profile, row->a);
-	case BP_KEY_LABEL:
-		return bp_label_name(profile, query->label, row->b != 0,
-			(struct bp_string_id){ (uint32_t)row->a }, buffer, bytes);
-	default:
-		process = &profile->processes.data[row->a];
-		snprintf(buffer, bytes, "%s (pid %u)", bp_process_name(profile, process),
-			process->pid);
-		return buffer;
-	}
 }
 
 /* For sorting only: a stack reads as its functions, outermost first. */
@@ -212,11 +118,11 @@ static uint32_t row_of(struct bp_aggregation *aggregation, struct bp_id_index *i
 		return UINT32_MAX;
 	struct bp_row_sums row = { .a = a, .b = b, .first_cell = cell };
 	const char *name =
-		by == BP_KEY_STACK && a != NO_STACK
+		by == BP_KEY_STACK && a != BP_ROW_NO_STACK
 			? name_stack(&state->attribution, (struct bp_stack_id){ (uint32_t)a },
 				  buffer, sizeof buffer)
-			: name_row(aggregation->profile, &aggregation->query, &row, buffer,
-				  sizeof buffer);
+			: bp_row_name(aggregation->profile, by, aggregation->query.label, a, b,
+				  buffer, sizeof buffer);
 	row.name = add_name(state, name);
 	if (row.name == SIZE_MAX)
 		return UINT32_MAX;
@@ -255,18 +161,18 @@ static bool place_stack(struct bp_aggregation *aggregation, struct bp_id_index *
 	const struct bp_frame_id *frames =
 		bp_attribution_frames(&state->attribution, stack, &count);
 	if (count == 0)
-		return put_under(aggregation, index, cell, NO_STACK, 0);
+		return put_under(aggregation, index, cell, BP_ROW_NO_STACK, 0);
 	if (by == BP_KEY_STACK) {
 		uint32_t merged = merged_stack(merge, &state->attribution, stack);
 		return merged != 0 && put_under(aggregation, index, cell, merged, 0);
 	}
 	if (!aggregation->query.cumulative) {
 		uint32_t i = bp_attribution_index(&state->attribution, stack);
-		frame_key(aggregation->profile, by, frames[i], &a, &b);
+		bp_frame_row_key(aggregation->profile, by, frames[i], &a, &b);
 		return put_under(aggregation, index, cell, a, b);
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		frame_key(aggregation->profile, by, frames[i], &a, &b);
+		bp_frame_row_key(aggregation->profile, by, frames[i], &a, &b);
 		if (!put_under(aggregation, index, cell, a, b))
 			return false;
 	}

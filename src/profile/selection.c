@@ -8,7 +8,11 @@
 
 #include "base/attributes.h"
 #include "profile/filter.h"
+#include "profile/row_name.h"
 #include "profile/suppressions.h"
+
+#define ROW_NAME_BYTES 8192 /* as row_key.c */
+#define LABEL_BYTES 128	    /* "label:" and a key of at most 100 (label_key.c) */
 
 /* enum bp_kind of the trace. */
 static const char *const kind_names[] = { "unknown", "malloc", "calloc", "realloc", "aligned",
@@ -37,28 +41,46 @@ static bool frame_may_pass(
 	return filter->key != BP_KEY_STACK || id.i == 0 || !filter->modules_named[frame->module.i];
 }
 
+/* By the name of its row. What stands there for something that is not known, "(no name)", is meant only by
+ * who writes the parenthesis: *name* means names. */
+static bool row_passes(const struct bp_filter *filter, const char *row)
+{
+	return (*row != '(' || *filter->glob == '(') && bp_filter_matches(filter, row, false);
+}
+
 static bool frame_passes(
 	const struct bp_profile *profile, const struct bp_filter *filter, struct bp_frame_id id)
 {
 	const struct bp_frame *frame = &profile->frames.data[id.i];
 	const char *file = bp_profile_text(profile, frame->source_file);
-	char line[4096];
+	const char *path = bp_profile_text(profile, profile->modules.data[frame->module.i].path);
+	const char *function = bp_profile_text(profile, frame->function);
+	const enum bp_key by = filter->key == BP_KEY_STACK ? BP_KEY_FUNCTION : filter->key;
+	char buffer[ROW_NAME_BYTES];
+	uint64_t a, b;
 	if (frame_may_pass(filter, frame, id))
 		return true;
-	switch (filter->key) {
-	case BP_KEY_FILE:
+	bp_frame_row_key(profile, by, id, &a, &b);
+	const char *row = bp_row_name(profile, by, NULL, a, b, buffer, sizeof buffer);
+	if (row_passes(filter, row))
+		return true;
+	if (by == BP_KEY_FILE)
 		return bp_filter_matches(filter, file, true);
-	case BP_KEY_MODULE:
-		return bp_filter_matches(filter,
-			bp_profile_text(profile, profile->modules.data[frame->module.i].path),
-			true);
-	case BP_KEY_LINE:
-		snprintf(line, sizeof line, "%s:%u", file, frame->line);
-		return frame->line != 0 && bp_filter_matches(filter, line, true);
-	default:
-		return bp_filter_matches_function(
-			filter, bp_profile_text(profile, frame->function));
-	}
+	if (by == BP_KEY_MODULE)
+		return bp_filter_matches(filter, path, true);
+	if (by == BP_KEY_LINE && a != 0)
+		return bp_filter_matches(filter, row, true);
+	return bp_filter_matches_function(filter, function);
+}
+
+/* What has no frames may pass as a frame without anything does. */
+static bool nothing_passes(const struct bp_profile *profile, const struct bp_filter *filter)
+{
+	const struct bp_frame_id none = { 0 };
+	return frame_may_pass(filter, &profile->frames.data[0], none) ||
+	       bp_filter_matches(filter, "", false) ||
+	       row_passes(filter,
+		       bp_row_name(profile, filter->key, NULL, BP_ROW_NO_STACK, 0, NULL, 0));
 }
 
 static bool is_of_stack(enum bp_key key)
@@ -67,15 +89,15 @@ static bool is_of_stack(enum bp_key key)
 	       key == BP_KEY_FILE || key == BP_KEY_MODULE;
 }
 
-/* `verdicts`: by frame, what the filter says of it. */
+/* `verdicts`: by frame, what the filter says of it; `nothing`: of a stack without frames. */
 static bool stack_passes(const struct bp_attribution *attribution, const bool *verdicts,
-	bool any_frame, uint32_t stack)
+	bool nothing, bool any_frame, uint32_t stack)
 {
 	struct bp_stack_id id = { stack };
 	uint32_t count;
 	const struct bp_frame_id *frames = bp_attribution_frames(attribution, id, &count);
 	if (count == 0)
-		return verdicts[0];
+		return nothing;
 	if (!any_frame)
 		return verdicts[frames[bp_attribution_index(attribution, id)].i];
 	for (uint32_t i = 0; i < count; i++)
@@ -90,13 +112,14 @@ static bool apply_to_stacks(struct bp_selection *selection,
 {
 	const struct bp_profile *profile = attribution->profile;
 	bool any_frame = query->cumulative || filter->key == BP_KEY_STACK;
+	const bool nothing = nothing_passes(profile, filter);
 	bool *verdicts = calloc(profile->frames.count, sizeof *verdicts);
 	if (verdicts == NULL)
 		return false;
 	for (uint32_t i = 0; i < profile->frames.count; i++)
 		verdicts[i] = frame_passes(profile, filter, (struct bp_frame_id){ i });
 	for (uint32_t i = 0; i < profile->stacks.count; i++)
-		if (!stack_passes(attribution, verdicts, any_frame, i))
+		if (!stack_passes(attribution, verdicts, nothing, any_frame, i))
 			selection->stacks[i] = false;
 	free(verdicts);
 	return true;
@@ -113,7 +136,7 @@ static bool apply_suppressions(struct bp_selection *selection,
 		verdicts[i] = bp_suppressions_match(
 			filter->suppressions, profile, (struct bp_frame_id){ i });
 	for (uint32_t i = 0; i < profile->stacks.count; i++)
-		if (stack_passes(attribution, verdicts, true, i) != filter->suppressed)
+		if (stack_passes(attribution, verdicts, false, true, i) != filter->suppressed)
 			selection->stacks[i] = false;
 	free(verdicts);
 	return true;
@@ -124,10 +147,12 @@ static void apply_to_threads(struct bp_selection *selection, const struct bp_pro
 {
 	for (uint32_t i = 0; i < profile->threads.count; i++) {
 		const struct bp_thread *thread = &profile->threads.data[i];
-		char tid[16];
+		char tid[16], row[ROW_NAME_BYTES];
 		snprintf(tid, sizeof tid, "%u", thread->tid);
 		if (!bp_filter_matches(filter, bp_profile_text(profile, thread->name), false) &&
-			!bp_filter_matches(filter, tid, false))
+			!bp_filter_matches(filter, tid, false) &&
+			!row_passes(filter,
+				bp_row_name(profile, BP_KEY_THREAD, NULL, i, 0, row, sizeof row)))
 			selection->threads[i] = false;
 	}
 }
@@ -137,11 +162,13 @@ static void apply_to_processes(struct bp_selection *selection, const struct bp_p
 {
 	for (uint32_t i = 0; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
-		char pid[16];
+		char pid[16], row[ROW_NAME_BYTES];
 		snprintf(pid, sizeof pid, "%u", process->pid);
 		if (!bp_filter_matches(filter, bp_profile_text(profile, process->program), true) &&
 			!bp_filter_matches(filter, bp_process_name(profile, process), false) &&
-			!bp_filter_matches(filter, pid, false))
+			!bp_filter_matches(filter, pid, false) &&
+			!row_passes(filter,
+				bp_row_name(profile, BP_KEY_PROCESS, NULL, i, 0, row, sizeof row)))
 			selection->processes[i] = false;
 	}
 }
@@ -171,24 +198,30 @@ static bool any_pair_passes(const struct bp_profile *profile, const struct bp_fi
 	return false;
 }
 
+/* A label that is not there reads as an empty one. */
+static bool labels_pass(const struct bp_profile *profile, const struct bp_filter *filter,
+	struct bp_labels_id labels)
+{
+	char key[LABEL_BYTES], buffer[ROW_NAME_BYTES];
+	const char *label = filter->label_key != NULL ? key : NULL;
+	struct bp_string_id value = { 0 };
+	if (label != NULL)
+		snprintf(key, sizeof key, "%s%.*s", BP_LABEL_PREFIX, (int)filter->label_key_bytes,
+			filter->label_key);
+	const bool has_label = bp_label_value(profile, label, labels, &value);
+	if (row_passes(
+		    filter, bp_label_name(profile, label, has_label, value, buffer, sizeof buffer)))
+		return true;
+	return label != NULL ? bp_filter_matches(filter, bp_profile_text(profile, value), false)
+			     : any_pair_passes(profile, filter, labels);
+}
+
 static void apply_to_labels(struct bp_selection *selection, const struct bp_profile *profile,
 	const struct bp_filter *filter)
 {
-	for (uint32_t i = 0; i < profile->labels.count; i++) {
-		const struct bp_labels_id labels = { i };
-		struct bp_string_id value = { 0 };
-		bool passes;
-		if (filter->label_key != NULL) {
-			/* A label that is not there reads as an empty one. */
-			(void)bp_label_of_key(profile, filter->label_key, filter->label_key_bytes,
-				labels, &value);
-			passes = bp_filter_matches(filter, bp_profile_text(profile, value), false);
-		} else {
-			passes = any_pair_passes(profile, filter, labels);
-		}
-		if (!passes)
+	for (uint32_t i = 0; i < profile->labels.count; i++)
+		if (!labels_pass(profile, filter, (struct bp_labels_id){ i }))
 			selection->labels[i] = false;
-	}
 }
 
 static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,

@@ -12,6 +12,7 @@
 #include "base/attributes.h"
 #include "profile/aggregation_state.h"
 #include "profile/losses.h"
+#include "profile/unseen.h"
 
 struct list {
 	char **lines;
@@ -52,25 +53,57 @@ static const char *unprofiled_text(uint32_t reason)
 	return texts[reason < BP_COUNT(texts) ? reason : 0];
 }
 
-static const char *unseen_text(uint32_t reason)
-{
-	static const char *const texts[] = { "cannot be profiled",
-		"set-uid, set-gid or with file capabilities", "statically linked",
-		"not a program of this machine", "started without the recorder's environment" };
-	return texts[reason < BP_COUNT(texts) ? reason : 0];
-}
-
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
+}
+
+/* `open`: nor is it known how much was allocated. */
+static void say_cut(struct list *list, const struct bp_profile *profile, uint64_t cut,
+	const struct bp_process *example, bool open)
+{
+	const char *rest = open ? ", and how much was allocated has no upper limit" : "";
+	if (cut == 1 && profile->processes.count == 2)
+		say(list, "the trace is cut off: what was written behind its end is missing%s",
+			rest);
+	else if (cut > 0)
+		say(list,
+			"%llu trace%s cut off, for example that of %s (pid %u): what was "
+			"written behind the end is missing%s",
+			(unsigned long long)cut, cut == 1 ? " is" : "s are",
+			bp_profile_text(profile, example->program), example->pid, rest);
+}
+
+/* Programs that began no trace, although nothing about them forbade it. */
+static void say_unexplained(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *one = NULL;
+	unsigned long long count = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		if (aggregation->state->view.processes[i].included &&
+			bp_process_went_on_unexplained(profile, p) && count++ == 0)
+			one = p;
+	}
+	if (count == 0)
+		return;
+	const char *became = bp_profile_text(profile, one->became);
+	say(list,
+		"%llu image%s ran without the recorder: %s, which %s (pid %u) became: its loader "
+		"could not open it (another root or user, file capabilities?)",
+		count, plural(count), *became != '\0' ? became : "a program",
+		bp_profile_text(profile, one->program), one->pid);
 }
 
 static void say_processes(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	uint64_t killed = 0, unprofiled = 0, unseen = 0, damaged = 0, missing = 0, unfolded = 0;
-	bool about = false;
+	uint64_t cut = 0;
+	bool about = false, open = false;
 	const struct bp_process *killed_one = NULL, *unprofiled_one = NULL, *unseen_one = NULL;
+	const struct bp_process *cut_one = NULL;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *p = &profile->processes.data[i];
 		if (!aggregation->state->view.processes[i].included)
@@ -83,6 +116,9 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			unseen_one = p;
 		unseen += p->unseen_execs;
 		damaged += p->damaged_chunks;
+		open = open || p->bytes_allocated.high == UINT64_MAX;
+		if (p->cut_off && !p->uncounted && cut++ == 0)
+			cut_one = p;
 		unfolded += p->fold_missing;
 		missing += p->missing_children;
 		about = about || (p->missing_children > 0 && p->spawned > 0);
@@ -94,7 +130,8 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			unprofiled_text(unprofiled_one->unprofiled_reason));
 	if (killed > 0)
 		say(list,
-			"%llu process%s did not end in order (killed, or still running), for "
+			"%llu process%s did not end in order (killed, still running, or ended by "
+			"libc itself, as by daemon), for "
 			"example %s (pid %u): counted totals are intervals",
 			(unsigned long long)killed, killed == 1 ? "" : "es",
 			bp_profile_text(profile, killed_one->program), killed_one->pid);
@@ -102,18 +139,20 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 		say(list, "%llu process%s not seen: %s: %s", (unsigned long long)unseen,
 			unseen == 1 ? "" : "es",
 			bp_profile_text(profile, unseen_one->unseen_example),
-			unseen_text(unseen_one->unseen_reason));
+			bp_unseen_text(unseen_one->unseen_reason,
+				bp_profile_text(profile, unseen_one->unseen_example)));
 	if (missing > 0)
 		say(list,
 			"%s%llu child process%s not here: FILE.d, which would hold them, is "
 			"missing, or they were not followed (--no-follow-fork)",
 			about ? "about " : "", (unsigned long long)missing,
 			missing == 1 ? " is" : "es are");
-	if (damaged > 0)
+	say_cut(list, profile, cut, cut_one, open);
+	if (damaged > cut)
 		say(list,
 			"%llu part%s of the trace cannot be read: samples and frees in them are "
 			"lost%s",
-			(unsigned long long)damaged, plural(damaged),
+			(unsigned long long)(damaged - cut), plural(damaged - cut),
 			unfolded > 0 ? ": FILE.fold, which has them, seems to be missing: copy it "
 				       "beside FILE"
 				     : "");
@@ -173,7 +212,7 @@ static void say_assumptions(struct list *list, const struct bp_aggregation *aggr
 				"the sampling interval is not in this file: %llu bytes, that of "
 				".NET, are assumed (--assume-interval)",
 				(unsigned long long)p->interval_max);
-		if (p->cut_off)
+		if (p->cut_off && p->uncounted)
 			say(list, "the file is cut off (the program was killed, or recording ended "
 				  "early): what is missing at its end has no number");
 		if (p->frames_named < p->frames)
@@ -295,6 +334,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 		say(&list, "these files are of unrelated programs: figures are summed, live is at "
 			   "each one's own exit, and there is no common peak");
 	say_processes(&list, aggregation);
+	say_unexplained(&list, aggregation);
 	say_pauses(&list, aggregation);
 	say_misread(&list, aggregation);
 	say_folded(&list, aggregation);

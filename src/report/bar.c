@@ -30,8 +30,13 @@ void bp_write_bar(const struct bp_interval *interval, double scale_end, unsigned
 		fputs(bp_style_end(options), out);
 }
 
-const char *bp_bar_legend(const struct bp_report_options *options)
+void bp_write_bar_legend(const struct bp_report_options *options, FILE *out)
 {
-	return options->utf8 ? "● estimate   ━ interval   ■ exact   ○ too few samples to tell"
-			     : "* estimate   - interval   # exact   o too few samples to tell";
+	const char *text =
+		options->utf8 ? "● estimate   ━ interval   ■ exact   ○ too few samples to tell"
+			      : "* estimate   - interval   # exact   o too few samples to tell";
+	if (2 + bp_text_columns(text) > options->columns)
+		bp_write_note(options, text, out);
+	else
+		fprintf(out, "  %s%s%s\n", bp_style_dim(options), text, bp_style_end(options));
 }

@@ -12,7 +12,7 @@
 void bp_write_bar(const struct bp_interval *interval, double scale_end, unsigned columns,
 	const struct bp_report_options *options, FILE *out);
 
-/* What the marks mean. */
-const char *bp_bar_legend(const struct bp_report_options *options);
+/* Writes what the marks mean, a line. */
+void bp_write_bar_legend(const struct bp_report_options *options, FILE *out);
 
 #endif

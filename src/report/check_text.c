@@ -109,9 +109,7 @@ static void write_notes(
 		char line[NAME_BYTES];
 		snprintf(line, sizeof line, "%.1000s: %.2000s", check->warnings[i].file,
 			check->warnings[i].sentence);
-		fputs(bp_style_warn(options), out);
-		bp_write_wrapped(options, "!", line, out);
-		fputs(bp_style_end(options), out);
+		bp_write_warning(options, line, out);
 	}
 }
 

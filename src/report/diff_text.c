@@ -15,6 +15,7 @@
 #include "report/diff.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/name_text.h"
 
 #define NAME_BYTES 4096
 #define RUNS_WANTED 5
@@ -207,7 +208,7 @@ static void lay_out(struct table *table)
 static void put_name(const struct table *table, const char *name, FILE *out)
 {
 	char text[NAME_BYTES];
-	bp_terminal_text(name, table->options->report.utf8, table->name, text, sizeof text);
+	bp_terminal_name(name, table->options->report.utf8, table->name, text, sizeof text);
 	fprintf(out, "%s\n", text);
 }
 
@@ -382,9 +383,7 @@ static void write_head(
 	for (uint32_t i = 0; i < new->query.filter_count; i++)
 		bp_write_wrapped(&options->report, "only", new->query.filters[i].text, out);
 	for (char **warning = difference->warnings; *warning != NULL; warning++) {
-		fputs(bp_style_warn(&options->report), out);
-		bp_write_wrapped(&options->report, "!", *warning, out);
-		fputs(bp_style_end(&options->report), out);
+		bp_write_warning(&options->report, *warning, out);
 	}
 }
 
@@ -394,7 +393,7 @@ static void write_foot(const struct bp_difference *difference,
 	char text[512], few[64] = "";
 	const struct bp_query *query = &difference->runs[BP_NEW][0].shown->query;
 	uint32_t untested = difference->row_count - difference->tested_count;
-	fprintf(out, "\n%s", bp_style_dim(&options->report));
+	putc('\n', out);
 	if (untested > 0)
 		snprintf(few, sizeof few, "%u row%s had too few samples to be tested. ", untested,
 			untested == 1 ? "" : "s");
@@ -404,21 +403,20 @@ static void write_foot(const struct bp_difference *difference,
 		difference->verdict_count, difference->row_count,
 		difference->row_count == 1 ? "" : "s", 100 * difference->query.rate, few,
 		100 * query->confidence);
-	bp_write_wrapped(&options->report, " ", text, out);
+	bp_write_note(&options->report, text, out);
 	if (deviation)
-		bp_write_wrapped(&options->report, " ",
+		bp_write_note(&options->report,
 			"Run to run: the standard deviation between the runs of base, and of new, "
 			"beyond the noise of sampling.",
 			out);
 	if (!options->all && difference->verdict_count < difference->row_count)
-		bp_write_wrapped(
-			&options->report, " ", "--all shows the rows without a verdict too.", out);
+		bp_write_note(&options->report, "--all shows the rows without a verdict too.", out);
 	if (query->cumulative)
-		bp_write_wrapped(&options->report, " ",
+		bp_write_note(&options->report,
 			"Rows are cumulative: they overlap and do not add up.", out);
 	if (!difference->query.moments &&
 		(difference->run_count[BP_BASE] < 2 || difference->run_count[BP_NEW] < 2))
-		bp_write_wrapped(&options->report, " ",
+		bp_write_note(&options->report,
 			"One run on a side: the intervals cover the noise of sampling, not how "
 			"much "
 			"the program itself varies from run to run. To cover that, record several "
@@ -426,11 +424,10 @@ static void write_foot(const struct bp_difference *difference,
 			out);
 	else if (!difference->query.moments && (difference->run_count[BP_BASE] < RUNS_WANTED ||
 						       difference->run_count[BP_NEW] < RUNS_WANTED))
-		bp_write_wrapped(&options->report, " ",
+		bp_write_note(&options->report,
 			"Few runs leave the variation between them poorly known, so that only very "
 			"large changes get a verdict: 5 runs a side are a good number.",
 			out);
-	fputs(bp_style_end(&options->report), out);
 }
 
 void bp_write_diff_text(
@@ -450,7 +447,7 @@ void bp_write_diff_stack(
 		const char *file = bp_profile_text(row->profile, frame->source_file);
 		unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
 		char text[NAME_BYTES];
-		unsigned width = bp_terminal_text(*function != '\0' ? function : "(no name)",
+		unsigned width = bp_terminal_name(*function != '\0' ? function : "(no name)",
 			options->utf8, columns, text, sizeof text);
 		fprintf(out, "        %s", text);
 		if (*file != '\0' && columns > width + 12) {

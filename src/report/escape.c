@@ -13,7 +13,6 @@
 #include "base/attributes.h"
 
 #define INVALID UINT32_MAX
-#define CELLS_MAX 512 /* characters kept of one name on a terminal */
 #define CELL_BYTES 16
 
 uint32_t bp_utf8_next(const char *text, unsigned *ret_bytes)
@@ -83,52 +82,87 @@ static unsigned make_cell(const char *text, bool utf8, struct cell *cell)
 	return bytes;
 }
 
-static size_t append(char *buffer, size_t bytes, size_t used, const char *text)
+/* What text takes when it is written. */
+struct extent {
+	size_t bytes;
+	unsigned columns;
+};
+
+static struct extent extent_of(const char *text, bool utf8)
 {
-	size_t length = strlen(text);
-	if (length >= bytes - used)
-		return used;
+	struct extent extent = { 0 };
+	struct cell cell;
+	while (*text != '\0') {
+		text += make_cell(text, utf8, &cell);
+		extent.bytes += strlen(cell.text);
+		extent.columns += cell.columns;
+	}
+	return extent;
+}
+
+static size_t append(char *buffer, size_t used, const char *text)
+{
+	const size_t length = strlen(text);
 	memcpy(buffer + used, text, length + 1);
 	return used + length;
 }
 
-/* Joins the first and the last cells around a mark, to fit in `columns`. */
-static unsigned cut_in_middle(const struct cell *cells, unsigned count, const char *mark,
-	unsigned mark_columns, unsigned columns, char *buffer, size_t bytes)
+/* Joins the first and the last characters around a mark, to fit in `room`, which the whole does not. */
+static unsigned cut_in_middle(
+	const char *text, bool utf8, struct extent whole, struct extent room, char *buffer)
 {
-	unsigned room = columns > mark_columns ? columns - mark_columns : 0, head = 0, tail = count;
-	unsigned width = 0, head_room = room - room / 2;
+	const char *mark = utf8 ? "…" : "...";
+	const unsigned mark_columns = utf8 ? 1 : 3;
+	struct extent head = { 0 };
+	struct cell cell;
+	unsigned bytes;
 	size_t used = 0;
-	while (head < count && width + cells[head].columns <= head_room)
-		width += cells[head++].columns;
-	while (tail > head && width + cells[tail - 1].columns <= room)
-		width += cells[--tail].columns;
-	for (unsigned i = 0; i < head; i++)
-		used = append(buffer, bytes, used, cells[i].text);
-	used = append(buffer, bytes, used, mark);
-	for (unsigned i = tail; i < count; i++)
-		used = append(buffer, bytes, used, cells[i].text);
-	return width + mark_columns;
+	room.columns = room.columns > mark_columns ? room.columns - mark_columns : 0;
+	room.bytes -= strlen(mark);
+	for (; (bytes = make_cell(text, utf8, &cell)) > 0 &&
+		head.columns + cell.columns <= room.columns - room.columns / 2 &&
+		head.bytes + strlen(cell.text) <= room.bytes / 2;
+		text += bytes) {
+		head.columns += cell.columns;
+		head.bytes += strlen(cell.text);
+		used = append(buffer, used, cell.text);
+	}
+	used = append(buffer, used, mark);
+	whole.columns -= head.columns;
+	whole.bytes -= head.bytes;
+	while (head.columns + whole.columns > room.columns ||
+		head.bytes + whole.bytes > room.bytes) {
+		text += make_cell(text, utf8, &cell);
+		whole.columns -= cell.columns;
+		whole.bytes -= strlen(cell.text);
+	}
+	while (*text != '\0') {
+		text += make_cell(text, utf8, &cell);
+		used = append(buffer, used, cell.text);
+	}
+	return head.columns + mark_columns + whole.columns;
+}
+
+unsigned bp_terminal_columns(const char *text, bool utf8)
+{
+	return extent_of(text, utf8).columns;
 }
 
 unsigned bp_terminal_text(
 	const char *text, bool utf8, unsigned columns, char *buffer, size_t buffer_bytes)
 {
-	struct cell cells[CELLS_MAX];
-	unsigned count = 0, width = 0;
+	const struct extent whole = extent_of(text, utf8);
+	const struct extent room = { buffer_bytes - 1, columns };
+	struct cell cell;
 	size_t used = 0;
 	buffer[0] = '\0';
-	/* Of a very long name the end is dropped first. */
-	for (; *text != '\0' && count < CELLS_MAX; count++) {
-		text += make_cell(text, utf8, &cells[count]);
-		width += cells[count].columns;
+	if (whole.columns > room.columns || whole.bytes > room.bytes)
+		return cut_in_middle(text, utf8, whole, room, buffer);
+	while (*text != '\0') {
+		text += make_cell(text, utf8, &cell);
+		used = append(buffer, used, cell.text);
 	}
-	if (width > columns)
-		return cut_in_middle(cells, count, utf8 ? "…" : "...", utf8 ? 1 : 3, columns,
-			buffer, buffer_bytes);
-	for (unsigned i = 0; i < count; i++)
-		used = append(buffer, buffer_bytes, used, cells[i].text);
-	return width;
+	return whole.columns;
 }
 
 void bp_write_json_string(FILE *out, const char *text)

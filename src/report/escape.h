@@ -21,10 +21,14 @@ uint32_t bp_utf8_next(const char *text, unsigned *ret_bytes);
 bool bp_is_unsafe(uint32_t code_point);
 
 /* Writes `text` for a terminal, terminated, into `buffer`: unsafe characters as \u{202e}, invalid
- * bytes as \xff, and with `utf8` false everything beyond ASCII so. Longer than `columns` it is cut
- * in the middle. Returns the columns it takes. */
+ * bytes as \xff, and with `utf8` false everything beyond ASCII so. Longer than `columns`, or than
+ * the buffer (which has room for the mark, 4 bytes), it is cut in the middle, and a mark stands there.
+ * Returns the columns it takes. Names of functions: name_text.h. */
 unsigned bp_terminal_text(
 	const char *text, bool utf8, unsigned columns, char *buffer, size_t buffer_bytes);
+
+/* The columns that bp_terminal_text takes for `text` when nothing is cut. */
+unsigned bp_terminal_columns(const char *text, bool utf8);
 
 /* Writes `text` as a JSON string with its quotes; invalid bytes become U+FFFD. */
 void bp_write_json_string(FILE *out, const char *text);

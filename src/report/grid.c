@@ -9,15 +9,17 @@
 #include "report/bar.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12
-#define NAME_COLUMNS_MAX 60
-#define BAR_COLUMNS_MIN 12
+#define NAME_COLUMNS_KEPT 28 /* so much of a name no bar takes away */
+#define BAR_COLUMNS_MIN 10
 #define BAR_COLUMNS_MAX 40
 
 struct layout {
-	unsigned name, bar, widths[BP_GRID_COLUMNS], columns;
+	unsigned name, bar, columns;
+	unsigned widths[BP_GRID_COLUMNS]; /* 0: the column has gone */
 	double scale;
 };
 
@@ -53,15 +55,13 @@ static unsigned wider(unsigned columns, unsigned width)
 static struct layout widths_of(const struct bp_grid *grid, const struct bp_report_options *options)
 {
 	struct layout layout = { .name = bp_text_columns(grid->name) };
-	char text[NAME_BYTES];
 	while (layout.columns < BP_GRID_COLUMNS && grid->headings[layout.columns] != NULL) {
 		layout.widths[layout.columns] = bp_text_columns(grid->headings[layout.columns]);
 		layout.columns++;
 	}
 	for (uint32_t i = 0; i < grid->count; i++) {
 		const struct bp_grid_row *row = &grid->rows[i];
-		layout.name = wider(layout.name, bp_terminal_text(row->name, options->utf8,
-							 NAME_COLUMNS_MAX, text, sizeof text));
+		layout.name = wider(layout.name, bp_terminal_columns(row->name, options->utf8));
 		for (unsigned c = 0; c < layout.columns; c++)
 			layout.widths[c] = wider(layout.widths[c], bp_text_columns(row->cells[c]));
 		if (isfinite(row->bar.high))
@@ -70,29 +70,46 @@ static struct layout widths_of(const struct bp_grid *grid, const struct bp_repor
 	return layout;
 }
 
+static unsigned numbers_of(const struct layout *layout)
+{
+	unsigned used = 2;
+	for (unsigned c = 0; c < layout->columns; c++)
+		used += layout->widths[c] > 0 ? 2 + layout->widths[c] : 0;
+	return used;
+}
+
+/* Lets columns go until `least` are left beside the others, but the one that goes last; returns how many
+ * are left. */
+static unsigned make_room(
+	const struct bp_grid *grid, struct layout *layout, unsigned least, unsigned columns)
+{
+	const bool told = grid->goes[0] != 0 || grid->goes[1] != 0;
+	for (unsigned i = 0; i + 1 < layout->columns && numbers_of(layout) + least > columns; i++)
+		layout->widths[told ? grid->goes[i] : layout->columns - 1 - i] = 0;
+	const unsigned used = numbers_of(layout);
+	return columns > used ? columns - used : 0;
+}
+
 static struct layout lay_out(const struct bp_grid *grid, const struct bp_report_options *options)
 {
-	struct layout layout = widths_of(grid, options);
-	const unsigned name = layout.name;
-	unsigned used = 2 + name;
-	for (unsigned c = 0; c < layout.columns; c++)
-		used += 2 + layout.widths[c];
-	if (grid->bars && used + 2 + BAR_COLUMNS_MIN <= options->columns)
-		layout.bar = options->columns - used - 2;
+	const struct layout whole = widths_of(grid, options);
+	const unsigned wanted = whole.name < NAME_COLUMNS_KEPT ? whole.name : NAME_COLUMNS_KEPT;
+	const unsigned least = wanted + 2 + BAR_COLUMNS_MIN;
+	struct layout layout = whole;
+	unsigned room = grid->bars ? make_room(grid, &layout, least, options->columns) : 0;
+	if (room >= whole.name + 2 + BAR_COLUMNS_MIN) {
+		layout.bar = room - whole.name - 2;
+	} else if (room >= least) {
+		layout.bar = BAR_COLUMNS_MIN + (room - least) / 4;
+	} else {
+		layout = whole;
+		room = make_room(grid, &layout, NAME_COLUMNS_MIN, options->columns);
+	}
 	if (layout.bar > BAR_COLUMNS_MAX)
 		layout.bar = BAR_COLUMNS_MAX;
-	/* Names give way down to their least width, then columns go. */
-	while (used > options->columns && layout.name > NAME_COLUMNS_MIN) {
-		layout.name--;
-		used--;
-	}
-	while (used > options->columns && layout.columns > 1)
-		used -= 2 + layout.widths[--layout.columns];
-	/* ... and names take what a column that went has left over. */
-	while (used < options->columns && layout.name < name) {
-		layout.name++;
-		used++;
-	}
+	const unsigned left = room - (layout.bar > 0 ? layout.bar + 2 : 0);
+	if (layout.name > left)
+		layout.name = left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN;
 	return layout;
 }
 
@@ -107,9 +124,10 @@ static void write_heading(const struct bp_grid *grid, const struct layout *layou
 	if (layout->bar > 0)
 		fprintf(out, "%*s", (int)layout->bar + 2, "");
 	for (unsigned c = 0; c < layout->columns; c++)
-		fprintf(out, "  %*s%s",
-			(int)(layout->widths[c] - bp_text_columns(grid->headings[c])), "",
-			grid->headings[c]);
+		if (layout->widths[c] > 0)
+			fprintf(out, "  %*s%s",
+				(int)(layout->widths[c] - bp_text_columns(grid->headings[c])), "",
+				grid->headings[c]);
 	fprintf(out, "%s\n", bp_style_end(options));
 }
 
@@ -121,7 +139,7 @@ bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *o
 	for (uint32_t i = 0; i < grid->count; i++) {
 		const struct bp_grid_row *row = &grid->rows[i];
 		unsigned width =
-			bp_terminal_text(row->name, options->utf8, layout.name, name, sizeof name);
+			bp_terminal_name(row->name, options->utf8, layout.name, name, sizeof name);
 		fprintf(out, "  %s%*s", name, (int)(layout.name > width ? layout.name - width : 0),
 			"");
 		if (layout.bar > 0) {
@@ -129,9 +147,10 @@ bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *o
 			bp_write_bar(&row->bar, layout.scale, layout.bar, options, out);
 		}
 		for (unsigned c = 0; c < layout.columns; c++)
-			fprintf(out, "  %*s%s",
-				(int)(layout.widths[c] - bp_text_columns(row->cells[c])), "",
-				row->cells[c]);
+			if (layout.widths[c] > 0)
+				fprintf(out, "  %*s%s",
+					(int)(layout.widths[c] - bp_text_columns(row->cells[c])),
+					"", row->cells[c]);
 		putc('\n', out);
 	}
 	return layout.bar > 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small table for people: a name, perhaps an interval as a bar, and columns of figures, laid out to the
- * width of the terminal. What does not fit goes in this order: the bar, columns from the last one on, the
- * middle of names. Called by summary.c and stats.c.
+ * width of the terminal. Where there is no room names are shortened first, then columns go, those that say
+ * least before the others; where even that leaves none for bars they go, and columns come back. Called by
+ * summary.c and stats.c.
  */
 #ifndef BP_REPORT_GRID_H
 #define BP_REPORT_GRID_H
@@ -23,6 +24,8 @@ struct bp_grid_row {
 struct bp_grid {
 	const char *name;		       /* heading of the names */
 	const char *headings[BP_GRID_COLUMNS]; /* the first NULL ends them */
+	unsigned goes
+		[BP_GRID_COLUMNS]; /* which column goes first, second ...; all 0: from the last on */
 	bool bars;
 	struct bp_grid_row *rows;
 	uint32_t count;

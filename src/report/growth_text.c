@@ -11,6 +11,7 @@
 #include "report/diff.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_LEAST 24
@@ -113,7 +114,7 @@ static void write_table(struct table *table, FILE *out)
 			fputs(c <= RATE && *colour != '\0' ? bp_style_end(options) : "", out);
 		}
 		if (line->row.name != NULL)
-			bp_terminal_text(
+			bp_terminal_name(
 				line->row.name, options->utf8, name_columns, name, sizeof name);
 		else
 			snprintf(name, sizeof name, "#%u", ++stacks);
@@ -138,9 +139,7 @@ static void write_head(const struct table *table, FILE *out)
 		bp_query_by(&new->query), new->query.cumulative ? ", cumulative," : "", from, to,
 		number);
 	for (char **w = table->moments->difference.warnings; *w != NULL; w++) {
-		fputs(bp_style_warn(table->options), out);
-		bp_write_wrapped(table->options, "!", *w, out);
-		fputs(bp_style_end(table->options), out);
+		bp_write_warning(table->options, *w, out);
 	}
 }
 
@@ -158,9 +157,8 @@ static void write_foot(const struct table *table, FILE *out)
 		difference->verdict_count, difference->verdict_count == 1 ? "" : "s",
 		difference->row_count, difference->row_count == 1 ? "" : "s",
 		100 * difference->query.rate, 100 * table->moments->shown[BP_NEW].query.confidence);
-	fprintf(out, "\n%s", bp_style_dim(table->options));
-	bp_write_wrapped(table->options, " ", text, out);
-	fputs(bp_style_end(table->options), out);
+	putc('\n', out);
+	bp_write_note(table->options, text, out);
 }
 
 void bp_write_growth_text(

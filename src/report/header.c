@@ -8,11 +8,14 @@
 #include "profile/filter.h"
 #include "profile/shown.h"
 #include "report/escape.h"
+#include "report/name_text.h"
 #include "report/resident_text.h"
 
 #define INTERVALS_MAX 4 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60
+#define WRAPPED_COLUMNS_MIN 20
 #define CHARGED_NAMED 3 /* of allocation functions */
+#define CHARGED_COLUMNS 40
 
 const char *bp_style_bold(const struct bp_report_options *options)
 {
@@ -62,6 +65,19 @@ static uint64_t count_lost(const struct bp_aggregation *aggregation)
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++)
 		lost += aggregation->lost[reason];
 	return lost;
+}
+
+bool bp_lost_text(const struct bp_aggregation *aggregation, char *buffer)
+{
+	const uint64_t lost = count_lost(aggregation);
+	char count[BP_QUANTITY_BYTES];
+	bp_count_text(lost, count);
+	if (aggregation->lost_more && lost == 0)
+		snprintf(buffer, BP_QUANTITY_BYTES, "a part lost");
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.32s lost",
+			aggregation->lost_more ? "at least " : "", count);
+	return lost > 0 || aggregation->lost_more;
 }
 
 /* The first line, broken between its pieces where the terminal ends. */
@@ -136,8 +152,7 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	bp_count_text(aggregation->samples, count);
 	snprintf(text, sizeof text, "%s sample%s", count, aggregation->samples == 1 ? "" : "s");
 	put_piece(&pieces, text);
-	bp_count_text(count_lost(aggregation), count);
-	snprintf(text, sizeof text, "%s lost", count);
+	bp_lost_text(aggregation, text);
 	put_piece(&pieces, text);
 	const struct bp_query *query = &aggregation->query;
 	snprintf(text, sizeof text, "%g %% intervals", 100 * query->confidence);
@@ -229,63 +244,102 @@ static void put_padded(const char *text, unsigned columns, FILE *out)
 	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
 }
 
+/* Widths of the columns. On a narrow terminal the gaps shrink, then objects go. */
+struct total_layout {
+	unsigned name, bytes, objects, gap;
+};
+
+static void write_total(const struct total_line *line, const struct total_layout *layout,
+	const struct bp_report_options *options, FILE *out)
+{
+	const unsigned gap = layout->gap;
+	const unsigned used = 2 + layout->name + gap + layout->bytes;
+	const unsigned whole = used + gap + layout->objects;
+	const bool has_objects = whole <= options->columns && line->objects[0] != '\0';
+	const bool has_remark = line->remark[0] != '\0' &&
+				whole + gap + bp_text_columns(line->remark) <= options->columns;
+	fputs("  ", out);
+	if (used > options->columns)
+		fprintf(out, "%s\n    ", line->name);
+	else
+		put_padded(line->name, layout->name + gap, out);
+	put_padded(line->bytes, has_objects ? layout->bytes + gap : 0, out);
+	if (has_objects)
+		put_padded(line->objects, has_remark ? layout->objects + gap : 0, out);
+	if (has_remark)
+		fprintf(out, "%s%s%s", bp_style_dim(options), line->remark, bp_style_end(options));
+	putc('\n', out);
+}
+
 /* The four totals in columns as wide as they need; a remark that does not fit is left out. */
 static void write_totals(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
 	struct total_line lines[BP_METRIC_COUNT];
-	unsigned name = 12, bytes = 0, objects = 0;
+	struct total_layout layout = { .name = 12, .gap = 3 };
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		fill_total(aggregation, (enum bp_metric)metric, options, &lines[metric]);
 		unsigned widths[] = { bp_text_columns(lines[metric].name),
 			bp_text_columns(lines[metric].bytes),
 			bp_text_columns(lines[metric].objects) };
-		name = widths[0] > name ? widths[0] : name;
-		bytes = widths[1] > bytes ? widths[1] : bytes;
-		objects = widths[2] > objects ? widths[2] : objects;
+		layout.name = widths[0] > layout.name ? widths[0] : layout.name;
+		layout.bytes = widths[1] > layout.bytes ? widths[1] : layout.bytes;
+		layout.objects = widths[2] > layout.objects ? widths[2] : layout.objects;
 	}
+	if (2 + layout.name + 3 + layout.bytes + 3 + layout.objects > options->columns)
+		layout.gap = 1;
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
-		const struct total_line *line = &lines[metric];
-		if (aggregation->absent & 1u << metric)
-			continue;
-		fputs("  ", out);
-		put_padded(line->name, name + 3, out);
-		put_padded(line->bytes, line->objects[0] != '\0' ? bytes + 3 : 0, out);
-		bool fits =
-			2 + name + 3 + bytes + 3 + objects + 3 + bp_text_columns(line->remark) <=
-			options->columns;
-		put_padded(line->objects, fits && line->remark[0] != '\0' ? objects + 3 : 0, out);
-		if (fits && line->remark[0] != '\0')
-			fprintf(out, "%s%s%s", bp_style_dim(options), line->remark,
-				bp_style_end(options));
-		putc('\n', out);
+		if (!(aggregation->absent & 1u << metric))
+			write_total(&lines[metric], &layout, options, out);
 	}
 }
 
-void bp_write_wrapped(
-	const struct bp_report_options *options, const char *mark, const char *text, FILE *out)
+/* Words, with a style on each line; `end` ends it. */
+static void write_words(const struct bp_report_options *options, const char *style,
+	const char *mark, const char *text, FILE *out)
 {
+	const char *end = *style != '\0' ? bp_style_end(options) : "";
+	const unsigned columns =
+		options->columns < WRAPPED_COLUMNS_MIN ? WRAPPED_COLUMNS_MIN : options->columns;
 	char safe[4096];
-	unsigned columns = options->columns < 40 ? 40 : options->columns, used = 4;
+	unsigned used = 3 + bp_text_columns(mark);
+	bool begun = false;
 	bp_terminal_text(text, options->utf8, 2048, safe, sizeof safe);
-	fprintf(out, "  %s ", mark);
+	fprintf(out, "%s  %s ", style, mark);
 	for (char *word = safe; *word != '\0';) {
 		size_t bytes = strcspn(word, " ");
 		char kept = word[bytes];
 		word[bytes] = '\0';
 		unsigned width = bp_text_columns(word);
-		if (used > 4 && used + 1 + width > columns) {
-			fputs("\n    ", out);
+		if (begun && used + 1 + width > columns) {
+			fprintf(out, "%s\n%s    ", end, style);
 			used = 4;
-		} else if (used > 4) {
+		} else if (begun) {
 			putc(' ', out);
 			used++;
 		}
 		fputs(word, out);
 		used += width;
+		begun = true;
 		word += bytes + (kept != '\0');
 	}
-	putc('\n', out);
+	fprintf(out, "%s\n", end);
+}
+
+void bp_write_wrapped(
+	const struct bp_report_options *options, const char *mark, const char *text, FILE *out)
+{
+	write_words(options, "", mark, text, out);
+}
+
+void bp_write_warning(const struct bp_report_options *options, const char *text, FILE *out)
+{
+	write_words(options, bp_style_warn(options), "!", text, out);
+}
+
+void bp_write_note(const struct bp_report_options *options, const char *text, FILE *out)
+{
+	write_words(options, bp_style_dim(options), " ", text, out);
 }
 
 /* A counted number, or its limits. */
@@ -302,6 +356,8 @@ static void known_text(struct bp_known_total total, bool objects, struct bp_quan
 	}
 	if (total.low == total.high)
 		snprintf(to, bytes, "%s", high);
+	else if (total.high == UINT64_MAX)
+		snprintf(to, bytes, "at least %s", low);
 	else
 		snprintf(to, bytes, "%s to %s", low, high);
 }
@@ -344,9 +400,7 @@ static void write_pauses(const struct bp_aggregation *aggregation,
 		"sampling was off for %s%s: %s in %s objects were allocated meanwhile%s, and "
 		"are in no figure and no row",
 		off, who, bytes, objects, exact ? ", exactly" : "");
-	fputs(bp_style_warn(options), out);
-	bp_write_wrapped(options, "!", text, out);
-	fputs(bp_style_end(options), out);
+	bp_write_warning(options, text, out);
 }
 
 void bp_write_header(const struct bp_aggregation *aggregation,
@@ -367,6 +421,9 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	putc('\n', out);
 	write_totals(aggregation, options, out);
 	bp_write_resident_line(aggregation, options, out);
+	if (query->has_at && query->metric == BP_METRIC_LIVE)
+		bp_write_peak_note(
+			aggregation, &aggregation->totals[BP_METRIC_LIVE].bytes, options, out);
 	if (aggregation->frees_unseen)
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell "
@@ -384,9 +441,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		putc('\n', out);
 	write_pauses(aggregation, options, out);
 	for (char **warning = aggregation->warnings; *warning != NULL; warning++) {
-		fputs(bp_style_warn(options), out);
-		bp_write_wrapped(options, "!", *warning, out);
-		fputs(bp_style_end(options), out);
+		bp_write_warning(options, *warning, out);
 	}
 }
 
@@ -400,7 +455,7 @@ void bp_write_charged(const struct bp_aggregation *aggregation,
 	if (count == 0)
 		return;
 	for (uint32_t i = 0; i < count && i < CHARGED_NAMED; i++) {
-		bp_terminal_text(names[i], options->utf8, NAME_COLUMNS / 2, name, sizeof name);
+		bp_terminal_name(names[i], options->utf8, CHARGED_COLUMNS, name, sizeof name);
 		used += (size_t)snprintf(
 			text + used, sizeof text - used, "%s %s", i > 0 ? "," : "", name);
 	}
@@ -408,9 +463,7 @@ void bp_write_charged(const struct bp_aggregation *aggregation,
 		used += (size_t)snprintf(
 			text + used, sizeof text - used, " and %u more", count - CHARGED_NAMED);
 	snprintf(text + used, sizeof text - used, " (--allocators none shows them)");
-	fputs(bp_style_dim(options), out);
-	bp_write_wrapped(options, " ", text, out);
-	fputs(bp_style_end(options), out);
+	bp_write_note(options, text, out);
 }
 
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out)

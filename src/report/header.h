@@ -9,12 +9,20 @@
 #include "report/quantity.h"
 #include "report/report.h"
 
+/* "0 lost", "at least 160 lost"; false: nothing was. `buffer`: BP_QUANTITY_BYTES. */
+bool bp_lost_text(const struct bp_aggregation *aggregation, char *buffer);
+
 void bp_write_header(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out);
 
 /* Indented text, broken at spaces to the width of the terminal. */
 void bp_write_wrapped(
 	const struct bp_report_options *options, const char *mark, const char *text, FILE *out);
+
+/* The same as a warning ("! ..."), and as a note in dim text. Each line has its colour to itself: a pager
+ * forgets it where a line ends. */
+void bp_write_warning(const struct bp_report_options *options, const char *text, FILE *out);
+void bp_write_note(const struct bp_report_options *options, const char *text, FILE *out);
 
 /* "live by function, cumulative, at 3.2 s": what the rows are. */
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out);

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "profile/aggregate.h"
+#include "profile/resident.h"
 
 #define BP_PAGE_BYTES_MAX 5000000u
 
@@ -26,6 +27,9 @@ struct bp_page_options {
 	bool embed_source; /* the lines of source that the frames point at, where they can be read */
 	const struct bp_page_resident *resident;
 	uint32_t resident_count; /* 0: not known */
+	uint32_t resident_pid;	 /* of that process */
+	/* What resident memory was made of, BP_RECONCILED_COUNT moments; NULL: not known. */
+	const struct bp_reconciled *resident_parts;
 };
 
 /* What was written. */

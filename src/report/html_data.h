@@ -54,6 +54,9 @@ void bp_page_write_text(const char *text, FILE *out);
 /* html_source.c: {file: {line: text}}, or null. */
 bool bp_page_write_source(const struct bp_page_source *source, FILE *out);
 
+/* html_resident.c: the fields of resident memory. */
+void bp_page_write_resident(const struct bp_page_options *options, FILE *out);
+
 /* html_head.c */
 bool bp_page_write_functions(const struct bp_aggregation *aggregation, FILE *out);
 bool bp_page_write_head(const struct bp_page_source *source, FILE *out, struct bp_error *error);

@@ -70,6 +70,28 @@ static void write_totals(const struct bp_aggregation *shown, FILE *out)
 	putc('}', out);
 }
 
+/* What a warning tells to do by an option, a page does by a switch of its own, or it is written anew. */
+static const char *const in_words_of_the_page[][2] = {
+	{ "(--metric live shows the rest)", "(Live, above the graph, shows the rest)" },
+	{ "or pass --debuginfod URL", "or write the page anew by bytepoll html --debuginfod URL" },
+};
+
+static void write_warning(const char *warning, FILE *out)
+{
+	for (size_t i = 0; i < BP_COUNT(in_words_of_the_page); i++) {
+		const char *option = in_words_of_the_page[i][0];
+		const char *at = strstr(warning, option);
+		char text[1024];
+		if (at == NULL)
+			continue;
+		snprintf(text, sizeof text, "%.*s%s%s", (int)(at - warning), warning,
+			in_words_of_the_page[i][1], at + strlen(option));
+		bp_page_write_text(text, out);
+		return;
+	}
+	bp_page_write_text(warning, out);
+}
+
 static void write_run(const struct bp_page_source *source, FILE *out)
 {
 	const struct bp_aggregation *shown = source->shown;
@@ -105,7 +127,7 @@ static void write_run(const struct bp_page_source *source, FILE *out)
 	fputs("],\n\"warnings\":[", out);
 	for (uint32_t i = 0; shown->warnings[i] != NULL; i++) {
 		fputs(i > 0 ? ",\n" : "", out);
-		bp_page_write_text(shown->warnings[i], out);
+		write_warning(shown->warnings[i], out);
 	}
 	fputs("],\n\"peak_at_s\":", out);
 	if (shown->peak_at_ns != BP_TIME_NEVER)
@@ -223,16 +245,8 @@ static bool write_timeline(const struct bp_page_source *source, FILE *out, struc
 		write_limits("o", &moments[i].objects.interval, out);
 		fprintf(out, ",\"off\":%s}", moments[i].off ? "true" : "false");
 	}
-	fputs("],\n\"resident\":", out);
-	const struct bp_page_options *options = source->options;
-	if (options->resident_count == 0)
-		fputs("null", out);
-	for (uint32_t i = 0; i < options->resident_count; i++)
-		fprintf(out, "%s[%.9f,%llu]", i > 0 ? "," : "[",
-			(double)options->resident[i].time_ns / 1e9,
-			(unsigned long long)options->resident[i].bytes);
-	if (options->resident_count > 0)
-		putc(']', out);
+	putc(']', out);
+	bp_page_write_resident(source->options, out);
 	free(moments);
 	return good;
 }

@@ -38,8 +38,12 @@ static void write_known(FILE *out, struct bp_known_total total)
 			(unsigned long long)total.low, (unsigned long long)total.low,
 			(unsigned long long)total.high);
 	else
-		fprintf(out, "{\"estimate\": null, \"low\": %llu, \"high\": %llu}",
-			(unsigned long long)total.low, (unsigned long long)total.high);
+		fprintf(out, "{\"estimate\": null, \"low\": %llu, \"high\": ",
+			(unsigned long long)total.low);
+	if (total.low != total.high && total.high == UINT64_MAX)
+		fputs("null}", out); /* no upper limit */
+	else if (total.low != total.high)
+		fprintf(out, "%llu}", (unsigned long long)total.high);
 }
 
 /* What was allocated while sampling was off is in no other figure; `spans`: when it was. */
@@ -80,6 +84,8 @@ static void write_head(FILE *out, const struct bp_aggregation *aggregation)
 	fprintf(out, "  \"law\": \"%s\",\n", subject->law == 0 ? "exact" : "bernoulli");
 	fprintf(out, "  \"samples\": %llu,\n  \"lost\": %llu,\n",
 		(unsigned long long)aggregation->samples, (unsigned long long)lost);
+	if (aggregation->lost_more)
+		fputs("  \"lost_more\": true,\n", out);
 	fprintf(out, "  \"confidence\": %.10g,\n", query->confidence);
 	fprintf(out, "  \"estimator\": \"%s\",\n  \"interval_method\": \"%s\",\n",
 		bp_estimator_names[query->estimator], bp_method_names[query->method]);
@@ -138,7 +144,7 @@ static void write_query(FILE *out, const struct bp_aggregation *aggregation)
 
 static void write_known_field(FILE *out, const char *name, struct bp_known_total total)
 {
-	if (total.high == UINT64_MAX)
+	if (total.high == UINT64_MAX && total.low == 0)
 		return; /* not counted */
 	fprintf(out, ", \"%s\": ", name);
 	write_known(out, total);
@@ -218,9 +224,10 @@ static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 	const uint64_t events = aggregation->lost[BP_PROFILE_LOST_EVENTS];
 	const uint64_t invalid = aggregation->lost[BP_PROFILE_LOST_INVALID];
 	const uint64_t buckets = aggregation->lost[BP_PROFILE_LOST_BUCKETS];
+	const uint64_t unreadable = aggregation->lost[BP_PROFILE_LOST_UNREADABLE];
 	fputs("  \"losses\": {", out);
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
-		if (reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_BUCKETS)
+		if (reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_UNREADABLE)
 			continue;
 		if (reason >= BP_LOSS_KINDS_KNOWN)
 			unknown += aggregation->lost[reason];
@@ -235,6 +242,8 @@ static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 		fprintf(out, ", \"invalid\": %llu", (unsigned long long)invalid);
 	if (buckets > 0)
 		fprintf(out, ", \"buckets\": %llu", (unsigned long long)buckets);
+	if (unreadable > 0)
+		fprintf(out, ", \"unreadable\": %llu", (unsigned long long)unreadable);
 	if (unknown > 0)
 		fprintf(out, ", \"unknown\": %llu", (unsigned long long)unknown);
 	fputs("},\n", out);

@@ -17,6 +17,7 @@
 #include "estimate/plan.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/name_text.h"
 #include "report/json_values.h"
 
 #define NAME_BYTES 1024
@@ -151,7 +152,7 @@ static void write_line(const struct plan *plan, const struct line *line,
 		had[BP_QUANTITY_BYTES];
 	struct bp_quantity_style style = bp_style_of(options);
 	unsigned columns = name_columns(options);
-	bp_terminal_text(line->row.name != NULL ? line->row.name : "", options->utf8, columns, name,
+	bp_terminal_name(line->row.name != NULL ? line->row.name : "", options->utf8, columns, name,
 		sizeof name);
 	bp_bytes_figure_text(&line->row.bytes, style, bytes);
 	if (line->hopeless)

@@ -309,6 +309,22 @@ void bp_objects_change_text(const struct bp_figure *figure, struct bp_quantity_s
 	change_text(figure, units_count, style, per, buffer);
 }
 
+void bp_bytes_limits_text(
+	const struct bp_interval *interval, struct bp_quantity_style style, char *buffer)
+{
+	const struct unit *unit = unit_for(style.si ? units_si : units_binary,
+		fmax(fabs(interval->low), fabs(interval->high)));
+	const double low = interval->low / unit->factor, high = interval->high / unit->factor;
+	const int decimals = decimals_for((high - low) / 2);
+	char texts[2][BP_QUANTITY_BYTES];
+	if (!isfinite(low) || !isfinite(high))
+		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "[%.32s, %.32s] %s",
+			signed_text(low, decimals, texts[0]), signed_text(high, decimals, texts[1]),
+			unit->name);
+}
+
 unsigned bp_text_columns(const char *text)
 {
 	unsigned columns = 0;

@@ -52,6 +52,10 @@ void bp_bytes_change_text(const struct bp_figure *figure, struct bp_quantity_sty
 void bp_objects_change_text(const struct bp_figure *figure, struct bp_quantity_style style,
 	const char *per, char *buffer);
 
+/* The limits of a change of bytes alone, with their signs: "[-36, -5] MiB". */
+void bp_bytes_limits_text(
+	const struct bp_interval *interval, struct bp_quantity_style style, char *buffer);
+
 /* Is the interval too wide for its estimate to mean much? */
 bool bp_is_vague(const struct bp_interval *interval);
 

@@ -11,8 +11,9 @@
 #include "report/header.h"
 #include "report/json_values.h"
 
-#define ROWS 9
-#define ROWS_MAY_BE_NOTHING 7 /* shared memory, swap: left out then */
+#define ROWS 8
+#define NAME_COLUMNS 22	      /* of the longest name below */
+#define ROWS_MAY_BE_NOTHING 6 /* shared memory, swap: left out then */
 
 /* Is what is shown of the one process that was looked at, and of all of it? */
 static bool is_of_same(
@@ -47,10 +48,11 @@ void bp_resident_remark(const struct bp_aggregation *aggregation,
 		snprintf(buffer, BP_QUANTITY_BYTES + 16, "resident %.40s to %.40s", text, high);
 }
 
-static void rest_text(const struct bp_reconciled *moment, struct bp_quantity_style style, char *to)
+static void at_most_text(uint64_t bytes, const struct bp_report_options *options, char *to)
 {
-	const struct bp_figure rest = { .interval = moment->rest };
-	bp_bytes_change_text(&rest, style, "", to);
+	char text[BP_QUANTITY_BYTES];
+	bp_bytes_text(bytes, bp_style_of(options), text);
+	snprintf(to, BP_QUANTITY_BYTES + 32, "%s %s", options->utf8 ? "≤" : "<=", text);
 }
 
 /* "706 MiB", or "at least 700 MiB" where a child may have been larger. */
@@ -66,6 +68,20 @@ static void most_text(const struct bp_aggregation *aggregation,
 	snprintf(to, bytes, "%s%s", peak.low < peak.high ? "at least " : "", text);
 }
 
+void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct bp_figure *live,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
+	if (!peak->known || aggregation->absent & 1u << BP_METRIC_PEAK || live->interval.unknown ||
+		peak->bytes.interval.unknown ||
+		peak->bytes.interval.estimate >= live->interval.estimate)
+		return;
+	bp_write_note(options,
+		"The peak stands below live objects: it was searched for, which finds noise too, "
+		"and its estimate is corrected for that.",
+		out);
+}
+
 void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -74,23 +90,23 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	const struct bp_reconciled *last = &moments[BP_RECONCILED_LAST];
 	char sum[BP_QUANTITY_BYTES], file[BP_QUANTITY_BYTES], live[BP_QUANTITY_BYTES];
 	char rest[BP_QUANTITY_BYTES], time[BP_QUANTITY_BYTES], most[BP_QUANTITY_BYTES + 16];
-	char text[1024];
+	char apart[BP_QUANTITY_BYTES + 32], text[1024];
 	if (!bp_reconcile(aggregation, options->resident, moments))
 		return;
 	bp_bytes_text(bp_resident_sum(&last->point), style, sum);
 	bp_bytes_text(last->point.file + last->point.shared, style, file);
 	bp_bytes_figure_text(&last->live, style, live);
-	rest_text(last, style, rest);
+	at_most_text(last->recorder_most + last->stack_most, options, apart);
+	bp_bytes_limits_text(&last->rest, style, rest);
 	bp_time_text(last->time_ns, time);
 	most_text(aggregation, options, most, sizeof most);
 	snprintf(text, sizeof text,
-		"resident%s at %s: %s = live objects %s, files %s, the rest %s; the most ever %s "
-		"(--summary says more)",
+		"resident%s at %s: %s = live objects %s, files %s, the recorder and the main stack "
+		"%s, the rest %s; the most ever %s (--summary says more)",
 		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
-		time, sum, live, file, rest, most);
-	fputs(bp_style_dim(options), out);
-	bp_write_wrapped(options, " ", text, out);
-	fputs(bp_style_end(options), out);
+		time, sum, live, file, apart, rest, most);
+	bp_write_note(options, text, out);
+	bp_write_peak_note(aggregation, &last->live, options, out);
 }
 
 /* A column of the table. */
@@ -98,13 +114,6 @@ struct column {
 	char cells[ROWS][BP_QUANTITY_BYTES + 32];
 	unsigned width;
 };
-
-static void at_most_text(uint64_t bytes, const struct bp_report_options *options, char *to)
-{
-	char text[BP_QUANTITY_BYTES];
-	bp_bytes_text(bytes, bp_style_of(options), text);
-	snprintf(to, BP_QUANTITY_BYTES + 32, "%s %s", options->utf8 ? "≤" : "<=", text);
-}
 
 static void fill_column(const struct bp_reconciled *moment, const char *what,
 	const struct bp_report_options *options, struct column *column)
@@ -116,12 +125,11 @@ static void fill_column(const struct bp_reconciled *moment, const char *what,
 	snprintf(column->cells[0], sizeof column->cells[0], "%s, %.40s", what, time);
 	bp_bytes_text(bp_resident_sum(point), style, column->cells[1]);
 	bp_bytes_figure_text(&moment->live, style, column->cells[2]);
-	at_most_text(moment->recorder_most, options, column->cells[3]);
-	at_most_text(moment->stack_most, options, column->cells[4]);
-	rest_text(moment, style, column->cells[5]);
-	bp_bytes_text(point->file, style, column->cells[6]);
-	bp_bytes_text(point->shared, style, column->cells[7]);
-	bp_bytes_text(point->swapped, style, column->cells[8]);
+	at_most_text(moment->recorder_most + moment->stack_most, options, column->cells[3]);
+	bp_bytes_limits_text(&moment->rest, style, column->cells[4]);
+	bp_bytes_text(point->file, style, column->cells[5]);
+	bp_bytes_text(point->shared, style, column->cells[6]);
+	bp_bytes_text(point->swapped, style, column->cells[7]);
 	column->width = 0;
 	for (int row = 0; row < ROWS; row++)
 		if (bp_text_columns(column->cells[row]) > column->width)
@@ -140,12 +148,13 @@ static void write_rows(const struct column *columns, unsigned count,
 	const struct bp_report_options *options, FILE *out)
 {
 	static const char *const names[ROWS] = { "resident memory", "in all", "  live objects",
-		"  the recorder", "  main stack", "  the rest", "  files", "  shared memory",
+		"  recorder, main stack", "  the rest", "  files", "  shared memory",
 		"swapped out" };
 	for (int row = 0; row < ROWS; row++) {
 		if (row >= ROWS_MAY_BE_NOTHING && is_nothing(columns, count, row))
 			continue;
-		fprintf(out, "  %s%-15s", row == 0 ? bp_style_bold(options) : "", names[row]);
+		fprintf(out, "  %s%-*s", row == 0 ? bp_style_bold(options) : "", NAME_COLUMNS,
+			names[row]);
 		for (unsigned c = 0; c < count; c++) {
 			const char *cell = columns[c].cells[row];
 			fprintf(out, "   %*s%s", (int)(columns[c].width - bp_text_columns(cell)),
@@ -165,21 +174,26 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 		return;
 	fill_column(&moments[BP_RECONCILED_HIGHEST], "highest seen", options, &columns[0]);
 	fill_column(&moments[BP_RECONCILED_LAST], "last seen", options, &columns[1]);
-	unsigned count = 20 + columns[0].width + columns[1].width + 3 <= options->columns ? 2 : 1;
+	const bool same =
+		moments[BP_RECONCILED_HIGHEST].time_ns == moments[BP_RECONCILED_LAST].time_ns;
+	unsigned count = !same && 2 + NAME_COLUMNS + 3 + columns[0].width + 3 + columns[1].width <=
+						 options->columns
+				 ? 2
+				 : 1;
 	putc('\n', out);
 	write_rows(columns, count, options, out);
 	most_text(aggregation, options, most, sizeof most);
 	bp_bytes_text(options->resident->uncertain_bytes, bp_style_of(options), uncertain);
 	snprintf(text, sizeof text,
-		"of the first process (pid %u), by the kernel's counters (each to %s); the most "
-		"ever: %s. The rest: "
-		"the "
-		"allocator's slack and free memory, other stacks, memory mapped without malloc; "
-		"below zero: live objects whose pages were never touched.",
+		"pid %u, as the kernel counts (to %s); the most ever %s. The rest: slack, free "
+		"memory, other stacks, mmap; below zero: never touched.",
 		options->resident->pid, uncertain, most);
-	fputs(bp_style_dim(options), out);
-	bp_write_wrapped(options, " ", text, out);
-	fputs(bp_style_end(options), out);
+	bp_write_note(options, text, out);
+	const struct bp_figure *live[2] = { &moments[BP_RECONCILED_HIGHEST].live,
+		&moments[BP_RECONCILED_LAST].live };
+	bp_write_peak_note(aggregation,
+		live[0]->interval.estimate > live[1]->interval.estimate ? live[0] : live[1],
+		options, out);
 }
 
 static void write_json_moment(const char *name, const struct bp_reconciled *moment, FILE *out)

@@ -20,6 +20,10 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 void bp_write_resident_table(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out);
 
+/* A note where the peak's estimate stands below `live`, what was live at some moment; else nothing. */
+void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct bp_figure *live,
+	const struct bp_report_options *options, FILE *out);
+
 /* The field "resident" of bytepoll-report-1 and a comma; the points themselves only with a timeline. */
 void bp_write_json_resident(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out);

@@ -31,9 +31,7 @@ static void objects_cell(
 
 static void write_note(const struct bp_report_options *options, const char *text, FILE *out)
 {
-	fputs(bp_style_dim(options), out);
-	bp_write_wrapped(options, " ", text, out);
-	fputs(bp_style_end(options), out);
+	bp_write_note(options, text, out);
 }
 
 /* "128 to 256 KiB", "512 KiB to 1 MiB": one unit, where both limits have the same. */
@@ -68,13 +66,16 @@ static bool write_sizes(const struct bp_distribution *distribution,
 {
 	struct bp_grid grid = { .name = "allocated by size",
 		.headings = { "bytes", "objects", bp_live_name(aggregation), "objects" },
+		.goes = { 3, 1, 2 },
 		.bars = true };
 	char name[NAME_BYTES], unseen[BP_QUANTITY_BYTES], note[512];
 	bool good = true;
 	if (aggregation->query.has_at)
 		grid.headings[2] = "live then";
-	if (aggregation->frees_unseen)
+	if (aggregation->frees_unseen) {
 		grid.headings[2] = NULL;
+		grid.goes[0] = 1;
+	}
 	for (unsigned i = 0; good && i < BP_SIZE_RANGES; i++) {
 		const struct bp_size_range *range = &distribution->sizes[i];
 		if (range->allocated.samples == 0)
@@ -141,6 +142,7 @@ static bool write_ages(const struct bp_distribution *distribution,
 {
 	struct bp_grid grid = { .name = "lifetime",
 		.headings = { "freed then", "objects", "still live", "objects" },
+		.goes = { 3, 1, 2 },
 		.bars = true };
 	char name[NAME_BYTES], text[512];
 	bool good = true;
@@ -260,8 +262,8 @@ static bool write_stats(const struct bp_aggregation *aggregation,
 		       write_times(&distribution, options, out) &&
 		       write_top(aggregation, options, out);
 	bp_distribution_finish(&distribution);
-	fprintf(out, "\n  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
-		bp_style_end(options));
+	putc('\n', out);
+	bp_write_bar_legend(options, out);
 	return good || bp_error_set(error, "out of memory");
 }
 

@@ -13,6 +13,7 @@
 #include "report/escape.h"
 #include "report/grid.h"
 #include "report/header.h"
+#include "report/name_text.h"
 #include "report/resident_text.h"
 
 #define ROWS 5
@@ -31,7 +32,7 @@ static void write_said(
 static void safe_name(
 	const char *name, const struct bp_report_options *options, char *to, size_t bytes)
 {
-	bp_terminal_text(name != NULL && *name != '\0' ? name : "(no name)", options->utf8,
+	bp_terminal_name(name != NULL && *name != '\0' ? name : "(no name)", options->utf8,
 		NAME_COLUMNS, to, bytes);
 }
 
@@ -64,8 +65,7 @@ static bool write_rows(const struct bp_aggregation *aggregation,
 		low_before = row.bytes.interval.low;
 	}
 	if (good && shown > 0 && bp_grid_write(&grid, options, out))
-		fprintf(out, "  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
-			bp_style_end(options));
+		bp_write_bar_legend(options, out);
 	bp_grid_finish(&grid);
 	return good;
 }
@@ -116,7 +116,7 @@ static bool write_growth(const struct bp_aggregation *aggregation,
 		safe_name(row.name, options, name, sizeof name);
 		bp_bytes_change_text(&figure, bp_style_of(options), "/s", rate);
 		snprintf(text, sizeof text,
-			"grows: %s, by at least %s from %.40s to %.40s (error %g %%)", name, rate,
+			"grows: %s, at least %s from %.40s to %.40s (error %g %%)", name, rate,
 			from, to, 100 * ERROR_OF_SUSPECTS);
 		write_said(options, "!", text, out);
 	}
@@ -153,16 +153,10 @@ static bool write_largest(const struct bp_aggregation *aggregation, enum bp_metr
 		safe_name(row.name, options, name, sizeof name);
 		bp_bytes_figure_text(&row.bytes, bp_style_of(options), bytes);
 		bp_objects_figure_text(&row.objects, bp_style_of(options), objects);
-		if (by == BP_KEY_SIZE)
-			snprintf(text, sizeof text,
-				"the size that holds most: objects of %s bytes, %s in %s objects "
-				"(%s)",
-				name, bytes, objects, bp_metric_names[metric]);
-		else
-			snprintf(text, sizeof text,
-				"most temporary: %s, %s in %s objects, each freed before the next "
-				"allocation",
-				name, bytes, objects);
+		snprintf(text, sizeof text,
+			by == BP_KEY_SIZE ? "largest by size: objects of %s bytes, %s, %s objects"
+					  : "most temporary: %s, %s, %s objects",
+			name, bytes, objects);
 		write_said(options, bp_is_vague(&row.bytes.interval) ? "?" : "-", text, out);
 	}
 	bp_aggregation_finish(&asked);
@@ -177,20 +171,19 @@ static void write_certainty(const struct bp_aggregation *aggregation,
 	const struct bp_sampling *sampling = &aggregation->sampling;
 	const struct bp_process *subject =
 		&aggregation->profile->processes.data[aggregation->subject.i];
-	char text[TEXT_BYTES], interval[BP_QUANTITY_BYTES], order[128] = "";
+	char text[TEXT_BYTES], interval[BP_QUANTITY_BYTES];
+	const char *order = "";
 	if (sampling->interval_count == 0)
 		return;
 	bp_bytes_text(
 		sampling->intervals[sampling->interval_count - 1], bp_style_of(options), interval);
 	if (overlaps > 0)
-		snprintf(order, sizeof order,
-			" Not certain: the order of %s of the rows above, whose intervals meet.",
-			overlaps + 1 >= ROWS ? "any" : "some");
-	snprintf(text, sizeof text, "Certain: %s%s%s.%s",
+		order = ". Unsure: the rows' order";
+	snprintf(text, sizeof text, "Certain: %s%s%s%s",
 		allocated->known && allocated->bytes.interval.exact
-			? "all that was allocated (it is counted)"
+			? "the total allocated"
 			: "only limits (not even the counted total is known exactly)",
-		subject->law == BP_PROFILE_BERNOULLI ? "" : ", and every object from ",
+		subject->law == BP_PROFILE_BERNOULLI ? "" : ", objects from ",
 		subject->law == BP_PROFILE_BERNOULLI ? "" : interval, order);
 	write_said(options, "-", text, out);
 }
@@ -212,32 +205,39 @@ static bool quoted(const char *file, char *to, size_t bytes)
 	return true;
 }
 
+/* Commands one below the other, the first one behind the word. */
+static void put_next(bool first, const char *command, const char *file,
+	const struct bp_report_options *options, FILE *out)
+{
+	if (first)
+		fprintf(out, "\n  %snext%s", bp_style_bold(options), bp_style_end(options));
+	fprintf(out, "%s  bytepoll %s %s\n", first ? "" : "      ", command, file);
+}
+
+/* What says more than this screen does. */
 static void write_next(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, uint32_t suspects, FILE *out)
 {
 	const struct bp_total *totals = aggregation->totals;
-	char file[4096];
+	const bool peak_says_more = aggregation->query.metric == BP_METRIC_LIVE &&
+				    totals[BP_METRIC_PEAK].known &&
+				    totals[BP_METRIC_PEAK].bytes.interval.estimate >
+					    1.25 * totals[BP_METRIC_LIVE].bytes.interval.estimate;
+	char file[4096], tree[64];
 	if (options->file == NULL || !quoted(options->file, file, sizeof file))
 		snprintf(file, sizeof file, "FILE");
-	fprintf(out, "\n  %snext%s\n", bp_style_bold(options), bp_style_end(options));
 	if (aggregation->samples == 0) {
-		fprintf(out, "    bytepoll plan %s\n", file);
+		put_next(true, "plan", file, options, out);
 		return;
 	}
+	snprintf(tree, sizeof tree, "report --metric %s --tree",
+		bp_metric_names[aggregation->query.metric]);
+	put_next(true, tree, file, options, out);
 	if (suspects > 0)
-		fprintf(out, "    bytepoll report --growth --by stack %s\n", file);
-	if (aggregation->query.metric == BP_METRIC_LIVE && totals[BP_METRIC_PEAK].known &&
-		totals[BP_METRIC_PEAK].bytes.interval.estimate >
-			1.25 * totals[BP_METRIC_LIVE].bytes.interval.estimate)
-		fprintf(out, "    bytepoll report --metric peak %s\n", file);
-	fprintf(out, "    bytepoll report --metric %s --tree %s\n",
-		bp_metric_names[aggregation->query.metric], file);
-	fprintf(out, "    bytepoll report --stats %s\n", file);
-	if (aggregation->row_count > ROWS)
-		fprintf(out, "    bytepoll report --metric %s %s\n",
-			bp_metric_names[aggregation->query.metric], file);
-	fprintf(out, "    bytepoll html %s\n", file);
-	fprintf(out, "    bytepoll plan %s\n", file);
+		put_next(false, "report --growth --by stack", file, options, out);
+	if (peak_says_more)
+		put_next(false, "report --metric peak", file, options, out);
+	put_next(false, "html", file, options, out);
 }
 
 /* Is so much freed at once that it is worth asking by whom? (Asking means to read all samples again.) */
@@ -263,7 +263,6 @@ static bool write_summary(const struct bp_aggregation *aggregation,
 	if (!write_rows(aggregation, options, &overlaps, out))
 		return bp_error_set(error, "out of memory");
 	if (aggregation->row_count > 0) {
-		bp_write_charged(aggregation, options, out);
 		putc('\n', out);
 		if (!write_growth(aggregation, options, &suspects, out, error) ||
 			(has_temporary(aggregation) &&

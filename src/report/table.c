@@ -2,8 +2,9 @@
 /*
  * The default report: totals, then the largest rows, each with its interval as a bar on a common
  * scale (so that two rows can be compared by looking whether their bars meet) and in numbers. The
- * layout follows from the width of the terminal: name, bar, bytes, objects, samples; the bar goes
- * first when there is no room, then names are cut, then columns go.
+ * layout follows from the width of the terminal: name, bar, bytes, objects, samples. Where there is no
+ * room names are shortened first, then samples go, then objects; where even that leaves none for bars
+ * they go, and the columns come back.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,13 +13,13 @@
 #include "report/bar.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/name_text.h"
 #include "report/report.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 16
-#define NAME_COLUMNS_MAX 80
-#define NAME_COLUMNS_KEPT 48 /* so much of a name no bar takes away */
-#define BAR_COLUMNS_MIN 12
+#define NAME_COLUMNS_KEPT 28 /* so much of a name no bar takes away */
+#define BAR_COLUMNS_MIN 10
 #define BAR_COLUMNS_MAX 60
 
 /* A row as text, made before the layout is known. */
@@ -40,18 +41,14 @@ static void widen(unsigned *columns, const char *text)
 }
 
 /* Widths that every row fits into. */
-static struct layout widths_of(const struct line *lines, uint32_t count, const char *subject,
-	const struct bp_report_options *options)
+static struct layout widths_of(
+	const struct line *lines, uint32_t count, const struct bp_report_options *options)
 {
-	struct layout layout = {
-		.name = bp_text_columns(subject), .bytes = 5, .objects = 7, .samples = 7
-	};
+	struct layout layout = { .name = NAME_COLUMNS_MIN, .bytes = 5, .objects = 7, .samples = 7 };
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = lines[i].row.name;
-		char text[NAME_BYTES];
-		unsigned columns = name == NULL ? 0
-						: bp_terminal_text(name, options->utf8,
-							  NAME_COLUMNS_MAX, text, sizeof text);
+		const unsigned columns =
+			name == NULL ? 0 : bp_terminal_columns(name, options->utf8);
 		if (columns > layout.name)
 			layout.name = columns;
 		widen(&layout.bytes, lines[i].bytes);
@@ -64,33 +61,65 @@ static struct layout widths_of(const struct line *lines, uint32_t count, const c
 	return layout;
 }
 
-static struct layout lay_out(const struct line *lines, uint32_t count, const char *subject,
+/* Lets samples go, and objects, until `least` columns are left beside the numbers. Returns how many are:
+ * two columns of margin, and two between columns. */
+static unsigned make_room(struct layout *layout, unsigned least, unsigned columns)
+{
+	unsigned numbers = 2 + layout->bytes + layout->objects + layout->samples + 3 * 2;
+	if (numbers + least > columns) {
+		numbers -= layout->samples + 2;
+		layout->samples = 0;
+	}
+	if (numbers + least > columns) {
+		numbers -= layout->objects + 2;
+		layout->objects = 0;
+	}
+	return columns > numbers ? columns - numbers : 0;
+}
+
+/* Names that are shortened rarely take all they may: bars get what is left over. */
+static void tighten(struct layout *layout, const struct line *lines, uint32_t count,
 	const struct bp_report_options *options)
 {
-	struct layout layout = widths_of(lines, count, subject, options);
-	/* Two columns of margin, and two between columns. */
-	unsigned numbers = 2 + layout.bytes + layout.objects + layout.samples + 3 * 2;
-	if (numbers + NAME_COLUMNS_MIN > options->columns) {
-		numbers -= layout.samples + 2;
-		layout.samples = 0;
+	unsigned most = NAME_COLUMNS_MIN;
+	char text[NAME_BYTES];
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = lines[i].row.name != NULL ? lines[i].row.name : "";
+		const unsigned columns =
+			bp_terminal_name(name, options->utf8, layout->name, text, sizeof text);
+		most = columns > most ? columns : most;
 	}
-	if (numbers + NAME_COLUMNS_MIN > options->columns) {
-		numbers -= layout.objects + 2;
-		layout.objects = 0;
-	}
-	unsigned room = options->columns > numbers ? options->columns - numbers : 0;
-	/* Names first: a bar beside a name that is cut only where the name is a very long one. */
-	unsigned wanted = layout.name < NAME_COLUMNS_KEPT ? layout.name : NAME_COLUMNS_KEPT;
-	unsigned least = wanted + 2 + BAR_COLUMNS_MIN;
-	if (room >= layout.name + 2 + BAR_COLUMNS_MIN)
-		layout.bar = room - layout.name - 2;
-	else if (room >= least)
+	if (most >= layout->name)
+		return;
+	if (layout->bar > 0)
+		layout->bar += layout->name - most;
+	layout->name = most;
+}
+
+static struct layout lay_out(
+	const struct line *lines, uint32_t count, const struct bp_report_options *options)
+{
+	const struct layout whole = widths_of(lines, count, options);
+	const unsigned wanted = whole.name < NAME_COLUMNS_KEPT ? whole.name : NAME_COLUMNS_KEPT;
+	const unsigned least = wanted + 2 + BAR_COLUMNS_MIN;
+	struct layout layout = whole;
+	unsigned room = make_room(&layout, least, options->columns);
+	if (room >= whole.name + 2 + BAR_COLUMNS_MIN) {
+		layout.bar = room - whole.name - 2;
+	} else if (room >= least) {
 		layout.bar = BAR_COLUMNS_MIN + (room - least) / 4;
+	} else {
+		layout = whole;
+		room = make_room(&layout, NAME_COLUMNS_MIN, options->columns);
+	}
 	if (layout.bar > BAR_COLUMNS_MAX)
 		layout.bar = BAR_COLUMNS_MAX;
-	unsigned left = room - (layout.bar > 0 ? layout.bar + 2 : 0);
+	const unsigned left = room - (layout.bar > 0 ? layout.bar + 2 : 0);
 	if (layout.name > left)
 		layout.name = left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN;
+	tighten(&layout, lines, count, options);
+	if (layout.bar > BAR_COLUMNS_MAX)
+		layout.bar = BAR_COLUMNS_MAX;
 	return layout;
 }
 
@@ -119,7 +148,7 @@ static void write_name(
 	const char *name, unsigned columns, const struct bp_report_options *options, FILE *out)
 {
 	char text[NAME_BYTES];
-	unsigned width = bp_terminal_text(name, options->utf8, columns, text, sizeof text);
+	unsigned width = bp_terminal_name(name, options->utf8, columns, text, sizeof text);
 	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
 }
 
@@ -132,7 +161,7 @@ static void write_frame(const struct bp_profile *profile, struct bp_frame_id id,
 	const char *file = bp_profile_text(profile, frame->source_file);
 	char text[NAME_BYTES];
 	unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
-	unsigned width = bp_terminal_text(*function != '\0' ? function : "(no name)", options->utf8,
+	unsigned width = bp_terminal_name(*function != '\0' ? function : "(no name)", options->utf8,
 		columns, text, sizeof text);
 	fprintf(out, "        %s", text);
 	if (*file != '\0' && columns > width + 12) {
@@ -160,22 +189,28 @@ static void write_stack(const struct bp_aggregation *aggregation, const struct b
 static void fill(struct line *line, const struct bp_report_options *options)
 {
 	struct bp_quantity_style style = bp_style_of(options);
+	struct bp_interval *bytes = &line->row.bytes.interval;
+	/* Read at another moment of the peak: there is no sample that an estimate could rest on here. */
+	if (line->row.samples == 0 && !bytes->exact && !(bytes->low > 0))
+		bytes->unknown = true;
 	bp_bytes_figure_text(&line->row.bytes, style, line->bytes);
 	bp_objects_figure_text(&line->row.objects, style, line->objects);
 	bp_count_text(line->row.samples, line->samples);
 }
 
+/* The scale, 0 at the left end of the bars and the largest limit at the right, where what the rows are by
+ * leaves room for it: that may take more than the names do. */
 static void write_heading(const char *subject, const struct layout *layout,
 	const struct bp_report_options *options, FILE *out)
 {
 	char right[BP_QUANTITY_BYTES];
+	const bool longer = bp_text_columns(subject) > layout->name && layout->bar > 0;
 	fprintf(out, "\n  %s", bp_style_bold(options));
-	write_name(subject, layout->name, options, out);
-	/* The scale: 0 at the left end of the bars, the largest limit at the right. */
+	write_name(subject, layout->name + (longer ? layout->bar + 2 : 0), options, out);
 	bp_bytes_text((uint64_t)layout->scale_bytes, bp_style_of(options), right);
-	if (layout->bar > bp_text_columns(right) + 2)
+	if (!longer && layout->bar > bp_text_columns(right) + 2)
 		fprintf(out, "  0%*s", (int)(layout->bar - 1), right);
-	else if (layout->bar > 0)
+	else if (!longer && layout->bar > 0)
 		fprintf(out, "%*s", (int)(layout->bar + 2), "");
 	fprintf(out, "  %*s", (int)layout->bytes, "bytes");
 	if (layout->objects > 0)
@@ -196,7 +231,7 @@ static bool write_lines(const struct bp_aggregation *aggregation, const struct l
 		bp_write_subject(aggregation, text);
 		fclose(text);
 	}
-	struct layout layout = lay_out(lines, count, subject, options);
+	struct layout layout = lay_out(lines, count, options);
 	write_heading(subject, &layout, options, out);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct bp_row *row = &lines[i].row;
@@ -238,8 +273,13 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	char name[64];
 	if (rest) {
 		uint32_t left_out = aggregation->row_count - shown;
-		snprintf(
-			name, sizeof name, left_out > 0 ? "%u more, together" : "others", left_out);
+		/* Of the peak: what was live at the moment that the other half of the samples found, and
+		 * not at this one. */
+		snprintf(name, sizeof name,
+			left_out > 0			? "%u more, together"
+			: lines[count].row.samples == 0 ? "without a sample"
+							: "in no row",
+			left_out);
 		lines[count].row.name = aggregation->query.by == BP_KEY_STACK ? NULL : name;
 		fill(&lines[count++], options);
 	}
@@ -247,8 +287,7 @@ static bool write_table(const struct bp_aggregation *aggregation,
 		const bool bars = write_lines(aggregation, lines, count, rest, options, out);
 		putc('\n', out);
 		if (bars)
-			fprintf(out, "  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
-				bp_style_end(options));
+			bp_write_bar_legend(options, out);
 		bp_write_charged(aggregation, options, out);
 	} else if (aggregation->query.filter_count == 0) {
 		fputs("\n  no samples of this metric\n", out);

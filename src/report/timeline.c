@@ -83,8 +83,8 @@ static bool write_timeline(const struct bp_aggregation *aggregation,
 	if (good && aggregation->totals[BP_METRIC_LIVE].known &&
 		!(aggregation->absent & 1u << BP_METRIC_PEAK)) {
 		write_moments(moments, lines, count, options, out);
-		fprintf(out, "\n  %s%s%s\n", bp_style_dim(options), bp_bar_legend(options),
-			bp_style_end(options));
+		putc('\n', out);
+		bp_write_bar_legend(options, out);
 		fputs("  Each interval holds by itself; that all of them do is less likely.\n",
 			out);
 		if (any_off(moments, count))

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/escape.h"
+#include "report/name_text.h"
 #include "report/quantity.h"
 
 /* Processes of a tree that are shown one by one. */
@@ -33,7 +34,7 @@ static const char *base_name(const char *path)
 static void write_name(const struct page *page, const char *name, unsigned columns)
 {
 	char text[4096];
-	(void)bp_terminal_text(name, page->options->utf8, columns, text, sizeof text);
+	(void)bp_terminal_name(name, page->options->utf8, columns, text, sizeof text);
 	fputs(text, page->out);
 }
 

@@ -27,12 +27,21 @@ static void allocators_are_known_by_name(void **state)
 		"xmalloc", "xcalloc", "zmalloc", "zmalloc_usable", "ngx_palloc", "luaM_realloc_",
 		"alloc::raw_vec::RawVec<T,A>::grow_one", "__rust_alloc", "PyObject_Malloc",
 		"_PyObject_Malloc", "PyMem_RawRealloc", "_PyMem_DebugRawAlloc",
-		"sqlite3DbMallocRaw", "g_malloc0_n" };
+		"sqlite3DbMallocRaw", "g_malloc0_n", "alloc::alloc::Global::alloc_impl_runtime",
+		"<alloc::alloc::Global>::grow_impl_runtime", "alloc::alloc::Global::alloc_impl",
+		"<alloc::raw_vec::RawVecInner>::finish_grow", "alloc::raw_vec::finish_grow",
+		"<alloc::raw_vec::RawVecInner<_>>::reserve::do_reserve_and_handle::<alloc::alloc::Global>",
+		"std::sys::alloc::unix::<impl core::alloc::global::GlobalAlloc for "
+		"std::alloc::System>::alloc",
+		"std::sys::alloc::unix::aligned_malloc", "__rustc::__rust_alloc",
+		"__rustc::__rdl_realloc", "hashbrown::raw::alloc::inner::do_alloc" };
 	static const char *const others[] = { "strdup", "getline", "xstrdup", "malloc_rows",
 		"my::operator new(unsigned long)", "std::vector<int>::push_back(int&&)",
 		"std::allocatorish<int>::f()", "_IO_file_doallocate", "", "program+0x1000",
 		"PyList_New", "_PyObject_GC_New", "PyMem_MallocX", "sqlite3VdbeMemGrow",
-		"zmalloc_used", "g_string_new" };
+		"zmalloc_used", "g_string_new", "alloc::vec::Vec<T>::push", "__rustc::rust_begin",
+		"std::sys::args::imp", "<alloc::vec::Vec<T> as core::clone::Clone>::clone",
+		"alloc::collections::vec_deque::VecDeque<T,A>::grow" };
 	(void)state;
 	for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
 		assert_true(bp_allocators_hold(NULL, allocators[i]));
@@ -91,7 +100,9 @@ static void the_user_adds_names_or_wants_none(void **state)
 static void the_expression_is_of_the_same_names(void **state)
 {
 	static const char *const held[] = { "malloc", "zmalloc_usable", "operator new",
-		"std::allocator<int>::allocate", "mine", "alloc::raw_vec::RawVec<T,A>::grow_one" };
+		"std::allocator<int>::allocate", "mine", "alloc::raw_vec::RawVec<T,A>::grow_one",
+		"<alloc::alloc::Global>::grow_impl_runtime", "<alloc::raw_vec::RawVecInner>::finish_grow",
+		"std::sys::alloc::unix::aligned_malloc", "__rustc::__rdl_alloc" };
 	static const char *const others[] = { "mallocs", "zmalloc_used", "std::vector::push_back",
 		"main" };
 	struct bp_allocators mine = { 0 };

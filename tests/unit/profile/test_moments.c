@@ -113,9 +113,34 @@ static void growth_orders_suspects(void **state)
 	bp_profile_finish(&profile);
 }
 
+/* Within one run an address is a name: the rows are those of the table. */
+static void nameless_functions_keep_their_addresses(void **state)
+{
+	struct bp_profile profile;
+	struct bp_query query = { 0 };
+	struct bp_difference_query asked = { 0 };
+	struct bp_moments moments;
+	struct bp_error error;
+	(void)state;
+	begin(&profile, 1);
+	small_sample(&profile, (struct bp_process_id){ 1 }, small_stack(&profile, "libx.so+0x1"),
+		40, 1, -1);
+	small_sample(&profile, (struct bp_process_id){ 1 }, small_stack(&profile, "libx.so+0x2"), 2,
+		5, -1);
+	for (uint32_t i = 1; i < profile.frames.count; i++)
+		profile.frames.data[i].named = false;
+	assert_true(bp_profile_finish_import(&profile, false, &error));
+	assert_true(bp_moments_compare(&profile, &query, at_ns, &asked, "file", &moments, &error));
+	assert_change(difference_row(&moments.difference, "libx.so+0x1").bytes, 40, 40);
+	assert_change(difference_row(&moments.difference, "libx.so+0x2").bytes, 0, 2);
+	bp_moments_finish(&moments);
+	bp_profile_finish(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nameless_functions_keep_their_addresses),
 		cmocka_unit_test(moments_cancel),
 		cmocka_unit_test(growth_orders_suspects),
 	};

@@ -112,6 +112,7 @@ static void parts_add_up(void **state)
 	assert_true(highest->live.interval.exact);
 	assert_true(highest->rest.low == 3000 - 4 - highest->live.interval.estimate - 11 - 7);
 	assert_true(highest->rest.high == 3000 + 4 - highest->live.interval.estimate);
+	assert_true(highest->rest.unknown); /* limits that follow from limits are no estimate */
 	/* Less is resident than lives: some of it was never touched. */
 	const struct bp_reconciled *last = &moments[BP_RECONCILED_LAST];
 	small_assert_exact(last->live, 100 + 30 + 7);

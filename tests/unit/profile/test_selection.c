@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "profile/filter.h"
@@ -72,6 +73,89 @@ static void filters_select(void **state)
 	small_assert_exact(a.totals[BP_METRIC_ALLOCATED].bytes, 100);
 	small_assert_exact(a.totals[BP_METRIC_LIVE].bytes, 100);
 	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
+/* A frame of which no more is known than a name, or not even that. */
+static struct bp_stack_id bare_stack(
+	struct bp_profile *profile, const char *function, uint64_t address)
+{
+	const struct bp_module_id none = { 0 };
+	const struct bp_frame frame = { .function = small_string(profile, function),
+		.named = *function != '\0' };
+	struct bp_location_id location;
+	struct bp_stack_id stack;
+	assert_true(bp_profile_add_location(profile, none, address, false, &location, NULL));
+	assert_true(bp_profile_set_frames(profile, location, &frame, 1, NULL));
+	assert_true(bp_profile_add_stack(profile, &location, 1, 0, &stack, NULL));
+	return stack;
+}
+
+/* `KEY=NAME`, with what a glob would take for more than itself made plain. */
+static const char *filter_of(const char *key, const char *name, char *text)
+{
+	size_t used = (size_t)sprintf(text, "%s=", key);
+	for (; *name != '\0'; name++) {
+		if (strchr("*?[\\", *name) != NULL)
+			text[used++] = '\\';
+		text[used++] = *name;
+	}
+	text[used] = '\0';
+	return text;
+}
+
+/* Whatever rows are called, that name as a filter selects them, and their bytes. */
+static void rows_are_found_by_their_names(void **state)
+{
+	static const char *const keys[] = { "function", "line", "file", "module", "thread", "size",
+		"type", "kind", "process", "label", "label:tenant" };
+	struct bp_profile profile;
+	struct bp_labels_id labels;
+	uint32_t found = 0;
+	(void)state;
+	struct bp_process_id process = small_exact(&profile);
+	assert_true(bp_profile_add_labels(&profile, "tenant=42\nx=[1]", 15, &labels, NULL));
+	small_sample(&profile, process, bare_stack(&profile, "dict_add(int*)", 1), 11, 2, -1)
+		->labels = labels;
+	small_sample(&profile, process, bare_stack(&profile, "", 2), 13, 2, -1);
+	small_sample(&profile, process, (struct bp_stack_id){ 0 }, 17, 2, -1);
+	small_totals(&profile, process, 251 + 41, 251 + 41, 8, 8);
+	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+		struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
+		assert_true(bp_query_set_by(&query, keys[k], NULL));
+		struct bp_aggregation all = small_aggregate(&profile, &query);
+		for (uint32_t i = 0; i < all.row_count; i++) {
+			struct bp_filter filter;
+			struct bp_row row;
+			char text[512];
+			bp_aggregation_row(&all, i, &row);
+			assert_true(
+				bp_filter_parse(filter_of(keys[k], row.name, text), &filter, NULL));
+			struct bp_aggregation a = filtered(&profile, query, &filter, 1);
+			small_assert_exact(
+				small_row(&a, row.name).bytes, row.bytes.interval.estimate);
+			small_assert_exact(
+				a.totals[BP_METRIC_ALLOCATED].bytes, row.bytes.interval.estimate);
+			bp_aggregation_finish(&a);
+			found++;
+		}
+		bp_aggregation_finish(&all);
+	}
+	assert_true(found > 30);
+	static const struct {
+		const char *text;
+		double bytes;
+	} cases[] = { { "line=*dict*", 11 }, { "line=dict_add", 11 }, { "function=*no*", 0 },
+		{ "function=(no name)", 13 }, { "line=*name*", 0 }, { "stack=(no stack*", 17 + 7 },
+		{ "label=*", 11 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
+		struct bp_filter filter;
+		assert_true(bp_filter_parse(cases[i].text, &filter, NULL));
+		struct bp_aggregation a = filtered(&profile, query, &filter, 1);
+		small_assert_exact(a.totals[BP_METRIC_ALLOCATED].bytes, cases[i].bytes);
+		bp_aggregation_finish(&a);
+	}
 	bp_profile_finish(&profile);
 }
 
@@ -235,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_select),
+		cmocka_unit_test(rows_are_found_by_their_names),
 		cmocka_unit_test(bad_filters_are_refused),
 		cmocka_unit_test(moments_and_windows),
 		cmocka_unit_test(process_trees_are_merged),

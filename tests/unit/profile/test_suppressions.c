@@ -15,6 +15,7 @@
 #include "profile/suppressions.h"
 #include "small_profile.h"
 
+/* What each matches was asked of LeakSanitizer's own matcher (LLVM 14). */
 static void patterns_match(void **state)
 {
 	static const struct {
@@ -27,10 +28,13 @@ static void patterns_match(void **state)
 		{ "^parse", "json_parse", false },
 		{ "parse$", "json_parse", true },
 		{ "parse$", "parse_json", false },
-		{ "parse$", "parse_and_parse", true },
+		{ "parse$", "parse_and_parse", false }, /* its first place counts */
+		{ "*parse$", "parse_and_parse", false },
+		{ "parse*$", "parse_and_parse", true },
 		{ "^parse$", "parse", true },
 		{ "^parse$", "parses", false },
-		{ "^a*b$", "a-b-b", true },
+		{ "^a*b$", "a-b-b", false },
+		{ "^a*b$", "a-b", true },
 		{ "^a*b$", "ab", true },
 		{ "^a*b$", "a-bc", false },
 		{ "^a*b$", "b", false },
@@ -40,7 +44,18 @@ static void patterns_match(void **state)
 		{ "*", "", false },
 		{ "^*x", "wx", true },
 		{ "ab*bc$", "abc", false },
-		{ "$", "x", true },
+		{ "$", "x", false },
+		{ "^", "x", true },
+		{ "^$", "x", false },
+		{ "*$", "x", true },
+		{ "^*$", "x", true },
+		{ "**x", "wx", true },
+		{ "x$y", "x", true },
+		{ "x$y", "xy", false },
+		{ "a^b", "a^b", true },
+		{ "^^a", "^a", true },
+		{ "^a*", "ba", false },
+		{ "*^a", "ba", false },
 		{ "f(int)", "ns::f(int)", true },
 	};
 	(void)state;

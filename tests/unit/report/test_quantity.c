@@ -152,6 +152,24 @@ static void estimates_of_objects(void **state)
 	assert_string_equal(text, "not known");
 }
 
+static void limits_alone(void **state)
+{
+	static const struct {
+		struct bp_interval interval;
+		struct bp_quantity_style style;
+		const char *text;
+	} cases[] = { { { .low = -0x23p20, .high = -0x6p20 }, { .utf8 = true }, "[-35, -6] MiB" },
+		{ { .low = -2.7 * 0x1p20, .high = 5.6 * 0x1p20 }, { 0 }, "[-2.7, +5.6] MiB" },
+		{ { .low = 0, .high = 3e6 }, { .si = true }, "[0, +3.0] MB" },
+		{ { .low = -(double)INFINITY, .high = 3e6 }, { .si = true }, "not known" } };
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char buffer[BP_QUANTITY_BYTES];
+		bp_bytes_limits_text(&cases[i].interval, cases[i].style, buffer);
+		assert_string_equal(buffer, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +178,7 @@ int main(void)
 		cmocka_unit_test(times),
 		cmocka_unit_test(estimates_of_bytes),
 		cmocka_unit_test(bounds_say_so),
+		cmocka_unit_test(limits_alone),
 		cmocka_unit_test(estimates_of_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
