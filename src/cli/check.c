@@ -8,7 +8,6 @@
  * The false-alarm rate is divided by the number of judgements (Bonferroni): it is the probability
  * that the check as a whole says "exceeded" where nothing is.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include "cli/limit.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
+#include "cli/written_file.h"
 #include "report/check.h"
 
 #define LIMITS_MAX 64
@@ -36,7 +36,7 @@ struct request {
 	uint32_t file_count;
 	double false_alarm;
 	struct bp_input_options input;
-	const char *junit;
+	struct bp_written_file junit; /* path NULL: none */
 	bool only_seen, undecided_allowed, json, github;
 };
 
@@ -161,8 +161,14 @@ static bool check_request(
 				request->limits[i].text);
 	if (request->json && request->github)
 		return bp_error_set(error, "--json and --github: choose one");
-	if (request->junit != NULL && is_input(request, request->junit))
-		return bp_error_set(error, "--junit %.500s: is a FILE to be read", request->junit);
+	if (request->junit.path != NULL && strcmp(request->junit.path, "-") == 0)
+		return bp_error_set(error, "--junit -: standard output has the verdicts: name a "
+					   "file");
+	if (request->junit.path != NULL && is_input(request, request->junit.path))
+		return bp_error_set(
+			error, "--junit %.500s: is a FILE to be read", request->junit.path);
+	if (request->junit.force && request->junit.path == NULL)
+		return bp_error_set(error, "--force is for --junit FILE");
 	if (!(request->false_alarm < 0.5))
 		return bp_error_set(error, "--false-alarm: must be below 0.5");
 	return true;
@@ -172,7 +178,10 @@ static bool read_request(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
 	request->false_alarm = 0.01;
-	request->junit = bp_option_value(arguments, "junit");
+	request->junit = (struct bp_written_file){ .path = bp_option_value(arguments, "junit"),
+		.option = "--junit",
+		.force = bp_option_given(arguments, "force"),
+		.mode = 0666 };
 	request->only_seen = bp_option_given(arguments, "only-seen");
 	request->undecided_allowed = bp_option_given(arguments, "allow-undecided");
 	request->json = bp_option_given(arguments, "json");
@@ -317,19 +326,18 @@ static void judge(const struct request *request, struct work *work)
 	}
 }
 
-static bool write_junit(const struct bp_check *check, const char *path, struct bp_error *error)
+static bool write_junit(
+	const struct bp_check *check, struct bp_written_file *file, struct bp_error *error)
 {
-	FILE *out = fopen(path, "w");
-	if (out == NULL)
-		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
-	bp_check_write_junit(check, out);
-	bool bad = ferror(out) != 0;
-	if (fclose(out) != 0 || bad)
-		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
-	return true;
+	if (file->path == NULL)
+		return true;
+	if (!bp_written_file_begin(file, error))
+		return false;
+	bp_check_write_junit(check, file->out);
+	return bp_written_file_end(file, true, error);
 }
 
-static int show(const struct bp_arguments *arguments, const struct request *request,
+static int show(const struct bp_arguments *arguments, struct request *request,
 	const struct work *work, struct bp_error *error)
 {
 	static const int statuses[BP_OUTCOME_COUNT] = { 0, EXIT_EXCEEDED, EXIT_UNDECIDED };
@@ -347,7 +355,7 @@ static int show(const struct bp_arguments *arguments, const struct request *requ
 		.warning_count = work->warning_count };
 	for (uint32_t i = 0; i < check.count; i++)
 		check.verdict = bp_gate_both(check.verdict, check.judgements[i].outcome);
-	if (request->junit != NULL && !write_junit(&check, request->junit, error))
+	if (!write_junit(&check, &request->junit, error))
 		return EXIT_ERROR;
 	bp_terminal_look(&options);
 	if (request->json)
@@ -364,7 +372,7 @@ static int show(const struct bp_arguments *arguments, const struct request *requ
 	return statuses[check.verdict];
 }
 
-static int run(const struct bp_arguments *arguments, const struct request *request)
+static int run(const struct bp_arguments *arguments, struct request *request)
 {
 	struct work work = { 0 };
 	struct bp_error error = { 0 };
@@ -396,10 +404,13 @@ static int check(const struct bp_arguments *arguments)
 	struct request request = { 0 };
 	struct bp_error error = { 0 };
 	int status;
-	if (read_request(arguments, &request, &error))
-		status = run(arguments, &request);
-	else
+	if (!read_request(arguments, &request, &error))
 		status = bp_command_fail_usage(arguments->command, "%s", error.text);
+	/* Before minutes of reading: can it be written at all? */
+	else if (request.junit.path != NULL && !bp_written_file_check(&request.junit, &error))
+		status = bp_command_fail(EXIT_ERROR, &error);
+	else
+		status = run(arguments, &request);
 	for (uint32_t i = 0; i < request.limit_count; i++)
 		bp_limit_finish(&request.limits[i]);
 	return status;
@@ -454,6 +465,7 @@ static const struct bp_option options[] = {
 		.argument = "FILE",
 		.file = true,
 		.summary = "write JUnit XML to FILE too" },
+	{ .name = "force", .letter = 'f', .summary = "replace the file of --junit" },
 	{ .name = "github", .summary = "add annotations for GitHub's workflows" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
 	{ 0 },
@@ -483,7 +495,7 @@ const struct bp_command bp_command_check = {
 		    "    the peak has not grown by more than 5 %\n"
 		    "bytepoll check new*.bpt --against a.bpt --against b.bpt --max-growth 5%\n"
 		    "    the same of what was allocated, from several runs a side\n"
-		    "bytepoll check app.bpt --limit peak=1G --junit memory.xml --github\n"
+		    "bytepoll check app.bpt --limit peak=1G --github --force --junit memory.xml\n"
 		    "    for CI\n",
 	.exit_statuses =
 		"0  all limits hold\n1  a limit is exceeded\n2  wrong usage, or an error: a "

@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shell completions from the command tables: `bytepoll completion bash|zsh|fish` prints a script to
- * be sourced or installed. Hidden, because it is the packager's business.
- *
- * bash: one function, a case per command, another per option that takes words. zsh loads the same
- * function by bashcompinit, so that there is one script to keep right. fish has a line per option.
+ * `bytepoll completion bash|zsh|fish` prints a script to be sourced or installed; `bytepoll completion
+ * processes` is what the scripts ask for the processes that are being profiled: a line each, the pid, a
+ * tab and the name. Hidden, because both are the packager's business. See completion.h.
  */
+#include "cli/completion.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/options.h"
+#include "cli/processes.h"
+#include "cli/traced.h"
+#include "report/escape.h"
 
-static bool more(const struct bp_option *option)
+#define NAME_COLUMNS 40
+#define PATIENCE_MS 1000
+#define AT_ONCE 16 /* processes looked at */
+
+bool bp_completion_more(const struct bp_option *option)
 {
 	return option != NULL && (option->name != NULL || option->summary != NULL);
 }
 
-/* "a|b" as "a b"; "a:KEY", which only the user can end, is left out. */
-static void print_choices(const char *choices)
+void bp_completion_print_choices(const char *choices)
 {
 	const char *space = "";
 	while (*choices != '\0') {
@@ -30,7 +42,7 @@ static void print_choices(const char *choices)
 	}
 }
 
-static void print_command_names(void)
+void bp_completion_print_commands(void)
 {
 	const char *space = "";
 	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++) {
@@ -41,120 +53,144 @@ static void print_command_names(void)
 	}
 }
 
-/* The words after an option of one command, when they are known. */
-static void print_bash_values(const struct bp_command *command)
+void bp_completion_print_quoted(const char *text, const char *quote, const char *special)
 {
-	for (const struct bp_option *o = command->options; more(o); o++) {
-		if (o->name == NULL || o->argument == NULL)
-			continue;
-		printf("\t%s:--%s", command->name, o->name);
-		if (o->letter != 0)
-			printf("|%s:-%c", command->name, o->letter);
-		fputs(") COMPREPLY=(", stdout);
-		if (o->choices != NULL) {
-			fputs("$(compgen -W '", stdout);
-			print_choices(o->choices);
-			fputs("' -- \"$word\")", stdout);
-		} else if (o->file) {
-			fputs("$(compgen -f -- \"$word\")", stdout);
-		}
-		fputs("); return ;;\n", stdout);
-	}
-}
-
-static void print_bash_options(const struct bp_command *command)
-{
-	printf("\t%s) options='--help", command->name);
-	for (const struct bp_option *o = command->options; more(o); o++)
-		if (o->name != NULL)
-			printf(" --%s", o->name);
-	fputs("' ;;\n", stdout);
-}
-
-static void print_bash(void)
-{
-	fputs("_bytepoll()\n{\n"
-	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tlocal command=${COMP_WORDS[1]} options=\n"
-	      "\tCOMPREPLY=()\n"
-	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W '",
-		stdout);
-	print_command_names();
-	fputs(" --help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
-	      "\tcase $command:$before in\n"
-	      "\thelp:help|manual:manual) COMPREPLY=($(compgen -W '",
-		stdout);
-	print_command_names();
-	fputs("' -- \"$word\")); return ;;\n", stdout);
-	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++)
-		if (!(*c)->hidden)
-			print_bash_values(*c);
-	fputs("\tesac\n\tcase $command in\n", stdout);
-	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++)
-		if (!(*c)->hidden)
-			print_bash_options(*c);
-	fputs("\tesac\n"
-	      "\tcase $word in\n"
-	      "\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-	      "\t*) COMPREPLY=($(compgen -c -f -- \"$word\")) ;;\n"
-	      "\tesac\n}\n"
-	      "complete -o filenames -F _bytepoll bytepoll\n",
-		stdout);
-}
-
-/* A text inside single quotes of fish. */
-static void print_fish_text(const char *text)
-{
-	putchar('\'');
 	for (; *text != '\0'; text++) {
-		if (*text == '\'' || *text == '\\')
+		if (*text == '\'') {
+			fputs(quote, stdout);
+			continue;
+		}
+		if (strchr(special, *text) != NULL)
 			putchar('\\');
 		putchar(*text);
 	}
-	putchar('\'');
 }
 
-static void print_fish_command(const struct bp_command *command)
+/* Words that are written as they stand: "start|interval SIZE|interval auto". */
+static void take_words(const char *text, struct bp_operands *operands)
 {
-	printf("complete -c bytepoll -n __fish_use_subcommand -f -a %s -d ", command->name);
-	print_fish_text(command->summary);
-	putchar('\n');
-	for (const struct bp_option *o = command->options; more(o); o++) {
-		if (o->name == NULL)
-			continue;
-		printf("complete -c bytepoll -n '__fish_seen_subcommand_from %s' -l %s",
-			command->name, o->name);
-		if (o->letter != 0)
-			printf(" -s %c", o->letter);
-		if (o->argument != NULL)
-			fputs(o->file ? " -r -F" : " -x", stdout);
-		if (o->choices != NULL) {
-			fputs(" -a '", stdout);
-			print_choices(o->choices);
-			putchar('\'');
+	size_t used = 0;
+	while (*text != '\0') {
+		const size_t length = strcspn(text, "|");
+		const size_t word = strcspn(text, " |");
+		const char *second = text + word + (text[word] == ' ');
+		const size_t second_length = (size_t)(text + length - second);
+		char name[32];
+		snprintf(name, sizeof name, "%.*s", (int)word, text);
+		if (word < length && islower((unsigned char)*second)) {
+			snprintf(operands->after, sizeof operands->after, "%s", name);
+			snprintf(operands->then, sizeof operands->then, "%.*s", (int)second_length,
+				second);
 		}
-		fputs(" -d ", stdout);
-		print_fish_text(o->summary);
-		putchar('\n');
+		const size_t name_at = used - strlen(name);
+		if (used < strlen(name) || strcmp(operands->words + name_at, name) != 0)
+			used += (size_t)snprintf(operands->words + used,
+				sizeof operands->words - used, "%s%s", used > 0 ? " " : "", name);
+		text += length + (text[length] == '|');
 	}
+}
+
+void bp_completion_operands(const struct bp_command *command, struct bp_operands *ret_operands)
+{
+	static const char options[] = "[options] ";
+	const char *usage = command->usage;
+	*ret_operands = (struct bp_operands){ 0 };
+	if (strncmp(usage, options, sizeof options - 1) == 0)
+		usage += sizeof options - 1;
+	const size_t first = strcspn(usage, " ");
+	ret_operands->programs = strstr(usage, "PROGRAM") != NULL;
+	/* Those of `dotnet` are not profiled yet. */
+	ret_operands->processes = strstr(usage, "PID") != NULL && !command->stops_at_operand;
+	ret_operands->traces = strstr(usage, "FILE") != NULL;
+	ret_operands->commands = strstr(usage, "COMMAND") != NULL;
+	ret_operands->many = strstr(usage, "...") != NULL;
+	if (usage[first] == ' ' && islower((unsigned char)usage[first + 1]))
+		take_words(usage + first + 1, ret_operands);
+}
+
+/* In a process of its own, which holds nothing of ours but the end of a pipe. */
+static void tell_process(pid_t pid, int to)
+{
+	struct bp_traced traced;
+	struct bp_error error;
+	char name[NAME_COLUMNS * 16];
+	const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; i < 3; i++)
+		dup2(nothing, i);
+	if (!bp_traced_open(pid, false, &traced, &error))
+		return;
+	bp_terminal_text(traced.name, true, NAME_COLUMNS, name, sizeof name);
+	dprintf(to, "%ld\t%s\n", (long)traced.pid, name);
+}
+
+/* Passes on what is told, until all have or the time is over. */
+static void pass_on(int from)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (;;) {
+		char text[4096];
+		struct pollfd ready = { .fd = from, .events = POLLIN };
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		const long passed_ms = (now.tv_sec - begin.tv_sec) * 1000 +
+				       (now.tv_nsec - begin.tv_nsec) / 1000000;
+		if (passed_ms >= PATIENCE_MS ||
+			poll(&ready, 1, (int)(PATIENCE_MS - passed_ms)) <= 0)
+			return;
+		const ssize_t got = read(from, text, sizeof text);
+		if (got <= 0)
+			return;
+		fwrite(text, 1, (size_t)got, stdout);
+	}
+}
+
+/* What is in the way is not told, and nobody waits for it: the maps of a process can take minutes to open,
+ * and whoever waits for them need not even heed a signal. Such a child is left to end by itself. */
+static int print_processes(void)
+{
+	struct bp_processes processes;
+	struct bp_error error;
+	if (!bp_processes_read(&processes, &error))
+		return bp_command_fail(1, &error);
+	fflush(stdout);
+	for (uint32_t i = 0; i < processes.count; i += AT_ONCE) {
+		pid_t children[AT_ONCE];
+		uint32_t count = 0;
+		int ends[2];
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			break;
+		for (; count < AT_ONCE && i + count < processes.count; count++) {
+			children[count] = fork();
+			if (children[count] == 0) {
+				tell_process(processes.items[i + count].pid, ends[1]);
+				_exit(0);
+			}
+		}
+		close(ends[1]);
+		pass_on(ends[0]);
+		close(ends[0]);
+		for (uint32_t child = 0; child < count; child++)
+			if (children[child] > 0 && waitpid(children[child], NULL, WNOHANG) == 0)
+				kill(children[child], SIGKILL);
+	}
+	bp_processes_finish(&processes);
+	return 0;
 }
 
 static int run(const struct bp_arguments *arguments)
 {
-	const char *shell = arguments->operand_count == 1 ? arguments->operands[0] : "";
-	if (strcmp(shell, "fish") == 0) {
-		for (const struct bp_command *const *c = bp_commands; *c != NULL; c++)
-			if (!(*c)->hidden)
-				print_fish_command(*c);
-		return 0;
-	}
-	if (strcmp(shell, "zsh") == 0)
-		fputs("#compdef bytepoll\nautoload -U +X bashcompinit && bashcompinit\n", stdout);
-	else if (strcmp(shell, "bash") != 0)
+	const char *what = arguments->operand_count == 1 ? arguments->operands[0] : "";
+	if (strcmp(what, "processes") == 0)
+		return print_processes();
+	if (strcmp(what, "bash") == 0)
+		bp_completion_print_bash();
+	else if (strcmp(what, "zsh") == 0)
+		bp_completion_print_zsh();
+	else if (strcmp(what, "fish") == 0)
+		bp_completion_print_fish();
+	else
 		return bp_command_fail_usage(
 			arguments->command, "completion takes bash, zsh or fish");
-	print_bash();
 	return 0;
 }
 

@@ -19,9 +19,11 @@
 #include "cli/query_options.h"
 #include "cli/sampling_options.h"
 #include "cli/snapshot_tree.h"
+#include "cli/spoken.h"
 #include "cli/terminal.h"
 #include "cli/traced.h"
 #include "cli/window.h"
+#include "report/escape.h"
 
 #define POLL_NS 2000000
 #define NAMED_MAX 8 /* threads named when they do not follow */
@@ -113,12 +115,6 @@ static bool read_request(struct request *request, struct bp_error *error)
 	       bp_parse_budget(bp_option_value(arguments, "budget"), &request->budget_ppm, error);
 }
 
-static const char *short_name(const struct bp_traced *traced)
-{
-	const char *slash = strrchr(traced->program, '/');
-	return slash != NULL ? slash + 1 : traced->program;
-}
-
 /* A stop before the process's own begin, or a start before its own end, holds until that comes. */
 static void say_window(const struct request *request, const struct bp_traced *traced)
 {
@@ -138,7 +134,7 @@ static void say_window(const struct request *request, const struct bp_traced *tr
 static void change(const struct request *request, const struct bp_traced *traced)
 {
 	const uint64_t interval = traced->header.interval_bytes;
-	char text[BP_QUANTITY_BYTES];
+	char text[BP_QUANTITY_BYTES], name[4 * sizeof traced->name];
 	bool changed = false;
 	if (request->action == START)
 		changed = bp_control_start(traced->state, interval);
@@ -152,8 +148,10 @@ static void change(const struct request *request, const struct bp_traced *traced
 		return;
 	const struct bp_control now = bp_control_read(traced->state, interval);
 	bp_bytes_text(now.interval, request->style, text);
-	printf("%s (pid %ld): sampling %s%s%s%s%s (change %u)\n", short_name(traced),
-		(long)traced->pid, changed ? "" : "was already ",
+	bp_terminal_text(
+		traced->name, request->style.utf8, BP_STATUS_NAME_COLUMNS, name, sizeof name);
+	printf("%s (pid %ld): sampling %s%s%s%s%s (change %u)\n", name, (long)traced->pid,
+		changed ? "" : "was already ",
 		now.on ? "on at T = " : "off; start takes up T = ", text,
 		now.automatic ? ", automatic" : "", changed ? "" : ": nothing to change",
 		now.number);
@@ -276,8 +274,8 @@ static void say_snapshot(const struct request *request, const struct bp_snapshot
 	bp_count_text(whole->samples, samples);
 	bp_bytes_text(whole->bytes, request->style, bytes);
 	bp_bytes_text(whole->unknown, request->style, unknown);
-	printf("%s: %s samples (%s)", bp_option_value(request->arguments, "output"), samples,
-		bytes);
+	bp_say_part(stdout, "%s: %s samples (%s)", bp_option_value(request->arguments, "output"),
+		samples, bytes);
 	if (sums->processes + sums->ended > 1)
 		printf(" of %u processes, %u of which have ended", sums->processes + sums->ended,
 			sums->ended);

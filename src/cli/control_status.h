@@ -13,6 +13,8 @@
 #include "report/quantity.h"
 #include "trace/reader.h"
 
+#define BP_STATUS_NAME_COLUMNS 60 /* of a process's name, at most */
+
 /* How a process's threads follow the control word. */
 struct bp_following {
 	uint32_t running, following;

@@ -10,7 +10,6 @@
 #include "profile/losses.h"
 #include "report/escape.h"
 
-#define NAME_COLUMNS 60
 #define PPM_PER_PERCENT 10000.0
 
 static void write_sampling(
@@ -119,12 +118,12 @@ static void write_allocated(
 void bp_status_write_text(const struct bp_status *status, struct bp_quantity_style style, FILE *out)
 {
 	const struct bp_traced *traced = status->traced;
-	char name[4 * sizeof traced->program], path[4 * PATH_MAX], text[BP_QUANTITY_BYTES],
+	char name[4 * sizeof traced->name], path[4 * PATH_MAX], text[BP_QUANTITY_BYTES],
 		live[BP_QUANTITY_BYTES];
 	uint64_t lost = 0;
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		lost += status->lost[i];
-	bp_terminal_text(traced->program, style.utf8, NAME_COLUMNS, name, sizeof name);
+	bp_terminal_text(traced->name, style.utf8, BP_STATUS_NAME_COLUMNS, name, sizeof name);
 	bp_terminal_text(traced->path, style.utf8, PATH_MAX, path, sizeof path);
 	bp_time_text(status->uptime_ns, text);
 	fprintf(out, "%s (pid %ld), for %s\n", name, (long)traced->pid, text);
@@ -192,6 +191,8 @@ static void write_process(const struct bp_status *status, FILE *out)
 	const char *comma = "";
 	fprintf(out, "    {\"pid\": %ld, \"program\": ", (long)status->traced->pid);
 	bp_write_json_string(out, status->traced->program);
+	fputs(", \"name\": ", out);
+	bp_write_json_string(out, status->traced->name);
 	fputs(", \"trace\": ", out);
 	bp_write_json_string(out, status->traced->path);
 	fprintf(out, ", \"trace_bytes\": %" PRIu64 ", \"uptime_s\": %.3f,\n", status->file_bytes,

@@ -302,8 +302,9 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 	*metric = has_peaks(request, count) ? BP_METRIC_PEAK : BP_METRIC_ALLOCATED;
 	return aggregate_all(request, count, error) &&
 	       bp_aggregation_warn(&request->inputs[0].aggregation,
-		       "next to nothing is live at exit (%llu sample%s): what was %s is compared "
-		       "instead",
+		       "next to nothing is live at exit (%llu sample%s on both sides together): "
+		       "what "
+		       "was %s is compared instead",
 		       (unsigned long long)samples, samples == 1 ? "" : "s",
 		       *metric == BP_METRIC_PEAK ? "live at the peak" : "allocated");
 }

@@ -21,10 +21,14 @@
 #include "cli/libraries.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/spoken.h"
 #include "cli/traced.h"
 #include "cli/window.h"
+#include "profile/process_name.h"
 #include "report/quantity.h"
 #include "trace/format.h"
+
+#define SUBJECT_BYTES 8192
 
 struct examination {
 	struct bp_program program;
@@ -40,7 +44,7 @@ BP_PRINTF(2, 3) static void say(const char *what, const char *format, ...)
 	va_list arguments;
 	va_start(arguments, format);
 	printf("  %-8s ", what);
-	vprintf(format, arguments);
+	bp_spoken_words(stdout, format, arguments);
 	putchar('\n');
 	va_end(arguments);
 }
@@ -56,13 +60,29 @@ static bool begins_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
+static bool is_shell(const char *image)
+{
+	static const char *const names[] = { "sh", "bash", "dash", "zsh", "ksh", "ash", "busybox" };
+	for (size_t i = 0; i < BP_COUNT(names); i++)
+		if (strcmp(base_name(image), names[i]) == 0)
+			return true;
+	return false;
+}
+
 static void check_kind(struct examination *e)
 {
 	const char *text = bp_obstacle_text(e->program.obstacle);
-	if (strcmp(e->program.path, e->program.image) != 0)
+	if (strcmp(e->program.path, e->program.image) != 0 && is_shell(e->program.image))
+		say("note",
+			"a script, run by %s: what follows is about that; run doctor on what it "
+			"starts",
+			e->program.image);
+	else if (strcmp(e->program.path, e->program.image) != 0)
 		say("ok", "a script, run by %s", e->program.image);
 	if (e->program.obstacle == BP_OBSTACLE_SCRIPT) {
 		say("ok", "neither ELF nor #!: the shell runs it");
+	} else if (e->program.obstacle == BP_OBSTACLE_VALGRIND && e->pid != 0) {
+		return; /* said with what else there is to say of a process */
 	} else if (*text != '\0') {
 		say("problem", "it %s", text);
 		e->problems++;
@@ -188,10 +208,33 @@ static void check_symbols(const struct examination *e)
 			    "-fasynchronous-unwind-tables)");
 }
 
+/* Does the program need, or the process hold, such a library? */
+static bool has_library(const struct examination *e, const char *start)
+{
+	for (size_t i = 0; i < e->libraries.count; i++)
+		if (begins_with(base_name(e->libraries.paths[i]), start))
+			return true;
+	return false;
+}
+
+/* Is it called so, as it was typed or as what runs it? */
+static bool is_called(const struct examination *e, const char *start)
+{
+	return begins_with(base_name(e->program.path), start) ||
+	       begins_with(base_name(e->program.image), start);
+}
+
 static void check_runtime(const struct examination *e)
 {
-	const char *name = base_name(e->program.image);
-	if (begins_with(name, "python"))
+	if (has_library(e, "libjvm.so") || has_library(e, "libjli.so"))
+		say("note", "Java's objects lie in a heap that the virtual machine takes from the "
+			    "system, not from malloc: only the memory of native code is seen");
+	if (is_called(e, "node") || is_called(e, "deno") || has_library(e, "libv8") ||
+		has_library(e, "libnode"))
+		say("note",
+			"JavaScript objects lie in V8's heap, which it takes from the system, not "
+			"from malloc: only the memory of native code and buffers is seen");
+	if (is_called(e, "python") || has_library(e, "libpython"))
 		say("note",
 			"Python keeps objects up to 512 bytes in arenas of its own, which are seen "
 			"as a whole only: start it with PYTHONMALLOC=malloc to see each");
@@ -238,15 +281,17 @@ static void check_control(const struct examination *e)
 /* Program and libraries of `operand`; an error if there is no such thing. */
 static bool look_up(struct examination *e, const char *operand, struct bp_error *error)
 {
-	char link[64];
+	char link[64], resolved[PATH_MAX];
 	ssize_t length;
 	int status;
 	if (e->pid == 0) {
 		if (!bp_program_find(operand, &e->program, &status, error))
 			return false;
 		bp_program_examine(&e->program);
-		return bp_libraries_of_program(e->program.image, e->program.loader, &e->libraries,
-			&e->libraries_known, error);
+		/* The loader takes what stands before a link for $ORIGIN, where the kernel does not. */
+		return bp_libraries_of_program(
+			realpath(e->program.image, resolved) != NULL ? resolved : e->program.image,
+			e->program.loader, &e->libraries, &e->libraries_known, error);
 	}
 	snprintf(link, sizeof link, "/proc/%ld/exe", (long)e->pid);
 	length = readlink(link, e->program.path, sizeof e->program.path - 1);
@@ -262,6 +307,29 @@ static bool look_up(struct examination *e, const char *operand, struct bp_error 
 	bp_program_examine(&e->program);
 	e->libraries_known = true;
 	return bp_libraries_of_process(e->pid, &e->libraries, error);
+}
+
+/* A process by the name that it was started as (profile/process_name.h), and its executable. */
+static void say_subject(const struct examination *e, const char *operand)
+{
+	char words[SUBJECT_BYTES], file[64];
+	size_t bytes = 0;
+	if (e->pid == 0) {
+		bp_say(stdout, "%s: %s", operand, e->program.path);
+		return;
+	}
+	snprintf(file, sizeof file, "/proc/%ld/cmdline", (long)e->pid);
+	FILE *command_line = fopen(file, "re");
+	size_t length = command_line != NULL ? fread(words, 1, sizeof words - 1, command_line) : 0;
+	if (command_line != NULL)
+		fclose(command_line);
+	while (length > 0 && words[length - 1] == '\0')
+		length--;
+	for (size_t i = 0; i < length; i++)
+		words[i] = words[i] == '\0' ? ' ' : words[i];
+	words[length] = '\0';
+	const char *name = bp_process_name_from(words, e->program.path, &bytes);
+	bp_say(stdout, "%s: %.*s (%s)", operand, (int)bytes, name, e->program.path);
 }
 
 static int run(const struct bp_arguments *arguments)
@@ -280,7 +348,7 @@ static int run(const struct bp_arguments *arguments)
 		bp_libraries_finish(&e.libraries);
 		return bp_command_fail(1, &error);
 	}
-	printf("%s: %s\n", operand, e.program.path);
+	say_subject(&e, operand);
 	check_kind(&e);
 	check_libraries(&e);
 	check_malloc(&e);

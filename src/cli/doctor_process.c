@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/processes.h"
+#include "profile/unseen.h"
 
 /* A number of /proc/PID/status; -1 if it is not there. */
 static long status_number(pid_t pid, const char *name)
@@ -32,14 +33,6 @@ static bool is_elsewhere(pid_t pid, const char *kind)
 	snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
 	const ssize_t our_length = readlink(path, ours, sizeof ours - 1);
 	return their_length > 0 && our_length > 0 && strcmp(theirs, ours) != 0;
-}
-
-/* valgrind runs a program inside a tool of its own, whose file this is. */
-static bool is_valgrind(const char *image)
-{
-	const char *name = strrchr(image, '/');
-	return strstr(image, "/valgrind/") != NULL && name != NULL &&
-	       strstr(name, "-linux") != NULL;
 }
 
 /* kernel.yama.ptrace_scope; 0 where there is no such thing. */
@@ -60,7 +53,7 @@ int bp_doctor_process(pid_t pid, const char *image, bp_doctor_say *say)
 	const long tracer = status_number(pid, "TracerPid");
 	const long seccomp = status_number(pid, "Seccomp");
 	int problems = 0;
-	if (is_valgrind(image)) {
+	if (bp_is_valgrind(image)) {
 		say("problem", "it runs under valgrind, which has a malloc of its own in place of "
 			       "every other: run the program without it");
 		problems++;

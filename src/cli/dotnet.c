@@ -143,12 +143,12 @@ static bool print_headline(const struct request *request, struct bp_error *error
 	}
 	bp_count_text(aggregation.samples, samples);
 	bp_count_text(sum_of_losses(&aggregation), lost);
-	fprintf(stderr, "bytepoll: %s samples at T = 100 KiB (assumed), %s lost, in ", samples,
+	bp_say_part(stderr, "bytepoll: %s samples at T = 100 KiB (assumed), %s lost, in ", samples,
 		lost);
 	bp_spoken_path(request->path);
 	putc('\n', stderr);
 	bp_bytes_figure_text(&aggregation.totals[BP_METRIC_ALLOCATED].bytes, style, text);
-	fprintf(stderr, INDENT "allocated %s\n", text);
+	bp_say(stderr, INDENT "allocated %s", text);
 	if (aggregation.samples == 0)
 		fputs(INDENT
 			"no sample: the program allocated little, or its runtime is older than "
@@ -167,32 +167,31 @@ static bool print_outcome(const struct request *request, const struct bp_dotnet_
 {
 	struct bp_error error = outcome->error;
 	if (outcome->error.text[0] != '\0')
-		fprintf(stderr, "bytepoll: %s\n", outcome->error.text);
+		bp_say(stderr, "bytepoll: %s", outcome->error.text);
 	if (outcome->guard != 0 && !request->plan.quiet)
-		fprintf(stderr,
+		bp_say(stderr,
 			"bytepoll: the program left others in the background: process %ld stays "
-			"with them, and lets .NET programs that they start begin\n",
+			"with them, and lets .NET programs that they start begin",
 			(long)outcome->guard);
 	if (!outcome->recorded) {
 		remove_output(request);
 		if (outcome->error.text[0] == '\0')
-			fprintf(stderr,
+			bp_say(stderr,
 				"bytepoll: NOTHING WAS RECORDED: no .NET runtime came forward: is "
-				"%s "
-				"a .NET program, and DOTNET_EnableDiagnostics not 0?\n",
+				"%s a .NET program, and DOTNET_EnableDiagnostics not 0?",
 				request->arguments->operands[0]);
 		return false;
 	}
 	if (outcome->others > 0)
-		fprintf(stderr,
-			"bytepoll: %u more .NET process%s ran unrecorded: only the first one is\n",
+		bp_say(stderr,
+			"bytepoll: %u more .NET process%s ran unrecorded: only the first one is",
 			outcome->others, outcome->others == 1 ? "" : "es");
 	if (!outcome->whole && outcome->error.text[0] == '\0')
 		fputs("bytepoll: the trace ends before its end: the program was killed, or broke "
 		      "off\n",
 			stderr);
 	if (!request->plan.quiet && !print_headline(request, &error)) {
-		fprintf(stderr, "bytepoll: %s\n", error.text);
+		bp_say(stderr, "bytepoll: %s", error.text);
 		return false;
 	}
 	return outcome->error.text[0] == '\0';

@@ -30,6 +30,7 @@
 #include "cli/dotnet_runtimes.h"
 #include "cli/dotnet_session.h"
 #include "cli/dotnet_signals.h"
+#include "cli/spoken.h"
 
 #define PORTS_VARIABLE "DOTNET_DiagnosticPorts"
 #define NS_PER_S UINT64_C(1000000000)
@@ -215,7 +216,7 @@ static void heed_change(struct recording *recording, bool bytes_came)
 	if (state == BP_DOTNET_RECORDING && state != recording->state_before) {
 		recording->limit_ns = plan->duration_ns == 0 ? 0 : after_ns(plan->duration_ns);
 		if (recording->program == 0 && !plan->quiet)
-			fprintf(stderr, "bytepoll: recording process %ld: Ctrl-C ends it\n",
+			bp_say(stderr, "bytepoll: recording process %ld: Ctrl-C ends it",
 				(long)recording->pid);
 	}
 	recording->state_before = state;
@@ -268,10 +269,9 @@ static void tell_of_survivor(const struct recording *recording)
 {
 	if (!session_is_over(recording) && recording->pid != recording->program &&
 		recording->pid > 0 && kill(recording->pid, 0) == 0 && !recording->plan->quiet)
-		fprintf(stderr,
+		bp_say(stderr,
 			"bytepoll: the program has ended; process %ld that it started goes on and "
-			"is "
-			"recorded: Ctrl-C ends it\n",
+			"is recorded: Ctrl-C ends it",
 			(long)recording->pid);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/query_options.h"
+#include "cli/spoken.h"
 #include "cli/written_file.h"
 #include "library/read.h"
 #include "profile/shown.h"
@@ -153,8 +154,8 @@ static void say_metric(const struct bp_aggregation *asked)
 {
 	const enum bp_metric metric = asked->query.metric;
 	if (asked->totals[metric].samples == 0)
-		fprintf(stderr,
-			"bytepoll: no samples of metric %s: try --metric peak or allocated\n",
+		bp_say(stderr,
+			"bytepoll: no samples of metric %s: try --metric peak or allocated",
 			bp_metric_names[metric]);
 	else if (metric == BP_METRIC_PEAK)
 		fputs("bytepoll: next to nothing is live at exit: what was live at the peak was "

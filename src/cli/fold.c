@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/spoken.h"
 #include "cli/tree.h"
 #include "fold/fold.h"
 #include "report/quantity.h"
@@ -38,9 +39,10 @@ static void print_result(const char *file, const struct bp_fold_result *result)
 	bp_bytes_text(result->bytes_before, style, before);
 	bp_bytes_text(result->bytes_after, style, after);
 	if (result->chunks == 0)
-		printf("%s: nothing to fold (%s)\n", file, before);
+		bp_say(stdout, "%s: nothing to fold (%s)", file, before);
 	else
-		printf("%s: %s are %s now; times of the folded part are told %g ms late at most\n",
+		bp_say(stdout,
+			"%s: %s are %s now; times of the folded part are told %g ms late at most",
 			file, before, after, (double)result->resolution_ns / 1e6);
 }
 

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/spoken.h"
 #include "fold/fold.h"
 
 #define SLEEP_LEAST_NS 20000000u
@@ -42,11 +44,15 @@
 #define REST_LEAST_NS 2000000000u /* after a failure */
 #define REST_MOST_NS 300000000000u
 #define MESSAGES 8
+#define TELL_NS 2000000000u /* who waits less for the end is not told */
 
 /* What was said already: shared by the folding process and the one that ends it. */
 struct said {
 	uint32_t count;
 	struct bp_error messages[MESSAGES];
+	/* What the folding at the end came to. */
+	bool done, failed, busy;
+	uint64_t largest_bytes;
 };
 
 struct watch {
@@ -84,7 +90,7 @@ static void say_once(struct said *said, const struct bp_error *error)
 			return;
 	said->messages[said->count] = *error;
 	said->count++;
-	fprintf(stderr, "bytepoll: --max-size: %s\n", error->text);
+	bp_say(stderr, "bytepoll: --max-size: %s", error->text);
 }
 
 /* Is there enough in FILE itself that folding is worth writing FILE.fold again? That may be large, for
@@ -228,7 +234,7 @@ pid_t bp_folding_start(const char *output, uint64_t most_bytes)
 	said_so_far = shared == MAP_FAILED ? NULL : shared;
 	const pid_t folder = fork();
 	if (folder < 0) {
-		fprintf(stderr, "bytepoll: --max-size: no process could be made: %s\n",
+		bp_say(stderr, "bytepoll: --max-size: no process could be made: %s",
 			strerror(errno));
 		return 0;
 	}
@@ -247,6 +253,75 @@ pid_t bp_folding_start(const char *output, uint64_t most_bytes)
 	return 0;
 }
 
+/* The child of the end: folds, and leaves in shared memory what came of it. Ctrl-C is for it, and is no
+ * loss: a folding that is cut short has not been. */
+static void fold_and_leave(struct watch *watch)
+{
+	const int interrupts[] = { SIGINT, SIGQUIT };
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	for (size_t i = 0; i < BP_COUNT(interrupts); i++)
+		sigaction(interrupts[i], &plain, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	look_around(watch);
+	if (watch->said != NULL) {
+		watch->said->failed = watch->failed;
+		watch->said->busy = watch->busy;
+		watch->said->largest_bytes = watch->largest_bytes;
+		watch->said->done = true;
+	}
+	_exit(0);
+}
+
+/* Until the folding child has ended; who has waited for a while is told what for. */
+static bool wait_for_folding(pid_t child, const struct watch *watch)
+{
+	const uint64_t tell_ns = now_ns() + TELL_NS;
+	bool told = false;
+	int status = 0;
+	pid_t ended;
+	while ((ended = waitpid(child, &status, told ? 0 : WNOHANG)) == 0 ||
+		(ended < 0 && errno == EINTR)) {
+		if (!told && now_ns() >= tell_ns) {
+			bp_say(stderr,
+				"bytepoll: --max-size: the program has ended; folding %llu MiB of "
+				"its "
+				"last records (Ctrl-C leaves them as they are)",
+				(unsigned long long)(bp_fold_disk_bytes(watch->output) >> 20));
+			told = true;
+		} else if (!told) {
+			sleep_for(WAIT_STEP_NS / 5);
+		}
+	}
+	return ended == child && WIFEXITED(status);
+}
+
+/* Folds once more, in a process of its own, so that this one can tell of it and be interrupted. */
+static void fold_at_end(struct watch *watch)
+{
+	const int interrupts[] = { SIGINT, SIGQUIT };
+	struct sigaction ignored = { .sa_handler = SIG_IGN }, before[BP_COUNT(interrupts)];
+	if (watch->said == NULL) {
+		look_around(watch);
+		return;
+	}
+	watch->said->done = false;
+	for (size_t i = 0; i < BP_COUNT(interrupts); i++)
+		sigaction(interrupts[i], &ignored, &before[i]);
+	fflush(NULL);
+	const pid_t child = fork();
+	if (child == 0)
+		fold_and_leave(watch);
+	if (child < 0)
+		look_around(watch);
+	else if (wait_for_folding(child, watch) && watch->said->done) {
+		watch->failed = watch->said->failed;
+		watch->busy = watch->said->busy;
+		watch->largest_bytes = watch->said->largest_bytes;
+	}
+	for (size_t i = 0; i < BP_COUNT(interrupts); i++)
+		sigaction(interrupts[i], &before[i], NULL);
+}
+
 void bp_folding_end(pid_t folder, const char *output, uint64_t most_bytes)
 {
 	struct watch watch = { .output = output, .most_bytes = most_bytes, .said = said_so_far };
@@ -257,10 +332,10 @@ void bp_folding_end(pid_t folder, const char *output, uint64_t most_bytes)
 	while (waitpid(folder, &status, 0) < 0 && errno == EINTR)
 		;
 	watch.wait_until_ns = now_ns() + WAIT_MOST_NS;
-	look_around(&watch);
+	fold_at_end(&watch);
 	if (!watch.failed && !watch.busy && watch.largest_bytes > 2 * most_bytes)
-		fprintf(stderr,
+		bp_say(stderr,
 			"bytepoll: --max-size: a file takes %llu MiB: its objects differ too much "
-			"to be folded further; use a larger --interval\n",
+			"to be folded further; use a larger --interval",
 			(unsigned long long)(watch.largest_bytes >> 20));
 }

@@ -36,31 +36,41 @@ static void default_name(const struct bp_aggregation *aggregation, char *ret_nam
 	snprintf(ret_name, bytes, "bytepoll.%s.html", length > 0 ? plain : "profile");
 }
 
-/* FILE.resident as points of the page; what is wrong with it is a warning. NULL: nothing is known. */
-static struct bp_page_resident *read_resident(const struct bp_arguments *arguments,
-	struct bp_aggregation *aggregation, uint32_t *ret_count)
+/* Resident memory as the page takes it. */
+struct seen {
+	struct bp_page_resident *points; /* NULL: nothing is known */
+	struct bp_reconciled parts[BP_RECONCILED_COUNT];
+};
+
+/* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a warning. */
+static void read_resident(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
+	struct seen *seen, struct bp_page_options *options)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_process *root = &profile->processes.data[profile->root.i];
 	struct bp_resident resident = { 0 };
 	struct bp_error error;
-	struct bp_page_resident *points = NULL;
 	if (arguments->operand_count == 1 &&
 		!bp_resident_read(arguments->operands[0], profile, &resident, &error))
 		bp_aggregation_warn(aggregation, "%s", error.text);
 	const uint32_t pid = aggregation->query.pid;
 	if (resident.count > 0 && (pid == 0 || pid == resident.pid))
-		points = calloc(resident.count, sizeof *points);
-	for (uint32_t i = 0; points != NULL && i < resident.count; i++) {
+		seen->points = calloc(resident.count, sizeof *seen->points);
+	for (uint32_t i = 0; seen->points != NULL && i < resident.count; i++) {
 		const uint64_t time_ns = resident.points[i].time_ns;
-		points[i] = (struct bp_page_resident){
+		seen->points[i] = (struct bp_page_resident){
 			time_ns > root->start_time_ns ? time_ns - root->start_time_ns : 0,
 			bp_resident_sum(&resident.points[i])
 		};
 	}
-	*ret_count = points != NULL ? resident.count : 0;
+	if (seen->points != NULL) {
+		options->resident = seen->points;
+		options->resident_count = resident.count;
+		options->resident_pid = resident.pid;
+		if (bp_reconcile(aggregation, &resident, seen->parts))
+			options->resident_parts = seen->parts;
+	}
 	bp_resident_finish(&resident);
-	return points;
 }
 
 static struct bp_written_file page_file(const struct bp_arguments *arguments, const char *otherwise)
@@ -80,11 +90,10 @@ static bool write_page(const struct bp_arguments *arguments, struct bp_aggregati
 	struct bp_written_file file = page_file(arguments, name);
 	if (!bp_page_file_check(&file, error) || !bp_written_file_begin(&file, error))
 		return false;
-	struct bp_page_resident *resident =
-		read_resident(arguments, aggregation, &options.resident_count);
-	options.resident = resident;
+	struct seen seen = { 0 };
+	read_resident(arguments, aggregation, &seen, &options);
 	const bool good = bp_page_write(aggregation, &options, file.out, &summary, error);
-	free(resident);
+	free(seen.points);
 	if (!bp_written_file_end(&file, good, error))
 		return false;
 	bp_page_file_tell(file.path, summary.bytes, summary.pruned);
@@ -114,7 +123,7 @@ static int html(const struct bp_arguments *arguments)
 	bool good = bp_aggregate_shown(&profile, &options.query,
 		!bp_option_given(arguments, "metric"), &aggregation, &error);
 	if (good) {
-		(void)bp_read_warn(&aggregation, &symbols);
+		(void)bp_read_warn_alone(&aggregation, &symbols);
 		good = write_page(arguments, &aggregation, &error);
 		bp_aggregation_finish(&aggregation);
 	}

@@ -107,7 +107,7 @@ static void next_metric(struct bp_live_view *view)
 static void next_key(struct bp_live_view *view, int step)
 {
 	static const enum bp_key order[] = { BP_KEY_FUNCTION, BP_KEY_STACK, BP_KEY_LINE,
-		BP_KEY_FILE, BP_KEY_MODULE, BP_KEY_THREAD, BP_KEY_TYPE, BP_KEY_SIZE,
+		BP_KEY_FILE, BP_KEY_MODULE, BP_KEY_THREAD, BP_KEY_TYPE, BP_KEY_LABEL, BP_KEY_SIZE,
 		BP_KEY_PROCESS };
 	int at = 0;
 	while (at < (int)BP_COUNT(order) - 1 && order[at] != view->by)
@@ -343,6 +343,7 @@ static bool read_options(struct live *live, struct bp_error *error)
 		return bp_error_set(error, "--rows is for --once: a terminal shows what fits");
 	view->metric = live->asked.query.metric;
 	view->by = live->asked.query.by;
+	view->label = live->asked.query.label;
 	view->usable = live->asked.query.usable;
 	view->cumulative = live->asked.query.cumulative;
 	view->confidence = live->asked.query.confidence;
@@ -435,7 +436,8 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
+			   "label:KEY",
 		.summary = "what a row stands for (default: function)" },
 	{ .name = "sort",
 		.argument = "COLUMN",

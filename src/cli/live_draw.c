@@ -14,6 +14,7 @@
 #include "report/bar.h"
 #include "report/escape.h"
 #include "report/header.h"
+#include "report/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12
@@ -122,7 +123,7 @@ static struct layout lay_out(const struct bp_live_view *view, const struct cells
 static void write_name(const char *name, unsigned columns, bool utf8, FILE *out)
 {
 	char text[NAME_BYTES];
-	const unsigned width = bp_terminal_text(name, utf8, columns, text, sizeof text);
+	const unsigned width = bp_terminal_name(name, utf8, columns, text, sizeof text);
 	fprintf(out, "%s%*s", width <= columns ? text : "",
 		(int)(width <= columns ? columns - width : columns), "");
 }
@@ -152,7 +153,7 @@ static void write_headings(const struct bp_live_view *view, const struct layout 
 			here && fits ? (view->ascending ? "<" : ">") : "", heading(view, c));
 	}
 	fprintf(out, "%s  ", bp_style_dim(&frame->options));
-	write_name(bp_key_names[view->by], layout->name, false, out);
+	write_name(bp_live_view_key(view), layout->name, false, out);
 	if (layout->bar > 0) {
 		char scale[BP_QUANTITY_BYTES] = "";
 		if (!view->objects)
@@ -282,7 +283,7 @@ static void write_node(const struct bp_live_view *view, const struct bp_tree_nod
 	else if (indent > room - 4)
 		indent = room - 4;
 	snprintf(pruned, sizeof pruned, "%u small branches", node->pruned);
-	bp_terminal_text(node->depth == 0    ? "all"
+	bp_terminal_name(node->depth == 0    ? "all"
 			 : node->pruned > 0  ? pruned
 			 : *function != '\0' ? function
 					     : "(no name)",

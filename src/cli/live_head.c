@@ -82,14 +82,6 @@ static void put_state(
 		put_text(line, bp_style_warn(options), "PAUSED", 6);
 }
 
-static uint64_t count_lost(const struct bp_aggregation *aggregation)
-{
-	uint64_t lost = 0;
-	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++)
-		lost += aggregation->lost[reason];
-	return lost;
-}
-
 static void put_sampling(struct line *line, const struct bp_aggregation *aggregation)
 {
 	const struct bp_sampling *sampling = &aggregation->sampling;
@@ -108,10 +100,8 @@ static void put_sampling(struct line *line, const struct bp_aggregation *aggrega
 	bp_count_text(aggregation->samples, count);
 	snprintf(text, sizeof text, "%s sample%s", count, aggregation->samples == 1 ? "" : "s");
 	put(line, text);
-	const uint64_t lost = count_lost(aggregation);
-	bp_count_text(lost, count);
-	snprintf(text, sizeof text, "%s lost", count);
-	put_text(line, lost > 0 ? bp_style_warn(options) : "", text, bp_text_columns(text));
+	const bool lost = bp_lost_text(aggregation, text);
+	put_text(line, lost ? bp_style_warn(options) : "", text, bp_text_columns(text));
 }
 
 void bp_live_write_process(const struct bp_live_view *view, const struct bp_live_source *source,
@@ -251,7 +241,7 @@ void bp_live_write_subject(
 	const struct bp_report_options *options = &frame->options;
 	char text[NAME_BYTES + 64], name[NAME_BYTES], time[BP_QUANTITY_BYTES];
 	snprintf(text, sizeof text, "%s by %s%s%s", bp_metric_names[view->metric],
-		bp_key_names[view->by], view->cumulative ? ", cumulative" : "",
+		bp_live_view_key(view), view->cumulative ? ", cumulative" : "",
 		view->usable ? ", usable bytes" : "");
 	put_text(&line, bp_style_bold(options), text, bp_text_columns(text));
 	if (view->drilled != NULL) {

@@ -4,6 +4,9 @@
  * by a key: the name, in the form that differences give it (stable_name.h). Where several rows have one key,
  * as threads of one name have, the change is not told of any of them.
  *
+ * Where no sample of a row came or went there is no change to show. (What was not sampled may have: the
+ * interval of nothing seen is the same for every row, some T wide to both sides, and says nothing of this one.)
+ *
  * Differences go by names; a row that has only shrunk to nothing is not in the first question any more. It is
  * shown all the same if that is established.
  */
@@ -26,6 +29,7 @@ struct answer {
 	char *key;
 	struct bp_figure figure, size;
 	enum bp_verdict verdict;
+	bool unseen; /* no sample of it came or went, and more than nothing may have */
 	bool used;
 	char *name;
 };
@@ -173,6 +177,8 @@ static bool take_difference(const struct bp_live_view *view, const struct bp_dif
 				      ? strdup(row.name)
 				      : stack_text(row.profile, row.frames, row.frame_count, false);
 		answer.figure = what->change;
+		answer.unseen = row.samples[BP_BASE] + row.samples[BP_NEW] == 0 &&
+				what->change.interval.low < what->change.interval.high;
 		answer.size = what->side[BP_NEW];
 		answer.verdict = row.verdict;
 		if (answer.name == NULL || !add_answer(ret_answers, &answer))
@@ -242,7 +248,7 @@ static void join_change(struct bp_live_view *view, const struct answers *changes
 		struct answer *change = find_answer(changes, row->key);
 		if (change == NULL)
 			continue;
-		row->has_change = !change->used;
+		row->has_change = !change->used && !change->unseen;
 		row->change = change->figure;
 		row->verdict = change->verdict;
 		/* A second row of that key takes it from the first, too. */

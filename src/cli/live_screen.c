@@ -2,7 +2,8 @@
 /*
  * What is asked of the terminal: alternate screen (?1049), cursor hidden (?25), no wrapping at the right
  * edge (?7), and each frame as one update (?2026, ignored where it is not known). Everything a handler does
- * is a write, a tcsetattr or a change of signals, all of which may be done there.
+ * is a write, a tcsetattr or a change of signals, all of which may be done there. A line is erased before
+ * it is written: behind a full one the cursor stays on its last cell, which erasing would take with it.
  *
  * The guard is forked before the terminal is taken. It ignores what the terminal's keys send, holds
  * the terminal and the reading end of a pipe and nothing else, and reads. A byte: all was given back, it goes.
@@ -273,13 +274,12 @@ bool bp_live_screen_draw(const char *frame, unsigned rows)
 	fputs("\033[?2026h", out);
 	for (unsigned row = 1; row <= rows; row++) {
 		const size_t length = strcspn(frame, "\n");
-		fprintf(out, "\033[%u;1H\033[0m", row);
+		fprintf(out, "\033[%u;1H\033[0m\033[K", row);
 		fwrite(frame, 1, length, out);
-		fputs("\033[0m\033[K", out);
 		frame += length;
 		frame += *frame == '\n';
 	}
-	fputs("\033[?2026l", out);
+	fputs("\033[0m\033[?2026l", out);
 	const bool good = fclose(out) == 0;
 	redraw = 0;
 	if (good)

@@ -23,6 +23,12 @@
 const char *const bp_live_sort_names[BP_LIVE_SORT_COUNT] = { "size", "rate", "change", "samples",
 	"name" };
 
+const char *bp_live_view_key(const struct bp_live_view *view)
+{
+	return view->by == BP_KEY_LABEL && view->label != NULL ? view->label
+							       : bp_key_names[view->by];
+}
+
 void bp_live_view_drop(struct bp_live_view *view)
 {
 	if (view->has_tree) {
@@ -162,13 +168,19 @@ static bool make_drill_filter(struct bp_live_view *view, struct bp_error *error)
 	const char *colon = strrchr(view->drilled, ':');
 	const bool line = colon != NULL && colon[1] >= '0' && colon[1] <= '9';
 	const enum bp_key key = view->by == BP_KEY_LINE && !line ? BP_KEY_FUNCTION : view->by;
-	const int used =
-		snprintf(view->drill_filter, sizeof view->drill_filter, "%s=", bp_key_names[key]);
+	const int used = snprintf(view->drill_filter, sizeof view->drill_filter,
+		"%s=", key == BP_KEY_LABEL ? bp_live_view_key(view) : bp_key_names[key]);
 	char *glob = view->drill_filter + used;
 	const size_t left = sizeof view->drill_filter - (size_t)used;
 	for (const char *next = number; next != NULL; next = strstr(next + 1, " (tid "))
 		number = next;
-	if ((view->by == BP_KEY_THREAD || view->by == BP_KEY_PROCESS) && number != NULL)
+	if (view->by == BP_KEY_LABEL && view->label == NULL)
+		return bp_error_set(error,
+			"no tree below a whole set of labels: Esc goes back, --by label:KEY shows "
+			"one label");
+	if (view->by == BP_KEY_LABEL && strcmp(view->drilled, "(empty)") == 0)
+		*glob = '\0';
+	else if ((view->by == BP_KEY_THREAD || view->by == BP_KEY_PROCESS) && number != NULL)
 		snprintf(glob, left, "%lu", strtoul(number + 6, NULL, 10));
 	else if (strncmp(view->drilled, "(no ", 4) == 0)
 		return bp_error_set(
@@ -225,6 +237,7 @@ static bool make_query(
 	}
 	*ret_query = (struct bp_query){ .metric = view->metric,
 		.by = view->by,
+		.label = view->label,
 		.sort = view->objects ? BP_SORT_OBJECTS : BP_SORT_BYTES,
 		.cumulative = view->cumulative,
 		.usable = view->usable,
@@ -352,12 +365,13 @@ bool bp_live_view_filter(struct bp_live_view *view, const char *text, struct bp_
 	int length;
 	if (*text == '\0')
 		length = snprintf(filter, sizeof filter, "%s", "");
-	else if (bp_word_index(bp_key_names, BP_KEY_COUNT, key) >= 0)
+	else if (bp_word_index(bp_key_names, BP_KEY_COUNT, key) >= 0 ||
+		 strncmp(text, BP_LABEL_PREFIX, strlen(BP_LABEL_PREFIX)) == 0)
 		length = snprintf(filter, sizeof filter, "%s", text);
 	else if (view->by == BP_KEY_SIZE || strpbrk(text, "*?[") != NULL)
-		length = snprintf(filter, sizeof filter, "%s=%s", bp_key_names[view->by], text);
+		length = snprintf(filter, sizeof filter, "%s=%s", bp_live_view_key(view), text);
 	else
-		length = snprintf(filter, sizeof filter, "%s=*%s*", bp_key_names[view->by], text);
+		length = snprintf(filter, sizeof filter, "%s=*%s*", bp_live_view_key(view), text);
 	if (length < 0 || (size_t)length >= sizeof filter)
 		return bp_error_set(error, "the filter is too long");
 	if (*text != '\0' && !bp_filter_parse(filter, &parsed, error))

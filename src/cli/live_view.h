@@ -50,6 +50,7 @@ struct bp_live_view {
 	/* Wishes. */
 	enum bp_metric metric;
 	enum bp_key by;
+	const char *label; /* by label: NULL the whole set, or "label:KEY", the caller's text */
 	enum bp_live_sort sort;
 	bool ascending, objects, cumulative, usable;
 	double confidence;
@@ -92,6 +93,9 @@ struct bp_live_view {
 	} counted[128]; /* what was counted at the last readings */
 	uint32_t counted_count;
 };
+
+/* What rows are by, as --by says it. */
+const char *bp_live_view_key(const struct bp_live_view *view);
 
 /* Lets go of what was made, as the profile goes. */
 void bp_live_view_drop(struct bp_live_view *view);

@@ -116,7 +116,7 @@ static void print_command(const struct bp_command *command)
 	fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint a summary and exit\n", stdout);
 	print_lines("EXAMPLES", command->examples);
 	print_lines("EXIT STATUS", command->exit_statuses);
-	fputs(".SH SEE ALSO\n.BR bytepoll (1)\n", stdout);
+	fputs(".SH SEE ALSO\n.BR bytepoll (1),\n.BR bytepoll\\-trace (5)\n", stdout);
 }
 
 /* What belongs to no single command. */
@@ -157,7 +157,7 @@ static const struct entry variables[] = {
 	{ "NO_COLOR",
 		"not empty: no colours. There are none either where TERM is dumb or missing" },
 	{ "PAGER", "what long reports are read with on a terminal (less); empty or cat: nothing" },
-	{ "LESS", "options of less (FRX)" },
+	{ "LESS", "options of less (FRX); of other options than these R is put before them" },
 	{ "LC_ALL, LC_CTYPE, LANG", "UTF-8 or ASCII reports" },
 };
 
@@ -211,7 +211,7 @@ static void print_see_also(void)
 		printf("%s.BR bytepoll\\-%s (1)", between, (*c)->name);
 		between = ",\n";
 	}
-	putchar('\n');
+	printf("%s.BR bytepoll\\-trace (5)\n", between);
 }
 
 static void print_bytepoll(void)

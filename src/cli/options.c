@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/spoken.h"
+
 #define VALUE_FIRST 1000 /* above every letter */
 #define VALUE_HELP 999
 #define OPTIONS_MAX 64	   /* entries of one table */
@@ -365,7 +367,7 @@ bool bp_parse_number(const char *text, uint64_t *ret_number, struct bp_error *er
 int bp_command_fail(int status, const struct bp_error *error)
 {
 	fflush(stdout);
-	fprintf(stderr, "bytepoll: %s\n", error->text);
+	bp_say(stderr, "bytepoll: %s", error->text);
 	return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/spoken.h"
 #include "report/escape.h"
 #include "report/html.h"
 #include "report/quantity.h"
@@ -31,10 +32,9 @@ void bp_page_file_tell(const char *path, size_t bytes, const char *remark)
 	char size[BP_QUANTITY_BYTES], name[1024];
 	bp_bytes_text(bytes, (struct bp_quantity_style){ 0 }, size);
 	bp_terminal_text(path, false, 200, name, sizeof name);
-	fprintf(stderr, "bytepoll: wrote %s (%s)\n", strcmp(path, "-") == 0 ? "the page" : name,
-		size);
+	bp_say(stderr, "bytepoll: wrote %s (%s)", strcmp(path, "-") == 0 ? "the page" : name, size);
 	if (*remark != '\0')
-		fprintf(stderr, "bytepoll: %s\n", remark);
+		bp_say(stderr, "bytepoll: %s", remark);
 }
 
 bool bp_page_file_write_difference(const char *path, bool force,

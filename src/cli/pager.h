@@ -22,7 +22,8 @@
 void bp_pager_begin_unless(const struct bp_arguments *arguments);
 
 /* Starts the pager; nothing happens where there is none to start: not a terminal, PAGER empty or "cat", no
- * less. Afterwards standard output is no terminal any more: look at it before. */
+ * less, or a PAGER that is not there, which bp_pager_end says in a line on stderr. Afterwards standard output
+ * may be no terminal any more: look at it before. */
 void bp_pager_begin(void);
 
 /* Waits until the pager has ended; standard output is as before then. False: the pager could not be started,

@@ -18,6 +18,7 @@
 
 #include "base/attributes.h"
 #include "cli/elf_file.h"
+#include "profile/unseen.h"
 
 #define SCRIPT_DEPTH_MAX 5
 #define SCRIPT_LINE_MAX 256 /* BINPRM_BUF_SIZE of the kernel */
@@ -209,10 +210,12 @@ void bp_program_examine(struct bp_program *program)
 {
 	struct bp_elf_file file;
 	struct stat status;
+	bool valgrind = false;
 	strcpy(program->image, program->path);
 	program->obstacle = BP_OBSTACLE_NONE;
 	for (int depth = 0; depth <= SCRIPT_DEPTH_MAX; depth++) {
 		char next[PATH_MAX];
+		valgrind = valgrind || bp_is_valgrind(program->image);
 		if (!bp_elf_file_open(program->image, &file, NULL))
 			break; /* executable but not readable: nothing is known */
 		if (script_interpreter(&file, next, sizeof next)) {
@@ -228,6 +231,8 @@ void bp_program_examine(struct bp_program *program)
 	 * so it is the image whose mode counts. */
 	if (stat(program->image, &status) == 0 && bp_file_is_privileged(program->image, &status))
 		program->obstacle = BP_OBSTACLE_PRIVILEGED;
+	if (valgrind)
+		program->obstacle = BP_OBSTACLE_VALGRIND;
 }
 
 const char *bp_obstacle_text(enum bp_obstacle obstacle)
@@ -246,9 +251,17 @@ const char *bp_obstacle_text(enum bp_obstacle obstacle)
 		[BP_OBSTACLE_SANITIZER] =
 			"is built with a sanitizer, whose runtime owns malloc: build "
 			"it without to profile it",
+		[BP_OBSTACLE_VALGRIND] =
+			"runs programs under a malloc of its own, in place of every other: "
+			"run the program without it",
 		[BP_OBSTACLE_SCRIPT] = "",
 	};
 	return texts[obstacle];
+}
+
+const char *bp_obstacle_subject(const struct bp_program *program)
+{
+	return program->obstacle == BP_OBSTACLE_VALGRIND ? program->path : program->image;
 }
 
 bool bp_obstacle_refuses_preload(enum bp_obstacle obstacle)

@@ -20,6 +20,7 @@ enum bp_obstacle {
 	BP_OBSTACLE_FOREIGN,	/* ELF file of another machine or word size */
 	BP_OBSTACLE_MUSL,	/* a loader that is not glibc's */
 	BP_OBSTACLE_SANITIZER,	/* a sanitizer's runtime owns malloc and wants to be first */
+	BP_OBSTACLE_VALGRIND,	/* runs programs under a malloc of its own */
 	BP_OBSTACLE_SCRIPT,	/* neither ELF nor #!: the shell runs it, which can be profiled */
 };
 
@@ -40,6 +41,8 @@ bool bp_program_find(
 void bp_program_examine(struct bp_program *program);
 /* One clause of what is in the way and what can be done, for "PROGRAM ..."; "" for none. */
 const char *bp_obstacle_text(enum bp_obstacle obstacle);
+/* Whom that clause is about: the image, or the path that was typed where it is what matters. */
+const char *bp_obstacle_subject(const struct bp_program *program);
 /* Would the environment of `run` break this program or be noise, so that it must stay out? */
 bool bp_obstacle_refuses_preload(enum bp_obstacle obstacle);
 /* Does executing `path`, whose status is `file`, change privileges, so that the loader ignores

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Order of events: tidy the files (tails cut, index written), count what the state pages say, and
- * only then read the trace for the headline, by the same road as `bytepoll report`, so that the two
- * never disagree. A trace without a sample needs no reading: there the reason is what matters.
+ * Order of events: wait for files that are about to be begun, tidy the files (tails cut, index
+ * written), count what the state pages say, and only then read the trace for the headline, by the
+ * same road as `bytepoll report`, so that the two never disagree. A trace without a sample needs
+ * no reading: there the reason is what matters.
  */
 #include "cli/recorded.h"
 
@@ -10,21 +11,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "cli/recorded_images.h"
+#include "cli/running.h"
 #include "cli/spoken.h"
 #include "cli/tree.h"
 #include "import/import.h"
 #include "profile/aggregate.h"
+#include "profile/losses.h"
 #include "profile/profile.h"
 #include "report/quantity.h"
 #include "report/report.h"
 #include "trace/format.h"
 
 #define INDENT "          " /* under the text after "bytepoll: " */
+#define NOTHING "bytepoll: NOTHING WAS RECORDED: "
+#define UNTOLD_WAIT_STEPS 30
+#define UNTOLD_WAIT_NS 10000000
 
 /* Words of section 1.4 of docs/trace-format.md. */
 static const char *const loss_texts[BP_LOSS_COUNT] = {
-	[BP_LOSS_TRACE_FULL] = "samples: the trace could not grow (disk full or size limit)",
+	[BP_LOSS_TRACE_FULL] = "samples: the trace could not grow (disk full, a limit on the "
+			       "size of files, or the program gave up the right to: "
+			       "seccomp, another user or root)",
 	[BP_LOSS_TRACE_REOPEN] = "samples: the trace could not be opened again to grow",
 	[BP_LOSS_SLOT_MEMORY] = "samples: no memory for a slot",
 	[BP_LOSS_LARGE_TABLE] = "samples: the table of large live objects was full",
@@ -47,21 +58,6 @@ static void print_losses(const struct bp_tree_sums *sums)
 	}
 }
 
-static const char *unprofiled_text(uint32_t reason)
-{
-	switch (reason) {
-	case BP_UNPROFILED_FOREIGN_MALLOC:
-		return "its malloc is its own (linked in, or preloaded before the recorder): build "
-		       "it with libc's, or with its allocator as a shared library";
-	case BP_UNPROFILED_HOOKS:
-		return "the recorder's hooks could not be set up";
-	case BP_UNPROFILED_OTHER_TOOL:
-		return "another profiler or a sanitizer owns its malloc: run it without";
-	default:
-		return "the recorder stayed off";
-	}
-}
-
 /* A counted number of bytes, or its limits. */
 static void limits_text(
 	struct bp_known_total total, struct bp_quantity_style style, char *to, size_t bytes)
@@ -69,7 +65,9 @@ static void limits_text(
 	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
 	bp_bytes_text(total.low, style, low);
 	bp_bytes_text(total.high, style, high);
-	if (strcmp(low, high) == 0)
+	if (total.high == UINT64_MAX)
+		snprintf(to, bytes, "at least %s", low);
+	else if (strcmp(low, high) == 0)
 		snprintf(to, bytes, "%s", high);
 	else
 		snprintf(to, bytes, "%s to %s", low, high);
@@ -78,10 +76,30 @@ static void limits_text(
 /* Was sampling off whenever something was allocated? */
 static bool was_dormant(const struct bp_tree *tree)
 {
-	for (size_t i = 0; i < tree->count; i++)
+	bool off = false;
+	for (size_t i = 0; i < tree->count; i++) {
 		if (tree->files[i].objects_high > tree->files[i].off_objects.high + 1)
 			return false;
-	return true;
+		off = off || tree->files[i].off_objects.high > 0;
+	}
+	return off;
+}
+
+static uint64_t sum_of_losses(const struct bp_tree_sums *sums)
+{
+	uint64_t lost = 0;
+	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+		lost += sums->lost[reason];
+	return lost;
+}
+
+/* Losses after which there may have been samples. */
+static bool lost_samples(const struct bp_tree_sums *sums)
+{
+	bool lost = false;
+	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+		lost = lost || (sums->lost[reason] > 0 && bp_loss_kind((uint32_t)reason).samples);
+	return lost;
 }
 
 /* Nothing is wrong, there was only too little to see: what is known is said. */
@@ -94,8 +112,9 @@ static void print_too_little(const struct bp_tree *tree, const struct bp_tree_su
 	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
 	bp_bytes_text(exact ? sums->trials_low - charges : sums->trials_high, style, bytes);
 	bp_count_text(sums->objects_high, objects);
-	fprintf(stderr, "bytepoll: no samples: %s%s in %s objects were allocated, ",
-		exact ? "exactly " : "at most ", bytes, objects);
+	fprintf(stderr, "bytepoll: no samples: %s%s in %s object%s allocated, ",
+		exact ? "exactly " : "at most ", bytes, objects,
+		sums->objects_high == 1 ? " was" : "s were");
 	if (was_dormant(tree))
 		fputs("while sampling was off: switch it on by bytepoll control PID start\n",
 			stderr);
@@ -108,33 +127,20 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 	const struct bp_program *program)
 {
 	const char *obstacle = bp_obstacle_text(program->obstacle);
-	fputs("bytepoll: NOTHING WAS RECORDED: ", stderr);
-	if (sums->unprofiled_reason != 0)
-		fprintf(stderr, "%s ran unprofiled: %s\n", tree->files[0].program,
-			unprofiled_text(sums->unprofiled_reason));
-	else if (tree->count > 0)
-		fprintf(stderr, "%s never called malloc (an allocator of its own?)\n",
-			program->path);
+	fputs(NOTHING, stderr);
+	if (sums->unprofiled > 0)
+		bp_say(stderr, "%s ran unprofiled: %s", sums->unprofiled_program,
+			bp_unprofiled_text(sums->unprofiled_reason));
 	else if (*obstacle != '\0')
-		fprintf(stderr, "%s %s\n", program->image, obstacle);
+		bp_say(stderr, "%s %s", bp_obstacle_subject(program), obstacle);
+	else if (lost_samples(sums))
+		bp_say(stderr, "what was sampled of %s could not be written:", program->path);
+	else if (tree->count > 0)
+		bp_say(stderr, "%s never called malloc (an allocator of its own?)", program->path);
 	else
-		fprintf(stderr,
-			"%s left no trace at %s: it dropped LD_PRELOAD, or could not write there\n",
+		bp_say(stderr,
+			"%s left no trace at %s: it dropped LD_PRELOAD, or could not write there",
 			program->path, tree->file);
-}
-
-/* A tree without a single sample. */
-static void print_without_samples(
-	struct bp_tree *tree, const struct bp_program *program, bool quiet)
-{
-	struct bp_tree_sums sums;
-	bp_tree_read_rest(tree);
-	bp_tree_sum(tree, &sums);
-	if (sums.unprofiled_reason != 0 || sums.objects_high == 0)
-		print_nothing(tree, &sums, program);
-	else if (!quiet)
-		print_too_little(tree, &sums);
-	print_losses(&sums);
 }
 
 static const char *base_name(const char *path)
@@ -151,7 +157,9 @@ static void print_total(
 	if (!total->known)
 		return;
 	bp_bytes_figure_text(&total->bytes, style, text);
-	fprintf(stderr, "%s %s%s", name, text, total->bytes.interval.exact ? ", exactly" : "");
+	const bool exact = total->bytes.interval.exact && !total->bytes.lower_bound &&
+			   !total->bytes.upper_bound;
+	fprintf(stderr, "%s %s%s", name, text, exact ? ", exactly" : "");
 }
 
 /* T, or where it changed from which to which. */
@@ -178,13 +186,10 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 	struct bp_quantity_style style)
 {
 	char samples[BP_QUANTITY_BYTES], lost[BP_QUANTITY_BYTES], bytes[BP_QUANTITY_BYTES];
-	uint64_t lost_count = 0;
-	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
-		lost_count += sums->lost[reason];
 	bp_count_text(sums->samples, samples);
-	bp_count_text(lost_count, lost);
+	bp_count_text(sum_of_losses(sums), lost);
 	bp_bytes_text(sums->bytes, style, bytes);
-	fprintf(stderr, "bytepoll: %s sample%s of %s", samples, sums->samples == 1 ? "" : "s",
+	bp_say_part(stderr, "bytepoll: %s sample%s of %s", samples, sums->samples == 1 ? "" : "s",
 		base_name(program->path));
 	print_intervals(tree, sampling, style);
 	fprintf(stderr, ", %s lost, in ", lost);
@@ -229,48 +234,107 @@ static bool read_profile(const struct bp_tree *tree, struct bp_profile *ret_prof
 }
 
 static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums *sums,
-	const struct bp_program *program)
+	const struct bp_recorded *recorded)
 {
 	struct bp_quantity_style style = bp_spoken_style();
 	struct bp_aggregation aggregation;
 	struct bp_profile profile;
 	struct bp_error error = { 0 };
 	if (read_profile(tree, &profile, &aggregation, &error)) {
-		print_samples(tree, sums, program, &aggregation.sampling, style);
+		print_samples(tree, sums, recorded->program, &aggregation.sampling, style);
 		print_headline(&aggregation, style);
+		bp_recorded_images_print(&profile, recorded->recorder);
 		bp_aggregation_finish(&aggregation);
 		bp_profile_finish(&profile);
 	} else {
-		print_samples(tree, sums, program, NULL, style);
-		fprintf(stderr, "bytepoll: %s\n", error.text);
+		print_samples(tree, sums, recorded->program, NULL, style);
+		bp_say(stderr, "bytepoll: %s", error.text);
 	}
 	fputs(INDENT "next: bytepoll report ", stderr);
 	bp_spoken_path(tree->files[0].path);
 	putc('\n', stderr);
 }
 
-void bp_recorded_print(const char *file, const struct bp_program *program, bool quiet)
+/* A tree without a single sample. */
+static void print_without_samples(struct bp_tree *tree, const struct bp_recorded *recorded)
+{
+	struct bp_tree_sums sums;
+	struct bp_aggregation aggregation;
+	struct bp_profile profile;
+	bp_tree_read_rest(tree);
+	bp_tree_sum(tree, &sums);
+	const bool read = tree->count > 0 && read_profile(tree, &profile, &aggregation, NULL);
+	if (sums.unprofiled > 0 || sums.objects_high == 0 || lost_samples(&sums) ||
+		recorded->program->obstacle == BP_OBSTACLE_VALGRIND) {
+		print_nothing(tree, &sums, recorded->program);
+	} else if (read && bp_recorded_images_explain(&profile, recorded->recorder, NOTHING)) {
+		; /* said */
+	} else if (!recorded->quiet) {
+		print_too_little(tree, &sums);
+		if (read)
+			bp_recorded_images_print(&profile, recorded->recorder);
+	}
+	print_losses(&sums);
+	if (read) {
+		bp_aggregation_finish(&aggregation);
+		bp_profile_finish(&profile);
+	}
+}
+
+/* Reads the tree. A child that was forked a moment ago is given time to begin its file. */
+static bool read_tree(const struct bp_recorded *recorded, struct bp_tree *ret_tree,
+	pid_t *ret_untold, struct bp_error *error)
+{
+	for (int step = 0;; step++) {
+		if (!bp_tree_read(recorded->file, ret_tree, error))
+			return false;
+		ret_tree->untold = bp_running_untold(ret_tree, recorded->recorder, ret_untold);
+		if (ret_tree->untold == 0 || step == UNTOLD_WAIT_STEPS)
+			return true;
+		bp_tree_finish(ret_tree);
+		nanosleep(&(struct timespec){ 0, UNTOLD_WAIT_NS }, NULL);
+	}
+}
+
+static void print_running(const struct bp_tree *tree, pid_t untold)
+{
+	struct bp_tree_sums sums;
+	bp_tree_sum(tree, &sums);
+	const size_t recording = sums.running - tree->untold;
+	if (recording == 1)
+		fputs("bytepoll: 1 process of this run still runs and goes on recording\n", stderr);
+	else if (recording > 1)
+		fprintf(stderr,
+			"bytepoll: %zu processes of this run still run and go on recording\n",
+			recording);
+	if (tree->untold > 0)
+		fprintf(stderr,
+			"bytepoll: %zu process%s of this run still run%s and cannot write a trace, "
+			"for example process %ld\n",
+			tree->untold, tree->untold == 1 ? "" : "es", tree->untold == 1 ? "s" : "",
+			(long)untold);
+}
+
+void bp_recorded_print(const struct bp_recorded *recorded)
 {
 	struct bp_tree tree;
 	struct bp_tree_sums sums;
 	struct bp_error error = { 0 };
-	if (!bp_tree_read(file, &tree, &error)) {
-		fprintf(stderr, "bytepoll: %s\n", error.text);
+	pid_t untold = 0;
+	if (!read_tree(recorded, &tree, &untold, &error)) {
+		bp_say(stderr, "bytepoll: %s", error.text);
 		return;
 	}
 	bp_tree_cut_tails(&tree);
+	bp_tree_note_end(&tree, recorded->pid, recorded->ended_ns);
 	bp_tree_sum(&tree, &sums);
 	if (!bp_tree_write_index(&tree, &error))
-		fprintf(stderr, "bytepoll: %s\n", error.text);
-	if (sums.running == 1 && !quiet)
-		fputs("bytepoll: 1 process of this run still runs and goes on recording\n", stderr);
-	else if (sums.running > 1 && !quiet)
-		fprintf(stderr,
-			"bytepoll: %zu processes of this run still run and go on recording\n",
-			sums.running);
+		bp_say(stderr, "bytepoll: %s", error.text);
+	if (!recorded->quiet)
+		print_running(&tree, untold);
 	if (sums.samples == 0)
-		print_without_samples(&tree, program, quiet);
-	else if (!quiet)
-		print_recorded(&tree, &sums, program);
+		print_without_samples(&tree, recorded);
+	else if (!recorded->quiet)
+		print_recorded(&tree, &sums, recorded);
 	bp_tree_finish(&tree);
 }

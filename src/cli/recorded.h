@@ -6,11 +6,25 @@
 #ifndef BP_CLI_RECORDED_H
 #define BP_CLI_RECORDED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "cli/program.h"
 
-/* Tidies the files of the run at `file` (see tree.h) and, unless `quiet`, prints to stderr.
- * Failures are printed as lines of their own: the exit status of `run` is the program's. */
-void bp_recorded_print(const char *file, const struct bp_program *program, bool quiet);
+/* A run that is over. */
+struct bp_recorded {
+	const char *file; /* its output, absolute */
+	const struct bp_program *program;
+	const char *recorder; /* path of the recorder's library */
+	pid_t pid;	      /* of the program, and when it had ended: CLOCK_MONOTONIC */
+	uint64_t ended_ns;
+	bool quiet;
+};
+
+/* Tidies the files of the run (see tree.h) and, unless `quiet`, prints to stderr. Failures are
+ * printed as lines of their own: the exit status of `run` is the program's. */
+void bp_recorded_print(const struct bp_recorded *recorded);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/pager.h"
 #include "cli/query_options.h"
 #include "cli/resident.h"
+#include "cli/spoken.h"
 #include "cli/suppressed.h"
 #include "cli/terminal.h"
 #include "library/read.h"
@@ -146,7 +147,7 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	struct bp_aggregation aggregation;
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
-	(void)bp_read_warn(&aggregation, symbols);
+	(void)bp_read_warn_alone(&aggregation, symbols);
 	bool good = request->report->write(&aggregation, &request->options, stdout, error);
 	bp_aggregation_finish(&aggregation);
 	return good;
@@ -160,7 +161,7 @@ static void read_resident(const struct bp_arguments *arguments, const struct bp_
 	*ret_resident = (struct bp_resident){ 0 };
 	if (arguments->operand_count == 1 &&
 		!bp_resident_read(arguments->operands[0], profile, ret_resident, &error))
-		fprintf(stderr, "bytepoll: warning: %s\n", error.text);
+		bp_say(stderr, "bytepoll: warning: %s", error.text);
 }
 
 /* Through a pager, where there is one. */

@@ -25,6 +25,7 @@
 
 #include "base/attributes.h"
 #include "cli/processes.h"
+#include "cli/spoken.h"
 #include "cli/trace_bytes.h"
 #include "trace/format.h"
 
@@ -162,7 +163,7 @@ void bp_resident_watch_end(struct bp_resident_watch *watch, const char *file, ui
 		resident->most_bytes = most_bytes;
 		resident->uncertain_bytes = uncertain_bytes(watch->threads_most);
 		if (!bp_resident_write(path, resident, trace_id, &error))
-			fprintf(stderr, "bytepoll: %s\n", error.text);
+			bp_say(stderr, "bytepoll: %s", error.text);
 		free(path);
 	}
 	if (watch->on)

@@ -28,6 +28,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -39,6 +40,7 @@
 #include "cli/recorded.h"
 #include "cli/resident.h"
 #include "cli/sampling_options.h"
+#include "cli/spoken.h"
 #include "cli/verified.h"
 #include "trace/format.h"
 
@@ -52,6 +54,8 @@ struct run {
 	uint64_t most_bytes; /* --max-size; 0: any */
 	struct bp_resident_watch watch;
 	uint64_t resident_most; /* ru_maxrss, bytes */
+	pid_t pid;
+	uint64_t ended_ns; /* CLOCK_MONOTONIC */
 };
 
 static const int watched_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
@@ -281,6 +285,10 @@ static int wait_for(struct run *run, pid_t child)
 		;
 	restore_signals();
 	run->resident_most = (uint64_t)usage.ru_maxrss * 1024;
+	run->pid = child;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	run->ended_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	return status;
 }
 
@@ -325,8 +333,10 @@ static void warn_of_obstacle(const struct run *run)
 {
 	const char *text = bp_obstacle_text(run->program.obstacle);
 	if (*text != '\0')
-		fprintf(stderr, "bytepoll: warning: %s %s; it runs unprofiled\n",
-			run->program.image, text);
+		bp_say(stderr, "bytepoll: warning: %s %s; %s unprofiled",
+			bp_obstacle_subject(&run->program), text,
+			run->program.obstacle == BP_OBSTACLE_VALGRIND ? "what it runs stays"
+								      : "it runs");
 }
 
 /* What is printed from now on must not change the exit status: not a reader of stderr that is gone,
@@ -356,7 +366,8 @@ static int run_command(const struct bp_arguments *arguments)
 	bool verify;
 	if (arguments->operand_count == 0)
 		return bp_command_fail_usage(arguments->command, "run needs a program");
-	if (!bp_sampling_options_read(arguments, &run.sampling, &error))
+	if (!bp_sampling_options_read(arguments, &run.sampling, &error) ||
+		!bp_sampling_options_check_environment(&run.sampling, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (!read_max_size(&run, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
@@ -372,7 +383,13 @@ static int run_command(const struct bp_arguments *arguments)
 		return bp_command_fail(status, &error);
 	survive_own_output();
 	bp_resident_watch_end(&run.watch, run.output, run.resident_most);
-	bp_recorded_print(run.output, &run.program, bp_option_given(arguments, "quiet"));
+	const struct bp_recorded recorded = { .file = run.output,
+		.program = &run.program,
+		.recorder = run.recorder,
+		.pid = run.pid,
+		.ended_ns = run.ended_ns,
+		.quiet = bp_option_given(arguments, "quiet") };
+	bp_recorded_print(&recorded);
 	if (verify)
 		bp_verified_print(run.output, bp_option_given(arguments, "quiet"));
 	return bp_program_end(wait_status);

@@ -6,6 +6,7 @@
  */
 #include "cli/sampling_options.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,90 @@ bool bp_sampling_options_read(const struct bp_arguments *arguments,
 		snprintf(options.seed, sizeof options.seed, "%llu", (unsigned long long)number);
 	}
 	*ret_options = options;
+	return true;
+}
+
+/* A number as the recorder reads it: decimal digits and perhaps K, M or G. */
+static bool is_number(const char *text, uint64_t least, uint64_t most)
+{
+	const size_t digits = strspn(text, "0123456789");
+	const char *end = text + digits;
+	const unsigned shift = *end == 'K' || *end == 'k' ? 10
+			       : *end == 'M'		  ? 20
+			       : *end == 'G'		  ? 30
+							  : 0;
+	errno = 0;
+	const uint64_t number = strtoull(text, NULL, 10);
+	if (digits == 0 || errno != 0 || end[shift != 0] != '\0' ||
+		(shift != 0 && number >> (64 - shift) != 0))
+		return false;
+	return number << shift >= least && number << shift <= most;
+}
+
+static bool is_interval(const char *text)
+{
+	return strcmp(text, "auto") == 0 || is_number(text, 1, BP_INTERVAL_MAX);
+}
+
+static bool is_budget(const char *text)
+{
+	return is_number(text, 1, BP_BUDGET_MAX_PPM);
+}
+
+static bool is_start(const char *text)
+{
+	return strcmp(text, "dormant") == 0;
+}
+
+static bool is_time(const char *text)
+{
+	return is_number(text + (*text == '+'), 0, UINT64_MAX);
+}
+
+static bool is_seed(const char *text)
+{
+	return is_number(text, 0, UINT64_MAX);
+}
+
+static bool is_law(const char *text)
+{
+	return strcmp(text, "exact") == 0 || strcmp(text, "bernoulli") == 0;
+}
+
+static bool is_tracepoints(const char *text)
+{
+	return strcmp(text, "otel") == 0 || strcmp(text, "none") == 0;
+}
+
+bool bp_sampling_options_check_environment(
+	const struct bp_sampling_options *options, struct bp_error *error)
+{
+	const struct {
+		const char *name, *allowed;
+		bool (*is_allowed)(const char *text);
+		bool replaced;
+	} variables[] = {
+		{ BP_ENV_INTERVAL, "auto, or bytes such as 4096, 512K or 2M, up to 1024G",
+			is_interval, options->interval[0] != '\0' },
+		{ BP_ENV_BUDGET, "parts per million of CPU time, from 1 to 1000000", is_budget,
+			options->budget[0] != '\0' },
+		{ BP_ENV_START, "dormant, or nothing", is_start, options->start_dormant },
+		{ BP_ENV_START_TIME, "nanoseconds of the monotonic clock, or +N from the start",
+			is_time, options->delayed },
+		{ BP_ENV_STOP_TIME, "nanoseconds of the monotonic clock, or +N from the start",
+			is_time, options->limited },
+		{ BP_ENV_SEED, "a decimal number", is_seed, options->seed[0] != '\0' },
+		{ BP_ENV_LAW, "exact or bernoulli", is_law, options->law != NULL },
+		{ BP_ENV_TRACEPOINTS, "otel or none", is_tracepoints, false },
+	};
+	for (size_t i = 0; i < BP_COUNT(variables); i++) {
+		const char *value = getenv(variables[i].name);
+		if (value == NULL || *value == '\0' || variables[i].replaced ||
+			variables[i].is_allowed(value))
+			continue;
+		return bp_error_set(error, "%s=%.100s in the environment: must be %s",
+			variables[i].name, value, variables[i].allowed);
+	}
 	return true;
 }
 

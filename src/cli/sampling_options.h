@@ -23,6 +23,12 @@ bool bp_sampling_options_read(const struct bp_arguments *arguments,
  * the tree begins and ends at the same moment. False: no memory. */
 bool bp_sampling_options_set_environment(const struct bp_sampling_options *options);
 
+/* Variables that the caller's environment hands on to the program, and that no option replaces: are
+ * they such as the recorder understands? It would take another for not set, and say so only in the
+ * trace. The error names the variable and what is allowed. */
+bool bp_sampling_options_check_environment(
+	const struct bp_sampling_options *options, struct bp_error *error);
+
 /* "0.5%" or "0.5": a part of CPU time, in parts per million, at most 1000000. */
 bool bp_parse_budget(const char *text, uint64_t *ret_ppm, struct bp_error *error);
 

@@ -25,6 +25,7 @@
 
 #include "cli/processes.h"
 #include "cli/state_page.h"
+#include "profile/process_name.h"
 
 /* A shared, writable mapping of the beginning of a file. */
 struct mapping {
@@ -199,12 +200,34 @@ static bool check(const struct bp_traced *traced, bool steer, struct bp_error *e
 	       may_steer(&status, traced->path, steer, error);
 }
 
+/* Program and name, from the strings behind the header, which may say anything. */
+static void take_names(struct bp_traced *traced, int descriptor)
+{
+	char strings[BP_HEADER_MAX_BYTES + 1] = "", program[BP_HEADER_MAX_BYTES + 1];
+	const struct bp_trace_header *header = &traced->header;
+	size_t bytes = 0, length = (size_t)header->program_length + header->command_line_length;
+	if (length > BP_HEADER_MAX_BYTES)
+		length = BP_HEADER_MAX_BYTES;
+	const ssize_t got = pread(descriptor, strings, length, sizeof *header);
+	length = got > 0 ? (size_t)got : 0;
+	const size_t cut = header->program_length < length ? header->program_length : length;
+	snprintf(program, sizeof program, "%.*s", (int)cut, strings);
+	char *words = strings + cut;
+	for (length -= cut; length > 0 && words[length - 1] == '\0'; length--)
+		;
+	for (size_t i = 0; i < length; i++)
+		words[i] = words[i] == '\0' ? ' ' : words[i];
+	words[length] = '\0';
+	const char *name = bp_process_name_from(words, program, &bytes);
+	snprintf(traced->program, sizeof traced->program, "%.511s", program);
+	snprintf(traced->name, sizeof traced->name, "%.*s", (int)bytes, name);
+}
+
 /* Takes over `descriptor`: the rest of a traced process whose path and header are known. */
 static bool adopt(
 	struct bp_traced *traced, int descriptor, pid_t pid, bool steer, struct bp_error *error)
 {
 	struct stat namespace;
-	size_t length = traced->header.program_length;
 	void *page = bp_state_page_map(descriptor, steer);
 	if (page == NULL) {
 		bp_error_set(error, "%s cannot be mapped: %s", traced->path, strerror(errno));
@@ -216,10 +239,7 @@ static bool adopt(
 	traced->pid = pid;
 	traced->own_namespace = stat("/proc/self/ns/pid", &namespace) == 0 &&
 				namespace.st_ino == traced->header.pid_namespace;
-	if (length >= sizeof traced->program)
-		length = sizeof traced->program - 1;
-	ssize_t got = pread(descriptor, traced->program, length, sizeof traced->header);
-	traced->program[got > 0 ? got : 0] = '\0';
+	take_names(traced, descriptor);
 	if (check(traced, steer, error))
 		return true;
 	bp_traced_close(traced);

@@ -23,6 +23,7 @@ struct bp_traced {
 	pid_t pid;	     /* in our own pid namespace */
 	char path[PATH_MAX]; /* by which the trace can be opened here */
 	char program[512];   /* of the header, cut */
+	char name[256];	     /* what it was started as (process_name.h), cut */
 	bool own_namespace;  /* thread ids in the trace are those of our /proc */
 	int descriptor;	     /* of the trace */
 	struct bp_trace_header header;

@@ -209,8 +209,10 @@ static bool mark_running(struct bp_tree *tree, struct bp_error *error)
 		if (later == NULL || later->pid != header->pid ||
 			later->pid_namespace != header->pid_namespace)
 			later = header;
-		order[i]->running = later->start_monotonic_ns == header->start_monotonic_ns &&
-				    may_run(order[i]);
+		const bool last = later->start_monotonic_ns == header->start_monotonic_ns;
+		order[i]->running = last && may_run(order[i]);
+		order[i]->went_on = last && order[i]->state.state == 1 &&
+				    order[i]->state.end_reason == BP_END_EXEC;
 	}
 	free(order);
 	return true;
@@ -221,7 +223,8 @@ static int by_start(const void *a, const void *b)
 	const struct bp_tree_file *left = a, *right = b;
 	if (left->first != right->first)
 		return left->first ? -1 : 1;
-	const int order = compare(left->header.start_monotonic_ns, right->header.start_monotonic_ns);
+	const int order =
+		compare(left->header.start_monotonic_ns, right->header.start_monotonic_ns);
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
@@ -275,22 +278,30 @@ void bp_tree_finish(struct bp_tree *tree)
 	*tree = (struct bp_tree){ 0 };
 }
 
+/* Of upper limits: UINT64_MAX is none. */
+static uint64_t add_high(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums)
 {
-	struct bp_tree_sums sums = { .images = tree->count };
+	struct bp_tree_sums sums = { .images = tree->count, .running = tree->untold };
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct bp_tree_file *file = &tree->files[i];
 		sums.samples += file->state.samples;
 		sums.bytes += file->disk_bytes;
 		sums.running += file->running;
 		sums.trials_low += file->trials_low;
-		sums.trials_high += file->trials_high;
+		sums.trials_high = add_high(sums.trials_high, file->trials_high);
 		sums.objects_low += file->objects_low;
-		sums.objects_high += file->objects_high;
+		sums.objects_high = add_high(sums.objects_high, file->objects_high);
 		for (int reason = 0; reason < BP_LOSS_MAX; reason++)
 			sums.lost[reason] += file->state.lost[reason];
-		if (sums.unprofiled_reason == 0 && file->header.recognition == 0)
+		if (file->header.recognition == 0 && sums.unprofiled++ == 0) {
 			sums.unprofiled_reason = file->header.unprofiled_reason;
+			sums.unprofiled_program = file->program;
+		}
 	}
 	*ret_sums = sums;
 }
@@ -334,6 +345,27 @@ void bp_tree_cut_tails(struct bp_tree *tree)
 			file->bytes = bytes;
 		close(descriptor);
 	}
+}
+
+void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns)
+{
+	struct bp_tree_file *last = NULL;
+	for (size_t i = 0; i < tree->count; i++) {
+		struct bp_tree_file *file = &tree->files[i];
+		if (file->header.pid == (uint32_t)pid &&
+			(last == NULL || file->header.start_monotonic_ns > last->header.start_monotonic_ns))
+			last = file;
+	}
+	if (last == NULL || last->running || last->state.state != 0 || last->state.chunks_reserved == 0 ||
+		is_held(last->path))
+		return;
+	const int descriptor = open(last->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (descriptor < 0)
+		return;
+	if (pwrite(descriptor, &time_ns, sizeof time_ns,
+		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_time_ns)) == sizeof time_ns)
+		last->state.end_time_ns = time_ns;
+	close(descriptor);
 }
 
 /* A value of the index: tab, newline and backslash are escaped. */
@@ -413,7 +445,7 @@ void bp_tree_read_rest(struct bp_tree *tree)
 
 static bool is_removable(const struct bp_tree_file *file)
 {
-	return !file->first && file->state.samples == 0 && !file->keeps_notes &&
+	return !file->first && file->state.samples == 0 && !file->keeps_notes && !file->went_on &&
 	       (file->header.flags_skippable & BP_HEADER_CENSUS) == 0;
 }
 
@@ -441,6 +473,8 @@ static void print_line(FILE *out, const struct bp_tree_file *file, const struct 
 		print_number(out, "off_objects_low", file->off_objects.low);
 		print_number(out, "off_objects_high", file->off_objects.high);
 	}
+	if (file->header.recognition == 0)
+		print_number(out, "unprofiled_reason", file->header.unprofiled_reason);
 	if (file->interval_max != 0 &&
 		(file->interval_max != first->header.interval_bytes || has_control(first)))
 		print_number(out, "interval_bytes", file->interval_max);

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "trace/format.h"
@@ -23,10 +24,11 @@ struct bp_tree_file {
 	char *program;	  /* of the header, cut at 511 bytes */
 	struct bp_trace_header header;
 	struct bp_trace_state state;
-	uint64_t bytes; /* length of the file */
+	uint64_t bytes;	     /* length of the file */
 	uint64_t disk_bytes; /* that it takes, its folded part included */
-	bool first;	/* FILE itself, not in FILE.d */
-	bool running;	/* its process still lives and may write */
+	bool first;	     /* FILE itself, not in FILE.d */
+	bool running;	     /* its process still lives and may write */
+	bool went_on;	     /* it ended in an exec after which its process has no file */
 	/* Known once bp_tree_read_rest was called: */
 	bool keeps_notes; /* losses or execs that the index cannot tell of */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
@@ -40,6 +42,7 @@ struct bp_tree {
 	bool has_directory;
 	struct bp_tree_file *files;
 	size_t count, capacity;
+	size_t untold; /* processes of it that run and have no file yet (running.h); set by who knows */
 	size_t unreadable; /* *.bpt files that are no traces, or torn before their header */
 };
 
@@ -48,7 +51,9 @@ struct bp_tree_sums {
 	uint64_t samples, bytes, lost[BP_LOSS_MAX];
 	uint64_t trials_low, trials_high, objects_low, objects_high; /* after bp_tree_read_rest */
 	size_t images, running;
-	uint32_t unprofiled_reason; /* of the first image that stayed unprofiled, 0: none */
+	size_t unprofiled;		/* images that stayed unprofiled */
+	uint32_t unprofiled_reason;	/* of the first of them, 0: none */
+	const char *unprofiled_program; /* within the tree */
 };
 
 /* Reads the files of FILE at `file`. A missing FILE is no error: `count` is then 0. */
@@ -63,6 +68,10 @@ void bp_tree_read_rest(struct bp_tree *tree);
 /* Cuts the unused tail of every file whose process has ended. Failure to cut is harmless and
  * silent: readers ignore the tail. */
 void bp_tree_cut_tails(struct bp_tree *tree);
+
+/* A process that is seen to have ended at `time_ns` (CLOCK_MONOTONIC) and did not say so itself: its last
+ * image lived until then, which its trace will tell. Without effect where nothing is known of it. */
+void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns);
 
 /* Once nothing runs any more: writes FILE.d/index, removes the files in FILE.d that hold neither a
  * sample nor a census, and FILE.d itself if nothing was ever in it. Does nothing while a process of the

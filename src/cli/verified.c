@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "cli/spoken.h"
 #include "cli/terminal.h"
 #include "cli/tree.h"
 #include "import/import.h"
@@ -95,7 +96,7 @@ void bp_verified_print(const char *file, bool quiet)
 	struct bp_error error = { 0 };
 	unsigned running;
 	if (!bp_verified_read(file, &options, &truth, &running, &error)) {
-		fprintf(stderr, "bytepoll: %s\n", error.text);
+		bp_say(stderr, "bytepoll: %s", error.text);
 		return;
 	}
 	bp_terminal_look(&style);

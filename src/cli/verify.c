@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/pager.h"
 #include "cli/query_options.h"
+#include "cli/spoken.h"
 #include "cli/terminal.h"
 #include "cli/verified.h"
 #include "report/verify.h"
@@ -31,7 +32,7 @@ static int verify(const struct bp_arguments *arguments)
 	if (!bp_verified_read(arguments->operands[0], &options, &truth, &running, &error))
 		return bp_command_fail(1, &error);
 	if (running > 0)
-		fprintf(stderr, "bytepoll: warning: %u processes still run and are left out\n",
+		bp_say(stderr, "bytepoll: warning: %u processes still run and are left out",
 			running);
 	bp_terminal_look(&style);
 	bp_pager_begin_unless(arguments);

@@ -117,7 +117,7 @@ static void show_progress(void *context, uint64_t done, uint64_t all)
 	if (isatty(STDERR_FILENO) == 0)
 		return;
 	fprintf(stderr,
-		"\rfetching debug information of %.16s: %" PRIu64 " of %" PRIu64 " KiB\x1b[K",
+		"\r\x1b[Kfetching debug information of %.16s: %" PRIu64 " of %" PRIu64 " KiB",
 		bp_profile_text(profile, module->build_id), done >> 10, all >> 10);
 	if (done == all)
 		fputs("\r\x1b[K", stderr);

@@ -40,6 +40,10 @@ UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 ISSUE_NUMBERS = re.compile(r"\bissue\s+#?\d|\bPR\s+#\d", re.IGNORECASE)
 
 
+# Those whose words hold nothing but figures and our own.
+SPEAKERS = ["src/cli/spoken.c", "src/cli/recorded.c", "src/cli/live.c"]
+
+
 def matches(path, patterns):
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
 
@@ -113,6 +117,16 @@ def calls_in_target(path, text):
             yield f"{path}:{number}: only config.c reads the environment"
 
 
+def words_to_a_terminal(path, text):
+    """What a command says of names and arguments goes by cli/spoken.h, which lets no escape through."""
+    if not path.startswith("src/cli/") or not path.endswith(".c") or path in SPEAKERS:
+        return
+    for match in re.finditer(r"\b(?:fprintf|fputs)\s*\((?:[^;\"]|\"(?:\\.|[^\"\\])*\")*?;", text):
+        call = match.group(0)
+        if re.match(r"fprintf\s*\(\s*stderr", call) and "bytepoll:" in call and "%s" in call:
+            yield f"{path}:{line_of(text, match)}: say it by bp_say (cli/spoken.h)"
+
+
 def licence_line(path, text):
     script = text.startswith("#!")
     if (path.endswith(CODE) or script) and "SPDX-License-Identifier: MIT" not in text[:200]:
@@ -146,6 +160,7 @@ RULES = {  # rule: (a path, text that breaks it)
     drawer_names: ("src/a/string_utils.c", ""),
     conditions: ("src/a/b.h", "#ifndef A_H\n#define A_H\n#ifdef __linux__\n#endif\n#endif\n"),
     calls_in_target: ("src/recorder/a.c", "\tx = malloc(4);\n"),
+    words_to_a_terminal: ("src/cli/b.c", '\tfprintf(stderr, "bytepoll: %s\\n", path);\n'),
     licence_line: ("src/a/b.c", "int x;\n"),
     essay: ("src/a/b.c", "/* SPDX-License-Identifier: MIT */\nint x;\n"),
     forbidden_words: ("src/a/b.c", "/* TO" "DO */\n"),

@@ -6,6 +6,7 @@ root, pkg-config finds it, programs compile and link with what it says, and run 
 Usage: packaging.py SOURCE_ROOT BUILD_ROOT TRACES
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,11 @@ int main(void)
 	return 0;
 }
 """
+
+
+# Below PREFIX/share, under names of their own: where man and the shells look.
+SHARED = ["man/man1/bytepoll.1", "man/man1/bytepoll-run.1", "bash-completion/completions/bytepoll",
+          "zsh/site-functions/_bytepoll", "fish/vendor_completions.d/bytepoll.fish"]
 
 
 class Wrong(Exception):
@@ -52,6 +58,10 @@ def check_files(source, prefix):
     for path in FILES + [f"include/bytepoll/{name}" for name in headers]:
         if not os.path.isfile(f"{prefix}/{path}") or os.path.islink(f"{prefix}/{path}"):
             yield f"{path} is not there, or a link"
+    pages = ["man/man5/bytepoll-trace.5"] if shutil.which("scdoc") else []
+    for path in SHARED + pages:
+        if not os.path.isfile(f"{prefix}/share/{path}") or not os.path.getsize(f"{prefix}/share/{path}"):
+            yield f"share/{path} is not there, or empty"
     for path, target in LINKS.items():
         if not os.path.islink(f"{prefix}/{path}") or os.readlink(f"{prefix}/{path}") != target:
             yield f"{path} does not lead to {target}"

@@ -65,7 +65,8 @@ class Running:
     """A program of this folder under the recorder, with a page of words shared with it. Killed at the
     end if it still runs."""
 
-    def __init__(self, path, interval, program="steered", threads=THREADS, extra=None):
+    def __init__(self, path, interval, program="steered", threads=THREADS, extra=None,
+                 called=None):
         self.trace = os.path.join(path, "trace.bpt")
         orders = os.path.join(path, "orders")
         with open(orders, "wb") as file:
@@ -74,7 +75,8 @@ class Running:
             self.words = mmap.mmap(file.fileno(), 4096)
         arguments = [orders, str(threads)] if program == "steered" else [orders, "alone"]
         self.process = subprocess.Popen(
-            [profiled.program(program), *arguments],
+            [called or profiled.program(program), *arguments],
+            executable=profiled.program(program),
             env=profiled.environment(self.trace, interval, seed=SEED, extra=extra),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         profiled.expect(self.process.stdout.readline() == b"running\n", "it does not run")

@@ -47,12 +47,44 @@ while True:
 BEGIN, END = b"\033[?2026h", b"\033[?2026l"
 
 
+class Screen(pyte.Screen):
+    """As VT100 and xterm have it: behind a full line the cursor stands on the last cell, whatever it is
+    told next but to write. pyte has it one beyond, where erasing to the end of the line erases nothing."""
+
+    def stand_on_last_cell(self):
+        self.cursor.x = min(self.cursor.x, self.columns - 1)
+
+    def erase_in_line(self, *arguments, **settings):
+        self.stand_on_last_cell()
+        super().erase_in_line(*arguments, **settings)
+
+    def erase_in_display(self, *arguments, **settings):
+        self.stand_on_last_cell()
+        super().erase_in_display(*arguments, **settings)
+
+    def erase_characters(self, *arguments):
+        self.stand_on_last_cell()
+        super().erase_characters(*arguments)
+
+    def delete_characters(self, *arguments):
+        self.stand_on_last_cell()
+        super().delete_characters(*arguments)
+
+    def cursor_back(self, *arguments):
+        self.stand_on_last_cell()
+        super().cursor_back(*arguments)
+
+    def backspace(self):
+        self.stand_on_last_cell()
+        super().backspace()
+
+
 class Terminal:
     """A program on a terminal of its own; killed at the end if it still runs."""
 
     def __init__(self, arguments, environment, columns=100, rows=24):
         self.master, self.slave = pty.openpty()
-        self.screen = pyte.Screen(columns, rows)
+        self.screen = Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.bytes = b""
         self.pending = b""

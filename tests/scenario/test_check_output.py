@@ -115,7 +115,8 @@ def errors(trace, path):
     with open(trace, "rb") as file:
         before = file.read()
     for name in (trace, os.path.join(path, "..", os.path.basename(path), os.path.basename(trace))):
-        expect_status(check(trace, "--limit", "live=1", "--junit", name), 2)
+        for force in ([], ["--force"]):
+            expect_status(check(trace, "--limit", "live=1", "--junit", name, *force), 2)
     with open(trace, "rb") as file:
         profiled.expect(file.read() == before, "the trace was written over")
     expect_status(check(trace, "--limit", "live=1", "--junit", "/dev/full"), 2)
@@ -170,7 +171,7 @@ def junit(trace, path, file_name):
               "--limit", "live:site_small_mixed=383714", "--limit", "live:%s=1G" % HOSTILE]
     for options, faults in (([], ("failure", "error")),
                             (["--allow-undecided"], ("failure", "skipped"))):
-        expect_status(check(trace, *limits, *options, "--junit", file_name), 1)
+        expect_status(check(trace, *limits, *options, "--force", "--junit", file_name), 1)
         suite = xml.etree.ElementTree.parse(file_name).getroot().find("testsuite")
         cases = suite.findall("testcase")
         profiled.expect(len(cases) == 4 == int(suite.get("tests")), "test cases")
@@ -184,9 +185,47 @@ def junit(trace, path, file_name):
         profiled.expect("<&>\"'" in name and "\\x1b" in name and "\\x0a" in name and
                         "\\u{202e}" in name, repr(name))
         profiled.expect(cases[0].get("name") == "live=1G", cases[0].get("name"))
-    expect_status(check(trace, "--limit", "live=1G", "--junit", file_name), 0)
+    expect_status(check(trace, "--limit", "live=1G", "--junit", file_name, "--force"), 0)
     profiled.expect(len(xml.etree.ElementTree.parse(file_name).getroot().findall(
         "testsuite/testcase")) == 1, "the file of an earlier check is replaced")
+
+
+def junit_file(trace, path):
+    """Nothing is replaced unasked, a link never; a failure leaves nothing behind and what was there."""
+    folder = os.path.join(path, "junit")
+    os.mkdir(folder)
+    there, link, new = (os.path.join(folder, name) for name in ("there", "link", "new"))
+    with open(there, "w", encoding="utf-8") as file:
+        file.write("mine")
+    os.symlink(there, link)
+
+    def untouched():
+        with open(there, encoding="utf-8") as file:
+            profiled.expect(file.read() == "mine", "what was there is gone")
+        profiled.expect(sorted(os.listdir(folder)) == ["link", "there"], str(os.listdir(folder)))
+
+    broken = os.path.join(path, "broken.bpt")
+    limit = ("--limit", "live=1")
+    for file, name, options, words in (
+            (trace, there, [], b"exists: choose another --junit, or replace it by --force"),
+            (trace, link, [], b"symbolic link"), (trace, link, ["--force"], b"symbolic link"),
+            (trace, folder, ["--force"], b"is no regular file"),
+            (trace, os.path.join(folder, "no", "x"), [], b"cannot be created"),
+            (trace, "", [], b"--junit needs the name of a file"),
+            (trace, "-", [], b"--junit -"),
+            (broken, new, [], b"broken.bpt"), (broken, there, ["--force"], b"broken.bpt")):
+        result = expect_status(check(file, *limit, "--junit", name, *options), 2)
+        profiled.expect(words in result.stderr and result.stdout == b"", str(result))
+        untouched()
+    expect_status(check(trace, *limit, "--force"), 2)
+    # What does not fit leaves nothing: a limit of 1 KiB, and SIGXFSZ ignored as Python has it.
+    command = [profiled.BYTEPOLL, "check", trace, *limit * 60, "--junit", new]
+    result = profiled.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$@"', "sh", *command])
+    profiled.expect(result.status == 2 and b"cannot be written" in result.stderr, str(result))
+    untouched()
+    expect_status(check(trace, *limit, "--junit", new), 1)
+    profiled.expect(sorted(os.listdir(folder)) == ["link", "new", "there"],
+                    str(os.listdir(folder)))
 
 
 def github(trace, path):
@@ -329,6 +368,7 @@ def main():
                 ("JSON", lambda: json_fields(trace)),
                 ("undecided says what decides", lambda: undecided_says_what_decides(trace, path)),
                 ("JUnit", lambda: junit(trace, path, os.path.join(path, "out.xml"))),
+                ("the file of --junit", lambda: junit_file(trace, path)),
                 ("GitHub", lambda: github(trace, path)),
                 ("file names of any bytes", lambda: hostile_files(trace, path)),
                 ("growth", lambda: growth(traces)),

@@ -9,6 +9,7 @@ thousand times is in test_control_storm.py. Arguments: names of tests, without `
 """
 import ctypes
 import fcntl
+import json
 import mmap
 import os
 import shutil
@@ -19,6 +20,7 @@ import sys
 import time
 
 import profiled
+import schemas
 from steered import (ALL_BYTES, INTERVAL_MASK, LIMIT_S, NUMBER_SHIFT, THREADS, Decoded, Page, Running,
                      control, controlled, refused, status_of)
 
@@ -79,6 +81,31 @@ def test_words(tap):
             control(trace, "start"), "has ended"))
         tap.attempt("and one that is gone", lambda: refused(
             control(pid, "start"), "there is no process"))
+
+
+def test_names(tap):
+    """A process goes by what it was started as, as in every report, and no controls of it pass."""
+    with profiled.directory() as path, Running(
+            path, 65536, called="/no/such/folder/an\x1b[31mname\u202e") as program:
+        pid, name = program.process.pid, "an\x1b[31mname\u202e"
+        state = status_of(pid)
+        tap.check(state["name"] == name and os.path.basename(state["program"]) == "steered",
+                  "the name it was started as, and its file", state)
+        for text in (controlled(pid, "status"), controlled(pid, "interval", "32K")):
+            tap.check(text.startswith("an") and "name" in text.split(" (pid ")[0] and
+                      "\x1b" not in text and "\u202e" not in text, "without its controls", text)
+        data = json.loads(controlled(pid, "status", "--json"))
+        tap.attempt("its JSON is that of docs/schema", lambda: schemas.validate(data, "control-1"))
+        tap.attempt("which refuses damaged ones", lambda: schemas.bites(data, "control-1"))
+        program.stop()
+        report = profiled.report(program.trace)
+        tap.check(report["processes"][0]["name"] == name, "reports call it the same",
+                  report["processes"])
+    with profiled.directory() as path, Running(
+            path, 65536, extra={"BYTEPOLL_START": "dormant"}) as program:
+        data = json.loads(controlled(program.process.pid, "status", "--json"))
+        profiled.expect(data["processes"][0]["in_force"] is None, str(data))
+        tap.attempt("also where nothing samples", lambda: schemas.validate(data, "control-1"))
 
 
 def test_errors(tap):
@@ -171,6 +198,25 @@ def test_killed_dormant(tap):
                   sum(made) <= off["objects"]["high"],
                   "killed while dormant: the truth lies between the limits", "%s %d %d" % (
                       off, truth, sum(made)))
+
+
+def test_quiet_end(tap):
+    """A process that has nothing to record still lives: a snapshot ends when it was taken, a trace under
+    `run` when its process was killed."""
+    with profiled.directory() as path, Running(path, 4096, extra={
+            "BYTEPOLL_START": "dormant"}) as program:
+        time.sleep(1)
+        copy = os.path.join(path, "copy.bpt")
+        controlled(program.process.pid, "snapshot", "-o", copy)
+        program.stop()
+        lasted = [profiled.report(trace)["processes"][0]["duration_s"]
+                  for trace in (copy, program.trace)]
+        tap.check(1 <= lasted[0] <= lasted[1], "a snapshot lasts until it was taken", lasted)
+        killed = os.path.join(path, "killed.bpt")
+        profiled.run([profiled.BYTEPOLL, "run", "--quiet", "-o", killed, "--", "sh", "-c",
+                      "sleep 1; kill -9 $$"])
+        lasted = profiled.report(killed)["processes"][0]["duration_s"]
+        tap.check(1 <= lasted < 20, "a killed process until it was killed", lasted)
 
 
 def test_bad_words(tap):
@@ -499,7 +545,7 @@ def test_stale_predecessor(tap):
                       "nor one with %d at %d" % (value, at), header)
 
 
-TESTS = (test_words, test_errors, test_other_user, test_dormant, test_killed_dormant, test_bad_words,
+TESTS = (test_words, test_names, test_errors, test_other_user, test_dormant, test_killed_dormant, test_quiet_end, test_bad_words,
          test_snapshot, test_stopped_snapshot, test_pending_window, test_forking_tree, test_window, test_family, test_stale_predecessor)
 
 

@@ -241,6 +241,27 @@ def check_round_trip(folder):
                          for path in (trace, exported))
         expect(before == after, "%s: %s" % (metric, sorted(
             set(before.items()) ^ set(after.items()))[:4]))
+    expect_unread(export(trace, "pprof"), b"write it with --label bytes")
+
+
+def expect_unread(path, words):
+    for command in (["report"], ["diff", path], ["report", "--assume-interval", "4096"]):
+        result = profiled.run([profiled.BYTEPOLL, *command, path])
+        expect(result.status != 0 and not result.stdout and result.stderr.count(b"\n") == 1 and
+               words in result.stderr, result)
+
+
+def check_no_way_back(trace):
+    """At other T what is in the file are estimates, a third of which look as if the importer could undo them:
+    none is read, and the line says what to read instead. Tools that write the file anew keep its comments."""
+    for options in ((), ("--label", "bytes"), ("--metric", "peak"), ("--metric", "allocated")):
+        path = export(trace, "pprof", *options)
+        expect_unread(path, b"name the recording it was made from")
+    again = path + ".again"
+    result = profiled.run(["/usr/bin/go", "tool", "pprof", "-proto", "-output", again, path],
+                          extra={"HOME": "/nonexistent", "PPROF_TMPDIR": os.path.dirname(path)})
+    expect(result.status == 0, result)
+    expect_unread(again, b"name the recording it was made from")
 
 
 def check_collapsed(trace):
@@ -514,7 +535,8 @@ def main():
                 ("pprof: variances", check_variances), ("pprof: labels", check_labels),
                 ("pprof by Google's protobuf", check_protobuf),
                 ("pprof: what protobuf refuses", check_protobuf_refuses),
-                ("pprof by go tool pprof", check_go), ("collapsed", check_collapsed),
+                ("pprof by go tool pprof", check_go),
+                ("pprof: no way back", check_no_way_back), ("collapsed", check_collapsed),
                 ("speedscope", check_speedscope), ("dhat by dh_view.js", check_dhat),
                 ("firefox", check_firefox), ("json and csv", check_rows),
                 ("suppressions", check_suppressions), ("queries", check_query),

@@ -357,6 +357,32 @@ def sources(directory):
     profiled.expect(code not in found, "a newer file is told")
 
 
+def resident(directory):
+    """Resident memory is taken apart as in the report; warnings name switches of the page, no options."""
+    trace, path = os.path.join(directory, "seen.bpt"), os.path.join(directory, "seen.html")
+    script = "import time; kept = [bytearray(b'x') * 100000 for _ in range(300)]; time.sleep(0.4); del kept"
+    result = profiled.run([profiled.BYTEPOLL, "run", "--quiet", "--interval", "65536", "-o", trace, "--",
+                           "/usr/bin/python3", "-c", script])
+    profiled.expect(result.status == 0, result.stderr.decode()[:300])
+    head = json.loads(element(write(path, trace), "bytepoll-head"))
+    told = profiled.report(trace)["resident"]
+    profiled.expect(head["resident_pid"] == told["pid"] == head["pid"], "the process")
+    for moment in ("highest", "last"):
+        mine, theirs = head["resident_parts"][moment], told[moment]
+        for key in ("resident", "file", "shared", "swapped", "recorder_most", "stack_most", "live"):
+            profiled.expect(mine[key] == theirs[key], "%s: %s, report %s" % (key, mine[key], theirs[key]))
+        profiled.expect(near(mine["at_s"], theirs["at"]), "another moment")
+        profiled.expect(all(map(near, mine["rest"], [theirs["rest"][key] for key in ("low", "high")])),
+                        "rest: %s, report %s" % (mine["rest"], theirs["rest"]))
+        profiled.expect([mine["at_s"], mine["resident"]] in head["resident"], "a moment of none of the looks")
+    profiled.expect(told["highest"]["resident"] > 30_000_000, "nothing was seen of 30 MB")
+    profiled.expect(any("Live, above the graph" in text for text in head["warnings"]), head["warnings"])
+    profiled.expect(not any("--metric" in text for text in head["warnings"]), head["warnings"])
+    os.unlink(trace + ".resident")
+    head = json.loads(element(write(path, "--force", trace), "bytepoll-head"))
+    profiled.expect(head["resident"] is None and "resident_parts" not in head, "of nothing")
+
+
 def rebuilt(directory):
     """web/estimate/build makes the bytes that are committed."""
     path = os.path.join(directory, "estimate.wasm")
@@ -382,6 +408,7 @@ def main():
         tap.attempt("no page for a terminal", lambda: terminal(traces))
         tap.attempt("a comparison as a page", lambda: comparison(directory, traces))
         tap.attempt("lines of source, if asked for", lambda: sources(directory))
+        tap.attempt("resident memory as in the report", lambda: resident(directory))
         tap.check(figures_seen > 3000, "figures were compared", figures_seen)
     return tap.finish()
 

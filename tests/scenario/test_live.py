@@ -16,7 +16,7 @@ import time
 
 import profiled
 from steered import control, refused
-from terminal import SHELL, Terminal
+from terminal import BEGIN as BEGIN_OF_FRAME, END as END_OF_FRAME, SHELL, Terminal
 from watched import Watched
 
 LIMIT_S = 30
@@ -163,8 +163,8 @@ def test_keys(tap):
             terminal.wait("live by function · by size")
             for metric in ("allocated", "temporary", "peak", "live"):
                 expect_after("m: %s" % metric, "m", metric + " by function")
-            for key in ("stack", "line", "file", "module", "thread", "type", "size", "process",
-                        "function"):
+            for key in ("stack", "line", "file", "module", "thread", "type", "label", "size",
+                        "process", "function"):
                 expect_after("k: %s" % key, "k", "live by " + key)
             expect_after("K: backwards", "K", "live by process")
             expect_after("and on", "k", "live by function")
@@ -226,11 +226,20 @@ def test_keys(tap):
                 terminal.process.poll(), terminal.restored()))
 
 
+def sent_lines(terminal):
+    """The lines of the last frame as they were sent, without what styles them."""
+    frame = terminal.bytes[:terminal.bytes.rfind(END_OF_FRAME)]
+    frame = frame[frame.rfind(BEGIN_OF_FRAME):]
+    lines = re.split(rb"\033\[[0-9]+;1H", frame)[1:]
+    return [re.sub(rb"\033\[[0-9;]*[mK]", b"", line).decode().rstrip() for line in lines]
+
+
 def test_sizes(tap):
     with profiled.directory() as path, Watched(path, 1024) as watched:
         watched.tell("hold 3000")
         with live(watched.pid) as terminal:
             terminal.wait("site_hold")
+            full = [0]
             for columns, rows in ((40, 10), (200, 60), (20, 5), (3, 2), (1, 1), (80, 24)):
                 def resized():
                     terminal.settle(0.05)
@@ -241,7 +250,11 @@ def test_sizes(tap):
                         profiled.expect(terminal.lines[-1].startswith("q quit") and
                                         any("> site_hol" in line or "> site" in line
                                             for line in terminal.lines), terminal.text)
+                    sent = sent_lines(terminal)
+                    profiled.expect(sent == terminal.lines, "sent %r, shown %r" % (sent, terminal.lines))
+                    full[0] += sum(len(line) == columns for line in sent)
                 tap.attempt("%d x %d" % (columns, rows), resized)
+            tap.check(full[0] >= 5, "%d lines were full, to the last column" % full[0], "too few")
             tap.check(b"\n" not in terminal.bytes, "no line feed is sent, so that nothing scrolls")
 
 
@@ -454,7 +467,7 @@ def test_hostile(tap):
                     with live(watched.pid, columns=columns) as terminal:
                         terminal.wait("site_hold")
                         for key in ("module", "thread", "process"):
-                            terminal.press("k" * 8)
+                            terminal.press("k" * 9)
                             terminal.wait_frames(2)
                             terminal.press("k")
                         while "by module" not in terminal.text:

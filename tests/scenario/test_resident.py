@@ -95,7 +95,11 @@ class Runs:
         for words in ("resident memory", "the rest", "never touched", "highest seen", "next"):
             profiled.expect(words in summary, "%s is not in the summary:\n%s" % (words, summary))
         table = bytepoll("report", trace, environment={"COLUMNS": "100"}).stdout.decode()
+        flat = " ".join(table.split())
         profiled.expect("resident at" in table and "the most ever" in table, table)
+        told = re.search(r"the recorder and the main stack (?:≤|<=) \S+ \w+, the rest \[-\S+, -\S+\] MiB", flat)
+        profiled.expect(told is not None, "the recorder is not named, or the rest has no limits: " + flat)
+        profiled.expect(self.resident(trace)[1]["last"]["rest"]["estimate"] is None, "limits are no estimate")
 
     def images(self):
         """An exec keeps the pid, and the looking on."""

@@ -165,7 +165,7 @@ def pager_gets_everything():
             assert seen.read() == plain, words
         assert "paged" not in shown(*words, "--no-pager", PAGER="echo paged; cat > /dev/null"), words
     assert shown("report", trace, PAGER="printf '%s %s\\n' $LESS $LV; cat > /dev/null") == "FRX -c\n"
-    assert shown("report", trace, PAGER="echo $LESS; cat > /dev/null", LESS="XY") == "XY\n"
+    assert shown("report", trace, PAGER="echo $LESS; cat > /dev/null", LESS="XY") == "-R XY\n"
 
 
 @test
@@ -193,8 +193,21 @@ def pager_that_is_left_early():
 @test
 def pager_that_cannot_start():
     trace = record("a.bpt", "-i", "8K")
-    status, text, _ = Terminal(["report", trace], PAGER="/nonexistent/pager").finish()
-    assert status == 1 and "bytepoll: the pager /nonexistent/pager cannot be started" in text, (status, text)
+    for words in (["report", trace], ["diff", "--all", trace, trace], ["plan", trace]):
+        plain = shown(*words, "--no-pager")
+        # Named where it is not; a folder; not to be executed; with control characters.
+        for pager in ("/nonexistent/pager", "nosuchpager -x 3", "/tmp", "/etc/passwd", "no\x1b31m"):
+            status, text, stderr = Terminal(words, stderr=False, PAGER=pager).finish()
+            assert status == 0 and text == plain, (pager, status, text)
+            assert stderr.count("\n") == 1 and "cannot be started: set PAGER" in stderr and \
+                "\x1b" not in stderr, (pager, stderr)
+    # What can only be known too late is an error.
+    status, text, _ = Terminal(["report", trace], PAGER="A=1 nosuchpager").finish()
+    assert status == 1 and "bytepoll: the pager A=1 nosuchpager cannot be started" in text, (status, text)
+    # Words of the shell are there.
+    for pager in ("exec head -n 1", "{ head -n 1; }", "f() { head -n 1; }; f", "  command head -n 1"):
+        status, text, _ = Terminal(["report", trace], PAGER=pager).finish()
+        assert status == 0 and text.count("\n") == 1 and "churn" in text, (pager, text)
     # What is wrong is said, and the status is the command's, pager or not.
     status, text, _ = Terminal(["report", "--pid", "4194999", trace], PAGER="cat; exit 0").finish()
     assert status == 1 and text.count("bytepoll: ") == 1, (status, text)
@@ -215,6 +228,39 @@ def less_and_its_keys():
     # Short output does not wait (F).
     status, text, _ = Terminal(["report", "-n", "1", trace], rows=60).finish()
     assert status == 0 and "live at exit" in text, (status, text)
+
+
+@test
+def colours_in_less():
+    """Each line has its own: less ends them where a line ends. LESS without R does not show them as text."""
+    trace = record("a.bpt", "-i", "64")
+    os.truncate(trace, os.path.getsize(trace) // 2 + 777)  # warns
+    for words in (["report"], ["report", "--summary"], ["report", "--stats"], ["report", "--tree"],
+                  ["diff", trace], ["plan"]):
+        on = ""
+        for line in shown(*words, "--no-pager", trace, columns=60).split("\n"):
+            assert on == "" or line == "", (words, "begins in colour", line)
+            found = re.findall(r"\x1b\[([0-9;]*)m", line)
+            on = found[-1].replace("0", "") if found else on
+    warned = [line for line in shown("report", "--no-pager", trace, columns=60).split("\n") if "\x1b[33m" in line]
+    assert len(warned) > 1 and all(line.endswith("\x1b[0m") for line in warned), warned
+    for variables in ({}, {"LESS": "X"}, {"LESS": "-iX"}, {"LESS": ""}):
+        terminal = Terminal(["report", trace], rows=60, columns=60, **variables)
+        terminal.read_until(rb"samples")
+        terminal.type(b"q")
+        status, text, _ = terminal.finish()
+        assert status == 0 and "ESC[" not in text and re.search("\x1b\\[33?m  !", text), (variables, text)
+
+
+@test
+def narrow():
+    """The totals and what is wrapped keep to thirty columns."""
+    trace = record("a.bpt", "-i", "8K")
+    for words in (["report"], ["report", "--summary"]):
+        text = shown(*words, "--no-pager", trace, columns=30)
+        head = lines_of(text)[:8]
+        assert "live at exit" in text and "peak" in text and "temporary" in text, text
+        assert all(len(line) <= 30 for line in head), head
 
 
 @test

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Of an image that began no trace nothing is known but the path that its exec named, in the root
+ * and as the user of the process that became it. The path is looked at in ours: it may be another
+ * file there, so that only what would explain it (file capabilities) is said.
+ */
+#include "cli/recorded_images.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "base/path.h"
+#include "cli/spoken.h"
+#include "profile/unseen.h"
+#include "trace/format.h"
+
+#define SETTLED_NS 1000000000u
+
+const char *bp_unprofiled_text(uint32_t reason)
+{
+	switch (reason) {
+	case BP_UNPROFILED_FOREIGN_MALLOC:
+		return "its malloc is its own (linked in, or preloaded before the recorder): build "
+		       "it with libc's, or with its allocator as a shared library";
+	case BP_UNPROFILED_HOOKS:
+		return "the recorder's hooks could not be set up";
+	case BP_UNPROFILED_OTHER_TOOL:
+		return "another profiler or a sanitizer owns its malloc: run it without";
+	default:
+		return "the recorder stayed off";
+	}
+}
+
+/* The first process and how many there are of a kind. */
+struct kind {
+	const struct bp_process *first;
+	unsigned long long count;
+};
+
+static void count(struct kind *kind, const struct bp_process *process, uint64_t images)
+{
+	if (images > 0 && kind->count == 0)
+		kind->first = process;
+	kind->count += images;
+}
+
+/* Has what the process became had the time to begin a trace? */
+static bool is_settled(const struct bp_process *process)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return kill((pid_t)process->pid, 0) != 0 || now_ns > process->end_time_ns + SETTLED_NS;
+}
+
+static const char *plural(unsigned long long number)
+{
+	return number == 1 ? "" : "s";
+}
+
+/* "PATH ran without the recorder: why" */
+static void say_unexplained(
+	const struct bp_profile *profile, const struct bp_process *process, const char *recorder)
+{
+	const char *path = bp_profile_text(profile, process->became);
+	const char *from = bp_profile_text(profile, process->program);
+	bp_say_part(stderr, "%s, which %s (pid %u) became", *path != '\0' ? path : "a program",
+		bp_last_part(from), process->pid);
+	if (*path != '\0' && getxattr(path, "security.capability", NULL, 0) > 0)
+		bp_say(stderr, ": it has file capabilities, so the loader refuses to preload: "
+			       "profile a copy "
+			       "without them (cp makes one)");
+	else
+		bp_say(stderr,
+			": its loader could not open %s, or nothing could be written beside the "
+			"trace (another root or user?)",
+			recorder);
+}
+
+static void say_unseen(const struct bp_profile *profile, const struct bp_process *process)
+{
+	const char *path = bp_profile_text(profile, process->unseen_example);
+	bp_say(stderr, "%s: %s", path, bp_unseen_text(process->unseen_reason, path));
+}
+
+void bp_recorded_images_print(const struct bp_profile *profile, const char *recorder)
+{
+	struct kind off = { 0 }, unseen = { 0 }, unexplained = { 0 };
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		count(&off, process, !process->profiled);
+		count(&unseen, process, process->unseen_execs);
+		count(&unexplained, process,
+			bp_process_went_on_unexplained(profile, process) && is_settled(process));
+	}
+	if (off.count > 0)
+		bp_say(stderr, "bytepoll: %llu image%s ran unprofiled: %s: %s", off.count,
+			plural(off.count), bp_profile_text(profile, off.first->program),
+			bp_unprofiled_text(off.first->unprofiled_reason));
+	if (unseen.count > 0) {
+		bp_say_part(stderr, "bytepoll: %llu image%s not seen: ", unseen.count,
+			unseen.count == 1 ? " was" : "s were");
+		say_unseen(profile, unseen.first);
+	}
+	if (unexplained.count > 0) {
+		bp_say_part(stderr,
+			"bytepoll: %llu image%s ran without the recorder: ", unexplained.count,
+			plural(unexplained.count));
+		say_unexplained(profile, unexplained.first, recorder);
+	}
+}
+
+/* The last image of the process that the profile begins with. */
+static const struct bp_process *last_of_first(const struct bp_profile *profile)
+{
+	const struct bp_process *last = &profile->processes.data[profile->root.i];
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (process->pid == last->pid && process->start_time_ns > last->start_time_ns)
+			last = process;
+	}
+	return last;
+}
+
+/* What the process became, by the record of its last exec. */
+static void say_became(const struct bp_profile *profile, const struct bp_process *process)
+{
+	const char *path = bp_profile_text(profile, process->became);
+	const bool same = process->became.i == process->unseen_example.i;
+	bp_say(stderr, "%s: %s", path, bp_unseen_text(same ? process->unseen_reason : 0, path));
+}
+
+bool bp_recorded_images_explain(
+	const struct bp_profile *profile, const char *recorder, const char *before)
+{
+	if (profile->root.i == 0)
+		return false;
+	const struct bp_process *last = last_of_first(profile);
+	if (bp_process_went_on_unexplained(profile, last)) {
+		fputs(before, stderr);
+		say_unexplained(profile, last, recorder);
+		return true;
+	}
+	if (last->became_unseen && bp_process_went_on_elsewhere(profile, last)) {
+		fputs(before, stderr);
+		say_became(profile, last);
+		return true;
+	}
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (process->unseen_execs == 0 ||
+			!bp_is_valgrind(bp_profile_text(profile, process->unseen_example)))
+			continue;
+		fputs(before, stderr);
+		say_unseen(profile, process);
+		return true;
+	}
+	return false;
+}

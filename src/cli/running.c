@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* See running.h. A process may end or become another program between any two looks at it. */
+#include "cli/running.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/processes.h"
+
+#define NESTED_MAX 32 /* process namespaces within each other; Linux's own limit */
+
+/* `NAME=` and the path, as run.c sets it: percent signs doubled. NULL: no memory. */
+static char *wanted_variable(const char *path)
+{
+	char *wanted = malloc(sizeof BP_ENV_OUTPUT "=" + 2 * strlen(path));
+	if (wanted == NULL)
+		return NULL;
+	char *to = stpcpy(wanted, BP_ENV_OUTPUT "=");
+	for (; *path != '\0'; path++) {
+		if (*path == '%')
+			*to++ = '%';
+		*to++ = *path;
+	}
+	*to = '\0';
+	return wanted;
+}
+
+static FILE *open_of(pid_t pid, const char *what)
+{
+	char name[64];
+	snprintf(name, sizeof name, "/proc/%ld/%s", (long)pid, what);
+	return fopen(name, "re");
+}
+
+/* Does the process's first environment hold the variable, and none that keeps children out? */
+static bool carries(pid_t pid, const char *wanted)
+{
+	FILE *file = open_of(pid, "environ");
+	char *entry = NULL;
+	size_t capacity = 0;
+	bool found = false, kept_out = false;
+	if (file == NULL)
+		return false;
+	while (getdelim(&entry, &capacity, '\0', file) > 0) {
+		found = found || strcmp(entry, wanted) == 0;
+		kept_out = kept_out ||
+			   strncmp(entry, BP_ENV_FOLLOW_PID "=", sizeof BP_ENV_FOLLOW_PID) == 0;
+	}
+	free(entry);
+	fclose(file);
+	return found && !kept_out;
+}
+
+static bool maps(pid_t pid, const char *path)
+{
+	FILE *file = open_of(pid, "maps");
+	char *line = NULL;
+	size_t capacity = 0;
+	bool found = false;
+	if (file == NULL)
+		return false;
+	while (!found && getline(&line, &capacity, file) > 0)
+		found = strstr(line, path) != NULL;
+	free(line);
+	fclose(file);
+	return found;
+}
+
+/* Has it a file that it may still write, by its number in its own process namespace? */
+static bool is_told(const struct bp_tree *tree, pid_t pid)
+{
+	uint64_t numbers[NESTED_MAX];
+	struct stat namespace;
+	char name[64];
+	const unsigned count = bp_process_status_of(pid, "NSpid", numbers, NESTED_MAX);
+	const uint64_t own = count > 0 ? numbers[count - 1] : (uint64_t)pid;
+	snprintf(name, sizeof name, "/proc/%ld/ns/pid", (long)pid);
+	const bool known = stat(name, &namespace) == 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct bp_tree_file *file = &tree->files[i];
+		if (file->running && file->header.pid == own &&
+			(!known || file->header.pid_namespace == 0 ||
+				file->header.pid_namespace == namespace.st_ino))
+			return true;
+	}
+	return false;
+}
+
+size_t bp_running_untold(const struct bp_tree *tree, const char *recorder, pid_t *ret_example)
+{
+	char *wanted = wanted_variable(tree->file);
+	DIR *processes = wanted != NULL ? opendir("/proc") : NULL;
+	struct dirent *entry;
+	size_t count = 0;
+	while (processes != NULL && (entry = readdir(processes)) != NULL) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (!carries(pid, wanted) || !maps(pid, recorder) || is_told(tree, pid))
+			continue;
+		if (count++ == 0)
+			*ret_example = pid;
+	}
+	if (processes != NULL)
+		closedir(processes);
+	free(wanted);
+	return count;
+}

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `bytepoll run` says when it has not seen everything, and that it says it of the right program: images
+with a malloc of their own behind a wrapper, valgrind, loaders that cannot open the recorder, file capabilities,
+lost samples, processes that stay, settings that mean nothing. What is not amiss is not said.
+"""
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+import profiled
+from profiled import expect
+
+OWN_MALLOC = """
+#include <stddef.h>
+static char pool[1 << 20];
+static size_t used;
+void *malloc(size_t size) { void *at = pool + used; used += (size + 15) & ~(size_t)15; return at; }
+void free(void *object) { (void)object; }
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void *realloc(void *object, size_t size) { (void)object; return malloc(size); }
+int main(void) { return malloc(100) == NULL; }
+"""
+ONE = "#include <stdlib.h>\nvoid *volatile kept;\nint main(void) { kept = malloc(4096); return 0; }\n"
+DAEMON = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		free(malloc(5000));
+	if (daemon(0, 1) != 0)
+		return 1;
+	for (int i = 0; i < 40; i++) {
+		free(malloc(5000));
+		usleep(50000);
+	}
+	return 0;
+}
+"""
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+class Place:
+    def __init__(self, path):
+        self.path = path
+        os.chmod(path, 0o755)
+        for name, source in (("own", OWN_MALLOC), ("one", ONE), ("stays", DAEMON)):
+            with open(self.of(name + ".c"), "w", encoding="ascii") as file:
+                file.write(source)
+            subprocess.run(["gcc", "-O0", "-fno-builtin", "-o", self.of(name), self.of(name + ".c")],
+                           check=True)
+        self.trace = self.of("t.bpt")
+
+    def of(self, name):
+        return os.path.join(self.path, name)
+
+
+def says(place, *words, options=(), status=0, bytepoll=profiled.BYTEPOLL, **more):
+    result = profiled.run([bytepoll, "run", "-f", "-o", place.trace, *options, "--", *words], cwd=place.path,
+                          **more)
+    expect(status is None or result.status == status, result)
+    return result.stderr.decode()
+
+
+def has(text, *parts):
+    for part in parts:
+        expect(part in text, "no %r in: %s" % (part, text))
+
+
+def has_not(text, *parts):
+    for part in parts:
+        expect(part not in text, "%r in: %s" % (part, text))
+
+
+def report_of(place):
+    return " ".join(profiled.run([profiled.BYTEPOLL, "report", place.trace]).stdout.decode().split())
+
+
+def names_the_program_that_ran_unprofiled(place):
+    text = says(place, "sh", "-c", "exec ./own")
+    has(text, "NOTHING WAS RECORDED", "/own ran unprofiled: its malloc is its own")
+    has_not(text, "dash ran")
+    report = report_of(place)
+    has(report, "1 process not profiled", "/own (pid")
+    has_not(report, "did not end in order")
+    with open(place.trace + ".d/index", encoding="utf-8") as file:
+        expect("unprofiled_reason=1" in file.read(), "no reason in the index")
+    text = says(place, "sh", "-c", "./own; ./one; true", options=("-i", "1"))
+    has(text, "1 image ran unprofiled: ", "/own: its malloc is its own", "next: bytepoll report")
+
+
+def names_valgrind(place):
+    text = says(place, "valgrind", "-q", "./one")
+    has(text.splitlines()[0], "warning: ", "valgrind", "malloc of its own")
+    has(text, "NOTHING WAS RECORDED")
+    text = says(place, "sh", "-c", "valgrind -q ./one; true", options=("-i", "1K"))
+    has(text, "valgrind, which has a malloc of its own")
+    has_not(text, "statically linked")
+    has(report_of(place), "valgrind, which has a malloc of its own")
+
+
+def names_images_that_ran_without_the_recorder(place):
+    """The recorder where another user cannot go, and an exec that only another user does."""
+    closed = place.of("closed")
+    os.mkdir(closed, 0o700)
+    for built in (profiled.BYTEPOLL, profiled.RECORDER):
+        shutil.copy(built, closed)
+    bytepoll = os.path.join(closed, os.path.basename(profiled.BYTEPOLL))
+    text = says(place, *NOBODY, place.of("one"), bytepoll=bytepoll)
+    has(text, "NOTHING WAS RECORDED: ", "/one, which setpriv", "could not open " + closed)
+    has(report_of(place), "1 image ran without the recorder: ", "/one, which", "setpriv")
+    text = says(place, "sh", "-c", "%s ./one; true" % " ".join(NOBODY), bytepoll=bytepoll, options=("-i", "1"))
+    has(text, "1 image ran without the recorder: ./one, which setpriv", "next: bytepoll report")
+    # The same in the open is seen.
+    text = says(place, "setpriv", "--no-new-privs", "./one", options=("-i", "1"))
+    has_not(text, "without the recorder")
+
+
+def names_file_capabilities_in_a_tree(place):
+    shutil.copy(place.of("one"), place.of("capable"))
+    # capabilities(7), VFS_CAP_REVISION_2: effective, CAP_NET_RAW permitted.
+    os.setxattr(place.of("capable"), "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0))
+    os.chmod(place.path, 0o777)
+    try:
+        for built in (profiled.BYTEPOLL, profiled.RECORDER):
+            shutil.copy(built, place.path)
+        result = profiled.run([*NOBODY, place.of("bytepoll"), "run", "-f", "-o", place.of("c.bpt"), "--", "sh",
+                               "-c", "exec ./capable"], cwd=place.path)
+    finally:
+        os.chmod(place.path, 0o755)
+    has(result.stderr.decode(), "NOTHING WAS RECORDED", "./capable, which", "file capabilities")
+
+
+def advice_is_right(place):
+    text = says(place, "./one")
+    has(text, "1 object was allocated, too little for T = 512 KiB: try a smaller --interval")
+    has_not(text, "switch it on")
+    text = says(place, "./one", options=("--start-dormant",))
+    has(text, "while sampling was off: switch it on")
+    text = says(place, "bash", "-c", "ulimit -f 100; exec \"$0\" 2 30000", profiled.program("churn"),
+                options=("-i", "16"), status=None)
+    has(text, "lost ", "size")
+    has_not(text, "try a smaller --interval")
+
+
+def knows_who_stays(place):
+    for _ in range(5):
+        text = says(place, "./stays")
+        has(text, "1 process of this run still runs and goes on recording")
+        has_not(text, "cannot write a trace")
+    time.sleep(2.5)
+    text = says(place, "sh", "-c", "true")
+    has_not(text, "still runs")
+
+
+def refuses_settings_that_mean_nothing(place):
+    for name, value, allowed in (
+            ("START", "Dormant", "dormant"), ("INTERVAL", "garbage", "512K"), ("INTERVAL", "0", "512K"),
+            ("INTERVAL", "1.5M", "512K"), ("SEED", "x", "number"), ("LAW", "murphy", "bernoulli"),
+            ("BUDGET", "0", "1000000"), ("STOP_TIME", "soon", "nanoseconds"), ("TRACEPOINTS", "all", "otel")):
+        text = says(place, "./one", status=125, extra={"BYTEPOLL_" + name: value})
+        has(text, "BYTEPOLL_%s=%s in the environment: must be" % (name, value), allowed)
+    for name, value in (("START", "dormant"), ("START", ""), ("INTERVAL", "2M"), ("INTERVAL", "auto"),
+                        ("SEED", "18446744073709551615"), ("LAW", "exact"), ("START_TIME", "+5"),
+                        ("TRACEPOINTS", "none")):
+        has_not(says(place, "./one", extra={"BYTEPOLL_" + name: value}), "environment")
+    # An option replaces what would be refused.
+    has(says(place, "./one", options=("-i", "8K"), extra={"BYTEPOLL_INTERVAL": "garbage"}), "T = 8 KiB")
+
+
+def tells_of_a_long_folding_at_the_end(place):
+    """A reader keeps the last folding from being done: after two seconds `run` says what it waits for."""
+    process = subprocess.Popen(
+        [profiled.BYTEPOLL, "run", "-f", "-i", "1", "--max-size", "1M", "-o", place.trace, "--", "sh", "-c",
+         "\"$0\" 1 100 > /dev/null; read go; exec \"$0\" 2 60000 > /dev/null", profiled.program("churn")],
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place.path, start_new_session=True)
+    while not os.path.exists(place.trace + ".d") and process.poll() is None:
+        time.sleep(0.05)
+    with open(place.trace, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        process.stdin.write(b"go\n")
+        process.stdin.close()
+        lines = []
+        for line in process.stderr:
+            lines.append(line.decode())
+            if b"folding" in line:
+                fcntl.flock(file, fcntl.LOCK_UN)
+    expect(process.wait() == 0, lines)
+    has("".join(lines), "--max-size: the program has ended; folding", "next: bytepoll report")
+    text = says(place, profiled.program("churn"), "2", "60000", options=("-i", "1", "--max-size", "1M"))
+    has(text, "next: bytepoll report")
+
+
+AS_ROOT = (names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree)
+
+
+def main():
+    tap = profiled.Tap()
+    with profiled.directory() as path:
+        place = Place(path)
+        for action in (names_the_program_that_ran_unprofiled, names_valgrind,
+                       names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
+                       advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
+                       refuses_settings_that_mean_nothing):
+            name = action.__name__.replace("_", " ")
+            if action in AS_ROOT and not profiled.is_root():
+                tap.skip(name, "takes root")
+            else:
+                tap.attempt(name, lambda: action(place))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
