@@ -62,8 +62,8 @@ def record(size, samples):
             s * size * (1 + odds), s * (1 + odds)]
 
 
-def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), program="/usr/bin/synthetic"):
-    """names: functions; stacks: lists of numbers of names, innermost first."""
+def made_up_cells(stacks, bins=40, seed=1, cells_per_stack=2):
+    """Cells (as pack_cells takes them) and their records."""
     draw = random.Random(seed)
     cells, records = [], []
     for number in range(len(stacks)):
@@ -74,6 +74,12 @@ def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), pr
             flags = (draw.random() < 0.1) | (2 if freed == 255 else 0)
             cells.append((number, len(records), draw.randrange(3), 0, size.bit_length() - 1, made, freed, flags, 0))
             records.append(record(size, 1 + draw.randrange(4)))
+    return cells, records
+
+
+def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), program="/usr/bin/synthetic", change=None):
+    """names: functions; stacks: lists of numbers of names, innermost first; `change` is given the head."""
+    cells, records = made_up_cells(stacks, bins, seed, cells_per_stack)
     all_names = [""] + list(names) + ["/usr/lib/x86_64-linux-gnu/libsynthetic.so.1", "/src/synthetic/main.c"]
     module, file = len(all_names) - 2, len(all_names) - 1
     frames = [[0, 0, 0, 0, 0]] + [[i + 1, file, 10 + i % 5000, module, 0] for i in range(len(names))]
@@ -112,6 +118,8 @@ def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), pr
             "threads": [["", 0, 0, None], ["main", 4711, 1, None], ["worker", 4712, 1, None]],
             "processes": [["", 0, None], [program, 4711, None]], "types": [""], "sources": None,
             "pruned": {"text": "Nothing was left out."}, "attribution": [0] * len(stacks)}
+    if change is not None:
+        change(head)
     return put_together(element("bytepoll-head", json.dumps(head).encode()) +
                         element("bytepoll-cells", pack_cells(cells, records)))
 

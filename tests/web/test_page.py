@@ -233,13 +233,25 @@ class Use:
         self.browser.key("Escape")
         self.browser.settle()
 
+    def graph_peak(self):
+        """What stands on all stacks has the samples and limits of all that is at the peak, those too whose part of the
+        cross-fitted estimate is nothing."""
+        self.open("metric=peak")
+        self.browser.evaluate("document.querySelector('#icicle').focus()")
+        self.browser.key("ArrowDown")
+        row = [r for r in self.report("--metric", "peak", "--cumulative")["rows"]][0]
+        said = self.browser.text("#graph .aloud")
+        profiled.expect(row["samples"] == self.report("--metric", "peak")["totals"]["peak"]["samples"], "the first row is not all")
+        profiled.expect(", %d samples" % row["samples"] in said, "%d samples, but: %s" % (row["samples"], said))
+
     def search(self):
         self.open("metric=allocated")
         name = max(table_rows(self.browser).items(), key=lambda row: row[1]["samples"])[0]
         self.browser.type_into("#search", name)
-        matched = self.browser.evaluate("document.querySelector('#matched').dataset.bytes")
-        row = [r for r in self.report("--metric", "allocated", "--cumulative")["rows"] if r["name"] == name][0]
-        compare({"bytes": parse(matched), "objects": figure(row["objects"])}, row, "matched")
+        for options, selector in (((), "#matched-own"), (("--cumulative",), "#matched")):
+            matched = self.browser.evaluate("document.querySelector('%s').dataset.bytes" % selector)
+            row = [r for r in self.report("--metric", "allocated", *options)["rows"] if r["name"] == name][0]
+            compare({"bytes": parse(matched), "objects": figure(row["objects"])}, row, "matched %s" % list(options))
         profiled.expect(list(table_rows(self.browser))[0] == name, "the table is not searched")
         picture(self.browser, "search")
         self.browser.type_into("#search", "no such function")
@@ -339,7 +351,7 @@ def values(tap, folder):
         for key in ("module", "thread", "line", "file"):
             tap.attempt("rows by " + key, lambda key=key: use.rows_by(key))
         for name in ("cumulative", "window", "moment", "moments", "filter_size", "filter_module", "search", "invert", "zoom",
-                     "keyboard", "butterfly", "sort", "unit_and_fragment", "export", "looks", "quiet"):
+                     "keyboard", "graph_peak", "butterfly", "sort", "unit_and_fragment", "export", "looks", "quiet"):
             tap.attempt(name.replace("_", " "), getattr(use, name))
     finally:
         use.browser.close()
@@ -377,6 +389,11 @@ def fold(tap, folder):
         tap.check("folded=1" in browser.evaluate("new Promise(r => setTimeout(() => r(location.hash), 200))"), "a link keeps it")
         browser.click("#fold")
         tap.check(len(boxes(browser)) == len(tower), "and back")
+        browser.click("#rows [data-choice=stack]")
+        lines = "[...document.querySelectorAll('#table .frames')].map(e => [e.children.length, e.scrollHeight - e.clientHeight])"
+        first = browser.evaluate(lines)
+        browser.click("#table .more-frames")
+        tap.check(first[0] == [8, 0] and browser.evaluate(lines)[0] == [208, 0], "stacks are listed in whole lines, more at a click", str(first))
         tap.check(not browser.errors, "folding: no error", str(browser.errors[:3]))
     finally:
         browser.close()
@@ -456,6 +473,10 @@ def diff(tap, folder):
         grey = browser.evaluate("(() => { const e = document.createElement('i'); e.style.color = 'var(--soft)'; document.body.append(e); return getComputedStyle(e).color; })()")
         tap.check(all((colour == grey) == (verdict == "unclear") for verdict, colour in colours if "rgba" not in colour),
                   "diff: colour only where there is a verdict", str(colours[:5]))
+        axis = browser.evaluate("[...document.querySelectorAll('.change-axis span')].map(e => e.textContent)")
+        tap.check(len(axis) >= 3 and axis[0][0] == "−" and axis[-1][0] == "+" and any(t[0] == "0" for t in axis), "diff: the axis has numbers", str(axis))
+        feet = browser.evaluate("[...document.querySelectorAll('#table th button, #table th .heading')].map(e => e.getBoundingClientRect().bottom)")
+        tap.check(max(feet) - min(feet) < 1, "diff: headings stand in one line", str(feet))
         picture(browser, "diff", whole=True)
         browser.type_into("#search", "no such function")
         tap.check(browser.evaluate("document.querySelectorAll('#table tbody tr').length") == 0, "diff: search")

@@ -236,7 +236,7 @@ static void narrow(struct bp_interval *interval, double low, double high)
 	interval->low = fmin(fmax(interval->low, low), high);
 	interval->high = fmax(fmin(interval->high, high), low);
 	interval->estimate = fmin(fmax(interval->estimate, interval->low), interval->high);
-	interval->exact = interval->low == interval->high;
+	interval->exact = low == high; /* (limits may also meet by losses) */
 	interval->unknown = false;
 }
 

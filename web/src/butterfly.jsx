@@ -6,6 +6,7 @@ import { useMemo } from 'preact/hooks';
 import { IntervalBar } from './bars.jsx';
 import { butterfly } from './groups.js';
 import { figure_text, full_text, is_known } from './quantity.js';
+import { shorten } from './names.js';
 import { cut } from './text.js';
 
 const MOST = 12;
@@ -25,7 +26,7 @@ function Side({ title, groups, view, update, scale, mirrored }) {
                   {row.number < 0 ? (
                     <span class="soft">{row.name}</span>
                   ) : (
-                    <button type="button" class="row-name" title={cut(row.name, 1000)} onClick={() => update({ chosen: row.number })}>{cut(row.name, 120)}</button>
+                    <button type="button" class="row-name" title={cut(row.name, 1000)} onClick={() => update({ chosen: row.number })}>{shorten(row.name, 90)}</button>
                   )}
                 </td>
                 <td class="number" title={full_text(figure, view.unit)}>{figure_text(figure, view.unit)}</td>
@@ -51,7 +52,7 @@ export function Butterfly({ profile, estimator, selection, view, update }) {
   return (
     <section class="card" id="butterfly" aria-label="Callers and callees">
       <div class="card-head">
-        <h2>{cut(profile.key_name(view.chosen), 120)}</h2>
+        <h2 title={cut(profile.key_name(view.chosen), 1000)}>{shorten(profile.key_name(view.chosen), 120)}</h2>
         <span class="soft" id="butterfly-figure" title={full_text(figure, view.unit)}>{figure_text(figure, view.unit)} with what it calls</span>
         <div class="grow" />
         <button type="button" class="plain" onClick={() => update({ chosen: null })} aria-label="close">close</button>

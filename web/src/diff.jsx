@@ -4,8 +4,10 @@
 
 import { useMemo, useReducer, useEffect } from 'preact/hooks';
 import { ChangeBar } from './bars.jsx';
+import { Frames } from './frames.jsx';
 import { Segments, ThemeButton, Warnings } from './header.jsx';
-import { bytes_text, change_text, count_text, figure_text, full_text, time_text } from './quantity.js';
+import { bytes_text, change_marks, change_text, count_text, figure_text, full_text, time_text } from './quantity.js';
+import { shorten } from './names.js';
 import { cut, last_part, matcher, visible } from './text.js';
 
 const VERDICTS = ['grew', 'shrank', 'new', 'gone', 'unclear'];
@@ -14,12 +16,17 @@ const PAGE = 60;
 function prepare(diff) {
   return diff.rows.map((row, index) => {
     const frames = (row.stack ?? []).map((frame) =>
-      typeof frame === 'string' ? visible(frame) : visible(frame.function ?? frame.name ?? '?') + (frame.file ? '  ' + visible(frame.file) + (frame.line ? ':' + frame.line : '') : ''),
+      typeof frame === 'string'
+        ? { name: visible(frame), place: '' }
+        : { name: visible(frame.function ?? frame.name ?? '?'), place: frame.file ? visible(frame.file) + (frame.line ? ':' + frame.line : '') : '' },
     );
-    const name = row.name != null ? visible(row.name) : (frames[0] ?? '(no stack)');
-    return { ...row, index, name, frames, text: [name, ...frames].join('\n') };
+    const name = row.name != null ? visible(row.name) : (frames[0]?.name ?? '(no stack)');
+    return { ...row, index, name, frames, text: [name, ...frames.map((f) => f.name + '  ' + f.place)].join('\n') };
   });
 }
+
+// An option in a warning is one of the command that made this page.
+const of_command = (text) => (/bytepoll \w/.test(text) ? text : text.replace(/(^|[\s(])(--[a-z])/, '$1bytepoll diff $2'));
 
 function first_diff_view(diff) {
   return { unit: diff.unit === 'objects' ? 'objects' : 'bytes', verdicts: 'all', search: '', sort: 'change', ascending: false, shown: PAGE };
@@ -83,13 +90,13 @@ function Side({ side, title }) {
   );
 }
 
-function Row({ row, view, scale }) {
+function Row({ diff, row, view, scale }) {
   const change = row.change[view.unit];
   return (
     <tr class={'diff-row ' + row.verdict} data-name={row.name} data-verdict={row.verdict}>
       <td class="name">
-        <span class="row-text" title={cut(row.name, 1000)}>{cut(row.name, 160)}</span>
-        {row.frames.length > 1 && <ol class="frames">{row.frames.slice(0, 40).map((text, i) => <li key={i}>{cut(text, 200)}</li>)}</ol>}
+        <span class="row-text" title={cut(row.name, 1000)}>{diff.by === 'function' || diff.by === 'stack' ? shorten(row.name, 110) : cut(row.name, 160)}</span>
+        {row.frames.length > 1 && <Frames frames={row.frames} />}
       </td>
       <td class="verdict"><span class={'badge ' + row.verdict}>{row.verdict}</span></td>
       <td class="number">{change_text(change, view.unit)}</td>
@@ -135,7 +142,7 @@ export function DiffPage({ diff }) {
         <ThemeButton />
       </header>
       <main>
-        <Warnings list={diff.warnings} />
+        <Warnings list={diff.warnings?.map(of_command)} />
         <div class="cards">
           <div class={'card total diff-total ' + total.verdict} id="diff-total">
             <span class="label">in total</span>
@@ -160,15 +167,15 @@ export function DiffPage({ diff }) {
               <thead>
                 <tr>
                   {head('name', diff.by)}
-                  <th scope="col">verdict</th>
+                  <th scope="col"><span class="heading">verdict</span></th>
                   {head('change', 'change', 'number')}
-                  <th class="forest" scope="col"><span class="axis change-axis" aria-hidden="true"><span style={{ left: '50%' }}>0</span></span></th>
+                  <th class="forest" scope="col"><span class="axis change-axis" aria-hidden="true">{scale > 0 && change_marks(scale, view.unit, 3).map(([at, text]) => <span key={at} class={at === 0 ? 'at-zero' : undefined} style={{ left: 50 + (50 * at) / scale + '%' }}>{text}</span>)}</span></th>
                   {head('base', 'base', 'number wide')}
                   {head('new', 'new', 'number wide')}
                   {head('q', 'q', 'number wide')}
                 </tr>
               </thead>
-              <tbody>{visible_rows.map((row) => <Row key={row.index} row={row} view={view} scale={scale} />)}</tbody>
+              <tbody>{visible_rows.map((row) => <Row key={row.index} diff={diff} row={row} view={view} scale={scale} />)}</tbody>
             </table>
           </div>
           {chosen.length === 0 && <p class="empty">No row of this kind.</p>}

@@ -2,7 +2,8 @@
 // The project's own estimator (src/estimate, in WebAssembly) behind a few calls. All figures of the
 // page come from here; nothing else in the page knows statistics. Memory is one array of rows of 18
 // doubles (struct bp_sums and the peak's part), dealt out here: the cells first, for good, then
-// regions that a view fills anew whenever the selection changes.
+// regions that a view fills anew whenever the selection changes. The last one, that of the call tree,
+// grows with the tree.
 //
 // Sums are merged, never subtracted; what is not under a row (its complement, which the intervals of
 // parts of a counted total need) is merged from what lies before and behind it.
@@ -11,10 +12,22 @@ import { SUMS } from './decode.js';
 
 export const METRICS = ['live', 'peak', 'allocated', 'temporary'];
 const ROW_BYTES = SUMS * 8;
+const PAIRS = 4096; // merges in one call
+const PAIRS_ROWS = Math.ceil((PAIRS * 8) / ROW_BYTES);
 const CLASSES = 17; // BP_SIZE_CLASSES of src/estimate/size_classes.h
 
-export async function create_estimator(bytes, head, cells, region_rows) {
-  const { instance } = await WebAssembly.instantiate(bytes, {});
+// Of a promise of its bytes.
+export function compile_estimator(bytes) {
+  const module = bytes.then((b) => {
+    if (b === null) throw new Error('this page holds no estimator');
+    return WebAssembly.compile(b);
+  });
+  module.catch(() => {}); // (told to whoever awaits it)
+  return module;
+}
+
+export function create_estimator(module, head, cells, region_rows) {
+  const instance = new WebAssembly.Instance(module, {});
   instance.exports._initialize?.();
   return new Estimator(instance.exports, head, cells, region_rows);
 }
@@ -31,8 +44,11 @@ class Estimator {
       this.regions[name] = rows;
       rows += region_rows[name];
     }
-    this.base = wasm.bp_page_memory(rows * SUMS);
-    if (this.base === 0) throw new Error('this profile is too large for the browser');
+    this.first_pair = rows;
+    this.first_of_tree = rows + PAIRS_ROWS;
+    this.tree_owner = null;
+    this.base = 0;
+    this.reserve_tree(0);
     this.buffer = wasm.bp_page_buffer();
     this.cells = cells;
     this.take_numbers(cells);
@@ -82,6 +98,29 @@ class Estimator {
 
   region(name, i) {
     return this.base + (this.regions[name] + i) * ROW_BYTES;
+  }
+
+  // Room for so many rows of the tree; what is in those before stays.
+  reserve_tree(rows) {
+    this.base = this.wasm.bp_page_memory((this.first_of_tree + rows) * SUMS);
+    if (this.base === 0) throw new Error('this profile is too large for the browser');
+  }
+
+  tree_row(i) {
+    return this.base + (this.first_of_tree + i) * ROW_BYTES;
+  }
+
+  // The tree's rows are of one selection at a time. False: they were another's until now.
+  lend_tree(owner) {
+    const same = this.tree_owner === owner;
+    this.tree_owner = owner;
+    return same;
+  }
+
+  // To merge many at once into rows of the tree.
+  pairs(selection) {
+    if (this.cells !== null) this.load();
+    return new Pairs(this, selection);
   }
 
   clear(at, rows) {
@@ -167,5 +206,57 @@ class Estimator {
     if (a.upper_bound?.[metric]) figure.upper_bound = true;
     if (figure.lower_bound || figure.upper_bound) figure.exact = false;
     return figure;
+  }
+}
+
+// Merges into rows of the tree, collected and done in the order in which they were asked for: a call into
+// WebAssembly for each would take longer than the merging.
+class Pairs {
+  constructor(estimator, selection) {
+    this.estimator = estimator;
+    this.peak = selection.metric === 'peak';
+    this.list = new Uint32Array(2 * PAIRS);
+    this.count = 0;
+    this.other = []; // of those the part of the cross-fitted estimate alone
+  }
+
+  // A cell, as in merge_cell.
+  add_cell(row, cell) {
+    const { estimator } = this;
+    if (this.peak && (estimator.flags[cell] & 2) === 0) this.other.push(estimator.first_of_tree + row, estimator.record[cell]);
+    else this.put(estimator.first_of_tree + row, estimator.record[cell]);
+  }
+
+  // Row `from` of the tree to row `to`.
+  add(to, from) {
+    const { first_of_tree } = this.estimator;
+    this.put(first_of_tree + to, first_of_tree + from);
+  }
+
+  put(to, from) {
+    if (this.count === PAIRS) this.merge(0);
+    this.list[2 * this.count] = to;
+    this.list[2 * this.count + 1] = from;
+    this.count++;
+  }
+
+  merge(other_only) {
+    const { wasm, base, first_pair } = this.estimator;
+    const at = base + first_pair * ROW_BYTES;
+    new Uint32Array(wasm.memory.buffer, at, 2 * PAIRS).set(this.list);
+    wasm.bp_page_merge_pairs(base, base, at, this.count, other_only);
+    this.count = 0;
+  }
+
+  finish() {
+    this.merge(0);
+    for (let i = 0; i < this.other.length; i += 2) {
+      if (this.count === PAIRS) this.merge(1);
+      this.list[2 * this.count] = this.other[i];
+      this.list[2 * this.count + 1] = this.other[i + 1];
+      this.count++;
+    }
+    this.merge(1);
+    this.other = [];
   }
 }

@@ -9,8 +9,8 @@ import { NEVER, NO_STACK, size_name } from './model.js';
 export const KEYS = ['function', 'stack', 'line', 'file', 'module', 'thread', 'type', 'size', 'process'];
 export const CUMULATIVE_KEYS = ['function', 'line', 'file', 'module'];
 
-function frame_keyer(profile, key) {
-  const names = profile.names.length;
+export function frame_keyer(profile, key) {
+  const names = profile.key_count;
   if (key === 'function') return (frame) => profile.frame_key[frame];
   if (key === 'module') return (frame) => profile.frames[frame][3];
   if (key === 'file') return (frame) => profile.frames[frame][1] || names + profile.frames[frame][3];
@@ -35,7 +35,7 @@ function cell_keyer(profile, key) {
   };
 }
 
-function row_name(profile, key, number, frame) {
+export function row_name(profile, key, number, frame) {
   if (key === 'thread') return profile.thread_name(number);
   if (key === 'type') return profile.type_name(number);
   if (key === 'process') return profile.process_name(number);
@@ -44,10 +44,10 @@ function row_name(profile, key, number, frame) {
   if (key === 'stack') return profile.frame_name(frame);
   if (key === 'function') return profile.key_name(number);
   const [name, file, line, module] = profile.frames[frame];
-  if (key === 'module') return profile.names[module] || '(no module)';
+  if (key === 'module') return profile.name(module) || '(no module)';
   if (key === 'file')
-    return profile.names[file] || '(no source known: ' + (last_part(profile.names[module]) || 'no module') + ')';
-  return file !== 0 && line !== 0 ? profile.names[file] + ':' + line : profile.key_name(name);
+    return profile.name(file) || '(no source known: ' + (last_part(profile.name(module)) || 'no module') + ')';
+  return file !== 0 && line !== 0 ? profile.name(file) + ':' + line : profile.key_name(name);
 }
 
 export class Groups {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is shown by size of object: bars with whiskers from the lower to the upper limit.
 
-import { useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { group_by } from './groups.js';
 import { NEVER, size_name } from './model.js';
 import { axis_marks, full_text, has_estimate, is_known } from './quantity.js';
@@ -9,6 +9,8 @@ import { axis_marks, full_text, has_estimate, is_known } from './quantity.js';
 const HEIGHT = 150;
 const FOOT = 22;
 const LEFT = 64;
+const NARROWEST = 16; // of a class, in pixels; then it scrolls
+const WIDEST = 72; // of a column
 
 function label(size_class) {
   if (size_class === NEVER) return '0';
@@ -17,7 +19,16 @@ function label(size_class) {
 }
 
 export function Histogram({ profile, estimator, selection, view, update }) {
+  const holder = useRef(null);
+  const [room, set_room] = useState(document.documentElement.clientWidth - 60);
   const groups = useMemo(() => group_by(profile, selection, estimator, 'size', false, 'sizes'), [selection]);
+  const is_empty = groups.rows.length === 0;
+  useLayoutEffect(() => {
+    if (holder.current === null) return undefined;
+    const observer = new ResizeObserver(() => holder.current !== null && set_room(Math.floor(holder.current.clientWidth)));
+    observer.observe(holder.current);
+    return () => observer.disconnect();
+  }, [is_empty]);
   const by_class = new Map(groups.rows.map((row) => [row.number === NEVER ? -1 : row.number, row]));
   if (by_class.size === 0) return null;
   const first = Math.min(...by_class.keys());
@@ -28,10 +39,10 @@ export function Histogram({ profile, estimator, selection, view, update }) {
     bins.push({ row, size_class: i < 0 ? NEVER : i, figure: row === null ? null : groups.figures(row)[view.unit] });
   }
   const high = Math.max(0, ...bins.filter((b) => is_known(b.figure)).map((b) => b.figure.high));
-  // As wide as a narrow window leaves room for: the largest column must not need to be scrolled to.
-  const room = Math.min(900, document.documentElement.clientWidth - LEFT - 60);
-  const step = Math.max(16, Math.min(60, room / bins.length));
+  // All the width there is.
+  const step = Math.max(NARROWEST, (room - LEFT - 8) / bins.length);
   const width = LEFT + step * bins.length + 8;
+  const column = Math.min(step * 0.7, WIDEST);
   const y = (value) => 8 + (HEIGHT - 8) * (1 - (high > 0 ? value / high : 0));
   return (
     <section class="card" id="sizes" aria-label="Sizes">
@@ -39,7 +50,7 @@ export function Histogram({ profile, estimator, selection, view, update }) {
         <h2>By size of object</h2>
         <span class="soft">whisker: interval · click: only this size</span>
       </div>
-      <div class="scroller">
+      <div class="scroller" ref={holder}>
         <svg class="histogram" viewBox={'0 0 ' + width + ' ' + (HEIGHT + FOOT)} width={width} height={HEIGHT + FOOT} role="img" aria-label="Histogram of sizes; the table by size has the same figures">
           {axis_marks(high, view.unit, 3).map(([value, text]) => (
             <g key={value}>
@@ -55,7 +66,7 @@ export function Histogram({ profile, estimator, selection, view, update }) {
               <g key={size_class} class={'bin' + (view.filters.size === size_class ? ' chosen' : '')} onClick={() => row && update({ filters: { ...view.filters, size: view.filters.size === size_class ? undefined : size_class } })}>
                 <title>{size_name(size_class, profile.head.pruned?.size_step) + ': ' + (figure ? full_text(figure, view.unit) : 'no sample')}</title>
                 <rect class="hit" x={x} y={0} width={step} height={HEIGHT + FOOT} />
-                {figure && <rect class="column" x={x + step * 0.15} width={step * 0.7} y={y(bar)} height={Math.max(HEIGHT - y(bar), 0.5)} />}
+                {figure && <rect class="column" x={middle - column / 2} width={column} y={y(bar)} height={Math.max(HEIGHT - y(bar), 0.5)} />}
                 {is_known(figure) && figure.low !== figure.high && (
                   <path class="whisker" d={`M${middle - 4} ${y(figure.high)}h8M${middle} ${y(figure.high)}V${y(figure.low)}M${middle - 4} ${y(figure.low)}h8`} />
                 )}

@@ -3,12 +3,12 @@
 // its accessible twin in the table below, and says aloud (a live region) what the keyboard reaches.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { lay_out, box_at, draw, draw_marks, wants_figures, order_is_open, ROW } from './icicle_draw.js';
+import { lay_out, draw, order_is_open, ROW } from './icicle_draw.js';
 import { CanvasPainter, SvgPainter } from './painter.js';
 import { in_slices } from './work.js';
-import { figure_text, full_text, has_estimate, is_known } from './quantity.js';
-import { numbers_of } from './table.jsx';
-import { one_group } from './groups.js';
+import { full_text, has_estimate, is_known } from './quantity.js';
+import { Matched } from './matched.jsx';
+import { shorten } from './names.js';
 import { cut } from './text.js';
 
 function find_look() {
@@ -31,8 +31,7 @@ function describe(weighted, profile, node) {
     ', ' + figures.samples + ' samples, depth ' + weighted.tree.depth[node];
 }
 
-function Tip({ weighted, profile, box, at, layout, total }) {
-  const node = box.node;
+function Tip({ weighted, profile, node, at, layout, total }) {
   const figures = weighted.figures(node);
   const frame = weighted.tree.frame[node];
   const source = node === 0 ? null : profile.frame_source(frame);
@@ -43,7 +42,7 @@ function Tip({ weighted, profile, box, at, layout, total }) {
   const left = at.x + 340 > window.innerWidth ? Math.max(4, at.x - 350) : at.x + 14;
   return (
     <div class="tip" role="tooltip" style={{ left: left + 'px', top: Math.min(at.y + 16, window.innerHeight - 170) + 'px' }}>
-      <strong>{cut(weighted.tree.name(node), 200)}</strong>
+      <strong>{cut(weighted.tree.name(node), 500)}</strong>
       {node !== 0 && <div class="soft">{cut(profile.frame_place(frame), 120)}{inlined ? ' · inlined' : ''}</div>}
       {source !== null && <code class="source">{cut(source, 140)}</code>}
       <dl>
@@ -55,47 +54,33 @@ function Tip({ weighted, profile, box, at, layout, total }) {
       {is_known(share) && has_estimate(share) && share.low < 0.2 * share.estimate && share.low !== share.high && (
         <div class="remark">Hardly established: the lower limit is close to zero.</div>
       )}
-      {order_is_open(weighted, box) && <div class="remark">Order against the next box is not established.</div>}
+      {order_is_open(weighted, layout, layout.find(node)) && <div class="remark">Order against the next box is not established.</div>}
     </div>
   );
 }
 
-function find_matches(weighted, test) {
-  if (test === null) return null;
-  const { tree } = weighted;
-  const by_key = new Map();
-  const own = new Uint8Array(tree.count);
-  const under = new Uint8Array(tree.count);
-  for (let node = 1; node < tree.count; node++) {
-    const key = tree.key[node];
-    if (!by_key.has(key)) by_key.set(key, test(tree.profile.key_name(key)) ? 1 : 0);
-    own[node] = by_key.get(key);
-    under[node] = own[node] | under[tree.parent[node]];
-  }
-  return { own, under };
-}
-
-function matched_figures(weighted, matches, profile, estimator) {
-  if (matches === null) return null;
-  const { leaf } = weighted.tree;
-  const { stack } = profile.cells;
-  const cells = weighted.selection.cells.filter((cell) => matches.under[leaf[stack[cell]]]);
-  const groups = one_group(profile, weighted.selection, estimator, [...cells], 'search');
-  return groups.figures(groups.rows[0]);
-}
-
+// The node where an arrow leads.
 function move_focus(key, layout, focus) {
-  const box = layout.boxes.find((b) => b.node === focus) ?? layout.boxes[0];
-  const row = layout.rows[box.row];
-  const beside = row[row.indexOf(box) + (key === 'ArrowRight' ? 1 : -1)];
-  if (key === 'ArrowLeft' || key === 'ArrowRight') return (beside ?? box).node;
-  const other = layout.rows[box.row + (key === 'ArrowDown' ? 1 : -1)] ?? [];
-  const middle = key === 'ArrowDown' ? box.x + 0.1 : box.x;
-  for (const b of other) {
-    if (key === 'ArrowDown' && b.x >= box.x - 0.01 && b.x < box.x + box.width) return b.node;
-    if (key === 'ArrowUp' && b.x <= middle && b.x + b.width > middle) return b.node;
+  const box = Math.max(layout.find(focus), 0);
+  const row = layout.row[box];
+  const { row_begin, rows, node, x, width } = layout;
+  let to = box;
+  if (key === 'ArrowLeft' && box > row_begin[row]) to = box - 1;
+  else if (key === 'ArrowRight' && box + 1 < row_begin[row + 1]) to = box + 1;
+  else if (key === 'ArrowUp' && row > 0) to = layout.behind(row - 1, x[box]) - 1;
+  else if (key === 'ArrowDown' && row + 1 < rows) {
+    const below = layout.behind(row + 1, x[box] - 0.01);
+    if (below < row_begin[row + 2] && x[below] < x[box] + width[box]) to = below;
   }
-  return box.node;
+  return node[to];
+}
+
+// Of the box under the pointer, and of the one with the keyboard's focus.
+function Outline({ layout, node, kind }) {
+  const box = node === null || layout === null ? -1 : layout.find(node);
+  if (box < 0) return null;
+  const place = { left: layout.x[box] + 'px', top: layout.row[box] * ROW + 'px', width: Math.max(layout.width[box], 2) + 'px' };
+  return <div class={'outline ' + kind} style={place} />;
 }
 
 // How wide the graph will be, asked of a page with nothing else in it: laying out the whole page takes
@@ -112,11 +97,12 @@ export function width_in(root) {
   return width;
 }
 
-export function Icicle({ profile, estimator, weighted, view, update, test, theme, total, first_width }) {
+export function Icicle({ profile, estimator, weighted, view, update, matching, theme, total, first_width }) {
   const canvas = useRef(null);
   const holder = useRef(null);
   const [width, set_width] = useState(first_width);
-  const [hover, set_hover] = useState(null); // {box, at}
+  const painter = useRef(null); // of what is on the canvas
+  const [hover, set_hover] = useState(null); // {node, at}
   const [focus, set_focus] = useState(null);
   const [, set_progress] = useState(0);
   const look = useMemo(find_look, [theme]);
@@ -131,19 +117,19 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
   }, []);
 
   const layout = useMemo(() => (width > 0 ? lay_out(weighted, zoom, width) : null), [weighted, zoom, width]);
-  const matches = useMemo(() => find_matches(weighted, test), [weighted, test]);
-  const matched = useMemo(() => matched_figures(weighted, matches, profile, estimator), [weighted, matches]);
+  const matches = useMemo(() => (matching === null ? null : matching.nodes(tree)), [tree, matching]);
 
   // (For tests: where the boxes are. Not reachable from the page's data.)
   if (layout !== null && canvas.current !== null)
     canvas.current.bytepoll_boxes = () =>
-      layout.boxes.map((b) => ({ name: tree.name(b.node), x: b.x, y: b.row * ROW, width: b.width, above: b.above, open: order_is_open(weighted, b) }));
+      Array.from(layout.node.subarray(0, layout.count), (node, i) => ({
+        name: tree.name(node), x: layout.x[i], y: layout.row[i] * ROW, width: layout.width[i], above: layout.is_above(i),
+        open: order_is_open(weighted, layout, i),
+      }));
 
   const paint = () => {
-    const painter = new CanvasPainter(canvas.current, width, layout.height);
-    draw(painter, weighted, layout, look, { matched: matches === null ? null : matches.own });
-    draw_marks(painter, layout, look, hover?.box.node ?? null, focus);
-    return painter;
+    painter.current = new CanvasPainter(canvas.current, width, layout.height);
+    draw(painter.current, weighted, layout, look, matches);
   };
 
   useLayoutEffect(() => {
@@ -153,25 +139,30 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
     performance.measure('bytepoll:draw', { start: started, end: performance.now() });
     if (performance.getEntriesByName('bytepoll:first-draw').length === 0)
       performance.measure('bytepoll:first-draw', { start: window.bytepoll_inflated ?? 0, end: performance.now() });
-  }, [layout, look, matches, hover?.box.node, focus]);
+  }, [layout, look, matches]);
 
   // Intervals of what is visible, widest first.
   useEffect(() => {
     if (layout === null) return undefined;
-    const wanted = layout.boxes.filter((b) => wants_figures(b) && !weighted.has_figures(b.node));
+    const wanted = [];
+    for (let box = 0; box < layout.count; box++)
+      if (layout.wants_figures(box) && !weighted.has_figures(layout.node[box])) wanted.push(box);
     if (wanted.length === 0) return undefined;
-    wanted.sort((a, b) => b.width - a.width);
+    wanted.sort((a, b) => layout.width[b] - layout.width[a]);
     let next = 0;
     let painted = performance.now();
+    let pause = 120; // ms between drawings: most of the time is for intervals
     return in_slices(
       () => {
-        weighted.figures(wanted[next++].node);
+        weighted.figures(layout.node[wanted[next++]]);
         return next < wanted.length;
       },
       (done) => {
-        if (!done && performance.now() - painted < 120) return;
+        const started = performance.now();
+        if (!done && started - painted < pause) return;
         paint();
         painted = performance.now();
+        pause = Math.max(120, 5 * (painted - started));
         if (done) {
           performance.mark('bytepoll:intervals');
           set_progress((n) => n + 1);
@@ -184,27 +175,28 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
     update({ zoom: node === 0 ? '' : tree.address(node) });
     set_hover(null);
   };
+  // The node under the pointer; -1: none.
   const where = (event) => {
     const frame = canvas.current.getBoundingClientRect();
-    return box_at(layout, event.clientX - frame.left, event.clientY - frame.top);
+    const box = layout.at(event.clientX - frame.left, event.clientY - frame.top);
+    return box < 0 ? -1 : layout.node[box];
   };
   const on_move = (event) => {
-    const box = where(event);
-    set_hover(box === null ? null : { box, at: { x: event.clientX, y: event.clientY } });
+    const node = where(event);
+    set_hover(node < 0 ? null : { node, at: { x: event.clientX, y: event.clientY } });
   };
   const on_click = (event) => {
-    const box = where(event);
-    if (box === null) return;
-    if (event.shiftKey && box.node !== 0) update({ chosen: tree.key[box.node] });
-    else go(box.node);
+    const node = where(event);
+    if (node < 0) return;
+    if (event.shiftKey && node !== 0) update({ chosen: tree.key[node] });
+    else go(node);
   };
   const on_key = (event) => {
     const at = focus ?? zoom;
     if (event.key.startsWith('Arrow')) {
       const node = move_focus(event.key, layout, at);
       set_focus(node);
-      const box = layout.boxes.find((b) => b.node === node);
-      holder.current.scrollTop = Math.max(0, Math.min(holder.current.scrollTop, box.row * ROW));
+      holder.current.scrollTop = Math.max(0, Math.min(holder.current.scrollTop, layout.row[layout.find(node)] * ROW));
     } else if (event.key === 'Enter') go(at);
     else if (event.key === 'Escape' || event.key === 'Backspace') go(zoom === 0 ? 0 : tree.parent[zoom]);
     else if (event.key === 'Home') set_focus(0);
@@ -213,17 +205,16 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
     event.preventDefault();
   };
   const export_svg = () => {
-    const screen = paint();
-    const painter = new SvgPainter(width, layout.height, look.ground, (text) => screen.measure(text));
-    draw(painter, weighted, layout, look, { matched: matches === null ? null : matches.own });
+    const svg = new SvgPainter(width, layout.height, look.ground, (text) => painter.current.measure(text));
+    draw(svg, weighted, layout, look, matches);
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([painter.source()], { type: 'image/svg+xml' }));
+    link.href = URL.createObjectURL(new Blob([svg.source()], { type: 'image/svg+xml' }));
     link.download = 'bytepoll-' + view.metric + '.svg';
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
 
-  const path = zoom === 0 ? [] : tree.path(zoom);
+  const path = zoom === 0 ? [] : tree.path_to(zoom);
   return (
     <section class="card" id="graph" aria-label="Call stacks">
       <div class="card-head">
@@ -250,15 +241,9 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
               ' repeated frames are left out, one round of each recursion is shown. Figures are unchanged.'}
         </p>
       )}
-      {matched !== null && (
-        <p class="matched" id="matched" {...numbers_of(matched)}>
-          Matching “{cut(view.search, 60)}”: {figure_text(matched[view.unit], view.unit)}
-          {has_estimate(matched[view.unit]) && has_estimate(total[view.unit]) && total[view.unit].estimate > 0 &&
-            ', ' + Math.round((100 * matched[view.unit].estimate) / total[view.unit].estimate) + ' % of what is shown'}
-        </p>
-      )}
+      <Matched profile={profile} estimator={estimator} selection={weighted.selection} matching={matching} view={view} total={total} />
       {path.length > 0 && (
-        <p class="path" aria-label="zoomed to">{path.slice(-4).map((node) => cut(tree.name(node), 60)).join(' › ')}</p>
+        <p class="path" aria-label="zoomed to">{path.slice(-4).map((node) => shorten(tree.name(node), 60)).join(' › ')}</p>
       )}
       <div class="canvas-holder" ref={holder}>
         <canvas
@@ -267,10 +252,12 @@ export function Icicle({ profile, estimator, weighted, view, update, test, theme
           onMouseMove={on_move} onMouseLeave={() => set_hover(null)} onClick={on_click} onKeyDown={on_key}
           onBlur={() => set_focus(null)}
         />
+        <Outline layout={layout} node={hover?.node ?? null} kind="hovered" />
+        <Outline layout={layout} node={focus} kind="focused" />
       </div>
       {weighted.selection.cells.length === 0 && <p class="empty">Nothing was sampled here.</p>}
-      <div class="aloud" aria-live="polite">{focus !== null ? describe(weighted, profile, focus) : ''}</div>
-      {hover !== null && <Tip weighted={weighted} profile={profile} box={hover.box} at={hover.at} layout={layout} total={total} />}
+      <div class="aloud" aria-live="polite">{focus !== null && focus < tree.count ? describe(weighted, profile, focus) : ''}</div>
+      {hover !== null && layout !== null && layout.find(hover.node) >= 0 && <Tip weighted={weighted} profile={profile} node={hover.node} at={hover.at} layout={layout} total={total} />}
     </section>
   );
 }

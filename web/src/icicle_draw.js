@@ -5,6 +5,7 @@
 // so that it is hardly established that anything is there. A dashed border: the intervals of a box
 // and the next sibling overlap, their order is not established.
 
+import { shorter_forms } from './names.js';
 import { estimate_text, has_estimate } from './quantity.js';
 
 export const ROW = 23;
@@ -13,71 +14,147 @@ const NARROWEST = 1; // pixels; what is narrower is drawn together with its smal
 const WITH_INTERVAL = 3; // pixels; from there on boxes show their intervals
 const STRIP = 4;
 const HARDLY = 0.2;
+const NARROWEST_TEXT = 18; // pixels
+const UNMATCHED = 0.28; // alpha, of what is not searched for
 
-// {boxes, rows: boxes by row sorted by x, smaller, height}; a box is {node, x, width, row, next, above}.
-export function lay_out(weighted, zoom, width) {
-  const { tree, weight } = weighted;
-  const rows = [];
-  const boxes = [];
-  const smaller = []; // what lies beside the boxes and is too narrow for one
-  const put = (node, x, box_width, row, above) => {
-    const box = { node, x, width: box_width, row, next: null, above, end: width };
-    (rows[row] ??= []).push(box);
-    boxes.push(box);
+// Where the boxes are: arrays by number of a box, row by row from the top, each row from left to right.
+class Layout {
+  constructor() {
+    this.count = 0;
+    this.capacity = 1024;
+    this.node = new Int32Array(this.capacity);
+    this.row = new Int32Array(this.capacity);
+    this.sibling = new Uint8Array(this.capacity); // 1: the box behind it is its next sibling
+    this.x = new Float64Array(this.capacity);
+    this.width = new Float64Array(this.capacity);
+    this.end = new Float64Array(this.capacity); // how far a fade may reach at full height
+    this.row_begin = []; // the first box of each row, and behind them the count
+    this.above = 0; // rows above the one that is zoomed to
+    this.smaller = []; // {x, width, row}: what lies beside the boxes and is too narrow for one
+    this.scale = 0;
+  }
+
+  put(node, x, width, row) {
+    if (this.count === this.capacity) this.grow();
+    const box = this.count++;
+    this.node[box] = node;
+    this.row[box] = row;
+    this.x[box] = x;
+    this.width[box] = width;
     return box;
-  };
-  const above = zoom === 0 ? [] : [0, ...tree.path(tree.parent[zoom])];
+  }
+
+  grow() {
+    this.capacity *= 4;
+    for (const field of ['node', 'row', 'sibling', 'x', 'width', 'end']) {
+      const larger = new this[field].constructor(this.capacity);
+      larger.set(this[field]);
+      this[field] = larger;
+    }
+  }
+
+  // Of rows that are full: what the fades need to know.
+  finish(width) {
+    this.rows = this.row_begin.length;
+    this.row_begin.push(this.count);
+    this.height = Math.max(this.rows, 1) * ROW;
+    // What is hardly wider than a line is drawn over a fade.
+    for (let row = 0; row < this.rows; row++) {
+      let end = width;
+      for (let box = this.row_begin[row + 1] - 1; box >= this.row_begin[row]; box--) {
+        this.end[box] = end;
+        if (this.width[box] >= WITH_INTERVAL) end = this.x[box];
+      }
+    }
+    return this;
+  }
+
+  is_above(box) {
+    return box < this.above;
+  }
+
+  wants_figures(box) {
+    return this.width[box] >= WITH_INTERVAL;
+  }
+
+  // The box of a node; -1: it has none.
+  find(node) {
+    const box = this.node.indexOf(node);
+    return box < this.count ? box : -1;
+  }
+
+  // The first box of a row that begins right of x; the end of the row, if none does.
+  behind(row, x) {
+    let low = this.row_begin[row];
+    let high = this.row_begin[row + 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.x[middle] <= x) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  at(x, y) {
+    const row = Math.floor(y / ROW);
+    if (!(row >= 0 && row < this.rows)) return -1;
+    const box = this.behind(row, x) - 1;
+    return box >= this.row_begin[row] && x < this.x[box] + Math.max(this.width[box], 1) ? box : -1;
+  }
+}
+
+export function lay_out(weighted, zoom, width) {
+  const layout = new Layout();
+  const { tree } = weighted;
   const whole = weighted.figures(zoom)[weighted.unit];
   // Room on the right for the upper limit of the widest box.
   const spare = has_estimate(whole) && whole.estimate > 0 ? Math.min(whole.high / whole.estimate, 1.3) : 1;
-  const scale = weight[zoom] > 0 ? width / spare / weight[zoom] : 0;
-  above.forEach((node, row) => put(node, 0, width / spare, row, true));
-  if (!(scale > 0)) return { boxes, rows, smaller, scale: 0, height: Math.max(rows.length, 1) * ROW };
-  const pending = [put(zoom, 0, weight[zoom] * scale, above.length, false)];
-  while (pending.length > 0) {
-    const parent = pending.pop();
-    let x = parent.x;
-    let before = null;
-    const children = weighted.children(parent.node);
-    for (let i = 0; i < children.length; i++) {
-      const child = children[i];
-      const box_width = weight[child] * scale;
-      if (box_width < NARROWEST) {
-        const rest = children.slice(i).reduce((sum, other) => sum + weight[other], 0) * scale;
-        if (rest >= NARROWEST) smaller.push({ x, width: rest, row: parent.row + 1 });
-        break;
-      }
-      const box = put(child, x, box_width, parent.row + 1, false);
-      if (before !== null) before.next = box;
-      before = box;
-      x += box_width;
-      pending.push(box);
-    }
+  const all = weighted.weight[zoom];
+  const scale = all > 0 ? width / spare / all : 0;
+  const above = zoom === 0 ? [] : [0, ...tree.path_to(tree.parent[zoom])];
+  above.forEach((node, row) => layout.row_begin.push(layout.put(node, 0, width / spare, row)));
+  layout.above = layout.count;
+  if (!(scale > 0)) return layout.finish(width);
+  layout.scale = scale;
+  layout.row_begin.push(layout.put(zoom, 0, all * scale, layout.above));
+  for (;;) {
+    const row = layout.row_begin.length - 1;
+    const end = layout.count;
+    for (let box = layout.row_begin[row]; box < end; box++) put_children(layout, weighted, box, row + 1);
+    if (layout.count === end) return layout.finish(width);
+    layout.row_begin.push(end);
   }
-  for (const row of rows) {
-    row.sort((a, b) => a.x - b.x);
-    // How far a fade may reach at full height; what is hardly wider than a line is drawn over it.
-    for (let i = row.length - 2; i >= 0; i--) row[i].end = wants_figures(row[i + 1]) ? row[i + 1].x : row[i + 1].end;
-  }
-  return { boxes, rows, smaller, scale, height: rows.length * ROW };
 }
 
-export function box_at(layout, x, y) {
-  const row = layout.rows[Math.floor(y / ROW)];
-  if (row === undefined) return null;
-  let low = 0;
-  let high = row.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (row[middle].x <= x) low = middle + 1;
-    else high = middle;
+// Children of a box side by side, the widest first, of two as wide the older one.
+function put_children(layout, weighted, box, row) {
+  const { scale } = layout;
+  const { tree } = weighted;
+  const { weight } = weighted;
+  const begin = layout.count;
+  let narrow = 0;
+  for (let child = tree.first[layout.node[box]]; child !== 0; child = tree.next[child]) {
+    const width = weight[child] * scale;
+    if (width >= NARROWEST) insert(layout, begin, child, width, row);
+    else narrow += width;
   }
-  const box = row[low - 1];
-  return box !== undefined && x < box.x + Math.max(box.width, 1) ? box : null;
+  let x = layout.x[box];
+  for (let at = begin; at < layout.count; at++) {
+    layout.x[at] = x;
+    x += layout.width[at];
+    layout.sibling[at] = +(at + 1 < layout.count);
+  }
+  if (narrow >= NARROWEST) layout.smaller.push({ x, width: narrow, row });
 }
 
-export function wants_figures(box) {
-  return box.width >= WITH_INTERVAL;
+function insert(layout, begin, node, width, row) {
+  let at = layout.put(node, 0, width, row);
+  for (; at > begin && (layout.width[at - 1] < width || (layout.width[at - 1] === width && layout.node[at - 1] > node)); at--) {
+    layout.width[at] = layout.width[at - 1];
+    layout.node[at] = layout.node[at - 1];
+  }
+  layout.width[at] = width;
+  layout.node[at] = node;
 }
 
 function hash(text) {
@@ -86,129 +163,214 @@ function hash(text) {
   return value >>> 0;
 }
 
-// By key of the function; one list for light and one for dark.
-const colours = [[], []];
+// Of functions by their names, from one palette for light and one for dark.
+const HUES = 32;
+const SHADES = 10;
 
-function colour_of(tree, node, dark) {
-  const key = node === 0 ? 0 : tree.key[node] + 1;
-  const known = colours[+dark];
-  if (known[key] === undefined) {
-    const value = hash(tree.name(node));
-    const hue = 16 + (value % 32);
-    const light = dark ? 40 + ((value >>> 8) % 8) : 66 + ((value >>> 8) % 10);
-    known[key] = 'hsl(' + hue + ' ' + (dark ? 52 : 74) + '% ' + light + '%)';
+class Palette {
+  constructor(profile, dark) {
+    this.profile = profile;
+    this.dark = dark;
+    this.of_key = new Uint16Array(profile.key_count + 1); // number of a colour and 1; 0: not known yet
+    this.colours = [];
   }
-  return known[key];
+
+  // Of a key (the root's is -1).
+  number_of(key) {
+    const known = this.of_key[key + 1];
+    if (known !== 0) return known - 1;
+    const value = hash(key < 0 ? 'all' : this.profile.raw_names[key]);
+    const number = (value % HUES) * SHADES + ((value >>> 8) % (this.dark ? 8 : SHADES));
+    this.of_key[key + 1] = 1 + number;
+    return number;
+  }
+
+  colour(number) {
+    const hue = 16 + Math.floor(number / SHADES);
+    const light = (this.dark ? 40 : 66) + (number % SHADES);
+    return (this.colours[number] ??= 'hsl(' + hue + ' ' + (this.dark ? 52 : 74) + '% ' + light + '%)');
+  }
+
+  colour_of(key) {
+    return this.colour(this.number_of(key));
+  }
 }
 
-function fitting(painter, text, room) {
-  if (room < 18) return '';
-  if (painter.measure(text) <= room) return text;
-  let low = 0;
-  let high = Math.min(text.length, Math.ceil(room / 3));
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (painter.measure(text.slice(0, middle) + '…') <= room) low = middle;
-    else high = middle - 1;
+const palettes = new WeakMap(); // of profiles: [light, dark]
+
+function palette_of(profile, dark) {
+  if (!palettes.has(profile)) palettes.set(profile, []);
+  const both = palettes.get(profile);
+  both[+dark] ??= new Palette(profile, dark);
+  return both[+dark];
+}
+
+// What of a text fits, ending in an ellipsis where it was cut; '': nothing worth it.
+function cut_to(painter, text, room) {
+  const with_ellipsis = room - painter.measure('…');
+  let width = 0;
+  let at = 0;
+  let fits = 0;
+  for (const character of text) {
+    width += painter.measure_one(character);
+    if (width > room) return fits < 2 ? '' : text.slice(0, fits) + '…';
+    at += character.length;
+    if (width <= with_ellipsis) fits = at;
   }
-  return low < 2 ? '' : text.slice(0, low) + '…';
+  return text;
+}
+
+const known_forms = new Map();
+
+function forms_of(name) {
+  let known = known_forms.get(name);
+  if (known === undefined) known_forms.set(name, (known = shorter_forms(name)));
+  return known;
+}
+
+// The longest form of a name that fits; of the shortest one as much as fits.
+function fitting(painter, name, room) {
+  if (room < NARROWEST_TEXT) return '';
+  const text = cut_to(painter, name, room);
+  if (text === name) return name;
+  const forms = forms_of(name);
+  if (forms.length === 1) return text;
+  for (let i = 1; i < forms.length; i++) if (painter.measure(forms[i]) <= room) return forms[i];
+  return cut_to(painter, forms[forms.length - 1], room);
 }
 
 function is_hatched(figure) {
   return !has_estimate(figure) || figure.low < HARDLY * figure.estimate;
 }
 
-export function order_is_open(weighted, box) {
-  if (box.next === null || !weighted.has_figures(box.node) || !weighted.has_figures(box.next.node)) return false;
-  return weighted.figures(box.node)[weighted.unit].low < weighted.figures(box.next.node)[weighted.unit].high;
+export function order_is_open(weighted, layout, box) {
+  if (layout.sibling[box] === 0) return false;
+  const figure = weighted.known_figure(layout.node[box]);
+  const next = weighted.known_figure(layout.node[box + 1]);
+  return figure !== null && next !== null && figure.low < next.high;
 }
 
-function draw_body(painter, weighted, layout, box, look, alpha) {
-  const y = box.row * ROW;
-  const height = ROW - GAP;
-  const width = Math.max(box.width - (box.width > 2 ? 0.5 : 0), 0.5);
-  const colour = box.above ? look.above : colour_of(weighted.tree, box.node, look.dark);
-  const figure = wants_figures(box) && weighted.has_figures(box.node) ? weighted.figures(box.node)[weighted.unit] : null;
-  if (figure === null || box.above || figure.exact) {
-    painter.rect(box.x, y, width, height, colour, alpha);
-    return;
-  }
+const HEIGHT = ROW - GAP;
+
+const drawn_width = (width) => Math.max(width - (width > 2 ? 0.5 : 0), 0.5);
+
+function draw_interval(painter, layout, box, figure, colour, look, alpha) {
+  const x = layout.x[box];
+  const y = layout.row[box] * ROW;
+  const width = drawn_width(layout.width[box]);
   if (is_hatched(figure)) {
-    painter.hatch(box.x, y, width, height, colour, look.ground, alpha);
-    painter.frame(box.x, y, width, height, colour, 1);
+    painter.hatch(x, y, width, HEIGHT, colour, look.ground, alpha);
+    painter.frame(x, y, width, HEIGHT, colour, 1);
     return;
   }
   // (A whole pixel, or a seam shows where the two fills meet.)
-  const low = Math.max(Math.min(Math.round(box.x + figure.low * layout.scale) - box.x, width), 0);
+  const low = Math.max(Math.min(Math.round(x + figure.low * layout.scale) - x, width), 0);
   const high = figure.high * layout.scale;
   const middle = high > low ? (1 - ((width - low) / (high - low)) * 0.9) * alpha : alpha;
-  painter.rect(box.x, y, low, height, colour, alpha);
-  if (width > low + 0.3) painter.fade(box.x + low, y, width - low, height, colour, alpha, middle);
-  const free = Math.min(box.x + high, box.end) - box.x - width;
+  painter.rect(x, y, low, HEIGHT, colour, alpha);
+  if (width > low + 0.3) painter.fade(x + low, y, width - low, HEIGHT, colour, alpha, middle);
+  const free = Math.min(x + high, layout.end[box]) - x - width;
   if (free > 0.7) {
     const end = middle * (1 - free / (high - width));
-    painter.fade(box.x + width, y, free, height, colour, middle, Math.max(end, 0.03));
+    painter.fade(x + width, y, free, HEIGHT, colour, middle, Math.max(end, 0.03));
   }
 }
 
-function draw_limits(painter, weighted, layout, box, look) {
-  if (box.above || !wants_figures(box) || !weighted.has_figures(box.node)) return;
-  const figure = weighted.figures(box.node)[weighted.unit];
-  const y = box.row * ROW;
-  const open = order_is_open(weighted, box);
+function draw_limits(painter, weighted, layout, box, figure, colour, look) {
+  const x = layout.x[box];
+  const y = layout.row[box] * ROW;
+  const width = layout.width[box];
+  const open = order_is_open(weighted, layout, box);
   if (!figure.exact && !is_hatched(figure)) {
-    const right = box.x + figure.high * layout.scale;
-    const from = Math.max(box.x + box.width, box.end);
-    const colour = colour_of(weighted.tree, box.node, look.dark);
+    const right = x + figure.high * layout.scale;
+    const from = Math.max(x + width, layout.end[box]);
     if (right > from + 1) {
-      painter.rect(from, y + ROW - GAP - STRIP, right - from, STRIP, look.ground, 0.55);
-      painter.fade(from, y + ROW - GAP - STRIP, right - from, STRIP, colour, 0.95, 0.1);
+      painter.rect(from, y + HEIGHT - STRIP, right - from, STRIP, look.ground, 0.55);
+      painter.fade(from, y + HEIGHT - STRIP, right - from, STRIP, colour, 0.95, 0.1);
     }
     if (!open && (figure.high - figure.low) * layout.scale > 2)
-      painter.line(box.x + box.width, y + 3, y + ROW - GAP - 3, look.tick, 1.3, false);
+      painter.line(x + width, y + 3, y + HEIGHT - 3, look.tick, 1.3, false);
   }
-  if (open && box.width > 6) {
-    painter.line(box.x + box.width, y, y + ROW - GAP, look.ground, 2.4, false);
-    painter.line(box.x + box.width, y, y + ROW - GAP, look.tick, 1.6, true);
+  if (open && width > 6) {
+    painter.line(x + width, y, y + HEIGHT, look.ground, 2.4, false);
+    painter.line(x + width, y, y + HEIGHT, look.tick, 1.6, true);
   }
 }
 
-function draw_label(painter, weighted, box, look, alpha) {
-  const room = box.width - 9;
-  if (room < 18) return;
-  const y = box.row * ROW + (ROW - GAP) / 2;
-  const figure = weighted.has_figures(box.node) ? weighted.figures(box.node)[weighted.unit] : null;
-  const name = fitting(painter, weighted.tree.name(box.node), room);
+function draw_label(painter, weighted, layout, box, look, alpha) {
+  const room = layout.width[box] - 9;
+  const x = layout.x[box];
+  const y = layout.row[box] * ROW + HEIGHT / 2;
+  const figure = weighted.known_figure(layout.node[box]);
+  const name = fitting(painter, weighted.tree.name(layout.node[box]), room);
   if (name === '') return;
-  const hatched = figure !== null && !box.above && is_hatched(figure);
+  const hatched = figure !== null && !layout.is_above(box) && is_hatched(figure);
   const width = painter.measure(name);
-  if (hatched) painter.rect(box.x + 3, y - 8, width + 4, 16, look.ground, 0.8);
-  painter.text(name, box.x + 5, y, hatched || box.above ? look.ink : look.label, alpha);
-  if (figure === null) return;
+  if (hatched) painter.rect(x + 3, y - 8, width + 4, 16, look.ground, 0.8);
+  const ink = hatched || layout.is_above(box) ? look.ink : look.label;
+  painter.text(name, x + 5, y, ink, alpha);
+  if (figure === null || room - width - 14 < NARROWEST_TEXT / 2) return;
   const amount = estimate_text(figure, weighted.unit);
-  if (painter.measure(amount) + width + 14 < room)
-    painter.text(amount, box.x + 5 + width + 10, y, hatched || box.above ? look.ink : look.label, alpha * 0.72);
+  if (painter.measure(amount) + width + 14 < room) painter.text(amount, x + 5 + width + 10, y, ink, alpha * 0.72);
 }
 
-// `marks`: {matched: node -> 0 | 1 or null, hover, focus}.
-export function draw(painter, weighted, layout, look, marks) {
-  for (const { x, width, row } of layout.smaller) painter.rect(x, row * ROW, width, ROW - GAP, look.above, 0.7);
-  for (const box of layout.boxes) {
-    const alpha = marks.matched !== null && !marks.matched[box.node] ? 0.28 : 1;
-    draw_body(painter, weighted, layout, box, look, alpha);
+// What of the boxes is one plain rectangle, colour by colour: setting a colour takes as long as filling
+// some boxes. A list of these, of numbers of boxes, by colour and by whether it matches a search.
+class Plain {
+  constructor(most) {
+    this.of_box = new Uint16Array(most); // number of the class and 1; 0: not plain
+    this.counts = new Int32Array(2 * HUES * SHADES + 1);
   }
-  for (const box of layout.boxes)
-    if (marks.matched === null || marks.matched[box.node]) draw_limits(painter, weighted, layout, box, look);
-  for (const box of layout.boxes) {
-    const alpha = marks.matched !== null && !marks.matched[box.node] ? 0.55 : 1;
-    draw_label(painter, weighted, box, look, alpha);
+
+  add(box, colour, matches) {
+    const number = 2 * colour + matches;
+    this.of_box[box] = number + 1;
+    this.counts[number]++;
+  }
+
+  draw(painter, layout, palette) {
+    const { counts, of_box } = this;
+    let sum = 0;
+    for (let i = 0; i < counts.length; i++) {
+      sum += counts[i];
+      counts[i] = sum - counts[i];
+    }
+    const sorted = new Int32Array(sum);
+    for (let box = 0; box < layout.count; box++) if (of_box[box] !== 0) sorted[counts[of_box[box] - 1]++] = box;
+    let last = 0;
+    for (let i = 0; i < sum; i++) {
+      const box = sorted[i];
+      if (of_box[box] !== last) {
+        last = of_box[box];
+        painter.fill(palette.colour((last - 1) >> 1), (last - 1) & 1 ? 1 : UNMATCHED);
+      }
+      painter.filled(layout.x[box], layout.row[box] * ROW, drawn_width(layout.width[box]), HEIGHT);
+    }
   }
 }
 
-// Outlines of the box under the pointer and of the one with the keyboard's focus.
-export function draw_marks(painter, layout, look, hover, focus) {
-  for (const [node, thick, ink] of [[hover, 1.4, look.ink], [focus, 2.4, look.accent]]) {
-    const box = node === null ? undefined : layout.boxes.find((b) => b.node === node);
-    if (box !== undefined) painter.frame(box.x, box.row * ROW, Math.max(box.width, 2), ROW - GAP, ink, thick);
+// `matched`: by node, 1: it is what is searched for or chosen; null: nothing is.
+export function draw(painter, weighted, layout, look, matched) {
+  const { tree } = weighted;
+  const palette = palette_of(tree.profile, look.dark);
+  const { node, width } = layout;
+  const matches = (box) => matched === null || matched[node[box]] === 1;
+  for (const { x, width: narrow, row } of layout.smaller) painter.rect(x, row * ROW, narrow, HEIGHT, look.above, 0.7);
+  for (let box = 0; box < layout.above; box++)
+    painter.rect(layout.x[box], layout.row[box] * ROW, drawn_width(width[box]), HEIGHT, look.above, matches(box) ? 1 : UNMATCHED);
+  const plain = new Plain(layout.count);
+  const with_figures = [];
+  for (let box = layout.above; box < layout.count; box++) {
+    const key = tree.key[node[box]];
+    const figure = width[box] >= WITH_INTERVAL ? weighted.known_figure(node[box]) : null;
+    if (figure !== null) with_figures.push(box);
+    if (figure === null || figure.exact) plain.add(box, palette.number_of(key), matches(box) ? 1 : 0);
+    else draw_interval(painter, layout, box, figure, palette.colour_of(key), look, matches(box) ? 1 : UNMATCHED);
   }
+  plain.draw(painter, layout, palette);
+  for (const box of with_figures)
+    if (matches(box))
+      draw_limits(painter, weighted, layout, box, weighted.known_figure(node[box]), palette.colour_of(tree.key[node[box]]), look);
+  for (let box = 0; box < layout.count; box++)
+    if (width[box] >= 9 + NARROWEST_TEXT) draw_label(painter, weighted, layout, box, look, matches(box) ? 1 : 0.55);
 }

@@ -3,7 +3,7 @@
 // said in the page.
 
 import { render } from 'preact';
-import { create_estimator } from './estimator.js';
+import { compile_estimator, create_estimator } from './estimator.js';
 import { DiffPage } from './diff.jsx';
 import { element_bytes, element_json, read_cells } from './decode.js';
 import { width_in } from './icicle.jsx';
@@ -15,24 +15,18 @@ import { last_part, visible } from './text.js';
 const SCHEMA = 'bytepoll-page-1';
 
 async function start_profile(root) {
-  const [head, cell_bytes, wasm] = await Promise.all([
-    element_json('bytepoll-head'), element_bytes('bytepoll-cells'), element_bytes('bytepoll-wasm'),
-  ]);
-  if (head === null || cell_bytes === null || wasm === null) throw new Error('this page holds no profile');
+  const compiled = compile_estimator(element_bytes('bytepoll-wasm')); // while the data are unpacked
+  const [head, cell_bytes] = await Promise.all([element_json('bytepoll-head'), element_bytes('bytepoll-cells')]);
+  if (head === null || cell_bytes === null) throw new Error('this page holds no profile');
   if (head.schema !== SCHEMA) throw new Error('a page of another version of bytepoll: ' + visible(head.schema));
   performance.mark('bytepoll:inflated');
   window.bytepoll_inflated = performance.now();
-  const mark = (name) => performance.mark('bytepoll:' + name);
   const cells = read_cells(cell_bytes);
   const profile = new Profile(head, cells);
-  mark('profile');
   const trees = [new Tree(profile, false), null];
-  mark('tree');
   const stack_frames = profile.stacks.reduce((sum, stack) => sum + stack.length, 0);
   const groups = 2 * Math.max(profile.stacks.length, Math.min(stack_frames, profile.frames.length * 2), head.threads.length, head.types.length, head.processes.length, 512) + 64;
-  const estimator = await create_estimator(wasm, head, cells, {
-    tree: 2 * trees[0].count,
-    inverted: 2 * stack_frames + 4,
+  const estimator = create_estimator(await compiled, head, cells, {
     table: groups,
     sizes: 1024,
     butterfly_whole: 2,
@@ -41,11 +35,9 @@ async function start_profile(root) {
     search: 2,
     totals: 2,
   });
-  mark('estimator');
   document.title = visible(head.name ?? last_part(head.program)) + ' · bytepoll';
   root.textContent = '';
   render(<Page profile={profile} estimator={estimator} trees={trees} width={width_in(root)} />, root);
-  mark('rendered');
 }
 
 async function start() {

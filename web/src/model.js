@@ -15,24 +15,34 @@ export class Profile {
   constructor(head, cells) {
     this.head = head;
     this.cells = cells;
-    this.names = head.names.map(visible);
     this.raw_names = head.names;
+    this.seen_names = new Array(head.names.length).fill(null);
     this.frames = head.frames;
     this.stacks = head.stacks;
     this.edges = head.edges_s;
     this.last_edge = head.edges_s.length - 1;
-    this.key_count = this.names.length;
-    this.frame_key = Int32Array.from(this.frames, (f) => f[0]);
-    this.stack_used = new Uint8Array(this.stacks.length);
+    this.key_count = head.names.length;
+    const { frames, stacks } = this;
+    const { attribution } = head;
+    this.frame_key = new Int32Array(frames.length);
+    for (let i = 0; i < frames.length; i++) this.frame_key[i] = frames[i][0];
+    this.stack_used = new Uint8Array(stacks.length);
     for (let i = 0; i < cells.rows; i++) this.stack_used[cells.stack[i]] = 1;
-    this.attributed = Int32Array.from(this.stacks, (s, i) =>
-      s.length === 0 ? -1 : s[Math.min(head.attribution?.[i] ?? 0, s.length - 1)],
-    );
+    this.attributed = new Int32Array(stacks.length);
+    for (let i = 0; i < stacks.length; i++) {
+      const last = stacks[i].length - 1;
+      this.attributed[i] = this.stack_used[i] === 0 ? -2 : last < 0 ? -1 : stacks[i][Math.min(attribution?.[i] ?? 0, last)];
+    }
+  }
+
+  // A name, safe to look at. (Made when it is asked for: of many names few are ever shown.)
+  name(id) {
+    return (this.seen_names[id] ??= visible(this.raw_names[id]));
   }
 
   // (A function is its name, as in `bytepoll report`: those without one are one.)
   key_name(key) {
-    return key !== 0 ? this.names[key] : '(no name)';
+    return key !== 0 ? this.name(key) : '(no name)';
   }
 
   frame_name(frame) {
@@ -43,8 +53,8 @@ export class Profile {
   frame_place(frame) {
     if (frame < 0) return '';
     const [, file, line, module] = this.frames[frame];
-    if (this.names[file] !== '') return this.names[file] + (line > 0 ? ':' + line : '');
-    return last_part(this.names[module]);
+    if (this.name(file) !== '') return this.name(file) + (line > 0 ? ':' + line : '');
+    return last_part(this.name(module));
   }
 
   frame_source(frame) {
@@ -84,9 +94,13 @@ export class Profile {
     return this.head.threads[i]?.[2] ?? 0;
   }
 
-  module_of_cell(i) {
-    const frame = this.attributed[this.cells.stack[i]];
+  module_of_stack(stack) {
+    const frame = this.attributed[stack];
     return frame < 0 ? 0 : this.frames[frame][3];
+  }
+
+  module_of_cell(i) {
+    return this.module_of_stack(this.cells.stack[i]);
   }
 
   // What a window [from, to] (edges; equal: a moment) means: live at its end, allocated within it, and
@@ -112,17 +126,31 @@ export class Profile {
       (size == null || cells.size_class[i] === size);
   }
 
-  passes_metric(view, metric) {
-    const { cells } = this;
+  // The cells of a metric, in order: made from..until (edges), freed at `freed` or later, with flags.
+  cells_of(view, metric) {
+    const { rows, made, freed, flags } = this.cells;
+    if (metric === 'peak') return this.cells_of_peak();
     const { from, to, whole } = this.window_of(view);
-    // (The cross-fitted estimate has a part of cells, too, that were not there at the moment itself.)
-    const { sums, record } = cells;
-    if (metric === 'peak')
-      return (i) => (cells.flags[i] & AT_PEAK) !== 0 || sums[16][record[i]] !== 0 || sums[17][record[i]] !== 0;
-    if (metric === 'live') return (i) => cells.made[i] < to && cells.freed[i] >= to;
-    const inside = whole ? () => true : (i) => cells.made[i] >= from && (to === this.last_edge || cells.made[i] < to);
-    if (metric === 'allocated') return inside;
-    return (i) => (cells.flags[i] & TEMPORARY) !== 0 && inside(i);
+    const live = metric === 'live';
+    const first = live || whole ? 0 : from;
+    const end = live || !(whole || to === this.last_edge) ? to : 256;
+    const freed_from = live ? to : 0;
+    const wanted = metric === 'temporary' ? TEMPORARY : 0;
+    const chosen = new Uint32Array(rows);
+    let count = 0;
+    for (let i = 0; i < rows; i++)
+      if (made[i] >= first && made[i] < end && freed[i] >= freed_from && (flags[i] & wanted) === wanted) chosen[count++] = i;
+    return chosen.subarray(0, count);
+  }
+
+  // (The cross-fitted estimate has a part of cells, too, that were not there at the moment itself.)
+  cells_of_peak() {
+    const { rows, flags, sums, record } = this.cells;
+    const chosen = new Uint32Array(rows);
+    let count = 0;
+    for (let i = 0; i < rows; i++)
+      if ((flags[i] & AT_PEAK) !== 0 || sums[16][record[i]] !== 0 || sums[17][record[i]] !== 0) chosen[count++] = i;
+    return chosen.subarray(0, count);
   }
 
   // What was counted of a window, whatever was sampled of it (struct bp_cube_window of
@@ -143,27 +171,31 @@ export class Profile {
   // metric and time, but filtered out. Where figures are parts of a counted total (`calibrated`) they
   // belong to the complement of what is shown; so does `outside`, of which the page has sums only.
   select(view, metric) {
-    const in_metric = this.passes_metric(view, metric);
-    const in_filter = this.has_filter(view) ? this.passes_filters(view) : null;
-    const rows = this.cells.rows;
-    const chosen = new Uint32Array(rows);
-    const others = [];
     const counted = this.counted_of(view, metric);
     const calibrated = metric === 'allocated' && (counted.has & PARTS) !== 0 && !this.head.assumptions.classes;
-    let count = 0;
-    for (let i = 0; i < rows; i++) {
-      if (!in_metric(i)) continue;
-      if (in_filter === null || in_filter(i)) chosen[count++] = i;
-      else if (calibrated) others.push(i);
+    const filtered = this.has_filter(view);
+    let cells = this.cells_of(view, metric);
+    const others = [];
+    if (filtered) {
+      const passes = this.passes_filters(view);
+      if (calibrated) for (const cell of cells) if (!passes(cell)) others.push(cell);
+      cells = cells.filter(passes);
     }
     const outside = calibrated ? this.outside_of(view) : [];
-    const counts_rows = metric === 'allocated' && view.window === null && in_filter === null;
-    return { cells: chosen.subarray(0, count), others, metric, counted, calibrated, outside, counts_rows };
+    const counts_rows = metric === 'allocated' && view.window === null && !filtered;
+    return { cells, others, metric, counted, calibrated, outside, counts_rows };
   }
 
   // Does a cell of a selection have samples in it, or only its part of the cross-fitted estimate?
   counts(selection, i) {
     return selection.metric !== 'peak' || (this.cells.flags[i] & AT_PEAK) !== 0;
+  }
+
+  count_samples(selection) {
+    const { sums, record } = this.cells;
+    let samples = 0;
+    for (const cell of selection.cells) if (this.counts(selection, cell)) samples += sums[0][record[cell]];
+    return samples;
   }
 
   outside_of(view) {

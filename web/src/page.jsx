@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page of one profile: state on top, everything below made from it.
 
-import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import { Header, Segments, Warnings } from './header.jsx';
 import { Cards } from './cards.jsx';
 import { Timeline } from './timeline.jsx';
@@ -13,10 +13,19 @@ import { Tree, Weighted } from './tree.js';
 import { one_group } from './groups.js';
 import { FILTERS, size_name } from './model.js';
 import { first_view, from_fragment, to_fragment } from './state.js';
-import { cut, matcher, last_part, visible } from './text.js';
+import { cut, distinct_names, matcher, visible } from './text.js';
+import { match_row, match_search } from './matching.js';
+import { shorten } from './names.js';
 import { time_text } from './quantity.js';
 
 const METRIC_WORDS = { live: 'Live', peak: 'Peak', allocated: 'Allocated', temporary: 'Temporary' };
+
+// What a thread or process counted itself, where the filter is nothing but that: as its row shows it.
+function counted_of_row(profile, view) {
+  const [key, another] = FILTERS.filter((name) => view.filters[name] != null);
+  if (view.window !== null || another !== undefined || (key !== 'thread' && key !== 'process')) return null;
+  return profile.own_figures(key, view.filters[key]);
+}
 
 // Totals of what is shown: as they were recorded for the whole run, otherwise made of its cells.
 function find_totals(profile, estimator, view) {
@@ -24,6 +33,11 @@ function find_totals(profile, estimator, view) {
   const totals = {};
   for (const metric of profile.head.metrics) {
     if (metric === 'peak' && view.window !== null) continue;
+    const own = metric === 'allocated' ? counted_of_row(profile, view) : null;
+    if (own !== null) {
+      totals[metric] = own;
+      continue;
+    }
     const selection = profile.select(view, metric);
     const window_total = metric === 'allocated' && !profile.has_filter(view);
     const groups = one_group(profile, selection, estimator, selection.cells, 'totals', window_total);
@@ -32,28 +46,36 @@ function find_totals(profile, estimator, view) {
   return totals;
 }
 
+// The numbers below `count` that occur.
+function occurring(numbers, count) {
+  const seen = new Uint8Array(count);
+  for (let i = 0; i < numbers.length; i++) seen[numbers[i]] = 1;
+  const ids = [];
+  for (let id = 0; id < count; id++) if (seen[id] !== 0) ids.push(id);
+  return ids;
+}
+
 function filter_choices(profile) {
-  const { cells } = profile;
+  const { cells, head } = profile;
+  const threads = occurring(cells.thread, head.threads.length);
+  const types = occurring(cells.type, head.types.length);
+  const processes = new Set(threads.map((thread) => profile.process_of_thread(thread)));
   const modules = new Set();
-  const threads = new Set();
-  const types = new Set();
-  const processes = new Set();
-  for (let i = 0; i < cells.rows; i++) {
-    modules.add(profile.module_of_cell(i));
-    threads.add(cells.thread[i]);
-    types.add(cells.type[i]);
-    processes.add(profile.process_of_thread(cells.thread[i]));
-  }
+  for (const frame of occurring(profile.attributed, profile.frames.length)) modules.add(profile.frames[frame][3]);
+  if (profile.attributed.includes(-1)) modules.add(0);
+  const ids = [...modules];
+  const short = distinct_names(ids.map((id) => profile.name(id)));
+  const module_names = new Map(ids.map((id, i) => [id, short[i]]));
   const named = (ids, name) => [...ids].map((id) => [id, cut(name(id), 60)]).sort((a, b) => (a[1] < b[1] ? -1 : 1));
   return {
     process: named(processes, (id) => profile.process_name(id)),
     thread: named(threads, (id) => profile.thread_name(id)),
-    module: named(modules, (id) => last_part(profile.names[id]) || '(no module)'),
+    module: named(modules, (id) => module_names.get(id) || '(no module)'),
     type: named(types, (id) => profile.type_name(id)),
   };
 }
 
-function Controls({ profile, view, update }) {
+function Controls({ profile, view, update, chosen }) {
   const choices = useMemo(() => filter_choices(profile), [profile]);
   const metrics = profile.head.metrics.map((metric) => [
     metric, METRIC_WORDS[metric], metric === 'peak' && view.window !== null, metric === 'peak' ? 'the peak is of the whole run' : undefined,
@@ -64,8 +86,8 @@ function Controls({ profile, view, update }) {
       <Segments name="metric" value={view.metric} choices={metrics} onChange={(metric) => update({ metric })} />
       <Segments name="unit" value={view.unit} choices={[['bytes', 'bytes'], ['objects', 'objects']]} onChange={(unit) => update({ unit })} />
       <input
-        type="search" id="search" placeholder="search functions, files" aria-label="search" value={view.search}
-        onInput={(e) => update({ search: e.currentTarget.value })}
+        type="search" id="search" placeholder="search functions, files, modules" aria-label="search" value={view.search}
+        onInput={(e) => update({ search: e.currentTarget.value, selected: '' })}
       />
       {['process', 'thread', 'module', 'type'].filter((key) => choices[key].length > 1).map((key) => (
         <select
@@ -85,8 +107,11 @@ function Controls({ profile, view, update }) {
           {view.window[0] === view.window[1] ? 'at ' + window[1] : window[0] + ' to ' + window[1]} ×
         </button>
       )}
-      {(profile.has_filter(view) || window !== null || view.search !== '') && (
-        <button type="button" class="plain" id="reset" onClick={() => update({ filters: {}, window: null, search: '', zoom: '' })}>clear all</button>
+      {chosen !== null && (
+        <button type="button" class="chip" id="clear-row" onClick={() => update({ selected: '' })}>{chosen.title[0]} {shorten(chosen.title[1], 40)} ×</button>
+      )}
+      {(profile.has_filter(view) || window !== null || view.search !== '' || view.selected !== '') && (
+        <button type="button" class="plain" id="reset" onClick={() => update({ filters: {}, window: null, search: '', selected: '', zoom: '' })}>clear all</button>
       )}
     </nav>
   );
@@ -118,11 +143,14 @@ export function Page({ profile, estimator, trees, width }) {
   const first = useMemo(() => first_view(head), []);
   const [view, update] = use_fragment(profile, first);
   const [theme, set_theme] = useState(0);
-  const [complete, set_complete] = useState(false); // the graph is drawn first, all else then
+  // The graph is drawn first of all; then, before the browser shows anything, what is short; then the rest.
+  const [stage, set_stage] = useState(0);
+  useLayoutEffect(() => set_stage(1), []);
   useEffect(() => {
-    const timer = setTimeout(() => set_complete(true), 0);
+    if (stage !== 1) return undefined;
+    const timer = setTimeout(() => set_stage(2), 0);
     return () => clearTimeout(timer);
-  }, []);
+  }, [stage]);
   useEffect(() => {
     const media = matchMedia('(prefers-color-scheme: dark)');
     const changed = () => set_theme((n) => n + 1);
@@ -139,35 +167,40 @@ export function Page({ profile, estimator, trees, width }) {
   }, [view.inverted, view.folded]);
   const weighted = useMemo(() => new Weighted(tree, selection, view.unit, estimator), [tree, selection, view.unit]);
   const totals = useMemo(() => find_totals(profile, estimator, view), [filters, window]);
-  const test = useMemo(() => matcher(view.search), [view.search]);
+  const searched = useMemo(() => match_search(profile, view.search, matcher(view.search), view.by), [view.search, view.by]);
+  const chosen = useMemo(() => match_row(profile, view.selected), [view.selected]);
   // The root is the total, and known as that is.
   const total = totals[view.metric] ?? weighted.figures(0);
   weighted.know_total(total);
   const common = { profile, estimator, view, update };
   return (
     <>
-      <Header head={head} onTheme={() => set_theme((n) => n + 1)} />
+      {stage > 0 && <Header head={head} onTheme={() => set_theme((n) => n + 1)} />}
       <main>
-        <Warnings list={head.warnings} />
-        <Cards profile={profile} view={view} totals={totals} onMetric={(metric) => update({ metric })} />
-        <Controls {...common} />
-        {head.timeline?.length > 1 && (complete ? <Timeline {...common} theme={theme} /> : <section class="card" id="timeline" />)}
-        <Icicle {...common} weighted={weighted} test={test} theme={theme} total={total} first_width={width} />
-        {complete && (
+        {stage > 0 && (
+          <>
+            <Warnings list={head.warnings} />
+            <Cards profile={profile} view={view} totals={totals} onMetric={(metric) => update({ metric })} />
+            <Controls {...common} chosen={chosen} />
+          </>
+        )}
+        {stage > 0 && head.timeline?.length > 1 && (stage > 1 ? <Timeline {...common} theme={theme} /> : <section class="card" id="timeline" />)}
+        <Icicle {...common} weighted={weighted} matching={chosen ?? searched} theme={theme} total={total} first_width={width} />
+        {stage > 1 && (
           <>
             <Butterfly {...common} selection={selection} />
-            <Table {...common} selection={selection} test={test} total={total} />
+            <Table {...common} selection={selection} searched={searched} chosen={chosen} />
             <Histogram {...common} selection={selection} />
           </>
         )}
-        <footer>
+        {stage > 0 && <footer>
           {head.pruned?.text && <p id="pruned">{visible(head.pruned.text)}</p>}
           <p>
             Bytes as {head.unit === 'usable' ? 'the allocator gives them' : 'requested'}. Every figure is an estimate from {head.samples} samples unless
             marked exact; its interval holds the truth in {+(head.confidence * 100).toFixed(3)} % of runs. Intervals of different rows are not
             independent and do not add up; the page makes each anew from the samples’ sums.
           </p>
-        </footer>
+        </footer>}
       </main>
     </>
   );

@@ -5,6 +5,7 @@
 const FONT = '12px Inter, "DejaVu Sans", system-ui, sans-serif';
 
 const widths = new Map();
+const widths_ascii = new Float64Array(128); // 0: not measured yet
 
 export class CanvasPainter {
   constructor(canvas, width, height) {
@@ -23,11 +24,21 @@ export class CanvasPainter {
     this.context.globalAlpha = alpha;
     this.context.fillStyle = fill;
     this.context.fillRect(x, y, width, height);
-    this.context.globalAlpha = 1;
+  }
+
+  // A colour, and then what is to be filled with it.
+  fill(fill, alpha) {
+    this.context.globalAlpha = alpha;
+    this.context.fillStyle = fill;
+  }
+
+  filled(x, y, width, height) {
+    this.context.fillRect(x, y, width, height);
   }
 
   // From alpha `from` at the left to `to` at the right.
   fade(x, y, width, height, fill, from, to) {
+    this.context.globalAlpha = 1;
     const gradient = this.context.createLinearGradient(x, 0, x + width, 0);
     gradient.addColorStop(0, fill.replace(')', ' / ' + from + ')'));
     gradient.addColorStop(1, fill.replace(')', ' / ' + to + ')'));
@@ -40,7 +51,6 @@ export class CanvasPainter {
     this.context.globalAlpha = alpha;
     this.context.fillStyle = this.pattern(ink);
     this.context.fillRect(x, y, width, height);
-    this.context.globalAlpha = 1;
   }
 
   pattern(ink) {
@@ -63,6 +73,7 @@ export class CanvasPainter {
   }
 
   line(x, y0, y1, ink, width, dashed) {
+    this.context.globalAlpha = 1;
     this.context.strokeStyle = ink;
     this.context.lineWidth = width;
     this.context.setLineDash(dashed ? [2, 2] : []);
@@ -74,6 +85,7 @@ export class CanvasPainter {
   }
 
   frame(x, y, width, height, ink, thick) {
+    this.context.globalAlpha = 1;
     this.context.strokeStyle = ink;
     this.context.lineWidth = thick;
     this.context.strokeRect(x + thick / 2, y + thick / 2, Math.max(width - thick, 0.5), height - thick);
@@ -83,13 +95,17 @@ export class CanvasPainter {
   // long as all the painting.
   measure(text) {
     let width = 0;
-    for (const character of text) {
-      let own = widths.get(character);
-      if (own === undefined) {
-        own = this.context.measureText(character).width;
-        widths.set(character, own);
-      }
-      width += own;
+    for (const character of text) width += this.measure_one(character);
+    return width;
+  }
+
+  measure_one(character) {
+    const code = character.charCodeAt(0);
+    if (code < 128) return widths_ascii[code] || (widths_ascii[code] = this.context.measureText(character).width);
+    let width = widths.get(character);
+    if (width === undefined) {
+      width = this.context.measureText(character).width;
+      widths.set(character, width);
     }
     return width;
   }
@@ -98,7 +114,6 @@ export class CanvasPainter {
     this.context.globalAlpha = alpha;
     this.context.fillStyle = ink;
     this.context.fillText(text, x, y + 0.5);
-    this.context.globalAlpha = 1;
   }
 }
 
@@ -113,6 +128,7 @@ export class SvgPainter {
     this.add('rect', { width, height, fill: ground });
     this.numbers = new Map();
     this.measure = measure;
+    this.measure_one = measure;
   }
 
   set(element, attributes) {
@@ -130,6 +146,14 @@ export class SvgPainter {
 
   rect(x, y, width, height, fill, alpha) {
     this.add('rect', { x, y, width, height, fill, 'fill-opacity': alpha });
+  }
+
+  fill(fill, alpha) {
+    this.filling = { fill, 'fill-opacity': alpha };
+  }
+
+  filled(x, y, width, height) {
+    this.add('rect', { x, y, width, height, ...this.filling });
   }
 
   fade(x, y, width, height, fill, from, to) {

@@ -158,6 +158,20 @@ export function change_text(figure, kind) {
   return signed(estimate, decimals) + unit + ' ±' + fixed(longer, decimals);
 }
 
+// What lies between two limits, with signs: "[−1.9, +0.7] MiB".
+export function limits_text(low, high, kind) {
+  const [factor, name] = unit_for(kind === 'bytes' ? BINARY : COUNT, Math.max(Math.abs(low), Math.abs(high)));
+  const decimals = decimals_for((high - low) / factor / 2);
+  return '[' + signed(low / factor, decimals) + ', ' + signed(high / factor, decimals) + ']' + (name === '' ? '' : ' ' + name);
+}
+
+// Round marks to both sides of zero, for changes; the unit stands at zero.
+export function change_marks(most, kind, count) {
+  const marks = axis_marks(most, kind, count).slice(1).map(([at, text]) => [at, ...text.split(' ')]);
+  const unit = marks[0]?.[2];
+  return [...marks.map(([at, text]) => [-at, '−' + text]).reverse(), [0, unit ? '0 ' + unit : '0'], ...marks.map(([at, text]) => [at, '+' + text])];
+}
+
 // Round marks for an axis from 0 to `high`: [[value, text]...].
 export function axis_marks(high, kind, count) {
   if (!(high > 0)) return [[0, '0']];

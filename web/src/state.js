@@ -6,6 +6,7 @@
 import { METRICS } from './estimator.js';
 import { KEYS } from './groups.js';
 import { FILTERS } from './model.js';
+import { read_row_address } from './matching.js';
 
 export function first_view(head) {
   return {
@@ -17,6 +18,7 @@ export function first_view(head) {
     inverted: false,
     folded: false, // of a recursion one round is shown
     search: '',
+    selected: '', // a row of the table, as row_address
     by: 'function',
     cumulative: false,
     sort: 'estimate',
@@ -36,6 +38,7 @@ export function to_fragment(view, first) {
   if (view.inverted) put('callees', 1);
   if (view.folded) put('folded', 1);
   if (view.search !== '') put('search', view.search);
+  if (view.selected !== '') put('row', view.selected);
   if (view.by !== first.by) put('by', view.by);
   if (view.cumulative) put('cumulative', 1);
   if (view.sort !== first.sort) put('sort', view.sort);
@@ -52,7 +55,7 @@ export function from_fragment(text, first, profile) {
   const limits = {
     thread: profile.head.threads.length,
     process: profile.head.processes.length,
-    module: profile.names.length,
+    module: profile.key_count,
     type: profile.head.types.length,
     size: 256,
   };
@@ -78,6 +81,7 @@ export function from_fragment(text, first, profile) {
     else if (name === 'callees') view.inverted = value === '1';
     else if (name === 'folded') view.folded = value === '1';
     else if (name === 'search') view.search = value.slice(0, 1000);
+    else if (name === 'row') view.selected = read_row_address(value, profile);
     else if (name === 'by' && KEYS.includes(value)) view.by = value;
     else if (name === 'cumulative') view.cumulative = value === '1';
     else if (name === 'sort' && ['estimate', 'low', 'high', 'objects', 'samples', 'name'].includes(value)) view.sort = value;

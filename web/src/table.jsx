@@ -5,18 +5,17 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { IntervalBar } from './bars.jsx';
 import { group_by, KEYS, CUMULATIVE_KEYS } from './groups.js';
+import { Frames } from './frames.jsx';
 import { Segments } from './header.jsx';
 import { figure_text, full_text, is_known, axis_marks } from './quantity.js';
 import { in_slices } from './work.js';
+import { row_address, rows_filter } from './matching.js';
+import { shorten } from './names.js';
 import { cut } from './text.js';
 
 const PAGE = 30;
-
-function searched(profile, row, test) {
-  if (test === null || test(row.name)) return true;
-  if (row.frame >= 0 && test(profile.frame_place(row.frame))) return true;
-  return row.stack !== undefined && profile.stacks[row.stack].some((frame) => test(profile.frame_name(frame)));
-}
+const NAME = 110; // characters of a name; two lines or three
+const ROWS_CHOSEN = ['function', 'stack', 'line', 'file'];
 
 function comparer(groups, view) {
   const { sort, unit } = view;
@@ -50,28 +49,27 @@ function NameCell({ profile, row, view, onChoose }) {
   return (
     <td class="name">
       <button type="button" class="row-name" title={cut(row.name, 1000)} onClick={() => onChoose(row)}>
-        {cut(row.name, 160)}
+        {['file', 'module'].includes(view.by) ? cut(row.name, 160) : shorten(row.name, NAME)}
       </button>
       {row.frame >= 0 && view.by === 'function' && <span class="place">{cut(profile.frame_place(row.frame), 80)}</span>}
       {source !== null && view.by !== 'stack' && <code class="source">{cut(source, 120)}</code>}
-      {row.stack !== undefined && (
-        <ol class="frames">
-          {profile.stacks[row.stack].slice(0, 40).map((frame, i) => (
-            <li key={i}>
-              {cut(profile.frame_name(frame), 140)} <span class="place">{cut(profile.frame_place(frame), 80)}</span>
-            </li>
-          ))}
-        </ol>
-      )}
+      {row.stack !== undefined && <Frames key={row.stack} frames={profile.stacks[row.stack].map((f) => ({ name: profile.frame_name(f), place: profile.frame_place(f) }))} />}
     </td>
   );
 }
 
-export function choose_row(profile, row, view, update) {
-  if (view.by === 'function') update({ chosen: row.number });
-  else if (view.by === 'stack') update({ zoom: row.stack + '.' + profile.stacks[row.stack].length, inverted: false, folded: false });
-  else if (view.by === 'line' || view.by === 'file') update({ search: row.name });
-  else update({ filters: { ...view.filters, [view.by]: row.number } });
+// What a click on a row does: filters by what makes disjoint parts of all; else the row is chosen, that is
+// pointed out in the graph with its figure above it (a second click: no more). A function opens in both
+// directions, too, and a stack in the graph.
+export function choose_row(profile, row, is_chosen, view, update) {
+  const { by } = view;
+  if (!ROWS_CHOSEN.includes(by) && !(by === 'module' && (view.cumulative || row.frame < 0)))
+    return update({ filters: { ...view.filters, [by]: row.number } });
+  if (is_chosen) return update({ selected: '', chosen: null });
+  const change = { selected: row_address(by, row) };
+  if (by === 'function' && row.frame >= 0) change.chosen = row.number;
+  if (by === 'stack') Object.assign(change, { zoom: row.stack + '.' + profile.stacks[row.stack].length, inverted: false, folded: false });
+  return update(change);
 }
 
 // The figures as numbers, for whoever reads the page by program.
@@ -81,7 +79,7 @@ export function numbers_of(figures) {
   return { 'data-bytes': one(figures.bytes), 'data-objects': one(figures.objects) };
 }
 
-export function Table({ profile, estimator, selection, view, update, test, total }) {
+export function Table({ profile, estimator, selection, view, update, searched, chosen }) {
   const [shown, set_shown] = useState(PAGE);
   const [, set_progress] = useState(0);
   const groups = useMemo(
@@ -89,8 +87,11 @@ export function Table({ profile, estimator, selection, view, update, test, total
     [selection, view.by, view.cumulative],
   );
   const rows = useMemo(
-    () => groups.rows.filter((row) => row.samples > 0 && searched(profile, row, test)).sort(comparer(groups, view)),
-    [groups, test, view.sort, view.ascending, view.unit],
+    () => {
+      const found = rows_filter(profile, searched, view);
+      return groups.rows.filter((row) => row.samples > 0 && found(row)).sort(comparer(groups, view));
+    },
+    [groups, searched, view.sort, view.ascending, view.unit],
   );
   useEffect(() => set_shown(PAGE), [view.by]);
   const visible_rows = rows.slice(0, shown);
@@ -145,9 +146,10 @@ export function Table({ profile, estimator, selection, view, update, test, total
           <tbody>
             {visible_rows.map((row) => {
               const figures = row.figures;
+              const is_chosen = chosen !== null && chosen.is_row(view.by, row);
               return (
-                <tr key={row.number} data-name={row.name} class={row.figures === null ? 'waiting' : ''}>
-                  <NameCell profile={profile} row={row} view={view} onChoose={(r) => choose_row(profile, r, view, update)} />
+                <tr key={row.number} data-name={row.name} class={(row.figures === null ? 'waiting' : '') + (is_chosen ? ' chosen-row' : '')} aria-current={is_chosen || undefined}>
+                  <NameCell profile={profile} row={row} view={view} onChoose={(r) => choose_row(profile, r, is_chosen, view, update)} />
                   <td class="number" {...numbers_of(figures)} title={figures ? full_text(figures[unit], unit) : ''}>{figures ? figure_text(figures[unit], unit) : '…'}</td>
                   <td class="forest">{figures && <IntervalBar figure={figures[unit]} scale={scale} />}</td>
                   <td class="number wide">{figures ? figure_text(figures[other], other) : '…'}</td>
@@ -158,7 +160,12 @@ export function Table({ profile, estimator, selection, view, update, test, total
           </tbody>
         </table>
       </div>
-      {rows.length === 0 && <p class="empty">No row{test !== null ? ' matches the search' : ': nothing was sampled here'}.</p>}
+      {rows.length === 0 && (
+        <p class="empty">
+          {searched === null ? 'No row: nothing was sampled here.' : 'No row matches the search' +
+            (CUMULATIVE_KEYS.includes(view.by) && !view.cumulative ? ' by what was allocated there itself; “with what it calls” may show some.' : '.')}
+        </p>
+      )}
       {rows.length > shown && (
         <button type="button" class="plain" id="more" onClick={() => set_shown(shown * 3)}>
           {rows.length - shown} more

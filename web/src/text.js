@@ -35,6 +35,24 @@ export function last_part(path) {
   return slash >= 0 && slash + 1 < path.length ? path.slice(slash + 1) : path;
 }
 
+// The last parts of paths, with as many folders before them as tell them apart.
+export function distinct_names(paths) {
+  const shown = (path, folders) => path.split('/').slice(-1 - folders).join('/');
+  const names = paths.map(last_part);
+  for (let folders = 1; folders <= 8; folders++) {
+    const count = new Map();
+    for (const name of names) count.set(name, (count.get(name) ?? 0) + 1);
+    let again = false;
+    names.forEach((name, i) => {
+      if (count.get(name) === 1 || shown(paths[i], folders) === name) return;
+      names[i] = shown(paths[i], folders);
+      again = true;
+    });
+    if (!again) break;
+  }
+  return names;
+}
+
 // What a search box holds, as a test of a text: words without case, or /a pattern/.
 export function matcher(words) {
   const text = words.trim();

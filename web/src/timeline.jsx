@@ -5,10 +5,12 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { axis_marks, bytes_text, count_text, figure_text, time_text } from './quantity.js';
+import { nearest, resident_of } from './resident.js';
 import { in_slices } from './work.js';
 import { NEVER } from './model.js';
 
-const HEIGHT = 190;
+const HEIGHT = 196;
+const POINTS_SHOWN = 60; // looks at resident memory, each with a dot
 
 // The curve of a selection by filters: estimates at once, intervals in slices.
 function filtered_curve(profile, view, estimator, progress) {
@@ -43,20 +45,6 @@ function whole_curve(profile, unit) {
   return points.map((p) => (p[part] ? { estimate: p[part][0], low: p[part][1], high: p[part][2], off: p.off } : null));
 }
 
-function resident_at(resident, times) {
-  let next = 0;
-  return times.map((t) => {
-    while (next + 1 < resident.length && resident[next + 1][0] <= t) next++;
-    return resident[next][0] <= t + 1e-9 || next === 0 ? resident[next][1] : null;
-  });
-}
-
-function nearest(edges, t) {
-  let best = 0;
-  for (let i = 1; i < edges.length; i++) if (Math.abs(edges[i] - t) < Math.abs(edges[best] - t)) best = i;
-  return best;
-}
-
 function colours() {
   const style = getComputedStyle(document.documentElement);
   return (name) => style.getPropertyValue(name).trim();
@@ -80,45 +68,76 @@ function draw_window(plot, profile, view, colour) {
       ctx.stroke();
     }
   }
-  const peak = profile.head.peak_at_s;
-  if (peak != null) {
-    const at = x(peak);
-    ctx.strokeStyle = colour('--second');
-    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-    ctx.lineWidth = 1.3 * devicePixelRatio;
-    ctx.beginPath();
-    ctx.moveTo(at, bbox.top);
-    ctx.lineTo(at, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.fillStyle = colour('--second');
-    ctx.font = 11 * devicePixelRatio + 'px sans-serif';
-    const right = at > bbox.left + bbox.width - 60 * devicePixelRatio;
-    ctx.textAlign = right ? 'right' : 'left';
-    ctx.fillText('peak', at + (right ? -5 : 5) * devicePixelRatio, bbox.top + 11 * devicePixelRatio);
-  }
   ctx.restore();
 }
+
+// The looks at resident memory, joined by straight lines: what was between two of them nobody saw.
+function draw_resident(plot, points, colour) {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  const places = points.map(([t, bytes]) => [plot.valToPos(t, 'x', true), plot.valToPos(bytes, 'y', true)]);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.strokeStyle = ctx.fillStyle = colour('--resident');
+  ctx.lineWidth = 1.4 * ratio;
+  ctx.setLineDash([5 * ratio, 4 * ratio]);
+  ctx.beginPath();
+  for (const [x, y] of places) ctx.lineTo(x, y);
+  ctx.stroke();
+  if (places.length <= POINTS_SHOWN)
+    for (const [x, y] of places) {
+      ctx.beginPath();
+      ctx.arc(x, y, 2 * ratio, 0, 7);
+      ctx.fill();
+    }
+  ctx.restore();
+}
+
+// The moment of the peak; its name stands above the plot, where no line goes.
+function draw_peak(plot, profile, colour) {
+  const time = profile.head.peak_at_s;
+  if (time == null) return;
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  const at = plot.valToPos(time, 'x', true);
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour('--second');
+  ctx.setLineDash([2 * ratio, 3 * ratio]);
+  ctx.lineWidth = 1.3 * ratio;
+  ctx.beginPath();
+  ctx.moveTo(at, bbox.top - 3 * ratio);
+  ctx.lineTo(at, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.font = 11 * ratio + 'px sans-serif';
+  ctx.textAlign = 'center';
+  const half = ctx.measureText('peak').width / 2;
+  ctx.fillText('peak', Math.min(Math.max(at, bbox.left + half), bbox.left + bbox.width - half), bbox.top - 6 * ratio);
+  ctx.restore();
+}
+
+const moment_text = (t, last) => (last < 1 ? +(t * 1e3).toPrecision(6) + ' ms' : +t.toPrecision(6) + ' s');
+const resident_top = (resident) => (resident === null ? 0 : Math.max(...resident.points.map((point) => point[1])));
 
 function plot_options(profile, width, unit, now, on_window) {
   const colour = colours();
   const text = (value) => (unit === 'bytes' ? bytes_text(value) : count_text(value));
-  const with_resident = unit === 'bytes' && profile.head.resident?.length > 0;
   const series = [
     {},
     { label: 'low', stroke: 'transparent', width: 0, points: { show: false } },
     { label: 'high', stroke: 'transparent', width: 0, points: { show: false } },
     { label: 'live', stroke: colour('--accent'), width: 2, points: { show: false } },
   ];
-  if (with_resident) series.push({ label: 'resident', stroke: colour('--resident'), width: 1.4, dash: [5, 4], points: { show: false } });
   const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px sans-serif' };
   return {
     width,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 10, 0, 0],
-    scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (high || 1) * 1.06] } },
+    padding: [18, 10, 0, 0],
+    scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, resident_top(now.resident)) || 1) * 1.06] } },
     axes: [
-      { ...axis, grid: { show: false }, values: (_, marks) => marks.map((t) => +t.toPrecision(6) + ' s'), size: 26 },
+      { ...axis, grid: { show: false }, values: (_, marks) => marks.map((t) => moment_text(t, marks[marks.length - 1])), size: 26 },
       {
         ...axis,
         size: 72,
@@ -131,7 +150,13 @@ function plot_options(profile, width, unit, now, on_window) {
     cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
     select: { show: true },
     hooks: {
-      draw: [(plot) => draw_window(plot, profile, now.view, colour)],
+      draw: [
+        (plot) => {
+          if (now.resident !== null) draw_resident(plot, now.resident.points, colour);
+          draw_window(plot, profile, now.view, colour);
+          draw_peak(plot, profile, colour);
+        },
+      ],
       setSelect: [
         (plot) => {
           if (plot.select.width < 4) return;
@@ -150,6 +175,13 @@ function plot_options(profile, width, unit, now, on_window) {
       ],
     },
   };
+}
+
+function resident_words(profile, resident) {
+  if (resident === null) return '';
+  const several = resident.relation === 'more' || profile.head.processes.length > 2;
+  const looks = resident.points.length <= POINTS_SHOWN ? ', looked at where there are dots' : '';
+  return ' · dashes: resident memory' + (several ? ' of the first process alone, ' + resident.name : resident.relation === 'part' ? ' of the whole process' : '') + looks;
 }
 
 function WindowFields({ profile, view, update }) {
@@ -179,21 +211,21 @@ export function Timeline({ profile, estimator, view, update, theme }) {
   const state = useRef({ view, plot: null, say: () => {}, dragged: 0, figures: [] }).current;
   state.view = view;
   const { unit } = view;
+  // (Beside objects, or processes that were not looked at, there is none to show.)
+  const resident = unit === 'bytes' ? resident_of(profile, view) : null;
+  state.resident = resident?.relation === 'other' ? null : resident;
   const filter_key = JSON.stringify(view.filters);
 
   const show = (figures) => {
     state.figures = figures;
     const known = (field) => figures.map((f) => (f === null || f.off ? null : f[field]));
-    const data = [profile.edges, known('low'), known('high'), known('estimate')];
-    if (unit === 'bytes' && profile.head.resident?.length > 0) data.push(resident_at(profile.head.resident, profile.edges));
-    state.plot.setData(data);
+    state.plot.setData([profile.edges, known('low'), known('high'), known('estimate')]);
   };
 
   useEffect(() => {
     const set_window = (window) => update({ window, metric: state.view.metric === 'peak' ? 'live' : state.view.metric });
     const none = profile.edges.map(() => null);
-    const empty = [none, none, none, ...(unit === 'bytes' && profile.head.resident?.length > 0 ? [none] : [])];
-    const plot = new uPlot(plot_options(profile, Math.max(holder.current.clientWidth, 200), unit, state, set_window), [profile.edges, ...empty], holder.current);
+    const plot = new uPlot(plot_options(profile, Math.max(holder.current.clientWidth, 200), unit, state, set_window), [profile.edges, none, none, none], holder.current);
     state.plot = plot;
     state.say = (index) => {
       if (words.current === null) return;
@@ -236,7 +268,7 @@ export function Timeline({ profile, estimator, view, update, theme }) {
       <div class="card-head">
         <h2>Live {unit === 'bytes' ? 'memory' : 'objects'} over time{filtered ? ', filtered' : ''}</h2>
         <span class="soft">
-          band: interval{unit === 'bytes' && profile.head.resident?.length > 0 ? ' · dashes: resident' : ''} · drag: a window · click: a moment
+          band: interval{resident_words(profile, state.resident)} · drag: a window · click: a moment
         </span>
         <div class="grow" />
         <span class="soft" ref={words} id="timeline-words" />
