@@ -353,17 +353,19 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns)
 	for (size_t i = 0; i < tree->count; i++) {
 		struct bp_tree_file *file = &tree->files[i];
 		if (file->header.pid == (uint32_t)pid &&
-			(last == NULL || file->header.start_monotonic_ns > last->header.start_monotonic_ns))
+			(last == NULL ||
+				file->header.start_monotonic_ns > last->header.start_monotonic_ns))
 			last = file;
 	}
-	if (last == NULL || last->running || last->state.state != 0 || last->state.chunks_reserved == 0 ||
-		is_held(last->path))
+	if (last == NULL || last->running || last->header.recognition == BP_RECOGNITION_NONE ||
+		last->state.state != 0 || last->state.chunks_reserved == 0 || is_held(last->path))
 		return;
 	const int descriptor = open(last->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (descriptor < 0)
 		return;
 	if (pwrite(descriptor, &time_ns, sizeof time_ns,
-		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_time_ns)) == sizeof time_ns)
+		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_time_ns)) ==
+		sizeof time_ns)
 		last->state.end_time_ns = time_ns;
 	close(descriptor);
 }

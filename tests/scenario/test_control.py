@@ -256,6 +256,8 @@ def slots_hold(snapshot, final):
 def test_snapshot(tap):
     with profiled.directory() as path, Running(path, 32768) as program:
         pid, copies = program.process.pid, []
+        while sum(program.made()) < 50000:
+            pass  # there is something to copy
         for number in range(5):
             copy = os.path.join(path, "copy%d.bpt" % number)
             before = program.made()

@@ -174,14 +174,16 @@ def refuses_settings_that_mean_nothing(place):
 
 
 def tells_of_a_long_folding_at_the_end(place):
-    """A reader keeps the last folding from being done: after two seconds `run` says what it waits for."""
+    """A reader keeps the last folding from being done: after two seconds `run` says what it waits for. It has the
+    file before there is anything to fold in it."""
+    trace = place.of("folded.bpt")
     process = subprocess.Popen(
-        [profiled.BYTEPOLL, "run", "-f", "-i", "1", "--max-size", "1M", "-o", place.trace, "--", "sh", "-c",
-         "\"$0\" 1 100 > /dev/null; read go; exec \"$0\" 2 60000 > /dev/null", profiled.program("churn")],
+        [profiled.BYTEPOLL, "run", "-f", "-i", "1", "--max-size", "1M", "-o", trace, "--", "/usr/bin/python3",
+         "-S", "-c", "input(); kept = [bytearray(600) for _ in range(200000)]"],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place.path, start_new_session=True)
-    while not os.path.exists(place.trace + ".d") and process.poll() is None:
+    while not os.path.exists(trace) and process.poll() is None:
         time.sleep(0.05)
-    with open(place.trace, "rb") as file:
+    with open(trace, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         process.stdin.write(b"go\n")
         process.stdin.close()
