@@ -21,8 +21,8 @@
 
 #define BP_SAMPLE_BLOCK_LOG2 10u
 #define BP_SAMPLE_BLOCK (1u << BP_SAMPLE_BLOCK_LOG2)
-/* So few entries take a twentieth of the memory of an array. */
-#define BP_SAMPLE_FEW 16u
+/* So few entries take an eighth of the memory of an array. */
+#define BP_SAMPLE_FEW 64u
 /* So many blocks behind the last (8 MiB), numbers hardly ever come late: a writer keeps a chunk of a few
  * thousand records while its thread waits for a processor, and in a second of a busy program some million
  * numbers are given. Of those that come later still, each takes some 24 bytes in the ordinary index. */

@@ -131,7 +131,7 @@ static void test_nothing_freed(void **unused)
 	struct model model;
 	(void)unused;
 	start(&model);
-	for (uint32_t number = 0; number < NUMBERS; number += 32)
+	for (uint32_t number = 0; number < NUMBERS; number += BP_SAMPLE_BLOCK / BP_SAMPLE_FEW / 2)
 		add(&model, number);
 	for (uint32_t number = 0; number < NUMBERS; number++)
 		look(&model, number, false);
