@@ -55,7 +55,7 @@ def paired(bench, program, rounds):
 def cpu(bench):
     """CPU time and peak resident memory, paired."""
     rows, middles = [], []
-    rounds = bench.rounds if bench.quick else max(bench.rounds, 21)
+    rounds = bench.rounds if bench.quick else max(bench.rounds, 9)
     for program in PROGRAMS + OVER_ALLOCATORS:
         if program.available():
             rows.append((program.name, program.available()))
