@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,6 +20,21 @@
 #include "trace/format.h"
 
 #define TRIAL_BYTES (2 * BP_CHUNK_BYTES) /* less is not worth starting for */
+
+char *bp_output_variable(const char *path)
+{
+	char *variable = malloc(sizeof BP_ENV_OUTPUT "=" + 2 * strlen(path));
+	if (variable == NULL)
+		return NULL;
+	char *to = stpcpy(variable, BP_ENV_OUTPUT "=");
+	for (; *path != '\0'; path++) {
+		if (*path == '%')
+			*to++ = '%';
+		*to++ = *path;
+	}
+	*to = '\0';
+	return variable;
+}
 
 /* `%p` is the pid and `%%` a percent sign, as the recorder reads BYTEPOLL_OUTPUT. False: too long. */
 static bool expand(const char *given, pid_t pid, char *to, size_t capacity)

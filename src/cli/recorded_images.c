@@ -2,16 +2,16 @@
 /*
  * Of an image that began no trace nothing is known but the path that its exec named, in the root
  * and as the user of the process that became it. The path is looked at in ours: it may be another
- * file there, so that only what would explain it (file capabilities) is said.
+ * file there, so that only what would explain it (file capabilities, a sanitizer ...) is said.
  */
 #include "cli/recorded_images.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/xattr.h>
-#include <time.h>
 
 #include "base/path.h"
+#include "base/system_call.h"
+#include "cli/program.h"
 #include "cli/spoken.h"
 #include "profile/unseen.h"
 #include "trace/format.h"
@@ -49,10 +49,8 @@ static void count(struct kind *kind, const struct bp_process *process, uint64_t 
 /* Has what the process became had the time to begin a trace? */
 static bool is_settled(const struct bp_process *process)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	return kill((pid_t)process->pid, 0) != 0 || now_ns > process->end_time_ns + SETTLED_NS;
+	return kill((pid_t)process->pid, 0) != 0 ||
+	       bp_system_time_ns(CLOCK_MONOTONIC) > process->end_time_ns + SETTLED_NS;
 }
 
 static const char *plural(unsigned long long number)
@@ -68,10 +66,12 @@ static void say_unexplained(
 	const char *from = bp_profile_text(profile, process->program);
 	bp_say_part(stderr, "%s, which %s (pid %u) became", *path != '\0' ? path : "a program",
 		bp_last_part(from), process->pid);
-	if (*path != '\0' && getxattr(path, "security.capability", NULL, 0) > 0)
-		bp_say(stderr, ": it has file capabilities, so the loader refuses to preload: "
-			       "profile a copy "
-			       "without them (cp makes one)");
+	struct bp_program program = { 0 };
+	snprintf(program.path, sizeof program.path, "%s", path);
+	bp_program_examine(&program);
+	const char *obstacle = bp_obstacle_text(program.obstacle);
+	if (*obstacle != '\0')
+		bp_say(stderr, ": it %s", obstacle);
 	else
 		bp_say(stderr,
 			": its loader could not open %s, or nothing could be written beside the "

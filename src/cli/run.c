@@ -28,9 +28,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/command.h"
 #include "cli/folding.h"
 #include "cli/options.h"
@@ -185,21 +185,10 @@ static bool set_sanitizer(void)
 	return result == 0;
 }
 
-/* The path is final: its percent signs are to be read as such. */
 static bool set_output(const char *path)
 {
-	char *value = malloc(2 * strlen(path) + 1), *to = value;
-	if (value == NULL)
-		return false;
-	for (; *path != '\0'; path++) {
-		if (*path == '%')
-			*to++ = '%';
-		*to++ = *path;
-	}
-	*to = '\0';
-	int result = setenv(BP_ENV_OUTPUT, value, 1);
-	free(value);
-	return result == 0;
+	char *variable = bp_output_variable(path);
+	return variable != NULL && putenv(variable) == 0; /* which keeps it */
 }
 
 static bool set_environment(const struct run *run)
@@ -286,9 +275,7 @@ static int wait_for(struct run *run, pid_t child)
 	restore_signals();
 	run->resident_most = (uint64_t)usage.ru_maxrss * 1024;
 	run->pid = child;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	run->ended_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	run->ended_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	return status;
 }
 

@@ -9,25 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/output_file.h"
 #include "cli/processes.h"
 
 #define NESTED_MAX 32 /* process namespaces within each other; Linux's own limit */
-
-/* `NAME=` and the path, as run.c sets it: percent signs doubled. NULL: no memory. */
-static char *wanted_variable(const char *path)
-{
-	char *wanted = malloc(sizeof BP_ENV_OUTPUT "=" + 2 * strlen(path));
-	if (wanted == NULL)
-		return NULL;
-	char *to = stpcpy(wanted, BP_ENV_OUTPUT "=");
-	for (; *path != '\0'; path++) {
-		if (*path == '%')
-			*to++ = '%';
-		*to++ = *path;
-	}
-	*to = '\0';
-	return wanted;
-}
 
 static FILE *open_of(pid_t pid, const char *what)
 {
@@ -92,7 +77,7 @@ static bool is_told(const struct bp_tree *tree, pid_t pid)
 
 size_t bp_running_untold(const struct bp_tree *tree, const char *recorder, pid_t *ret_example)
 {
-	char *wanted = wanted_variable(tree->file);
+	char *wanted = bp_output_variable(tree->file);
 	DIR *processes = wanted != NULL ? opendir("/proc") : NULL;
 	struct dirent *entry;
 	size_t count = 0;

@@ -90,8 +90,9 @@ static void say_unexplained(struct list *list, const struct bp_aggregation *aggr
 		return;
 	const char *became = bp_profile_text(profile, one->became);
 	say(list,
-		"%llu image%s ran without the recorder: %s, which %s (pid %u) became: its loader "
-		"could not open it (another root or user, file capabilities?)",
+		"%llu image%s ran without the recorder: %s, which %s (pid %u) became: it is built "
+		"with a sanitizer, or its loader could not open it (another root or user, file "
+		"capabilities?)",
 		count, plural(count), *became != '\0' ? became : "a program",
 		bp_profile_text(profile, one->program), one->pid);
 }

@@ -31,6 +31,7 @@ BUILDS = {
 }
 # The C++ library is not built for it: its memory would look unwritten.
 OPTIONS = {"clang memory": ["-stdlib=libstdc++"]}
+UNTOLD = ("gcc undefined",)  # profiled as any program
 WANTED = "fork 5\n", "spawn 7\n", "system 3\n", "calls 0 0 0\n", "usable 1\n"
 # What LeakSanitizer looks for needs ptrace, which a container may forbid; it is not what is tested here.
 QUIET = {"LSAN_OPTIONS": "detect_leaks=0"}
@@ -66,6 +67,10 @@ def check(name):
                              extra={**QUIET, "ASAN_OPTIONS": "detect_leaks=0"})
         profiled.expect_same(plain, below)
         profiled.expect(profiled.report(trace)["processes"], "no process in the trace")
+        said = profiled.run([profiled.BYTEPOLL, "run", "-o", os.path.join(folder, "said.bpt"), "--",
+                             "sh", "-c", 'exec "$0" again', path],
+                            extra={**QUIET, "ASAN_OPTIONS": "detect_leaks=0"}).stderr
+        profiled.expect((b"is built with a sanitizer" in said) == (name not in UNTOLD), said)
 
 
 def main():

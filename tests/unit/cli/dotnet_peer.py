@@ -319,9 +319,9 @@ def on_term():
     stream = runtime.take_session()
     stream.sendall(begun())
     runtime.wait_for_resume()
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     say("running")
-    signal.pause()
+    signal.sigwait({signal.SIGTERM})
     stream.sendall(TRACE)
     sys.exit(11)
 
