@@ -3,73 +3,87 @@
  * A bump allocator over anonymous mappings. Mappings grow with what is there (an eighth of it, 64
  * KiB to 4 MiB), so that a small program pays for little and a large one makes few system calls;
  * they opt out of huge pages, which would make untouched tables resident.
+ *
+ * No lock: a piece is cut by compare-and-swap, and of threads that map a new block at a time one
+ * publishes it and the others unmap theirs. What is left of an old block is given up.
  */
 #include "recorder/arena.h"
 
-#include "base/lock.h"
+#include "base/system_call.h"
+
+/* At its start; the rest is cut. */
+struct block {
+	uint64_t cut_bytes, bytes;
+} __attribute__((aligned(64)));
 
 static struct {
-	struct bp_lock lock;
-	uint8_t *at, *end;
+	struct block *block;
 	uint64_t mapped_bytes;
 } arena;
 
-static void *map_block(size_t bytes)
+static void *map(size_t bytes)
 {
-	uint8_t *memory = bp_system_memory(bytes);
-	if (memory != NULL) {
+	void *memory = NULL;
+	if (__atomic_add_fetch(&arena.mapped_bytes, bytes, __ATOMIC_RELAXED) <= BP_ARENA_MAX_BYTES)
+		memory = bp_system_memory(bytes);
+	if (memory == NULL)
+		__atomic_fetch_sub(&arena.mapped_bytes, bytes, __ATOMIC_RELAXED);
+	else
 		(void)bp_system_advise(memory, bytes, MADV_NOHUGEPAGE);
-		arena.mapped_bytes += bytes;
-	}
 	return memory;
 }
 
-static void *cut(size_t bytes)
+static void unmap(void *memory, size_t bytes)
 {
-	if (arena.mapped_bytes + bytes > BP_ARENA_MAX_BYTES)
-		return NULL;
-	if ((size_t)(arena.end - arena.at) >= bytes) {
-		void *memory = arena.at;
-		arena.at += bytes;
-		return memory;
-	}
-	if (bytes >= 64u << 10)
-		return map_block(bp_system_whole_pages(bytes));
-	size_t block = (size_t)(arena.mapped_bytes / 8) & ~(size_t)0xffff;
-	block = block < 64u << 10 ? 64u << 10 : block > 4u << 20 ? 4u << 20 : block;
-	uint8_t *memory = map_block(block);
-	if (memory == NULL)
-		return NULL;
-	arena.at = memory + bytes;
-	arena.end = memory + block;
-	return memory;
+	bp_system_unmap(memory, bytes);
+	__atomic_fetch_sub(&arena.mapped_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* NULL: there is not that much left. */
+static void *cut(struct block *block, size_t bytes)
+{
+	uint64_t at = __atomic_load_n(&block->cut_bytes, __ATOMIC_RELAXED);
+	do {
+		if (block->bytes - at < bytes)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(
+		&block->cut_bytes, &at, at + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return (uint8_t *)block + at;
+}
+
+/* A new block from which `bytes` are cut already. */
+static struct block *make_block(size_t bytes)
+{
+	const uint64_t mapped = __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);
+	size_t size = (size_t)(mapped / 8) & ~(size_t)0xffff;
+	size = size < 64u << 10 ? 64u << 10 : size > 4u << 20 ? 4u << 20 : size;
+	struct block *block = map(size);
+	if (block != NULL)
+		*block = (struct block){ .cut_bytes = sizeof *block + bytes, .bytes = size };
+	return block;
 }
 
 void *bp_arena_allocate(size_t bytes)
 {
+	struct block *block = __atomic_load_n(&arena.block, __ATOMIC_ACQUIRE);
 	bytes = (bytes + 63) & ~(size_t)63;
-	bp_lock_take(&arena.lock);
-	void *memory = cut(bytes);
-	bp_lock_release(&arena.lock);
-	return memory;
+	for (;;) {
+		void *memory = block == NULL ? NULL : cut(block, bytes);
+		if (memory != NULL)
+			return memory;
+		if (bytes > (64u << 10) - sizeof *block)
+			return map(bp_system_whole_pages(bytes));
+		struct block *fresh = make_block(bytes);
+		if (fresh == NULL)
+			return NULL;
+		if (__atomic_compare_exchange_n(
+			    &arena.block, &block, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return fresh + 1;
+		unmap(fresh, fresh->bytes);
+	}
 }
 
 uint64_t bp_arena_bytes(void)
 {
 	return __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);
-}
-
-void bp_arena_lock(void)
-{
-	bp_lock_take(&arena.lock);
-}
-
-void bp_arena_unlock(void)
-{
-	bp_lock_release(&arena.lock);
-}
-
-void bp_arena_after_fork(void)
-{
-	(void)bp_lock_reset(&arena.lock);
 }

@@ -12,16 +12,11 @@
 /* Most that may be cut in all, bytes. */
 #define BP_ARENA_MAX_BYTES ((uint64_t)1 << 32)
 
-/* Zeroed memory, aligned to 64 bytes; NULL when there is none. Thread-safe; not in signal handlers. */
+/* Zeroed memory, aligned to 64 bytes; NULL when there is none. Thread-safe, without a lock, so that a
+ * fork needs nothing; not in signal handlers. */
 void *bp_arena_allocate(size_t bytes);
 
 /* Bytes mapped so far. */
 uint64_t bp_arena_bytes(void);
-
-/* In a child of fork: the lock is free again. */
-void bp_arena_after_fork(void);
-/* Before and after fork in the parent. */
-void bp_arena_lock(void);
-void bp_arena_unlock(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/attributes.h"
 
@@ -27,14 +28,6 @@ extern __typeof(_dl_find_object) _dl_find_object __attribute__((weak));
 struct cursor {
 	const uint8_t *at, *end;
 	bool failed;
-};
-
-struct cie {
-	uint64_t code_factor;
-	int64_t data_factor;
-	uint8_t pointer_encoding;
-	bool signal_frame, augmented;
-	const uint8_t *instructions, *end;
 };
 
 bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range)
@@ -49,7 +42,7 @@ bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range)
 	return true;
 }
 
-static uint64_t get(struct cursor *cursor, unsigned bytes)
+static inline uint64_t get(struct cursor *cursor, unsigned bytes)
 {
 	uint64_t value = 0;
 	if ((size_t)(cursor->end - cursor->at) < bytes) {
@@ -68,7 +61,7 @@ static int64_t get_signed(struct cursor *cursor, unsigned bytes)
 	return (int64_t)(get(cursor, bytes) << shift) >> shift;
 }
 
-static uint64_t get_uleb(struct cursor *cursor)
+static uint64_t get_long_uleb(struct cursor *cursor)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 70; shift += 7) {
@@ -80,6 +73,13 @@ static uint64_t get_uleb(struct cursor *cursor)
 	}
 	cursor->failed = true;
 	return 0;
+}
+
+static inline uint64_t get_uleb(struct cursor *cursor)
+{
+	if (bp_likely(cursor->at < cursor->end && *cursor->at < 0x80))
+		return *cursor->at++;
+	return get_long_uleb(cursor);
 }
 
 static int64_t get_sleb(struct cursor *cursor)
@@ -149,44 +149,42 @@ static struct cursor entry_at(const struct bp_module_range *range, uintptr_t at)
 	return cursor;
 }
 
-static bool read_cie(const struct bp_module_range *range, uintptr_t at, struct cie *ret_cie)
+/* What stands before a CIE's instructions; the cursor is then at them. */
+static bool read_cie(struct cursor *cursor, struct bp_cie *ret_cie)
 {
-	struct cursor cursor = entry_at(range, at);
-	*ret_cie = (struct cie){ 0 };
-	if (get(&cursor, 4) != 0)
+	*ret_cie = (struct bp_cie){ 0 };
+	if (get(cursor, 4) != 0)
 		return false;
-	uint64_t version = get(&cursor, 1);
-	const uint8_t *augmentation = cursor.at;
-	while (get(&cursor, 1) != 0)
+	uint64_t version = get(cursor, 1);
+	const uint8_t *augmentation = cursor->at;
+	while (get(cursor, 1) != 0)
 		;
-	ret_cie->code_factor = get_uleb(&cursor);
-	ret_cie->data_factor = get_sleb(&cursor);
-	uint64_t return_register = version == 1 ? get(&cursor, 1) : get_uleb(&cursor);
-	if (cursor.failed || return_register != BP_RETURN)
+	ret_cie->code_factor = get_uleb(cursor);
+	ret_cie->data_factor = get_sleb(cursor);
+	uint64_t return_register = version == 1 ? get(cursor, 1) : get_uleb(cursor);
+	if (cursor->failed || return_register != BP_RETURN)
 		return false;
 	if (augmentation[0] == 'z') {
 		ret_cie->augmented = true;
-		uint64_t bytes = get_uleb(&cursor);
-		const uint8_t *next = cursor.at + bytes;
-		if (bytes > (uint64_t)(cursor.end - cursor.at))
+		uint64_t bytes = get_uleb(cursor);
+		const uint8_t *next = cursor->at + bytes;
+		if (bytes > (uint64_t)(cursor->end - cursor->at))
 			return false;
 		for (const uint8_t *letter = augmentation + 1; *letter != 0; letter++) {
 			if (*letter == 'R')
-				ret_cie->pointer_encoding = (uint8_t)get(&cursor, 1);
+				ret_cie->pointer_encoding = (uint8_t)get(cursor, 1);
 			else if (*letter == 'P')
-				(void)get_pointer(&cursor, (uint8_t)(get(&cursor, 1) & 0x7f));
+				(void)get_pointer(cursor, (uint8_t)(get(cursor, 1) & 0x7f));
 			else if (*letter == 'L')
-				(void)get(&cursor, 1);
+				(void)get(cursor, 1);
 			else if (*letter == 'S')
 				ret_cie->signal_frame = true;
 		}
-		cursor.at = next;
+		cursor->at = next;
 	} else if (augmentation[0] != 0) {
 		return false;
 	}
-	ret_cie->instructions = cursor.at;
-	ret_cie->end = cursor.end;
-	return !cursor.failed;
+	return !cursor->failed;
 }
 
 /* Address of the FDE whose function starts last before or at pc; 0 if none. */
@@ -255,7 +253,7 @@ static void restore(struct bp_frame_scratch *scratch, uint64_t number)
 		scratch->row.rules[number] = scratch->initial.rules[number];
 }
 
-/* The instructions that define the CFA; false if `op` is not one of them. */
+/* The instructions that define the CFA, but for def_cfa_offset; false if `op` is not one of them. */
 static bool run_cfa(struct bp_frame_row *row, struct cursor *cursor, uint8_t op, int64_t factor)
 {
 	switch (op) {
@@ -270,13 +268,10 @@ static bool run_cfa(struct bp_frame_row *row, struct cursor *cursor, uint8_t op,
 	case 0x0d: /* def_cfa_register */
 		row->cfa_register = (uint8_t)get_uleb(cursor);
 		break;
-	case 0x0e: /* def_cfa_offset */
-		row->cfa_offset = (int64_t)get_uleb(cursor);
-		return true; /* keeps an expression, if there is one, as the register would */
-	case 0x13:	     /* def_cfa_offset_sf */
+	case 0x13: /* def_cfa_offset_sf */
 		row->cfa_offset = get_sleb(cursor) * factor;
-		return true;
-	case 0x0f: /* def_cfa_expression */
+		return true; /* keeps an expression, if there is one, as the register would */
+	case 0x0f:	     /* def_cfa_expression */
 		row->cfa_expression = get_expression(cursor);
 		row->cfa_is_expression = true;
 		return true;
@@ -287,14 +282,13 @@ static bool run_cfa(struct bp_frame_row *row, struct cursor *cursor, uint8_t op,
 	return true;
 }
 
-/* The instructions that set one register's rule, and those without effect here. */
+/* The instructions that set one register's rule, and those without effect here, but for nop. */
 static void run_rule(
 	struct bp_frame_scratch *scratch, struct cursor *cursor, uint8_t op, int64_t factor)
 {
 	struct bp_frame_row *row = &scratch->row;
 	uint64_t number;
 	switch (op) {
-	case 0x00: /* nop */
 	case 0x2c: /* AARCH64_negate_ra_state_with_pc */
 	case 0x2d: /* AARCH64_negate_ra_state: a signed address is known by its form */
 		break;
@@ -345,16 +339,23 @@ static void run_rule(
 	}
 }
 
-/* Runs instructions until the location passes `pc`; false: not understood. */
-static bool run(struct bp_frame_scratch *scratch, const struct cie *cie, struct cursor cursor,
-	uintptr_t location, uintptr_t pc)
+/* Runs instructions until the location passes `pc`; false: not understood. The most frequent come
+ * first. */
+static bool run(
+	struct bp_frame_scratch *scratch, struct cursor cursor, uintptr_t location, uintptr_t pc)
 {
+	const struct bp_cie *cie = &scratch->cie;
 	unsigned depth = 0;
 	while (cursor.at < cursor.end && !cursor.failed) {
-		uint8_t op = (uint8_t)get(&cursor, 1);
+		uint8_t op = *cursor.at++;
 		uint64_t advance = 0;
 		if (op >> 6 == 1) {
 			advance = op & 0x3f;
+		} else if (op == 0x0e) { /* def_cfa_offset, which keeps an expression, too */
+			scratch->row.cfa_offset = (int64_t)get_uleb(&cursor);
+			continue;
+		} else if (op == 0x00) {
+			continue;
 		} else if (op >> 6 == 2) {
 			set_rule(&scratch->row, op & 0x3f, BP_RULE_OFFSET,
 				(int64_t)get_uleb(&cursor) * cie->data_factor);
@@ -384,10 +385,12 @@ static bool run(struct bp_frame_scratch *scratch, const struct cie *cie, struct 
 	return !cursor.failed;
 }
 
-#define PAGE_UP(address) (((address) + 4095u) & ~(uintptr_t)4095)
+#define PAGE_DOWN(address) ((address) & ~(uintptr_t)4095)
+#define PAGE_UP(address) PAGE_DOWN((address) + 4095u)
 
 /* Narrows a range to the readable segments that join the one with the search table, if the program
- * headers are where they always are, in the first page. */
+ * headers are where they always are, in the first page. They are in ascending order, as the loader
+ * wants them; what is not is taken for a hole. */
 static void leave_out_holes(struct bp_module_range *range)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)range->start;
@@ -396,27 +399,31 @@ static void leave_out_holes(struct bp_module_range *range)
 		header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > 4096 ||
 		header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
 		return;
-	const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(range->start + header->e_phoff);
-	uintptr_t low = (uintptr_t)range->frame_header, high = low, bias = range->start;
-	for (unsigned i = 0; i < header->e_phnum; i++)
-		if (segments[i].p_type == PT_LOAD) {
-			bias = range->start - (segments[i].p_vaddr & ~(uintptr_t)4095);
-			break;
+	const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(range->start + header->e_phoff);
+	const ElfW(Phdr) *const end = segment + header->e_phnum;
+	while (segment < end && segment->p_type != PT_LOAD)
+		segment++;
+	const uintptr_t table = (uintptr_t)range->frame_header;
+	uintptr_t low = table, high = table; /* of the segments that join so far */
+	const uintptr_t bias = segment < end ? range->start - PAGE_DOWN(segment->p_vaddr) : 0;
+	for (; segment < end; segment++) {
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_R) == 0)
+			continue;
+		const uintptr_t first = PAGE_DOWN(bias + segment->p_vaddr);
+		const uintptr_t last = bias + segment->p_vaddr + segment->p_memsz;
+		if (first >= last)
+			continue;
+		if (first < low || first > PAGE_UP(high)) {
+			if (low <= table && table < high)
+				break;
+			low = first;
+			high = last;
+		} else if (last > high) {
+			high = last;
 		}
-	for (unsigned pass = 0; pass < header->e_phnum; pass++) {
-		const uintptr_t old_low = low, old_high = high;
-		for (unsigned i = 0; i < header->e_phnum; i++) {
-			uintptr_t start = (bias + segments[i].p_vaddr) & ~(uintptr_t)4095;
-			uintptr_t end = bias + segments[i].p_vaddr + segments[i].p_memsz;
-			if (segments[i].p_type != PT_LOAD || (segments[i].p_flags & PF_R) == 0 ||
-				start > PAGE_UP(high) || PAGE_UP(end) < low || start >= end)
-				continue;
-			low = start < low ? start : low;
-			high = end > high ? end : high;
-		}
-		if (low == old_low && high == old_high)
-			break;
 	}
+	if (table < low || table >= high)
+		low = high = table;
 	range->start = low > range->start ? low : range->start;
 	range->end = high < range->end ? high : range->end;
 }
@@ -435,6 +442,40 @@ static bool tables_range(const struct bp_module_range *code, struct bp_module_ra
 	return true;
 }
 
+static bool has_expression(const struct bp_frame_row *row)
+{
+	bool any = row->cfa_is_expression;
+	for (unsigned i = 0; i < BP_REGISTERS; i++)
+		any |= row->rules[i].kind >= BP_RULE_EXPRESSION;
+	return any;
+}
+
+/* The CIE at `at` into scratch->cie, and the row it begins with into scratch->initial. Most functions of
+ * a program share one, or have one of the same bytes: of those that were read last nothing is read
+ * again. What holds an expression is in the module and not kept. */
+static bool begin_row(
+	const struct bp_module_range *range, uintptr_t at, struct bp_frame_scratch *scratch)
+{
+	struct cursor cursor = entry_at(range, at);
+	const uint8_t *const body = cursor.at;
+	const size_t bytes = (size_t)(cursor.end - cursor.at);
+	if (cursor.failed)
+		return false;
+	if (bytes == scratch->cie_length && memcmp(body, scratch->cie_bytes, bytes) == 0)
+		return true;
+	scratch->cie_length = 0;
+	__builtin_memset(&scratch->row, 0, sizeof scratch->row);
+	scratch->row.rules[BP_RETURN].kind = BP_RETURN_RULE;
+	if (!read_cie(&cursor, &scratch->cie) || !run(scratch, cursor, 0, UINTPTR_MAX))
+		return false;
+	scratch->initial = scratch->row;
+	if (bytes <= sizeof scratch->cie_bytes && !has_expression(&scratch->initial)) {
+		__builtin_memcpy(scratch->cie_bytes, body, bytes);
+		scratch->cie_length = (uint32_t)bytes;
+	}
+	return true;
+}
+
 bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 	struct bp_frame_scratch *scratch, bool *ret_signal_frame)
 {
@@ -448,24 +489,18 @@ bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 	struct cursor cursor = entry_at(range, fde);
 	const uintptr_t cie_field = (uintptr_t)cursor.at;
 	uint64_t distance = get(&cursor, 4);
-	struct cie cie;
-	if (cursor.failed || distance == 0 || !read_cie(range, cie_field - distance, &cie))
+	if (cursor.failed || distance == 0 || !begin_row(range, cie_field - distance, scratch))
 		return false;
-	uintptr_t start = get_pointer(&cursor, cie.pointer_encoding);
-	uint64_t length = get_pointer(&cursor, cie.pointer_encoding & 0x0f);
+	const struct bp_cie *cie = &scratch->cie;
+	uintptr_t start = get_pointer(&cursor, cie->pointer_encoding);
+	uint64_t length = get_pointer(&cursor, cie->pointer_encoding & 0x0f);
 	if (cursor.failed || pc < start || pc - start >= length)
 		return false;
-	uint64_t augmentation_bytes = cie.augmented ? get_uleb(&cursor) : 0;
+	uint64_t augmentation_bytes = cie->augmented ? get_uleb(&cursor) : 0;
 	if (augmentation_bytes > (uint64_t)(cursor.end - cursor.at))
 		return false;
 	cursor.at += augmentation_bytes;
-
-	__builtin_memset(&scratch->row, 0, sizeof scratch->row);
-	scratch->row.rules[BP_RETURN].kind = BP_RETURN_RULE;
-	struct cursor first = { .at = cie.instructions, .end = cie.end };
-	if (!run(scratch, &cie, first, 0, UINTPTR_MAX))
-		return false;
-	scratch->initial = scratch->row;
-	*ret_signal_frame = cie.signal_frame;
-	return run(scratch, &cie, cursor, start, pc);
+	scratch->row = scratch->initial;
+	*ret_signal_frame = cie->signal_frame;
+	return run(scratch, cursor, start, pc);
 }

@@ -46,11 +46,23 @@ struct bp_frame_row {
 	struct bp_rule rules[BP_REGISTERS];
 };
 
-/* Room for the work, kept by the caller because stacks may be tiny. */
+/* What functions' entries have in common: factors, encodings (DWARF 4 section 6.4.1). */
+struct bp_cie {
+	uint64_t code_factor;
+	int64_t data_factor;
+	uint8_t pointer_encoding;
+	bool signal_frame, augmented;
+};
+
+/* Room for the work, kept by the caller because stacks may be tiny; zeros at first. The last CIE is
+ * kept in it, known by its bytes. */
 struct bp_frame_scratch {
 	struct bp_frame_row row;	/* the result */
 	struct bp_frame_row initial;	/* as the CIE sets it */
 	struct bp_frame_row stacked[4]; /* remember_state */
+	struct bp_cie cie;
+	uint32_t cie_length; /* of cie_bytes; 0: none is kept */
+	uint8_t cie_bytes[36];
 };
 
 /* A mapped module, as _dl_find_object tells it. */

@@ -159,6 +159,20 @@ static enum bp_step step_without_tables(struct bp_stack_memory *memory, struct b
 	return BP_STEP_CALLER;
 }
 
+bool bp_frame_rules_pack(uint64_t address, struct bp_frame_scratch *scratch, uint32_t *ret_rules)
+{
+	struct bp_module_range module;
+	bool signal_frame;
+	uint32_t rules;
+	if (!bp_module_range_find(address, &module) ||
+		!bp_frame_rules(&module, address, scratch, &signal_frame) || signal_frame ||
+		!bp_machine_pack(&scratch->row, &rules) ||
+		(rules & BP_COMPACT_KIND_MASK) < BP_COMPACT_MACHINE)
+		return false;
+	*ret_rules = rules;
+	return true;
+}
+
 enum bp_step bp_frame_step(struct bp_stack_memory *memory, struct bp_frame *frame,
 	struct bp_frame_scratch *scratch, uint32_t *ret_rules)
 {

@@ -20,6 +20,10 @@ enum bp_step {
 enum bp_step bp_frame_step(struct bp_stack_memory *memory, struct bp_frame *frame,
 	struct bp_frame_scratch *scratch, uint32_t *ret_rules);
 
+/* Rules of the machine's own kinds (machine.h) of an ordinary frame at `address`, the pc, less one if it
+ * is a return address; false if it is none. */
+bool bp_frame_rules_pack(uint64_t address, struct bp_frame_scratch *scratch, uint32_t *ret_rules);
+
 /* From code without tables, by the frame pointer; false if that cannot be right. `known_caller`: a pc
  * that was found to be a return address before; 0 none. */
 bool bp_frame_step_by_pointer(

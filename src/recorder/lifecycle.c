@@ -270,12 +270,10 @@ void bp_recorder_fork_prepare(void)
 	bp_live_lock();
 	bp_slot_lock_all();
 	bp_writer_lock_all(&bp_recorder.writer);
-	bp_arena_lock();
 }
 
 static void unlock_all(void)
 {
-	bp_arena_unlock();
 	bp_writer_unlock_all(&bp_recorder.writer);
 	bp_slot_unlock_all();
 	bp_live_unlock();
@@ -347,7 +345,6 @@ void bp_recorder_fork_child(void)
 
 void bp_recorder_unmarked_child(uint64_t charged)
 {
-	bp_arena_after_fork();
 	bp_live_after_fork();
 	bp_slot_after_fork();
 	become_child(true);

@@ -22,6 +22,8 @@
  * nothing. What the recorder cannot hold (no slot, full table, full disk) is an ordinary, unsampled
  * object to the program, and a counted loss to the report.
  */
+#include <string.h> /* objects are copied by calls: inlined into cold code, it is done byte by byte */
+
 #include "recorder/budget.h"
 #include "recorder/call.h"
 #include "recorder/control.h"
@@ -98,7 +100,7 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 		return NULL;
 	}
 	if (call->function == BP_CALL_CALLOC)
-		__builtin_memset(object, 0, bp_slot_usable(call->size));
+		memset(object, 0, bp_slot_usable(call->size));
 	bp_probe_slot(call->size);
 	return object;
 }
@@ -173,7 +175,8 @@ static void free_deferred(struct bp_visit *visit)
 {
 	void *object;
 	/* Where somebody listens the visit has room for a few; the others stay for the next one. */
-	while (visit->event_count < BP_THREAD_EVENTS && (object = bp_slot_next_deferred()) != NULL) {
+	while (visit->event_count < BP_THREAD_EVENTS &&
+		(object = bp_slot_next_deferred()) != NULL) {
 		struct bp_slot *slot = bp_slot_find(object);
 		if (slot == NULL)
 			continue;
@@ -424,8 +427,7 @@ static void *move(
 	if (object == NULL)
 		object = bp_real.malloc(call->size);
 	if (object != NULL)
-		__builtin_memcpy(
-			object, old->object, old->usable < call->size ? old->usable : call->size);
+		memcpy(object, old->object, old->usable < call->size ? old->usable : call->size);
 	return object;
 }
 
@@ -472,7 +474,7 @@ static void *realloc_nested(void *object, size_t size)
 	if (copy == NULL)
 		return NULL;
 	size_t usable = bp_known_usable_size(object);
-	__builtin_memcpy(copy, object, usable < size ? usable : size);
+	memcpy(copy, object, usable < size ? usable : size);
 	free_nested(object);
 	return copy;
 }

@@ -42,7 +42,7 @@
 #define SLABS_MAX BP_SLOT_SLABS_MAX
 #define EMPTY_KEEP_BYTES (1u << 20)
 /* How many classes are tried, the next larger ones, before a thread waits for one. */
-#define CLASSES_TRIED 4u
+#define CLASSES_TRIED 16u
 #define NONE UINT32_MAX
 
 struct slab {

@@ -153,10 +153,26 @@ static bool step_by_known_pointer(struct walk *walk)
 	return true;
 }
 
+/* Rules of the machine's kinds of an address that is met for the first time, into here->rules; false:
+ * it has none. */
+static bool learn(struct walk *walk, struct bp_known_frame *here)
+{
+	if (here->rules != 0 ||
+		!bp_frame_rules_pack(here->address, &walk->capture->scratch, &here->rules))
+		return false;
+	bp_rule_cache_store(here->address, here->rules, walk->epoch);
+	return true;
+}
+
 /* By the tables; what they say is remembered. */
 static enum bp_step step_by_tables(struct walk *walk)
 {
 	struct bp_known_frame *here = walk->fresh - 2;
+	if (learn(walk, here)) {
+		walk->exact = false;
+		return bp_machine_step(here->rules, &walk->memory, &walk->state) ? BP_STEP_CALLER
+										 : BP_STEP_FAILED;
+	}
 	struct bp_frame frame = { .exact = walk->exact };
 	uint32_t rules;
 	frame.registers[BP_STACK_POINTER] = walk->state.sp;

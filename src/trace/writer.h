@@ -21,9 +21,9 @@
 #include "base/lock.h"
 #include "trace/format.h"
 
-#define BP_LANES 16
+#define BP_LANES 64
 /* More than lanes, so that chunks held open by idle lanes never stop the file from growing. */
-#define BP_WINDOWS 64
+#define BP_WINDOWS 128
 #define BP_PATH_BYTES 4096
 
 /* A piece of the file that is mapped: whole chunks. */
@@ -56,8 +56,8 @@ struct bp_writer {
 	uint32_t slot_hint;
 	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
 	uint32_t more_slots_used;
-	bool preallocate; /* no MADV_POPULATE_WRITE: reserve disk when opening */
-	bool stopped;	  /* nothing more can be written */
+	bool preallocate;     /* no MADV_POPULATE_WRITE: reserve disk when opening */
+	bool stopped;	      /* nothing more can be written */
 	bool files_forbidden; /* by seccomp: it cannot grow beyond what is mapped */
 	char path[BP_PATH_BYTES];
 };

@@ -4,8 +4,9 @@
  * a random place of a common array (of its own SPAN places only, if that is given: then nobody meets
  * anybody) and checks, resizes or frees what was there. At the end everything is freed, nothing was
  * allocated behind the scenes, and the CPU time used, in nanoseconds, goes to standard error if
- * BP_SCENARIO_TIME is set.
+ * BP_SCENARIO_TIME is set; with BP_SCENARIO_WHERE what stands first on it is where the recorder is loaded.
  */
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -75,10 +76,28 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* For dl_iterate_phdr: the addresses of the recorder's segments. */
+static int tell_where(struct dl_phdr_info *module, size_t size, void *unused)
+{
+	(void)size, (void)unused;
+	if (strstr(module->dlpi_name, "libbytepoll-recorder") == NULL)
+		return 0;
+	const ElfW(Phdr) *segment = NULL;
+	for (int i = 0; i < module->dlpi_phnum; i++)
+		if (module->dlpi_phdr[i].p_type == PT_LOAD)
+			segment = &module->dlpi_phdr[i];
+	CHECK(segment != NULL);
+	dprintf(2, "%lx %lx\n", (unsigned long)module->dlpi_addr,
+		(unsigned long)(module->dlpi_addr + segment->p_vaddr + segment->p_memsz));
+	return 1;
+}
+
 int main(int argument_count, char **arguments)
 {
 	static pthread_t threads[THREADS_MAX];
 	CHECK(argument_count >= 3);
+	if (getenv("BP_SCENARIO_WHERE") != NULL)
+		dl_iterate_phdr(tell_where, NULL);
 	const long count = atol(arguments[1]);
 	rounds = atol(arguments[2]);
 	span = argument_count > 3 ? atol(arguments[3]) : 0;
