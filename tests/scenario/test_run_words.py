@@ -175,6 +175,15 @@ def refuses_settings_that_mean_nothing(place):
     has(says(place, "./one", options=("-i", "8K"), extra={"BYTEPOLL_INTERVAL": "garbage"}), "T = 8 KiB")
 
 
+def begun(trace):
+    """Is this the recorder's file? Before, `run` makes one and removes it, to see whether it can."""
+    try:
+        with open(trace, "rb") as file:
+            return file.read(1) not in (b"", b"\0")
+    except FileNotFoundError:
+        return False
+
+
 def tells_of_a_long_folding_at_the_end(place):
     """A reader keeps the last folding from being done: after two seconds `run` says what it waits for. It has the
     file before there is anything to fold in it."""
@@ -183,7 +192,7 @@ def tells_of_a_long_folding_at_the_end(place):
         [profiled.BYTEPOLL, "run", "-f", "-i", "1", "--max-size", "1M", "-o", trace, "--", "/usr/bin/python3",
          "-S", "-c", "input(); kept = [bytearray(600) for _ in range(200000)]"],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place.path, start_new_session=True)
-    while not os.path.exists(trace) and process.poll() is None:
+    while not begun(trace) and process.poll() is None:
         time.sleep(0.05)
     with open(trace, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
