@@ -41,6 +41,10 @@ struct request {
 	int counts[BP_SIDES]; /* files of each side; the base's come first among the operands */
 	struct input *inputs; /* base first */
 	struct bp_run *runs;
+	/* For a page, the same by call paths: */
+	struct bp_aggregation *path_aggregations;
+	int path_aggregation_count;
+	struct bp_run *path_runs;
 	double *work; /* by run; NULL: no scaling */
 };
 
@@ -309,12 +313,74 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 		       *metric == BP_METRIC_PEAK ? "live at the peak" : "allocated");
 }
 
-static bool show(const struct bp_arguments *arguments, const struct request *request,
+/* The question by call paths: a family of keys of its own, judged by itself. The samples are the same: with
+ * --cumulative a filter looks at every frame, so that stays. */
+static struct bp_query query_by_path(const struct request *request)
+{
+	struct bp_query query = request->query_options.query;
+	query.by = BP_KEY_FUNCTION;
+	query.label = NULL;
+	query.estimator = BP_ESTIMATOR_HT;
+	return query;
+}
+
+static struct bp_difference_query difference_by_path(const struct request *request)
+{
+	struct bp_difference_query query = request->difference;
+	query.paths = true;
+	return query;
+}
+
+static bool write_page_of_runs(
+	struct request *request, const struct bp_difference *difference, struct bp_error *error)
+{
+	const int base = request->counts[BP_BASE], count = base + request->counts[BP_NEW];
+	const struct bp_query query = query_by_path(request);
+	const struct bp_difference_query asked = difference_by_path(request);
+	struct bp_difference paths;
+	request->path_aggregations = calloc((size_t)count, sizeof *request->path_aggregations);
+	request->path_runs = calloc((size_t)count, sizeof *request->path_runs);
+	if (request->path_aggregations == NULL || request->path_runs == NULL)
+		return bp_error_set(error, "out of memory");
+	for (int i = 0; i < count; i++) {
+		struct bp_aggregation *by_stack = &request->path_aggregations[i];
+		if (!bp_aggregate(&request->inputs[i].profile, &query, by_stack, error))
+			return false;
+		request->path_aggregation_count++;
+		request->path_runs[i] = request->runs[i];
+		request->path_runs[i].shown = request->path_runs[i].compared = by_stack;
+	}
+	if (!bp_difference_make(&asked, request->path_runs, (uint32_t)base,
+		    request->path_runs + base, (uint32_t)(count - base), &paths, error))
+		return false;
+	const bool good = bp_page_file_write_difference(
+		request->html, request->force, difference, &paths, &request->options, error);
+	bp_difference_finish(&paths);
+	return good;
+}
+
+static bool write_page_of_moments(struct request *request, const char *file,
+	const struct bp_difference *difference, struct bp_error *error)
+{
+	const struct bp_query query = query_by_path(request);
+	const struct bp_difference_query asked = difference_by_path(request);
+	struct bp_moments paths;
+	if (!bp_moments_compare(&request->inputs[0].profile, &query, request->at_ns, &asked, file,
+		    &paths, error))
+		return false;
+	const bool good = bp_page_file_write_difference(request->html, request->force, difference,
+		&paths.difference, &request->options, error);
+	bp_moments_finish(&paths);
+	return good;
+}
+
+static bool show(const struct bp_arguments *arguments, struct request *request,
 	const struct bp_difference *difference, struct bp_error *error)
 {
 	if (request->html != NULL)
-		return bp_page_file_write_difference(
-			request->html, request->force, difference, &request->options, error);
+		return request->moments ? write_page_of_moments(request, arguments->operands[0],
+						  difference, error)
+					: write_page_of_runs(request, difference, error);
 	bp_pager_begin_unless(arguments);
 	(request->json ? bp_write_diff_json : bp_write_diff_text)(
 		difference, &request->options, stdout);
@@ -404,6 +470,10 @@ static void finish(struct request *request, int count)
 		if (request->inputs[i].read)
 			bp_profile_finish(&request->inputs[i].profile);
 	}
+	for (int i = 0; i < request->path_aggregation_count; i++)
+		bp_aggregation_finish(&request->path_aggregations[i]);
+	free(request->path_aggregations);
+	free(request->path_runs);
 	free(request->inputs);
 	free(request->runs);
 	free(request->work);

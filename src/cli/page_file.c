@@ -37,26 +37,40 @@ void bp_page_file_tell(const char *path, size_t bytes, const char *remark)
 		bp_say(stderr, "bytepoll: %s", remark);
 }
 
-bool bp_page_file_write_difference(const char *path, bool force,
-	const struct bp_difference *difference, const struct bp_diff_options *options,
+/* Both kinds of JSON, on the heap. */
+static bool write_json(const struct bp_difference *difference, const struct bp_difference *paths,
+	const struct bp_diff_options *options, struct bp_page_difference *ret_page,
 	struct bp_error *error)
 {
-	char *json = NULL;
-	size_t bytes = 0, written = 0;
+	char *rows = NULL, *tree = NULL;
+	FILE *out = open_memstream(&rows, &ret_page->rows_bytes);
+	if (out != NULL)
+		bp_write_diff_json(difference, options, out);
+	bool good = out != NULL && fclose(out) == 0;
+	out = good ? open_memstream(&tree, &ret_page->paths_bytes) : NULL;
+	good = out != NULL && bp_write_diff_paths(paths, out);
+	good = out != NULL && fclose(out) == 0 && good;
+	ret_page->rows = rows;
+	ret_page->paths = tree;
+	return good || bp_error_set(error, "out of memory");
+}
+
+bool bp_page_file_write_difference(const char *path, bool force,
+	const struct bp_difference *difference, const struct bp_difference *paths,
+	const struct bp_diff_options *options, struct bp_error *error)
+{
+	struct bp_page_difference page = { 0 };
+	size_t written = 0;
 	struct bp_written_file file = bp_page_file(path, "--html", force);
-	FILE *text = open_memstream(&json, &bytes);
-	if (text != NULL)
-		bp_write_diff_json(difference, options, text);
-	bool good = text != NULL && fclose(text) == 0;
-	if (!good)
-		bp_error_set(error, "out of memory");
-	good = good && bp_page_file_check(&file, error) && bp_written_file_begin(&file, error);
+	bool good = write_json(difference, paths, options, &page, error) &&
+		    bp_page_file_check(&file, error) && bp_written_file_begin(&file, error);
 	if (good) {
-		good = bp_page_write_difference(json, bytes, file.out, &written, error);
+		good = bp_page_write_difference(&page, file.out, &written, error);
 		good = bp_written_file_end(&file, good, error);
 		if (good)
 			bp_page_file_tell(path, written, "");
 	}
-	free(json);
+	free((char *)(uintptr_t)page.rows);
+	free((char *)(uintptr_t)page.paths);
 	return good;
 }

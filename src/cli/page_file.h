@@ -17,10 +17,10 @@ struct bp_written_file bp_page_file(const char *path, const char *option, bool f
 /* May a page be written there? For saying so before the work. */
 bool bp_page_file_check(const struct bp_written_file *file, struct bp_error *error);
 
-/* The page of a comparison, there (`bytepoll diff --html`). */
+/* The page of a comparison, there (`bytepoll diff --html`); `paths`: the same by call paths. */
 bool bp_page_file_write_difference(const char *path, bool force,
-	const struct bp_difference *difference, const struct bp_diff_options *options,
-	struct bp_error *error);
+	const struct bp_difference *difference, const struct bp_difference *paths,
+	const struct bp_diff_options *options, struct bp_error *error);
 
 /* Says on standard error what was written where. `remark`: a sentence, or "". */
 void bp_page_file_tell(const char *path, size_t bytes, const char *remark);

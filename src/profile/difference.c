@@ -87,8 +87,11 @@ static void look_at_key(struct bp_difference *difference, uint32_t key)
 	struct bp_key_result *result = &state->results[key];
 	struct bp_cells_of_row row = cells_of_key(difference, key);
 	bool objects = difference->query.objects;
-	*result = (struct bp_key_result){ .p = 1, .q = NAN };
+	const uint32_t same = bp_difference_key_same(&state->keys.keys[key]);
+	*result = same != 0 ? state->results[same - 1] : (struct bp_key_result){ .p = 1, .q = NAN };
 	result->name = bp_difference_key_name(&state->keys, &state->keys.keys[key], 0);
+	if (same != 0)
+		return;
 	for (uint32_t i = 0; i < state->keys.columns; i++)
 		result->samples +=
 			row.cells[i].tally.sums.samples + (row.cells[i].counted_objects > 0);
@@ -104,6 +107,12 @@ static void look_at_key(struct bp_difference *difference, uint32_t key)
 		result->p = bp_difference_p(difference, &row, objects, &result->grows);
 }
 
+/* Is a key a question of its own, with samples enough for an answer? */
+static bool is_asked(const struct bp_difference_state *state, uint32_t key)
+{
+	return state->results[key].tested && bp_difference_key_same(&state->keys.keys[key]) == 0;
+}
+
 /* q of all tested keys. Growth asks for certainty that no suspect is innocent: Bonferroni. */
 static bool adjust(struct bp_difference *difference)
 {
@@ -113,16 +122,22 @@ static bool adjust(struct bp_difference *difference)
 	size_t *order = calloc((size_t)count + 1, sizeof *order);
 	bool good = p != NULL && order != NULL;
 	for (uint32_t i = 0; good && i < count; i++)
-		if (state->results[i].tested)
+		if (is_asked(state, i))
 			p[tested++] = state->results[i].p;
 	if (good && !difference->query.growth)
 		bp_benjamini_hochberg(p, tested, order, p);
 	difference->tested_count = tested;
 	for (uint32_t i = 0, at = 0; good && i < count; i++)
-		if (state->results[i].tested)
+		if (is_asked(state, i))
 			state->results[i].q = difference->query.growth
 						      ? fmin(1, p[at++] * difference->row_count)
 						      : p[at++];
+	/* (What goes on from a path has the larger number.) */
+	for (uint32_t i = count; good && i-- > 0;) {
+		const uint32_t same = bp_difference_key_same(&state->keys.keys[i]);
+		if (same != 0)
+			state->results[i].q = state->results[same - 1].q;
+	}
 	free(p);
 	free(order);
 	return good;
@@ -132,12 +147,15 @@ static void judge(struct bp_difference *difference)
 {
 	struct bp_difference_state *state = difference->state;
 	difference->verdicts[BP_VERDICT_UNCLEAR] = difference->row_count;
-	for (uint32_t i = 0; i < state->keys.key_count; i++) {
+	for (uint32_t i = state->keys.key_count; i-- > 0;) {
 		struct bp_key_result *result = &state->results[i];
 		struct bp_cells_of_row row = cells_of_key(difference, i);
+		const uint32_t same = bp_difference_key_same(&state->keys.keys[i]);
 		if (!result->tested)
 			continue;
-		result->verdict = verdict_of(difference, &row, result->q, result->grows);
+		result->verdict = same != 0
+					  ? state->results[same - 1].verdict
+					  : verdict_of(difference, &row, result->q, result->grows);
 		if (result->verdict == BP_VERDICT_UNCLEAR)
 			continue;
 		difference->verdict_count++;
@@ -219,6 +237,7 @@ static bool match(struct bp_difference *difference, struct bp_error *error)
 	uint32_t runs = difference->run_count[BP_BASE] + difference->run_count[BP_NEW];
 	state->keys.columns = difference->query.moments ? 2 * runs : runs;
 	state->keys.same_run = difference->query.moments;
+	state->keys.paths = difference->query.paths;
 	name_program(difference);
 	for (int shown = 0; shown <= difference->query.moments; shown++)
 		for (int side = 0; side < BP_SIDES; side++)
@@ -292,11 +311,11 @@ static bool compare_all(struct bp_difference *difference, struct bp_error *error
 	fill_totals(difference);
 	look_at_losses(difference);
 	keys = state->keys.key_count;
-	for (uint32_t i = 0; i < keys; i++) {
+	for (uint32_t i = keys; i-- > 0;)
 		look_at_key(difference, i);
+	for (uint32_t i = 0; i < keys; i++)
 		if (state->results[i].samples > 0)
 			state->order[difference->row_count++] = i;
-	}
 	if (!adjust(difference))
 		return bp_error_set(error, "out of memory");
 	judge(difference);
@@ -367,11 +386,10 @@ static void fill_row(const struct bp_difference *difference, const struct bp_cel
 	bp_difference_compare(difference, row, true, &ret_row->objects);
 }
 
-void bp_difference_row(
-	const struct bp_difference *difference, uint32_t i, struct bp_difference_row *ret_row)
+static void fill_key(
+	const struct bp_difference *difference, uint32_t number, struct bp_difference_row *ret_row)
 {
 	const struct bp_difference_state *state = difference->state;
-	uint32_t number = state->order[i];
 	const struct bp_difference_key *key = &state->keys.keys[number];
 	const struct bp_key_result *result = &state->results[number];
 	struct bp_cells_of_row cells = cells_of_key(difference, number);
@@ -387,6 +405,41 @@ void bp_difference_row(
 	}
 	fill_row(difference, &cells, &row);
 	*ret_row = row;
+}
+
+void bp_difference_row(
+	const struct bp_difference *difference, uint32_t i, struct bp_difference_row *ret_row)
+{
+	fill_key(difference, difference->state->order[i], ret_row);
+}
+
+uint32_t bp_difference_path_count(const struct bp_difference *difference)
+{
+	return difference->state->keys.key_count;
+}
+
+void bp_difference_path(const struct bp_difference *difference, uint32_t number,
+	struct bp_difference_path *ret_path)
+{
+	const struct bp_difference_state *state = difference->state;
+	const struct bp_difference_key *key = &state->keys.keys[number - 1];
+	const struct bp_cells_of_row cells = cells_of_key(difference, number - 1);
+	*ret_path = (struct bp_difference_path){ .name = state->results[number - 1].name,
+		.caller = key->caller,
+		.same = bp_difference_key_same(key),
+		.verdict = state->results[number - 1].verdict };
+	for (int side = 0; side < BP_SIDES; side++) {
+		ret_path->bytes[side] =
+			bp_difference_estimate(difference, &cells, false, side, true);
+		ret_path->objects[side] =
+			bp_difference_estimate(difference, &cells, true, side, true);
+	}
+}
+
+void bp_difference_path_row(
+	const struct bp_difference *difference, uint32_t number, struct bp_difference_row *ret_row)
+{
+	fill_key(difference, number - 1, ret_row);
 }
 
 void bp_difference_total(const struct bp_difference *difference, struct bp_difference_row *ret_row)
@@ -409,7 +462,8 @@ bool bp_difference_together(const struct bp_difference *difference, uint32_t fir
 	struct bp_cells_of_row cells = { .cells = state->scratch };
 	struct bp_difference_row row = { .name = "rest", .q = NAN };
 	bool good = true;
-	if (first >= end || difference->runs[BP_NEW][0].compared->query.cumulative)
+	if (first >= end || difference->query.paths ||
+		difference->runs[BP_NEW][0].compared->query.cumulative)
 		return false;
 	for (uint32_t i = first; i < end; i++)
 		for (uint32_t column = 0; column < state->keys.columns; column++) {

@@ -52,6 +52,11 @@ struct bp_difference_query {
 		      * the chance of any false suspect. */
 	bool moments; /* one run a side, the same: `shown` and `compared` differ */
 	bool growth;  /* one-sided: which keys grew? Suspects in the order of their lower limits */
+	/* Rows are call paths: every beginning of every stack, from the outermost function on, with
+	 * all that was allocated under it. The aggregations are by function. Paths of the same samples
+	 * (main, and the one function it calls) are one question: tested once, and one among those
+	 * that are controlled. */
+	bool paths;
 };
 
 /* Bytes or objects of a row. */
@@ -109,6 +114,24 @@ void bp_difference_total(const struct bp_difference *difference, struct bp_diffe
  * no such rows, or no memory. */
 bool bp_difference_together(const struct bp_difference *difference, uint32_t first, uint32_t end,
 	struct bp_difference_row *ret_row);
+
+/* A call path, of a comparison with `paths`. */
+struct bp_difference_path {
+	const char *name; /* of the innermost function of it */
+	uint32_t caller;  /* the path without that; 0: it is the outermost */
+	uint32_t same; /* the one path that goes on from here and has the same samples; 0: none */
+	enum bp_verdict verdict;
+	/* As shown, and not cut off at what was counted: those of what a path calls add up to no more. */
+	double bytes[BP_SIDES], objects[BP_SIDES];
+};
+
+/* How many there are, numbered from 1; callers have smaller numbers than what they call. */
+uint32_t bp_difference_path_count(const struct bp_difference *difference);
+void bp_difference_path(const struct bp_difference *difference, uint32_t number,
+	struct bp_difference_path *ret_path);
+/* Its figures: as bp_difference_row. */
+void bp_difference_path_row(
+	const struct bp_difference *difference, uint32_t number, struct bp_difference_row *ret_row);
 
 /* Adds a sentence to the warnings. */
 BP_PRINTF(2, 3)

@@ -13,7 +13,8 @@
 #include "base/vec.h"
 #include "profile/stable_name.h"
 
-#define FRAMES_MAX 65536u /* of one stack; far more than the recorder walks */
+#define FRAMES_MAX 65536u     /* of one stack; far more than the recorder walks */
+#define PATH_FRAMES_MAX 1000u /* of a call path: what lies farther in counts for the last one */
 
 /* One column while it is read. */
 struct column {
@@ -207,6 +208,47 @@ static bool count_stack(struct column *column, const struct bp_cell *cell)
 	return query->by != BP_KEY_STACK || count_under(column, cell, end, stack, &key);
 }
 
+/* Counts a cell under the path from `caller` (key number and 1) to the name in chain[0]. */
+static bool count_call(struct column *column, const struct bp_cell *cell, uint32_t caller,
+	struct bp_difference_key **ret_key)
+{
+	struct bp_difference_keys *keys = column->keys;
+	const uint32_t known = keys->key_count;
+	column->chain[1] = caller;
+	if (!count_under(column, cell, 2, (struct bp_stack_id){ 0 }, ret_key))
+		return false;
+	if (keys->key_count == known || caller == 0)
+		return true;
+	struct bp_difference_key *above = &keys->keys[caller - 1];
+	(*ret_key)->caller = caller;
+	above->first_callee = above->callees++ == 0 ? keys->key_count : above->first_callee;
+	return true;
+}
+
+/* Counts a cell under every beginning of its stack. */
+static bool count_path(struct column *column, const struct bp_cell *cell)
+{
+	struct bp_difference_keys *keys = column->keys;
+	struct bp_difference_key *key = NULL;
+	uint32_t count, caller = 0;
+	const struct bp_frame_id *frames =
+		bp_attribution_frames(&column->aggregation->state->attribution,
+			(struct bp_stack_id){ (uint32_t)cell->id }, &count);
+	if (count == 0) {
+		column->chain[0] = number_of(keys, "(no stack recorded)");
+		if (column->chain[0] == UINT32_MAX || !count_call(column, cell, 0, &key))
+			return false;
+	}
+	for (uint32_t depth = 0; depth < count && depth < PATH_FRAMES_MAX; depth++) {
+		column->chain[0] = name_of_frame(column, frames[count - 1 - depth]);
+		if (column->chain[0] == UINT32_MAX || !count_call(column, cell, caller, &key))
+			return false;
+		caller = (uint32_t)(key - keys->keys) + 1;
+	}
+	key->is_end = true;
+	return true;
+}
+
 /* A thread goes by its name; one that has none by that of its program. */
 static bool count_thread(struct column *column, const struct bp_cell *cell)
 {
@@ -256,6 +298,8 @@ static bool count_cell(struct column *column, const struct bp_cell *cell)
 {
 	struct bp_difference_key *key;
 	char text[32];
+	if (column->keys->paths)
+		return count_path(column, cell);
 	switch (column->aggregation->query.by) {
 	case BP_KEY_THREAD:
 		return count_thread(column, cell);

@@ -29,11 +29,16 @@ struct bp_difference_key {
 	const struct bp_aggregation *seen_in;
 	struct bp_stack_id stack;
 	uint64_t counted_for; /* the last cell that counts here, with its column: once each */
+	/* With `paths`: numbers of keys and 1, 0 for none. A chain is a name and the caller's number. */
+	uint32_t caller, first_callee;
+	uint32_t callees; /* how many */
+	bool is_end;	  /* some stack ends here */
 };
 
 struct bp_difference_keys {
 	uint32_t columns;
 	bool same_run; /* columns are moments of one run: functions without a name have their addresses */
+	bool paths; /* keys are the beginnings of stacks (difference.h) */
 	struct bp_difference_key *keys;
 	struct bp_key_cell *cells; /* by key, then by column */
 	uint32_t key_count, key_capacity, cell_capacity;
@@ -58,6 +63,12 @@ void bp_difference_keys_finish(struct bp_difference_keys *keys);
 /* The text of name `i` of a key. */
 const char *bp_difference_key_name(
 	const struct bp_difference_keys *keys, const struct bp_difference_key *key, uint32_t i);
+
+/* The key of the one path that goes on from this one and has the same samples, and 1; 0: none. */
+static inline uint32_t bp_difference_key_same(const struct bp_difference_key *key)
+{
+	return key->callees == 1 && !key->is_end ? key->first_callee : 0;
+}
 
 static inline const struct bp_key_cell *bp_difference_key_cell(
 	const struct bp_difference_keys *keys, uint32_t key, uint32_t column)

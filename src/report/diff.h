@@ -25,6 +25,13 @@ void bp_write_diff_text(
 void bp_write_diff_json(
 	const struct bp_difference *difference, const struct bp_diff_options *options, FILE *out);
 
+/* One row of that JSON, without its name. */
+void bp_write_diff_json_row(
+	const struct bp_difference *difference, const struct bp_difference_row *row, FILE *out);
+
+/* The call paths (bytepoll-diff-paths-1) of a comparison made with `paths`. False: no memory. */
+bool bp_write_diff_paths(const struct bp_difference *difference, FILE *out);
+
 /* `moments` was compared with `growth`. */
 void bp_write_growth_text(
 	const struct bp_moments *moments, const struct bp_report_options *options, FILE *out);

@@ -104,6 +104,12 @@ static void write_row(FILE *out, const struct bp_difference *difference,
 	putc('}', out);
 }
 
+void bp_write_diff_json_row(
+	const struct bp_difference *difference, const struct bp_difference_row *row, FILE *out)
+{
+	write_row(out, difference, row, false);
+}
+
 static void write_run(FILE *out, const struct bp_run *run, double work)
 {
 	const struct bp_aggregation *a = run->shown;

@@ -15,7 +15,7 @@
 
 #define CELLS_MAX 600000u /* held while samples are read: 130 MB */
 #define QUICK 1
-#define SMALL 6 /* 9 takes half of the whole command for 2 % less */
+#define SMALL 6				    /* 9 takes half of the whole command for 2 % less */
 static const double quick_over_small = 1.3; /* quick compression gives at most so much more */
 
 /* One of the data of a page, compressed. */
@@ -249,18 +249,24 @@ bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_opti
 	return good;
 }
 
-bool bp_page_write_difference(
-	const char *json, size_t bytes, FILE *out, size_t *ret_bytes, struct bp_error *error)
+bool bp_page_write_difference(const struct bp_page_difference *difference, FILE *out,
+	size_t *ret_bytes, struct bp_error *error)
 {
-	const struct bp_page_bytes text = { (char *)(uintptr_t)json, bytes };
+	const struct bp_page_bytes rows = { (char *)(uintptr_t)difference->rows,
+		difference->rows_bytes };
+	const struct bp_page_bytes paths = { (char *)(uintptr_t)difference->paths,
+		difference->paths_bytes };
 	struct bp_page_bytes wasm = { 0 };
-	struct piece piece = { "bytepoll-diff", { 0 } };
+	struct piece pieces[2] = { { "bytepoll-diff", { 0 } }, { "bytepoll-paths", { 0 } } };
 	const bool good = compress_wasm(&wasm, error) &&
-			  bp_page_compress(&text, SMALL, &piece.bytes, error) &&
-			  assemble(&wasm, &piece, 1, out, error);
+			  bp_page_compress(&rows, SMALL, &pieces[0].bytes, error) &&
+			  bp_page_compress(&paths, SMALL, &pieces[1].bytes, error) &&
+			  assemble(&wasm, pieces, 2, out, error);
 	if (good)
-		*ret_bytes = fixed_size(wasm.size) + bp_page_base64_size(piece.bytes.size);
-	bp_page_bytes_finish(&piece.bytes);
+		*ret_bytes = fixed_size(wasm.size) + bp_page_base64_size(pieces[0].bytes.size) +
+			     bp_page_base64_size(pieces[1].bytes.size);
+	bp_page_bytes_finish(&pieces[0].bytes);
+	bp_page_bytes_finish(&pieces[1].bytes);
 	bp_page_bytes_finish(&wasm);
 	return good;
 }

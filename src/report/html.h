@@ -44,8 +44,16 @@ struct bp_page_summary {
 bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_options *options,
 	FILE *out, struct bp_page_summary *ret_summary, struct bp_error *error);
 
-/* The same page with the JSON of a comparison (schema bytepoll-diff-1) instead of a profile. */
-bool bp_page_write_difference(
-	const char *json, size_t bytes, FILE *out, size_t *ret_bytes, struct bp_error *error);
+/* JSON of a comparison. */
+struct bp_page_difference {
+	const char *rows; /* schema bytepoll-diff-1 */
+	size_t rows_bytes;
+	const char *paths; /* schema bytepoll-diff-paths-1 */
+	size_t paths_bytes;
+};
+
+/* The same page with a comparison instead of a profile. */
+bool bp_page_write_difference(const struct bp_page_difference *difference, FILE *out,
+	size_t *ret_bytes, struct bp_error *error);
 
 #endif

@@ -51,6 +51,8 @@ void bp_page_numbers_finish(struct bp_page_numbers *numbers);
 void bp_page_write_names(const struct bp_page_source *source, FILE *out);
 /* Text as JSON, cut where nobody reads on. */
 void bp_page_write_text(const char *text, FILE *out);
+/* html_stacks.c: the tree of stacks. False: no memory. */
+bool bp_page_write_stacks(const struct bp_page_source *source, FILE *out);
 /* html_source.c: {file: {line: text}}, or null. */
 bool bp_page_write_source(const struct bp_page_source *source, FILE *out);
 

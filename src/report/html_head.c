@@ -98,7 +98,7 @@ static void write_run(const struct bp_page_source *source, FILE *out)
 	const struct bp_profile *profile = shown->profile;
 	const struct bp_process *subject = &profile->processes.data[shown->subject.i];
 	const struct bp_sampling *sampling = &shown->sampling;
-	fputs("{\"schema\":\"bytepoll-page-1\",\n\"version\":\"" BP_VERSION "\",\n\"program\":",
+	fputs("{\"schema\":\"bytepoll-page-2\",\n\"version\":\"" BP_VERSION "\",\n\"program\":",
 		out);
 	bp_page_write_text(bp_profile_text(profile, subject->program), out);
 	fputs(",\n\"name\":", out);
@@ -276,7 +276,7 @@ bool bp_page_write_head(const struct bp_page_source *source, FILE *out, struct b
 	fwrite(source->functions->data, 1, source->functions->size, out);
 	putc('}', out);
 	bp_page_write_names(source, out);
-	if (!bp_page_write_source(source, out))
+	if (!bp_page_write_stacks(source, out) || !bp_page_write_source(source, out))
 		return bp_error_set(error, "out of memory");
 	write_pruned(source, out);
 	fputs("}\n", out);

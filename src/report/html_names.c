@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the numbers of a page stand for: names, frames, stacks, threads, processes, types. Only what its cells
+ * What the numbers of a page stand for: names, frames, threads, processes, types. Only what its cells
  * use is in it, beside threads and processes, which are rows by their counters. Numbers go by first
  * use, so that equal profiles give equal pages.
  */
@@ -157,27 +157,6 @@ static void write_frames(const struct bp_page_source *source, FILE *out)
 	putc(']', out);
 }
 
-static void write_stacks(const struct bp_page_source *source, FILE *out)
-{
-	const struct bp_cube *cube = source->cube;
-	fputs(",\n\"stacks\":[", out);
-	for (uint32_t i = 0; i < cube->stack_count; i++) {
-		const struct bp_cube_stack *stack = &cube->stacks[i];
-		fputs(i > 0 ? ",[" : "[", out);
-		for (uint32_t k = 0; k < stack->count; k++) {
-			const uint32_t frame = cube->stack_frames[stack->first + k].i;
-			fprintf(out, "%s%u", k > 0 ? "," : "",
-				frame == BP_CUBE_CALLERS ? BP_PAGE_CALLERS
-							 : source->numbers.frames[frame]);
-		}
-		putc(']', out);
-	}
-	fputs("],\n\"attribution\":[", out);
-	for (uint32_t i = 0; i < cube->stack_count; i++)
-		fprintf(out, "%s%u", i > 0 ? "," : "", cube->stacks[i].charged);
-	putc(']', out);
-}
-
 /* What was counted of a thread or process; not where fewer than were sampled. */
 static void write_own(const struct bp_page_source *source, bool thread, uint32_t id, FILE *out)
 {
@@ -230,7 +209,6 @@ void bp_page_write_names(const struct bp_page_source *source, FILE *out)
 	}
 	fprintf(out, ",\n\"%s\"]", callers_text);
 	write_frames(source, out);
-	write_stacks(source, out);
 	write_threads(source, out);
 	fputs(",\n\"types\":[", out);
 	for (uint32_t i = 0; i < types; i++) {

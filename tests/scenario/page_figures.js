@@ -72,11 +72,13 @@ class Page {
 
   name(by, i) {
     if (by === 'all') return 'all';
-    const { stacks, attribution, frames, names, threads } = this.head;
+    const { tree, stacks, attribution, frames, names, threads } = this.head;
     if (by === 'thread') return String(threads[this.cells.thread[i]][1]);
-    const stack = stacks[this.cells.stack[i]];
-    if (stack.length === 0) return '(no stack recorded)';
-    return names[frames[stack[attribution[this.cells.stack[i]]]][0]] || '(no name)';
+    const stack = this.cells.stack[i];
+    let node = stacks[stack];
+    if (node === 0) return '(no stack recorded)';
+    for (let up = attribution[stack]; up > 0; up--) node -= tree[1][node - 1];
+    return names[frames[tree[0][node - 1]][0]] || '(no name)';
   }
 
   windowNumber([i, j]) {

@@ -71,9 +71,34 @@ def columns(data):
     return result
 
 
+def stacks_of(head, ends=None):
+    """Lists of frames, innermost first."""
+    frame, back = head["tree"]
+    result = []
+    for node in head["stacks"] if ends is None else ends:
+        stack = []
+        while node > 0:
+            stack.append(frame[node - 1])
+            node -= back[node - 1]
+        result.append(stack)
+    return result
+
+
+def check_tree(head):
+    """Callers before what they call, no two nodes of one place, and none that is in no stack."""
+    frame, back = head["tree"]
+    profiled.expect(len(frame) == len(back), "a frame for each node")
+    profiled.expect(all(1 <= b <= n for n, b in enumerate(back, 1)), "callers stand before")
+    callers = [n - b for n, b in enumerate(back, 1)]
+    profiled.expect(len(set(zip(callers, frame))) == len(frame), "nodes differ")
+    profiled.expect(set(range(1, len(frame) + 1)) <= set(callers) | set(head["stacks"]), "every node is of a stack")
+    profiled.expect(all(0 <= node <= len(frame) for node in head["stacks"]), "ends of stacks")
+
+
 def check_numbers(head, cells):
     """Every number is of something that is there."""
-    frames, stacks, bins = head["frames"], head["stacks"], len(head["edges_s"]) - 1
+    check_tree(head)
+    frames, stacks, bins = head["frames"], stacks_of(head), len(head["edges_s"]) - 1
     for key, limit in (("stack", len(stacks)), ("record", len(cells["sums"][0])), ("type", len(head["types"])),
                        ("thread", len(head["threads"])), ("made", bins + 1), ("number", 17), ("flags", 4)):
         profiled.expect(all(value < limit for value in cells[key]), key + " out of bounds")
@@ -91,10 +116,10 @@ def check_numbers(head, cells):
 
 
 def charged(head, stack):
-    if not head["stacks"][stack]:
+    frames = stacks_of(head, [head["stacks"][stack]])[0]
+    if not frames:
         return "(no stack recorded)"
-    frame = head["stacks"][stack][head["attribution"][stack]]
-    return head["names"][head["frames"][frame][0]] or "(no name)"
+    return head["names"][head["frames"][frames[head["attribution"][stack]]][0]] or "(no name)"
 
 
 def check_samples(trace, options, head, cells):
@@ -180,7 +205,7 @@ def check_page(trace, directory, options=(), count=3):
     profiled.expect(len(page) < 5_000_000, "%d bytes" % len(page))
     profiled.expect(page == write(path, "--force", *options, trace), "two pages of one trace differ")
     head, cells = json.loads(element(page, "bytepoll-head")), columns(element(page, "bytepoll-cells"))
-    profiled.expect(head["schema"] == "bytepoll-page-1", "schema")
+    profiled.expect(head["schema"] == "bytepoll-page-2", "schema")
     check_numbers(head, cells)
     check_samples(trace, options, head, cells)
     compare_figures(trace, path, options, head, count)

@@ -77,10 +77,29 @@ def made_up_cells(stacks, bins=40, seed=1, cells_per_stack=2):
     return cells, records
 
 
+def tree_of(stacks):
+    """Stacks (frames, innermost first) as a tree, one behind the other in its order, and where each of them ends."""
+    frame, back, ends = [], [], [0] * len(stacks)
+    path, nodes = [], [0]
+    for number in sorted(range(len(stacks)), key=lambda i: stacks[i][::-1]):
+        stack = stacks[number][::-1]
+        shared = 0
+        while shared < min(len(path), len(stack)) and path[shared] == stack[shared]:
+            shared += 1
+        del nodes[shared + 1:]
+        for f in stack[shared:]:
+            frame.append(f)
+            back.append(len(frame) - nodes[-1])
+            nodes.append(len(frame))
+        path, ends[number] = stack, nodes[-1]
+    return [frame, back], ends
+
+
 def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), program="/usr/bin/synthetic", change=None):
     """names: functions; stacks: lists of numbers of names, innermost first; `change` is given the head."""
     cells, records = made_up_cells(stacks, bins, seed, cells_per_stack)
     all_names = [""] + list(names) + ["/usr/lib/x86_64-linux-gnu/libsynthetic.so.1", "/src/synthetic/main.c"]
+    tree, ends = tree_of([[f + 1 for f in s] for s in stacks])
     module, file = len(all_names) - 2, len(all_names) - 1
     frames = [[0, 0, 0, 0, 0]] + [[i + 1, file, 10 + i % 5000, module, 0] for i in range(len(names))]
 
@@ -103,7 +122,7 @@ def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), pr
               "temporary": total([c for c in cells if c[7] & 1])}
     totals["allocated"]["bytes"] = {"estimate": int(everything), "low": int(everything), "high": int(everything),
                                     "exact": True}
-    head = {"schema": "bytepoll-page-1", "program": program, "command_line": program + " --made-up", "pid": 4711,
+    head = {"schema": "bytepoll-page-2", "program": program, "command_line": program + " --made-up", "pid": 4711,
             "processes_seen": 1, "duration_s": edges[-1], "start_real_s": 1.7e9, "law": "exact",
             "intervals": [INTERVAL], "confidence": 0.95, "samples": int(sum(r[0] for r in records)),
             "lost_samples": 0, "warnings": list(warnings), "metrics": ["live", "peak", "allocated", "temporary"],
@@ -114,7 +133,7 @@ def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), pr
                             "lower_bound": {}, "upper_bound": {}},
             "calibration": {"whole": counted, "windows": [], "outside": None}, "functions": {}, "edges_s": edges,
             "timeline": timeline, "resident": [[t, int(everything / 3 + 1e6 * i)] for i, t in enumerate(edges)],
-            "names": all_names, "frames": frames, "stacks": [[f + 1 for f in s] for s in stacks],
+            "names": all_names, "frames": frames, "tree": tree, "stacks": ends,
             "threads": [["", 0, 0, None], ["main", 4711, 1, None], ["worker", 4712, 1, None]],
             "processes": [["", 0, None], [program, 4711, None]], "types": [""], "sources": None,
             "pruned": {"text": "Nothing was left out."}, "attribution": [0] * len(stacks)}
@@ -149,6 +168,41 @@ HOSTILE = ["<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "\"'><sv
 def hostile():
     stacks = [[i, (i + 1) % len(HOSTILE), 11] for i in range(len(HOSTILE))]
     return synthetic(HOSTILE, stacks, cells_per_stack=6, warnings=HOSTILE[:8], program="/tmp/<script>alert(7)</script>")
+
+
+def difference_row(number):
+    """Made up; one of each verdict, and of what was not tested."""
+    verdict = ("grew", "shrank", "new", "gone", "unclear")[number % 5]
+    sign = {"grew": 1, "new": 1, "shrank": -1, "gone": -1, "unclear": 0}[verdict]
+
+    def both(low, estimate, high):
+        return {unit: {"estimate": estimate * 1e6, "low": low * 1e6, "high": high * 1e6} for unit in ("bytes", "objects")}
+
+    return {"verdict": verdict, "p": 0.001, "q": None if number % 7 == 6 else 0.01, "ratio": {"estimate": 1, "low": 0.5, "high": 2},
+            "base": both(1, 2, 3), "new": both(2, 3, 4), "change": both(sign - 0.5, sign, sign + 0.5),
+            "samples": {"base": 20, "new": 30}, "tested": number % 7 != 6}
+
+
+def hostile_difference():
+    """The page of a difference; paths go from every name to the next ones."""
+    count = len(HOSTILE)
+    callers = [0] * count + [1 + i for i in range(count)] + [count + 1 + i for i in range(count)]
+    names = [i % count for i in range(count)] + [(i + 1) % count for i in range(count)] + [(i + 2) % count for i in range(count)]
+    nodes = len(callers)
+    widths = {side: [3e6 - 1e6 * (i // count) for i in range(nodes)] for side in ("base", "new")}
+    paths = {"schema": "bytepoll-diff-paths-1", "paths": nodes, "tested": nodes, "left_out": 3, "left_out_verdicts": 1, "share": 0.001,
+             "verdicts": {v: 1 for v in ("grew", "shrank", "new", "gone", "unclear")}, "names": HOSTILE, "caller": callers,
+             "name": names, "row": [1 + i for i in range(nodes)], "bytes": widths, "objects": widths,
+             "rows": [difference_row(i) for i in range(nodes + 1)]}
+    run = {"file": HOSTILE[0], "program": HOSTILE[1], "name": HOSTILE[6], "pid": 1, "duration_s": 1, "interval": INTERVAL,
+           "law": "exact", "samples": 5, "lost": 0, "work": None, "scale": 1}
+    rows = [{"name": name, **difference_row(i)} for i, name in enumerate(HOSTILE)]
+    data = {"schema": "bytepoll-diff-1", "metric": "live", "by": "function", "cumulative": False, "bytes": "requested", "unit": "bytes",
+            "confidence": 0.95, "fdr": 0.05, "filters": [], "at": None, "moments": None, "normalize": None,
+            "variation_between_runs": False, "base": {"runs": [run]}, "new": {"runs": [run]}, "total": difference_row(0),
+            "keys": len(rows), "tested": len(rows), "verdicts": {}, "rows": rows, "rest": None, "rows_left_out": 0,
+            "warnings": HOSTILE[:8]}
+    return put_together(element("bytepoll-diff", json.dumps(data).encode()) + element("bytepoll-paths", json.dumps(paths).encode()))
 
 
 if __name__ == "__main__":

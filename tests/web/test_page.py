@@ -429,28 +429,29 @@ def hostile(tap, folder):
 
 
 def large(tap, folder):
+    """From when the data are unpacked (base64, gzip, JSON) to the end of the first painting on the canvas: the tree, its
+    weights, the layout, all of it. The rest of the page comes after that; pages are opened in new browsers."""
     path = os.path.join(folder, "large.html")
     with open(path, "w", encoding="utf-8") as file:
         file.write(page_fixture.large(50000))
-    best = None
-    for _ in range(3):
+    times, errors = [], []
+    for _ in range(5):
         browser = Browser(1280, 1000)
         try:
             browser.open(path)
             marks = browser.evaluate("performance.getEntries().filter(e => e.name.startsWith('bytepoll:'))"
                                      ".map(e => [e.name, e.startTime, e.duration])")
-            first = [m for m in marks if m[0] == "bytepoll:first-draw"][0][2]
-            draw = [m for m in marks if m[0] == "bytepoll:draw"][0][2]
-            errors = browser.errors
+            times.append([[m for m in marks if m[0] == "bytepoll:" + name][0][2] for name in ("first-draw", "draw")])
+            drawn = len(boxes(browser))
+            errors += browser.errors
         finally:
             browser.close()
-        if best is None or first < best[0]:
-            best = (first, draw)
-    tap.note("50,000 frames: from data to the first drawing %.0f ms, of which painting %.0f ms (load of the machine %.1f)"
-             % (*best, os.getloadavg()[0]))
-    tap.check(not errors, "50,000 frames are drawn", str(errors[:3]))
+    times.sort()
+    tap.note("50,000 frames: from data to the first drawing %.0f ms (median of 5: %.0f), of which painting %.0f ms (load of the machine %.1f)"
+             % (times[0][0], times[2][0], times[0][1], os.getloadavg()[0]))
+    tap.check(not errors and drawn > 5000, "50,000 frames are drawn", "%d boxes, %s" % (drawn, errors[:3]))
     # A loaded machine must not make it fail: the budget is 100 ms on an idle one.
-    tap.check(best[0] < 100 * max(5, 2 * os.getloadavg()[0]), "in time: %.0f ms" % best[0])
+    tap.check(times[0][0] < 100 * max(5, 2 * os.getloadavg()[0]), "in time: %.0f ms" % times[0][0])
 
 
 def diff(tap, folder):

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The page of a difference of two profiles (`bytepoll diff --json`): one table, with a change and its
-// interval in each row. Red and blue only where there is a verdict; "unclear" is grey.
+// The page of a difference of two profiles (`bytepoll diff --html`): the graph of its call paths, and a table
+// with a change and its interval in each row, by what was asked for or by call path. Red and blue only where
+// there is a verdict; "unclear" is grey.
 
-import { useMemo, useReducer, useEffect } from 'preact/hooks';
+import { useMemo, useReducer, useEffect, useRef, useState } from 'preact/hooks';
 import { ChangeBar } from './bars.jsx';
+import { DiffGraph } from './diff_graph.jsx';
+import { PathTree, SIDES } from './diff_tree.js';
 import { Frames } from './frames.jsx';
 import { Segments, ThemeButton, Warnings } from './header.jsx';
 import { bytes_text, change_marks, change_text, count_text, figure_text, full_text, time_text } from './quantity.js';
@@ -12,6 +15,7 @@ import { cut, last_part, matcher, visible } from './text.js';
 
 const VERDICTS = ['grew', 'shrank', 'new', 'gone', 'unclear'];
 const PAGE = 60;
+const CALLERS = 4; // of a call path, in its row
 
 function prepare(diff) {
   return diff.rows.map((row, index) => {
@@ -25,12 +29,33 @@ function prepare(diff) {
   });
 }
 
+// The call paths as rows of the table, the outermost first.
+function rows_of_paths(paths, tree) {
+  const rows = [];
+  for (let node = 1; node < tree.count; node++) {
+    const name = tree.name(node);
+    rows.push({ ...paths.rows[tree.row[node]], index: node - 1, name, frames: [], text: name, node });
+  }
+  return rows;
+}
+
 // An option in a warning is one of the command that made this page.
 const of_command = (text) => (/bytepoll \w/.test(text) ? text : text.replace(/(^|[\s(])(--[a-z])/, '$1bytepoll diff $2'));
 
 function first_diff_view(diff) {
-  return { unit: diff.unit === 'objects' ? 'objects' : 'bytes', verdicts: 'all', search: '', sort: 'change', ascending: false, shown: PAGE };
+  return {
+    unit: diff.unit === 'objects' ? 'objects' : 'bytes', verdicts: 'all', search: '', sort: 'change', ascending: false, shown: PAGE,
+    rows: 'asked', // or paths
+    width: 'new', // the side whose figures boxes are as wide as
+    zoom: '',
+  };
 }
+
+// What a fragment may hold, and of what kind; anything else is left out.
+const FIELDS = {
+  unit: ['bytes', 'objects'], verdicts: ['all', 'clear', ...VERDICTS], search: null, sort: ['change', 'base', 'new', 'name', 'q'],
+  rows: ['asked', 'paths'], width: SIDES, zoom: null,
+};
 
 function read_fragment(diff) {
   const view = first_diff_view(diff);
@@ -42,22 +67,19 @@ function read_fragment(diff) {
     } catch {
       continue;
     }
-    if (name === 'unit' && ['bytes', 'objects'].includes(value)) view.unit = value;
-    else if (name === 'verdicts' && ['all', 'clear', ...VERDICTS].includes(value)) view.verdicts = value;
-    else if (name === 'search') view.search = value.slice(0, 1000);
-    else if (name === 'sort' && ['change', 'base', 'new', 'name', 'q'].includes(value)) view.sort = value;
+    if (name === 'search') view.search = value.slice(0, 1000);
+    else if (name === 'zoom' && /^\d{1,9}$/.test(value)) view.zoom = value;
     else if (name === 'ascending') view.ascending = value === '1';
+    else if (Object.hasOwn(FIELDS, name) && FIELDS[name]?.includes(value)) view[name] = value;
   }
   return view;
 }
 
-function write_fragment(view, first) {
+function to_fragment(view, first) {
   const parts = [];
-  for (const name of ['unit', 'verdicts', 'search', 'sort'])
-    if (view[name] !== first[name]) parts.push(name + '=' + encodeURIComponent(view[name]));
+  for (const name of Object.keys(FIELDS)) if (view[name] !== first[name]) parts.push(name + '=' + encodeURIComponent(view[name]));
   if (view.ascending) parts.push('ascending=1');
-  const fragment = parts.join('&');
-  if (fragment !== location.hash.slice(1)) history.replaceState(null, '', '#' + fragment);
+  return parts.join('&');
 }
 
 function sorted(rows, view) {
@@ -90,12 +112,25 @@ function Side({ side, title }) {
   );
 }
 
-function Row({ diff, row, view, scale }) {
+// Who called it: the last ones in view, all of them in the title.
+function Callers({ tree, node }) {
+  const names = tree.path_to(tree.parent[node]).map((at) => tree.name(at));
+  if (names.length === 0) return null;
+  const last = names.slice(-CALLERS).map((name) => shorten(name, 50));
+  return <span class="callers" title={cut(names.join(' › '), 2000)}>{(names.length > CALLERS ? '… › ' : '') + last.join(' › ')} ›</span>;
+}
+
+function Row({ diff, tree, row, view, update, scale }) {
   const change = row.change[view.unit];
+  const of_function = row.node !== undefined || diff.by === 'function' || diff.by === 'stack';
+  const name = of_function ? shorten(row.name, 110) : cut(row.name, 160);
   return (
-    <tr class={'diff-row ' + row.verdict} data-name={row.name} data-verdict={row.verdict}>
+    <tr class={'diff-row ' + row.verdict + (row.node !== undefined && view.zoom === String(row.node) ? ' chosen-row' : '')} data-name={row.name} data-verdict={row.verdict} data-node={row.node}>
       <td class="name">
-        <span class="row-text" title={cut(row.name, 1000)}>{diff.by === 'function' || diff.by === 'stack' ? shorten(row.name, 110) : cut(row.name, 160)}</span>
+        {row.node !== undefined
+          ? <button type="button" class="row-name" title={cut(row.name, 1000)} onClick={() => update({ zoom: String(row.node) })}>{name}</button>
+          : <span class="row-text" title={cut(row.name, 1000)}>{name}</span>}
+        {row.node !== undefined && <Callers tree={tree} node={row.node} />}
         {row.frames.length > 1 && <Frames frames={row.frames} />}
       </td>
       <td class="verdict"><span class={'badge ' + row.verdict}>{row.verdict}</span></td>
@@ -108,12 +143,46 @@ function Row({ diff, row, view, scale }) {
   );
 }
 
-export function DiffPage({ diff }) {
+function use_diff_view(diff) {
   const first = useMemo(() => first_diff_view(diff), []);
   const [view, update] = useReducer((old, change) => ({ ...old, ...change }), null, () => read_fragment(diff));
-  useEffect(() => write_fragment(view, first), [view]);
-  const rows = useMemo(() => prepare(diff), [diff]);
+  const written = useRef(null);
+  useEffect(() => {
+    written.current = to_fragment(view, first);
+    if (written.current !== location.hash.slice(1)) history.replaceState(null, '', '#' + written.current);
+  }, [view]);
+  useEffect(() => {
+    const read = () => {
+      if (location.hash.slice(1) !== written.current) update(read_fragment(diff));
+    };
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  return [view, update];
+}
+
+// Grows by one whenever light becomes dark, or dark light.
+function use_theme() {
+  const [theme, set_theme] = useState(0);
+  const changed = () => set_theme((n) => n + 1);
+  useEffect(() => {
+    const media = matchMedia('(prefers-color-scheme: dark)');
+    media.addEventListener('change', changed);
+    return () => media.removeEventListener('change', changed);
+  }, []);
+  return [theme, changed];
+}
+
+// `paths` is null in a page without a graph.
+export function DiffPage({ diff, paths, width }) {
+  const [view, update] = use_diff_view(diff);
+  const [theme, on_theme] = use_theme();
+  const asked_rows = useMemo(() => prepare(diff), [diff]);
+  const tree = useMemo(() => (paths === null ? null : new PathTree(paths)), [paths]);
+  const by_path = tree !== null && view.rows === 'paths';
+  const rows = useMemo(() => (by_path ? rows_of_paths(paths, tree) : asked_rows), [by_path]);
   const test = useMemo(() => matcher(view.search), [view.search]);
+  const matches = useMemo(() => (test === null || tree === null ? null : tree.matching(test)), [test, tree]);
   const chosen = useMemo(
     () => sorted(
       rows.filter((row) => (view.verdicts === 'all' || (view.verdicts === 'clear' ? row.verdict !== 'unclear' : row.verdict === view.verdicts)) && (test === null || test(row.text))),
@@ -124,7 +193,7 @@ export function DiffPage({ diff }) {
   const visible_rows = chosen.slice(0, view.shown);
   const largest = (row) => Math.max(Math.abs(row.change[view.unit]?.low ?? 0), Math.abs(row.change[view.unit]?.high ?? 0));
   const scale = Math.max(0, ...visible_rows.map(largest));
-  const counts = diff.verdicts ?? {};
+  const counts = (by_path ? paths.verdicts : diff.verdicts) ?? {};
   const choices = [['all', 'all'], ['clear', 'with a verdict'], ...VERDICTS.map((v) => [v, v + ' ' + (counts[v] ?? 0), !counts[v]])];
   const head = (id, text, extra) => (
     <th scope="col" class={extra} aria-sort={view.sort !== id ? 'none' : (id === 'name') !== view.ascending ? 'ascending' : 'descending'}>
@@ -139,7 +208,7 @@ export function DiffPage({ diff }) {
         <div class="who"><strong>difference</strong> <span class="soft">{diff.metric} by {diff.by}{diff.cumulative ? ', cumulative' : ''}</span></div>
         <div class="facts">{+(diff.confidence * 100).toFixed(3)} % intervals · false discoveries at most {+(diff.fdr * 100).toFixed(2)} % of verdicts</div>
         <div class="grow" />
-        <ThemeButton />
+        <ThemeButton onChange={on_theme} />
       </header>
       <main>
         <Warnings list={diff.warnings?.map(of_command)} />
@@ -157,16 +226,18 @@ export function DiffPage({ diff }) {
           <Segments name="verdict" value={view.verdicts} choices={choices} onChange={(verdicts) => update({ verdicts, shown: PAGE })} />
           <input type="search" id="search" placeholder="search" aria-label="search" value={view.search} onInput={(e) => update({ search: e.currentTarget.value })} />
         </nav>
+        {tree !== null && <DiffGraph diff={diff} paths={paths} tree={tree} view={view} update={update} theme={theme} matches={matches} first_width={width} />}
         <section class="card" id="rows" aria-label="Rows">
           <div class="card-head">
             <h2>What changed</h2>
+            {tree !== null && <Segments name="rows" value={view.rows} choices={[['asked', 'by ' + diff.by], ['paths', 'by call path']]} onChange={(which) => update({ rows: which, verdicts: 'all', shown: PAGE })} />}
             <span class="soft">dot: estimate of the change · bar: interval · verdicts are about {diff.unit} · {visible_rows.length} of {chosen.length} shown</span>
           </div>
           <div class="scroller">
             <table id="table">
               <thead>
                 <tr>
-                  {head('name', diff.by)}
+                  {head('name', by_path ? 'call path' : diff.by)}
                   <th scope="col"><span class="heading">verdict</span></th>
                   {head('change', 'change', 'number')}
                   <th class="forest" scope="col"><span class="axis change-axis" aria-hidden="true">{scale > 0 && change_marks(scale, view.unit, 3).map(([at, text]) => <span key={at} class={at === 0 ? 'at-zero' : undefined} style={{ left: 50 + (50 * at) / scale + '%' }}>{text}</span>)}</span></th>
@@ -175,13 +246,13 @@ export function DiffPage({ diff }) {
                   {head('q', 'q', 'number wide')}
                 </tr>
               </thead>
-              <tbody>{visible_rows.map((row) => <Row key={row.index} diff={diff} row={row} view={view} scale={scale} />)}</tbody>
+              <tbody>{visible_rows.map((row) => <Row key={row.index} diff={diff} tree={tree} row={row} view={view} update={update} scale={scale} />)}</tbody>
             </table>
           </div>
           {chosen.length === 0 && <p class="empty">No row of this kind.</p>}
           {chosen.length > view.shown && <button type="button" class="plain" id="more" onClick={() => update({ shown: view.shown * 3 })}>{chosen.length - view.shown} more</button>}
         </section>
-        <footer>{diff.rows_left_out > 0 && <p>{diff.rows_left_out} rows were left out when this page was made.</p>}</footer>
+        <footer>{!by_path && diff.rows_left_out > 0 && <p>{diff.rows_left_out} rows were left out when this page was made.</p>}</footer>
       </main>
     </>
   );

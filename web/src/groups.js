@@ -62,18 +62,19 @@ export class Groups {
     this.rest = rest;
     this.disjoint = disjoint;
     this.merged = false;
-    const bytes = profile.weigher(selection, 'bytes');
-    const objects = profile.weigher(selection, 'objects');
+    const [bytes, more_bytes] = profile.weights(selection, 'bytes');
+    const [objects, more_objects] = profile.weights(selection, 'objects');
     const { sums, record } = profile.cells;
-    rows.forEach((row, i) => {
-      row.index = i;
+    rows.forEach((row, index) => {
+      row.index = index;
       row.weight = { bytes: 0, objects: 0 };
       row.samples = 0;
       row.figures = row.figures_known ?? null;
       for (const cell of row.cells) {
-        row.weight.bytes += bytes(cell);
-        row.weight.objects += objects(cell);
-        if (profile.counts(selection, cell)) row.samples += sums[0][record[cell]];
+        const i = record[cell];
+        row.weight.bytes += bytes[i] + more_bytes[i];
+        row.weight.objects += objects[i] + more_objects[i];
+        if (profile.counts(selection, cell)) row.samples += sums[0][i];
       }
     });
   }

@@ -1,161 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The graph: where boxes lie, and how they look. A box is as wide as its estimate; its right end fades
+// How the graph looks. A box is as wide as its estimate; its right end fades
 // from the lower limit to the upper one, with a tick at the estimate. What of the fade lies over the
 // next box is a thin strip along its foot. Hatched: the lower limit is under a fifth of the estimate,
 // so that it is hardly established that anything is there. A dashed border: the intervals of a box
 // and the next sibling overlap, their order is not established.
 
-import { shorter_forms } from './names.js';
+import { NARROWEST_TEXT, fitting } from './labels.js';
+import { HEIGHT, ROW, UNMATCHED, WITH_INTERVAL, drawn_width } from './layout.js';
 import { estimate_text, has_estimate } from './quantity.js';
 
-export const ROW = 23;
-const GAP = 1.5;
-const NARROWEST = 1; // pixels; what is narrower is drawn together with its smaller siblings
-const WITH_INTERVAL = 3; // pixels; from there on boxes show their intervals
 const STRIP = 4;
 const HARDLY = 0.2;
-const NARROWEST_TEXT = 18; // pixels
-const UNMATCHED = 0.28; // alpha, of what is not searched for
-
-// Where the boxes are: arrays by number of a box, row by row from the top, each row from left to right.
-class Layout {
-  constructor() {
-    this.count = 0;
-    this.capacity = 1024;
-    this.node = new Int32Array(this.capacity);
-    this.row = new Int32Array(this.capacity);
-    this.sibling = new Uint8Array(this.capacity); // 1: the box behind it is its next sibling
-    this.x = new Float64Array(this.capacity);
-    this.width = new Float64Array(this.capacity);
-    this.end = new Float64Array(this.capacity); // how far a fade may reach at full height
-    this.row_begin = []; // the first box of each row, and behind them the count
-    this.above = 0; // rows above the one that is zoomed to
-    this.smaller = []; // {x, width, row}: what lies beside the boxes and is too narrow for one
-    this.scale = 0;
-  }
-
-  put(node, x, width, row) {
-    if (this.count === this.capacity) this.grow();
-    const box = this.count++;
-    this.node[box] = node;
-    this.row[box] = row;
-    this.x[box] = x;
-    this.width[box] = width;
-    return box;
-  }
-
-  grow() {
-    this.capacity *= 4;
-    for (const field of ['node', 'row', 'sibling', 'x', 'width', 'end']) {
-      const larger = new this[field].constructor(this.capacity);
-      larger.set(this[field]);
-      this[field] = larger;
-    }
-  }
-
-  // Of rows that are full: what the fades need to know.
-  finish(width) {
-    this.rows = this.row_begin.length;
-    this.row_begin.push(this.count);
-    this.height = Math.max(this.rows, 1) * ROW;
-    // What is hardly wider than a line is drawn over a fade.
-    for (let row = 0; row < this.rows; row++) {
-      let end = width;
-      for (let box = this.row_begin[row + 1] - 1; box >= this.row_begin[row]; box--) {
-        this.end[box] = end;
-        if (this.width[box] >= WITH_INTERVAL) end = this.x[box];
-      }
-    }
-    return this;
-  }
-
-  is_above(box) {
-    return box < this.above;
-  }
-
-  wants_figures(box) {
-    return this.width[box] >= WITH_INTERVAL;
-  }
-
-  // The box of a node; -1: it has none.
-  find(node) {
-    const box = this.node.indexOf(node);
-    return box < this.count ? box : -1;
-  }
-
-  // The first box of a row that begins right of x; the end of the row, if none does.
-  behind(row, x) {
-    let low = this.row_begin[row];
-    let high = this.row_begin[row + 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.x[middle] <= x) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  at(x, y) {
-    const row = Math.floor(y / ROW);
-    if (!(row >= 0 && row < this.rows)) return -1;
-    const box = this.behind(row, x) - 1;
-    return box >= this.row_begin[row] && x < this.x[box] + Math.max(this.width[box], 1) ? box : -1;
-  }
-}
-
-export function lay_out(weighted, zoom, width) {
-  const layout = new Layout();
-  const { tree } = weighted;
-  const whole = weighted.figures(zoom)[weighted.unit];
-  // Room on the right for the upper limit of the widest box.
-  const spare = has_estimate(whole) && whole.estimate > 0 ? Math.min(whole.high / whole.estimate, 1.3) : 1;
-  const all = weighted.weight[zoom];
-  const scale = all > 0 ? width / spare / all : 0;
-  const above = zoom === 0 ? [] : [0, ...tree.path_to(tree.parent[zoom])];
-  above.forEach((node, row) => layout.row_begin.push(layout.put(node, 0, width / spare, row)));
-  layout.above = layout.count;
-  if (!(scale > 0)) return layout.finish(width);
-  layout.scale = scale;
-  layout.row_begin.push(layout.put(zoom, 0, all * scale, layout.above));
-  for (;;) {
-    const row = layout.row_begin.length - 1;
-    const end = layout.count;
-    for (let box = layout.row_begin[row]; box < end; box++) put_children(layout, weighted, box, row + 1);
-    if (layout.count === end) return layout.finish(width);
-    layout.row_begin.push(end);
-  }
-}
-
-// Children of a box side by side, the widest first, of two as wide the older one.
-function put_children(layout, weighted, box, row) {
-  const { scale } = layout;
-  const { tree } = weighted;
-  const { weight } = weighted;
-  const begin = layout.count;
-  let narrow = 0;
-  for (let child = tree.first[layout.node[box]]; child !== 0; child = tree.next[child]) {
-    const width = weight[child] * scale;
-    if (width >= NARROWEST) insert(layout, begin, child, width, row);
-    else narrow += width;
-  }
-  let x = layout.x[box];
-  for (let at = begin; at < layout.count; at++) {
-    layout.x[at] = x;
-    x += layout.width[at];
-    layout.sibling[at] = +(at + 1 < layout.count);
-  }
-  if (narrow >= NARROWEST) layout.smaller.push({ x, width: narrow, row });
-}
-
-function insert(layout, begin, node, width, row) {
-  let at = layout.put(node, 0, width, row);
-  for (; at > begin && (layout.width[at - 1] < width || (layout.width[at - 1] === width && layout.node[at - 1] > node)); at--) {
-    layout.width[at] = layout.width[at - 1];
-    layout.node[at] = layout.node[at - 1];
-  }
-  layout.width[at] = width;
-  layout.node[at] = node;
-}
 
 function hash(text) {
   let value = 7;
@@ -205,40 +60,6 @@ function palette_of(profile, dark) {
   return both[+dark];
 }
 
-// What of a text fits, ending in an ellipsis where it was cut; '': nothing worth it.
-function cut_to(painter, text, room) {
-  const with_ellipsis = room - painter.measure('…');
-  let width = 0;
-  let at = 0;
-  let fits = 0;
-  for (const character of text) {
-    width += painter.measure_one(character);
-    if (width > room) return fits < 2 ? '' : text.slice(0, fits) + '…';
-    at += character.length;
-    if (width <= with_ellipsis) fits = at;
-  }
-  return text;
-}
-
-const known_forms = new Map();
-
-function forms_of(name) {
-  let known = known_forms.get(name);
-  if (known === undefined) known_forms.set(name, (known = shorter_forms(name)));
-  return known;
-}
-
-// The longest form of a name that fits; of the shortest one as much as fits.
-function fitting(painter, name, room) {
-  if (room < NARROWEST_TEXT) return '';
-  const text = cut_to(painter, name, room);
-  if (text === name) return name;
-  const forms = forms_of(name);
-  if (forms.length === 1) return text;
-  for (let i = 1; i < forms.length; i++) if (painter.measure(forms[i]) <= room) return forms[i];
-  return cut_to(painter, forms[forms.length - 1], room);
-}
-
 function is_hatched(figure) {
   return !has_estimate(figure) || figure.low < HARDLY * figure.estimate;
 }
@@ -249,10 +70,6 @@ export function order_is_open(weighted, layout, box) {
   const next = weighted.known_figure(layout.node[box + 1]);
   return figure !== null && next !== null && figure.low < next.high;
 }
-
-const HEIGHT = ROW - GAP;
-
-const drawn_width = (width) => Math.max(width - (width > 2 ? 0.5 : 0), 0.5);
 
 function draw_interval(painter, layout, box, figure, colour, look, alpha) {
   const x = layout.x[box];

@@ -6,16 +6,20 @@ import { render } from 'preact';
 import { compile_estimator, create_estimator } from './estimator.js';
 import { DiffPage } from './diff.jsx';
 import { element_bytes, element_json, read_cells } from './decode.js';
-import { width_in } from './icicle.jsx';
+import { width_in } from './graph.jsx';
 import { Page } from './page.jsx';
 import { Profile } from './model.js';
+import { prepare_painter } from './painter.js';
 import { Tree } from './tree.js';
 import { last_part, visible } from './text.js';
 
-const SCHEMA = 'bytepoll-page-1';
+const SCHEMA = 'bytepoll-page-2';
+const PATHS_SCHEMA = 'bytepoll-diff-paths-1';
 
 async function start_profile(root) {
   const compiled = compile_estimator(element_bytes('bytepoll-wasm')); // while the data are unpacked
+  prepare_painter();
+  const width = width_in(root);
   const [head, cell_bytes] = await Promise.all([element_json('bytepoll-head'), element_bytes('bytepoll-cells')]);
   if (head === null || cell_bytes === null) throw new Error('this page holds no profile');
   if (head.schema !== SCHEMA) throw new Error('a page of another version of bytepoll: ' + visible(head.schema));
@@ -24,8 +28,7 @@ async function start_profile(root) {
   const cells = read_cells(cell_bytes);
   const profile = new Profile(head, cells);
   const trees = [new Tree(profile, false), null];
-  const stack_frames = profile.stacks.reduce((sum, stack) => sum + stack.length, 0);
-  const groups = 2 * Math.max(profile.stacks.length, Math.min(stack_frames, profile.frames.length * 2), head.threads.length, head.types.length, head.processes.length, 512) + 64;
+  const groups = 2 * Math.max(profile.stack_count, Math.min(trees[0].stack_frames, profile.frames.length * 2), head.threads.length, head.types.length, head.processes.length, 512) + 64;
   const estimator = create_estimator(await compiled, head, cells, {
     table: groups,
     sizes: 1024,
@@ -37,7 +40,7 @@ async function start_profile(root) {
   });
   document.title = visible(head.name ?? last_part(head.program)) + ' · bytepoll';
   root.textContent = '';
-  render(<Page profile={profile} estimator={estimator} trees={trees} width={width_in(root)} />, root);
+  render(<Page profile={profile} estimator={estimator} trees={trees} width={width} />, root);
 }
 
 async function start() {
@@ -47,9 +50,11 @@ async function start() {
     if (diff === null) {
       await start_profile(root);
     } else {
+      const paths = await element_json('bytepoll-paths');
+      if (paths !== null && paths.schema !== PATHS_SCHEMA) throw new Error('a page of another version of bytepoll: ' + visible(paths.schema));
       document.title = 'difference · bytepoll';
       root.textContent = '';
-      render(<DiffPage diff={diff} />, root);
+      render(<DiffPage diff={diff} paths={paths} width={width_in(root)} />, root);
     }
     setTimeout(() => (document.documentElement.dataset.ready = '1'), 20);
   } catch (error) {

@@ -17,7 +17,7 @@ export function row_address(by, row) {
 export function read_row_address(text, profile) {
   const match = /^(function|line|file|module|stack)\.(-1|\d{1,10})$/.exec(text);
   if (match === null) return '';
-  const limit = match[1] === 'stack' ? profile.stacks.length : profile.frames.length;
+  const limit = match[1] === 'stack' ? profile.stack_count : profile.frames.length;
   return +match[2] < limit && (match[1] !== 'stack' || +match[2] >= 0) ? text : '';
 }
 

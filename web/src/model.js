@@ -18,21 +18,46 @@ export class Profile {
     this.raw_names = head.names;
     this.seen_names = new Array(head.names.length).fill(null);
     this.frames = head.frames;
-    this.stacks = head.stacks;
+    // Stacks as a tree: node n > 0 is a call of frame node_frame[n - 1] from node n - node_back[n - 1]; 0 is
+    // nothing. Of each stack the node of its innermost frame.
+    [this.node_frame, this.node_back] = head.tree;
+    this.ends = head.stacks;
+    this.stack_count = this.ends.length;
     this.edges = head.edges_s;
     this.last_edge = head.edges_s.length - 1;
     this.key_count = head.names.length;
-    const { frames, stacks } = this;
-    const { attribution } = head;
+    const { frames } = this;
     this.frame_key = new Int32Array(frames.length);
     for (let i = 0; i < frames.length; i++) this.frame_key[i] = frames[i][0];
-    this.stack_used = new Uint8Array(stacks.length);
+    this.stack_used = new Uint8Array(this.stack_count);
     for (let i = 0; i < cells.rows; i++) this.stack_used[cells.stack[i]] = 1;
-    this.attributed = new Int32Array(stacks.length);
-    for (let i = 0; i < stacks.length; i++) {
-      const last = stacks[i].length - 1;
-      this.attributed[i] = this.stack_used[i] === 0 ? -2 : last < 0 ? -1 : stacks[i][Math.min(attribution?.[i] ?? 0, last)];
+    this.known_stacks = this.known_attributed = null;
+  }
+
+  // The frames of each stack, innermost first. (Made when they are asked for: the graph takes the tree.)
+  get stacks() {
+    if (this.known_stacks !== null) return this.known_stacks;
+    const { node_frame, node_back } = this;
+    const frames_of = (node) => {
+      const list = [];
+      for (; node > 0; node -= node_back[node - 1]) list.push(node_frame[node - 1]);
+      return list;
+    };
+    return (this.known_stacks = this.ends.map(frames_of));
+  }
+
+  // The frame of each stack that is charged; -1: it has no frames; -2: nothing of it is in this page.
+  get attributed() {
+    if (this.known_attributed !== null) return this.known_attributed;
+    const { node_frame, node_back, ends, stack_used } = this;
+    const { attribution } = this.head;
+    const attributed = new Int32Array(this.stack_count);
+    for (let i = 0; i < attributed.length; i++) {
+      let node = ends[i];
+      for (let up = attribution?.[i] ?? 0; up > 0 && node > node_back[node - 1]; up--) node -= node_back[node - 1];
+      attributed[i] = stack_used[i] === 0 ? -2 : node === 0 ? -1 : node_frame[node - 1];
     }
+    return (this.known_attributed = attributed);
   }
 
   // A name, safe to look at. (Made when it is asked for: of many names few are ever shown.)
@@ -205,18 +230,16 @@ export class Profile {
     return whole ? sums : sums.slice(from, to === this.last_edge ? undefined : to);
   }
 
-  // What a cell adds to an estimate: estimates of bytes and objects are sums of these, so widths and
-  // orders need no interval. (Calibrated ones too: the error of the whole is shared out by variance.)
-  weigher(selection, unit) {
-    const { sums: s, record } = this.cells;
-    if (selection.metric === 'peak') {
-      const other = s[unit === 'bytes' ? 16 : 17];
-      return (i) => other[record[i]];
-    }
-    if (unit === 'objects') return (i) => s[0][record[i]] + s[5][record[i]];
-    if (!selection.calibrated) return (i) => s[1][record[i]] + s[2][record[i]];
+  // What the records add to an estimate: [a, b], the record i adds a[i] + b[i]. Estimates of bytes and objects
+  // are sums of these, so widths and orders need no interval. (Calibrated ones too: the error of the whole is
+  // shared out by variance.)
+  weights(selection, unit) {
+    const { sums: s, records } = this.cells;
+    if (selection.metric === 'peak') return [s[unit === 'bytes' ? 16 : 17], new Float64Array(records)];
+    if (unit === 'objects') return [s[0], s[5]];
+    if (!selection.calibrated) return [s[1], s[2]];
     const share = this.calibration_share(selection);
-    return (i) => s[1][record[i]] + s[2][record[i]] + share * s[3][record[i]];
+    return [s[1], s[2].map((more, i) => more + share * s[3][i])];
   }
 
   calibration_share(selection) {

@@ -7,6 +7,12 @@ const FONT = '12px Inter, "DejaVu Sans", system-ui, sans-serif';
 const widths = new Map();
 const widths_ascii = new Float64Array(128); // 0: not measured yet
 
+// The font and the widths of its letters, a first context: made while data are unpacked.
+export function prepare_painter() {
+  const painter = new CanvasPainter(document.createElement('canvas'), 1, 1);
+  for (let code = 32; code < 127; code++) painter.measure_one(String.fromCharCode(code));
+}
+
 export class CanvasPainter {
   constructor(canvas, width, height) {
     const ratio = Math.min(window.devicePixelRatio || 1, Math.max(1, 60e6 / (width * height)));

@@ -158,6 +158,17 @@ export function change_text(figure, kind) {
   return signed(estimate, decimals) + unit + ' ±' + fixed(longer, decimals);
 }
 
+// The change alone, with its sign, for where its limits are not said: an estimate that its interval supports.
+export function change_estimate_text(figure, kind) {
+  if (figure == null || figure.estimate == null || !(figure.low > 0 || figure.high < 0) || figure.lower_bound || figure.upper_bound)
+    return change_text(figure, kind);
+  const [factor, name] = unit_for(kind === 'bytes' ? BINARY : COUNT, Math.abs(figure.estimate));
+  const longer = Math.max(figure.estimate - figure.low, figure.high - figure.estimate) / factor;
+  const value = figure.estimate / factor;
+  const decimals = longer > KNOWN * Math.abs(value) ? decimals_for(longer) : value === Math.floor(value) ? 0 : decimals_exact(Math.abs(value));
+  return signed(value, decimals) + (name === '' ? '' : ' ' + name);
+}
+
 // What lies between two limits, with signs: "[−1.9, +0.7] MiB".
 export function limits_text(low, high, kind) {
   const [factor, name] = unit_for(kind === 'bytes' ? BINARY : COUNT, Math.max(Math.abs(low), Math.abs(high)));

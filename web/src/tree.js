@@ -3,11 +3,12 @@
 // callees first: from who allocated up to main), and what a selection puts on it. Nodes are numbers,
 // a parent's is smaller than its children's, so one walk backwards sums a tree of any shape.
 //
-// Stacks begin alike over dozens of frames. Looking up frame after frame took a quarter of the time to
-// the first drawing (the table of all nodes is out of reach of the caches): so what is looked up is a
-// stride of 8 frames at a time, and single frames only where a stride is new or less than 8 are left.
+// Stacks begin alike over dozens of frames. Looking up frame after frame of them took a third of the time to
+// the first drawing, so the tree of callers first comes with the data; the others are built when asked for.
 //
 // Sums for intervals are merged only when the first figure is asked for, and figures are kept.
+
+import { has_estimate } from './quantity.js';
 
 const PERIOD_MAX = 16; // frames of one round of a recursion
 
@@ -28,77 +29,10 @@ export function fold_rounds(frames, key) {
   return kept;
 }
 
-const STRIDE = 8; // frames
-
 // (The low bits of a product depend on low bits alone: the high ones are folded in.)
 function place(parent, key) {
   const mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(key, 0x85ebca6b);
   return mixed ^ (mixed >>> 15);
-}
-
-// Strides that were seen: from which node, over which frames (those behind `at` in the list of all paths),
-// to which node.
-class Strides {
-  constructor() {
-    this.capacity = 16384;
-    this.count = 1; // 0: none
-    this.from = new Int32Array(this.capacity);
-    this.at = new Int32Array(this.capacity);
-    this.to = new Int32Array(this.capacity);
-    this.hash = new Int32Array(this.capacity);
-    this.slots = new Int32Array(4 * this.capacity);
-    this.wanted = 0; // the hash of what was not found
-    this.slot = 0; // and where it belongs
-  }
-
-  // The number of the stride from a node over path[at], path[at + step] ...; 0: it was not seen.
-  find(path, node, at, step) {
-    const { slots, from, at: places } = this;
-    const mask = slots.length - 1;
-    const hash = place(place(place(node, path[at]), path[at + 3 * step]), path[at + 6 * step]);
-    let slot = hash & mask;
-    for (let stride = slots[slot]; stride !== 0; slot = (slot + 1) & mask, stride = slots[slot]) {
-      if (from[stride] !== node) continue;
-      let mine = at;
-      let theirs = places[stride];
-      const end = at + STRIDE * step;
-      while (mine !== end && path[mine] === path[theirs]) {
-        mine += step;
-        theirs += step;
-      }
-      if (mine === end) return stride;
-    }
-    this.wanted = hash;
-    this.slot = slot;
-    return 0;
-  }
-
-  // The one that was not found.
-  add(from, at, to) {
-    const stride = this.count++;
-    this.from[stride] = from;
-    this.at[stride] = at;
-    this.to[stride] = to;
-    this.hash[stride] = this.wanted;
-    this.slots[this.slot] = stride;
-    if (this.count === this.capacity) this.grow();
-  }
-
-  grow() {
-    this.capacity *= 2;
-    for (const field of ['from', 'at', 'to', 'hash']) {
-      const larger = new Int32Array(this.capacity);
-      larger.set(this[field]);
-      this[field] = larger;
-    }
-    this.slots = new Int32Array(4 * this.capacity);
-    const mask = this.slots.length - 1;
-    for (let stride = 1; stride < this.count; stride++) {
-      let slot = this.hash[stride] & mask;
-      while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
-      this.slots[slot] = stride;
-    }
-  }
 }
 
 export class Tree {
@@ -108,7 +42,7 @@ export class Tree {
     this.folded = folded;
     this.folded_stacks = 0;
     this.folded_frames = 0;
-    this.capacity = 65536;
+    this.capacity = inverted || folded ? 65536 : profile.node_frame.length + 2;
     this.parent = new Int32Array(this.capacity);
     this.key = new Int32Array(this.capacity);
     this.frame = new Int32Array(this.capacity);
@@ -119,22 +53,24 @@ export class Tree {
     this.count = 1; // node 0 is the root
     this.slots = new Int32Array(32768); // of all that are no first child
     this.slotted = 0;
-    this.leaf = new Int32Array(profile.stacks.length);
-    this.strides = new Strides();
-    this.add_stacks();
+    this.leaf = new Int32Array(profile.stack_count);
+    if (inverted || folded) this.add_stacks();
+    else this.take_tree();
     this.slots = null;
   }
 
-  // The frames of all stacks, one stack behind the other: {path, begin}. In a folded tree from where it
-  // begins, else as in the profile, innermost first.
-  read_paths() {
-    const { stacks, stack_used, frames } = this.profile;
-    const lists = this.folded ? stacks.map((stack, i) => (stack_used[i] ? this.fold(stack.slice(this.start_of(i))) : [])) : stacks;
-    const begin = new Int32Array(stacks.length + 1);
-    for (let i = 0; i < stacks.length; i++) begin[i + 1] = begin[i] + lists[i].length;
-    const path = new (frames.length <= 65536 ? Uint16Array : Int32Array)(begin[stacks.length]);
-    for (let i = 0; i < stacks.length; i++) path.set(lists[i], begin[i]);
-    return { path, begin };
+  // The tree as it stands in the profile, where nodes are places in code: calls of one function from one
+  // node are one node here.
+  take_tree() {
+    const { leaf, depth } = this;
+    const { node_frame, node_back, ends } = this.profile;
+    const node_at = new Int32Array(node_frame.length + 1);
+    for (let i = 0; i < node_frame.length; i++) node_at[i + 1] = this.child(node_at[i + 1 - node_back[i]], node_frame[i]);
+    this.stack_frames = 0;
+    for (let stack = 0; stack < leaf.length; stack++) {
+      leaf[stack] = node_at[ends[stack]];
+      this.stack_frames += depth[leaf[stack]];
+    }
   }
 
   // Where an inverted stack begins: with the frame that is charged.
@@ -145,64 +81,18 @@ export class Tree {
   }
 
   add_stacks() {
-    const { leaf, folded } = this;
-    const { stack_used } = this.profile;
-    const { path, begin } = this.read_paths();
-    this.path = path;
-    const forwards = folded || this.inverted;
+    const { leaf } = this;
+    const { stacks, stack_used } = this.profile;
     for (let stack = 0; stack < leaf.length; stack++) {
       if (stack_used[stack] === 0) continue;
-      const to = begin[stack + 1];
-      if (!forwards) leaf[stack] = this.add_path(to - 1, begin[stack] - 1, -1);
-      else leaf[stack] = this.add_path(begin[stack] + (folded ? 0 : this.start_of(stack)), to, 1);
+      const path = this.frames_of(stack);
+      const folded = stacks[stack].length - this.start_of(stack) - path.length;
+      this.folded_stacks += folded > 0;
+      this.folded_frames += folded;
+      let node = 0;
+      for (const frame of path) node = this.child(node, frame);
+      leaf[stack] = node;
     }
-    this.path = this.strides = null;
-  }
-
-  // Frames path[at], path[at + step] ... path[end - step] down from the root; the last node.
-  add_path(at, end, step) {
-    const { strides, path } = this;
-    const whole = Math.floor(((end - at) * step) / STRIDE);
-    let node = 0;
-    for (let i = 0; i < whole; i++) {
-      const stride = strides.find(path, node, at, step);
-      if (stride !== 0) {
-        node = strides.to[stride];
-        at += STRIDE * step;
-        continue;
-      }
-      const behind = at + STRIDE * step;
-      const last = this.add_frames(node, at, behind, step);
-      strides.add(node, at, last);
-      node = last;
-      at = behind;
-    }
-    return this.add_frames(node, at, end, step);
-  }
-
-  add_frames(node, at, end, step) {
-    const { path } = this;
-    for (; at !== end && this.first[node] !== 0; at += step) node = this.child(node, path[at]);
-    return at === end ? node : this.add_chain(node, at, end, step);
-  }
-
-  // Under a node without children.
-  add_chain(parent, at, end, step) {
-    const { frame_key } = this.profile;
-    while (this.count + (end - at) * step >= this.capacity) this.grow();
-    const { path, parent: parents, key, frame, depth, first } = this;
-    let node = this.count;
-    let down = depth[parent];
-    for (; at !== end; at += step) {
-      first[parent] = node;
-      parents[node] = parent;
-      frame[node] = path[at];
-      key[node] = frame_key[path[at]];
-      depth[node] = ++down;
-      parent = node++;
-    }
-    this.count = node;
-    return parent;
   }
 
   // The frames of the nodes from the root's child to the leaf of a stack.
@@ -212,34 +102,37 @@ export class Tree {
     return this.folded ? fold_rounds(path, this.profile.frame_key) : path;
   }
 
-  fold(path) {
-    const kept = fold_rounds(this.inverted ? path : path.reverse(), this.profile.frame_key);
-    this.folded_stacks += kept.length < path.length;
-    this.folded_frames += path.length - kept.length;
-    return kept;
-  }
-
-  // Of a node that has children.
+  // The node of a call of a frame's function from a node, made when there is none yet.
   child(parent, frame) {
-    const { parent: parents, key: keys, first, next } = this;
+    const { parent: parents, key: keys } = this;
     const key = this.profile.frame_key[frame];
-    const oldest = first[parent];
+    const oldest = this.first[parent];
+    if (oldest === 0) {
+      const node = this.add(parent, key, frame);
+      this.first[parent] = node; // (which may lie in a larger array by now)
+      return node;
+    }
     if (keys[oldest] === key) return oldest;
     const { slots } = this;
     const mask = slots.length - 1;
     let slot = place(parent, key) & mask;
     for (let node = slots[slot]; node !== 0; slot = (slot + 1) & mask, node = slots[slot])
       if (parents[node] === parent && keys[node] === key) return node;
-    const node = this.count++;
+    const node = this.add(parent, key, frame);
     slots[slot] = node;
-    parents[node] = parent;
-    keys[node] = key;
+    this.next[node] = this.next[oldest];
+    this.next[oldest] = node;
+    if (2 * ++this.slotted > slots.length) this.rehash();
+    return node;
+  }
+
+  add(parent, key, frame) {
+    if (this.count === this.capacity) this.grow();
+    const node = this.count++;
+    this.parent[node] = parent;
+    this.key[node] = key;
     this.frame[node] = frame;
     this.depth[node] = this.depth[parent] + 1;
-    next[node] = next[oldest];
-    next[oldest] = node;
-    if (this.count === this.capacity) this.grow();
-    if (2 * ++this.slotted > slots.length) this.rehash();
     return node;
   }
 
@@ -302,12 +195,13 @@ export class Weighted {
     this.estimator = estimator;
     this.unit = unit;
     const { profile, leaf, parent } = tree;
-    const { stack } = profile.cells;
+    const { stack, record } = profile.cells;
     const { cells } = selection;
     const weight = new Float64Array(tree.count);
-    const weigh = profile.weigher(selection, unit);
+    const [some, rest] = profile.weights(selection, unit);
     for (let i = 0; i < cells.length; i++) {
-      const more = weigh(cells[i]);
+      const at = record[cells[i]];
+      const more = some[at] + rest[at];
       if (more > 0) weight[leaf[stack[cells[i]]]] += more;
     }
     for (let node = tree.count - 1; node > 0; node--) weight[parent[node]] += weight[node];
@@ -416,6 +310,12 @@ export class Weighted {
     const { selection } = this;
     const samples = () => profile.count_samples(selection);
     this.cache.set(0, { bytes: total.bytes, objects: total.objects, get samples() { return samples(); } });
+  }
+
+  // How much wider than its box a node's row must be for the upper limit of the box to have room.
+  spare(node) {
+    const whole = this.figures(node)[this.unit];
+    return has_estimate(whole) && whole.estimate > 0 ? Math.min(whole.high / whole.estimate, 1.3) : 1;
   }
 
   // Of one unit, or null where it was not made yet.
