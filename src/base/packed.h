@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slab.h"
 #include "base/vec.h"
 
 #define BP_PACKED_COLUMNS 5u
@@ -45,7 +46,8 @@ struct bp_packed_block {
 };
 
 struct bp_packed {
-	uint32_t count; /* of rows */
+	uint32_t count;	     /* of rows */
+	struct bp_slab slab; /* where the rows of blocks are */
 	struct bp_packed_block *blocks;
 	uint32_t block_count, block_capacity;
 	struct bp_packed_row *pending; /* room for a block, NULL before the first row */
@@ -131,7 +133,8 @@ static inline bool bp_packed_seal(struct bp_packed *table, unsigned columns)
 	if (!bp_vec_reserve(&table->blocks, &table->block_capacity,
 		    (uint64_t)table->block_count + 1, sizeof *table->blocks))
 		return false;
-	block.rows = (uint8_t *)malloc(BP_PACKED_ROWS * (size_t)block.row_bytes + BP_PACKED_SLACK);
+	block.rows = bp_slab_take(
+		&table->slab, BP_PACKED_ROWS * (size_t)block.row_bytes + BP_PACKED_SLACK);
 	if (block.rows == NULL)
 		return false;
 	/* Each number is written whole: what is behind its low bytes is overwritten by the next. */
@@ -167,8 +170,7 @@ static inline bool bp_packed_add(
 
 static inline void bp_packed_finish(struct bp_packed *table)
 {
-	for (uint32_t i = 0; i < table->block_count; i++)
-		free(table->blocks[i].rows);
+	bp_slab_finish(&table->slab);
 	free(table->blocks);
 	free(table->pending);
 	memset(table, 0, sizeof *table);

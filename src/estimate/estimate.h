@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 /* A figure with its confidence limits, in bytes or objects. low <= estimate <= high. */
 struct bp_interval {
 	double estimate, low, high;
@@ -115,7 +117,11 @@ struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool
 
 /* A number that is the sample's own, whatever is looked at and whatever it is read from: the seed of
  * what is drawn for it. Sequence and time as recorded. */
-uint64_t bp_draw_identity(uint64_t sequence, uint64_t time_ns);
+static inline uint64_t bp_draw_identity(uint64_t sequence, uint64_t time_ns)
+{
+	/* Any constant: number 0 at time 0 must not have identity 0. */
+	return bp_hash_u64(bp_hash_u64(sequence + 1) ^ time_ns);
+}
 
 /* The halves that a sample of this identity goes into: bit 0, bit 1, or both. */
 unsigned bp_draw_halves(struct bp_half_split split, uint64_t identity);

@@ -31,12 +31,6 @@ struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool
 	return (struct bp_half_split){ half, half * half / whole };
 }
 
-uint64_t bp_draw_identity(uint64_t sequence, uint64_t time_ns)
-{
-	/* Any constant: number 0 at time 0 must not have identity 0. */
-	return bp_hash_u64(bp_hash_u64(sequence + 1) ^ time_ns);
-}
-
 unsigned bp_draw_halves(struct bp_half_split split, uint64_t identity)
 {
 	/* 53 bits decide between one and both, another one is the coin. */

@@ -102,6 +102,20 @@ static inline bool bp_sample_index_add(
 	return true;
 }
 
+/* The same in one look, where there is a place for it and no other sample can have its sequence;
+ * false: not so, ask in turn. */
+static inline bool bp_sample_index_put(
+	struct bp_sample_index *index, uint64_t sequence, uint32_t entry)
+{
+	uint32_t *place = bp_sample_index_place(index, sequence);
+	if (place == NULL || *place != 0 || index->has_ahead)
+		return false;
+	*place = entry + 1;
+	index->count++;
+	index->blocks[(sequence - index->first) >> BP_SAMPLE_BLOCK_LOG2].live++;
+	return true;
+}
+
 /* A sample that was found and will not be looked for any more. (One of the ordinary index may still be found.) */
 void bp_sample_index_remove_elsewhere(struct bp_sample_index *index, uint64_t sequence);
 void bp_sample_index_thin(struct bp_sample_index *index, uint32_t number);

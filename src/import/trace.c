@@ -246,13 +246,9 @@ static bool add_readings(
 {
 	bool good = true;
 	for (uint32_t i = 0; i < count && good; i++) {
-		const struct bp_trace_sample *sample = &records[i].sample;
-		const struct bp_trace_free *free = &records[i].free;
-		good = records[i].tag == BP_TAG_SAMPLE
-			       ? add_reading(import, sample->thread, sample->time_ns,
-					 sample->trials, sample->objects)
-			       : add_reading(import, free->thread, free->time_ns, free->trials,
-					 free->objects);
+		/* (Or a free, which begins alike.) */
+		const struct bp_trace_sample *of = &records[i].sample;
+		good = add_reading(import, of->thread, of->time_ns, of->trials, of->objects);
 	}
 	return good;
 }
@@ -263,8 +259,7 @@ static bool add_batch(struct trace_import *import, const struct bp_trace_batch *
 	const uint32_t count = batch->count - batch->alone;
 	if (import->profile->keep_readings && !add_readings(import, batch->records, count))
 		return false;
-	return bp_trace_join_take(
-		       &import->join, batch->records, batch->entries, count, import->error) &&
+	return bp_trace_join_take(&import->join, batch->records, &batch->numbered, import->error) &&
 	       (!batch->alone || add_record(import, &batch->records[count]));
 }
 

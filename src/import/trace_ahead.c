@@ -8,11 +8,13 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/thread.h"
+#include "base/vec.h"
 
 #define FILE_BYTES_LEAST ((uint64_t)8 << 20) /* of a file for which a thread pays */
-#define BATCHES 32u
+#define BATCHES 128u
 #define HALF (BATCHES / 2)
 
 struct bp_trace_ahead_state {
@@ -35,21 +37,47 @@ static bool is_of_numbers(const struct bp_trace_record *record)
 	return record->tag == BP_TAG_SAMPLE || record->tag == BP_TAG_FREE;
 }
 
+/* Gives a stack frames of its own, those of the batch, so that nobody has to wait until it was
+ * read: of stacks there are thousands. False: it is none, or there is no memory. */
+static bool keep_frames(struct bp_trace_batch *batch, struct bp_trace_record *record)
+{
+	struct bp_trace_stack *stack = &record->stack;
+	if ((record->tag != BP_TAG_STACK && record->tag != BP_TAG_NAMED_STACK) ||
+		!bp_vec_reserve(&batch->frames, &batch->frame_capacity, stack->depth,
+			sizeof *batch->frames))
+		return false;
+	if (stack->depth > 0)
+		memcpy(batch->frames, stack->frames, stack->depth * sizeof *batch->frames);
+	stack->frames = batch->frames;
+	return true;
+}
+
 static void read_batch(struct bp_trace_ahead_state *state, struct bp_trace_batch *batch)
 {
 	enum bp_trace_next then = BP_TRACE_RECORD;
-	bool alone = false;
+	bool alone = false, kept = false;
 	uint32_t count = 0;
 	while (count < BP_TRACE_BATCH_RECORDS && !alone) {
 		struct bp_trace_record *record = &batch->records[count];
+		uint32_t numbers = 0;
+		if (!bp_trace_reader_numbers(state->reader, record, BP_TRACE_BATCH_RECORDS - count,
+			    &numbers, &state->error)) {
+			then = BP_TRACE_ERROR;
+			break;
+		}
+		count += numbers;
+		if (numbers > 0)
+			continue;
 		then = bp_trace_reader_next(state->reader, record, &state->error);
 		if (then != BP_TRACE_RECORD)
 			break;
 		alone = !is_of_numbers(record);
+		kept = alone && keep_frames(batch, record);
 		count++;
 	}
 	batch->count = count;
 	batch->alone = alone;
+	batch->borrowed = alone && !kept;
 	batch->then = then;
 }
 
@@ -57,7 +85,7 @@ static void fill(struct bp_trace_ahead_state *state, struct bp_trace_batch *batc
 {
 	read_batch(state, batch);
 	bp_trace_join_number(
-		state->join, batch->records, batch->count - batch->alone, batch->entries);
+		state->join, batch->records, batch->count - batch->alone, &batch->numbered);
 }
 
 static uint64_t full(const struct bp_trace_ahead_state *state)
@@ -75,7 +103,7 @@ static void *read_on(void *context)
 		going = batch->then == BP_TRACE_RECORD;
 		pthread_mutex_lock(&state->mutex);
 		state->filled++;
-		state->pausing = batch->alone || !going;
+		state->pausing = batch->borrowed || !going;
 		if (state->pausing || full(state) >= HALF)
 			pthread_cond_signal(&state->changed);
 		if (going && (state->pausing || full(state) == BATCHES))
@@ -160,6 +188,8 @@ void bp_trace_ahead_stop(struct bp_trace_ahead *ahead)
 		pthread_cond_destroy(&state->changed);
 		pthread_mutex_destroy(&state->mutex);
 	}
+	for (uint32_t i = 0; state != NULL && i < BATCHES; i++)
+		free(state->batches[i].frames);
 	free(state);
 	ahead->state = NULL;
 }

@@ -4,8 +4,9 @@
  * own while those before are put into the profile. Private to import/.
  *
  * Records come in the same order, with the same errors, as from bp_trace_reader_next. Samples and frees,
- * which hold nothing but numbers, are handed over by the hundred; any other record points into memory of
- * the reader, which goes on only when that record has been dealt with. The first step of their join is done
+ * which hold nothing but numbers, are handed over by the hundred, and stacks with frames of their
+ * own; any other record points into memory of the reader, which goes on only when that record has
+ * been dealt with. The first step of their join is done
  * here, too. Until the last record the reader belongs to its thread, and of the join what belongs to the
  * first step: the caller may look at the reader's header, and at nothing else. A trace with a folded
  * part, whose clock grows as it is read, and a small one are read as they are asked for.
@@ -20,14 +21,18 @@
 #include "import/trace_join.h"
 #include "trace/reader.h"
 
-#define BP_TRACE_BATCH_RECORDS 128u
+#define BP_TRACE_BATCH_RECORDS BP_JOIN_RECORDS
 
 struct bp_trace_batch {
 	struct bp_trace_record records[BP_TRACE_BATCH_RECORDS];
-	uint32_t entries[BP_TRACE_BATCH_RECORDS]; /* of samples and frees, for bp_trace_join_take */
+	struct bp_join_numbered numbered; /* of samples and frees, for bp_trace_join_take */
 	uint32_t count;
-	bool alone;		 /* the last one, and only that, is neither a sample nor a free */
-	enum bp_trace_next then; /* what came behind them; private */
+	bool alone; /* the last one, and only that, is neither a sample nor a free */
+	/* Private. */
+	bool borrowed;		       /* that one points into memory of the reader */
+	enum bp_trace_next then;       /* what came behind them */
+	struct bp_trace_frame *frames; /* of a stack */
+	uint32_t frame_capacity;
 };
 
 struct bp_trace_ahead_state;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define AHEAD 24u /* records, some hundred nanoseconds */
+#define RECORDS_AHEAD 8u
+#define BIRTH_BYTES 16u /* about */
 
 /* A free whose sample has not come yet. */
 struct bp_waiting_free {
@@ -30,6 +32,7 @@ void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader
 	join->process = process;
 	join->first_sample = profile->samples.count;
 	join->objects_uncounted = reader->header.flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED;
+	join->is_told = reader->part.is_open;
 	join->by_sequence.first = reader->header.parent_sequence;
 	bp_trace_join_resume(join);
 }
@@ -54,7 +57,7 @@ static const struct bp_trace_clock *clock_of(const struct bp_trace_join *join)
 	return &join->reader->part.clock;
 }
 
-static bool find_stack(
+static __attribute__((noinline)) bool find_stack(
 	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
 {
 	const struct bp_index_keys keys = { join->stack_numbers, sizeof *join->stack_numbers };
@@ -79,7 +82,7 @@ static bool find_stack(
 	return true;
 }
 
-bool bp_trace_join_stack(
+static inline bool stack_of(
 	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
 {
 	struct bp_stack_number *lately = &join->stacks_found[id % BP_STACKS_FOUND];
@@ -93,6 +96,12 @@ bool bp_trace_join_stack(
 	return true;
 }
 
+bool bp_trace_join_stack(
+	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
+{
+	return stack_of(join, id, ret_number, error);
+}
+
 static bool join_free(struct bp_trace_join *join, uint32_t entry,
 	const struct bp_waiting_free *record, struct bp_error *error)
 {
@@ -102,7 +111,7 @@ static bool join_free(struct bp_trace_join *join, uint32_t entry,
 		0) /* Its sequence is so far ahead that it is still in the index. */
 		return true;
 	const struct bp_packed_row birth = bp_samples_birth(samples, entry);
-	const bool told = clock_of(join)->count > 0;
+	const bool told = join->is_told && clock_of(join)->count > 0;
 	const uint64_t time_ns = told ? bp_packed_get(&join->beside, beside, BP_BESIDE_TIME)
 				      : birth.column[BP_BIRTH_TIME];
 	uint64_t free_sequence = below_never(record->sequence);
@@ -115,7 +124,8 @@ static bool join_free(struct bp_trace_join *join, uint32_t entry,
 		!join->objects_uncounted && record->thread != 0 &&
 		record->thread == alike->thread.i &&
 		record->objects == bp_packed_get(&join->beside, beside, BP_BESIDE_OBJECTS);
-	bp_import_tell_death(clock_of(join), time_ns, &free_time_ns, &free_sequence);
+	if (told)
+		bp_import_tell_death(clock_of(join), time_ns, &free_time_ns, &free_sequence);
 	return bp_samples_end(
 		samples, entry, &birth, free_time_ns, free_sequence, temporary, error);
 }
@@ -156,9 +166,10 @@ static bool add_sample(struct bp_trace_join *join, const struct bp_trace_sample 
 		beside.column[BP_BESIDE_TIME] = time_ns;
 		tell_birth(join, &alike, &time_ns, &sequence);
 	}
-	if (!bp_packed_add(&join->beside, &beside, BP_BESIDE_COLUMNS))
+	if (!(join->is_told ? bp_packed_add(&join->beside, &beside, BP_BESIDE_COLUMNS)
+			    : bp_packed_add(&join->beside, &beside, BP_BESIDE_TIME)))
 		return no_memory(error);
-	if (!bp_trace_join_stack(join, record->stack, &stack, error) ||
+	if (!stack_of(join, record->stack, &stack, error) ||
 		!bp_samples_begin(&join->profile->samples, &alike, time_ns, sequence, stack,
 			record->offset, error))
 		return false;
@@ -192,15 +203,18 @@ void bp_trace_join_resume(struct bp_trace_join *join)
 
 static uint32_t number_sample(struct bp_trace_join *join, const struct bp_trace_sample *record)
 {
+	struct bp_sample_index *index = &join->by_sequence;
 	const uint64_t sequence = below_never(record->sequence);
-	if (bp_sample_index_has(&join->by_sequence, sequence)) {
+	if (join->next_entry >= BP_JOIN_NO_MEMORY)
+		return BP_JOIN_NO_MEMORY;
+	if (bp_sample_index_put(index, sequence, join->next_entry))
+		return join->next_entry++;
+	if (bp_sample_index_has(index, sequence)) {
 		join->repeated_samples++;
 		return BP_JOIN_NOTHING;
 	}
-	if (join->next_entry >= BP_JOIN_NO_MEMORY ||
-		!bp_sample_index_add(&join->by_sequence, sequence, join->next_entry))
-		return BP_JOIN_NO_MEMORY;
-	return join->next_entry++;
+	return bp_sample_index_add(index, sequence, join->next_entry) ? join->next_entry++
+								      : BP_JOIN_NO_MEMORY;
 }
 
 static uint32_t number_free(struct bp_trace_join *join, const struct bp_trace_free *record)
@@ -218,49 +232,91 @@ static uint32_t number_free(struct bp_trace_join *join, const struct bp_trace_fr
 	return entry;
 }
 
-/* Here and below, where it looks in memory is told to the processor some records before it looks. (Not by a
- * function of its own: gcc takes one that does nothing else for one without effect, and leaves it out.) */
-void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_record *records,
-	uint32_t count, uint32_t *ret_entries)
+static void tell_apart(const struct bp_trace_record *records, uint32_t count,
+	struct bp_join_numbered *ret_numbered)
 {
-	for (uint32_t i = 0; i < count + AHEAD; i++) {
-		if (i < count)
+	uint32_t samples = 0, frees = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const bool sample = records[i].tag == BP_TAG_SAMPLE;
+		ret_numbered->samples[samples] = (uint8_t)i;
+		ret_numbered->frees[frees] = (uint8_t)i;
+		samples += sample;
+		frees += !sample;
+	}
+	ret_numbered->sample_count = samples;
+	ret_numbered->free_count = frees;
+}
+_Static_assert(BP_JOIN_RECORDS <= UINT8_MAX + 1, "numbers of 8 bits");
+
+/* Here and below, where it looks in memory is told to the processor some records before it looks.
+ * (gcc takes a function that does nothing else for one without effect, and leaves it out: hence the
+ * empty statements.) */
+void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_record *records,
+	uint32_t count, struct bp_join_numbered *ret_numbered)
+{
+	tell_apart(records, count, ret_numbered);
+	const uint8_t *samples = ret_numbered->samples, *frees = ret_numbered->frees;
+	for (uint32_t i = 0; i < AHEAD && i < ret_numbered->free_count; i++)
+		__builtin_prefetch(bp_sample_index_place(
+			&join->by_sequence, records[frees[i]].free.sample_sequence));
+	for (uint32_t i = 0; i < ret_numbered->sample_count; i++)
+		ret_numbered->entries[samples[i]] =
+			number_sample(join, &records[samples[i]].sample);
+	for (uint32_t i = 0; i < ret_numbered->free_count; i++) {
+		if (i + AHEAD < ret_numbered->free_count)
 			__builtin_prefetch(bp_sample_index_place(&join->by_sequence,
-				records[i].tag == BP_TAG_FREE ? records[i].free.sample_sequence
-							      : records[i].sample.sequence));
-		if (i < AHEAD)
-			continue;
-		const struct bp_trace_record *record = &records[i - AHEAD];
-		ret_entries[i - AHEAD] = record->tag == BP_TAG_SAMPLE
-						 ? number_sample(join, &record->sample)
-						 : number_free(join, &record->free);
+				records[frees[i + AHEAD]].free.sample_sequence));
+		ret_numbered->entries[frees[i]] = number_free(join, &records[frees[i]].free);
 	}
 }
 
-static bool take(struct bp_trace_join *join, const struct bp_trace_record *record, uint32_t entry,
-	struct bp_error *error)
+/* A record, which another processor has just written: some two lines of its cache. */
+static inline void fetch_record(const struct bp_trace_record *record)
 {
-	if (entry == BP_JOIN_NOTHING)
-		return true;
-	if (entry == BP_JOIN_NO_MEMORY)
-		return no_memory(error);
-	return record->tag == BP_TAG_SAMPLE ? add_sample(join, &record->sample, entry, error)
-					    : add_free(join, &record->free, entry, error);
+	__builtin_prefetch(record);
+	__builtin_prefetch((const char *)record + 64);
+	__asm__ volatile("");
+}
+
+/* Of the entry that a free is about, what will be looked at. */
+static inline void fetch_entry(const struct bp_trace_join *join, uint32_t entry)
+{
+	const struct bp_samples *samples = &join->profile->samples;
+	const char *birth =
+		entry < samples->count ? bp_packed_where(&samples->births, entry) : NULL;
+	if (birth == NULL)
+		return;
+	__builtin_prefetch(birth);
+	__builtin_prefetch(birth + BIRTH_BYTES); /* A row in four lies on two lines. */
+	__builtin_prefetch(&samples->freed[entry], 1);
+	__builtin_prefetch(bp_packed_where(&join->beside, entry - join->first_sample));
+	__asm__ volatile("");
 }
 
 bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record *records,
-	const uint32_t *entries, uint32_t count, struct bp_error *error)
+	const struct bp_join_numbered *numbered, struct bp_error *error)
 {
-	const struct bp_samples *samples = &join->profile->samples;
-	for (uint32_t i = 0; i < count + AHEAD; i++) {
-		if (i < count && records[i].tag == BP_TAG_FREE && entries[i] < samples->count) {
-			const uint32_t entry = entries[i];
-			__builtin_prefetch(&samples->freed[entry], 1);
-			__builtin_prefetch(bp_packed_where(&samples->births, entry));
-			__builtin_prefetch(
-				bp_packed_where(&join->beside, entry - join->first_sample));
-		}
-		if (i >= AHEAD && !take(join, &records[i - AHEAD], entries[i - AHEAD], error))
+	const uint8_t *samples = numbered->samples, *frees = numbered->frees;
+	for (uint32_t i = 0; i < AHEAD && i < numbered->free_count; i++)
+		fetch_entry(join, numbered->entries[frees[i]]);
+	for (uint32_t i = 0; i < numbered->sample_count; i++) {
+		const uint32_t entry = numbered->entries[samples[i]];
+		if (i + RECORDS_AHEAD < numbered->sample_count)
+			fetch_record(&records[samples[i + RECORDS_AHEAD]]);
+		if (entry == BP_JOIN_NO_MEMORY)
+			return no_memory(error);
+		if (entry != BP_JOIN_NOTHING &&
+			!add_sample(join, &records[samples[i]].sample, entry, error))
+			return false;
+	}
+	for (uint32_t i = 0; i < numbered->free_count; i++) {
+		const uint32_t entry = numbered->entries[frees[i]];
+		if (i + RECORDS_AHEAD < numbered->free_count)
+			fetch_record(&records[frees[i + RECORDS_AHEAD]]);
+		if (i + AHEAD < numbered->free_count)
+			fetch_entry(join, numbered->entries[frees[i + AHEAD]]);
+		if (entry != BP_JOIN_NOTHING &&
+			!add_free(join, &records[frees[i]].free, entry, error))
 			return false;
 	}
 	return true;

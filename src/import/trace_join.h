@@ -34,7 +34,8 @@ struct bp_trace_join {
 	const struct bp_trace_reader *reader;
 	struct bp_process_id process;
 	uint32_t first_sample;	 /* entries from here on are this process's ... */
-	struct bp_packed beside; /* ... and this runs beside them */
+	struct bp_packed beside; /* ... and this runs beside them, without times unless ... */
+	bool is_told;		 /* ... a folded part may tell them otherwise */
 	bool objects_uncounted; /* counters of objects say nothing */
 	/* Private; these of the first step, apart from what the other thread writes. */
 	_Alignas(64) uint64_t repeated_samples;
@@ -57,15 +58,25 @@ void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader
 #define BP_JOIN_WAITS (UINT32_MAX - 1) /* an entry that has not come yet */
 #define BP_JOIN_NO_MEMORY (UINT32_MAX - 2)
 
-/* The first step. The records are samples and frees, in the order of the file; `ret_entries` gets what each
- * is about. Where anything else has added samples since, bp_trace_join_resume comes first. */
+/* What each of some records is about, and which of them are samples, and which frees, in their
+ * order. (They alternate at random: a processor that had to guess would be wrong half the time.) */
+#define BP_JOIN_RECORDS 128u
+struct bp_join_numbered {
+	uint32_t entries[BP_JOIN_RECORDS];
+	uint8_t samples[BP_JOIN_RECORDS], frees[BP_JOIN_RECORDS];
+	uint32_t sample_count, free_count;
+};
+
+/* The first step. The records are samples and frees, in the order of the file, at most
+ * BP_JOIN_RECORDS; the samples among them are looked at first. Where anything else has added
+ * samples since, bp_trace_join_resume comes first. */
 void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_record *records,
-	uint32_t count, uint32_t *ret_entries);
+	uint32_t count, struct bp_join_numbered *ret_numbered);
 void bp_trace_join_resume(struct bp_trace_join *join);
 
 /* The second, with the same records. Each returns false without memory. */
 bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record *records,
-	const uint32_t *entries, uint32_t count, struct bp_error *error);
+	const struct bp_join_numbered *numbered, struct bp_error *error);
 bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error);
 
 /* The number under which samples have a recorded stack. */

@@ -76,8 +76,8 @@ bool bp_samples_stack_number(struct bp_samples *samples, struct bp_stack_id stac
 	return true;
 }
 
-/* Notes where a run begins; `row` is the row that has this moment. */
-static bool note_run(
+/* Begins a run at `row` if its moment is before the last one. */
+static __attribute__((noinline)) bool compare_to_run(
 	struct bp_runs *runs, uint32_t row, uint64_t time_ns, uint64_t sequence, uint32_t process)
 {
 	const struct bp_moment last = { runs->last_time_ns, runs->last_sequence,
@@ -86,9 +86,6 @@ static bool note_run(
 	const bool begins = runs->count == 0 || bp_moment_before(&now, &last);
 	if (!begins && !bp_moment_before(&last, &now))
 		runs->tied = true;
-	runs->last_time_ns = time_ns;
-	runs->last_sequence = sequence;
-	runs->last_process = process;
 	if (!begins)
 		return true;
 	if (!bp_vec_reserve(&runs->starts, &runs->capacity, (uint64_t)runs->count + 1,
@@ -98,13 +95,29 @@ static bool note_run(
 	return true;
 }
 
-static bool same(const struct bp_alike *a, const struct bp_alike *b)
+/* Notes where a run begins; `row` is the row that has this moment. */
+static inline bool note_run(
+	struct bp_runs *runs, uint32_t row, uint64_t time_ns, uint64_t sequence, uint32_t process)
 {
-	return a->size == b->size && a->usable == b->usable && a->interval == b->interval &&
-	       a->process.i == b->process.i && a->thread.i == b->thread.i &&
-	       a->type.i == b->type.i && a->labels.i == b->labels.i && a->kind == b->kind &&
-	       a->exact == b->exact && a->bernoulli == b->bernoulli &&
-	       a->temporary == b->temporary && a->halves == b->halves && a->more == b->more;
+	if ((time_ns <= runs->last_time_ns || runs->count == 0) &&
+		!compare_to_run(runs, row, time_ns, sequence, process))
+		return false;
+	runs->last_time_ns = time_ns;
+	runs->last_sequence = sequence;
+	runs->last_process = process;
+	return true;
+}
+
+/* (Most are: so all is compared at once, and then asked.) */
+static inline bool same(const struct bp_alike *a, const struct bp_alike *b)
+{
+	const uint64_t differ = (a->size ^ b->size) | (a->usable ^ b->usable) |
+				(a->interval ^ b->interval) | (a->process.i ^ b->process.i) |
+				(a->thread.i ^ b->thread.i) | (a->type.i ^ b->type.i) |
+				(a->labels.i ^ b->labels.i);
+	return differ == 0 && a->kind == b->kind && a->exact == b->exact &&
+	       a->bernoulli == b->bernoulli && a->temporary == b->temporary &&
+	       a->halves == b->halves && a->more == b->more;
 }
 
 /* Where it was found the last time, if that was it. */
@@ -146,7 +159,7 @@ static bool look_up_alike(
 	return true;
 }
 
-static bool find_alike(
+static inline bool find_alike(
 	struct bp_samples *samples, const struct bp_alike *wanted, uint32_t *ret_number)
 {
 	uint32_t *lately = lately_found(samples, wanted);
@@ -160,16 +173,22 @@ static bool find_alike(
 	return true;
 }
 
-static bool note_latest(struct bp_samples *samples, struct bp_process_id process, uint64_t time_ns)
+static bool make_latest(struct bp_samples *samples, struct bp_process_id process)
 {
 	const uint32_t capacity = samples->latest_capacity;
-	if (process.i >= capacity) {
-		if (!bp_vec_reserve(&samples->latest_ns, &samples->latest_capacity,
-			    (uint64_t)process.i + 1, sizeof *samples->latest_ns))
-			return false;
-		memset(samples->latest_ns + capacity, 0,
-			(samples->latest_capacity - capacity) * sizeof *samples->latest_ns);
-	}
+	if (!bp_vec_reserve(&samples->latest_ns, &samples->latest_capacity, (uint64_t)process.i + 1,
+		    sizeof *samples->latest_ns))
+		return false;
+	memset(samples->latest_ns + capacity, 0,
+		(samples->latest_capacity - capacity) * sizeof *samples->latest_ns);
+	return true;
+}
+
+static inline bool note_latest(
+	struct bp_samples *samples, struct bp_process_id process, uint64_t time_ns)
+{
+	if (process.i >= samples->latest_capacity && !make_latest(samples, process))
+		return false;
 	if (time_ns > samples->latest_ns[process.i])
 		samples->latest_ns[process.i] = time_ns;
 	return true;

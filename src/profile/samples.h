@@ -196,13 +196,18 @@ struct bp_living bp_samples_living(
 /* The next entry; false: there is none. */
 static inline bool bp_living_next(struct bp_living *walk, uint32_t *ret_entry)
 {
-	while (walk->next < walk->end) {
-		const uint32_t entry = bp_samples_entry(walk->samples, walk->next++);
-		if (bp_samples_died_below(walk->samples, entry, walk->dead))
+	const uint32_t *order = walk->samples->order, *freed = walk->samples->freed;
+	const uint32_t end = walk->end, dead = walk->dead;
+	for (uint32_t i = walk->next; i < end; i++) {
+		const uint32_t entry = order == NULL ? i : order[i];
+		/* [One that was never freed, 0, becomes the largest number.] */
+		if ((freed[entry] & BP_FREED_NUMBER) - 1 < dead)
 			continue;
+		walk->next = i + 1;
 		*ret_entry = entry;
 		return true;
 	}
+	walk->next = end;
 	return false;
 }
 

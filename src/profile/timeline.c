@@ -40,10 +40,10 @@ struct curve {
 /* What each of the samples that are alike adds to the whole curve, and to that of a half it is in. */
 struct share {
 	double whole, half;
-	struct bp_half_split split;
-	uint32_t count; /* of samples that one stands for */
-	bool included;	/* its process is looked at */
-	uint8_t halves; /* 0: drawn by each for itself */
+	uint64_t both_below; /* drawn into both halves if the upper 53 bits of the identity are */
+	uint32_t count;	     /* of samples that one stands for */
+	bool included;	     /* its process is looked at */
+	uint8_t halves;	     /* 0: drawn by each for itself */
 };
 
 struct note_page {
@@ -66,7 +66,7 @@ struct walk {
 	struct curve curves[3];
 };
 
-static void look(struct curve *curve, uint32_t sample)
+static inline void look(struct curve *curve, uint32_t sample)
 {
 	if (curve->now > curve->most) {
 		curve->most = curve->now;
@@ -75,7 +75,7 @@ static void look(struct curve *curve, uint32_t sample)
 	}
 }
 
-static void look_all(struct walk *walk, uint32_t sample)
+static inline void look_all(struct walk *walk, uint32_t sample)
 {
 	for (int i = 0; i < 3; i++)
 		look(&walk->curves[i], sample);
@@ -98,37 +98,45 @@ static bool make_shares(struct walk *walk, struct bp_weight_cache *weights, bool
 						walk->view->processes[sample.process.i].included,
 				.whole = value * weight->whole,
 				.half = value / weight->halves.inclusion,
-				.split = weight->halves,
+				.both_below = (uint64_t)ceil(ldexp(weight->halves.both, 53)),
 				.count = bp_sample_count(&sample),
 				.halves = sample.halves };
 	}
 	return true;
 }
 
+/* As bp_draw_halves, without converting: [x * 2^-53 < both if x < ceil(both * 2^53)] */
+static inline unsigned draw_halves(const struct share *share, uint64_t identity)
+{
+	return identity >> 11 < share->both_below ? 3 : identity & 1 ? 2 : 1;
+}
+
 /* The note of a sample; all of a folded part have their halves already. */
-static uint32_t note_of(const struct walk *walk, const struct bp_packed_row *birth)
+static inline uint32_t note_of(const struct walk *walk, const struct bp_packed_row *birth)
 {
 	const uint32_t alike = (uint32_t)birth->column[BP_BIRTH_ALIKE];
 	const struct share *share = &walk->shares[alike];
-	const unsigned halves = share->halves != 0
-					? share->halves
-					: bp_draw_halves(share->split,
-						  bp_draw_identity(birth->column[BP_BIRTH_SEQUENCE],
-							  birth->column[BP_BIRTH_TIME]));
+	const unsigned halves =
+		share->halves != 0
+			? share->halves
+			: draw_halves(share, bp_draw_identity(birth->column[BP_BIRTH_SEQUENCE],
+						     birth->column[BP_BIRTH_TIME]));
 	return alike << NOTE_HALVES | halves;
 }
 
 /* Adding nothing to the half it is not in is faster than asking. */
-static void move(struct walk *walk, uint32_t note, double sign)
+static inline void move(struct walk *walk, uint32_t note, double sign)
 {
+	static const double in_half[2][4] = { { 0, 1, 0, 1 }, { 0, 0, 1, 1 } };
 	const struct share *share = &walk->shares[note >> NOTE_HALVES];
 	const double half = sign * share->half;
 	walk->curves[0].now += sign * share->whole;
-	walk->curves[1].now += half * (note & 1);
-	walk->curves[2].now += half * (note >> 1 & 1);
+	walk->curves[1].now += half * in_half[0][note & 3];
+	walk->curves[2].now += half * in_half[1][note & 3];
 }
 
-static bool is_selected(const struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
+static inline bool is_selected(
+	const struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
 {
 	if (!walk->shares[birth->column[BP_BIRTH_ALIKE]].included)
 		return false;
@@ -202,16 +210,6 @@ static void finish(struct walk *walk)
 	free(walk->sorted);
 }
 
-/* Is the death on top of the heap at this moment at the latest? */
-static bool freed_by(const struct walk *walk, const struct bp_moment *moment)
-{
-	const struct bp_run_head *next = &walk->runs.heap[0];
-	if (__builtin_expect(next->time_ns != moment->time_ns, 1))
-		return next->time_ns < moment->time_ns;
-	const struct bp_moment death = bp_sample_runs_moment(&walk->runs, next->row);
-	return !bp_moment_before(moment, &death);
-}
-
 /* What was noted for a death, which is asked once. */
 static inline uint32_t read_note(struct walk *walk, uint32_t death)
 {
@@ -236,26 +234,64 @@ static inline bool write_note(struct walk *walk, uint32_t death, uint32_t note)
 	return true;
 }
 
-static void free_until(struct walk *walk, const struct bp_moment *moment)
+static inline void free_next(struct walk *walk)
 {
-	while (walk->runs.active > 0 && freed_by(walk, moment)) {
-		const uint32_t note = read_note(walk, walk->runs.heap[0].row);
-		if (note != 0)
-			move(walk, note, -1);
-		bp_sample_runs_next(&walk->runs);
+	const uint32_t note = read_note(walk, walk->runs.heap[0].row);
+	if (note != 0)
+		move(walk, note, -1);
+	bp_sample_runs_next(&walk->runs);
+}
+
+/* Those at one time, which is rare: their order is in the whole moment. */
+static __attribute__((noinline)) void free_at(struct walk *walk, const struct bp_moment *moment)
+{
+	while (walk->runs.active > 0 && walk->runs.heap[0].time_ns == moment->time_ns) {
+		const struct bp_moment death =
+			bp_sample_runs_moment(&walk->runs, walk->runs.heap[0].row);
+		if (bp_moment_before(moment, &death))
+			break;
+		free_next(walk);
 	}
 }
 
-static void die_until(struct walk *walk, const struct bp_moment *moment)
+static inline void free_before(struct walk *walk, uint64_t time_ns)
+{
+	while (walk->runs.active > 0 && walk->runs.heap[0].time_ns < time_ns)
+		free_next(walk);
+}
+
+static __attribute__((noinline)) void die_until(struct walk *walk, const struct bp_moment *moment)
 {
 	for (; walk->next_sorted < walk->sorted_count; walk->next_sorted++) {
 		const struct bp_moment_entry *other = &walk->sorted[walk->next_sorted];
 		if (bp_moment_before(moment, &other->moment))
 			break;
-		free_until(walk, &other->moment);
+		free_before(walk, other->moment.time_ns);
+		free_at(walk, &other->moment);
 		move(walk, other->what, -1);
 	}
-	free_until(walk, moment);
+	free_before(walk, moment->time_ns);
+	free_at(walk, moment);
+}
+
+static struct bp_moment moment_of(const struct walk *walk, const struct bp_packed_row *birth)
+{
+	const struct bp_alike *alike = walk->view->profile->samples.alike;
+	return (struct bp_moment){ birth->column[BP_BIRTH_TIME], birth->column[BP_BIRTH_SEQUENCE],
+		alike[birth->column[BP_BIRTH_ALIKE]].process.i };
+}
+
+/* The same until a birth. */
+static inline void die_until_birth(struct walk *walk, const struct bp_packed_row *birth)
+{
+	const uint64_t time_ns = birth->column[BP_BIRTH_TIME];
+	if (walk->next_sorted == walk->sorted_count)
+		free_before(walk, time_ns);
+	if (walk->next_sorted < walk->sorted_count ||
+		(walk->runs.active > 0 && walk->runs.heap[0].time_ns == time_ns)) {
+		const struct bp_moment moment = moment_of(walk, birth);
+		die_until(walk, &moment);
+	}
 }
 
 /* Was it freed before it was born, as the clock of a folded part tells it? */
@@ -270,7 +306,7 @@ static bool is_never_live(const struct walk *walk, uint32_t entry)
 	return !bp_moment_before(&birth, &death);
 }
 
-static bool be_born(struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
+static inline bool be_born(struct walk *walk, uint32_t entry, const struct bp_packed_row *birth)
 {
 	const uint32_t freed = walk->view->profile->samples.freed[entry] & BP_FREED_NUMBER;
 	const uint32_t note = note_of(walk, birth);
@@ -280,17 +316,17 @@ static bool be_born(struct walk *walk, uint32_t entry, const struct bp_packed_ro
 	return true;
 }
 
-static struct bp_moment moment_of(const struct walk *walk, const struct bp_packed_row *birth)
-{
-	const struct bp_alike *alike = walk->view->profile->samples.alike;
-	return (struct bp_moment){ birth->column[BP_BIRTH_TIME], birth->column[BP_BIRTH_SEQUENCE],
-		alike[birth->column[BP_BIRTH_ALIKE]].process.i };
-}
-
 /* After everything that happened at the time at which the window begins. */
 static struct bp_moment start_of(const struct bp_view *view, uint64_t base_ns)
 {
 	return (struct bp_moment){ base_ns + view->from_ns, UINT64_MAX - 1, UINT32_MAX };
+}
+
+static __attribute__((noinline)) bool is_before(
+	const struct walk *walk, const struct bp_packed_row *birth, const struct bp_moment *moment)
+{
+	const struct bp_moment born = moment_of(walk, birth);
+	return bp_moment_before(&born, moment);
 }
 
 /* Walks to the end of the window; `ret_allocations` gets how many samples took part. False: no memory. */
@@ -312,13 +348,12 @@ static bool go(struct walk *walk, uint64_t base_ns, uint64_t *ret_allocations)
 		allocations += walk->shares[row.column[BP_BIRTH_ALIKE]].count;
 		if (is_never_live(walk, entry))
 			continue;
-		const struct bp_moment birth = moment_of(walk, &row);
-		if (!began && !bp_moment_before(&birth, &from)) {
+		if (!began && !is_before(walk, &row, &from)) {
 			die_until(walk, &from);
 			look_all(walk, AT_START);
 			began = true;
 		}
-		die_until(walk, &birth);
+		die_until_birth(walk, &row);
 		if (!be_born(walk, entry, &row))
 			return false;
 		if (began)

@@ -49,11 +49,6 @@ struct numbers {
 #define NUMBERS_MOST 20u /* in a record: at most ten bytes each, and eight are loaded at a time */
 _Static_assert(BP_TRACE_SLACK >= NUMBERS_MOST * BP_VARINT_MAX_BYTES + 8, "what may be read");
 
-static inline bool is_whole(const struct numbers *from, const struct bp_bytes *fields)
-{
-	return !from->failed && from->at <= fields->end;
-}
-
 /* Of more than eight bytes. `end` NULL: it is none. */
 struct long_number {
 	uint64_t value;
@@ -111,10 +106,11 @@ static inline __attribute__((always_inline)) uint64_t changed(struct numbers *fr
 	return base + (uint64_t)bp_unzigzag(number(from));
 }
 
-static bool decode_sample(
-	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_sample *sample)
+/* (Samples and frees are decoded in a loop that keeps `state` in registers, hence inline.) */
+static inline __attribute__((always_inline)) bool decode_sample(struct bp_trace_decoder *state,
+	const uint8_t *fields, const uint8_t *end, struct bp_trace_sample *sample)
 {
-	struct numbers from = { .at = fields->at };
+	struct numbers from = { .at = fields };
 	uint8_t flags = sample->flags = *from.at++;
 	uint64_t trials = state->trials, objects = state->objects;
 	sample->kind = *from.at++;
@@ -152,7 +148,7 @@ static bool decode_sample(
 		sample->type = number_of_32(&from);
 		sample->heap = number_of_32(&from);
 	}
-	if (!is_whole(&from, fields) || sample->law > BP_LAW_BERNOULLI)
+	if (from.failed || from.at > end || sample->law > BP_LAW_BERNOULLI)
 		return false;
 	state->thread = sample->thread;
 	state->sequence = sample->sequence;
@@ -163,10 +159,10 @@ static bool decode_sample(
 	return true;
 }
 
-static bool decode_free(
-	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_free *record)
+static inline __attribute__((always_inline)) bool decode_free(struct bp_trace_decoder *state,
+	const uint8_t *fields, const uint8_t *end, struct bp_trace_free *record)
 {
-	struct numbers from = { .at = fields->at };
+	struct numbers from = { .at = fields };
 	uint8_t flags = record->flags = *from.at++;
 	uint64_t trials = state->trials, objects = state->objects;
 	record->thread = state->thread;
@@ -180,7 +176,7 @@ static bool decode_free(
 	record->trials = trials + number(&from);
 	record->objects = objects + small_number(&from);
 	record->stack = flags & BP_FREE_STACK ? number_of_32(&from) : 0;
-	if (!is_whole(&from, fields))
+	if (from.failed || from.at > end)
 		return false;
 	state->thread = record->thread;
 	state->sequence = record->sequence;
@@ -317,9 +313,9 @@ static bool decode_fields(
 {
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
-		return decode_sample(decoder, fields, &record->sample);
+		return decode_sample(decoder, fields->at, fields->end, &record->sample);
 	case BP_TAG_FREE:
-		return decode_free(decoder, fields, &record->free);
+		return decode_free(decoder, fields->at, fields->end, &record->free);
 	case BP_TAG_STACK:
 		return decode_stack(decoder, fields, &record->stack);
 	case BP_TAG_MODULE:
@@ -371,4 +367,29 @@ enum bp_trace_decoded bp_trace_decode(
 		return BP_TRACE_DECODED;
 	const bool stack = tag == BP_TAG_STACK || tag == BP_TAG_NAMED_STACK;
 	return stack && !fields.failed ? BP_TRACE_NO_MEMORY : BP_TRACE_MALFORMED;
+}
+
+uint32_t bp_trace_decode_numbers(
+	struct bp_trace_decoder *decoder, struct bp_trace_record *ret_records, uint32_t most)
+{
+	struct bp_trace_decoder state = *decoder;
+	uint32_t count = 0;
+	while (count < most && bp_bytes_left(&state.payload) > 2) {
+		struct bp_trace_record *record = &ret_records[count];
+		const uint8_t tag = state.payload.at[0], length = state.payload.at[1];
+		const uint8_t *fields = state.payload.at + 2, *end = fields + length;
+		if (length >= 0x80 || length > bp_bytes_left(&state.payload) - 2)
+			break;
+		if (tag == BP_TAG_SAMPLE) {
+			if (!decode_sample(&state, fields, end, &record->sample))
+				break;
+		} else if (tag != BP_TAG_FREE || !decode_free(&state, fields, end, &record->free)) {
+			break;
+		}
+		record->tag = (enum bp_tag)tag;
+		state.payload.at = end;
+		count++;
+	}
+	*decoder = state;
+	return count;
 }

@@ -23,4 +23,9 @@ enum bp_trace_decoded {
 enum bp_trace_decoded bp_trace_decode(
 	struct bp_trace_decoder *decoder, struct bp_trace_record *ret_record);
 
+/* The same of as many samples and frees as come next without a hitch, at most `most`; 0:
+ * bp_trace_decode says what comes. */
+uint32_t bp_trace_decode_numbers(
+	struct bp_trace_decoder *decoder, struct bp_trace_record *ret_records, uint32_t most);
+
 #endif

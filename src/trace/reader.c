@@ -529,6 +529,38 @@ enum bp_trace_next bp_trace_reader_next(
 	}
 }
 
+/* As note_record. */
+static bool note_numbers(
+	struct bp_trace_reader *reader, const struct bp_trace_record *records, uint32_t count)
+{
+	uint64_t latest_ns = 0, samples = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bp_trace_record *record = &records[i];
+		if (record->sample.time_ns > latest_ns)
+			latest_ns = record->sample.time_ns;
+		if (record->tag != BP_TAG_SAMPLE)
+			continue;
+		samples++;
+		if (record->sample.interval < reader->interval_min ||
+			record->sample.interval > reader->interval_max)
+			bp_trace_intervals_note(reader, record->sample.interval);
+	}
+	reader->samples += samples;
+	reader->frees += count - samples;
+	note_time(reader, latest_ns);
+	return bp_trace_threads_seen_all(reader, records, count);
+}
+
+bool bp_trace_reader_numbers(struct bp_trace_reader *reader, struct bp_trace_record *ret_records,
+	uint32_t most, uint32_t *ret_count, struct bp_error *error)
+{
+	const uint32_t count = bp_trace_decode_numbers(&reader->decoder, ret_records, most);
+	if (!note_numbers(reader, ret_records, count))
+		return no_memory(error);
+	*ret_count = count;
+	return true;
+}
+
 bool bp_trace_reader_is_whole(const struct bp_trace_reader *reader)
 {
 	return !reader->is_cut && reader->damaged_chunks == 0 &&

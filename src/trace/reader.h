@@ -32,15 +32,17 @@ struct bp_trace_text {
 	uint32_t bytes;
 };
 
+/* (What a sample and a free begin with is the same, so that it can be read of either.) */
 struct bp_trace_sample {
-	uint64_t sequence, time_ns, address;
-	uint64_t size, usable;	  /* bytes; usable: 0 not given */
-	uint64_t offset;	  /* trials of this object before the successful one; 0 if exact */
+	uint64_t sequence, time_ns;
 	uint64_t trials, objects; /* of the thread, this object included */
-	uint64_t interval;	  /* T it was drawn with, bytes */
-	uint32_t law;		  /* enum bp_law it was drawn under */
 	uint32_t thread;	  /* ordinal, 0 not known */
 	uint32_t stack;		  /* id, 0 not known */
+	uint64_t address;
+	uint64_t size, usable;	  /* bytes; usable: 0 not given */
+	uint64_t offset;	  /* trials of this object before the successful one; 0 if exact */
+	uint64_t interval;	  /* T it was drawn with, bytes */
+	uint32_t law;		  /* enum bp_law it was drawn under */
 	uint32_t labels;	  /* id, 0 none */
 	uint32_t type, heap;	  /* type: id, 0 not known; both 0 if not told */
 	uint8_t flags;		  /* enum bp_sample_flag */
@@ -51,10 +53,10 @@ struct bp_trace_sample {
 
 struct bp_trace_free {
 	uint64_t sequence, time_ns;
-	uint64_t sample_sequence; /* of the object freed */
 	uint64_t trials, objects; /* of the freeing thread, at the free */
 	uint32_t thread;	  /* ordinal, 0 not known */
 	uint32_t stack;		  /* of the free, 0 not given */
+	uint64_t sample_sequence; /* of the object freed */
 	uint8_t flags;		  /* enum bp_free_flag */
 };
 
@@ -237,6 +239,12 @@ bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, stru
  */
 enum bp_trace_next bp_trace_reader_next(
 	struct bp_trace_reader *reader, struct bp_trace_record *ret_record, struct bp_error *error);
+
+/* Of the records that bp_trace_reader_next would give, as many as are samples and frees and stand
+ * one behind the other, at most `most`, in far less time; perhaps none, and then it is to be asked.
+ * False: no memory. */
+bool bp_trace_reader_numbers(struct bp_trace_reader *reader, struct bp_trace_record *ret_records,
+	uint32_t most, uint32_t *ret_count, struct bp_error *error);
 
 /* Is all of it there that was written, as far as the file tells: not cut, no chunk damaged, no sample
  * missing? After BP_TRACE_END. */

@@ -93,14 +93,14 @@ static inline void raise_to(uint64_t *low, uint64_t *high, uint64_t value)
 }
 
 /* Raises the lower limits to counters that were true at some moment; [upper ones never lie below]. */
-static inline void raise(const struct bp_trace_reader *reader, struct bp_trace_thread *thread,
-	uint64_t trials, uint64_t objects)
+static inline void raise(
+	struct bp_trace_thread *thread, uint64_t trials, uint64_t objects, uint64_t bytes)
 {
 	if (thread->ended)
 		return;
 	raise_to(&thread->trials_low, &thread->trials_high, trials);
 	raise_to(&thread->objects_low, &thread->objects_high, objects);
-	raise_to(&thread->bytes_low, &thread->bytes_high, bytes_of(reader, trials, objects));
+	raise_to(&thread->bytes_low, &thread->bytes_high, bytes);
 }
 
 static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slot *slot)
@@ -113,7 +113,7 @@ static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slo
 		return false;
 	if (thread->ended)
 		return true;
-	raise(reader, thread, slot->trials, slot->objects);
+	raise(thread, slot->trials, slot->objects, bytes_of(reader, slot->trials, slot->objects));
 	thread->published = true;
 	thread->tid = slot->tid;
 	thread->trials_high = larger(thread->trials_high, add_saturated(slot->trials, slot->armed));
@@ -201,7 +201,28 @@ bool bp_trace_threads_seen(
 	thread = thread_of(reader, ordinal);
 	if (thread == NULL)
 		return false;
-	raise(reader, thread, trials, objects);
+	raise(thread, trials, objects, bytes_of(reader, trials, objects));
+	return true;
+}
+
+bool bp_trace_threads_seen_all(
+	struct bp_trace_reader *reader, const struct bp_trace_record *records, uint32_t count)
+{
+	for (uint32_t i = 0; i < count;) {
+		const uint32_t ordinal = records[i].sample.thread;
+		uint64_t trials = 0, objects = 0, bytes = 0;
+		for (; i < count && records[i].sample.thread == ordinal; i++) {
+			const struct bp_trace_sample *seen = &records[i].sample;
+			trials = larger(trials, seen->trials);
+			objects = larger(objects, seen->objects);
+			bytes = larger(bytes, bytes_of(reader, seen->trials, seen->objects));
+		}
+		struct bp_trace_thread *thread = ordinal == 0 ? NULL : thread_of(reader, ordinal);
+		if (thread == NULL && ordinal != 0)
+			return false;
+		if (thread != NULL)
+			raise(thread, trials, objects, bytes);
+	}
 	return true;
 }
 

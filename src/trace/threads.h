@@ -22,6 +22,10 @@ bool bp_trace_threads_event(
 bool bp_trace_threads_seen(
 	struct bp_trace_reader *reader, uint32_t ordinal, uint64_t trials, uint64_t objects);
 
+/* The same of many samples and frees. */
+bool bp_trace_threads_seen_all(
+	struct bp_trace_reader *reader, const struct bp_trace_record *records, uint32_t count);
+
 /* After the last record: reads all slots again, as threads may have begun since. */
 bool bp_trace_threads_finish(struct bp_trace_reader *reader);
 

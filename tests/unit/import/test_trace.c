@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -440,6 +442,60 @@ static void pauses_of_a_damaged_file(void **state)
 	bp_profile_finish(&profile);
 }
 
+/* The trace at `name`, with so many zeros behind it that it is read by two threads. */
+static void import_as_large(struct bp_profile *profile, const char *name)
+{
+	static const off_t bytes = 9 << 20;
+	char path[] = "/tmp/bytepoll-large-XXXXXX", *buffer = calloc(1, 1 << 20);
+	struct bp_error error = { .text = "" };
+	FILE *from = fopen(trace_path(name), "rb");
+	const int to = mkstemp(path);
+	assert_true(from != NULL && to >= 0 && buffer != NULL);
+	size_t got;
+	while ((got = fread(buffer, 1, 1 << 20, from)) > 0)
+		assert_int_equal(write(to, buffer, got), (ssize_t)got);
+	assert_int_equal(ftruncate(to, bytes), 0);
+	fclose(from);
+	close(to);
+	free(buffer);
+	if (!bp_profile_init(profile, &error) || !bp_import_file(path, profile, &error))
+		fail_msg("%s", error.text);
+	unlink(path);
+}
+
+/* Stacks are handed from thread to thread with their frames, other records wait until read. */
+static void two_threads_read_the_same(void **state)
+{
+	static const char *const names[] = { "simple", "killed", "chunks", "extremes", "switched",
+		"random_records", "host", "damaged" };
+	(void)state;
+	for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+		struct bp_profile one, two;
+		import_trace(&one, names[n]);
+		import_as_large(&two, names[n]);
+		assert_int_equal(one.samples.count, two.samples.count);
+		assert_int_equal(one.locations.count, two.locations.count);
+		assert_int_equal(one.stacks.count, two.stacks.count);
+		assert_int_equal(one.stack_locations.count, two.stack_locations.count);
+		assert_memory_equal(one.stack_locations.data, two.stack_locations.data,
+			one.stack_locations.count * sizeof *one.stack_locations.data);
+		for (uint32_t i = 1; i < one.locations.count; i++)
+			assert_int_equal(
+				one.locations.data[i].address, two.locations.data[i].address);
+		for (uint32_t i = 1; i < one.samples.count; i++) {
+			const struct bp_sample a = bp_profile_sample(&one, i),
+					       b = bp_profile_sample(&two, i);
+			assert_true(a.sequence == b.sequence && a.time_ns == b.time_ns &&
+				    a.size == b.size && a.offset == b.offset &&
+				    a.free_sequence == b.free_sequence &&
+				    a.free_time_ns == b.free_time_ns && a.stack.i == b.stack.i &&
+				    a.thread.i == b.thread.i && a.temporary == b.temporary);
+		}
+		bp_profile_finish(&one);
+		bp_profile_finish(&two);
+	}
+}
+
 static void errors(void **state)
 {
 	static const struct {
@@ -498,6 +554,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(changes_of_the_interval),
 		cmocka_unit_test(never_switched_on),
 		cmocka_unit_test(pauses_of_a_damaged_file),
+		cmocka_unit_test(two_threads_read_the_same),
 		cmocka_unit_test(errors),
 	};
 	if (argc != 2)

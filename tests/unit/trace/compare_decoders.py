@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Holds the reader (dump_trace) against tools/trace_decode.py, record by record, on every trace of
-a directory: compare_decoders.py DUMP_TRACE TRACE_DECODE DIRECTORY. TAP output.
+a directory: compare_decoders.py DUMP_TRACE TRACE_DECODE DIRECTORY. TAP output. The reader must say
+the same whether it is asked for records one by one, or for samples and frees by the handful.
 
 Both print JSON lines; slots and chunks, which the reader does not hand out, are left out. Both must
 also agree on which files are no trace.
@@ -32,6 +33,8 @@ def bytes_as_latin1(fields):
 def compare(dump, decode, trace):
     """The first difference as text, or None."""
     status, got = lines([dump, trace], dict)
+    if (status, got) != lines([dump, "--at-once", trace], dict):
+        return "the reader reads many records at once otherwise than one by one"
     other_status, expected = lines([sys.executable, decode, trace], bytes_as_latin1)
     if status != other_status:
         return f"the reader ends with {status}, the decoder with {other_status}"

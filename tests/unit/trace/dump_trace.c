@@ -430,22 +430,43 @@ static void print_totals(const struct bp_trace_reader *reader)
 	printf("}\n");
 }
 
+#define AT_ONCE 7u
+
+/* Prints all records. `at_once`: samples and frees are read by the handful. */
+static enum bp_trace_next print_records(
+	struct bp_trace_reader *reader, bool at_once, struct bp_error *error)
+{
+	struct bp_trace_record record, records[AT_ONCE];
+	enum bp_trace_next next;
+	do {
+		uint32_t count = at_once ? AT_ONCE : 0;
+		while (count > 0) {
+			if (!bp_trace_reader_numbers(reader, records, AT_ONCE, &count, error))
+				return BP_TRACE_ERROR;
+			for (uint32_t i = 0; i < count; i++)
+				print_record(&records[i], reader);
+		}
+		next = bp_trace_reader_next(reader, &record, error);
+		if (next == BP_TRACE_RECORD)
+			print_record(&record, reader);
+	} while (next == BP_TRACE_RECORD);
+	return next;
+}
+
 int main(int argc, char **argv)
 {
 	struct bp_trace_reader reader;
-	struct bp_trace_record record;
 	struct bp_error error = { .text = "" };
-	enum bp_trace_next next;
-	if (argc != 2)
+	const bool at_once = argc == 3 && strcmp(argv[1], "--at-once") == 0;
+	if (argc != 2 + at_once)
 		return 2;
-	if (!bp_trace_reader_open(&reader, argv[1], &error)) {
+	if (!bp_trace_reader_open(&reader, argv[1 + at_once], &error)) {
 		fprintf(stderr, "dump_trace: %s\n", error.text);
 		return 1;
 	}
 	print_header(&reader);
 	print_state(&reader.state);
-	while ((next = bp_trace_reader_next(&reader, &record, &error)) == BP_TRACE_RECORD)
-		print_record(&record, &reader);
+	const enum bp_trace_next next = print_records(&reader, at_once, &error);
 	if (next == BP_TRACE_END) {
 		print_census(&reader);
 		print_threads(&reader);
