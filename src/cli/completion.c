@@ -12,9 +12,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/options.h"
 #include "cli/processes.h"
 #include "cli/traced.h"
@@ -104,6 +104,10 @@ void bp_completion_operands(const struct bp_command *command, struct bp_operands
 	ret_operands->traces = strstr(usage, "FILE") != NULL;
 	ret_operands->commands = strstr(usage, "COMMAND") != NULL;
 	ret_operands->many = strstr(usage, "...") != NULL;
+	const char *beside = strstr(usage, "COMMAND|");
+	if (beside != NULL)
+		snprintf(ret_operands->beside, sizeof ret_operands->beside, "%.*s",
+			(int)strcspn(beside + 8, "]"), beside + 8);
 	if (usage[first] == ' ' && islower((unsigned char)usage[first + 1]))
 		take_words(usage + first + 1, ret_operands);
 }
@@ -126,14 +130,12 @@ static void tell_process(pid_t pid, int to)
 /* Passes on what is told, until all have or the time is over. */
 static void pass_on(int from)
 {
-	struct timespec begin, now;
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	const uint64_t begin_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	for (;;) {
 		char text[4096];
 		struct pollfd ready = { .fd = from, .events = POLLIN };
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		const long passed_ms = (now.tv_sec - begin.tv_sec) * 1000 +
-				       (now.tv_nsec - begin.tv_nsec) / 1000000;
+		const uint64_t passed_ms =
+			(bp_system_time_ns(CLOCK_MONOTONIC) - begin_ns) / 1000000u;
 		if (passed_ms >= PATIENCE_MS ||
 			poll(&ready, 1, (int)(PATIENCE_MS - passed_ms)) <= 0)
 			return;

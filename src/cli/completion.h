@@ -21,6 +21,7 @@ struct bp_operands {
 	bool processes;	 /* PID, of one that is being profiled */
 	bool traces;	 /* FILE, BASE */
 	bool commands;	 /* COMMAND */
+	char beside[32]; /* COMMAND|word: this, too */
 	bool many;	 /* any number of them, not one */
 	char words[128]; /* after the first: one of these, separated by spaces */
 	char after[32];	 /* and after this one of them */

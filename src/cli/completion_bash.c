@@ -53,8 +53,8 @@ static const char head[] =
 	"\tfi\n"
 	"}\n"
 	"\n"
-	"# Sets `options`, `takes`, `kinds` (of operands), `words`, `after` and `next` of a "
-	"command.\n"
+	"# Sets `options`, `takes`, `kinds` (of operands), `words`, `after`, `next` and "
+	"`beside` of a command.\n"
 	"_bytepoll_command()\n{\n"
 	"\tcase $1 in\n";
 
@@ -65,7 +65,7 @@ static const char body[] =
 	"}\n"
 	"\n"
 	"_bytepoll_complete()\n{\n"
-	"\tlocal options= takes= kinds= words= after= next= i=2 count=0 ended= first=\n"
+	"\tlocal options= takes= kinds= words= after= next= beside= i=2 count=0 ended= first=\n"
 	"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 	"\t\t_bytepoll_words \"$commands --help --version\"\n"
 	"\t\treturn\n"
@@ -107,7 +107,7 @@ static const char body[] =
 	"\tfi\n"
 	"\tcase $count:$kinds in 0:* | *many*) ;; *) return ;; esac\n"
 	"\tcase $kinds in *processes*) _bytepoll_processes ;; esac\n"
-	"\tcase $kinds in *commands*) _bytepoll_words \"$commands\" ;; esac\n"
+	"\tcase $kinds in *commands*) _bytepoll_words \"$commands $beside\" ;; esac\n"
 	"\tcase $kinds in *programs*) _bytepoll_programs ;; esac\n"
 	"\tcase $kinds in *traces*) _bytepoll_files " BP_COMPLETION_TRACES " ;; esac\n"
 	"}\n"
@@ -178,6 +178,8 @@ static void print_command(const struct bp_command *command)
 	if (*operands.words != '\0')
 		printf("\n\t\twords='%s' after='%s' next='%s'", operands.words, operands.after,
 			operands.then);
+	if (*operands.beside != '\0')
+		printf("\n\t\tbeside='%s'", operands.beside);
 	fputs(" ;;\n", stdout);
 }
 

@@ -177,7 +177,7 @@ static void print_command(const struct bp_command *command)
 	if (operands.commands) {
 		printf("complete -c bytepoll -n '__bytepoll_is %s' -a '", command->name);
 		bp_completion_print_commands();
-		fputs("'\n", stdout);
+		printf("%s%s'\n", *operands.beside != '\0' ? " " : "", operands.beside);
 	}
 }
 

@@ -83,6 +83,10 @@ static void print_operands(const struct bp_command *command)
 		fputs("      '1:process or trace:_bytepoll_processes_or_traces'", stdout);
 	else if (operands.traces)
 		printf("      '%s:trace:_bytepoll_traces'", many);
+	else if (operands.commands && *operands.beside != '\0')
+		printf("      '1:page:{_alternative commands\\:command\\:_bytepoll_commands "
+		       "pages\\:page\\:\\(%s\\)}'",
+			operands.beside);
 	else if (operands.commands)
 		fputs("      '1:command:_bytepoll_commands'", stdout);
 	else

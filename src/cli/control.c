@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/command.h"
 #include "cli/control_status.h"
 #include "cli/options.h"
@@ -163,13 +164,6 @@ static void rest(void)
 	nanosleep(&(struct timespec){ 0, POLL_NS }, NULL);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Says who does not follow, in one line. */
 static int fail_waiting(const struct bp_traced *traced, const struct bp_live_threads *threads)
 {
@@ -213,7 +207,7 @@ static int wait_for(const struct bp_traced *traced, uint64_t deadline_ns)
 			status = bp_command_fail_with(1,
 				"process %ld ended before all its threads followed",
 				(long)traced->pid);
-		else if (now_ns() >= deadline_ns)
+		else if (bp_system_time_ns(CLOCK_MONOTONIC) >= deadline_ns)
 			status = fail_waiting(traced, &threads);
 		else
 			rest();
@@ -224,7 +218,7 @@ static int wait_for(const struct bp_traced *traced, uint64_t deadline_ns)
 
 static int change_all(const struct request *request)
 {
-	const uint64_t deadline_ns = now_ns() + request->wait_ns;
+	const uint64_t deadline_ns = bp_system_time_ns(CLOCK_MONOTONIC) + request->wait_ns;
 	int status = 0;
 	for (uint32_t i = 0; i < request->list.count; i++) {
 		change(request, &request->list.items[i]);

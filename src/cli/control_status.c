@@ -9,21 +9,14 @@
 #include "cli/control_status.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
+#include "base/system_call.h"
 
 #define TRIES 20
 #define TRIES_MOST_NS 400000000u
 #define GOOD_ENOUGH 256 /* trials a thread */
 #define ROUNDS 3
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -115,7 +108,8 @@ static void take_state(struct bp_status *status)
 	status->file_bytes =
 		__atomic_load_n(&state->chunks_reserved, __ATOMIC_RELAXED) * BP_CHUNK_BYTES;
 	status->window = bp_window_of(status->traced);
-	status->uptime_ns = now_ns() - status->traced->header.start_monotonic_ns;
+	status->uptime_ns =
+		bp_system_time_ns(CLOCK_MONOTONIC) - status->traced->header.start_monotonic_ns;
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		status->lost[i] = __atomic_load_n(&state->lost[i], __ATOMIC_RELAXED);
 }
@@ -139,8 +133,9 @@ static bool read_through(
 static bool read_counters(const struct bp_traced *traced, struct bp_live_threads *ret_before,
 	struct bp_live_threads *ret_after, struct bp_error *error)
 {
-	const uint64_t deadline_ns = now_ns() + TRIES_MOST_NS;
-	for (int i = 0; i < TRIES && (i == 0 || now_ns() < deadline_ns); i++) {
+	const uint64_t deadline_ns = bp_system_time_ns(CLOCK_MONOTONIC) + TRIES_MOST_NS;
+	for (int i = 0; i < TRIES && (i == 0 || bp_system_time_ns(CLOCK_MONOTONIC) < deadline_ns);
+		i++) {
 		uint64_t open = 0;
 		if (!bp_live_threads_read(traced, true, ret_before, error) ||
 			!bp_live_threads_read(traced, true, ret_after, error))

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/dotnet_guard.h"
 #include "cli/dotnet_port.h"
 #include "cli/dotnet_runtimes.h"
@@ -58,16 +59,9 @@ struct recording {
 	uint64_t limit_ns; /* when the state is given up; 0: never */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
 static uint64_t after_ns(uint64_t duration_ns)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
 	return duration_ns > UINT64_MAX - now ? UINT64_MAX : now + duration_ns;
 }
 
@@ -163,7 +157,7 @@ static void try_stop(struct recording *recording)
 
 static void heed_limit(struct recording *recording)
 {
-	if (recording->limit_ns == 0 || now_ns() < recording->limit_ns)
+	if (recording->limit_ns == 0 || bp_system_time_ns(CLOCK_MONOTONIC) < recording->limit_ns)
 		return;
 	switch (recording->session.state) {
 	case BP_DOTNET_ASKED:
@@ -251,7 +245,7 @@ static const struct timespec *patience(const struct recording *recording, struct
 {
 	uint64_t ns = UINT64_MAX;
 	if (!session_is_over(recording) && recording->limit_ns != 0) {
-		const uint64_t now = now_ns();
+		const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
 		ns = now >= recording->limit_ns ? 0 : recording->limit_ns - now;
 	}
 	if (recording->stopping && recording->session.state == BP_DOTNET_RECORDING &&

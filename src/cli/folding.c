@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system_call.h"
 #include "cli/spoken.h"
 #include "fold/fold.h"
 
@@ -66,13 +67,6 @@ struct watch {
 };
 
 static struct said *said_so_far;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void sleep_for(uint64_t duration_ns)
 {
@@ -119,7 +113,7 @@ static void fold(struct watch *watch, const char *path)
 			say_once(watch->said, &error);
 			return;
 		}
-		if (!result.busy || now_ns() >= watch->wait_until_ns)
+		if (!result.busy || bp_system_time_ns(CLOCK_MONOTONIC) >= watch->wait_until_ns)
 			break;
 		sleep_for(WAIT_STEP_NS);
 	}
@@ -137,7 +131,8 @@ static void fold(struct watch *watch, const char *path)
 static void look_at(struct watch *watch, const char *path)
 {
 	uint64_t bytes = bp_fold_disk_bytes(path);
-	if (now_ns() >= watch->rest_until_ns && is_worth_it(watch, path, bytes)) {
+	if (bp_system_time_ns(CLOCK_MONOTONIC) >= watch->rest_until_ns &&
+		is_worth_it(watch, path, bytes)) {
 		fold(watch, path);
 		bytes = bp_fold_disk_bytes(path);
 	}
@@ -172,13 +167,13 @@ static void look_around(struct watch *watch)
 /* The longer a failure lasts, the less often it is met: each costs reading the whole file. */
 static void rest_after_failure(struct watch *watch)
 {
-	if (now_ns() < watch->rest_until_ns)
+	if (bp_system_time_ns(CLOCK_MONOTONIC) < watch->rest_until_ns)
 		return;
 	if (!watch->failed) {
 		watch->rest_ns = REST_LEAST_NS;
 		return;
 	}
-	watch->rest_until_ns = now_ns() + watch->rest_ns;
+	watch->rest_until_ns = bp_system_time_ns(CLOCK_MONOTONIC) + watch->rest_ns;
 	if (watch->rest_ns < REST_MOST_NS)
 		watch->rest_ns *= 2;
 }
@@ -275,13 +270,13 @@ static void fold_and_leave(struct watch *watch)
 /* Until the folding child has ended; who has waited for a while is told what for. */
 static bool wait_for_folding(pid_t child, const struct watch *watch)
 {
-	const uint64_t tell_ns = now_ns() + TELL_NS;
+	const uint64_t tell_ns = bp_system_time_ns(CLOCK_MONOTONIC) + TELL_NS;
 	bool told = false;
 	int status = 0;
 	pid_t ended;
 	while ((ended = waitpid(child, &status, told ? 0 : WNOHANG)) == 0 ||
 		(ended < 0 && errno == EINTR)) {
-		if (!told && now_ns() >= tell_ns) {
+		if (!told && bp_system_time_ns(CLOCK_MONOTONIC) >= tell_ns) {
 			bp_say(stderr,
 				"bytepoll: --max-size: the program has ended; folding %llu MiB of "
 				"its "
@@ -331,7 +326,7 @@ void bp_folding_end(pid_t folder, const char *output, uint64_t most_bytes)
 	kill(folder, SIGKILL);
 	while (waitpid(folder, &status, 0) < 0 && errno == EINTR)
 		;
-	watch.wait_until_ns = now_ns() + WAIT_MOST_NS;
+	watch.wait_until_ns = bp_system_time_ns(CLOCK_MONOTONIC) + WAIT_MOST_NS;
 	fold_at_end(&watch);
 	if (!watch.failed && !watch.busy && watch.largest_bytes > 2 * most_bytes)
 		bp_say(stderr,

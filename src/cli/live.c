@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "base/utf8.h"
 #include "cli/allocator_options.h"
 #include "cli/command.h"
@@ -43,13 +43,6 @@ struct live {
 	struct bp_error message;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t time_of(struct timeval time)
 {
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
@@ -69,7 +62,7 @@ static void schedule(struct live *live)
 	const uint64_t least_ns = (uint64_t)((double)live->cost_ns / CPU_SHARE);
 	live->frame.lengthened = least_ns > live->delay_ns;
 	live->frame.refresh_ns = live->frame.lengthened ? least_ns : live->delay_ns;
-	live->next_ns = now_ns() + live->frame.refresh_ns;
+	live->next_ns = bp_system_time_ns(CLOCK_MONOTONIC) + live->frame.refresh_ns;
 }
 
 static void read_again(struct live *live)
@@ -291,7 +284,7 @@ static int follow(struct live *live)
 	if (!bp_live_screen_enter(&error))
 		return bp_command_fail(1, &error);
 	while (!live->quit && (good = draw(live))) {
-		const uint64_t at_ns = now_ns();
+		const uint64_t at_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 		uint64_t left_ns = live->next_ns > at_ns ? live->next_ns - at_ns : 0;
 		uint32_t key;
 		if (live->frame.paused)

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "base/system_call.h"
 
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define LEAVE "\033[?2026l\033[0m\033[?7h\033[?25h\033[?1049l"
@@ -288,13 +289,6 @@ bool bp_live_screen_draw(const char *frame, unsigned rows)
 	return good;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Reads what has come; false: the terminal hung up. */
 static bool receive(struct bp_live_keys *keys)
 {
@@ -308,14 +302,14 @@ static bool receive(struct bp_live_keys *keys)
 enum bp_live_event bp_live_screen_wait(
 	struct bp_live_keys *keys, uint64_t timeout_ns, uint32_t *ret_key)
 {
-	const uint64_t end_ns = now_ns() + timeout_ns;
+	const uint64_t end_ns = bp_system_time_ns(CLOCK_MONOTONIC) + timeout_ns;
 	bool complete = false;
 	for (;;) {
 		if (redraw)
 			return BP_LIVE_RESIZED;
 		if (bp_live_keys_next(keys, complete, ret_key))
 			return BP_LIVE_KEY;
-		const uint64_t at_ns = now_ns();
+		const uint64_t at_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 		uint64_t left_ns = end_ns > at_ns ? end_ns - at_ns : 0;
 		if (keys->count > 0 && left_ns > ESCAPE_NS)
 			left_ns = ESCAPE_NS;
@@ -326,7 +320,7 @@ enum bp_live_event bp_live_screen_wait(
 		if (ready > 0 && !receive(keys))
 			return BP_LIVE_GONE;
 		complete = ready == 0 && keys->count > 0;
-		if (ready == 0 && keys->count == 0 && now_ns() >= end_ns)
+		if (ready == 0 && keys->count == 0 && bp_system_time_ns(CLOCK_MONOTONIC) >= end_ns)
 			return BP_LIVE_TIMEOUT;
 	}
 }

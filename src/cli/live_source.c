@@ -19,9 +19,9 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/allocator_options.h"
 #include "cli/processes.h"
 #include "cli/snapshot.h"
@@ -29,13 +29,6 @@
 #include "cli/tree.h"
 #include "cli/symbol_options.h"
 #include "import/import.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The string of one profile in another one. */
 static bool carry_string(const struct bp_profile *from, struct bp_string_id string,
@@ -324,7 +317,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = true;
 	profile.allocators = bp_allocator_options();
-	source->read_at_ns = now_ns();
+	source->read_at_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	if (!good || (source->has_profile && !carry_names(&source->profile, &profile, error)) ||
 		!import_all(source, &profile, ret_same, error) ||
 		!bp_symbols_resolve(&profile, &options, &symbols, error)) {

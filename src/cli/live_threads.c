@@ -22,9 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "base/vec.h"
 
 #define ATTEMPTS 200
@@ -163,13 +163,6 @@ static bool read_slot(struct reading *reading, uint64_t offset)
 	return true;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* One more attempt at every thread that moved; how many still do. */
 static uint32_t attempt_moved(struct reading *reading)
 {
@@ -193,12 +186,12 @@ static uint32_t attempt_moved(struct reading *reading)
 /* Gives those in the middle of something the time to come out of it. */
 static void settle_moved(struct reading *reading)
 {
-	const uint64_t deadline_ns = now_ns() + RESTS_MOST_NS;
+	const uint64_t deadline_ns = bp_system_time_ns(CLOCK_MONOTONIC) + RESTS_MOST_NS;
 	uint32_t moved = 0;
 	for (uint32_t i = 0; i < reading->threads->count; i++)
 		moved += reading->threads->items[i].moved;
 	for (int i = ATTEMPTS_WITHOUT_REST; i < ATTEMPTS && moved > 0; i++) {
-		if (now_ns() >= deadline_ns)
+		if (bp_system_time_ns(CLOCK_MONOTONIC) >= deadline_ns)
 			break;
 		usleep(REST_US);
 		moved = attempt_moved(reading);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manual pages in roff from the command tables: `bytepoll manual [COMMAND]`. The build runs it and
- * installs bytepoll.1 and bytepoll-COMMAND.1; hidden, because nobody else needs it.
+ * Manual pages in roff from the command tables: `bytepoll manual [COMMAND]`; and bytepoll-trace(5), which
+ * scdoc makes of docs/bytepoll-trace.5.scd and the program holds: `bytepoll manual trace`. The build runs it
+ * and installs the pages; hidden, because nobody else needs it.
  */
 #include <ctype.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/attributes.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/manual_trace.h"
 #include "cli/options.h"
 #include "trace/format.h"
 
@@ -230,6 +232,25 @@ static void print_bytepoll(void)
 	print_see_also();
 }
 
+static int print_trace(void)
+{
+	const size_t bytes = (size_t)(bp_manual_trace_end - bp_manual_trace);
+	if (bytes == 0)
+		return bp_command_fail_with(
+			1, "the page is missing: bytepoll was built without scdoc");
+	fwrite(bp_manual_trace, 1, bytes, stdout);
+	return 0;
+}
+
+static int refuse_page(const char *name)
+{
+	static const char *const pages[] = { BP_MANUAL_TRACE, NULL };
+	if (bp_near_miss(name, pages) != NULL)
+		return bp_command_fail_with(2,
+			"no page '%s': did you mean 'bytepoll manual " BP_MANUAL_TRACE "'?", name);
+	return bp_command_unknown(name);
+}
+
 static int run(const struct bp_arguments *arguments)
 {
 	const struct bp_command *command;
@@ -237,9 +258,13 @@ static int run(const struct bp_arguments *arguments)
 		print_bytepoll();
 		return 0;
 	}
+	if (arguments->operand_count > 1)
+		return bp_command_fail_usage(arguments->command, "manual takes one page");
+	if (strcmp(arguments->operands[0], BP_MANUAL_TRACE) == 0)
+		return print_trace();
 	command = bp_command_find(arguments->operands[0]);
 	if (command == NULL)
-		return bp_command_unknown(arguments->operands[0]);
+		return refuse_page(arguments->operands[0]);
 	print_command(command);
 	return 0;
 }
@@ -247,8 +272,11 @@ static int run(const struct bp_arguments *arguments)
 const struct bp_command bp_command_manual = {
 	.name = "manual",
 	.summary = "print a manual page in roff",
-	.usage = "[COMMAND]",
-	.examples = "bytepoll manual run | man -l -\n",
+	.usage = "[COMMAND|" BP_MANUAL_TRACE "]",
+	.details = "Without a word it is bytepoll(1), with " BP_MANUAL_TRACE
+		   " bytepoll-trace(5): the format of traces.\n",
+	.examples = "bytepoll manual run | man -l -\n    the page of a command, not installed\n"
+		    "bytepoll manual trace | man -l -\n    what a trace holds\n",
 	.usage_status = 2,
 	.hidden = true,
 	.run = run,

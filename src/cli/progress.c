@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/terminal.h"
 #include "cli/trace_bytes.h"
 #include "report/quantity.h"
@@ -25,13 +25,6 @@
 #define COLUMNS_DEFAULT 80
 #define LINE_BYTES 256
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void bp_progress_begin(struct bp_progress *progress, const char *what, uint64_t total)
 {
 	*progress = (struct bp_progress){
@@ -39,7 +32,7 @@ void bp_progress_begin(struct bp_progress *progress, const char *what, uint64_t 
 	};
 	if (!progress->on)
 		return;
-	progress->began_ns = now_ns();
+	progress->began_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	progress->next_ns = progress->began_ns + SILENT_NS;
 }
 
@@ -79,7 +72,7 @@ void bp_progress_tell(struct bp_progress *progress, uint64_t done)
 	char text[LINE_BYTES];
 	if (!progress->on)
 		return;
-	const uint64_t time_ns = now_ns();
+	const uint64_t time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	if (time_ns < progress->next_ns)
 		return;
 	progress->next_ns = time_ns + PERIOD_NS;

@@ -243,7 +243,7 @@ static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums
 	if (read_profile(tree, &profile, &aggregation, &error)) {
 		print_samples(tree, sums, recorded->program, &aggregation.sampling, style);
 		print_headline(&aggregation, style);
-		bp_recorded_images_print(&profile, recorded->recorder);
+		bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 		bp_aggregation_finish(&aggregation);
 		bp_profile_finish(&profile);
 	} else {
@@ -272,7 +272,7 @@ static void print_without_samples(struct bp_tree *tree, const struct bp_recorded
 	} else if (!recorded->quiet) {
 		print_too_little(tree, &sums);
 		if (read)
-			bp_recorded_images_print(&profile, recorded->recorder);
+			bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 	}
 	print_losses(&sums);
 	if (read) {

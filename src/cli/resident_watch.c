@@ -12,6 +12,7 @@
  * faults wait for. What the kernel sums lazily (threads or processors hold back some pages each) is
  * told as an uncertainty.
  */
+#include "base/system_call.h"
 #include "cli/resident.h"
 
 #include <errno.h>
@@ -37,13 +38,6 @@
 #define PAGES_BY_THREAD 64u
 #define PAGES_BY_PROCESSOR 32u
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* A size of the text, in bytes. */
 static bool size(const char *text, const char *name, uint64_t *ret_bytes)
 {
@@ -62,7 +56,7 @@ static bool look(struct bp_resident_watch *watch, struct bp_resident_point *ret_
 	uint64_t threads = 1;
 	if (!bp_process_status_read(watch->status, text))
 		return false;
-	point.time_ns = now_ns();
+	point.time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	if (!size(text, "VmHWM", &point.high) || !size(text, "RssAnon", &point.anonymous) ||
 		!size(text, "RssFile", &point.file) || !size(text, "RssShmem", &point.shared) ||
 		!size(text, "VmStk", &point.stack))
@@ -84,7 +78,7 @@ void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid)
 		return;
 	watch->status = bp_process_status_open(pid);
 	watch->on = watch->status >= 0;
-	watch->began_ns = now_ns();
+	watch->began_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	watch->next_ns = watch->began_ns + WAIT_FIRST_NS;
 }
 
@@ -104,12 +98,12 @@ bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd)
 	if (!watch->on || pidfd < 0)
 		return false;
 	for (;;) {
-		uint64_t time_ns = now_ns();
+		uint64_t time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 		if (time_ns >= watch->next_ns) {
 			if (look(watch, &point))
 				bp_resident_add(&watch->resident, &point, BP_RESIDENT_POINTS_MAX);
-			plan_next(watch, now_ns());
-			time_ns = now_ns();
+			plan_next(watch, bp_system_time_ns(CLOCK_MONOTONIC));
+			time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 		}
 		const uint64_t wait_ns = watch->next_ns > time_ns ? watch->next_ns - time_ns : 0;
 		const struct timespec timeout = { (time_t)(wait_ns / 1000000000u),
@@ -159,7 +153,7 @@ void bp_resident_watch_end(struct bp_resident_watch *watch, const char *file, ui
 	char *path = NULL;
 	if (watch->on && resident->count > 0 && read_trace_id(file, trace_id) &&
 		asprintf(&path, "%s" BP_RESIDENT_SUFFIX, file) >= 0) {
-		resident->end_ns = now_ns();
+		resident->end_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 		resident->most_bytes = most_bytes;
 		resident->uncertain_bytes = uncertain_bytes(watch->threads_most);
 		if (!bp_resident_write(path, resident, trace_id, &error))

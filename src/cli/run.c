@@ -375,6 +375,7 @@ static int run_command(const struct bp_arguments *arguments)
 		.recorder = run.recorder,
 		.pid = run.pid,
 		.ended_ns = run.ended_ns,
+		.alone = bp_option_given(arguments, "no-follow-fork"),
 		.quiet = bp_option_given(arguments, "quiet") };
 	bp_recorded_print(&recorded);
 	if (verify)

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/system_call.h"
 #include "cli/query_options.h"
 #include "trace/format.h"
 
@@ -210,10 +210,7 @@ static bool set_number(const char *name, uint64_t number)
 
 bool bp_sampling_options_set_environment(const struct bp_sampling_options *options)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	const uint64_t start_ns =
-		(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + options->delay_ns;
+	const uint64_t start_ns = bp_system_time_ns(CLOCK_MONOTONIC) + options->delay_ns;
 	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
 	       set(BP_ENV_LAW, options->law) && set(BP_ENV_BUDGET, options->budget) &&
 	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&

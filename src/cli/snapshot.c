@@ -29,9 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/live_threads.h"
 #include "cli/trace_bytes.h"
 
@@ -85,13 +85,6 @@ bool bp_snapshot_is_stopped(void)
 static bool go_on(struct bp_error *error)
 {
 	return !bp_snapshot_is_stopped() || bp_error_set(error, "stopped by a signal");
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static bool write_at(int descriptor, const void *data, size_t bytes, uint64_t offset)
@@ -242,7 +235,7 @@ static bool cut(const struct job *job, struct moment *moment, struct bp_error *e
 {
 	bool same = false;
 	moment->count = 0;
-	moment->time_ns = now_ns();
+	moment->time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < CUT_ROUNDS && !same; i++)
 		if (!look_round(job, moment, &same, error))
 			return false;
@@ -303,10 +296,12 @@ static bool is_good(const struct moment *moment)
 /* The best of several tries, as many as a second allows. */
 static bool find_moment(struct job *job, struct bp_error *error)
 {
-	const uint64_t end_ns = now_ns() + TRIES_NS;
+	const uint64_t end_ns = bp_system_time_ns(CLOCK_MONOTONIC) + TRIES_NS;
 	if (!look(job, &job->best, error))
 		return false;
-	for (int i = 1; i < TRIES && !is_good(&job->best) && now_ns() < end_ns; i++) {
+	for (int i = 1;
+		i < TRIES && !is_good(&job->best) && bp_system_time_ns(CLOCK_MONOTONIC) < end_ns;
+		i++) {
 		if (!go_on(error) || !look(job, &job->other, error))
 			return false;
 		if (!is_better(&job->other, &job->best))

@@ -20,13 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/processes.h"
 #include "cli/resident.h"
 #include "cli/trace_bytes.h"
 #include "fold/fold.h"
+#include "profile/unseen.h"
 #include "trace/reader.h"
 
 #define INDEX_NAME "index"
@@ -39,13 +40,6 @@ static bool ends_with(const char *text, const char *end)
 	return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* When the living, non-zombie process `pid` began, by CLOCK_MONOTONIC; UINT64_MAX if there is none.
  */
 static uint64_t process_start_ns(uint32_t pid)
@@ -54,8 +48,8 @@ static uint64_t process_start_ns(uint32_t pid)
 	if (!bp_process_stat_read((pid_t)pid, &stat) || stat.state == 'Z' || stat.state == 'X')
 		return UINT64_MAX;
 	/* Awake first, so that the difference is no less than 0. */
-	const uint64_t awake_ns = now_ns(CLOCK_MONOTONIC);
-	const uint64_t asleep_ns = now_ns(CLOCK_BOOTTIME) - awake_ns;
+	const uint64_t awake_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	const uint64_t asleep_ns = bp_system_time_ns(CLOCK_BOOTTIME) - awake_ns;
 	const uint64_t boot_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	return boot_ns > asleep_ns ? boot_ns - asleep_ns : 0;
 }
@@ -404,10 +398,20 @@ static bool has_control(const struct bp_tree_file *file)
 	       file->state.control >> BP_CONTROL_NUMBER_SHIFT != 0;
 }
 
+/* Is it of a program that no other file tells of: one that cannot be profiled, or one that a vfork child
+ * became and that began none? */
+static bool tells_of_unseen(const struct bp_tree_file *file, const struct bp_trace_exec *exec,
+	const struct bp_birth *births, size_t count)
+{
+	return exec->unseen != BP_UNSEEN_NO ||
+	       (exec->pid != file->header.pid &&
+		       !bp_births_have(births, (uint32_t)count, exec->pid, exec->time_ns));
+}
+
 /* What the state page and the header do not say: the totals of a process that did not end in order
  * (section 1.6), and whether a file without samples notes programs that could not be seen. Only
  * then is the file read through. */
-static void read_rest(struct bp_tree_file *file)
+static void read_rest(struct bp_tree_file *file, const struct bp_birth *births, size_t count)
 {
 	struct bp_trace_reader reader = { 0 };
 	struct bp_trace_record record;
@@ -423,7 +427,7 @@ static void read_rest(struct bp_tree_file *file)
 		return;
 	}
 	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD)
-		if (record.tag == BP_TAG_EXEC && record.exec.unseen != BP_UNSEEN_NO)
+		if (record.tag == BP_TAG_EXEC && tells_of_unseen(file, &record.exec, births, count))
 			file->keeps_notes = true;
 	totals = bp_trace_reader_totals(&reader);
 	file->off_bytes = totals.off_bytes;
@@ -441,8 +445,16 @@ static void read_rest(struct bp_tree_file *file)
 
 void bp_tree_read_rest(struct bp_tree *tree)
 {
+	struct bp_birth *births = calloc(tree->count + 1, sizeof *births);
+	const size_t count = births == NULL ? 0 : tree->count;
+	for (size_t i = 0; i < count; i++)
+		births[i] = (struct bp_birth){ tree->files[i].header.pid,
+			tree->files[i].header.start_monotonic_ns };
+	if (count > 0)
+		bp_births_sort(births, (uint32_t)count);
 	for (size_t i = 0; i < tree->count; i++)
-		read_rest(&tree->files[i]);
+		read_rest(&tree->files[i], births, count);
+	free(births);
 }
 
 static bool is_removable(const struct bp_tree_file *file)

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/system_call.h"
 #include "report/quantity.h"
 
 static uint64_t time_of(const char *text, uint64_t start_ns)
@@ -48,7 +48,6 @@ struct bp_window bp_window_of(const struct bp_traced *traced)
 	uint64_t start_ns = 0, stop_ns = 0;
 	char path[64], *variable = NULL;
 	size_t capacity = 0;
-	struct timespec now;
 	snprintf(path, sizeof path, "/proc/%ld/environ", (long)traced->pid);
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
@@ -63,8 +62,7 @@ struct bp_window bp_window_of(const struct bp_traced *traced)
 	}
 	free(variable);
 	fclose(file);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	const uint64_t now_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	return (struct bp_window){ left(start_ns, now_ns), left(stop_ns, now_ns) };
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
 
 /* Entries looked at for one address: a file may claim what it likes, and one search must not take for
@@ -101,15 +102,7 @@ bool bp_dotnet_methods_sort(struct bp_dotnet_methods *methods)
 /* How many entries start at or before `address`. */
 static uint32_t upto(const struct bp_dotnet_methods *methods, uint64_t address)
 {
-	uint32_t low = 0, high = methods->count;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		if (methods->codes[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bp_sorted_upto(methods->codes, sizeof *methods->codes, methods->count, address);
 }
 
 static bool existed(const struct bp_dotnet_code *code, uint64_t time)

@@ -21,6 +21,7 @@
 #include "import/trace.h"
 #include "import/trace_ahead.h"
 #include "import/trace_join.h"
+#include "import/trace_started.h"
 
 struct thread_name {
 	uint64_t ordinal; /* 64 bits wide for base/index.h */
@@ -170,6 +171,8 @@ static void add_spawned(struct trace_import *import, const struct bp_trace_exec 
 static bool add_exec(struct trace_import *import, const struct bp_trace_exec *exec)
 {
 	struct bp_process *process = process_of(import);
+	if (!bp_trace_started_add(import->profile, import->process, exec, import->error))
+		return false;
 	if (exec->pid == process->pid) {
 		process->became_unseen = exec->unseen != BP_UNSEEN_NO;
 		if (!add_text(import, exec->path, &process->became))

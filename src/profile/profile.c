@@ -136,6 +136,7 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->readings.data);
 	free(profile->pauses.data);
 	free(profile->intervals.data);
+	free(profile->started.data);
 	memset(profile, 0, sizeof *profile);
 }
 

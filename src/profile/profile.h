@@ -156,6 +156,15 @@ struct bp_interval_used {
 	uint64_t trials; /* made under it, at most; UINT64_MAX: not known */
 };
 
+/* A program that a process started beside itself, in a child without a trace of its own until then (vfork): the
+ * path that the last exec of that child named. Whether that exec succeeded is not known. */
+struct bp_started {
+	struct bp_process_id by;
+	uint32_t pid;	  /* of the child */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	struct bp_string_id path;
+};
+
 /* Modules of equal path and build-id (without a build-id: file size and time too) are one entry, of
  * whatever process mapped it first: importers keep their own map from addresses to modules. */
 struct bp_module {
@@ -241,6 +250,7 @@ struct bp_profile {
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
 	BP_TABLE(struct bp_interval_used) intervals;
+	BP_TABLE(struct bp_started) started; /* from 0 on */
 	bool keep_readings; /* set before importing: fill `readings` */
 	void (*progress)(void *context, uint64_t samples); /* set before importing: is told now and
 							     * then how many were read */

@@ -3,14 +3,16 @@
  * A process that ends in an exec goes on under its number, and the next image begins a trace as
  * soon as the loader has loaded the recorder. No such trace means that it did not: the loader
  * ignored LD_PRELOAD, found no such file (another root, another user's view of the folders), or
- * the trace could not be written.
+ * the trace could not be written. The same holds of what a process started by vfork, under another number.
  */
 #include "profile/unseen.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/attributes.h"
 #include "base/path.h"
+#include "base/sorted.h"
 
 #define END_BY_EXEC 5u /* enum bp_end_reason of the trace */
 
@@ -31,6 +33,53 @@ bool bp_process_went_on_unexplained(
 	const struct bp_profile *profile, const struct bp_process *process)
 {
 	return !process->became_unseen && bp_process_went_on_elsewhere(profile, process);
+}
+
+static int compare_births(const void *a, const void *b)
+{
+	const struct bp_birth *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+void bp_births_sort(struct bp_birth *births, uint32_t count)
+{
+	qsort(births, count, sizeof *births, compare_births);
+}
+
+bool bp_births_have(const struct bp_birth *births, uint32_t count, uint32_t pid, uint64_t since_ns)
+{
+	const uint32_t upto = bp_sorted_upto(births, sizeof *births, count, pid);
+	/* The latest of that number. */
+	return upto > 0 && births[upto - 1].pid == pid && births[upto - 1].time_ns >= since_ns;
+}
+
+bool bp_started_without_trace(
+	const struct bp_profile *profile, uint32_t **ret_numbers, uint32_t *ret_count)
+{
+	const uint32_t images = profile->processes.count;
+	struct bp_birth *births = calloc((size_t)images + 1, sizeof *births);
+	uint32_t *numbers = calloc((size_t)profile->started.count + 1, sizeof *numbers);
+	uint32_t count = 0;
+	if (births == NULL || numbers == NULL) {
+		free(births);
+		free(numbers);
+		return false;
+	}
+	for (uint32_t i = 0; i < images; i++)
+		births[i] = (struct bp_birth){ profile->processes.data[i].pid,
+			profile->processes.data[i].start_time_ns };
+	bp_births_sort(births, images);
+	for (uint32_t i = 0; i < profile->started.count; i++) {
+		const struct bp_started *started = &profile->started.data[i];
+		if (!bp_births_have(births, images, started->pid, started->time_ns))
+			numbers[count++] = i;
+	}
+	free(births);
+	*ret_numbers = numbers;
+	*ret_count = count;
+	return true;
 }
 
 bool bp_is_valgrind(const char *path)

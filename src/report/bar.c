@@ -7,6 +7,37 @@
 #include "report/header.h"
 #include "report/quantity.h"
 
+#define BAR_COLUMNS_MIN 10
+#define NAME_COLUMNS_KEPT 28 /* so much of a name no bar takes away */
+
+unsigned bp_bar_room_least(unsigned name_columns)
+{
+	const unsigned kept = name_columns < NAME_COLUMNS_KEPT ? name_columns : NAME_COLUMNS_KEPT;
+	return kept + 2 + BAR_COLUMNS_MIN;
+}
+
+unsigned bp_bar_columns(unsigned name_columns, unsigned room, unsigned columns_max)
+{
+	const unsigned least = bp_bar_room_least(name_columns);
+	unsigned columns;
+	if (room < least)
+		return 0;
+	if (room >= name_columns + 2 + BAR_COLUMNS_MIN)
+		columns = room - name_columns - 2;
+	else /* of what is over, most goes to the name */
+		columns = BAR_COLUMNS_MIN + (room - least) / 4;
+	return columns < columns_max ? columns : columns_max;
+}
+
+unsigned bp_bar_name_columns(
+	unsigned name_columns, unsigned room, unsigned bar_columns, unsigned columns_min)
+{
+	const unsigned left = room - (bar_columns > 0 ? bar_columns + 2 : 0);
+	if (name_columns <= left)
+		return name_columns;
+	return left > columns_min ? left : columns_min;
+}
+
 void bp_write_bar(const struct bp_interval *interval, double scale_end, unsigned columns,
 	const struct bp_report_options *options, FILE *out)
 {

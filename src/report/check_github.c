@@ -5,26 +5,17 @@
  * escaped, in a property : and , too; line ends and other controls, by which a name could begin a
  * command of its own, stand as \x0a. See check.h.
  */
-#include <string.h>
-
 #include "report/check.h"
 #include "report/escape.h"
 
+static void put_percent(FILE *out, char special)
+{
+	fprintf(out, "%%%02X", (unsigned)special);
+}
+
 static void put_escaped(FILE *out, const char *text, const char *special)
 {
-	while (*text != '\0') {
-		unsigned bytes;
-		uint32_t code = bp_utf8_next(text, &bytes);
-		if (code == UINT32_MAX)
-			fprintf(out, "\\x%02x", (unsigned char)*text);
-		else if (bp_is_unsafe(code))
-			fprintf(out, code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
-		else if (code < 0x80 && strchr(special, (int)code) != NULL)
-			fprintf(out, "%%%02X", code);
-		else
-			fwrite(text, 1, bytes, out);
-		text += bytes;
-	}
+	bp_write_visible(out, text, special, put_percent);
 }
 
 static void write_annotation(

@@ -10,22 +10,15 @@
 #include "report/check.h"
 #include "report/escape.h"
 
+static void put_entity(FILE *out, char special)
+{
+	fprintf(out, "&#%u;", (unsigned)special);
+}
+
 /* Text for an element or an attribute in double quotes. */
 static void put_xml(FILE *out, const char *text)
 {
-	while (*text != '\0') {
-		unsigned bytes;
-		uint32_t code = bp_utf8_next(text, &bytes);
-		if (code == UINT32_MAX)
-			fprintf(out, "\\x%02x", (unsigned char)*text);
-		else if (bp_is_unsafe(code))
-			fprintf(out, code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
-		else if (code < 0x80 && strchr("&<>\"'", (int)code) != NULL)
-			fprintf(out, "&#%u;", code);
-		else
-			fwrite(text, 1, bytes, out);
-		text += bytes;
-	}
+	bp_write_visible(out, text, "&<>\"'", put_entity);
 }
 
 static void put_attribute(FILE *out, const char *name, const char *value)

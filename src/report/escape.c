@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One decoder of UTF-8 (strict: no overlong forms, no surrogates, nothing above U+10FFFF) and three
+ * One decoder of UTF-8 (strict: no overlong forms, no surrogates, nothing above U+10FFFF) and four
  * ways of writing what it finds. See escape.h. Which characters are unsafe: general categories Cc
  * and Cf as far as they hide or reorder text, line and paragraph separators, and unassigned
  * noncharacters; the list is short and written out.
@@ -163,6 +163,20 @@ unsigned bp_terminal_text(
 		used = append(buffer, used, cell.text);
 	}
 	return whole.columns;
+}
+
+void bp_write_visible(FILE *out, const char *text, const char *special,
+	void (*put_special)(FILE *out, char special))
+{
+	while (*text != '\0') {
+		struct cell cell;
+		if (strchr(special, *text) != NULL) {
+			put_special(out, *text++);
+			continue;
+		}
+		text += make_cell(text, true, &cell);
+		fputs(cell.text, out);
+	}
 }
 
 void bp_write_json_string(FILE *out, const char *text)

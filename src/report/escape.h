@@ -30,6 +30,11 @@ unsigned bp_terminal_text(
 /* The columns that bp_terminal_text takes for `text` when nothing is cut. */
 unsigned bp_terminal_columns(const char *text, bool utf8);
 
+/* Writes all of `text`, unsafe characters and invalid bytes as bp_terminal_text does, and ASCII characters that
+ * stand in `special` by `put_special`: for files that are text with a syntax of its own. */
+void bp_write_visible(FILE *out, const char *text, const char *special,
+	void (*put_special)(FILE *out, char special));
+
 /* Writes `text` as a JSON string with its quotes; invalid bytes become U+FFFD. */
 void bp_write_json_string(FILE *out, const char *text);
 

@@ -13,8 +13,6 @@
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12
-#define NAME_COLUMNS_KEPT 28 /* so much of a name no bar takes away */
-#define BAR_COLUMNS_MIN 10
 #define BAR_COLUMNS_MAX 40
 
 struct layout {
@@ -93,23 +91,15 @@ static unsigned make_room(
 static struct layout lay_out(const struct bp_grid *grid, const struct bp_report_options *options)
 {
 	const struct layout whole = widths_of(grid, options);
-	const unsigned wanted = whole.name < NAME_COLUMNS_KEPT ? whole.name : NAME_COLUMNS_KEPT;
-	const unsigned least = wanted + 2 + BAR_COLUMNS_MIN;
+	const unsigned least = bp_bar_room_least(whole.name);
 	struct layout layout = whole;
 	unsigned room = grid->bars ? make_room(grid, &layout, least, options->columns) : 0;
-	if (room >= whole.name + 2 + BAR_COLUMNS_MIN) {
-		layout.bar = room - whole.name - 2;
-	} else if (room >= least) {
-		layout.bar = BAR_COLUMNS_MIN + (room - least) / 4;
-	} else {
+	layout.bar = bp_bar_columns(whole.name, room, BAR_COLUMNS_MAX);
+	if (layout.bar == 0) {
 		layout = whole;
 		room = make_room(grid, &layout, NAME_COLUMNS_MIN, options->columns);
 	}
-	if (layout.bar > BAR_COLUMNS_MAX)
-		layout.bar = BAR_COLUMNS_MAX;
-	const unsigned left = room - (layout.bar > 0 ? layout.bar + 2 : 0);
-	if (layout.name > left)
-		layout.name = left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN;
+	layout.name = bp_bar_name_columns(whole.name, room, layout.bar, NAME_COLUMNS_MIN);
 	return layout;
 }
 

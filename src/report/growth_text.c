@@ -33,20 +33,11 @@ struct table {
 	unsigned widths[COLUMNS];
 };
 
-static struct bp_figure per_second(const struct bp_figure *change, double seconds)
-{
-	struct bp_figure rate = *change;
-	rate.interval.estimate /= seconds;
-	rate.interval.low /= seconds;
-	rate.interval.high /= seconds;
-	return rate;
-}
-
 static void fill(const struct table *table, struct line *line, bool total)
 {
 	struct bp_quantity_style style = bp_style_of(table->options);
 	const struct bp_comparison *bytes = &line->row.bytes;
-	struct bp_figure rate = per_second(&bytes->change, table->seconds);
+	struct bp_figure rate = bp_figure_per_second(&bytes->change, table->seconds);
 	struct bp_figure least = { .interval = { .low = bytes->lower / table->seconds } };
 	least.interval.estimate = least.interval.high = least.interval.low;
 	bool suspect = line->row.verdict != BP_VERDICT_UNCLEAR;

@@ -84,6 +84,15 @@ void bp_time_text(uint64_t time_ns, char *buffer)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.3g us", seconds * 1e6);
 }
 
+struct bp_figure bp_figure_per_second(const struct bp_figure *figure, double seconds)
+{
+	struct bp_figure rate = *figure;
+	rate.interval.estimate /= seconds;
+	rate.interval.low /= seconds;
+	rate.interval.high /= seconds;
+	return rate;
+}
+
 bool bp_is_vague(const struct bp_interval *interval)
 {
 	if (interval->exact)
@@ -177,36 +186,35 @@ static bool is_known(const struct bp_interval *interval)
 	return isfinite(interval->low) && isfinite(interval->high) && interval->high < 0x1p64;
 }
 
-void bp_bytes_figure_text(
-	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
+static void known_text(const struct bp_figure *figure, const struct unit *units,
+	struct bp_quantity_style style, char *buffer)
 {
 	const struct bp_interval *interval = &figure->interval;
 	if (!is_known(interval)) {
 		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
 	} else if (interval->low == interval->high) {
-		int used = snprintf(buffer, BP_QUANTITY_BYTES, "%s", bound_text(figure));
+		const int used = snprintf(buffer, BP_QUANTITY_BYTES, "%s", bound_text(figure));
 		char text[BP_QUANTITY_BYTES];
-		bp_bytes_text((uint64_t)interval->low, style, text);
+		if (units == units_count)
+			bp_count_text((uint64_t)interval->low, text);
+		else
+			bp_bytes_text((uint64_t)interval->low, style, text);
 		snprintf(buffer + used, (size_t)(BP_QUANTITY_BYTES - used), "%.64s", text);
 	} else {
-		figure_text(figure, style.si ? units_si : units_binary, style.utf8, buffer);
+		figure_text(figure, units, style.utf8, buffer);
 	}
+}
+
+void bp_bytes_figure_text(
+	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
+{
+	known_text(figure, style.si ? units_si : units_binary, style, buffer);
 }
 
 void bp_objects_figure_text(
 	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer)
 {
-	const struct bp_interval *interval = &figure->interval;
-	if (!is_known(interval)) {
-		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
-	} else if (interval->low == interval->high) {
-		int used = snprintf(buffer, BP_QUANTITY_BYTES, "%s", bound_text(figure));
-		char text[BP_QUANTITY_BYTES];
-		bp_count_text((uint64_t)interval->low, text);
-		snprintf(buffer + used, (size_t)(BP_QUANTITY_BYTES - used), "%.64s", text);
-	} else {
-		figure_text(figure, units_count, style.utf8, buffer);
-	}
+	known_text(figure, units_count, style, buffer);
 }
 
 static void estimate_text(

@@ -52,6 +52,9 @@ void bp_bytes_change_text(const struct bp_figure *figure, struct bp_quantity_sty
 void bp_objects_change_text(const struct bp_figure *figure, struct bp_quantity_style style,
 	const char *per, char *buffer);
 
+/* A figure of some seconds as one of a second: a rate. */
+struct bp_figure bp_figure_per_second(const struct bp_figure *figure, double seconds);
+
 /* The limits of a change of bytes alone, with their signs: "[-36, -5] MiB". */
 void bp_bytes_limits_text(
 	const struct bp_interval *interval, struct bp_quantity_style style, char *buffer);

@@ -176,15 +176,6 @@ static bool write_ages(const struct bp_distribution *distribution,
 	return good;
 }
 
-static struct bp_figure per_second(const struct bp_figure *figure, double seconds)
-{
-	struct bp_figure rate = *figure;
-	rate.interval.estimate /= seconds;
-	rate.interval.low /= seconds;
-	rate.interval.high /= seconds;
-	return rate;
-}
-
 static bool write_times(const struct bp_distribution *distribution,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -198,8 +189,10 @@ static bool write_times(const struct bp_distribution *distribution,
 		const double seconds = (double)(range->high_ns - range->low_ns) / 1e9;
 		if (!distribution->times_known || !(seconds > 0))
 			return true;
-		const struct bp_figure bytes = per_second(&range->allocated.bytes, seconds);
-		const struct bp_figure objects = per_second(&range->allocated.objects, seconds);
+		const struct bp_figure bytes =
+			bp_figure_per_second(&range->allocated.bytes, seconds);
+		const struct bp_figure objects =
+			bp_figure_per_second(&range->allocated.objects, seconds);
 		bp_time_text(range->low_ns, low);
 		bp_time_text(range->high_ns, high);
 		range_name(low, high, name, sizeof name);

@@ -18,8 +18,6 @@
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 16
-#define NAME_COLUMNS_KEPT 28 /* so much of a name no bar takes away */
-#define BAR_COLUMNS_MIN 10
 #define BAR_COLUMNS_MAX 60
 
 /* A row as text, made before the layout is known. */
@@ -100,23 +98,15 @@ static struct layout lay_out(
 	const struct line *lines, uint32_t count, const struct bp_report_options *options)
 {
 	const struct layout whole = widths_of(lines, count, options);
-	const unsigned wanted = whole.name < NAME_COLUMNS_KEPT ? whole.name : NAME_COLUMNS_KEPT;
-	const unsigned least = wanted + 2 + BAR_COLUMNS_MIN;
+	const unsigned least = bp_bar_room_least(whole.name);
 	struct layout layout = whole;
 	unsigned room = make_room(&layout, least, options->columns);
-	if (room >= whole.name + 2 + BAR_COLUMNS_MIN) {
-		layout.bar = room - whole.name - 2;
-	} else if (room >= least) {
-		layout.bar = BAR_COLUMNS_MIN + (room - least) / 4;
-	} else {
+	layout.bar = bp_bar_columns(whole.name, room, BAR_COLUMNS_MAX);
+	if (layout.bar == 0) {
 		layout = whole;
 		room = make_room(&layout, NAME_COLUMNS_MIN, options->columns);
 	}
-	if (layout.bar > BAR_COLUMNS_MAX)
-		layout.bar = BAR_COLUMNS_MAX;
-	const unsigned left = room - (layout.bar > 0 ? layout.bar + 2 : 0);
-	if (layout.name > left)
-		layout.name = left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN;
+	layout.name = bp_bar_name_columns(whole.name, room, layout.bar, NAME_COLUMNS_MIN);
 	tighten(&layout, lines, count, options);
 	if (layout.bar > BAR_COLUMNS_MAX)
 		layout.bar = BAR_COLUMNS_MAX;

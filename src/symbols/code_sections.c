@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <gelf.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
 
 /* More sections than any linker makes; a hostile table ends here. */
@@ -61,15 +62,9 @@ void bp_code_sections_finish(struct bp_code_sections *sections)
 const struct bp_code_section *bp_code_sections_find(
 	const struct bp_code_sections *sections, uint64_t address)
 {
-	uint32_t low = 0, high = sections->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (sections->data[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address >= sections->data[low - 1].high)
+	const uint32_t upto =
+		bp_sorted_upto(sections->data, sizeof *sections->data, sections->count, address);
+	if (upto == 0 || address >= sections->data[upto - 1].high)
 		return NULL;
-	return &sections->data[low - 1];
+	return &sections->data[upto - 1];
 }

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/vec.h"
 
 static const char magic[8] = "BPFRAME1";
@@ -121,18 +122,11 @@ void bp_frame_file_close(struct bp_frame_file *file)
 bool bp_frame_file_find(const struct bp_frame_file *file, uint64_t address,
 	struct bp_found_frame *frames, uint32_t *ret_count)
 {
-	uint32_t low = 0, high = file->address_count;
-	const struct bp_cached_address *entry = NULL;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (file->addresses[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == file->address_count || file->addresses[low].address != address)
+	const uint32_t at = bp_sorted_below(
+		file->addresses, sizeof *file->addresses, file->address_count, address);
+	if (at == file->address_count || file->addresses[at].address != address)
 		return false;
-	entry = &file->addresses[low];
+	const struct bp_cached_address *entry = &file->addresses[at];
 	for (uint32_t i = 0; i < entry->frame_count; i++) {
 		const struct bp_cached_frame *frame = &file->frames[entry->first_frame + i];
 		frames[i] = (struct bp_found_frame){

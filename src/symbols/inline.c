@@ -19,6 +19,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
 
 /* The deepest trees of real programs have some 100 levels. */
@@ -54,24 +55,11 @@ static uint32_t append_scope(struct walk *walk, const Dwarf_Die *die, uint32_t c
 	return table->count++;
 }
 
-static uint32_t first_at_or_above(const struct walk *walk, uint64_t address)
-{
-	uint32_t low = 0, high = walk->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (walk->addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Gives the addresses in [low, high) to `*scope`, which is appended at the first of them. */
 static void claim(struct walk *walk, Dwarf_Die *die, uint32_t caller, uint64_t low, uint64_t high,
 	uint32_t *scope)
 {
-	uint32_t i = first_at_or_above(walk, low);
+	uint32_t i = bp_sorted_below(walk->addresses, sizeof *walk->addresses, walk->count, low);
 	if (i == walk->count || walk->addresses[i] >= high)
 		return;
 	if (bp_code_sections_find(walk->sections, low) == NULL)

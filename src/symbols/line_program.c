@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/sorted.h"
 
 struct program {
 	struct bp_bytes code;
@@ -129,23 +130,11 @@ static void begin_sequence(struct program *program)
 	program->ghost = false;
 }
 
-static uint32_t first_at_or_above(const struct program *program, uint64_t address)
-{
-	uint32_t low = 0, high = program->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (program->addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Gives the line of the row before to the addresses up to this one. */
 static void give_line(struct program *program)
 {
-	uint32_t i = first_at_or_above(program, program->row.address);
+	uint32_t i = bp_sorted_below(program->addresses, sizeof *program->addresses, program->count,
+		program->row.address);
 	for (; i < program->count && program->addresses[i] < program->address; i++)
 		program->lines[i] = (struct bp_line){
 			.known = true,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
 
 /* More symbols than any file has; a bound for hostile ones. */
@@ -188,16 +189,10 @@ static const struct bp_symbol *find_open_ended(
 
 const struct bp_symbol *bp_symbol_table_find(const struct bp_symbol_table *table, uint64_t address)
 {
-	uint32_t low = 0, high = table->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (table->data[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (uint32_t i = low; i > 0 && table->data[i - 1].reach > address; i--)
+	const uint32_t upto =
+		bp_sorted_upto(table->data, sizeof *table->data, table->count, address);
+	for (uint32_t i = upto; i > 0 && table->data[i - 1].reach > address; i--)
 		if (table->data[i - 1].high > address)
 			return &table->data[i - 1];
-	return low > 0 ? find_open_ended(table, low, address) : NULL;
+	return upto > 0 ? find_open_ended(table, upto, address) : NULL;
 }

@@ -9,6 +9,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
 #include "symbols/split_unit.h"
 
@@ -106,15 +107,9 @@ void bp_unit_index_finish(struct bp_unit_index *index)
 
 const struct bp_unit *bp_unit_index_find(const struct bp_unit_index *index, uint64_t address)
 {
-	uint32_t low = 0, high = index->range_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (index->ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (uint32_t i = low; i > 0 && index->ranges[i - 1].reach > address; i--)
+	const uint32_t upto =
+		bp_sorted_upto(index->ranges, sizeof *index->ranges, index->range_count, address);
+	for (uint32_t i = upto; i > 0 && index->ranges[i - 1].reach > address; i--)
 		if (index->ranges[i - 1].high > address)
 			return &index->units[index->ranges[i - 1].unit];
 	return NULL;

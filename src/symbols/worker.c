@@ -32,10 +32,10 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/system_call.h"
 #include "base/vec.h"
 #include "symbols/module_resolver.h"
 
@@ -304,9 +304,7 @@ static bool take_messages(struct input *input, struct texts *texts)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(bp_system_time_ns(CLOCK_MONOTONIC) / 1000000u);
 }
 
 /* Nothing more is wanted of it, whatever it still does. By its descriptor where the kernel has such: a

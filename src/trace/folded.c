@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
 
 /* Longer than any run, and such that neither doubling it nor adding it to a time wraps. */
@@ -33,15 +34,9 @@ uint32_t bp_trace_clock_find(
 
 bool bp_trace_held_has(const struct bp_trace_held *held, uint64_t number)
 {
-	uint32_t low = 0, high = held->count;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		if (held->ranges[middle].first <= number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && number - held->ranges[low - 1].first < held->ranges[low - 1].count;
+	const uint32_t upto =
+		bp_sorted_upto(held->ranges, sizeof *held->ranges, held->count, number);
+	return upto > 0 && number - held->ranges[upto - 1].first < held->ranges[upto - 1].count;
 }
 
 static uint32_t take_u32(struct bp_bytes *fields)

@@ -26,6 +26,9 @@ import tarfile
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "cli"))
+import cases  # noqa: E402
+
 BUILD = os.environ.get("BYTEPOLL_BUILD", "build")
 BYTEPOLL = os.path.abspath(os.path.join(BUILD, "bytepoll"))
 SEED = 20260211
@@ -340,15 +343,7 @@ def main():
         os.chdir(folder)
         print(f"1..{len(chosen)}")
         for number, function in enumerate(chosen, 1):
-            try:
-                function(program)
-                print(f"ok {number} - {function.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, KeyError,
-                    subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"not ok {number} - {function.__name__}", flush=True)
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    note(line)
+            failed += not cases.tell(number, function.__name__, lambda: function(program))
         os.chdir("/")
     print(f"# {len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0

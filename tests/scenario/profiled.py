@@ -87,6 +87,15 @@ def lost(data):
     return sum(entry["count"] for entry in losses)
 
 
+def has_begun(trace):
+    """Is there a file, with a header in it?"""
+    try:
+        with open(trace, "rb") as file:
+            return file.read(8) == b"BYTEPOLL"
+    except FileNotFoundError:
+        return False
+
+
 Sample = collections.namedtuple(
     "Sample", "pid thread sequence size interval exact free_sequence temporary stack depth")
 

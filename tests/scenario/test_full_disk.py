@@ -51,19 +51,11 @@ class Run:
         self.reported.frombytes(data[:len(data) // 8 * 8])
 
 
-def begun(trace):
-    try:
-        with open(trace, "rb") as file:
-            return file.read(8) == b"BYTEPOLL"
-    except FileNotFoundError:
-        return False
-
-
 def judge(run, words):
     """True if anything was lost."""
     plain = profiled.run([profiled.program(words[0]), *words[1:]])
     profiled.expect_same(plain, run.result)
-    if not begun(run.trace):
+    if not profiled.has_begun(run.trace):
         # A child of fork may have found room that its parent did not.
         profiled.expect(words[0] == "fork_storm" or not run.reported, "samples, but no trace")
         return True

@@ -76,19 +76,10 @@ class Killed:
         return sum(words[0::2]), sum(words[1::2])
 
 
-def begun(trace):
-    """Does the file have a whole header?"""
-    try:
-        with open(trace, "rb") as file:
-            return file.read(8) == b"BYTEPOLL"
-    except FileNotFoundError:
-        return False
-
-
 def judge(killed, forks):
     """Raises AssertionError if anything is missing; True if there was a file to read."""
     profiled.expect(killed.status == -signal.SIGKILL, "ended by itself: %s" % killed.status)
-    if not begun(killed.trace):
+    if not profiled.has_begun(killed.trace):
         profiled.expect(not killed.reported, "%d samples reported, no file" % len(killed.reported))
         return False
     present = {sample.sequence for sample in profiled.samples(killed.trace)}

@@ -25,6 +25,35 @@ void *calloc(size_t count, size_t size) { return malloc(count * size); }
 void *realloc(void *object, size_t size) { (void)object; return malloc(size); }
 int main(void) { return malloc(100) == NULL; }
 """
+# starts fork|vfork PROGRAM...: each in a child of its own; `starts fork starts MODE PROGRAM...`: with these words;
+# starts try PROGRAM...: one after the other in one child, until there is one.
+STARTS = """
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+	void *volatile kept = malloc(100);
+	const int try = strcmp(words[1], "try") == 0;
+	for (int i = 2; i < count; i++) {
+		char *alone[] = { words[i], NULL };
+		const int again = strcmp(words[i], "starts") == 0;
+		const pid_t child = words[1][0] == 'f' ? fork() : vfork();
+		if (child == 0) {
+			for (int j = i; j < (try ? count : i + 1); j++) {
+				alone[0] = words[j];
+				execv(again ? words[0] : words[j], again ? words + i : alone);
+			}
+			_exit(127);
+		}
+		waitpid(child, NULL, 0);
+		if (try || again)
+			break;
+	}
+	return kept == NULL;
+}
+"""
 ONE = "#include <stdlib.h>\nvoid *volatile kept;\nint main(void) { kept = malloc(4096); return 0; }\n"
 DAEMON = """
 #include <stdlib.h>
@@ -49,7 +78,7 @@ class Place:
     def __init__(self, path):
         self.path = path
         os.chmod(path, 0o755)
-        for name, source in (("own", OWN_MALLOC), ("one", ONE), ("stays", DAEMON)):
+        for name, source in (("own", OWN_MALLOC), ("one", ONE), ("stays", DAEMON), ("starts", STARTS)):
             with open(self.of(name + ".c"), "w", encoding="ascii") as file:
                 file.write(source)
             subprocess.run(["gcc", "-O0", "-fno-builtin", "-o", self.of(name), self.of(name + ".c")],
@@ -138,6 +167,38 @@ def names_file_capabilities_in_a_tree(place):
     has(result.stderr.decode(), "NOTHING WAS RECORDED", "./capable, which", "file capabilities")
 
 
+def names_what_a_vfork_child_became(place):
+    """As nobody, for whom the loader of a program with file capabilities preloads nothing. An exec that failed is no
+    program, nor is one that is recorded; processes that were not to be recorded are not missed."""
+    shutil.copy(place.of("one"), place.of("capable"))
+    os.setxattr(place.of("capable"), "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0))
+    os.makedirs(place.of("open"), exist_ok=True)
+    os.chmod(place.of("open"), 0o777)
+    for built in (profiled.BYTEPOLL, profiled.RECORDER):
+        shutil.copy(built, place.of("open"))
+
+    def said(mode, *programs, options=()):
+        result = profiled.run([*NOBODY, place.of("open/bytepoll"), "run", "-f", "--seed", "1", "-i", "1", "-o",
+                               place.of("open/v.bpt"), *options, "--", place.of("starts"), mode, *programs],
+                              cwd=place.path)
+        expect(result.status == 0, result)
+        return result.stderr.decode()
+    for mode, verb in (("vfork", "started"), ("fork", "became")):
+        text = said(mode, "./capable")
+        has(text, "1 image ran without the recorder: ./capable", "which starts (pid", verb, "file capabilities")
+    has(said("vfork", "./capable", "./one", "./capable"), "2 images ran without the recorder: ./capable (pid")
+    # A child that tries several paths: the last one counts.
+    has_not(said("try", "./nothing", "./one.c", "./one"), "without the recorder")
+    has(said("try", "./one.c", "./capable"), "1 image ran without the recorder: ./capable (pid")
+    has_not(said("vfork", "./nothing", "./one.c", "./one"), "without the recorder")
+    has_not(said("vfork", "./one", "./capable", options=("--no-follow-fork",)), "without the recorder")
+    # Nor is it forgotten where the process that started it has no sample of its own.
+    result = profiled.run([*NOBODY, place.of("open/bytepoll"), "run", "-f", "--seed", "1", "-i", "1T", "-o",
+                           place.of("open/v.bpt"), "--", place.of("starts"), "fork", "starts", "vfork", "./capable"],
+                          cwd=place.path)
+    has(result.stderr.decode(), "1 image ran without the recorder: ./capable (pid")
+
+
 def advice_is_right(place):
     text = says(place, "./one")
     has(text, "1 object was allocated, too little for T = 512 KiB: try a smaller --interval")
@@ -209,7 +270,8 @@ def tells_of_a_long_folding_at_the_end(place):
     has(text, "next: bytepoll report")
 
 
-AS_ROOT = (names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree)
+AS_ROOT = (names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
+           names_what_a_vfork_child_became)
 
 
 def main():
@@ -218,7 +280,7 @@ def main():
         place = Place(path)
         for action in (names_the_program_that_ran_unprofiled, names_valgrind,
                        names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
-                       advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
+                       names_what_a_vfork_child_became, advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
                        refuses_settings_that_mean_nothing):
             name = action.__name__.replace("_", " ")
             if action in AS_ROOT and not profiled.is_root():

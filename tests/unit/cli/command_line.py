@@ -15,14 +15,11 @@ import sys
 import tempfile
 import time
 
+import cases
+from cases import test
+
 BYTEPOLL, STATIC, OWN_MALLOC, FOREIGN_MALLOC = (os.path.abspath(a) for a in sys.argv[1:5])
 RECORDER = "libbytepoll-recorder.so"
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def call(*words, **options):
@@ -124,10 +121,11 @@ def completions_and_manuals_are_well_formed():
         ["bash", "-c", script + "\nCOMP_WORDS=(bytepoll run --la) COMP_CWORD=2; _bytepoll;"
          "echo \"${COMPREPLY[*]}\""], capture_output=True, text=True, check=True).stdout
     assert reply.split() == ["--law"], reply
-    reply = subprocess.run(
-        ["bash", "-c", script + "\nCOMP_WORDS=(bytepoll manual re) COMP_CWORD=2; _bytepoll;"
-         "echo \"${COMPREPLY[*]}\""], capture_output=True, text=True, check=True).stdout
-    assert reply.split() == ["report"], reply
+    for word, page in (("re", "report"), ("tr", "trace")):
+        reply = subprocess.run(
+            ["bash", "-c", script + "\nCOMP_WORDS=(bytepoll manual %s) COMP_CWORD=2; _bytepoll;"
+             "echo \"${COMPREPLY[*]}\"" % word], capture_output=True, text=True, check=True).stdout
+        assert reply.split() == [page], reply
     assert "complete -c bytepoll" in call("completion", "fish").stdout
     assert call("completion", "zsh").stdout.startswith("#compdef bytepoll")
     refuses(2, "bash, zsh or fish", call("completion", "tcsh"))
@@ -135,6 +133,25 @@ def completions_and_manuals_are_well_formed():
         page = call("manual", *command).stdout
         assert page.startswith(".TH BYTEPOLL") and ".SH NAME" in page, page
         assert "\n-" not in page, "an unescaped dash begins a line"
+
+
+@test
+def the_page_of_traces():
+    """As scdoc makes it, and dated by the version like the others."""
+    result = call("manual", "trace")
+    if not shutil.which("scdoc"):
+        refuses(1, "built without scdoc", result)
+        return
+    page = result.stdout
+    version = call("--version").stdout.strip()
+    assert result.returncode == 0 and not result.stderr, result
+    assert '\n.TH BYTEPOLL-TRACE 5 "" "%s" bytepoll\n' % version in page, page[:500]
+    assert page.count("\n.TH ") == 1 and ".SH RECORDS" in page and "FOLDED_TOLD" in page, page
+    assert page.endswith("\n") and "\0" not in page, page[-200:]
+    assert "manual trace" in call("manual", "--help").stdout
+    refuses(2, "did you mean 'bytepoll manual trace'", call("manual", "trac"))
+    refuses(2, "did you mean 'bytepoll report'", call("manual", "reprot"))
+    refuses(2, "one page", call("manual", "run", "trace"))
 
 
 @test
@@ -325,29 +342,6 @@ def doctor_tells():
     refuses(1, "no process 2147483000", call("doctor", "2147483000"))
 
 
-def main():
-    failed = 0
-    # Under nohup, or started in the background by a script, we would hand on that these are ignored.
-    for ignored in (signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(ignored, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    print(f"1..{len(TESTS)}")
-    for number, function in enumerate(TESTS, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            os.chmod(folder, 0o755)
-            try:
-                function()
-                print(f"ok {number} - {function.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, KeyError,
-                    subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"not ok {number} - {function.__name__}", flush=True)
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    print("# " + line, flush=True)
-            os.chdir("/")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.heed_signals()
+    sys.exit(cases.run())

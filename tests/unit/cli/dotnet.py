@@ -20,18 +20,13 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import dotnet_peer  # noqa: E402
+import cases
+import dotnet_peer
+from cases import test
 
 BYTEPOLL, DATA = (os.path.abspath(a) for a in sys.argv[1:3])
 PEER = [sys.executable, "-I", os.path.abspath(dotnet_peer.__file__)]
 LIMIT_S = 60
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def environment(**more):
@@ -496,29 +491,6 @@ def doctor_names_the_way():
     assert "bytepoll dotnet" not in result.stdout and "cannot be attached" in result.stdout, result
 
 
-def main():
-    failed = 0
-    for number in (signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    chosen = [function for function in TESTS if len(sys.argv) < 4 or function.__name__ in sys.argv[3:]]
-    print(f"1..{len(chosen)}")
-    for number, function in enumerate(chosen, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            os.chmod(folder, 0o755)
-            try:
-                function()
-                print(f"ok {number} - {function.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, KeyError, IndexError,
-                    subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"not ok {number} - {function.__name__}", flush=True)
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    print("# " + line, flush=True)
-            os.chdir("/")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.heed_signals()
+    sys.exit(cases.run(sys.argv[3:]))

@@ -14,7 +14,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+import cases
+from cases import test
 
 BYTEPOLL, CHURN, STATIC, OWN_MALLOC = (os.path.abspath(a) for a in sys.argv[1:5])
 FORGED = b"forged: line"
@@ -51,6 +53,7 @@ def commands():
     return found
 
 
+@test
 def every_command_refuses_hostile_words():
     for command in commands():
         if command == "live":
@@ -67,6 +70,7 @@ def every_command_refuses_hostile_words():
         call("completion", word)
 
 
+@test
 def every_option_refuses_hostile_values():
     for command in commands():
         text = call("help", command).stdout.decode()
@@ -88,6 +92,7 @@ def record(word, program, *options):
     return trace
 
 
+@test
 def run_and_its_readers_take_any_name():
     for number, word in enumerate(HOSTILE):
         folder = b"%d" % number
@@ -111,6 +116,7 @@ def run_and_its_readers_take_any_name():
         os.chdir(b"..")
 
 
+@test
 def run_says_what_it_could_not_see():
     for word in HOSTILE:
         for program, expected in ((STATIC, b"statically linked"), (OWN_MALLOC, b"NOTHING WAS RECORDED")):
@@ -129,6 +135,7 @@ def run_says_what_it_could_not_see():
         os.unlink(word)
 
 
+@test
 def environment_and_folders_with_any_name():
     for word in HOSTILE:
         call("run", "--", "true", more={b"BYTEPOLL_START": word})
@@ -140,6 +147,7 @@ def environment_and_folders_with_any_name():
         shutil.rmtree(word)
 
 
+@test
 def processes_with_any_name():
     for word in HOSTILE:
         shutil.copy("/bin/sleep", word)
@@ -162,28 +170,5 @@ def processes_with_any_name():
         os.unlink(word)
 
 
-TESTS = [every_command_refuses_hostile_words, every_option_refuses_hostile_values,
-         run_and_its_readers_take_any_name, run_says_what_it_could_not_see,
-         environment_and_folders_with_any_name, processes_with_any_name]
-
-
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, function in enumerate(TESTS, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {number} - {function.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"not ok {number} - {function.__name__}", flush=True)
-                for line in f"{type(error).__name__}: {error!a}".splitlines():
-                    print("# " + line, flush=True)
-            os.chdir("/")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run())

@@ -14,20 +14,16 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree
+
+import cases
+from cases import test
 
 BYTEPOLL = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.abspath(sys.argv[2]))
 from trace_builder import Chunk, header, slot, state, trace  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def call(*words, **environment):
@@ -402,24 +398,5 @@ def extremes_come_to_an_end():
             assert word not in shown.replace("confidence", ""), (words, shown)
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, function in enumerate(TESTS, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {number} - {function.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, KeyError, TypeError, StopIteration,
-                    xml.etree.ElementTree.ParseError, subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"not ok {number} - {function.__name__}", flush=True)
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    print("# " + line, flush=True)
-            os.chdir("/")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run())

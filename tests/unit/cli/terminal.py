@@ -22,14 +22,11 @@ import tempfile
 import termios
 import time
 
+import cases
+from cases import test
+
 BYTEPOLL, CHURN = (os.path.abspath(a) for a in sys.argv[1:3])
-TESTS = []
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def environment(**more):
@@ -378,24 +375,5 @@ def wrong_uses():
         assert result.stderr.count("\n") == 1 and result.stderr.startswith("bytepoll: "), (words, result)
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, function in enumerate(TESTS, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {number} - {function.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, KeyError,
-                    subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"not ok {number} - {function.__name__}", flush=True)
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    print("# " + line[:1000], flush=True)
-            os.chdir("/")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run())

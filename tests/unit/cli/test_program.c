@@ -17,39 +17,17 @@
 
 #include "cli/elf_file.h"
 #include "cli/program.h"
+#include "own_folder.h"
 
 static const char *dynamic_program, *static_program, *malloc_program;
-static char directory[64];
-
-static const char *path_of(const char *name)
-{
-	static char path[128];
-	snprintf(path, sizeof path, "%s/%s", directory, name);
-	return path;
-}
 
 static void make_file(const char *name, const void *bytes, size_t count, mode_t mode)
 {
-	FILE *file = fopen(path_of(name), "w");
+	FILE *file = fopen(own_path(name), "w");
 	assert_non_null(file);
 	assert_int_equal(fwrite(bytes, 1, count, file), count);
 	fclose(file);
-	assert_int_equal(chmod(path_of(name), mode), 0);
-}
-
-static int enter(void **state)
-{
-	(void)state;
-	strcpy(directory, "/tmp/bytepoll-program-XXXXXX");
-	return mkdtemp(directory) == NULL;
-}
-
-static int leave(void **state)
-{
-	char command[128];
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	return system(command);
+	assert_int_equal(chmod(own_path(name), mode), 0);
 }
 
 static void judge(const char *path, struct bp_program *ret_program)
@@ -94,15 +72,15 @@ static void judges_foreign_files(void **state)
 	make_file("torn", bytes, 20, 0755);
 	make_file("four-bytes", bytes, 4, 0755);
 	make_file("empty", "", 0, 0755);
-	judge(path_of("other-machine"), &program);
+	judge(own_path("other-machine"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_FOREIGN);
-	judge(path_of("32-bit"), &program);
+	judge(own_path("32-bit"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_FOREIGN);
-	judge(path_of("torn"), &program);
+	judge(own_path("torn"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_FOREIGN);
-	judge(path_of("four-bytes"), &program); /* the kernel does not know it: the shell's */
+	judge(own_path("four-bytes"), &program); /* the kernel does not know it: the shell's */
 	assert_int_equal(program.obstacle, BP_OBSTACLE_SCRIPT);
-	judge(path_of("empty"), &program);
+	judge(own_path("empty"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_SCRIPT);
 }
 
@@ -113,24 +91,24 @@ static void looks_through_scripts(void **state)
 	(void)state;
 	snprintf(text, sizeof text, "#! \t%s -x\n", static_program);
 	make_file("direct", text, strlen(text), 0755);
-	snprintf(text, sizeof text, "#!%s/direct", directory);
+	snprintf(text, sizeof text, "#!%s/direct", own_folder());
 	make_file("nested", text, strlen(text), 0755);
 	make_file("env", "#!/usr/bin/env -S A=1 sh\n", 25, 0755);
 	make_file("loop", "#!/", 3, 0755);
-	snprintf(text, sizeof text, "#!%s\n", path_of("loop"));
+	snprintf(text, sizeof text, "#!%s\n", own_path("loop"));
 	make_file("loop", text, strlen(text), 0755);
 	make_file("bare", "echo\n", 5, 0755);
-	judge(path_of("direct"), &program);
+	judge(own_path("direct"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_STATIC);
 	assert_string_equal(program.image, static_program);
-	judge(path_of("nested"), &program);
+	judge(own_path("nested"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_STATIC);
-	judge(path_of("env"), &program);
+	judge(own_path("env"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_NONE);
 	assert_string_equal(strrchr(program.image, '/'), "/sh");
-	judge(path_of("loop"), &program);
+	judge(own_path("loop"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_NONE); /* the kernel will refuse it */
-	judge(path_of("bare"), &program);
+	judge(own_path("bare"), &program);
 	assert_int_equal(program.obstacle, BP_OBSTACLE_SCRIPT);
 }
 
@@ -155,12 +133,12 @@ static void finds_as_a_shell(void **state)
 	struct bp_error error;
 	int status = 0;
 	(void)state;
-	snprintf(path, sizeof path, "/nonexistent:%s:/bin", directory);
+	snprintf(path, sizeof path, "/nonexistent:%s:/bin", own_folder());
 	setenv("PATH", path, 1);
 	make_file("tool", "#!/bin/sh\n", 10, 0755);
 	make_file("closed", "#!/bin/sh\n", 10, 0644);
 	assert_true(bp_program_find("tool", &program, &status, &error));
-	assert_string_equal(program.path, path_of("tool"));
+	assert_string_equal(program.path, own_path("tool"));
 	assert_true(bp_program_find("sh", &program, &status, &error));
 	assert_string_equal(program.path, "/bin/sh");
 	assert_false(bp_program_find("no-such-tool", &program, &status, &error));
@@ -171,7 +149,7 @@ static void finds_as_a_shell(void **state)
 	assert_int_equal(status, 127);
 	assert_false(bp_program_find("closed", &program, &status, &error));
 	assert_int_equal(status, 126);
-	assert_false(bp_program_find(path_of("closed"), &program, &status, &error));
+	assert_false(bp_program_find(own_path("closed"), &program, &status, &error));
 	assert_int_equal(status, 126);
 	assert_false(bp_program_find("/", &program, &status, &error));
 	assert_int_equal(status, 126);
@@ -222,7 +200,7 @@ static void survives_damage(void **state)
 	bp_elf_file_close(&original);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, own_folder_enter, own_folder_leave)
 
 int main(int argc, char **argv)
 {

@@ -14,12 +14,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/system_call.h"
 #include "cli/tree.h"
+#include "own_folder.h"
 
 #define DEAD_PID 0x7ffffff0u /* above every pid_max */
 
@@ -32,24 +33,6 @@ struct made {
 	uint32_t chunks_in_file;
 	uint8_t id;
 };
-
-static char directory[64];
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static const char *path_of(const char *name)
-{
-	static char paths[4][128];
-	static int next;
-	next = (next + 1) % 4;
-	snprintf(paths[next], sizeof paths[next], "%s/%s", directory, name);
-	return paths[next];
-}
 
 static void make_trace(const struct made *made)
 {
@@ -71,7 +54,7 @@ static void make_trace(const struct made *made)
 		.end_trials = made->trials,
 		.end_objects = made->objects };
 	unsigned char start[sizeof header + sizeof program];
-	int file = open(path_of(made->name), O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int file = open(own_path(made->name), O_RDWR | O_CREAT | O_TRUNC, 0600);
 	assert_true(file >= 0);
 	assert_int_equal(stat("/proc/self/ns/pid", &namespace), 0);
 	memcpy(header.magic, BP_TRACE_MAGIC, 8);
@@ -100,28 +83,13 @@ static void make_trace(const struct made *made)
 static off_t length_of(const char *name)
 {
 	struct stat status;
-	return stat(path_of(name), &status) == 0 ? status.st_size : -1;
-}
-
-static int enter(void **state)
-{
-	(void)state;
-	strcpy(directory, "/tmp/bytepoll-tree-XXXXXX");
-	return mkdtemp(directory) == NULL;
-}
-
-static int leave(void **state)
-{
-	char command[128];
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	return system(command);
+	return stat(own_path(name), &status) == 0 ? status.st_size : -1;
 }
 
 static void read_tree(struct bp_tree *ret_tree)
 {
 	struct bp_error error = { 0 };
-	if (!bp_tree_read(path_of("t.bpt"), ret_tree, &error))
+	if (!bp_tree_read(own_path("t.bpt"), ret_tree, &error))
 		fail_msg("%s", error.text);
 }
 
@@ -188,7 +156,7 @@ static void tells_who_still_runs(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct made made = { .name = "t.bpt",
 			.pid = cases[i].own_pid ? (uint32_t)getpid() : DEAD_PID,
-			.start_ns = cases[i].long_ago ? 1 : now_ns(),
+			.start_ns = cases[i].long_ago ? 1 : bp_system_time_ns(CLOCK_MONOTONIC),
 			.state = cases[i].state,
 			.samples = 1,
 			.chunks_reserved = 2,
@@ -207,7 +175,7 @@ static void an_image_ends_when_its_process_has_another(void **state)
 {
 	struct made first = { .name = "t.bpt",
 		.pid = (uint32_t)getpid(),
-		.start_ns = now_ns(),
+		.start_ns = bp_system_time_ns(CLOCK_MONOTONIC),
 		.chunks_reserved = 1 };
 	struct made second = first;
 	struct bp_tree tree;
@@ -215,7 +183,7 @@ static void an_image_ends_when_its_process_has_another(void **state)
 	(void)state;
 	second.name = "t.bpt.d/1.1.bpt";
 	second.start_ns++;
-	assert_int_equal(mkdir(path_of("t.bpt.d"), 0700), 0);
+	assert_int_equal(mkdir(own_path("t.bpt.d"), 0700), 0);
 	make_trace(&first);
 	make_trace(&second);
 	read_tree(&tree);
@@ -242,7 +210,7 @@ static void a_held_file_is_not_cut(void **state)
 	int file;
 	(void)state;
 	make_trace(&made);
-	file = open(path_of("t.bpt"), O_RDWR);
+	file = open(own_path("t.bpt"), O_RDWR);
 	memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	assert_true(memory != MAP_FAILED);
 	close(file); /* as in a process that shares its dead parent's memory */
@@ -257,7 +225,7 @@ static void a_held_file_is_not_cut(void **state)
 
 static void read_index(char *text, size_t capacity)
 {
-	FILE *file = fopen(path_of("t.bpt.d/index"), "r");
+	FILE *file = fopen(own_path("t.bpt.d/index"), "r");
 	size_t got;
 	assert_non_null(file);
 	got = fread(text, 1, capacity - 1, file);
@@ -284,7 +252,7 @@ static void writes_the_index_and_removes_what_it_tells(void **state)
 	struct bp_tree tree;
 	struct stat status;
 	(void)state;
-	assert_int_equal(mkdir(path_of("t.bpt.d"), 0700), 0);
+	assert_int_equal(mkdir(own_path("t.bpt.d"), 0700), 0);
 	for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++) {
 		traces[i].pid = DEAD_PID;
 		traces[i].state = 1;
@@ -306,7 +274,7 @@ static void writes_the_index_and_removes_what_it_tells(void **state)
 	/* What was lost stands in no index. */
 	assert_true(length_of("t.bpt.d/4.1.bpt") > 0);
 	assert_int_equal(length_of("t.bpt.d/index.new"), -1);
-	assert_int_equal(stat(path_of("t.bpt.d/index"), &status), 0);
+	assert_int_equal(stat(own_path("t.bpt.d/index"), &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
 }
 
@@ -323,10 +291,10 @@ static void a_killed_process_has_an_interval(void **state)
 	struct bp_tree tree;
 	int file;
 	(void)state;
-	assert_int_equal(mkdir(path_of("t.bpt.d"), 0700), 0);
+	assert_int_equal(mkdir(own_path("t.bpt.d"), 0700), 0);
 	make_trace(&first);
 	make_trace(&killed);
-	file = open(path_of("t.bpt.d/5.1.bpt"), O_WRONLY);
+	file = open(own_path("t.bpt.d/5.1.bpt"), O_WRONLY);
 	assert_int_equal(pwrite(file, &slot, sizeof slot, BP_SLOTS_OFFSET), sizeof slot);
 	close(file);
 	read_tree(&tree);
@@ -343,12 +311,12 @@ static void an_empty_directory_goes(void **state)
 	struct made made = { .name = "t.bpt", .pid = DEAD_PID, .state = 1, .chunks_reserved = 1 };
 	struct bp_tree tree;
 	(void)state;
-	assert_int_equal(mkdir(path_of("t.bpt.d"), 0700), 0);
+	assert_int_equal(mkdir(own_path("t.bpt.d"), 0700), 0);
 	make_trace(&made);
 	read_tree(&tree);
 	assert_true(bp_tree_write_index(&tree, NULL));
 	bp_tree_finish(&tree);
-	assert_int_equal(access(path_of("t.bpt.d"), F_OK), -1);
+	assert_int_equal(access(own_path("t.bpt.d"), F_OK), -1);
 }
 
 static void rubbish_is_counted_and_left_alone(void **state)
@@ -359,14 +327,14 @@ static void rubbish_is_counted_and_left_alone(void **state)
 	struct bp_tree tree;
 	FILE *file;
 	(void)state;
-	assert_int_equal(mkdir(path_of("t.bpt.d"), 0700), 0);
+	assert_int_equal(mkdir(own_path("t.bpt.d"), 0700), 0);
 	make_trace(&made);
-	file = fopen(path_of("t.bpt.d/torn.bpt"), "w");
+	file = fopen(own_path("t.bpt.d/torn.bpt"), "w");
 	assert_non_null(file);
 	fputs("BYTEPOLL", file);
 	fclose(file);
-	assert_int_equal(symlink("/etc/passwd", path_of("t.bpt.d/link.bpt")), 0);
-	assert_int_equal(mkfifo(path_of("t.bpt.d/pipe.bpt"), 0600), 0);
+	assert_int_equal(symlink("/etc/passwd", own_path("t.bpt.d/link.bpt")), 0);
+	assert_int_equal(mkfifo(own_path("t.bpt.d/pipe.bpt"), 0600), 0);
 	read_tree(&tree);
 	assert_int_equal(tree.count, 1);
 	assert_int_equal(tree.unreadable, 3);
@@ -381,23 +349,23 @@ static void force_removes_traces_only(void **state)
 	struct made made = { .name = "t.bpt", .pid = DEAD_PID, .state = 1, .chunks_reserved = 1 };
 	struct bp_error error = { 0 };
 	(void)state;
-	assert_true(bp_tree_remove(path_of("t.bpt"), &error)); /* nothing there */
-	assert_int_equal(mkdir(path_of("t.bpt.d"), 0700), 0);
+	assert_true(bp_tree_remove(own_path("t.bpt"), &error)); /* nothing there */
+	assert_int_equal(mkdir(own_path("t.bpt.d"), 0700), 0);
 	make_trace(&made);
 	made.name = "t.bpt.d/1.1.bpt";
 	make_trace(&made);
 	made.name = "t.bpt.d/precious";
 	make_trace(&made);
-	assert_false(bp_tree_remove(path_of("t.bpt"), &error));
+	assert_false(bp_tree_remove(own_path("t.bpt"), &error));
 	assert_non_null(strstr(error.text, "t.bpt.d cannot be removed"));
 	assert_true(length_of("t.bpt.d/precious") > 0);
 	assert_int_equal(length_of("t.bpt.d/1.1.bpt"), -1);
-	unlink(path_of("t.bpt.d/precious"));
-	assert_true(bp_tree_remove(path_of("t.bpt"), &error));
-	assert_int_equal(access(path_of("t.bpt.d"), F_OK), -1);
+	unlink(own_path("t.bpt.d/precious"));
+	assert_true(bp_tree_remove(own_path("t.bpt"), &error));
+	assert_int_equal(access(own_path("t.bpt.d"), F_OK), -1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, own_folder_enter, own_folder_leave)
 
 int main(void)
 {

@@ -30,18 +30,37 @@ static void allocators_are_known_by_name(void **state)
 		"sqlite3DbMallocRaw", "g_malloc0_n", "alloc::alloc::Global::alloc_impl_runtime",
 		"<alloc::alloc::Global>::grow_impl_runtime", "alloc::alloc::Global::alloc_impl",
 		"<alloc::raw_vec::RawVecInner>::finish_grow", "alloc::raw_vec::finish_grow",
-		"<alloc::raw_vec::RawVecInner<_>>::reserve::do_reserve_and_handle::<alloc::alloc::Global>",
+		"<alloc::raw_vec::RawVecInner<_>>::reserve::do_reserve_and_handle::<alloc::alloc::"
+		"Global>",
 		"std::sys::alloc::unix::<impl core::alloc::global::GlobalAlloc for "
 		"std::alloc::System>::alloc",
 		"std::sys::alloc::unix::aligned_malloc", "__rustc::__rust_alloc",
-		"__rustc::__rdl_realloc", "hashbrown::raw::alloc::inner::do_alloc" };
+		"__rustc::__rdl_realloc", "hashbrown::raw::alloc::inner::do_alloc",
+		"<mimalloc::MiMalloc as core::alloc::global::GlobalAlloc>::alloc", "jv_mem_alloc",
+		"jv_mem_realloc", "yyrealloc", "valkey_calloc", "_PyObject_MiMalloc",
+		"tracemalloc_raw_realloc", "PyDataMem_UserNEW", "pcache1Alloc", "g_rc_box_alloc0",
+		"CRYPTO_secure_zalloc", "OPENSSL_malloc", "_objalloc_alloc", "bfd_zalloc",
+		"GenerationAllocFromNewBlock", "palloc_aligned", "pqResultAlloc", "alloc_root",
+		"lj_mem_newgco", "v8::internal::AllocAtLeastWithRetry(unsigned long)",
+		"v8::internal::Malloced::operator new(unsigned long)",
+		"v8::internal::Zone::NewExpand(unsigned long)",
+		"node::NodeArrayBufferAllocator::AllocateUninitialized(unsigned long)",
+		"llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned "
+		"long)",
+		"QArrayData::allocate1(QArrayData**, long long, QArrayData::AllocationOption)" };
 	static const char *const others[] = { "strdup", "getline", "xstrdup", "malloc_rows",
 		"my::operator new(unsigned long)", "std::vector<int>::push_back(int&&)",
 		"std::allocatorish<int>::f()", "_IO_file_doallocate", "", "program+0x1000",
 		"PyList_New", "_PyObject_GC_New", "PyMem_MallocX", "sqlite3VdbeMemGrow",
 		"zmalloc_used", "g_string_new", "alloc::vec::Vec<T>::push", "__rustc::rust_begin",
 		"std::sys::args::imp", "<alloc::vec::Vec<T> as core::clone::Clone>::clone",
-		"alloc::collections::vec_deque::VecDeque<T,A>::grow" };
+		"alloc::collections::vec_deque::VecDeque<T,A>::grow", "jv_mem_strdup",
+		"jv_mem_uninit_setup", "yylex", "CRYPTO_memdup", "CRYPTO_strndup", "BIO_new",
+		"Perl_more_sv", "Perl_sv_grow", "PyType_GenericAlloc", "objalloc_create", "concat",
+		"AllocSetContextCreateInternal", "pqResultStrdup", "xmlNewDocNode", "dictAddRaw",
+		"v8::internal::BackingStore::Allocate(v8::internal::Isolate*, unsigned long)",
+		"v8::internal::ZoneList<int>::Resize(int)",
+		"llvm::SmallVectorImpl<int>::assign()" };
 	(void)state;
 	for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
 		assert_true(bp_allocators_hold(NULL, allocators[i]));
@@ -101,10 +120,15 @@ static void the_expression_is_of_the_same_names(void **state)
 {
 	static const char *const held[] = { "malloc", "zmalloc_usable", "operator new",
 		"std::allocator<int>::allocate", "mine", "alloc::raw_vec::RawVec<T,A>::grow_one",
-		"<alloc::alloc::Global>::grow_impl_runtime", "<alloc::raw_vec::RawVecInner>::finish_grow",
-		"std::sys::alloc::unix::aligned_malloc", "__rustc::__rdl_alloc" };
+		"<alloc::alloc::Global>::grow_impl_runtime",
+		"<alloc::raw_vec::RawVecInner>::finish_grow",
+		"std::sys::alloc::unix::aligned_malloc", "__rustc::__rdl_alloc", "jv_mem_calloc",
+		"v8::internal::AlignedAllocWithRetry", "llvm::SmallVectorBase::grow_pod",
+		"llvm::SmallVectorBase<unsigned int>::mallocForGrow", "QArrayData::allocate",
+		"<mimalloc::MiMalloc as core::alloc::global::GlobalAlloc>::realloc" };
 	static const char *const others[] = { "mallocs", "zmalloc_used", "std::vector::push_back",
-		"main" };
+		"main", "jv_mem_strdup", "v8::internal::Zone::Newer",
+		"llvm::SmallVectorImpl::assign" };
 	struct bp_allocators mine = { 0 };
 	struct bp_error error;
 	char *text = NULL, whole[16384];

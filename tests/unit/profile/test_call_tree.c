@@ -40,54 +40,66 @@ static void make(struct bp_profile *profile)
 	small_totals(profile, process, 3637, 3637, 7, 7);
 }
 
+/* A call tree, and what it is of. */
+struct grown {
+	struct bp_profile profile;
+	struct bp_aggregation aggregation;
+	struct bp_call_tree tree;
+};
+
+static void grow(struct grown *grown, double share_min)
+{
+	const struct bp_query query = { .by = BP_KEY_STACK };
+	struct bp_error error;
+	make(&grown->profile);
+	grown->aggregation = small_aggregate(&grown->profile, &query);
+	assert_true(bp_call_tree_build(&grown->aggregation, share_min, &grown->tree, &error));
+}
+
+static void fell(struct grown *grown)
+{
+	bp_call_tree_finish(&grown->tree);
+	bp_aggregation_finish(&grown->aggregation);
+	bp_profile_finish(&grown->profile);
+}
+
 static void shape_and_sums(void **state)
 {
-	struct bp_profile profile;
-	struct bp_query query = { .by = BP_KEY_STACK };
-	struct bp_call_tree tree;
-	struct bp_error error;
+	struct grown grown;
 	(void)state;
-	make(&profile);
-	struct bp_aggregation a = small_aggregate(&profile, &query);
-	assert_true(bp_call_tree_build(&a, 0, &tree, &error));
-	assert_int_equal(tree.count, 10);
-	assert_int_equal(tree.pruned, 0);
-	assert_node(&profile, &tree.nodes[0], "", 0, 3637);
-	assert_true(tree.nodes[0].has_self); /* the sample without a stack */
-	assert_node(&profile, &tree.nodes[1], "main", 1, 3537);
-	assert_node(&profile, &tree.nodes[2], "g", 2, 2000);
-	assert_node(&profile, &tree.nodes[3], "f", 2, 1530);
-	assert_true(tree.nodes[3].has_self);
-	assert_int_equal(tree.nodes[3].children, 2);
-	assert_node(&profile, &tree.nodes[4], "a", 3, 1000);
-	assert_node(&profile, &tree.nodes[5], "b", 3, 500);
-	assert_node(&profile, &tree.nodes[6], "i", 2, 4);
-	assert_node(&profile, &tree.nodes[7], "y", 3, 4);
-	bp_call_tree_finish(&tree);
-	bp_aggregation_finish(&a);
-	bp_profile_finish(&profile);
+	grow(&grown, 0);
+	const struct bp_profile *profile = &grown.profile;
+	const struct bp_tree_node *nodes = grown.tree.nodes;
+	assert_int_equal(grown.tree.count, 10);
+	assert_int_equal(grown.tree.pruned, 0);
+	assert_node(profile, &nodes[0], "", 0, 3637);
+	assert_true(nodes[0].has_self); /* the sample without a stack */
+	assert_node(profile, &nodes[1], "main", 1, 3537);
+	assert_node(profile, &nodes[2], "g", 2, 2000);
+	assert_node(profile, &nodes[3], "f", 2, 1530);
+	assert_true(nodes[3].has_self);
+	assert_int_equal(nodes[3].children, 2);
+	assert_node(profile, &nodes[4], "a", 3, 1000);
+	assert_node(profile, &nodes[5], "b", 3, 500);
+	assert_node(profile, &nodes[6], "i", 2, 4);
+	assert_node(profile, &nodes[7], "y", 3, 4);
+	fell(&grown);
 }
 
 static void what_is_pruned_is_counted(void **state)
 {
-	struct bp_profile profile;
-	struct bp_query query = { .by = BP_KEY_STACK };
-	struct bp_call_tree tree;
-	struct bp_error error;
+	struct grown grown;
 	(void)state;
-	make(&profile);
-	struct bp_aggregation a = small_aggregate(&profile, &query);
-	assert_true(bp_call_tree_build(&a, 0.01, &tree, &error));
-	assert_int_equal(tree.count, 7);
-	assert_int_equal(tree.pruned, 2);
-	assert_int_equal(tree.nodes[6].pruned, 2);
-	assert_int_equal(tree.nodes[6].depth, 2);
-	assert_true(tree.nodes[6].row.bytes.interval.estimate == 7);
-	assert_int_equal(tree.nodes[6].row.samples, 2);
-	assert_int_equal(tree.nodes[1].children, 3);
-	bp_call_tree_finish(&tree);
-	bp_aggregation_finish(&a);
-	bp_profile_finish(&profile);
+	grow(&grown, 0.01);
+	const struct bp_tree_node *nodes = grown.tree.nodes;
+	assert_int_equal(grown.tree.count, 7);
+	assert_int_equal(grown.tree.pruned, 2);
+	assert_int_equal(nodes[6].pruned, 2);
+	assert_int_equal(nodes[6].depth, 2);
+	assert_true(nodes[6].row.bytes.interval.estimate == 7);
+	assert_int_equal(nodes[6].row.samples, 2);
+	assert_int_equal(nodes[1].children, 3);
+	fell(&grown);
 }
 
 /* Calibrated: every level of the tree adds up to the counted total. */

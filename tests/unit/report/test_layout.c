@@ -100,24 +100,32 @@ static void assert_holds(const char *text, const char *part)
 		fail_msg("'%s' is missing in:\n%s", part, text);
 }
 
+/* A report of the profile that `make` makes. */
+struct view {
+	const char *report;
+	enum bp_key by;
+	enum bp_metric metric;
+};
+
+static struct bp_aggregation aggregate(struct bp_profile *profile, const struct view *view)
+{
+	const struct bp_query query = { .by = view->by, .metric = view->metric };
+	make(profile);
+	return small_aggregate(profile, &query);
+}
+
 static void bars_and_functions_at_80_columns(void **state)
 {
 	static const char *const functions[] = { "_M_realloc_insert", "_M_create_node",
 		"_M_construct", "sqlite3Vdbe" };
-	static const struct {
-		const char *report;
-		enum bp_key by;
-		enum bp_metric metric;
-	} cases[] = { { "table", BP_KEY_FUNCTION, BP_METRIC_LIVE },
+	static const struct view cases[] = { { "table", BP_KEY_FUNCTION, BP_METRIC_LIVE },
 		{ "tree", BP_KEY_STACK, BP_METRIC_LIVE },
 		{ "summary", BP_KEY_FUNCTION, BP_METRIC_LIVE },
 		{ "stats", BP_KEY_SIZE, BP_METRIC_ALLOCATED } };
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct bp_profile profile;
-		const struct bp_query query = { .by = cases[i].by, .metric = cases[i].metric };
-		make(&profile);
-		struct bp_aggregation a = small_aggregate(&profile, &query);
+		struct bp_aggregation a = aggregate(&profile, &cases[i]);
 		char *text = text_of(cases[i].report, &a, 80, false);
 		if (longest_bar(text) < BAR_LEAST)
 			fail_msg("%s has no bars:\n%s", cases[i].report, text);
@@ -134,20 +142,14 @@ static void bars_and_functions_at_80_columns(void **state)
 
 static void nothing_is_wider_than_the_terminal(void **state)
 {
-	static const struct {
-		const char *report;
-		enum bp_key by;
-		enum bp_metric metric;
-	} cases[] = { { "table", BP_KEY_FUNCTION, BP_METRIC_LIVE },
+	static const struct view cases[] = { { "table", BP_KEY_FUNCTION, BP_METRIC_LIVE },
 		{ "table", BP_KEY_FUNCTION, BP_METRIC_PEAK },
 		{ "tree", BP_KEY_STACK, BP_METRIC_PEAK },
 		{ "stats", BP_KEY_SIZE, BP_METRIC_ALLOCATED } };
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct bp_profile profile;
-		const struct bp_query query = { .by = cases[i].by, .metric = cases[i].metric };
-		make(&profile);
-		struct bp_aggregation a = small_aggregate(&profile, &query);
+		struct bp_aggregation a = aggregate(&profile, &cases[i]);
 		for (unsigned columns = 60; columns < 260; columns++) {
 			char *text = text_of(cases[i].report, &a, columns, columns % 2 == 0);
 			if (longest_line(text) > columns)
@@ -162,11 +164,10 @@ static void nothing_is_wider_than_the_terminal(void **state)
 /* Names take what a wide terminal has. */
 static void wide_terminals_show_whole_names(void **state)
 {
+	static const struct view view = { "table", BP_KEY_FUNCTION, BP_METRIC_LIVE };
 	struct bp_profile profile;
-	const struct bp_query query = { 0 };
 	(void)state;
-	make(&profile);
-	struct bp_aggregation a = small_aggregate(&profile, &query);
+	struct bp_aggregation a = aggregate(&profile, &view);
 	char *text = text_of("table", &a, 400, true);
 	assert_holds(text, "_M_realloc_insert<int const&>(__gnu_cxx::__normal_iterator<int*, ");
 	free(text);

@@ -9,30 +9,12 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "name_examples.h"
 #include "symbols/demangle.h"
-
-struct example {
-	const char *system_name;
-	const char *shown; /* NULL: as it is */
-};
-
-static void check(const struct example *examples, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		char *shown = bp_demangle(examples[i].system_name);
-		if (examples[i].shown == NULL)
-			assert_null(shown);
-		else if (shown == NULL)
-			fail_msg("%s stays as it is", examples[i].system_name);
-		else
-			assert_string_equal(shown, examples[i].shown);
-		free(shown);
-	}
-}
 
 static void test_plain_names_stay(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "main", NULL },
 		{ "", NULL },
 		{ "_Z", NULL },
@@ -46,12 +28,12 @@ static void test_plain_names_stay(void **state)
 		{ "_Rust", NULL },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 static void test_clones(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "parse.cold", "parse" },
 		{ "parse.part.0", "parse" },
 		{ "parse.constprop.12", "parse" },
@@ -63,12 +45,12 @@ static void test_clones(void **state)
 		{ "_Znonsense.cold", "_Znonsense" },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 static void test_cxx(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "_ZN4shop4openEi", "shop::open(int)" },
 		{ "_ZNSt6vectorIiSaIiEE9push_backEOi",
 			"std::vector<int, std::allocator<int> >::push_back(int&&)" },
@@ -76,13 +58,13 @@ static void test_cxx(void **state)
 		{ "_Znwm", "operator new(unsigned long)" },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 /* Expected texts as rustc's own demangler gives them without the hash. */
 static void test_rust_legacy(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
 			"core::fmt::Write::write_fmt" },
 		{ "_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
@@ -102,14 +84,14 @@ static void test_rust_legacy(void **state)
 	assert_false(bp_is_rust_legacy_name("_ZN3foo3bar17h0123456789abcdef"));
 	assert_false(bp_is_rust_legacy_name("_ZN3foo3barEi"));
 	assert_false(bp_is_rust_legacy_name("_ZN17h0123456789abcdefE"));
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 /* A part that claims more bytes than there are, a number beyond all sizes, an escape without an
  * end, a code that is no character. */
 static void test_damaged_rust(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "_ZN99foo17h0123456789abcdefE", NULL },
 		{ "_ZN99999999999999999999999999foo17h0123456789abcdefE", NULL },
 		{ "_ZN5a$LT$17h0123456789abcdefE", "a<" },
@@ -120,7 +102,7 @@ static void test_damaged_rust(void **state)
 		{ "_ZN7$ud800$17h0123456789abcdefE", "$ud800$" },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 /* A megabyte of name is neither demangled nor copied. */

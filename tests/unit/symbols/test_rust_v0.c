@@ -12,27 +12,9 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "name_examples.h"
 #include "symbols/demangle.h"
 #include "symbols/rust_v0.h"
-
-struct example {
-	const char *system_name;
-	const char *shown; /* NULL: as it is */
-};
-
-static void check(const struct example *examples, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		char *shown = bp_demangle(examples[i].system_name);
-		if (examples[i].shown == NULL && shown != NULL)
-			fail_msg("%s became %s", examples[i].system_name, shown);
-		if (examples[i].shown != NULL && shown == NULL)
-			fail_msg("%s stays as it is", examples[i].system_name);
-		if (shown != NULL)
-			assert_string_equal(shown, examples[i].shown);
-		free(shown);
-	}
-}
 
 static void test_real_names(void **state)
 {
@@ -67,7 +49,7 @@ static void test_real_names(void **state)
 /* The examples of "v0 Symbol Format" in The rustc book, and what they leave out. */
 static void test_grammar(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
 		{ "_RNvC7mycrate3foo.llvm.1234", "mycrate::foo" },
 		{ "_RNvC7mycrate3foo$x", "mycrate::foo" },
@@ -105,14 +87,14 @@ static void test_grammar(void **state)
 		{ "_RNvXC1xNtC1a1bNtC1c1d1e", "<a::b as c::d>::e" },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 /* Encoded with Python's codec. What is no Punycode is shown as it stands; a decoded control
  * character makes the name one that nobody wrote. */
 static void test_punycode(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "_RNvC1au8gdel_5qa", "a::"
 				       "g\xc3"
 				       "\xb6"
@@ -180,12 +162,12 @@ static void test_punycode(void **state)
 		{ "_RNvC1au4a_la", NULL },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 static void test_damaged(void **state)
 {
-	static const struct example examples[] = {
+	static const struct name_example examples[] = {
 		{ "_R", NULL },
 		{ "_RN", NULL },
 		{ "_RC", NULL },
@@ -213,7 +195,7 @@ static void test_damaged(void **state)
 		{ "_Rust", NULL },
 	};
 	(void)state;
-	check(examples, sizeof examples / sizeof examples[0]);
+	check_names(examples, sizeof examples / sizeof examples[0]);
 }
 
 /* Deep names, names whose back-references unfold to 2^n parts, shown and silent. */
