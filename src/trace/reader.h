@@ -51,6 +51,7 @@ struct bp_trace_sample {
 	bool exact;		  /* taken with certainty */
 };
 
+/* Begins as a sample does, so that what is common to both is read of either. */
 struct bp_trace_free {
 	uint64_t sequence, time_ns;
 	uint64_t trials, objects; /* of the freeing thread, at the free */
@@ -59,6 +60,8 @@ struct bp_trace_free {
 	uint64_t sample_sequence; /* of the object freed */
 	uint8_t flags;		  /* enum bp_free_flag */
 };
+_Static_assert(offsetof(struct bp_trace_free, stack) == offsetof(struct bp_trace_sample, stack),
+	"what is common to both");
 
 struct bp_trace_frame {
 	uint64_t pc;

@@ -35,17 +35,17 @@ class Perl(Suite):
         work = os.path.join(self.folder, "work")
         os.makedirs(work)
         os.symlink(os.path.join(self.root, "usr/bin/perl"), os.path.join(work, "perl"))
-        os.symlink(os.path.join(self.root, "usr/share/perl/5.36.0"), os.path.join(work, "lib"))
+        share, archive = (os.path.join(self.root, "usr", part) for part in ("share/perl", "lib/x86_64-linux-gnu"))
+        folders = [archive + "/perl-base", archive + "/perl/5.36.0", share + "/5.36.0"]
+        for folder in folders:
+            shutil.copytree(folder, os.path.join(work, "lib"), dirs_exist_ok=True)
         shutil.copytree(os.path.join(self.tree, "t"), os.path.join(work, "t"))
         os.symlink("../perl", os.path.join(work, "t", "perl"))
         tests = sorted({name.split(":")[0] for name in only}) if only else sorted(
             "%s/%s" % (folder, name) for folder in FOLDERS
             for name in self.names(folder) if name.endswith(".t") and
             not ("%s/%s" % (folder, name)).startswith(LEFT_OUT) and "bigmem" not in name)
-        share = os.path.join(self.root, "usr/share/perl")
-        archive = os.path.join(self.root, "usr/lib/x86_64-linux-gnu")
-        library = ":".join([share + "/5.36.0", archive + "/perl/5.36.0", archive + "/perl-base"])
-        return ["env", "OUT=" + os.path.join(self.folder, "out"), "PERL5LIB=" + library,
+        return ["env", "OUT=" + os.path.join(self.folder, "out"), "PERL5LIB=" + ":".join(reversed(folders)),
                 "LD_LIBRARY_PATH=" + archive, "sh", "-c", "cd work/t && " + RUNNER, "sh", *tests]
 
     def names(self, folder):
