@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "base/system_call.h"
 
 #define BP_SLAB_BYTES_MOST ((size_t)1 << 20)
 
@@ -32,10 +33,10 @@ struct bp_slab {
 /* Asks for the whole pages of a piece of memory; what comes of it is not asked. */
 static inline void bp_slab_populate(void *memory, size_t bytes)
 {
-	const uintptr_t page = 4096, at = (uintptr_t)memory;
-	const uintptr_t from = (at + page - 1) & ~(page - 1), to = (at + bytes) & ~(page - 1);
+	const uintptr_t from = bp_system_whole_pages((uintptr_t)memory);
+	const uintptr_t to = bp_system_page_of((uintptr_t)memory + bytes);
 	if (from < to)
-		(void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+		(void)bp_system_advise((void *)from, to - from, BP_ADVICE_POPULATE_WRITE);
 }
 
 /* Room for `bytes` bytes, not aligned, with whatever in it; NULL: no memory. */

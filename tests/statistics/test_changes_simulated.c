@@ -49,7 +49,7 @@ enum { OBJECTS = 6000, ROWS = 5, THREADS = 2, REPETITIONS = 350 };
 #define SIZE_LEAST 16
 #define NEVER UINT32_MAX
 
-static const double alarm = 1e-10, tail = .0275;
+static const double false_alarm = 1e-10, tail = .0275;
 static FILE *table;
 static bool is_long;
 
@@ -466,7 +466,7 @@ static struct counts simulate(enum rule rule, bool trap, unsigned repetitions)
 
 static bool holds(const struct sides *sides)
 {
-	const double most = sides->figures == 0 ? 0 : binomial_limit(sides->figures, tail, alarm);
+	const double most = sides->figures == 0 ? 0 : binomial_limit(sides->figures, tail, false_alarm);
 	return sides->low <= most && sides->high <= most;
 }
 

@@ -36,7 +36,7 @@
 #include "simulated_heap.h"
 #include "small_profile.h"
 
-static const double alarm = 1e-10, tail = .0275;
+static const double false_alarm = 1e-10, tail = .0275;
 static FILE *table;
 static bool is_long;
 
@@ -170,7 +170,7 @@ static void judge(const struct scene *scene, const struct result *result)
 {
 	double n = result->repetitions, mean = result->sum / n;
 	double error = sqrt((result->squares / n - mean * mean) / n);
-	double most = binomial_limit(n, tail, alarm);
+	double most = binomial_limit(n, tail, false_alarm);
 	assert_true(result->total.low <= most && result->total.high <= most);
 	/* A value at some moment cannot exceed the peak: the estimate is not too high on average. (Where
 	 * the heap is live at the end the peak is not shown below that, which pulls it up.) */
@@ -228,7 +228,7 @@ static void curve_intervals_hold(void **state)
 		bp_aggregation_finish(&aggregation);
 		heap_finish(&heap);
 	}
-	double most = binomial_limit(repetitions, tail, alarm);
+	double most = binomial_limit(repetitions, tail, false_alarm);
 	for (unsigned m = 0; m < MOMENTS; m++) {
 		assert_true(sides[m].low <= most && sides[m].high <= most);
 		worst.low = sides[m].low > worst.low ? sides[m].low : worst.low;

@@ -39,7 +39,7 @@
 #define INTERVAL UINT64_C(65536)
 #define SAMPLES_MAX 400
 
-static const double alarm = 1e-10, tail = .0275;
+static const double false_alarm = 1e-10, tail = .0275;
 static FILE *table;
 static bool is_long;
 
@@ -127,7 +127,7 @@ static unsigned draw_window(
 static void check_edges(enum edge_kind kind, unsigned repetitions, bool (*failed)[FORM_COUNT])
 {
 	static const unsigned widths[] = { 3, 10, 30 };
-	double most = binomial_limit(repetitions, tail, alarm);
+	double most = binomial_limit(repetitions, tail, false_alarm);
 	unsigned low[FORM_COUNT][3] = { 0 }, high[FORM_COUNT][3] = { 0 };
 	for (unsigned w = 0; w < 3; w++) {
 		struct stream stream = { 300 + 10 * kind + w };
@@ -333,9 +333,9 @@ static void check_threads(const struct scene *scene, unsigned repetitions)
 		fprintf(table, "| %u | %s | %.2f / %.2f | %.2f / %.2f | %.2f | %.1f |\n",
 			scene->threads, scene->readings ? "yes" : "no", low, high, total_low,
 			total_high, counts.width / repetitions / (double)INTERVAL, factor);
-	double most = binomial_limit(repetitions, tail, alarm);
+	double most = binomial_limit(repetitions, tail, false_alarm);
 	assert_true(counts.total_low <= most && counts.total_high <= most);
-	most = binomial_limit(n, tail, alarm);
+	most = binomial_limit(n, tail, false_alarm);
 	assert_true(counts.low <= most && counts.high <= most);
 	/* Independent errors would add up to a half, a quarter, an eighth of the sum. */
 	assert_true(scene->readings || factor > .9 * sqrt(scene->threads));
@@ -427,7 +427,7 @@ static void objects_of_a_size_are_part_of_all(void **state)
 		print_message("# objects of 1 KiB by %s: misses %.2f %% below, %.2f above\n",
 			filtered ? "filter" : "size", 100.0 * low / repetitions,
 			100.0 * high / repetitions);
-		double most = binomial_limit(repetitions, tail, alarm);
+		double most = binomial_limit(repetitions, tail, false_alarm);
 		assert_true(low <= most && high <= most);
 	}
 }

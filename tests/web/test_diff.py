@@ -19,7 +19,7 @@ import profiled  # noqa: E402
 from browser import Browser, find_chromium  # noqa: E402
 import page_fixture  # noqa: E402
 import pprof_write  # noqa: E402
-from test_page import bytepoll, click_box, boxes, picture  # noqa: E402
+from test_page import bytepoll, boxes, click_box, exported_texts, picture  # noqa: E402
 
 # Innermost first; samples of 64 B in base and new.
 STACKS = [(("alloc", "parse", "load", "main"), 120, 120), (("alloc", "lex", "parse", "load", "main"), 60, 60),
@@ -283,13 +283,7 @@ class Use:
 
     def export(self):
         self.open()
-        svg = self.browser.evaluate(
-            "new Promise((good) => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => {"
-            "blob.text().then(good); URL.createObjectURL = make; return make(blob); };"
-            "document.querySelector('#export-svg').click(); })")
-        import xml.etree.ElementTree
-        root = xml.etree.ElementTree.fromstring(svg)
-        texts = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+        texts = exported_texts(self.browser)
         profiled.expect("all" in texts and "insert" in texts, "texts of the export: %s" % texts[:5])
 
     def narrow(self):

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenario"))
 import profiled  # noqa: E402
@@ -41,6 +42,15 @@ def record(folder, name, rows, interval):
     bytepoll("run", "--quiet", "--seed", "7", "--interval", str(interval), "-o", trace, "--",
              "sqlite3", ":memory:", ".read " + script)
     return trace
+
+
+def exported_texts(browser):
+    """The names in the graph as the page exports it, which is well-formed SVG."""
+    svg = browser.evaluate(
+        "new Promise((good) => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => {"
+        "blob.text().then(good); URL.createObjectURL = make; return make(blob); };"
+        "document.querySelector('#export-svg').click(); })")
+    return [e.text for e in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
 
 
 def picture(browser, name, **options):
@@ -312,13 +322,7 @@ class Use:
 
     def export(self):
         self.open("metric=allocated")
-        svg = self.browser.evaluate(
-            "new Promise((good) => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => {"
-            "blob.text().then(good); URL.createObjectURL = make; return make(blob); };"
-            "document.querySelector('#export-svg').click(); })")
-        import xml.etree.ElementTree
-        root = xml.etree.ElementTree.fromstring(svg)
-        texts = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+        texts = exported_texts(self.browser)
         profiled.expect("all" in texts and len(texts) > 5, "texts of the export: %s" % texts[:5])
 
     def quiet(self):
