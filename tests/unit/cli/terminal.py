@@ -282,11 +282,15 @@ def quiet_when_a_pipe_closes():
     assert result.stderr == "" and result.returncode in (0, 141), result
 
 
+# Four million samples take a loaded machine, or a sanitizer, longer than what finish() allows.
+PATIENCE_SECONDS = 150
+
+
 @test
 def progress():
     subprocess.run([BYTEPOLL, "run", "-q", "-f", "-i", "1", "-o", "big.bpt", "--", CHURN, "1", "4000000"],
                    check=True, timeout=120, stdin=subprocess.DEVNULL)
-    _, text, file = Terminal(["report", "big.bpt"], stdout=False).finish()
+    _, text, file = Terminal(["report", "big.bpt"], stdout=False).finish(seconds=PATIENCE_SECONDS)
     assert "live at exit" in file, file
     told = [part for part in text.split("\r") if "reading samples" in part]
     assert told and re.search(r"[\d,]+ of [\d,]+, \d+ %", told[-1]), text
@@ -294,9 +298,9 @@ def progress():
     assert text.endswith("\r") and text.split("\r")[-2].strip() == "", "not taken away: %r" % text[-200:]
     assert all(len(part) <= 79 for part in text.split("\r")), "wider than the terminal"
     for variables in ({"TERM": "dumb"}, {"TERM": ""}):
-        _, text, _ = Terminal(["report", "big.bpt"], stdout=False, **variables).finish()
+        _, text, _ = Terminal(["report", "big.bpt"], stdout=False, **variables).finish(seconds=PATIENCE_SECONDS)
         assert text == "", text
-    _, text, file = Terminal(["report", "big.bpt"], stderr=False, PAGER="").finish()
+    _, text, file = Terminal(["report", "big.bpt"], stderr=False, PAGER="").finish(seconds=PATIENCE_SECONDS)
     assert file == "" and "reading" not in text, (file, text)
 
 
