@@ -361,7 +361,7 @@ static const struct bp_option options[] = {
 		.argument = "OUT",
 		.file = true,
 		.summary = "snapshot: where the copy goes; with --tree also OUT.d" },
-	{ .name = "force", .letter = 'f', .summary = "snapshot: replace what is there" },
+	{ .name = "force", .letter = 'f', .summary = "snapshot: replace an earlier trace" },
 	{ .name = "json", .summary = "status as JSON" },
 	{ .name = "quiet", .letter = 'q', .summary = "print nothing when all is well" },
 	{ 0 },

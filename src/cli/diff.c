@@ -35,8 +35,7 @@ struct request {
 	struct bp_difference_query difference;
 	struct bp_diff_options options;
 	bool moments, json;
-	const char *html; /* where a page goes; NULL: none is asked for */
-	bool force;
+	struct bp_written_file html; /* where a page goes; path NULL: none is asked for */
 	uint64_t at_ns[BP_SIDES];
 	int counts[BP_SIDES]; /* files of each side; the base's come first among the operands */
 	struct input *inputs; /* base first */
@@ -121,15 +120,14 @@ static bool read_shape(
 	const char *sort = bp_option_value(arguments, "sort");
 	uint64_t rows;
 	request->json = bp_option_given(arguments, "json");
-	request->html = bp_option_value(arguments, "html");
-	request->force = bp_option_given(arguments, "force");
-	if (request->html != NULL && request->json)
+	request->html = bp_page_file(arguments, bp_option_value(arguments, "html"), "--html");
+	const bool page = request->html.path != NULL;
+	if (page && request->json)
 		return bp_error_set(error, "--json and --html: choose one");
-	if (request->force && request->html == NULL)
+	if (request->html.force && !page)
 		return bp_error_set(error, "--force is for --html");
 	request->options.all = bp_option_given(arguments, "all");
-	rows = request->html != NULL || request->json || request->options.all ? BP_ROWS_ALL
-									      : ROWS_FOR_EYES;
+	rows = page || request->json || request->options.all ? BP_ROWS_ALL : ROWS_FOR_EYES;
 	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
 		!bp_option_probability(arguments, "fdr", &request->difference.rate, error))
 		return false;
@@ -354,7 +352,7 @@ static bool write_page_of_runs(
 		    request->path_runs + base, (uint32_t)(count - base), &paths, error))
 		return false;
 	const bool good = bp_page_file_write_difference(
-		request->html, request->force, difference, &paths, &request->options, error);
+		&request->html, difference, &paths, &request->options, error);
 	bp_difference_finish(&paths);
 	return good;
 }
@@ -368,8 +366,8 @@ static bool write_page_of_moments(struct request *request, const char *file,
 	if (!bp_moments_compare(&request->inputs[0].profile, &query, request->at_ns, &asked, file,
 		    &paths, error))
 		return false;
-	const bool good = bp_page_file_write_difference(request->html, request->force, difference,
-		&paths.difference, &request->options, error);
+	const bool good = bp_page_file_write_difference(
+		&request->html, difference, &paths.difference, &request->options, error);
 	bp_moments_finish(&paths);
 	return good;
 }
@@ -377,7 +375,7 @@ static bool write_page_of_moments(struct request *request, const char *file,
 static bool show(const struct bp_arguments *arguments, struct request *request,
 	const struct bp_difference *difference, struct bp_error *error)
 {
-	if (request->html != NULL)
+	if (request->html.path != NULL)
 		return request->moments ? write_page_of_moments(request, arguments->operands[0],
 						  difference, error)
 					: write_page_of_runs(request, difference, error);
@@ -491,8 +489,7 @@ static int diff(const struct bp_arguments *arguments)
 		free(request.work);
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	}
-	const struct bp_written_file page = bp_page_file(request.html, "--html", request.force);
-	bool good = (request.html == NULL || bp_page_file_check(&page, &error)) &&
+	bool good = (request.html.path == NULL || bp_page_file_check(&request.html, &error)) &&
 		    read_all(arguments, &request, &error) &&
 		    (request.moments ? compare_moments : compare_runs)(arguments, &request, &error);
 	finish(&request, arguments->operand_count);
@@ -541,7 +538,9 @@ static const struct bp_option options[] = {
 		.argument = "FILE",
 		.file = true,
 		.summary = "as a page for a browser (- for standard output)" },
-	{ .name = "force", .letter = 'f', .summary = "with --html: replace a file that is there" },
+	{ .name = "force",
+		.letter = 'f',
+		.summary = "with --html: replace a file, unless it is a recording" },
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
 	BP_OPTION_NO_PAGER,
 	{ .summary = "How it is judged" },

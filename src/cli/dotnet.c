@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +32,7 @@ struct request {
 	pid_t pid; /* 0: a program is to be started */
 	char path[PATH_MAX];
 	bool made; /* the file at `path` is ours */
+	struct bp_set_aside earlier; /* what was there before (--force) */
 	struct bp_dotnet_plan plan;
 };
 
@@ -84,36 +84,37 @@ static int open_output(void *context, pid_t pid, struct bp_error *error)
 	struct request *request = context;
 	const char *given = bp_option_value(request->arguments, "output");
 	char comm[64] = "";
-	struct stat status;
 	if (request->pid != 0)
 		name_of_process(pid, comm, sizeof comm);
 	if (!bp_output_path(given, request->pid != 0 ? comm : request->arguments->operands[0], pid,
 		    "nettrace", request->path, sizeof request->path, error))
 		return -1;
-	if (bp_option_given(request->arguments, "force") && lstat(request->path, &status) == 0) {
-		if (!S_ISREG(status.st_mode)) {
-			bp_error_set(
-				error, "%s is no regular file: choose another -o", request->path);
-			return -1;
-		}
-		unlink(request->path);
-	}
+	if (!bp_spares_strangers(request->path, BP_RECORDING_NETTRACE, error) ||
+		(bp_option_given(request->arguments, "force") &&
+			!bp_set_aside(request->path, BP_RECORDING_NETTRACE,
+				&request->earlier, error)))
+		return -1;
 	const int file =
 		open(request->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	request->made = file >= 0;
-	if (file < 0 && errno == EEXIST)
+	if (file >= 0)
+		return file;
+	if (errno == EEXIST)
 		bp_error_set(error, "%s exists: choose another -o, or replace it by --force",
 			request->path);
-	else if (file < 0)
+	else
 		bp_error_set(error, "%s cannot be created: %s: choose another -o", request->path,
 			strerror(errno));
-	return file;
+	bp_set_aside_restore(&request->earlier);
+	return -1;
 }
 
-static void remove_output(const struct request *request)
+/* Nothing was recorded: what an earlier recording left is there again. */
+static void remove_output(struct request *request)
 {
 	if (request->made)
 		unlink(request->path);
+	bp_set_aside_restore(&request->earlier);
 }
 
 static uint64_t sum_of_losses(const struct bp_aggregation *aggregation)
@@ -163,7 +164,7 @@ static bool print_headline(const struct request *request, struct bp_error *error
 }
 
 /* Says what came of it; false: nothing did. */
-static bool print_outcome(const struct request *request, const struct bp_dotnet_outcome *outcome)
+static bool print_outcome(struct request *request, const struct bp_dotnet_outcome *outcome)
 {
 	struct bp_error error = outcome->error;
 	if (outcome->error.text[0] != '\0')
@@ -182,6 +183,7 @@ static bool print_outcome(const struct request *request, const struct bp_dotnet_
 				request->arguments->operands[0]);
 		return false;
 	}
+	(void)bp_set_aside_remove(&request->earlier, NULL);
 	if (outcome->others > 0)
 		bp_say(stderr,
 			"bytepoll: %u more .NET process%s ran unrecorded: only the first one is",
@@ -247,7 +249,7 @@ static const struct bp_option options[] = {
 		.file = true,
 		.summary = "where the trace goes; %p is the pid (default "
 			   "bytepoll.PROGRAM.%p.nettrace)" },
-	{ .name = "force", .letter = 'f', .summary = "replace the file if it is there" },
+	{ .name = "force", .letter = 'f', .summary = "replace an earlier .nettrace file" },
 	{ .name = "duration",
 		.argument = "TIME",
 		.summary =

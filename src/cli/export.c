@@ -86,7 +86,9 @@ static bool read_request(
 	request->file = (struct bp_written_file){ .path = bp_option_value(arguments, "output"),
 		.option = "-o",
 		.force = bp_option_given(arguments, "force"),
-		.mode = 0600 };
+		.mode = 0600,
+		.inputs = (const char *const *)arguments->operands,
+		.input_count = (size_t)arguments->operand_count };
 	if (request->file.path == NULL || *request->file.path == '\0')
 		return bp_error_set(error, "where to? -o FILE, or -o - for standard output");
 	return bp_query_options_read(arguments, &request->query_options, error) &&
@@ -220,7 +222,9 @@ static const struct bp_option options[] = {
 		.argument = "OUT",
 		.file = true,
 		.summary = "the file to write; - for standard output" },
-	{ .name = "force", .letter = 'f', .summary = "replace OUT if it exists" },
+	{ .name = "force",
+		.letter = 'f',
+		.summary = "replace OUT if it exists, unless it is a recording" },
 	{ .name = "label",
 		.argument = "LABEL",
 		.choices = "thread|bytes",

@@ -75,8 +75,7 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 
 static struct bp_written_file page_file(const struct bp_arguments *arguments, const char *otherwise)
 {
-	return bp_page_file(bp_option_value_or(arguments, "output", otherwise), "-o",
-		bp_option_given(arguments, "force"));
+	return bp_page_file(arguments, bp_option_value_or(arguments, "output", otherwise), "-o");
 }
 
 static bool write_page(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
@@ -137,7 +136,9 @@ static const struct bp_option options[] = {
 		.argument = "FILE",
 		.file = true,
 		.summary = "where to (bytepoll.PROGRAM.html; - for standard output)" },
-	{ .name = "force", .letter = 'f', .summary = "replace a file that is there" },
+	{ .name = "force",
+		.letter = 'f',
+		.summary = "replace a file that is there, unless it is a recording" },
 	{ .name = "embed-source", .summary = "the source lines of the functions shown, too" },
 	{ .summary = "What is in it" },
 	BP_OPTION_METRIC,

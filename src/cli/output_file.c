@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/tree.h"
 #include "trace/format.h"
 
 #define TRIAL_BYTES (2 * BP_CHUNK_BYTES) /* less is not worth starting for */
@@ -86,14 +85,11 @@ bool bp_output_is_free(const char *path, bool force, struct bp_error *error)
 {
 	struct stat status;
 	char directory[PATH_MAX];
-	if (lstat(path, &status) == 0) {
-		if (!S_ISREG(status.st_mode))
-			return bp_error_set(
-				error, "%s is no regular file: choose another -o", path);
-		if (!force)
-			return bp_error_set(error,
-				"%s exists: choose another -o, or replace it by --force", path);
-	}
+	if (!bp_spares_strangers(path, BP_RECORDING_TRACE, error))
+		return false;
+	if (!force && lstat(path, &status) == 0)
+		return bp_error_set(
+			error, "%s exists: choose another -o, or replace it by --force", path);
 	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, path);
 	if (!force && lstat(directory, &status) == 0)
 		return bp_error_set(
@@ -106,12 +102,10 @@ bool bp_output_is_free(const char *path, bool force, struct bp_error *error)
 	return true;
 }
 
-bool bp_output_prepare(const char *path, bool force, struct bp_error *error)
+static bool try_writing(const char *path, struct bp_error *error)
 {
 	struct rlimit limit;
 	int descriptor, failure = 0;
-	if (!bp_output_is_free(path, force, error) || (force && !bp_tree_remove(path, error)))
-		return false;
 	descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (descriptor < 0)
 		return bp_error_set(error, "%s cannot be created: %s: choose another -o", path,
@@ -123,5 +117,20 @@ bool bp_output_prepare(const char *path, bool force, struct bp_error *error)
 	if (failure == ENOSPC || failure == EDQUOT)
 		return bp_error_set(error, "%s cannot be written: %s: choose another -o", path,
 			strerror(failure));
+	return true;
+}
+
+bool bp_output_prepare(const char *path, bool force, struct bp_set_aside *ret_earlier,
+	struct bp_error *error)
+{
+	struct bp_set_aside earlier = { 0 };
+	if (!bp_output_is_free(path, force, error) ||
+		(force && !bp_set_aside(path, BP_RECORDING_TRACE, &earlier, error)))
+		return false;
+	if (!try_writing(path, error)) {
+		bp_set_aside_restore(&earlier);
+		return false;
+	}
+	*ret_earlier = earlier;
 	return true;
 }

@@ -6,16 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/options.h"
 #include "cli/spoken.h"
 #include "report/escape.h"
 #include "report/html.h"
 #include "report/quantity.h"
 
-struct bp_written_file bp_page_file(const char *path, const char *option, bool force)
+struct bp_written_file bp_page_file(
+	const struct bp_arguments *arguments, const char *path, const char *option)
 {
-	return (struct bp_written_file){
-		.path = path, .option = option, .force = force, .mode = 0600
-	};
+	return (struct bp_written_file){ .path = path,
+		.option = option,
+		.force = bp_option_given(arguments, "force"),
+		.mode = 0600,
+		.inputs = (const char *const *)arguments->operands,
+		.input_count = (size_t)arguments->operand_count };
 }
 
 bool bp_page_file_check(const struct bp_written_file *file, struct bp_error *error)
@@ -55,20 +60,19 @@ static bool write_json(const struct bp_difference *difference, const struct bp_d
 	return good || bp_error_set(error, "out of memory");
 }
 
-bool bp_page_file_write_difference(const char *path, bool force,
+bool bp_page_file_write_difference(struct bp_written_file *file,
 	const struct bp_difference *difference, const struct bp_difference *paths,
 	const struct bp_diff_options *options, struct bp_error *error)
 {
 	struct bp_page_difference page = { 0 };
 	size_t written = 0;
-	struct bp_written_file file = bp_page_file(path, "--html", force);
 	bool good = write_json(difference, paths, options, &page, error) &&
-		    bp_page_file_check(&file, error) && bp_written_file_begin(&file, error);
+		    bp_page_file_check(file, error) && bp_written_file_begin(file, error);
 	if (good) {
-		good = bp_page_write_difference(&page, file.out, &written, error);
-		good = bp_written_file_end(&file, good, error);
+		good = bp_page_write_difference(&page, file->out, &written, error);
+		good = bp_written_file_end(file, good, error);
 		if (good)
-			bp_page_file_tell(path, written, "");
+			bp_page_file_tell(file->path, written, "");
 	}
 	free((char *)(uintptr_t)page.rows);
 	free((char *)(uintptr_t)page.paths);

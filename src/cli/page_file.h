@@ -9,16 +9,18 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "cli/command.h"
 #include "cli/written_file.h"
 #include "report/diff.h"
 
-/* The file, yet to be begun; `option` names it in messages. */
-struct bp_written_file bp_page_file(const char *path, const char *option, bool force);
+/* The file, yet to be begun; `option` names it in messages; the operands are what the command reads. */
+struct bp_written_file bp_page_file(
+	const struct bp_arguments *arguments, const char *path, const char *option);
 /* May a page be written there? For saying so before the work. */
 bool bp_page_file_check(const struct bp_written_file *file, struct bp_error *error);
 
-/* The page of a comparison, there (`bytepoll diff --html`); `paths`: the same by call paths. */
-bool bp_page_file_write_difference(const char *path, bool force,
+/* The page of a comparison into `file` (`bytepoll diff --html`); `paths`: the same by call paths. */
+bool bp_page_file_write_difference(struct bp_written_file *file,
 	const struct bp_difference *difference, const struct bp_difference *paths,
 	const struct bp_diff_options *options, struct bp_error *error);
 

@@ -53,8 +53,7 @@ static bool write_text(FILE *out, const struct bp_resident *resident, const uint
 	return !ferror(out);
 }
 
-/* Is the file at `path` one of ours, and so of a trace that is gone? */
-static bool is_ours(const char *path)
+bool bp_resident_is_ours(const char *path)
 {
 	char head[sizeof MAGIC - 1];
 	struct stat status;
@@ -70,7 +69,7 @@ static bool is_ours(const char *path)
 
 void bp_resident_remove(const char *path)
 {
-	if (is_ours(path))
+	if (bp_resident_is_ours(path))
 		unlink(path);
 }
 
@@ -79,7 +78,7 @@ bool bp_resident_write(const char *path, const struct bp_resident *resident,
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int descriptor = open(path, flags, 0600);
-	if (descriptor < 0 && errno == EEXIST && is_ours(path) && unlink(path) == 0)
+	if (descriptor < 0 && errno == EEXIST && bp_resident_is_ours(path) && unlink(path) == 0)
 		descriptor = open(path, flags, 0600);
 	FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
 	if (out == NULL) {

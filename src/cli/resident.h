@@ -42,6 +42,8 @@ void bp_resident_watch_end(struct bp_resident_watch *watch, const char *file, ui
  * is not replaced. */
 bool bp_resident_write(const char *path, const struct bp_resident *resident,
 	const uint8_t trace_id[16], struct bp_error *error);
+/* Is the file at `path` one of ours? */
+bool bp_resident_is_ours(const char *path);
 /* Removes it, if it is one of ours. */
 void bp_resident_remove(const char *path);
 bool bp_resident_parse(const char *path, uint8_t ret_trace_id[16], struct bp_resident *ret_resident,

@@ -230,14 +230,11 @@ static void become_program(struct run *run)
 }
 
 /* Lets the child go on; `*ret_status` is set when there will be no program. */
-static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error *error)
+static bool let_go(struct run *run, int *ret_status, struct bp_error *error)
 {
-	bool force = bp_option_given(run->arguments, "force");
 	int failure = 0;
 	ssize_t got;
 	*ret_status = BP_STATUS_OWN_FAILURE;
-	if (!name_output(run, child, error) || !bp_output_prepare(run->output, force, error))
-		return false;
 	if (send(run->channel, "", 1, MSG_NOSIGNAL) != 1)
 		return bp_error_set(error, "the program could not be started: %s", strerror(errno));
 	do
@@ -254,6 +251,26 @@ static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error
 	*ret_status = BP_STATUS_NOT_EXECUTABLE;
 	return bp_error_set(
 		error, "%s cannot be started: %s", run->program.path, strerror(failure));
+}
+
+/* Makes room for the trace, and starts the program. An earlier trace is removed when the program runs, not
+ * before: a program that cannot be started costs nobody a recording. */
+static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error *error)
+{
+	const bool force = bp_option_given(run->arguments, "force");
+	struct bp_set_aside earlier = { 0 };
+	struct bp_error reason = { 0 };
+	*ret_status = BP_STATUS_OWN_FAILURE;
+	if (!name_output(run, child, error) ||
+		!bp_output_prepare(run->output, force, &earlier, error))
+		return false;
+	if (!let_go(run, ret_status, error)) {
+		bp_set_aside_restore(&earlier);
+		return false;
+	}
+	if (!bp_set_aside_remove(&earlier, &reason))
+		bp_say(stderr, "bytepoll: warning: %s", reason.text);
+	return true;
 }
 
 /* Waits for the end without reaping, so that no signal is forwarded to a reused pid. */
@@ -432,6 +449,8 @@ const struct bp_command bp_command_run = {
 		"memory, ten times a second, to FILE.resident. Returns when PROGRAM\n"
 		"ends, and then prints what was recorded to standard error. INT and QUIT are left\n"
 		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
+		"--force replaces the recording of an earlier run, when PROGRAM has started, and no\n"
+		"other file: what is not empty and no recording of bytepoll stays.\n\n"
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET

@@ -244,6 +244,11 @@ bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root,
 	if (is_source(list, out))
 		return bp_error_set(
 			error, "%s is what the process writes to: choose another -o", out);
+	for (uint32_t i = 0; i < list->count; i++)
+		if (!bp_spares_inputs(out, "-o", (const char *[]){ list->items[i].path }, 1, error))
+			return false;
+	if (root != NULL && !bp_spares_inputs(out, "-o", &root, 1, error))
+		return false;
 	if (!bp_output_is_free(out, force, error) || !bp_output_is_free(copying.base, false, error))
 		return false;
 	if (!write_all(&copying, list, root, out, force, error))

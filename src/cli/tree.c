@@ -551,6 +551,13 @@ static void remove_folded(const char *file)
 	bp_resident_remove(path);
 }
 
+bool bp_tree_keeps(const char *name)
+{
+	return ends_with(name, ".bpt") || ends_with(name, BP_FOLDED_SUFFIX) ||
+	       ends_with(name, BP_FOLDED_SUFFIX ".new") || strcmp(name, INDEX_NAME) == 0 ||
+	       strcmp(name, INDEX_TEMPORARY) == 0;
+}
+
 bool bp_tree_remove(const char *file, struct bp_error *error)
 {
 	char directory[PATH_MAX], path[2 * PATH_MAX];
@@ -567,11 +574,7 @@ bool bp_tree_remove(const char *file, struct bp_error *error)
 		return bp_error_set(error, "%s cannot be removed: %s", directory, strerror(errno));
 	}
 	while ((entry = readdir(stream)) != NULL) {
-		if (!ends_with(entry->d_name, ".bpt") &&
-			!ends_with(entry->d_name, BP_FOLDED_SUFFIX) &&
-			!ends_with(entry->d_name, BP_FOLDED_SUFFIX ".new") &&
-			strcmp(entry->d_name, INDEX_NAME) != 0 &&
-			strcmp(entry->d_name, INDEX_TEMPORARY) != 0)
+		if (!bp_tree_keeps(entry->d_name))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
 		unlink(path);

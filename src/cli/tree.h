@@ -78,6 +78,9 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns);
  * tree runs. */
 bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error);
 
+/* Is a file called `name` in FILE.d one of the run's own? */
+bool bp_tree_keeps(const char *name);
+
 /* Removes FILE, and FILE.d with the traces and the index in it (--force); other files in FILE.d are
  * not touched, and then the directory stays and is an error. */
 bool bp_tree_remove(const char *file, struct bp_error *error);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "cli/replacing.h"
 
 #define SUFFIX_BYTES 7 /* ".XXXXXX" */
 #define TRIES 100
@@ -97,11 +98,19 @@ static bool check_name(const struct bp_written_file *file, struct bp_error *erro
 		return bp_error_set(error, "%s needs the name of a file", file->option);
 	if (strlen(file->path) + SUFFIX_BYTES >= PATH_MAX)
 		return bp_error_set(error, "%.64s...: path too long", file->path);
+	if (!bp_spares_inputs(file->path, file->option, file->inputs, file->input_count, error))
+		return false;
 	if (lstat(file->path, &status) != 0)
 		return true;
 	if (!S_ISREG(status.st_mode))
 		return bp_error_set(error, "%s is no regular file%s: choose another %s", file->path,
 			S_ISLNK(status.st_mode) ? " but a symbolic link" : "", file->option);
+	const enum bp_recording_kind kind = bp_recording_kind_of(file->path);
+	if (kind == BP_RECORDING_TRACE || kind == BP_RECORDING_NETTRACE)
+		return bp_error_set(error,
+			"%s exists and is a recording, so nothing replaces it: choose another %s, or "
+			"remove it",
+			file->path, file->option);
 	return file->force ||
 	       bp_error_set(error, "%s exists: choose another %s, or replace it by --force",
 		       file->path, file->option);

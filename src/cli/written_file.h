@@ -3,7 +3,7 @@
  * A file that a command writes because it was asked to (-o, --svg, --html): it appears under its name when
  * it is whole, so that a failure leaves nothing and what was there stays until something better is. Nothing
  * is replaced without --force, and a symbolic link neither with it: who may put a link where somebody
- * writes would choose what is overwritten.
+ * writes would choose what is overwritten. Nor is a recording, or a file that the command reads (replacing.h).
  *
  * Where the file system can, the file has no name until then (O_TMPFILE), and whatever kills us leaves
  * nothing behind. Elsewhere it is PATH.XXXXXX in the same folder; INT, TERM and HUP remove it.
@@ -26,6 +26,8 @@ struct bp_written_file {
 	const char *option; /* by which it was named, for messages: "-o" */
 	bool force;
 	mode_t mode; /* before the umask */
+	const char *const *inputs; /* the files that the command reads */
+	size_t input_count;
 	/* Between begin and end: */
 	FILE *out;
 	char temporary[PATH_MAX]; /* its name so far; "": it has none */

@@ -177,9 +177,11 @@ def outputs_that_cannot_be_written():
     refuses(125, "Permission denied", as_nobody("run", "-o", "closed.folder/x", "--", "true"))
     with open("there.bpt", "w", encoding="utf-8") as file:
         file.write("precious")
-    refuses(125, "exists", call("run", "-o", "there.bpt", "--", "touch", "ran"))
+    for force in ((), ("-f",)):
+        refuses(125, "exists", call("run", *force, "-o", "there.bpt", "--", "touch", "ran"))
     with open("there.bpt", encoding="utf-8") as file:
         assert file.read() == "precious"
+    os.truncate("there.bpt", 0)
     os.mkdir("other.bpt.d")
     refuses(125, "other.bpt.d exists", call("run", "-o", "other.bpt", "--", "touch", "ran"))
     assert not os.path.exists("ran")

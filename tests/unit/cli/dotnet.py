@@ -312,14 +312,23 @@ def nothing_is_overwritten():
     with open("t", "w", encoding="utf-8") as file:
         file.write("mine")
     with peer("idle") as target:
-        refuses(1, "exists: choose another -o", call("-o", "t", str(target.pid)))
+        for force in ((), ("-f",)):
+            refuses(1, "t exists and is no .nettrace file", call(*force, "-o", "t", str(target.pid)))
         assert contents("t") == b"mine"
+        with open("t", "w", encoding="utf-8") as file:
+            file.write("Nettrace of mine")
+        refuses(1, "exists: choose another -o", call("-o", "t", str(target.pid)))
         refuses(1, "no regular file", call("-f", "-o", os.getcwd(), str(target.pid)))
         refuses(1, "cannot be created", call("-o", "no/such/folder", str(target.pid)))
     refuses(1, "no process", call("-f", "-o", "t", "999999999"))
     refuses(127, "cannot be started", call("-o", "u", "--", "no-such-program"))
     refuses(126, "cannot be started", call("-o", "u", "--", os.getcwd()))
-    assert contents("t") == b"mine" and not os.path.exists("u")
+    # An earlier recording stays until there is another one.
+    refuses(127, "cannot be started", call("-f", "-o", "t", "--", "no-such-program"))
+    result = call("-f", "-o", "t", "--", "true")
+    assert "NOTHING WAS RECORDED" in result.stderr, result
+    left = [name for name in os.listdir(".") if name == "u" or name.endswith(".old")]
+    assert contents("t") == b"Nettrace of mine" and not left, left
 
 
 @test
