@@ -249,16 +249,15 @@ static bool aggregate_all(struct request *request, int count, struct bp_error *e
 	return true;
 }
 
-/* Of what was not profiled nothing is known; to compare with nothing would make all of it new. */
 static bool check_profiled(const struct bp_arguments *arguments, const struct request *request,
 	int count, struct bp_error *error)
 {
+	struct bp_error reason;
 	for (int i = 0; i < count; i++)
-		if (!request->inputs[i].aggregation.totals[BP_METRIC_ALLOCATED].known)
-			return bp_error_set(error,
-				"%s: nothing was profiled, so there is nothing to compare: "
-				"bytepoll report %s says why",
-				arguments->operands[i], arguments->operands[i]);
+		if (!bp_difference_has_figures(
+			    &request->inputs[i].aggregation, arguments->operands[i], &reason))
+			return bp_error_set(error, "%.800s: bytepoll report %s says why",
+				reason.text, arguments->operands[i]);
 	return true;
 }
 
@@ -292,6 +291,16 @@ static bool has_peaks(const struct request *request, int count)
 	return count == BP_SIDES && samples >= BP_COMPARE_SAMPLES_LEAST;
 }
 
+/* Does every file tell what was allocated? A profile of what is live alone does not. */
+static bool has_allocated(const struct request *request, int count)
+{
+	bool everywhere = true;
+	for (int i = 0; i < count; i++)
+		everywhere = everywhere &&
+			     request->inputs[i].aggregation.totals[BP_METRIC_ALLOCATED].known;
+	return everywhere;
+}
+
 /* What is compared where nobody said: the rule of profile/shown.h, as far as it goes for two sides. */
 static bool choose_metric(const struct bp_arguments *arguments, struct request *request, int count,
 	struct bp_error *error)
@@ -299,7 +308,8 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 	enum bp_metric *metric = &request->query_options.query.metric;
 	uint64_t samples;
 	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
-		*metric == BP_METRIC_ALLOCATED || !is_next_to_nothing(request, count, &samples))
+		*metric == BP_METRIC_ALLOCATED || !has_allocated(request, count) ||
+		!is_next_to_nothing(request, count, &samples))
 		return true;
 	*metric = has_peaks(request, count) ? BP_METRIC_PEAK : BP_METRIC_ALLOCATED;
 	return aggregate_all(request, count, error) &&

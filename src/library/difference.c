@@ -93,13 +93,8 @@ static bool add_run(struct bytepoll_difference *handle, struct bytepoll_profile 
 	if (!bp_aggregate(&profile->profile, &handle->question.query, aggregation, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
 	handle->aggregation_count++;
-	/* Of what was not profiled nothing is known; to compare with nothing would make all new. */
-	if (!aggregation->totals[BP_METRIC_ALLOCATED].known &&
-		!aggregation->totals[handle->question.query.metric].known) {
-		bp_error_set(&reason, "%s: nothing was profiled, so there is nothing to compare",
-			profile->file);
+	if (!bp_difference_has_figures(aggregation, profile->file, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
-	}
 	if (!bp_read_warn(aggregation, &profile->symbols))
 		return bp_call_wrong(error, "out of memory");
 	handle->runs[number] = (struct bp_run){

@@ -324,6 +324,15 @@ static bool compare_all(struct bp_difference *difference, struct bp_error *error
 	return bp_difference_make_warnings(difference) || bp_error_set(error, "out of memory");
 }
 
+bool bp_difference_has_figures(
+	const struct bp_aggregation *aggregation, const char *file, struct bp_error *error)
+{
+	return aggregation->totals[BP_METRIC_ALLOCATED].known ||
+	       aggregation->totals[aggregation->query.metric].known ||
+	       bp_error_set(
+		       error, "%s: nothing was profiled, so there is nothing to compare", file);
+}
+
 bool bp_difference_make(const struct bp_difference_query *query, const struct bp_run *base,
 	uint32_t base_count, const struct bp_run *new, uint32_t new_count,
 	struct bp_difference *ret_difference, struct bp_error *error)

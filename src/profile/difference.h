@@ -96,6 +96,12 @@ struct bp_difference {
 	struct bp_difference_state *state;
 };
 
+/* Is anything known of what the aggregation was asked for, or else of what was allocated? Of a program that was
+ * not profiled nothing is known; to compare with nothing would make all of the other side new. `file` is for
+ * the error. */
+bool bp_difference_has_figures(
+	const struct bp_aggregation *aggregation, const char *file, struct bp_error *error);
+
 /* Compares. All aggregations must be of one query but for times. Errors: several runs of metric
  * peak; memory. */
 bool bp_difference_make(const struct bp_difference_query *query, const struct bp_run *base,

@@ -110,6 +110,26 @@ def expect_live_only(folder):
     expect_equal({k: v for k, v in numbers(path, "live").items()},
                  {b[0]: b[3] for b in BUCKETS if b[3]}, "live")
     profiled.expect("snapshot" in refused(path, "--metric", "allocated"), "allocated")
+    expect_compared(folder)
+
+
+def expect_compared(folder):
+    """Two profiles of what is live alone are compared by that, however little it is."""
+    def live(name, *buckets):
+        writer = pprof_write.Writer(types="live", period=4096)
+        for function, samples in buckets:
+            writer.bucket((function, "main"), 65536, samples, samples)
+        return write(folder, writer.finish(), name)
+    before, after = live("before", ("f", 40), ("g", 40)), live("after", ("f", 40), ("g", 400))
+    little = live("little", ("f", 1))
+    for base, new, changed in ((before, after, {"g": "grew"}), (little, little, {}),
+                               (before, little, {"f": "shrank", "g": "gone"})):
+        result = profiled.run([profiled.BYTEPOLL, "diff", "--json", base, new])
+        profiled.expect(result.status == 0, result.stderr.decode())
+        data = json.loads(result.stdout)
+        expect_equal(data["metric"], "live", "metric of %s, %s" % (base, new))
+        expect_equal({row["name"]: row["verdict"] for row in data["rows"] if row["verdict"] != "unclear"}, changed,
+                     "verdicts of %s, %s" % (base, new))
 
 
 def expect_inlined(folder):
