@@ -34,7 +34,9 @@
 #include "cli/command.h"
 #include "cli/folding.h"
 #include "cli/options.h"
+#include "cli/output_claim.h"
 #include "cli/output_file.h"
+#include "cli/preload.h"
 #include "cli/program.h"
 #include "cli/program_end.h"
 #include "cli/recorded.h"
@@ -154,18 +156,10 @@ static bool find_recorder(const char *file, char *ret_path, size_t capacity, str
 /* Our recorder first, then what was preloaded already. */
 static bool set_preload(const char *recorder)
 {
-	const char *before = getenv("LD_PRELOAD");
-	char *value;
-	int result;
-	if (before == NULL || *before == '\0')
-		return setenv("LD_PRELOAD", recorder, 1) == 0;
-	if (strstr(before, recorder) != NULL)
-		return true;
-	if (asprintf(&value, "%s:%s", recorder, before) < 0)
-		return false;
-	result = setenv("LD_PRELOAD", value, 1);
+	char *value = bp_preload_with(recorder, getenv("LD_PRELOAD"));
+	const bool good = value != NULL && setenv("LD_PRELOAD", value, 1) == 0;
 	free(value);
-	return result == 0;
+	return good;
 }
 
 /* A program below this one may be built with AddressSanitizer, which as a library ends it where anything
@@ -260,14 +254,17 @@ static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error
 	const bool force = bp_option_given(run->arguments, "force");
 	struct bp_set_aside earlier = { 0 };
 	struct bp_error reason = { 0 };
+	int lock = -1;
 	*ret_status = BP_STATUS_OWN_FAILURE;
-	if (!name_output(run, child, error) ||
-		!bp_output_prepare(run->output, force, &earlier, error))
+	if (!name_output(run, child, error) || !bp_output_claim(run->output, &lock, error))
 		return false;
-	if (!let_go(run, ret_status, error)) {
+	const bool started = bp_output_prepare(run->output, force, &earlier, error) &&
+			     let_go(run, ret_status, error);
+	if (!started)
 		bp_set_aside_restore(&earlier);
+	bp_output_release(lock);
+	if (!started)
 		return false;
-	}
 	if (!bp_set_aside_remove(&earlier, &reason))
 		bp_say(stderr, "bytepoll: warning: %s", reason.text);
 	return true;
@@ -450,7 +447,8 @@ const struct bp_command bp_command_run = {
 		"ends, and then prints what was recorded to standard error. INT and QUIT are left\n"
 		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
 		"--force replaces the recording of an earlier run, when PROGRAM has started, and no\n"
-		"other file: what is not empty and no recording of bytepoll stays.\n\n"
+		"other file: what is not empty and no recording of bytepoll stays, and so does a\n"
+		"FILE that a process of another run still writes to.\n\n"
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cli/output_file.h"
+#include "cli/preload.h"
 #include "cli/processes.h"
 
 #define NESTED_MAX 32 /* process namespaces within each other; Linux's own limit */
@@ -38,6 +39,29 @@ static bool carries(pid_t pid, const char *wanted)
 	free(entry);
 	fclose(file);
 	return found && !kept_out;
+}
+
+/* Did the process begin with that output and a recorder to preload? With --no-follow-fork only the process that
+ * the variable names writes. */
+static bool is_started_for(pid_t pid, const char *wanted)
+{
+	FILE *file = open_of(pid, "environ");
+	char *entry = NULL;
+	size_t capacity = 0;
+	bool found = false, preloads = false, kept_out = false;
+	const size_t follow = sizeof BP_ENV_FOLLOW_PID; /* "=" in place of the zero */
+	if (file == NULL)
+		return false;
+	while (getdelim(&entry, &capacity, '\0', file) > 0) {
+		found = found || strcmp(entry, wanted) == 0;
+		preloads = preloads || (strncmp(entry, "LD_PRELOAD=", 11) == 0 &&
+					       bp_preload_has_recorder(entry + 11));
+		kept_out = kept_out || (strncmp(entry, BP_ENV_FOLLOW_PID "=", follow) == 0 &&
+					       strtol(entry + follow, NULL, 10) != pid);
+	}
+	free(entry);
+	fclose(file);
+	return found && preloads && !kept_out;
 }
 
 static bool maps(pid_t pid, const char *path)
@@ -73,6 +97,23 @@ static bool is_told(const struct bp_tree *tree, pid_t pid)
 			return true;
 	}
 	return false;
+}
+
+pid_t bp_running_carrier(const char *path)
+{
+	char *wanted = bp_output_variable(path);
+	DIR *processes = wanted != NULL ? opendir("/proc") : NULL;
+	struct dirent *entry;
+	pid_t found = 0;
+	while (processes != NULL && found == 0 && (entry = readdir(processes)) != NULL) {
+		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (isdigit((unsigned char)entry->d_name[0]) && is_started_for(pid, wanted))
+			found = pid;
+	}
+	if (processes != NULL)
+		closedir(processes);
+	free(wanted);
+	return found;
 }
 
 size_t bp_running_untold(const struct bp_tree *tree, const char *recorder, pid_t *ret_example)

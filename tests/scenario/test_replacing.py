@@ -178,10 +178,33 @@ def snapshots(folder):
         process.communicate(b"\n", timeout=60)
 
 
+def is_one_run_at_a_time(folder):
+    """Of runs into one file that begin together each is recorded alone, or says why it is not started."""
+    trace = os.path.join(folder, "t.bpt")
+    ran = refused = 0
+    for _ in range(8):
+        runs = [subprocess.Popen([profiled.BYTEPOLL, "run", "-q", "-f", "-i", "64", "-o", trace, "--", "sh", "-c",
+                                  "echo ran; sleep 0.2; %s 1 200; true" % CHURN], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=True) for _ in range(3)]
+        for process in runs:
+            out, text = process.communicate(timeout=60)
+            if process.returncode == 125:
+                expect(not out and b"of another run writes to" in text and text.count(b"\n") == 1, text)
+                refused += 1
+            else:
+                expect(process.returncode == 0 and out == b"ran\n", (process.returncode, text))
+                ran += 1
+        children = [name for name in os.listdir(trace + ".d") if name.endswith(".bpt")]
+        expect(len(children) == 2, "a mixture: %s" % children)
+        result = bytepoll("report", "--no-pager", trace)
+        expect(result.status == 0 and b"another run" not in result.stderr, result)
+    expect(ran >= 8 and refused > 0, "%d ran, %d refused" % (ran, refused))
+
+
 def main():
     tap = profiled.Tap()
     for action in (spares_what_is_read, spares_other_recordings, is_no_eraser, keeps_a_recording_if_no_program_starts,
-                   snapshots):
+                   snapshots, is_one_run_at_a_time):
         with profiled.directory() as folder:
             tap.attempt(action.__name__.replace("_", " "), lambda: action(folder))
     return tap.finish()

@@ -213,12 +213,30 @@ def advice_is_right(place):
 
 def knows_who_stays(place):
     for _ in range(5):
-        text = says(place, "./stays")
+        text = says(place, "./stays")  # and waits for the daemon, which has standard error open
         has(text, "1 process of this run still runs and goes on recording")
         has_not(text, "cannot write a trace")
+    # What it writes to is not taken away from it.
+    subprocess.run([profiled.BYTEPOLL, "run", "-f", "-q", "-o", place.trace, "--", "./stays"], cwd=place.path,
+                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=60)
+    has(says(place, "./one", status=125), "of another run writes to " + place.trace)
     time.sleep(2.5)
     text = says(place, "sh", "-c", "true")
     has_not(text, "still runs")
+
+
+def records_the_program_of_an_inner_run_once(place):
+    """Below a `run` of another recorder, and below one of the same."""
+    inner = place.of("inner.bpt")
+    for options in (("--verify",), ()):
+        result = profiled.run([profiled.BYTEPOLL, "run", "-f", "-i", "1", "-o", place.trace, *options, "--",
+                               profiled.BYTEPOLL, "run", "-f", "-i", "1", "-o", inner, "--", "grep", "libbytepoll",
+                               "/proc/self/maps"], extra={"LD_PRELOAD": "libm.so.6"})
+        text = result.stderr.decode()
+        mapped = {line.split()[-1] for line in result.stdout.decode().splitlines()}
+        expect(mapped == {os.path.realpath(profiled.RECORDER)}, "%s: %s" % (mapped, text))
+        has(text, "of grep at T = 1 B", "in %s" % inner, "of bytepoll at T = 1 B")
+        has_not(text, "sanitizer", "unprofiled")
 
 
 def refuses_settings_that_mean_nothing(place):
@@ -281,7 +299,7 @@ def main():
         for action in (names_the_program_that_ran_unprofiled, names_valgrind,
                        names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
                        names_what_a_vfork_child_became, advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
-                       refuses_settings_that_mean_nothing):
+                       records_the_program_of_an_inner_run_once, refuses_settings_that_mean_nothing):
             name = action.__name__.replace("_", " ")
             if action in AS_ROOT and not profiled.is_root():
                 tap.skip(name, "takes root")
