@@ -28,6 +28,16 @@ TIME_LIMIT_S = 120
 Result = collections.namedtuple("Result", "status stdout stderr")
 
 
+def heed_signals():
+    """Under nohup, or started in the background by a script, we would hand on that these are ignored."""
+    for ignored in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(ignored, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+heed_signals()  # every driver of this folder
+
+
 def program(name):
     """Path of one of the small programs."""
     return os.path.join(PROGRAMS, name)
@@ -107,6 +117,16 @@ def samples(trace):
         raise AssertionError("%s: status %s: %s" % (
             trace, result.status, result.stderr.decode(errors="replace").strip()))
     return [Sample(*map(int, line.split("\t"))) for line in result.stdout.decode().splitlines()]
+
+
+def no_mounts():
+    """Why small file systems cannot be mounted, in a mount namespace of one's own; None: they can. What is mounted
+    there must not be seen outside, so that `unshare` makes the root private, and in a plain chroot cannot: the root
+    is no mount point then."""
+    if not is_root() or shutil.which("unshare") is None:
+        return "needs root and unshare"
+    tried = run(["unshare", "-m", "true"])
+    return None if tried.status == 0 else "no mounts of one's own: " + tried.stderr.decode(errors="replace").strip()
 
 
 @contextlib.contextmanager

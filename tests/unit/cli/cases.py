@@ -37,6 +37,7 @@ def run(names=()):
     """All cases, or those of these names; the exit status."""
     chosen = [function for function in CASES if not names or function.__name__ in names]
     good = 0
+    heed_signals()
     print("1..%d" % len(chosen))
     for number, function in enumerate(chosen, 1):
         with tempfile.TemporaryDirectory() as folder:

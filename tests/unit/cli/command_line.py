@@ -345,5 +345,4 @@ def doctor_tells():
 
 
 if __name__ == "__main__":
-    cases.heed_signals()
     sys.exit(cases.run())

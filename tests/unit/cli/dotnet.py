@@ -501,5 +501,4 @@ def doctor_names_the_way():
 
 
 if __name__ == "__main__":
-    cases.heed_signals()
     sys.exit(cases.run(sys.argv[3:]))
