@@ -56,7 +56,7 @@ struct bp_command {
 	const char *exit_statuses; /* one line each: "0  done\n" */
 	int usage_status;	   /* exit status of a usage error: 2, or 125 for `run` */
 	bool stops_at_operand;	   /* options end at the first operand (PROGRAM ARGS follow) */
-	bool hidden;		   /* not listed by `bytepoll --help` */
+	bool hidden;		   /* not offered by completions, no page in the manual */
 	/* The exit status. Prints its own errors with bp_command_fail. */
 	int (*run)(const struct bp_arguments *arguments);
 };

@@ -101,7 +101,8 @@ static void print_takes(const struct bp_command *command)
 	}
 }
 
-static void print_option(const struct bp_command *command, const struct bp_option *option)
+/* The beginning of a line for the option, with its condition. */
+static void begin_option(const struct bp_command *command, const struct bp_option *option)
 {
 	printf("complete -c bytepoll -n '__bytepoll_is %s", command->name);
 	if (command->stops_at_operand) {
@@ -114,11 +115,19 @@ static void print_option(const struct bp_command *command, const struct bp_optio
 		printf(" -s %c", option->letter);
 	if (option->argument != NULL)
 		fputs(option->file ? " -r -F" : " -x", stdout);
+}
+
+/* Its words have a line of their own: fish would show the option's description beside each of them. It takes the
+ * description from the last line of an option. */
+static void print_option(const struct bp_command *command, const struct bp_option *option)
+{
 	if (option->choices != NULL) {
+		begin_option(command, option);
 		fputs(" -a '", stdout);
 		bp_completion_print_choices(option->choices);
-		putchar('\'');
+		fputs("'\n", stdout);
 	}
+	begin_option(command, option);
 	fputs(" -d ", stdout);
 	print_text(option->summary);
 	putchar('\n');

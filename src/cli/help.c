@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --help from the command tables. Lines are at most 100 columns: names on the left, what they do in
- * one column beside them; a name too wide for the column gets a line of its own.
+ * --help from the command tables. Lines are as wide as the terminal, within 80 and 100 columns, and 80 where
+ * there is none: names on the left, what they do in one column beside them; a name too wide for the column gets
+ * a line of its own.
  */
 #include "cli/help.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "cli/options.h"
 
 #define COLUMN 28
+#define COLUMNS_LEAST 80
 #define COLUMNS_MAX 100
 #define COMMANDS_MAX 32
 
@@ -21,20 +24,68 @@ void bp_print_overview(FILE *out)
 	      "Commands:\n",
 		out);
 	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++)
-		if (!(*c)->hidden)
-			fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
+		fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
 	fputs("\n`bytepoll help COMMAND` tells more; `bytepoll --version` prints the version.\n",
 		out);
+}
+
+static int columns_of(FILE *out)
+{
+	struct winsize size = { 0 };
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < COLUMNS_LEAST)
+		return COLUMNS_LEAST;
+	return size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
+}
+
+/* Prints `bytes` of text whose words are parted by spaces or ends of lines, from column `used` on. Where a line is
+ * full another one begins, `indent` columns to the right. */
+static void print_text(FILE *out, const char *text, size_t bytes, int indent, int used)
+{
+	const int columns = columns_of(out);
+	const char *end = text + bytes;
+	bool first = true;
+	while (text < end) {
+		const size_t word = strcspn(text, " \n");
+		if (word > 0 && !first && used + 1 + (int)word > columns)
+			used = fprintf(out, "\n%*s", indent, "") - 1;
+		else if (word > 0 && !first)
+			used += fprintf(out, " ");
+		used += fprintf(out, "%.*s", (int)word, text);
+		first = first && word == 0;
+		text += word + (text + word < end);
+	}
+	putc('\n', out);
+}
+
+/* Paragraphs are filled anew; lines that begin with a space stay as they are. */
+static void print_details(FILE *out, const char *text)
+{
+	while (*text != '\0') {
+		const char *end = text;
+		while (*end != '\0' && *end != '\n' && *end != ' ') {
+			end += strcspn(end, "\n");
+			end += *end == '\n';
+		}
+		if (end > text) {
+			print_text(out, text, (size_t)(end - text), 0, 0);
+			text = end;
+			continue;
+		}
+		end += strcspn(end, "\n");
+		fprintf(out, "%.*s\n", (int)(end - text), text);
+		text = end + (*end == '\n');
+	}
 }
 
 /* "one of a|b|c", broken behind a bar where the line is full. */
 static void print_choices(FILE *out, const char *choices)
 {
+	const int columns = columns_of(out);
 	int used = fprintf(out, "  %*s  one of ", COLUMN, "");
 	while (*choices != '\0') {
 		size_t word = strcspn(choices, "|");
 		word += choices[word] == '|';
-		if (used + (int)word > COLUMNS_MAX)
+		if (used + (int)word > columns)
 			used = fprintf(out, "\n  %*s  ", COLUMN, "") - 1;
 		used += fprintf(out, "%.*s", (int)word, choices);
 		choices += word;
@@ -44,7 +95,7 @@ static void print_choices(FILE *out, const char *choices)
 
 static void print_option(FILE *out, const struct bp_option *option)
 {
-	char left[80];
+	char left[80], summary[512];
 	int width;
 	if (option->name == NULL) {
 		fprintf(out, "\n%s:\n", option->summary);
@@ -57,10 +108,10 @@ static void print_option(FILE *out, const struct bp_option *option)
 		fprintf(out, "  %s\n  %*s  ", left, COLUMN, "");
 	else
 		fprintf(out, "  %-*s  ", COLUMN, left);
-	fprintf(out, "%s%s", option->summary, option->repeatable ? " (repeatable)" : "");
-	if (option->also != NULL)
-		fprintf(out, " (or --%s)", option->also);
-	putc('\n', out);
+	snprintf(summary, sizeof summary, "%s%s%s%s%s", option->summary,
+		option->repeatable ? " (repeatable)" : "", option->also != NULL ? " (or --" : "",
+		option->also != NULL ? option->also : "", option->also != NULL ? ")" : "");
+	print_text(out, summary, strlen(summary), COLUMN + 4, COLUMN + 4);
 	if (option->choices != NULL)
 		print_choices(out, option->choices);
 }
@@ -75,21 +126,19 @@ static void print_indented(FILE *out, const char *text)
 	}
 }
 
-static bool ends_line(const char *text)
-{
-	return *text != '\0' && text[strlen(text) - 1] == '\n';
-}
-
 void bp_print_help(FILE *out, const struct bp_command *command)
 {
 	static const struct bp_option help = {
 		.name = "help", .letter = 'h', .summary = "print this and exit"
 	};
 	const struct bp_option *option = command->options;
-	fprintf(out, "bytepoll %s: %s\n\n  bytepoll %s %s\n", command->name, command->summary,
-		command->name, command->usage);
-	if (command->details != NULL)
-		fprintf(out, "\n%s%s", command->details, ends_line(command->details) ? "" : "\n");
+	fprintf(out, "bytepoll %s: %s\n\n", command->name, command->summary);
+	const int used = fprintf(out, "  bytepoll %s ", command->name);
+	print_text(out, command->usage, strlen(command->usage), used, used);
+	if (command->details != NULL) {
+		putc('\n', out);
+		print_details(out, command->details);
+	}
 	if (option == NULL || option->name != NULL || option->summary == NULL)
 		fputs("\nOptions:\n", out);
 	for (; option != NULL && (option->name != NULL || option->summary != NULL); option++)
@@ -119,7 +168,7 @@ int bp_command_unknown(const char *name)
 	const char *near;
 	int count = 0;
 	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++)
-		if (!(*c)->hidden && count < COMMANDS_MAX)
+		if (count < COMMANDS_MAX)
 			names[count++] = (*c)->name;
 	names[count] = NULL;
 	near = bp_near_miss(name, names);

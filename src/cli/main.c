@@ -71,6 +71,13 @@ static int refuse_option(const char *word)
 		2, "no option '%s' before a command (see bytepoll --help)", word);
 }
 
+/* `bytepoll version` and `-v` are what users of other programs type. */
+static bool is_version(const char *word)
+{
+	return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ||
+	       strcmp(word, "-v") == 0 || strcmp(word, "version") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "--help";
@@ -79,7 +86,7 @@ int main(int argc, char **argv)
 		bp_print_overview(stdout);
 		return finish_output(0);
 	}
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+	if (is_version(word)) {
 		puts("bytepoll " BP_VERSION);
 		return finish_output(0);
 	}

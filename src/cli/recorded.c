@@ -131,8 +131,9 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 	if (sums->unprofiled > 0)
 		bp_say(stderr, "%s ran unprofiled: %s", sums->unprofiled_program,
 			bp_unprofiled_text(sums->unprofiled_reason));
-	else if (*obstacle != '\0')
-		bp_say(stderr, "%s %s", bp_obstacle_subject(program), obstacle);
+	else if (*obstacle != '\0') /* the warning at the start told why, and what to do */
+		bp_say(stderr, "%s ran unprofiled, as the warning at the start says",
+			bp_obstacle_subject(program));
 	else if (lost_samples(sums))
 		bp_say(stderr, "what was sampled of %s could not be written:", program->path);
 	else if (tree->count > 0)

@@ -41,8 +41,9 @@ static bool read_interval(const struct bp_arguments *arguments, char *ret_text, 
 		snprintf(ret_text, capacity, "auto");
 		return true;
 	}
-	if (!bp_parse_size(interval, &number, error))
-		return false;
+	if (!bp_parse_size(interval, &number, NULL))
+		return bp_error_set(error,
+			"--interval %s: is no size: write 4096, 512K, 2M or 1G, or auto", interval);
 	if (number < 1 || number > BP_INTERVAL_MAX)
 		return bp_error_set(error, "--interval %s: must be from 1 to 1T", interval);
 	snprintf(ret_text, capacity, "%llu", (unsigned long long)number);

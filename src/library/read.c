@@ -59,5 +59,6 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 bool bp_read_warn_alone(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
 {
 	return bp_read_warn(aggregation, symbols) &&
-	       (symbols->modules == 0 || bp_aggregation_warn_of_nameless(aggregation));
+	       (symbols->modules == 0 || bp_aggregation_warn_of_nameless(
+						aggregation, symbols->modules_replaced > 0));
 }

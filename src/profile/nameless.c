@@ -82,7 +82,7 @@ static void files_text(
 		snprintf(to + used, room - used, ")");
 }
 
-bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation)
+bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation, bool replaced)
 {
 	static const char *const whole[BP_METRIC_COUNT] = { "what is live", "the peak",
 		"what was allocated", "what was temporary" };
@@ -95,7 +95,8 @@ bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation)
 	free(bytes);
 	return share < BP_NAMELESS_SHARE ||
 	       bp_aggregation_warn(aggregation,
-		       "%.0f %% of %s lies in functions without a name%s: install debug symbols "
+		       "%.0f %% of %s lies in functions without a name%s: %sinstall debug symbols "
 		       "(Debian: packages ...-dbgsym) or pass --debuginfod URL",
-		       100 * share, whole[aggregation->query.metric], files);
+		       100 * share, whole[aggregation->query.metric], files,
+		       replaced ? "record again what was replaced; for other files " : "");
 }

@@ -17,7 +17,8 @@
 double bp_nameless_share(const struct bp_aggregation *aggregation);
 
 /* Adds a sentence to the warnings that says so, with the files it is in, and what helps, where the share is
- * BP_NAMELESS_SHARE or more. False: no memory. */
-bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation);
+ * BP_NAMELESS_SHARE or more. `replaced`: files were replaced since the recording, and for these debug symbols do
+ * not help. False: no memory. */
+bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation, bool replaced);
 
 #endif

@@ -49,13 +49,28 @@ static double share_of(uint64_t named, enum bp_key by, enum bp_metric metric, co
 	make(&profile, named);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	const double share = bp_nameless_share(&a);
-	assert_true(bp_aggregation_warn_of_nameless(&a));
+	assert_true(bp_aggregation_warn_of_nameless(&a, false));
 	assert_int_equal(small_has_warning(&a, "without a name"), warned != NULL);
 	if (warned != NULL)
 		assert_true(small_has_warning(&a, warned));
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 	return share;
+}
+
+/* Debug symbols of the new file are not those of the one that ran. */
+static void replaced_files_are_recorded_again(void **state)
+{
+	(void)state;
+	struct bp_profile profile;
+	const struct bp_query query = { .by = BP_KEY_FUNCTION, .metric = BP_METRIC_LIVE };
+	make(&profile, 80);
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	assert_true(bp_aggregation_warn_of_nameless(&a, true));
+	assert_true(small_has_warning(&a,
+		"libz.so.1): record again what was replaced; for other files install debug symbols"));
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
 }
 
 static void the_innermost_function_counts(void **state)
@@ -91,6 +106,7 @@ static void other_keys_show_no_functions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(the_innermost_function_counts),
+		cmocka_unit_test(replaced_files_are_recorded_again),
 		cmocka_unit_test(little_goes_without_saying),
 		cmocka_unit_test(other_keys_show_no_functions) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
