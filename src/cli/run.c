@@ -252,11 +252,14 @@ static bool let_go(struct run *run, int *ret_status, struct bp_error *error)
 static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error *error)
 {
 	const bool force = bp_option_given(run->arguments, "force");
+	/* A default name has the program's own pid in it, so that no other run can have chosen it. */
+	const bool named = bp_option_given(run->arguments, "output");
 	struct bp_set_aside earlier = { 0 };
 	struct bp_error reason = { 0 };
 	int lock = -1;
 	*ret_status = BP_STATUS_OWN_FAILURE;
-	if (!name_output(run, child, error) || !bp_output_claim(run->output, &lock, error))
+	if (!name_output(run, child, error) ||
+		(named && !bp_output_claim(run->output, &lock, error)))
 		return false;
 	const bool started = bp_output_prepare(run->output, force, &earlier, error) &&
 			     let_go(run, ret_status, error);
