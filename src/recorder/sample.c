@@ -173,17 +173,15 @@ static void *place_sample(
 /* Frees of signal handlers that could not be done then. */
 static void free_deferred(struct bp_visit *visit)
 {
+	struct bp_slot *slot;
 	void *object;
 	/* Where somebody listens the visit has room for a few; the others stay for the next one. */
 	while (visit->event_count < BP_THREAD_EVENTS &&
-		(object = bp_slot_next_deferred()) != NULL) {
-		struct bp_slot *slot = bp_slot_find(object);
-		if (slot == NULL)
-			continue;
+		(slot = bp_slot_next_deferred(&object)) != NULL) {
 		if (slot->sequence != 0)
 			bp_event_freed(visit, object, bp_recorder_next_sequence(), slot->sequence,
 				BP_TRACEPOINT_FREED);
-		bp_slot_release(object, slot);
+		(void)bp_slot_release(slot);
 	}
 }
 
@@ -316,9 +314,10 @@ static void free_nested(void *object)
 {
 	if (!is_in_slot(object)) {
 		forget_nested(object);
-	} else if (bp_slot_find(object) != NULL) {
-		bp_slot_defer(object);
-		return;
+	} else {
+		struct bp_slot *slot = bp_slot_find(object);
+		if (slot != NULL && bp_slot_defer(slot))
+			return;
 	}
 	bp_real.free(object);
 }
@@ -357,10 +356,9 @@ void bp_known_free(void *object)
 		bp_event_freed(&visit, object, bp_recorder_next_sequence(), slot->sequence,
 			BP_TRACEPOINT_FREED);
 	free_deferred(&visit);
-	if (slot != NULL)
-		bp_slot_release(object, slot);
+	const bool released = slot != NULL && bp_slot_release(slot);
 	bp_visit_end(&visit, visit.left);
-	if (slot == NULL) /* never ours, and glibc says so as it would have */
+	if (!released) /* not ours, or no longer, and glibc says so as it would have */
 		bp_real.free(object);
 }
 
@@ -404,7 +402,7 @@ static struct old look_at(void *object)
 static void give_up(const struct old *old)
 {
 	if (old->slot != NULL)
-		bp_slot_release(old->object, old->slot);
+		(void)bp_slot_release(old->slot);
 	else
 		bp_real.free(old->object);
 }
@@ -415,7 +413,7 @@ static void *move(
 	const struct old *old, const struct bp_call *call, bool sampled, struct bp_slot **ret_slot)
 {
 	*ret_slot = NULL;
-	if (old->slot != NULL && bp_slot_holds(old->slot, old->object, call->size)) {
+	if (old->slot != NULL && bp_slot_holds(old->slot, call->size)) {
 		*ret_slot = old->slot;
 		old->slot->size = (uint32_t)call->size;
 		bp_probe_slot(call->size);

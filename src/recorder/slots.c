@@ -13,15 +13,18 @@
  * aligned object sits further into a larger slot, its size word before it all the same.
  *
  * A slab is one mapping of slots of one stride. Slabs of a class are linked; each has its own list of
- * free slots (through their books, never through the program's memory) and a mark up to which slots
- * were ever used. A slab whose slots are all free gives its pages back when more than
+ * free slots and a mark up to which slots were ever used. A slab whose slots are all free gives its pages back when more than
  * EMPTY_KEEP_BYTES are kept that way. What is too large for a class (an alignment of megabytes) gets
  * a slab of one slot, unmapped when freed.
  *
  * Locks: one per class, and one for the directory of slabs. Finding a slot takes none: slab entries
  * are published once and never move. Threads do not wait for each other, as a rule: where a class is
  * locked an object gets a slot of the next larger one, and one that is given back is put on the class's
- * list of returned objects, which whoever holds the lock empties, looking once more when it was let go.
+ * list of returned slots, which whoever holds the lock empties, looking once more when it was let go.
+ *
+ * Every list links slots through their books, by handles: the slab's number and the index in it. Nothing
+ * that the program can write to decides where the recorder writes: a size word only says which book to
+ * look at, and the book says whether an object of the program begins there.
  */
 #include "recorder/slots.h"
 
@@ -44,13 +47,15 @@
 /* How many classes are tried, the next larger ones, before a thread waits for one. */
 #define CLASSES_TRIED 16u
 #define NONE UINT32_MAX
+/* The link of a slot that holds an object of the program; no handle has this value. */
+#define IN_USE UINT32_MAX
 
 struct slab {
 	uint8_t *memory;
 	struct bp_slot *slots;
 	uint64_t bytes;
-	uint32_t *next_free; /* per slot: the next free one */
-	uint32_t stride, count, used_mark, in_use, first_free;
+	uint32_t stride, count, used_mark, in_use;
+	uint32_t first_free; /* a handle */
 	uint32_t number, class;	 /* class NONE: a slab of one slot */
 	struct slab *next;	 /* in its class */
 	uint64_t resident_bytes; /* of its memory, since its pages were last given back */
@@ -64,8 +69,7 @@ struct class
 	uint32_t slabs;
 	struct slab *first;   /* all slabs of the class */
 	struct slab *current; /* where the last slot came from */
-	void *returned; /* objects given back while somebody else held the lock, linked by their
-			       * first words */
+	uint32_t returned; /* handle of the first slot given back while somebody else held the lock */
 } __attribute__((aligned(64)));
 
 static struct {
@@ -74,7 +78,7 @@ static struct {
 	uint32_t count;
 	struct slab *free_singles; /* books of slabs of one slot, to use again */
 	uint64_t mapped_bytes, empty_bytes;
-	void *deferred;
+	uint32_t deferred; /* handle of the first slot that a signal handler freed */
 	struct class classes[CLASSES];
 } pool;
 
@@ -162,16 +166,13 @@ static void unmap_slab(uint8_t *memory, uint64_t bytes)
  * or none. */
 static struct slab *make_book(uint32_t class, uint32_t stride, uint32_t count)
 {
-	struct slab *slab = bp_arena_allocate(
-		sizeof *slab + count * (sizeof *slab->slots + sizeof *slab->next_free));
+	struct slab *slab = bp_arena_allocate(sizeof *slab + count * sizeof *slab->slots);
 	if (slab == NULL)
 		return NULL;
 	slab->slots = (struct bp_slot *)(slab + 1);
-	slab->next_free = (uint32_t *)(slab->slots + count);
 	slab->class = class;
 	slab->stride = stride;
 	slab->count = count;
-	slab->first_free = NONE;
 	return slab;
 }
 
@@ -219,9 +220,14 @@ static struct slab *add_slab(struct class *class, uint32_t index)
 	return slab;
 }
 
+static uint32_t handle_index(uint32_t handle)
+{
+	return (handle - 1) & 0xffff;
+}
+
 static bool has_room(const struct slab *slab)
 {
-	return slab->first_free != NONE || slab->used_mark < slab->count;
+	return slab->first_free != 0 || slab->used_mark < slab->count;
 }
 
 /* The class is locked. A slab with a free slot: the current one, any other, a new one. */
@@ -238,9 +244,9 @@ static struct slab *slab_with_room(struct class *class, uint32_t index)
 /* The class (or, for a single, nobody else) is locked. Takes one slot's index. */
 static uint32_t take_index(struct slab *slab)
 {
-	uint32_t index = slab->first_free;
-	if (index != NONE)
-		slab->first_free = slab->next_free[index];
+	uint32_t index = handle_index(slab->first_free);
+	if (slab->first_free != 0)
+		slab->first_free = slab->slots[index].link;
 	else
 		index = slab->used_mark++;
 	slab->in_use++;
@@ -261,7 +267,9 @@ static void *fill(
 	struct bp_slot *slot = &slab->slots[index];
 	slot->size = (uint32_t)size;
 	slot->offset = (uint32_t)(object - (uintptr_t)start);
-	((uint64_t *)object)[-1] = BP_SLOT_BIT | (uint64_t)slab->number << 16 | index;
+	slot->handle = (slab->number << 16 | index) + 1;
+	__atomic_store_n(&slot->link, IN_USE, __ATOMIC_RELAXED);
+	((uint64_t *)object)[-1] = BP_SLOT_BIT | (slot->handle - 1);
 	*ret_slot = slot;
 	bp_probe_slots_in_use(1);
 	return (void *)object;
@@ -325,24 +333,40 @@ void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot)
 	return object;
 }
 
-static struct slab *slab_of(uint64_t word)
+/* The slab of a slot that was taken once. */
+static struct slab *slab_of(const struct bp_slot *slot)
 {
-	uint64_t number = (word & ~BP_SLOT_BIT) >> 16;
-	if (pool.directory == NULL || number >= SLABS_MAX)
-		return NULL;
-	return __atomic_load_n(&pool.directory[number], __ATOMIC_ACQUIRE);
+	return pool.directory[(slot->handle - 1) >> 16];
+}
+
+static struct bp_slot *slot_of(uint32_t handle)
+{
+	return &pool.directory[(handle - 1) >> 16]->slots[handle_index(handle)];
+}
+
+static uint8_t *object_of(const struct bp_slot *slot)
+{
+	const struct slab *slab = slab_of(slot);
+	return slab->memory + (size_t)(slot - slab->slots) * slab->stride + slot->offset;
+}
+
+static bool is_in_use(const struct bp_slot *slot)
+{
+	return __atomic_load_n(&slot->link, __ATOMIC_RELAXED) == IN_USE;
 }
 
 struct bp_slot *bp_slot_find(const void *object)
 {
-	uint64_t word = bp_header_word(object);
-	struct slab *slab = slab_of(word);
-	uint32_t index = (uint32_t)word & 0xffff;
+	const uint64_t word = bp_header_word(object);
+	const uint64_t number = (word & ~BP_SLOT_BIT) >> 16;
+	const uint32_t index = (uint32_t)word & 0xffff;
+	if (pool.directory == NULL || number >= SLABS_MAX)
+		return NULL;
+	const struct slab *slab = __atomic_load_n(&pool.directory[number], __ATOMIC_ACQUIRE);
 	if (slab == NULL || index >= slab->count)
 		return NULL;
 	struct bp_slot *slot = &slab->slots[index];
-	const uint8_t *start = slab->memory + (size_t)index * slab->stride;
-	return slot->offset != 0 && start + slot->offset == (const uint8_t *)object ? slot : NULL;
+	return is_in_use(slot) && object_of(slot) == object ? slot : NULL;
 }
 
 /* Bytes from the object to the end of what its slot may hold. */
@@ -352,12 +376,11 @@ static size_t room(const struct slab *slab, const struct bp_slot *slot)
 	return stride + 8 - slot->offset;
 }
 
-bool bp_slot_holds(const struct bp_slot *slot, const void *object, size_t size)
+bool bp_slot_holds(const struct bp_slot *slot, size_t size)
 {
-	const struct slab *slab = slab_of(bp_header_word(object));
 	if (!bp_slot_fits(size))
 		return false;
-	size_t have = room(slab, slot), need = bp_slot_usable(size);
+	size_t have = room(slab_of(slot), slot), need = bp_slot_usable(size);
 	return need <= have && (have <= 256 || need >= have / 2);
 }
 
@@ -368,7 +391,7 @@ static void empty_slab(struct slab *slab)
 	const uint64_t used = bp_system_whole_pages((size_t)slab->used_mark * slab->stride + 16);
 	if (slab->resident_bytes < used)
 		slab->resident_bytes = used < slab->bytes ? used : slab->bytes;
-	slab->first_free = NONE;
+	slab->first_free = 0;
 	slab->used_mark = 0;
 	slab->kept = __atomic_add_fetch(&pool.empty_bytes, slab->resident_bytes,
 			     __ATOMIC_RELAXED) <= EMPTY_KEEP_BYTES;
@@ -380,30 +403,53 @@ static void empty_slab(struct slab *slab)
 }
 
 /* The class is locked. */
-static void give_back(struct slab *slab, uint32_t index)
+static void give_back(struct bp_slot *slot)
 {
-	slab->next_free[index] = slab->first_free;
-	slab->first_free = index;
+	struct slab *slab = slab_of(slot);
+	slot->link = slab->first_free;
+	slab->first_free = slot->handle;
 	if (--slab->in_use == 0)
 		empty_slab(slab);
+}
+
+/* Ends the program's use of a slot; false if it has ended before. */
+static bool end_use(struct bp_slot *slot)
+{
+	uint32_t expected = IN_USE;
+	return __atomic_compare_exchange_n(
+		&slot->link, &expected, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void push(uint32_t *list, struct bp_slot *slot)
+{
+	uint32_t head = __atomic_load_n(list, __ATOMIC_RELAXED);
+	do
+		slot->link = head;
+	while (!__atomic_compare_exchange_n(
+		list, &head, slot->handle, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+}
+
+/* Lists are taken whole, so that a popped head can never be one that came back meanwhile. */
+static uint32_t take_list(uint32_t *list)
+{
+	if (bp_likely(__atomic_load_n(list, __ATOMIC_RELAXED) == 0))
+		return 0;
+	return __atomic_exchange_n(list, 0, __ATOMIC_ACQUIRE);
 }
 
 /* Lets a class go, and sees to it that nothing given back meanwhile stays on its list. */
 static void unlock_class(struct class *class)
 {
 	do {
-		void *object = NULL;
-		if (__atomic_load_n(&class->returned, __ATOMIC_RELAXED) != NULL)
-			object = __atomic_exchange_n(&class->returned, NULL, __ATOMIC_ACQUIRE);
-		while (object != NULL) {
-			void *next = *(void **)object;
-			const uint64_t word = bp_header_word(object);
-			give_back(slab_of(word), (uint32_t)word & 0xffff);
-			object = next;
+		uint32_t handle = take_list(&class->returned);
+		while (handle != 0) {
+			struct bp_slot *slot = slot_of(handle);
+			handle = slot->link;
+			give_back(slot);
 		}
 		bp_lock_release(&class->lock);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	} while (__atomic_load_n(&class->returned, __ATOMIC_RELAXED) != NULL &&
+	} while (__atomic_load_n(&class->returned, __ATOMIC_RELAXED) != 0 &&
 		 bp_lock_try(&class->lock));
 }
 
@@ -417,56 +463,53 @@ static void release_single(struct slab *slab)
 	bp_lock_release(&pool.lock);
 }
 
-void bp_slot_release(void *object, struct bp_slot *slot)
+bool bp_slot_release(struct bp_slot *slot)
 {
-	struct slab *slab = slab_of(bp_header_word(object));
+	if (!end_use(slot))
+		return false;
+	struct slab *slab = slab_of(slot);
 	bp_probe_slots_in_use(-1);
 	slot->sequence = 0;
-	slot->offset = 0; /* from now on nobody's */
 	if (slab->class == NONE) {
 		release_single(slab);
-		return;
+		return true;
 	}
 	struct class *class = &pool.classes[slab->class];
 	if (bp_lock_try(&class->lock)) {
-		give_back(slab, (uint32_t)(slot - slab->slots));
+		give_back(slot);
 		unlock_class(class);
-		return;
+		return true;
 	}
-	void *head = __atomic_load_n(&class->returned, __ATOMIC_RELAXED);
-	do
-		*(void **)object = head;
-	while (!__atomic_compare_exchange_n(
-		&class->returned, &head, object, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	push(&class->returned, slot);
 	/* Whoever had the lock may have looked already. */
 	if (bp_lock_try(&class->lock))
 		unlock_class(class);
+	return true;
 }
 
-void bp_slot_defer(void *object)
+bool bp_slot_defer(struct bp_slot *slot)
 {
-	void *head = __atomic_load_n(&pool.deferred, __ATOMIC_RELAXED);
-	do
-		*(void **)object = head;
-	while (!__atomic_compare_exchange_n(
-		&pool.deferred, &head, object, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	if (!end_use(slot))
+		return false;
+	push(&pool.deferred, slot);
+	return true;
 }
 
-void *bp_slot_next_deferred(void)
+struct bp_slot *bp_slot_next_deferred(void **ret_object)
 {
-	if (bp_likely(__atomic_load_n(&pool.deferred, __ATOMIC_RELAXED) == NULL))
+	const uint32_t first = take_list(&pool.deferred);
+	if (bp_likely(first == 0))
 		return NULL;
-	/* Taken whole, so that a popped head can never be one that came back meanwhile. */
-	void *first = __atomic_exchange_n(&pool.deferred, NULL, __ATOMIC_ACQUIRE);
-	if (first == NULL)
-		return NULL;
-	void *rest = *(void **)first;
-	while (rest != NULL) {
-		void *next = *(void **)rest;
-		bp_slot_defer(rest);
-		rest = next;
+	struct bp_slot *slot = slot_of(first);
+	uint32_t rest = slot->link;
+	while (rest != 0) {
+		struct bp_slot *other = slot_of(rest);
+		rest = other->link;
+		push(&pool.deferred, other);
 	}
-	return first;
+	__atomic_store_n(&slot->link, IN_USE, __ATOMIC_RELAXED);
+	*ret_object = object_of(slot);
+	return slot;
 }
 
 uint64_t bp_slot_bytes(void)

@@ -20,6 +20,8 @@ struct bp_slot {
 		sequence; /* of the live sample in it; 0: none (an object may outlive its sample) */
 	uint32_t size;	  /* requested, bytes */
 	uint32_t offset;  /* of the object in the slot's memory */
+	uint32_t handle;  /* the slab's number << 16 | the index in it, and 1 */
+	uint32_t link;	  /* handle of the next one in its list, 0: none; see slots.c */
 };
 
 /* Does a request live in a slot when sampled? Otherwise it stays where glibc puts it, with a header
@@ -38,15 +40,16 @@ void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot);
 struct bp_slot *bp_slot_find(const void *object);
 
 /* Can the object in `slot` become one of `size` bytes where it is, without wasting the slot? */
-bool bp_slot_holds(const struct bp_slot *slot, const void *object, size_t size);
+bool bp_slot_holds(const struct bp_slot *slot, size_t size);
 
-/* Gives a slot back. */
-void bp_slot_release(void *object, struct bp_slot *slot);
+/* Gives a slot back. False: somebody else has done so since it was found (the program freed its object
+ * twice), and nothing was changed. */
+bool bp_slot_release(struct bp_slot *slot);
 
-/* From a signal handler that interrupted the recorder: remembers an object to be freed later.
- * bp_slot_next_deferred hands them out again, NULL when there is none. */
-void bp_slot_defer(void *object);
-void *bp_slot_next_deferred(void);
+/* From a signal handler that interrupted the recorder: remembers a slot to be given back later. False as
+ * above. bp_slot_next_deferred hands them out again, in use as before; NULL when there is none. */
+bool bp_slot_defer(struct bp_slot *slot);
+struct bp_slot *bp_slot_next_deferred(void **ret_object);
 
 /* Bytes of slab memory mapped. */
 uint64_t bp_slot_bytes(void);

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that damage the memory of sampled objects, as an attack on the recorder.
+
+`programs/damage.c` writes into objects that it has freed, just where the recorder keeps them in a list:
+because another thread holds the lock of their class, or because a signal handler freed them. The recorder
+must neither fault nor write where the program's words lead it.
+"""
+import os
+import re
+import signal
+import sys
+
+import profiled
+
+ATTACKS = ("returned", "deferred")
+ROUNDS = 3  # the threads and the timer meet the recorder in the middle of its work more surely
+
+
+def damaged(way):
+    """(signal, exit status, is the memory of others whole, standard error) of a damaged process"""
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        result = profiled.run([profiled.program("damage"), way], trace, 1)
+        profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[-300:]))
+        profiled.expect(profiled.report(trace)["samples"] > 0, "no samples")
+        words = re.fullmatch(rb"signal (\d+) status (\d+) victim (\w+)\n", result.stdout)
+        profiled.expect(words is not None, "printed %r" % result.stdout)
+        return int(words[1]), int(words[2]), words[3] == b"whole", result.stderr.decode()
+
+
+def attack(way):
+    for _ in range(ROUNDS):
+        ended_by, status, whole, errors = damaged(way)
+        profiled.expect(whole, "the recorder wrote where freed memory told it to")
+        profiled.expect(ended_by in (0, signal.SIGABRT) and status == 0,
+                        "signal %d, status %d: %s" % (ended_by, status, errors))
+
+
+def main():
+    tap = profiled.Tap()
+    for way in ATTACKS:
+        tap.attempt("freed objects that wait in a list, %s" % way, lambda way=way: attack(way))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
