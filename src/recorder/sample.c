@@ -86,11 +86,26 @@ static bool is_in_slot(const void *object)
 	       (bp_header_word(object) & BP_SLOT_BIT) != 0;
 }
 
+/* Does the real function refuse the request because of its alignment? What the C library does about one
+ * that is no power of two differs between its versions (before 2.38 aligned_alloc rounds it up, from then on it
+ * fails with EINVAL), so it is asked. True: the failure is in errno. */
+static bool is_refused(const struct bp_call *call)
+{
+	const bool odd = call->alignment == 0 || (call->alignment & (call->alignment - 1)) != 0;
+	if (bp_likely(!odd || (call->function != BP_CALL_ALIGNED_ALLOC &&
+				      call->function != BP_CALL_MEMALIGN)))
+		return false;
+	void *object = bp_call_real(call);
+	if (object != NULL)
+		bp_real.free(object);
+	return object == NULL;
+}
+
 /* A slot for a sampled object; NULL (counted) if there is none. calloc's is cleared. */
 static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 {
 	size_t alignment = call->alignment;
-	if ((alignment & (alignment - 1)) != 0) /* glibc's memalign rounds up */
+	if ((alignment & (alignment - 1)) != 0) /* not refused, so it was rounded up */
 		alignment = alignment > (size_t)1 << 62
 				    ? 0
 				    : (size_t)1 << (64 - __builtin_clzll(alignment));
@@ -155,6 +170,8 @@ static void *place_sample(
 	struct bp_slot *slot = NULL;
 	void *object;
 	if (lives_in_slot(call->room)) {
+		if (is_refused(call))
+			return NULL;
 		object = bp_recorder.writer.stopped ? NULL : take_slot(call, &slot);
 		if (object == NULL) {
 			if (bp_recorder.writer.stopped)
