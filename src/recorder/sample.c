@@ -27,6 +27,7 @@
 #include "recorder/budget.h"
 #include "recorder/call.h"
 #include "recorder/control.h"
+#include "recorder/damage.h"
 #include "recorder/event.h"
 #include "recorder/live_set.h"
 #include "recorder/probes.h"
@@ -335,6 +336,8 @@ static void free_nested(void *object)
 		struct bp_slot *slot = bp_slot_find(object);
 		if (slot != NULL && bp_slot_defer(slot))
 			return;
+		if (bp_slot_is_freed(object))
+			bp_damage_end(BP_DAMAGE_FREED_TWICE);
 	}
 	bp_real.free(object);
 }
@@ -375,8 +378,11 @@ void bp_known_free(void *object)
 	free_deferred(&visit);
 	const bool released = slot != NULL && bp_slot_release(slot);
 	bp_visit_end(&visit, visit.left);
-	if (!released) /* not ours, or no longer, and glibc says so as it would have */
-		bp_real.free(object);
+	if (released)
+		return;
+	if (bp_slot_is_freed(object))
+		bp_damage_end(BP_DAMAGE_FREED_TWICE);
+	bp_real.free(object); /* never ours, and glibc says so as it would have */
 }
 
 size_t bp_known_usable_size(void *object)
@@ -394,7 +400,6 @@ struct old {
 	void *object;
 	struct bp_slot *slot; /* NULL: in glibc's heap */
 	uint64_t sample;      /* its live sample; 0 none */
-	size_t usable;	      /* bytes that may be copied */
 };
 
 static struct old look_at(void *object)
@@ -402,18 +407,24 @@ static struct old look_at(void *object)
 	struct old old = { .object = object };
 	if (object == NULL)
 		return old;
-	if (is_in_slot(object)) {
+	if (is_in_slot(object))
 		old.slot = bp_slot_find(object);
-		if (old.slot != NULL) {
-			old.sample = old.slot->sequence;
-			old.usable = bp_slot_usable(old.slot->size);
-		}
-	} else {
-		if (bp_live_contains(object))
-			old.sample = bp_live_remove(object);
-		old.usable = bp_real_usable_size(object);
-	}
+	if (old.slot != NULL)
+		old.sample = old.slot->sequence;
+	else if (bp_live_contains(object))
+		old.sample = bp_live_remove(object);
 	return old;
+}
+
+/* Bytes of an object in glibc's heap that is to be copied out of it. glibc's realloc looks at a block
+ * first, and ends the process with its own words if it is none. Asked for the size that the block has
+ * (a mapping of its own needs a little more than it can hold) it changes nothing. */
+static size_t checked_usable(void *object)
+{
+	const uint64_t word = bp_header_word(object);
+	const size_t chunk = word & ~(uint64_t)7, own = (word & 2) != 0 ? 32 : 8;
+	(void)bp_real.realloc(object, chunk > own ? chunk - own : 1);
+	return bp_real_usable_size(object);
 }
 
 static void give_up(const struct old *old)
@@ -436,13 +447,15 @@ static void *move(
 		bp_probe_slot(call->size);
 		return old->object;
 	}
+	const size_t usable = old->slot != NULL ? bp_slot_usable(old->slot->size)
+						: checked_usable(old->object);
 	void *object = NULL;
 	if (sampled && bp_slot_fits(call->size))
 		object = take_slot(call, ret_slot);
 	if (object == NULL)
 		object = bp_real.malloc(call->size);
 	if (object != NULL)
-		memcpy(object, old->object, old->usable < call->size ? old->usable : call->size);
+		memcpy(object, old->object, usable < call->size ? usable : call->size);
 	return object;
 }
 
@@ -508,6 +521,11 @@ static void *reallocate(void *object, size_t size, bool crossed)
 	}
 	if (object == NULL)
 		return allocate(&call);
+	if (is_in_slot(object) && bp_slot_find(object) == NULL) {
+		if (bp_slot_is_freed(object))
+			bp_damage_end(BP_DAMAGE_REALLOC);
+		return bp_real.realloc(object, size); /* never ours, and glibc says so */
+	}
 	if (!bp_visit_begin(&visit, crossed ? (uint64_t)size + BP_SAMPLER_CHARGE : 0)) {
 		if (crossed)
 			pass_charge(size);

@@ -355,7 +355,8 @@ static bool is_in_use(const struct bp_slot *slot)
 	return __atomic_load_n(&slot->link, __ATOMIC_RELAXED) == IN_USE;
 }
 
-struct bp_slot *bp_slot_find(const void *object)
+/* The slot whose last object began exactly at `object`; NULL if there is none. */
+static struct bp_slot *slot_at(const void *object)
 {
 	const uint64_t word = bp_header_word(object);
 	const uint64_t number = (word & ~BP_SLOT_BIT) >> 16;
@@ -363,10 +364,22 @@ struct bp_slot *bp_slot_find(const void *object)
 	if (pool.directory == NULL || number >= SLABS_MAX)
 		return NULL;
 	const struct slab *slab = __atomic_load_n(&pool.directory[number], __ATOMIC_ACQUIRE);
-	if (slab == NULL || index >= slab->count)
+	if (slab == NULL || index >= slab->count || slab->slots[index].handle == 0)
 		return NULL;
 	struct bp_slot *slot = &slab->slots[index];
-	return is_in_use(slot) && object_of(slot) == object ? slot : NULL;
+	return object_of(slot) == object ? slot : NULL;
+}
+
+struct bp_slot *bp_slot_find(const void *object)
+{
+	struct bp_slot *slot = slot_at(object);
+	return slot != NULL && is_in_use(slot) ? slot : NULL;
+}
+
+bool bp_slot_is_freed(const void *object)
+{
+	const struct bp_slot *slot = slot_at(object);
+	return slot != NULL && !is_in_use(slot);
 }
 
 /* Bytes from the object to the end of what its slot may hold. */

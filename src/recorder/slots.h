@@ -39,6 +39,9 @@ void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot);
  * word must have the slot bit. */
 struct bp_slot *bp_slot_find(const void *object);
 
+/* Was `object`, whose header word has the slot bit, one that was given back since? */
+bool bp_slot_is_freed(const void *object);
+
 /* Can the object in `slot` become one of `size` bytes where it is, without wasting the slot? */
 bool bp_slot_holds(const struct bp_slot *slot, size_t size);
 
