@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/attributes.h"
 #include "base/system_call.h"
+
+static uint32_t noted; /* enum bp_damage */
 
 static const char *const words[] = {
 	[BP_DAMAGE_NONE] = "\n",
@@ -13,6 +16,18 @@ static const char *const words[] = {
 	[BP_DAMAGE_WRITE_FREED] = "malloc(): unaligned tcache chunk detected\n",
 	[BP_DAMAGE_OVERFLOW] = "free(): invalid next size (normal)\n",
 };
+
+void bp_damage_note(enum bp_damage damage)
+{
+	__atomic_store_n(&noted, damage, __ATOMIC_RELAXED);
+}
+
+enum bp_damage bp_damage_noted(void)
+{
+	if (bp_likely(__atomic_load_n(&noted, __ATOMIC_RELAXED) == BP_DAMAGE_NONE))
+		return BP_DAMAGE_NONE;
+	return (enum bp_damage)__atomic_exchange_n(&noted, BP_DAMAGE_NONE, __ATOMIC_RELAXED);
+}
 
 void bp_damage_end(enum bp_damage damage)
 {

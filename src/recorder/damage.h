@@ -14,6 +14,11 @@ enum bp_damage {
 	BP_DAMAGE_OVERFLOW     /* a write behind the usable end of an object */
 };
 
+/* What was found, by any thread, where the process cannot be ended: it goes on until somebody asks. A
+ * damage is handed out once. */
+void bp_damage_note(enum bp_damage damage);
+enum bp_damage bp_damage_noted(void);
+
 /* Ends the process. Outside a visit, no lock held: the program may have a handler for SIGABRT. */
 __attribute__((noreturn)) void bp_damage_end(enum bp_damage damage);
 

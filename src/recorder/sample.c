@@ -203,6 +203,15 @@ static void free_deferred(struct bp_visit *visit)
 	}
 }
 
+/* Ends a visit in which slots were taken or given back, and the process if their memory was damaged. */
+static void end_visit(struct bp_visit *visit)
+{
+	bp_visit_end(visit, visit->left);
+	const enum bp_damage damage = bp_damage_noted();
+	if (bp_unlikely(damage != BP_DAMAGE_NONE))
+		bp_damage_end(damage);
+}
+
 static void *allocate(const struct bp_call *call)
 {
 	struct bp_visit visit;
@@ -225,7 +234,7 @@ static void *allocate(const struct bp_call *call)
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
 	free_deferred(&visit);
-	bp_visit_end(&visit, visit.left);
+	end_visit(&visit);
 	return object;
 }
 
@@ -356,7 +365,7 @@ void bp_known_end(void *object)
 		bp_event_freed(
 			&visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_FREED);
 	free_deferred(&visit);
-	bp_visit_end(&visit, visit.left);
+	end_visit(&visit);
 }
 
 void bp_known_free(void *object)
@@ -377,7 +386,7 @@ void bp_known_free(void *object)
 			BP_TRACEPOINT_FREED);
 	free_deferred(&visit);
 	const bool released = slot != NULL && bp_slot_release(slot);
-	bp_visit_end(&visit, visit.left);
+	end_visit(&visit);
 	if (released)
 		return;
 	if (bp_slot_is_freed(object))
@@ -443,7 +452,7 @@ static void *move(
 	*ret_slot = NULL;
 	if (old->slot != NULL && bp_slot_holds(old->slot, call->size)) {
 		*ret_slot = old->slot;
-		old->slot->size = (uint32_t)call->size;
+		bp_slot_resize(old->slot, call->size);
 		bp_probe_slot(call->size);
 		return old->object;
 	}
@@ -541,7 +550,7 @@ static void *reallocate(void *object, size_t size, bool crossed)
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
 	free_deferred(&visit);
-	bp_visit_end(&visit, visit.left);
+	end_visit(&visit);
 	return result;
 }
 

@@ -9,8 +9,8 @@
  *   s + 16       the object; usable up to s + stride + 8
  *
  * so that a sampled object takes what glibc would have taken, and malloc_usable_size can answer what
- * glibc would have answered. Strides are 32, 48 ... 528, then eight per doubling, up to 64 KiB. An
- * aligned object sits further into a larger slot, its size word before it all the same.
+ * glibc would have answered. An aligned object sits further into a larger slot, its size word before it
+ * all the same.
  *
  * A slab is one mapping of slots of one stride. Slabs of a class are linked; each has its own list of
  * free slots and a mark up to which slots were ever used. A slab whose slots are all free gives its pages back when more than
@@ -25,28 +25,27 @@
  * Every list links slots through their books, by handles: the slab's number and the index in it. Nothing
  * that the program can write to decides where the recorder writes: a size word only says which book to
  * look at, and the book says whether an object of the program begins there.
+ *
+ * Damage is looked for where a slot is taken and given back (slot_marks.h): the marks of a freed object, and
+ * the word behind an object, a mark or the size word of the next slot, which is written with it.
  */
 #include "recorder/slots.h"
 
 #include "base/attributes.h"
 #include "base/lock.h"
 #include "recorder/arena.h"
+#include "recorder/damage.h"
 #include "recorder/hot.h"
 #include "recorder/probes.h"
+#include "recorder/slot_classes.h"
+#include "recorder/slot_marks.h"
 
-#define STRIDE_MIN 32u
-#define STRIDE_STEPS_END 528u /* 16-byte steps up to here */
-#define CLASSES_STEPS ((STRIDE_STEPS_END - STRIDE_MIN) / 16 + 1)
-#define CLASSES_PER_DOUBLING 8u
-#define STRIDE_MAX 67584u /* 528 << 7: a chunk of 64 KiB fits */
-#define CLASSES (CLASSES_STEPS + 7 * CLASSES_PER_DOUBLING)
 #define SLAB_BYTES_MIN 65536u
 #define SLAB_SLOTS_MAX 4096u
 #define SLABS_MAX BP_SLOT_SLABS_MAX
 #define EMPTY_KEEP_BYTES (1u << 20)
 /* How many classes are tried, the next larger ones, before a thread waits for one. */
 #define CLASSES_TRIED 16u
-#define NONE UINT32_MAX
 /* The link of a slot that holds an object of the program; no handle has this value. */
 #define IN_USE UINT32_MAX
 
@@ -82,12 +81,6 @@ static struct {
 	struct class classes[CLASSES];
 } pool;
 
-static size_t chunk_bytes(size_t size)
-{
-	size_t chunk = (size + 8 + 15) & ~(size_t)15;
-	return chunk < STRIDE_MIN ? STRIDE_MIN : chunk;
-}
-
 bool bp_slot_fits(size_t size)
 {
 	return size < BP_HEADER_LARGE && chunk_bytes(size) < BP_HEADER_LARGE;
@@ -96,32 +89,6 @@ bool bp_slot_fits(size_t size)
 size_t bp_slot_usable(size_t size)
 {
 	return chunk_bytes(size) - 8;
-}
-
-static uint32_t class_stride(uint32_t class)
-{
-	if (class < CLASSES_STEPS)
-		return STRIDE_MIN + 16 * class;
-	uint32_t step = class - CLASSES_STEPS;
-	uint32_t base = STRIDE_STEPS_END << (step / CLASSES_PER_DOUBLING);
-	uint32_t stride = base + base / CLASSES_PER_DOUBLING * (step % CLASSES_PER_DOUBLING + 1);
-	return (stride + 15) & ~15u;
-}
-
-/* The smallest class of at least `stride` bytes, NONE beyond the largest. */
-static uint32_t class_of(size_t stride)
-{
-	if (stride <= STRIDE_STEPS_END)
-		return (uint32_t)((stride - STRIDE_MIN + 15) / 16);
-	if (stride > STRIDE_MAX)
-		return NONE;
-	uint32_t doubling = 0;
-	while (stride > (size_t)STRIDE_STEPS_END << (doubling + 1))
-		doubling++;
-	uint32_t class = CLASSES_STEPS + doubling * CLASSES_PER_DOUBLING;
-	while (class_stride(class) < stride)
-		class ++;
-	return class;
 }
 
 /* pool.lock held. Is there a place for one more slab in the directory? */
@@ -220,11 +187,6 @@ static struct slab *add_slab(struct class *class, uint32_t index)
 	return slab;
 }
 
-static uint32_t handle_index(uint32_t handle)
-{
-	return (handle - 1) & 0xffff;
-}
-
 static bool has_room(const struct slab *slab)
 {
 	return slab->first_free != 0 || slab->used_mark < slab->count;
@@ -241,14 +203,70 @@ static struct slab *slab_with_room(struct class *class, uint32_t index)
 	return slab != NULL ? slab : add_slab(class, index);
 }
 
+/* The slab of a slot that was taken once. */
+static struct slab *slab_of(const struct bp_slot *slot)
+{
+	return pool.directory[(slot->handle - 1) >> 16];
+}
+
+static struct bp_slot *slot_of(uint32_t handle)
+{
+	return &pool.directory[(handle - 1) >> 16]->slots[(handle - 1) & 0xffff];
+}
+
+static uint8_t *object_of(const struct bp_slot *slot)
+{
+	const struct slab *slab = slab_of(slot);
+	return slab->memory + (size_t)(slot - slab->slots) * slab->stride + slot->offset;
+}
+
+/* The word behind an object, and what stands there: the size word of the next slot, or a mark. */
+static uint64_t *behind(const struct bp_slot *slot, bool *ret_next, uint64_t *ret_value)
+{
+	const struct slab *slab = slab_of(slot);
+	const size_t usable = bp_slot_usable(slot->size);
+	uint64_t *word = (uint64_t *)(void *)(object_of(slot) + usable);
+	*ret_next = slab->class != NONE && slot->offset + usable == (size_t)slab->stride + 8;
+	*ret_value = *ret_next ? BP_SLOT_BIT | slot->handle : bp_mark_of(word, BP_MARK_BEHIND);
+	return word;
+}
+
+/* A size word that is there already is not mended: whoever damaged it is to be found. */
+static void mark_behind(const struct bp_slot *slot)
+{
+	bool next;
+	uint64_t value, *word = behind(slot, &next, &value);
+	if (!next || __atomic_load_n(word, __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static void check_behind(const struct bp_slot *slot)
+{
+	bool next;
+	uint64_t value;
+	if (__atomic_load_n(behind(slot, &next, &value), __ATOMIC_RELAXED) != value)
+		bp_damage_note(BP_DAMAGE_OVERFLOW);
+}
+
+/* A slot is about to be used again. Was its object written to since it was freed? The pages of a slab may have
+ * been given back when it was empty (`emptied`), and are zeros then. */
+static void check_freed(const struct bp_slot *slot, bool emptied)
+{
+	const uint64_t *object = (const uint64_t *)(const void *)object_of(slot);
+	if (!bp_mark_is_freed(object) && !(emptied && object[0] == 0 && object[1] == 0))
+		bp_damage_note(BP_DAMAGE_WRITE_FREED);
+}
+
 /* The class (or, for a single, nobody else) is locked. Takes one slot's index. */
 static uint32_t take_index(struct slab *slab)
 {
-	uint32_t index = handle_index(slab->first_free);
-	if (slab->first_free != 0)
-		slab->first_free = slab->slots[index].link;
-	else
-		index = slab->used_mark++;
+	const bool emptied = slab->first_free == 0;
+	const uint32_t index = emptied ? slab->used_mark++ : (slab->first_free - 1) & 0xffff;
+	const struct bp_slot *slot = &slab->slots[index];
+	if (!emptied)
+		slab->first_free = slot->link;
+	if (slot->handle != 0)
+		check_freed(slot, emptied);
 	slab->in_use++;
 	if (slab->kept) {
 		__atomic_fetch_sub(&pool.empty_bytes, slab->resident_bytes, __ATOMIC_RELAXED);
@@ -270,6 +288,10 @@ static void *fill(
 	slot->handle = (slab->number << 16 | index) + 1;
 	__atomic_store_n(&slot->link, IN_USE, __ATOMIC_RELAXED);
 	((uint64_t *)object)[-1] = BP_SLOT_BIT | (slot->handle - 1);
+	/* What the slot before looks for, where this object begins further in. */
+	if (slab->class != NONE)
+		((uint64_t *)(void *)start)[1] = BP_SLOT_BIT | (slot->handle - 1);
+	mark_behind(slot);
 	*ret_slot = slot;
 	bp_probe_slots_in_use(1);
 	return (void *)object;
@@ -333,23 +355,6 @@ void *bp_slot_take(size_t size, size_t alignment, struct bp_slot **ret_slot)
 	return object;
 }
 
-/* The slab of a slot that was taken once. */
-static struct slab *slab_of(const struct bp_slot *slot)
-{
-	return pool.directory[(slot->handle - 1) >> 16];
-}
-
-static struct bp_slot *slot_of(uint32_t handle)
-{
-	return &pool.directory[(handle - 1) >> 16]->slots[handle_index(handle)];
-}
-
-static uint8_t *object_of(const struct bp_slot *slot)
-{
-	const struct slab *slab = slab_of(slot);
-	return slab->memory + (size_t)(slot - slab->slots) * slab->stride + slot->offset;
-}
-
 static bool is_in_use(const struct bp_slot *slot)
 {
 	return __atomic_load_n(&slot->link, __ATOMIC_RELAXED) == IN_USE;
@@ -395,6 +400,13 @@ bool bp_slot_holds(const struct bp_slot *slot, size_t size)
 		return false;
 	size_t have = room(slab_of(slot), slot), need = bp_slot_usable(size);
 	return need <= have && (have <= 256 || need >= have / 2);
+}
+
+void bp_slot_resize(struct bp_slot *slot, size_t size)
+{
+	check_behind(slot);
+	slot->size = (uint32_t)size;
+	mark_behind(slot);
 }
 
 /* The class is locked. An empty slab starts over; its pages go when enough are kept already. */
@@ -483,10 +495,12 @@ bool bp_slot_release(struct bp_slot *slot)
 	struct slab *slab = slab_of(slot);
 	bp_probe_slots_in_use(-1);
 	slot->sequence = 0;
+	check_behind(slot);
 	if (slab->class == NONE) {
 		release_single(slab);
 		return true;
 	}
+	bp_mark_freed((uint64_t *)(void *)object_of(slot));
 	struct class *class = &pool.classes[slab->class];
 	if (bp_lock_try(&class->lock)) {
 		give_back(slot);

@@ -3,7 +3,8 @@
  * Where sampled objects below 64 KiB live: slots in the recorder's own slabs, each with a fake
  * malloc header whose size word has the top bit set and carries the slot's number, so that `free`,
  * reading the word glibc's free reads next, finds them (docs/ARCHITECTURE.md, "Recognition").
- * Thread-safe; not in signal handlers, except bp_slot_find and bp_slot_defer.
+ * Thread-safe; not in signal handlers, except bp_slot_find and bp_slot_defer. Damage to the memory of slots is
+ * noted where it is found (damage.h).
  */
 #ifndef BP_RECORDER_SLOTS_H
 #define BP_RECORDER_SLOTS_H
@@ -44,6 +45,9 @@ bool bp_slot_is_freed(const void *object);
 
 /* Can the object in `slot` become one of `size` bytes where it is, without wasting the slot? */
 bool bp_slot_holds(const struct bp_slot *slot, size_t size);
+
+/* Makes it one of that size, for which it has room. */
+void bp_slot_resize(struct bp_slot *slot, size_t size);
 
 /* Gives a slot back. False: somebody else has done so since it was found (the program freed its object
  * twice), and nothing was changed. */

@@ -4,7 +4,7 @@
 
 `programs/damage.c` writes into objects that it has freed, just where the recorder keeps them in a list:
 because another thread holds the lock of their class, or because a signal handler freed them. The recorder
-must neither fault nor write where the program's words lead it.
+must neither fault nor write where the program's words lead it. Other ways of damage are noticed, in glibc's words.
 """
 import os
 import re
@@ -14,6 +14,8 @@ import sys
 import profiled
 
 ATTACKS = ("returned", "deferred")
+NOTICED = (("written when freed", "malloc(): unaligned tcache chunk detected\n"),
+           ("overflow", "free(): invalid next size (normal)\n"))
 ROUNDS = 3  # the threads and the timer meet the recorder in the middle of its work more surely
 
 
@@ -37,10 +39,23 @@ def attack(way):
                         "signal %d, status %d: %s" % (ended_by, status, errors))
 
 
+def noticed(way, words):
+    ended_by, _, whole, errors = damaged(way)
+    profiled.expect(ended_by == signal.SIGABRT and whole, "signal %d: %s" % (ended_by, errors))
+    profiled.expect(errors.endswith(words) and set(errors.splitlines(True)) == {words}, "said %r" % errors)
+
+
+def unharmed():
+    profiled.expect(damaged("none") == (0, 0, True, ""), "a program without a fault was ended")
+
+
 def main():
     tap = profiled.Tap()
     for way in ATTACKS:
         tap.attempt("freed objects that wait in a list, %s" % way, lambda way=way: attack(way))
+    for way, words in NOTICED:
+        tap.attempt(way, lambda way=way, words=words: noticed(way, words))
+    tap.attempt("no damage", unharmed)
     return tap.finish()
 
 

@@ -6,6 +6,7 @@
  * A child does the damage; its parent looks at memory that both share, in which the child's own objects
  * do not lie, and prints what became of it. To be run at T = 1, where every small object is a sample.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -111,12 +112,67 @@ static void deferred(void)
 	CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
 }
 
+/* ---- damage that is noticed at once, or when the memory is used again ---- */
+
+static void written_when_freed(void)
+{
+	uint64_t *object = malloc(200);
+	CHECK(object != NULL);
+	free(object);
+	KEEP(object);
+	object[0] = 1;
+	for (int i = 0; i < 100; i++)
+		KEEP(malloc(200));
+}
+
+/* One byte behind the usable end. */
+static void overflow(void)
+{
+	for (size_t size = 1; size < 60000; size = size * 3 / 2 + 1) {
+		char *object = malloc(size);
+		CHECK(object != NULL);
+		object[malloc_usable_size(object)] ^= 1;
+		KEEP(object);
+		if (fork() == 0) {
+			free(object);
+			_exit(0);
+		}
+		int status;
+		CHECK(wait(&status) > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
+	char *object = malloc(50);
+	object[malloc_usable_size(object)] ^= 1;
+	KEEP(realloc(object, 51));
+}
+
+/* To the last usable byte everything may be written, before and after realloc, and memory is used again. */
+static void none(void)
+{
+	uint64_t random = 5;
+	char *objects[OBJECTS] = { NULL };
+	for (int i = 0; i < 100000; i++) {
+		char **object = &objects[next_random(&random) % OBJECTS];
+		const size_t size = random_between(&random, 0, 1 + 5000 * (i % 100 == 0));
+		if (i % 3 == 0) {
+			free(*object);
+			*object = NULL;
+		} else {
+			*object = realloc(*object, size + 1);
+			CHECK(*object != NULL);
+			memset(*object, i, malloc_usable_size(*object));
+		}
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*damage)(void);
 } ways[] = {
 	{ "returned", returned },
 	{ "deferred", deferred },
+	{ "written when freed", written_when_freed },
+	{ "overflow", overflow },
+	{ "none", none },
 };
 
 int main(int argc, char **argv)

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "recorder/arena.h"
+#include "recorder/damage.h"
 #include "recorder/hot.h"
 #include "recorder/slots.h"
 
@@ -200,7 +201,7 @@ static void holding(void **state)
 							     : object.size + next(&random) % 64;
 			if (!bp_slot_fits(size) || !bp_slot_holds(object.slot, size))
 				continue;
-			object.slot->size = (uint32_t)size;
+			bp_slot_resize(object.slot, size);
 			memset(object.at, 1, bp_slot_usable(size)); /* must stay its own */
 			check(&neighbour);
 			check_word(&object);
@@ -382,6 +383,75 @@ static void attacked(void **state)
 			assert_true(victim[i] == 0);
 		give(&kept);
 	}
+	for (int i = 0; i < COUNT; i++)
+		objects[i] = take(200, 0, (uint8_t)(i + 1));
+	for (int i = 0; i < COUNT; i++)
+		give(&objects[i]);
+	assert_int_not_equal(bp_damage_noted(), BP_DAMAGE_NONE); /* it is seen, too */
+}
+
+/* Each byte behind the usable end, wrong by one bit. */
+static void overflow_of(const struct object *object)
+{
+	for (int byte = 0; byte < 8; byte++) {
+		uint8_t *wrong = object->at + object->usable + byte;
+		*wrong ^= 0x40;
+		bp_slot_resize(object->slot, object->size);
+		assert_int_equal(bp_damage_noted(), BP_DAMAGE_OVERFLOW);
+		assert_int_equal(bp_damage_noted(), BP_DAMAGE_NONE);
+		*wrong ^= 0x40;
+		(void)bp_damage_noted();
+		bp_slot_resize(object->slot, object->size); /* marked anew */
+		(void)bp_damage_noted();
+		bp_slot_resize(object->slot, object->size);
+		assert_int_equal(bp_damage_noted(), BP_DAMAGE_NONE);
+	}
+	object->at[object->usable] ^= 0x40;
+	assert_true(bp_slot_release(object->slot));
+	assert_int_equal(bp_damage_noted(), BP_DAMAGE_OVERFLOW);
+}
+
+/* Found whether what lies behind is a mark, the size word of the next slot, or of one that was never used. */
+static void overflow(void **state)
+{
+	static const size_t sizes[] = { 0, 24, 100, 520, 521, 600, 1000, 5000, 65000, SIZE_LARGEST };
+	(void)state;
+	assert_int_equal(bp_damage_noted(), BP_DAMAGE_NONE);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (size_t alignment = 16; alignment <= 1 << 18; alignment *= 4) {
+			struct object one = take(sizes[i], alignment, 3);
+			const uint8_t *end = one.at + one.usable;
+			uint64_t word;
+			memcpy(&word, end, sizeof word);
+			overflow_of(&one);
+			if (alignment <= 4096 && i < 7) /* a slab's memory stays, and so must the next size word */
+				memcpy((void *)(uintptr_t)end, &word, sizeof word);
+		}
+}
+
+/* A write into a freed object is found when its memory is used again, be its slab emptied meanwhile or not. */
+static void written_when_freed(void **state)
+{
+	(void)state;
+	for (int word = 0; word < 2; word++)
+		for (int kept = 0; kept < 2; kept++) {
+			struct object one = take(3333, 0, 1), other = take(3333, 0, 2);
+			uint64_t *freed = (uint64_t *)(void *)one.at;
+			if (kept == 0)
+				give(&other);
+			give(&one);
+			freed[word] ^= 1;
+			assert_int_equal(bp_damage_noted(), BP_DAMAGE_NONE);
+			struct object again[2];
+			for (int i = 0; i < 2; i++)
+				again[i] = take(3333, 0, 3);
+			assert_int_equal(bp_damage_noted(), BP_DAMAGE_WRITE_FREED);
+			for (int i = 0; i < 2; i++)
+				give(&again[i]);
+			if (kept != 0)
+				give(&other);
+			assert_int_equal(bp_damage_noted(), BP_DAMAGE_NONE);
+		}
 }
 
 /* Of two frees of one object at a time one is refused. */
@@ -451,6 +521,8 @@ int main(void)
 		cmocka_unit_test(deferred),
 		cmocka_unit_test(attacked),
 		cmocka_unit_test(released_twice),
+		cmocka_unit_test(overflow),
+		cmocka_unit_test(written_when_freed),
 		cmocka_unit_test(threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is written into the memory of slots so that damage is noticed, as glibc notices the like: two words
+ * at the beginning of a freed object, and one word behind the usable end of an object. They are no secret:
+ * they find mistakes, and a program that wants to can restore them.
+ */
+#ifndef BP_RECORDER_SLOT_MARKS_H
+#define BP_RECORDER_SLOT_MARKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Odd at every byte, so that no short text, small number or zero is one of them by chance. */
+#define BP_MARK_FREED 0xd96eb1a810caaf5fu
+#define BP_MARK_BEHIND 0xc862c2b36dbe3d87u
+
+static inline uint64_t bp_mark_of(const uint64_t *at, uint64_t mark)
+{
+	return mark ^ (uint64_t)(uintptr_t)at;
+}
+
+/* An object has at least 24 bytes. */
+static inline void bp_mark_freed(uint64_t *object)
+{
+	object[0] = bp_mark_of(object, BP_MARK_FREED);
+	object[1] = bp_mark_of(object + 1, BP_MARK_FREED);
+}
+
+static inline bool bp_mark_is_freed(const uint64_t *object)
+{
+	return object[0] == bp_mark_of(object, BP_MARK_FREED) &&
+	       object[1] == bp_mark_of(object + 1, BP_MARK_FREED);
+}
+
+#endif
