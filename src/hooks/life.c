@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of the process that pass our destructor by, forks, unloaded modules, and calls that would make the
- * trace's mapping count against the program.
+ * Ends of the process that pass our destructor by, forks, unloaded modules, a setting of malloc's, and calls
+ * that would make the trace's mapping count against the program.
  */
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -55,6 +56,14 @@ BP_EXPORT int dlclose(void *handle)
 {
 	int result = bp_real_others()->dlclose(handle);
 	bp_recorder_unloaded();
+	return result;
+}
+
+BP_EXPORT int mallopt(int parameter, int value)
+{
+	const int result = bp_real_others()->mallopt(parameter, value);
+	if (parameter == M_PERTURB && result != 0)
+		bp_recorder.perturb = (uint8_t)value;
 	return result;
 }
 

@@ -74,6 +74,7 @@
 	BP_HOOK(dlclose, "notes unloaded modules")                                                \
 	BP_HOOK(prctl, "gives up the system calls that seccomp is about to forbid")               \
 	BP_HOOK(syscall, "the same, where it asks for seccomp")                                   \
+	BP_HOOK(mallopt, "M_PERTURB holds for sampled objects, too")                              \
 	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
 	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \
 	BP_HOOK(setrlimit64, "gives back what is mapped ahead")                                   \

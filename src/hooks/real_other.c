@@ -67,6 +67,7 @@ void bp_real_resolve_others(void)
 	LOOK_UP(fork);
 	LOOK_UP(dlclose);
 	LOOK_UP(prctl);
+	LOOK_UP(mallopt);
 	LOOK_UP(mlockall);
 	LOOK_UP(setrlimit);
 	LOOK_UP(setrlimit64);

@@ -33,6 +33,7 @@ struct bp_real_other {
 	int (*dlclose)(void *handle);
 	int (*prctl)(int option, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);
 	bp_system_call *syscall; /* by bp_real_syscall only */
+	int (*mallopt)(int parameter, int value);
 	int (*mlockall)(int flags);
 	int (*setrlimit)(int resource, const struct rlimit *limit);
 	int (*setrlimit64)(int resource, const struct rlimit64 *limit);

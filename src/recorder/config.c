@@ -226,6 +226,50 @@ static void read_sampling(char **environment, struct bp_config *config)
 	note(config, BP_VARIABLE_FOLLOW_PID, follow, given);
 }
 
+/* A number as the C library reads its own settings (decimal, 0x, 0), up to `end`; false if there is none below
+ * 256. */
+static bool parse_byte(const char *text, const char *end, uint8_t *ret_byte)
+{
+	unsigned value = 0, base = 10;
+	if (text < end && *text == '0')
+		base = text + 1 < end && (text[1] | 32) == 'x' ? 16 : 8;
+	text += base == 16 ? 2 : 0;
+	if (text >= end)
+		return false;
+	for (; text < end; text++) {
+		const unsigned letter = (unsigned char)*text | 32u;
+		const unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
+				       : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+									: 16;
+		value = value * base + digit;
+		if (digit >= base || value > 255)
+			return false;
+	}
+	*ret_byte = (uint8_t)value;
+	return true;
+}
+
+static uint8_t read_perturb(char **environment)
+{
+	static const char name[] = "glibc.malloc.perturb=";
+	const char *text = bp_config_find(environment, "GLIBC_TUNABLES");
+	uint8_t byte = 0;
+	bool given = false;
+	while (text != NULL && *text != '\0') {
+		const char *end = __builtin_strchr(text, ':');
+		if (end == NULL)
+			end = text + __builtin_strlen(text);
+		if (__builtin_strncmp(text, name, sizeof name - 1) == 0 &&
+			parse_byte(text + sizeof name - 1, end, &byte))
+			given = true;
+		text = *end == '\0' ? end : end + 1;
+	}
+	text = bp_config_find(environment, "MALLOC_PERTURB_");
+	if (!given && text != NULL)
+		(void)parse_byte(text, text + __builtin_strlen(text), &byte);
+	return byte;
+}
+
 void bp_config_read(char **environment, struct bp_config *ret_config)
 {
 	if (environment == NULL)
@@ -233,6 +277,7 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 	ret_config->misread = 0;
 	read_interval(environment, ret_config);
 	read_start(environment, ret_config);
+	ret_config->perturb = read_perturb(environment);
 	read_sampling(environment, ret_config);
 	const char *tracepoints = bp_config_find(environment, BP_ENV_TRACEPOINTS);
 	note(ret_config, BP_VARIABLE_TRACEPOINTS, tracepoints,

@@ -25,6 +25,7 @@ struct bp_config {
 	bool automatic; /* `interval` is where to begin; the process changes it to hold its budget */
 	bool dormant;	/* sampling is off until it is switched on */
 	bool own_times; /* the times are counted from the start of this image */
+	uint8_t perturb;  /* what glibc was told to fill freed memory with, 0: nothing */
 	uint32_t misread; /* bits of enum bp_variable: given, but not understood */
 };
 

@@ -191,6 +191,7 @@ static void start(char **environment)
 	struct bp_predecessor predecessor;
 	bp_recorder.recognition = forms[form].recognition;
 	bp_config_read(environment, &config);
+	bp_recorder.perturb = config.perturb;
 	bp_control_configure(&config);
 	describe_program(reason);
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();

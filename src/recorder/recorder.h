@@ -67,6 +67,7 @@ struct bp_recorder {
 	uint32_t mode;	      /* enum bp_mode */
 	uint32_t recognition; /* enum bp_recognition: how free knows a sampled object */
 	bool ended;	      /* the trace says so; every allocation now publishes itself */
+	uint8_t perturb;      /* glibc's M_PERTURB: what freed memory is filled with, 0: nothing */
 	uint32_t seal;	      /* enum bp_seal: which system calls were given up (seal.h) */
 	uint32_t law;
 	uint64_t random_key;   /* of this process: with a thread's ordinal it seeds its generator */

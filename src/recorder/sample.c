@@ -117,6 +117,8 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 	}
 	if (call->function == BP_CALL_CALLOC)
 		memset(object, 0, bp_slot_usable(call->size));
+	else if (bp_unlikely(bp_recorder.perturb != 0))
+		memset(object, bp_recorder.perturb ^ 0xff, call->room);
 	bp_probe_slot(call->size);
 	return object;
 }
@@ -188,6 +190,14 @@ static void *place_sample(
 	return object;
 }
 
+/* Gives a slot back, filled as the C library was told to. False as bp_slot_release. */
+static bool release(struct bp_slot *slot, void *object)
+{
+	if (bp_unlikely(bp_recorder.perturb != 0))
+		memset(object, bp_recorder.perturb, bp_slot_usable(slot->size));
+	return bp_slot_release(slot);
+}
+
 /* Frees of signal handlers that could not be done then. */
 static void free_deferred(struct bp_visit *visit)
 {
@@ -199,7 +209,7 @@ static void free_deferred(struct bp_visit *visit)
 		if (slot->sequence != 0)
 			bp_event_freed(visit, object, bp_recorder_next_sequence(), slot->sequence,
 				BP_TRACEPOINT_FREED);
-		(void)bp_slot_release(slot);
+		(void)release(slot, object);
 	}
 }
 
@@ -385,7 +395,7 @@ void bp_known_free(void *object)
 		bp_event_freed(&visit, object, bp_recorder_next_sequence(), slot->sequence,
 			BP_TRACEPOINT_FREED);
 	free_deferred(&visit);
-	const bool released = slot != NULL && bp_slot_release(slot);
+	const bool released = slot != NULL && release(slot, object);
 	end_visit(&visit);
 	if (released)
 		return;
@@ -439,7 +449,7 @@ static size_t checked_usable(void *object)
 static void give_up(const struct old *old)
 {
 	if (old->slot != NULL)
-		(void)bp_slot_release(old->slot);
+		(void)release(old->slot, old->object);
 	else
 		bp_real.free(old->object);
 }

@@ -19,11 +19,11 @@ NOTICED = (("written when freed", "malloc(): unaligned tcache chunk detected\n")
 ROUNDS = 3  # the threads and the timer meet the recorder in the middle of its work more surely
 
 
-def damaged(way):
+def damaged(way, extra=None):
     """(signal, exit status, is the memory of others whole, standard error) of a damaged process"""
     with profiled.directory() as path:
         trace = os.path.join(path, "trace.bpt")
-        result = profiled.run([profiled.program("damage"), way], trace, 1)
+        result = profiled.run([profiled.program("damage"), way], trace, 1, extra=extra)
         profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[-300:]))
         profiled.expect(profiled.report(trace)["samples"] > 0, "no samples")
         words = re.fullmatch(rb"signal (\d+) status (\d+) victim (\w+)\n", result.stdout)
@@ -49,6 +49,12 @@ def unharmed():
     profiled.expect(damaged("none") == (0, 0, True, ""), "a program without a fault was ended")
 
 
+def perturbed():
+    for extra in ({"GLIBC_TUNABLES": "glibc.malloc.check=0:glibc.malloc.perturb=0x5a"},
+                  {"MALLOC_PERTURB_": "90"}):
+        profiled.expect(damaged("perturbed", extra) == (0, 0, True, ""), "not filled by %s" % extra)
+
+
 def main():
     tap = profiled.Tap()
     for way in ATTACKS:
@@ -56,6 +62,7 @@ def main():
     for way, words in NOTICED:
         tap.attempt(way, lambda way=way, words=words: noticed(way, words))
     tap.attempt("no damage", unharmed)
+    tap.attempt("perturbed", perturbed)
     return tap.finish()
 
 

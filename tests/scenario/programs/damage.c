@@ -164,6 +164,22 @@ static void none(void)
 	}
 }
 
+/* No damage, but memory filled where M_PERTURB says so: by the environment at first, then by mallopt. */
+static void perturbed(void)
+{
+	for (int byte = 0x5a; byte != 0; byte = byte == 0x5a ? 0x33 : 0) {
+		unsigned char *object = malloc(1000), *zeroed = calloc(10, 100);
+		CHECK(object != NULL && zeroed != NULL);
+		for (int i = 0; i < 1000; i++)
+			CHECK(object[i] == (byte ^ 0xff) && zeroed[i] == 0);
+		free(object);
+		KEEP(object);
+		for (int i = 16; i < 1000; i++)
+			CHECK(object[i] == byte);
+		CHECK(mallopt(M_PERTURB, 0x33) == 1);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*damage)(void);
@@ -173,6 +189,7 @@ static const struct {
 	{ "written when freed", written_when_freed },
 	{ "overflow", overflow },
 	{ "none", none },
+	{ "perturbed", perturbed },
 };
 
 int main(int argc, char **argv)
