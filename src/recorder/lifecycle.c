@@ -5,6 +5,7 @@
  * Start. At the constructor, or at the first cold path should that come earlier: the real functions
  * are found, the configuration is read, the trace is created. Where the program never calls our malloc,
  * or the hooks could not be made fit for another one, the trace holds nothing but a header that says why.
+ * A process that has more rights than its caller reads no configuration and makes no trace.
  *
  * Fork. A handler takes every lock before, so that the child inherits whole structures; in the child
  * it opens a trace of its own at once (the process may drop its privileges next) and starts the
@@ -170,6 +171,14 @@ static bool make_fork_mark(void)
 	return true;
 }
 
+/* Set-uid, set-gid, or file capabilities. Such a process would create the trace with rights that its
+ * caller lacks, at a path that its caller chose, be it by BYTEPOLL_OUTPUT or by the current directory.
+ * The kernel says so in the auxiliary vector, which is there before libc's environ and secure_getenv. */
+static bool has_more_rights_than_caller(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
 static void start(char **environment)
 {
 	static const struct {
@@ -182,8 +191,8 @@ static void start(char **environment)
 		[BP_REAL_STUCK] = { BP_RECOGNITION_NONE, BP_UNPROFILED_HOOKS },
 	};
 	const enum bp_real_form form = bp_real_resolve();
-	if (form == BP_REAL_SANITIZED) {
-		/* Before its start no function may be called that it stands before, not even to say so. */
+	/* A sanitizer: before its start no function may be called that it stands before, not even to say so. */
+	if (form == BP_REAL_SANITIZED || has_more_rights_than_caller()) {
 		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
 		return;
 	}
