@@ -44,7 +44,7 @@ static const char *const loss_texts[BP_LOSS_COUNT] = {
 	[BP_LOSS_THREAD_SLOT] = "threads: no slot for their totals",
 	[BP_LOSS_LANES_BUSY] = "samples: all writers were busy",
 	[BP_LOSS_FREE] = "frees: they could not be recorded",
-	[BP_LOSS_INTERRUPTED] = "objects: allocated by a signal handler inside the recorder",
+	[BP_LOSS_INTERRUPTED] = "objects: a signal handler allocated inside the recorder, or left it for good",
 	[BP_LOSS_CHILD_TRACE] = "processes: a child could not open its trace",
 	[BP_LOSS_NAME] = "names: no room for a type, a frame or labels",
 };

@@ -371,11 +371,13 @@ static bool is_own_process(void)
 	       *bp_recorder.fork_mark != 0 && bp_system_pid() == bp_recorder.pid;
 }
 
-static void write_end(enum bp_end_reason reason)
+/* False: not now (bp_threads_totals). */
+static bool write_end(enum bp_end_reason reason, bool wait)
 {
 	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
 	struct bp_totals totals;
-	bp_threads_totals(&totals);
+	if (!bp_threads_totals(&totals, wait))
+		return false;
 	state->end_trials = totals.trials;
 	state->end_objects = totals.objects;
 	state->unoffered_trials = totals.unoffered_trials;
@@ -386,6 +388,7 @@ static void write_end(enum bp_end_reason reason)
 	if (reason != BP_END_NONE)
 		state->end_reason = reason;
 	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* Every allocation of the calling thread comes to the recorder from now on: `ended` is set. */
@@ -396,20 +399,29 @@ static void publish_each(void)
 		bp_visit_end(&visit, visit.left);
 }
 
+/* Will the calling thread, which is busy, never come out of its visit? */
+static bool is_lost(enum bp_end_reason reason)
+{
+	if (reason == BP_END_NONE)
+		return bp_hot.thread == NULL || bp_hot.thread->lost;
+	return reason != BP_END_EXEC; /* which may fail */
+}
+
 void bp_recorder_end(enum bp_end_reason reason)
 {
 	if (!is_own_process())
 		return;
 	if (bp_hot.busy) {
-		/* From the end of a visit, to bring the totals up to date; or from a signal handler
-		 * that ends the process inside one: then the totals stay intervals. */
-		if (reason == BP_END_NONE)
-			write_end(reason);
+		/* From the end of a visit, to bring the totals up to date. Or from a signal handler that ends the
+		 * process inside a visit, or after one left it by a jump. */
+		const bool lost = is_lost(reason) && bp_thread_lose();
+		if ((lost || reason == BP_END_NONE) && write_end(reason, !lost))
+			bp_recorder.ended = true;
 		return;
 	}
 	int saved_errno = errno;
 	bp_hot.busy = 1;
-	write_end(reason);
+	(void)write_end(reason, true);
 	if (reason != BP_END_EXEC)
 		bp_recorder.ended = true;
 	bp_hot.busy = 0;

@@ -153,6 +153,7 @@ void bp_pools_uncounted_begin(struct bp_uncounted *ret_token)
 	ret_token->private_words[0] = 0;
 	if (!bp_visit_begin(&visit, 0))
 		return;
+	visit.thread->uncounted = true;
 	bp_thread_publish(visit.thread, visit.left);
 	ret_token->private_words[0] = 1;
 	ret_token->private_words[1] = visit.left;
@@ -177,6 +178,7 @@ void bp_pools_uncounted_end(struct bp_uncounted *token)
 		.objects = token->private_words[2],
 		.saved_errno = errno,
 	};
+	hot->thread->uncounted = false;
 	hot->counters.objects = visit.objects;
 	__atomic_store_n(&hot->counters.trials_left, BP_VISIT_LEFT, __ATOMIC_RELAXED);
 	if (bp_unlikely(*bp_recorder.fork_mark == 0)) {

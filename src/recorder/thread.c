@@ -34,13 +34,19 @@ static struct {
 	bool key_made;
 } threads;
 
+static void end_lost(struct bp_thread *thread);
+
 /* The destructor; runs in the thread itself, for its own block. */
 static void on_thread_end(void *value)
 {
 	struct bp_thread *thread = value;
 	struct bp_hot *hot = &bp_hot;
-	if (hot->thread != thread || hot->busy)
+	if (hot->thread != thread)
 		return;
+	if (hot->busy) {
+		end_lost(thread);
+		return;
+	}
 	/* In a child without a trace of its own the slot's memory is not there. */
 	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return;
@@ -204,12 +210,17 @@ void bp_thread_end(struct bp_thread *thread)
  * puts it out of reach before it changes anything, but first tells what the thread has made up to then
  * (`visits` odd): it makes nothing until it comes out again, with the countdown back before `visits` is
  * even. So one of the two holds at any moment. */
+static bool is_in_reach(uint64_t left)
+{
+	return left <= BP_SAMPLER_LOOK_MAX || left >= (uint64_t)1 << 63;
+}
+
 static bool try_outside(const struct bp_thread *thread, struct bp_thread_counters *ret_counters)
 {
 	const struct bp_sampler_hot *counters = &thread->hot->counters;
 	const uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_ACQUIRE);
 	const uint64_t left = __atomic_load_n(&counters->trials_left, __ATOMIC_ACQUIRE);
-	if (left > BP_SAMPLER_LOOK_MAX && left < (uint64_t)1 << 63)
+	if (!is_in_reach(left))
 		return false;
 	const struct bp_thread_counters found = { .trials = bp_thread_trials(thread, left),
 		.objects = objects,
@@ -222,13 +233,30 @@ static bool try_outside(const struct bp_thread *thread, struct bp_thread_counter
 	return true;
 }
 
+/* What was charged while the countdown was out of reach; 0: it is not. */
+static uint64_t charged_within(uint64_t left)
+{
+	return left <= BP_VISIT_LEFT && left > BP_VISIT_LEFT / 2 ? BP_VISIT_LEFT - left : 0;
+}
+
 static bool try_inside(const struct bp_thread *thread, struct bp_thread_counters *ret_counters)
 {
+	const struct bp_sampler_hot *counters = &thread->hot->counters;
 	const uint32_t visits = __atomic_load_n(&thread->visits, __ATOMIC_ACQUIRE);
-	const struct bp_thread_counters found = { .trials = __atomic_load_n(
-							  &thread->visit_trials, __ATOMIC_RELAXED),
+	struct bp_thread_counters found = { .trials = __atomic_load_n(
+						    &thread->visit_trials, __ATOMIC_RELAXED),
 		.objects = __atomic_load_n(&thread->visit_objects, __ATOMIC_RELAXED),
-		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED) };
+		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED),
+		.nested_trials = charged_within(
+			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED)) };
+	/* What a visit undoes (a request that failed) it takes from the present count of objects. */
+	const uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_RELAXED);
+	if (thread->uncounted)
+		found.nested_trials = 0;
+	else if (found.nested_trials != 0 && objects > found.objects)
+		found.nested_objects = objects - found.objects;
+	found.trials += found.nested_trials;
+	found.objects += found.nested_objects;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (visits % 2 == 0 || __atomic_load_n(&thread->visits, __ATOMIC_RELAXED) != visits)
 		return false;
@@ -266,27 +294,115 @@ void bp_threads_each(void (*look)(struct bp_thread *thread, void *context), void
 	bp_lock_release(&threads.lock);
 }
 
-/* Its two counters of one moment, while it may be running; of one too busy to be caught, as it published
- * them last. */
-static void counters_of(const struct bp_thread *thread, uint64_t *ret_trials, uint64_t *ret_objects)
+/* ---- A visit that never ends ---- */
+
+/* Not even born: a handler interrupted its first visit. Its counters began at zero. */
+static bool lose_unborn(struct bp_hot *hot)
 {
-	struct bp_thread_counters counters;
-	for (int attempt = 0; attempt < 100; attempt++)
-		if (try_counters(thread, &counters)) {
-			*ret_trials = counters.trials;
-			*ret_objects = counters.objects;
-			return;
-		}
-	*ret_trials = thread->slot == NULL ? 0 : thread->slot->trials;
-	*ret_objects = thread->slot == NULL ? 0 : thread->slot->objects;
+	struct bp_totals *ended = &threads.ended;
+	const uint64_t trials = hot->unoffered_trials - hot->counters.trials_left;
+	if (!bp_lock_try(&threads.lock))
+		return false;
+	ended->trials += trials;
+	ended->unoffered_trials += trials;
+	ended->objects += hot->counters.objects;
+	ended->unoffered_objects += hot->counters.objects;
+	bp_lock_release(&threads.lock);
+	bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	hot->counters = (struct bp_sampler_hot){ 0 };
+	hot->unoffered_trials = hot->unoffered_objects = 0;
+	return true;
 }
 
-void bp_threads_totals(struct bp_totals *ret_totals)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	bp_lock_take(&threads.lock);
+	return a > b ? a : b;
+}
+
+bool bp_thread_lose(void)
+{
+	struct bp_hot *hot = &bp_hot;
+	struct bp_thread *thread = hot->thread;
+	if (thread == NULL)
+		return lose_unborn(hot);
+	const uint64_t left = hot->counters.trials_left;
+	const bool visiting = thread->visits % 2 != 0, reachable = is_in_reach(left);
+	if (thread->lost || thread->uncounted || hot->forking > 0 ||
+		(!visiting && (!reachable || thread->slot == NULL)))
+		return thread->lost;
+	/* Before `busy` was followed by the begin of the visit, or after its end: as published last. */
+	const uint64_t before = visiting ? thread->visit_trials : thread->slot->trials;
+	const uint64_t objects_before = visiting ? thread->visit_objects : thread->slot->objects;
+	const uint64_t trials = reachable ? bp_thread_trials(thread, left)
+					  : before + charged_within(left);
+	const uint64_t objects = larger(hot->counters.objects, objects_before);
+	/* While the countdown is in reach, some were counted as not offered already. */
+	hot->unoffered_trials =
+		larger(hot->unoffered_trials, trials - before + (reachable ? 0 : hot->unoffered_trials));
+	hot->unoffered_objects = larger(hot->unoffered_objects,
+		objects - objects_before + (reachable ? 0 : hot->unoffered_objects));
+	hot->counters.objects = objects;
+	/* So that the trials made, the countdown being 0, are those. */
+	thread->sampler.trials = trials - hot->unoffered_trials;
+	thread->sampler.armed = 0;
+	__atomic_store_n(&hot->counters.trials_left, 0, __ATOMIC_RELEASE);
+	if (visiting)
+		bp_thread_leave(thread);
+	thread->lost = true;
+	bp_thread_publish(thread, 0);
+	bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	return true;
+}
+
+void bp_thread_pass(void)
+{
+	const struct bp_thread *thread = bp_hot.thread;
+	if (thread != NULL && !thread->lost)
+		return;
+	if (thread != NULL)
+		bp_thread_publish(bp_hot.thread, bp_hot.counters.trials_left);
+	if (bp_recorder.ended)
+		bp_recorder_end(BP_END_NONE);
+}
+
+/* A destructor of the thread, in a visit. The slot keeps the totals, for good. Later destructors may still allocate,
+ * so that this waits for the last round; then the block must not be found any more, because the thread-local words
+ * go away. Where the lock cannot be had, the system says that the thread is gone. */
+static void end_lost(struct bp_thread *thread)
+{
+	if (!bp_thread_lose())
+		return;
+	if (++thread->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+		pthread_setspecific(threads.key, thread) == 0)
+		return;
+	if (!bp_lock_try(&threads.lock))
+		return;
+	add_totals(&threads.ended, thread->hot, bp_thread_trials(thread, 0),
+		thread->hot->counters.objects);
+	unlink_thread(thread);
+	thread->hot->thread = NULL;
+	bp_lock_release(&threads.lock);
+}
+
+/* Its two counters of one moment, while it may be running; of one too busy to be caught, as it published
+ * them last. */
+static struct bp_thread_counters counters_of(const struct bp_thread *thread)
+{
+	struct bp_thread_counters counters;
+	if (bp_thread_read(thread, 100, &counters))
+		return counters;
+	return (struct bp_thread_counters){ .trials = thread->slot == NULL ? 0 : thread->slot->trials,
+		.objects = thread->slot == NULL ? 0 : thread->slot->objects };
+}
+
+bool bp_threads_totals(struct bp_totals *ret_totals, bool wait)
+{
+	if (wait)
+		bp_lock_take(&threads.lock);
+	else if (!bp_lock_try(&threads.lock))
+		return false;
 	*ret_totals = threads.ended;
 	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next) {
-		uint64_t trials, objects;
 		if (!bp_thread_is_running(thread)) {
 			if (thread->slot != NULL) {
 				ret_totals->trials += thread->slot->trials;
@@ -294,10 +410,13 @@ void bp_threads_totals(struct bp_totals *ret_totals)
 			}
 			continue;
 		}
-		counters_of(thread, &trials, &objects);
-		add_totals(ret_totals, thread->hot, trials, objects);
+		const struct bp_thread_counters counters = counters_of(thread);
+		add_totals(ret_totals, thread->hot, counters.trials, counters.objects);
+		ret_totals->unoffered_trials += counters.nested_trials;
+		ret_totals->unoffered_objects += counters.nested_objects;
 	}
 	bp_lock_release(&threads.lock);
+	return true;
 }
 
 void bp_threads_lock(void)

@@ -25,6 +25,8 @@ struct bp_thread {
 	uint32_t rounds;   /* of destructors seen */
 	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
 	bool ending;	   /* destructors run: every allocation publishes itself */
+	bool lost;	   /* a visit of its never ended: it makes no other (bp_thread_lose) */
+	bool uncounted;	   /* what it makes within its visit does not count (pools.h) */
 	uint32_t visits; /* begins and ends of visits: odd within one, and then the next two hold */
 	uint64_t visit_trials, visit_objects; /* made at its begin, with the object at hand */
 	/* Of window.c: in the newest record of a moment, and the moment at which it was seen to run. */
@@ -53,11 +55,22 @@ void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left);
  * are free again. For the end of a visit (visit.h). */
 void bp_thread_end(struct bp_thread *thread);
 
-/* Sums over all threads, ended ones included; exact but for what others do meanwhile. */
+/* The visit that the calling thread is in will never end: a signal handler that interrupted it ended the
+ * thread or the process, or left it by siglongjmp. The thread stays busy, because it may hold locks, and so is
+ * sampled no more. What it has made since the visit began is set right, and counts as not offered to the
+ * sampler and as lost; from now on every allocation publishes itself (bp_thread_pass). False, and nothing is done,
+ * where the thread is busy without a visit. May be called again. */
+bool bp_thread_lose(void);
+
+/* A charge of a lost thread borrowed, and was counted. */
+void bp_thread_pass(void);
+
+/* Sums over all threads, ended ones included; exact but for what others do meanwhile. False: a lock was
+ * held, and `wait` is false, because the calling thread may itself be the one that holds it. */
 struct bp_totals {
 	uint64_t trials, objects, unoffered_trials, unoffered_objects;
 };
-void bp_threads_totals(struct bp_totals *ret_totals);
+bool bp_threads_totals(struct bp_totals *ret_totals, bool wait);
 
 /* Around a visit, for threads that read this one's counters: what it has made, its countdown being `left`. */
 static inline void bp_thread_enter(struct bp_thread *thread, uint64_t left, uint64_t objects)
@@ -80,11 +93,13 @@ static inline void bp_thread_enter_again(struct bp_thread *thread, uint64_t left
 	bp_thread_enter(thread, left, objects);
 }
 
-/* The two counters of a running thread as of one moment, and the control word it follows. False: too busy
+/* The two counters of a running thread as of one moment, and the control word it follows. Of them, what signal
+ * handlers made within the visit that the thread is in; more, where one left that visit for good by a jump. False: too busy
  * to be caught in so many attempts, or gone without a word. From within
  * bp_threads_each; not for the caller itself. */
 struct bp_thread_counters {
 	uint64_t trials, objects, control;
+	uint64_t nested_trials, nested_objects;
 };
 bool bp_thread_read(
 	const struct bp_thread *thread, uint32_t attempts, struct bp_thread_counters *ret_counters);

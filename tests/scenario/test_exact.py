@@ -7,7 +7,7 @@ call that goes from it to the real malloc family and every object it places in i
 {objects, bytes} from the first hook to the exit, libc's own allocations included. `bytepoll
 report` must say the same total, to the byte and the object, and call it exact, at every interval.
 Where a program knows its own requests the count must not be below them, so that a counter that
-does not count is noticed.
+does not count is noticed. The totals also hold where a signal handler leaves the recorder for good.
 """
 import json
 import os
@@ -60,12 +60,37 @@ def compare(arguments, text, interval):
             profiled.expect(bytes_counted >= own, "%d counted, %d requested" % (bytes_counted, own))
 
 
+def left_for_good(way, interval):
+    """A signal handler leaves a visit by a jump, or ends the process in it."""
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        result = profiled.run([profiled.program("jumps_out"), way], trace, interval)
+        profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
+        words = result.stdout.split()
+        data = profiled.report(trace)
+        for kind, asked, of_libc in (("bytes", int(words[0]), 4096), ("objects", int(words[2]), 8)):
+            total = data["totals"]["allocated"][kind]
+            low, high = total["low"], total["high"]
+            profiled.expect(asked <= low <= high <= asked + of_libc, "%s [%s, %s], asked for %d" % (
+                kind, low, high, asked))
+        profiled.expect(data["losses"]["interrupted"] > 0, "no loss: %s" % data["losses"])
+        live = data["totals"]["live"]["bytes"]
+        profiled.expect(not live.get("exact"), "what is live counts as exact: %s" % live)
+        process = data["processes"][0]
+        profiled.expect(way == "exit" or process["unoffered_objects"] >= 10000,
+                        "%s objects were not offered" % process["unoffered_objects"])
+
+
 def main():
     tap = profiled.Tap()
     for name, arguments, text in programs():
         for interval in INTERVALS:
             tap.attempt("%s at T = %s" % (name, interval or "default"),
                         lambda: compare(arguments, text, interval))
+    for way in ("main", "thread", "exit"):
+        for interval in (64, 512):
+            tap.attempt("a visit is left for good, %s, at T = %d" % (way, interval),
+                        lambda: left_for_good(way, interval))
     return tap.finish()
 
 
