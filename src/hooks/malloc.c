@@ -9,6 +9,8 @@
  *   free    test, je, cmp (the size word), jae, jmp             5
  * Over a malloc that is not glibc's, free, realloc and malloc_usable_size are rewritten at start
  * (foreign.c): free is then mov, shr, cmpb, jne, jmp, and needs 28 bytes of room.
+ * malloc, calloc and realloc jump on, and so cannot take the charge of a request back that fails later. The aligned
+ * functions are rarer and fail for more reasons (alignments); they look at what they get.
  * The cold functions take the same arguments, so that reaching them is a jump too: no frame.
  */
 #include <malloc.h>
@@ -29,6 +31,7 @@ HIDDEN void *bp_cold_aligned_alloc(size_t alignment, size_t size);
 HIDDEN int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size);
 HIDDEN void *bp_cold_valloc(size_t size);
 HIDDEN void *bp_cold_pvalloc(size_t size);
+HIDDEN void bp_cold_uncharge(size_t size);
 HIDDEN void bp_known_free(void *object);
 HIDDEN void *bp_known_realloc(void *object, size_t size);
 HIDDEN size_t bp_known_usable_size(void *object);
@@ -71,39 +74,50 @@ EXPORT void *realloc(void *object, size_t size)
 	return bp_real.realloc(object, size);
 }
 
+/* A request that failed was charged, and did not borrow. */
+static inline void *made(void *object, size_t size)
+{
+	if (unlikely(object == NULL))
+		bp_cold_uncharge(size);
+	return object;
+}
+
 EXPORT void *memalign(size_t alignment, size_t size)
 {
 	if (unlikely(bp_sampler_crosses(&bp_hot.counters, size)))
 		return bp_cold_memalign(alignment, size);
-	return bp_real.memalign(alignment, size);
+	return made(bp_real.memalign(alignment, size), size);
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	if (unlikely(bp_sampler_crosses(&bp_hot.counters, size)))
 		return bp_cold_aligned_alloc(alignment, size);
-	return bp_real.aligned_alloc(alignment, size);
+	return made(bp_real.aligned_alloc(alignment, size), size);
 }
 
 EXPORT int posix_memalign(void **ret_object, size_t alignment, size_t size)
 {
 	if (unlikely(bp_sampler_crosses(&bp_hot.counters, size)))
 		return bp_cold_posix_memalign(ret_object, alignment, size);
-	return bp_real.posix_memalign(ret_object, alignment, size);
+	const int error = bp_real.posix_memalign(ret_object, alignment, size);
+	if (unlikely(error != 0))
+		bp_cold_uncharge(size);
+	return error;
 }
 
 EXPORT void *valloc(size_t size)
 {
 	if (unlikely(bp_sampler_crosses(&bp_hot.counters, size)))
 		return bp_cold_valloc(size);
-	return bp_real.valloc(size);
+	return made(bp_real.valloc(size), size);
 }
 
 EXPORT void *pvalloc(size_t size)
 {
 	if (unlikely(bp_sampler_crosses(&bp_hot.counters, size)))
 		return bp_cold_pvalloc(size);
-	return bp_real.pvalloc(size);
+	return made(bp_real.pvalloc(size), size);
 }
 
 EXPORT size_t malloc_usable_size(void *object)

@@ -88,11 +88,19 @@ BP_EXPORT void *realloc(void *object, size_t size)
 	return told(result, size, before);
 }
 
+/* As the hooks of the aligned functions there. */
+static void *made(void *object, size_t size)
+{
+	if (object == NULL)
+		bp_cold_uncharge(size);
+	return object;
+}
+
 BP_EXPORT void *memalign(size_t alignment, size_t size)
 {
 	const uint64_t before = objects_made();
 	return told(crosses(size) ? bp_cold_memalign(alignment, size)
-				  : bp_real.memalign(alignment, size),
+				  : made(bp_real.memalign(alignment, size), size),
 		size, before);
 }
 
@@ -100,15 +108,18 @@ BP_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	const uint64_t before = objects_made();
 	return told(crosses(size) ? bp_cold_aligned_alloc(alignment, size)
-				  : bp_real.aligned_alloc(alignment, size),
+				  : made(bp_real.aligned_alloc(alignment, size), size),
 		size, before);
 }
 
 BP_EXPORT int posix_memalign(void **ret_object, size_t alignment, size_t size)
 {
 	const uint64_t before = objects_made();
-	const int error = crosses(size) ? bp_cold_posix_memalign(ret_object, alignment, size)
-					: bp_real.posix_memalign(ret_object, alignment, size);
+	const bool crossed = crosses(size);
+	const int error = crossed ? bp_cold_posix_memalign(ret_object, alignment, size)
+				  : bp_real.posix_memalign(ret_object, alignment, size);
+	if (error != 0 && !crossed)
+		bp_cold_uncharge(size);
 	(void)told(error == 0 ? *ret_object : NULL, size, before);
 	return error;
 }
@@ -116,13 +127,15 @@ BP_EXPORT int posix_memalign(void **ret_object, size_t alignment, size_t size)
 BP_EXPORT void *valloc(size_t size)
 {
 	const uint64_t before = objects_made();
-	return told(crosses(size) ? bp_cold_valloc(size) : bp_real.valloc(size), size, before);
+	return told(crosses(size) ? bp_cold_valloc(size) : made(bp_real.valloc(size), size), size,
+		before);
 }
 
 BP_EXPORT void *pvalloc(size_t size)
 {
 	const uint64_t before = objects_made();
-	return told(crosses(size) ? bp_cold_pvalloc(size) : bp_real.pvalloc(size), size, before);
+	return told(crosses(size) ? bp_cold_pvalloc(size) : made(bp_real.pvalloc(size), size), size,
+		before);
 }
 
 BP_EXPORT size_t malloc_usable_size(void *object)

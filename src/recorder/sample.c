@@ -104,7 +104,7 @@ static bool is_refused(const struct bp_call *call)
 	return object == NULL;
 }
 
-/* A slot for a sampled object; NULL (counted) if there is none. calloc's is cleared. */
+/* A slot for a sampled object; NULL if there is none. calloc's is cleared. */
 static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 {
 	size_t alignment = call->alignment;
@@ -113,10 +113,8 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 				    ? 0
 				    : (size_t)1 << (64 - __builtin_clzll(alignment));
 	void *object = bp_slot_take(call->room, alignment, ret_slot);
-	if (object == NULL) {
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
+	if (object == NULL)
 		return NULL;
-	}
 	if (call->function == BP_CALL_CALLOC)
 		memset(object, 0, bp_slot_usable(call->size));
 	else if (bp_unlikely(bp_recorder.perturb != 0))
@@ -179,9 +177,13 @@ static void *place_sample(
 			return NULL;
 		object = bp_recorder.writer.stopped ? NULL : take_slot(call, &slot);
 		if (object == NULL) {
-			if (bp_recorder.writer.stopped)
-				bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
-			return bp_call_real(call);
+			/* What the program does not get either is no loss. */
+			object = bp_call_real(call);
+			if (object != NULL)
+				bp_writer_lost(&bp_recorder.writer, bp_recorder.writer.stopped
+									    ? BP_LOSS_TRACE_FULL
+									    : BP_LOSS_SLOT_MEMORY);
+			return object;
 		}
 	} else {
 		object = bp_call_real(call);
@@ -470,11 +472,13 @@ static void *move(
 	}
 	const size_t usable = old->slot != NULL ? bp_slot_usable(old->slot->size)
 						: checked_usable(old->object);
-	void *object = NULL;
-	if (sampled && bp_slot_fits(call->size))
-		object = take_slot(call, ret_slot);
-	if (object == NULL)
+	const bool wanted = sampled && bp_slot_fits(call->size);
+	void *object = wanted ? take_slot(call, ret_slot) : NULL;
+	const bool in_slot = object != NULL;
+	if (!in_slot)
 		object = bp_real.malloc(call->size);
+	if (object != NULL && !in_slot && wanted)
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
 	if (object != NULL)
 		memcpy(object, old->object, usable < call->size ? usable : call->size);
 	return object;

@@ -24,9 +24,8 @@ def programs():
     """(name, arguments, standard input)"""
     count = "print(sum(len(str(i)) for i in range(9999)))"
     hash_table = "my %h; $h{$_} = \"v$_\" for 1 .. 5000; print scalar keys %h"
-    # Not errno_kept: a small request that fails without a look at it stays counted as made.
     for name in ("truth", "truth_cpp", "thread_storm", "contents", "zeroed", "new_handler",
-                 "libc_extras", "usable_size", "jumps", "odd_stacks", "signals"):
+                 "libc_extras", "usable_size", "jumps", "odd_stacks", "signals", "errno_kept", "refused"):
         yield name, [profiled.program(name)], None
     yield "many_streams", [profiled.program("many_streams"), "threads", "50", "300", "70"], None
     for name, arguments, text in (
@@ -48,12 +47,15 @@ def compare(arguments, text, interval):
         profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
         with open(count, "rb") as file:
             objects, bytes_counted = struct.unpack("<2Q", file.read(16))
-        total = profiled.report(trace)["totals"]["allocated"]
+        data = profiled.report(trace)
+        total = data["totals"]["allocated"]
         seen = total["objects"]["estimate"], total["bytes"]["estimate"]
         profiled.expect(total["bytes"].get("exact") and total["objects"].get("exact"),
                         "not exact: %s" % total)
         profiled.expect(seen == (objects, bytes_counted),
                         "%s objects, %s bytes instead of %d, %d" % (*seen, objects, bytes_counted))
+        if arguments[0].endswith("/refused"):
+            profiled.expect(not profiled.lost(data), "lost: %s" % data["losses"])
         if arguments[0].endswith(("/truth", "/truth_cpp")):
             sites = json.loads(result.stdout).values()
             own = sum(site["allocated"]["bytes"] for site in sites)

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "check.h"
@@ -89,11 +90,14 @@ static void failing(void)
 		CHECK(realloc(objects[i], huge) == NULL && errno == ENOMEM);
 		errno = 0;
 		CHECK(malloc(huge) == NULL && errno == ENOMEM);
-		/* Too small for the recorder to look at: it stays among the exact totals. */
 		CHECK(posix_memalign(&none, 3, 10) == EINVAL);
 	}
 	for (int i = 0; i < 10; i++)
 		free(objects[i]);
+	/* No memory, and too small for the recorder to look at each: they stay among the exact totals. */
+	CHECK(setrlimit(RLIMIT_AS, &(struct rlimit){ 1, 1 }) == 0);
+	for (int i = 0; i < 20; i++)
+		CHECK(malloc(150000) == NULL);
 }
 
 static void work_until_killed(void)
