@@ -80,6 +80,14 @@ static void handed(void)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* Memory runs out soon. */
+__attribute__((noinline)) static void *site_parent_of_none(size_t size)
+{
+	void *object = malloc(size);
+	KEEP(object);
+	return object;
+}
+
 static void failing(void)
 {
 	volatile size_t huge = (size_t)1 << 46; /* below what is refused unseen */
@@ -96,8 +104,8 @@ static void failing(void)
 		free(objects[i]);
 	/* No memory, and too small for the recorder to look at each: they stay among the exact totals. */
 	CHECK(setrlimit(RLIMIT_AS, &(struct rlimit){ 1, 1 }) == 0);
-	for (int i = 0; i < 20; i++)
-		CHECK(malloc(150000) == NULL);
+	for (int i = 0; i < 1000000; i++)
+		(void)site_parent_of_none(100);
 }
 
 static void work_until_killed(void)

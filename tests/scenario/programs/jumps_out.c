@@ -3,15 +3,17 @@
  * A signal handler leaves the recorder for good while a visit is under way: by siglongjmp in the main thread or
  * in another one, which then goes on allocating, or by ending the process (argument: main, thread, exit). Whether it
  * interrupted the recorder it learns from bytepoll_snapshot, which refuses then. Otherwise it returns, so that
- * glibc's own malloc is never left half-way. Nobody else allocates afterwards, because the one that is gone may hold locks.
+ * nothing else is left half-way; nor is libc, called by the recorder. Nobody else allocates afterwards, because the one that is gone may hold locks.
  * In the end one line: the bytes and objects that were asked for, but for those of libc. Without the recorder
  * there is nothing to leave.
  */
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <ucontext.h>
 
 #include "bytepoll/bytepoll.h"
 
@@ -30,11 +32,34 @@ static void print(void)
 	CHECK(write(1, line, (size_t)length) == length);
 }
 
-static void handler(int number)
+static uintptr_t recorder_start, recorder_end;
+
+/* Finds the object that `wanted` lies in. */
+static int note_recorder(struct dl_phdr_info *info, size_t size, void *wanted)
+{
+	uintptr_t start = UINTPTR_MAX, end = 0;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const uintptr_t at = info->dlpi_addr + header->p_vaddr;
+		if (header->p_type != PT_LOAD)
+			continue;
+		start = at < start ? at : start;
+		end = at + header->p_memsz > end ? at + header->p_memsz : end;
+	}
+	if ((uintptr_t)wanted < start || (uintptr_t)wanted >= end)
+		return 0;
+	recorder_start = start;
+	recorder_end = end;
+	return 1;
+}
+
+static void handler(int number, siginfo_t *info, void *context)
 {
 	struct bp_snapshot snapshot;
-	(void)number;
-	if (!is_armed || bytepoll_snapshot(&snapshot, sizeof snapshot))
+	const uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	(void)number, (void)info;
+	if (!is_armed || pc < recorder_start || pc >= recorder_end || bytepoll_snapshot(&snapshot, sizeof snapshot))
 		return;
 	if (by_exit) {
 		print();
@@ -82,7 +107,10 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 	sigset_t alarm;
-	CHECK(argc > 1 && signal(SIGALRM, handler) != SIG_ERR);
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+	CHECK(argc > 1 && sigaction(SIGALRM, &action, NULL) == 0);
+	if (bytepoll_snapshot != NULL)
+		CHECK(dl_iterate_phdr(note_recorder, (void *)bytepoll_snapshot) == 1);
 	by_exit = strcmp(argv[1], "exit") == 0;
 	if (strcmp(argv[1], "thread") == 0) {
 		sigemptyset(&alarm);
