@@ -18,14 +18,26 @@ struct block {
 
 static struct {
 	struct block *block;
-	uint64_t mapped_bytes;
+	uint64_t mapped_bytes; /* with what is being mapped, or will be unmapped at once */
+	uint64_t published_bytes; /* of blocks */
 } arena;
+
+#define BLOCK_BYTES_MIN ((size_t)64 << 10)
+#define BLOCK_BYTES_MAX ((size_t)4 << 20)
+/* Of what may still be mapped a block takes this part at most, so that thousands of threads that map one at a
+ * time, all but one of which will unmap it, do not reach the bound. */
+#define BLOCK_PART 1024u
 
 static void *map(size_t bytes)
 {
-	void *memory = NULL;
-	if (__atomic_add_fetch(&arena.mapped_bytes, bytes, __ATOMIC_RELAXED) <= BP_ARENA_MAX_BYTES)
-		memory = bp_system_memory(bytes);
+	/* Claimed only where it fits: a claim that is given back later would refuse others meanwhile. */
+	uint64_t mapped = __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);
+	do {
+		if (bytes > BP_ARENA_MAX_BYTES - mapped)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&arena.mapped_bytes, &mapped, mapped + bytes, true,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	void *memory = bp_system_memory(bytes);
 	if (memory == NULL)
 		__atomic_fetch_sub(&arena.mapped_bytes, bytes, __ATOMIC_RELAXED);
 	else
@@ -54,9 +66,15 @@ static void *cut(struct block *block, size_t bytes)
 /* A new block from which `bytes` are cut already. */
 static struct block *make_block(size_t bytes)
 {
-	const uint64_t mapped = __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);
-	size_t size = (size_t)(mapped / 8) & ~(size_t)0xffff;
-	size = size < 64u << 10 ? 64u << 10 : size > 4u << 20 ? 4u << 20 : size;
+	/* By what was published: thousands of threads that map at a time would count one another's. */
+	const uint64_t published = __atomic_load_n(&arena.published_bytes, __ATOMIC_RELAXED);
+	const uint64_t left =
+		BP_ARENA_MAX_BYTES - __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);
+	uint64_t size = published / 8 < left / BLOCK_PART ? published / 8 : left / BLOCK_PART;
+	size &= ~(uint64_t)(BLOCK_BYTES_MIN - 1);
+	size = size < BLOCK_BYTES_MIN	? BLOCK_BYTES_MIN
+	       : size > BLOCK_BYTES_MAX ? BLOCK_BYTES_MAX
+					: size;
 	struct block *block = map(size);
 	if (block != NULL)
 		*block = (struct block){ .cut_bytes = sizeof *block + bytes, .bytes = size };
@@ -71,14 +89,21 @@ void *bp_arena_allocate(size_t bytes)
 		void *memory = block == NULL ? NULL : cut(block, bytes);
 		if (memory != NULL)
 			return memory;
-		if (bytes > (64u << 10) - sizeof *block)
+		if (bytes > BLOCK_BYTES_MIN - sizeof *block)
 			return map(bp_system_whole_pages(bytes));
 		struct block *fresh = make_block(bytes);
-		if (fresh == NULL)
-			return NULL;
+		if (fresh == NULL) {
+			struct block *now = __atomic_load_n(&arena.block, __ATOMIC_ACQUIRE);
+			if (now == block)
+				return NULL;
+			block = now;
+			continue;
+		}
 		if (__atomic_compare_exchange_n(
-			    &arena.block, &block, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			    &arena.block, &block, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			__atomic_fetch_add(&arena.published_bytes, fresh->bytes, __ATOMIC_RELAXED);
 			return fresh + 1;
+		}
 		unmap(fresh, fresh->bytes);
 	}
 }
