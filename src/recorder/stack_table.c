@@ -66,11 +66,18 @@ static bool equals(const struct entry *entry, const struct bp_stack_capture *cap
 static struct entry *make_entry(const struct bp_stack_capture *capture, uint64_t hash)
 {
 	size_t bytes = sizeof(struct entry) + capture->depth * sizeof(uint64_t);
-	if (__atomic_add_fetch(&table.bytes, bytes, __ATOMIC_RELAXED) > TABLE_BYTES_MAX)
-		return NULL;
+	/* What is refused is not counted: a smaller stack may still fit. */
+	uint64_t taken = __atomic_load_n(&table.bytes, __ATOMIC_RELAXED);
+	do {
+		if (bytes > TABLE_BYTES_MAX - taken)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&table.bytes, &taken, taken + bytes, true,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	struct entry *entry = bp_arena_allocate(bytes);
-	if (entry == NULL)
+	if (entry == NULL) {
+		__atomic_fetch_sub(&table.bytes, bytes, __ATOMIC_RELAXED);
 		return NULL;
+	}
 	entry->hash = hash;
 	entry->id = __atomic_add_fetch(&table.last_id, 1, __ATOMIC_RELAXED);
 	entry->depth = capture->depth;

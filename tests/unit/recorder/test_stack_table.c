@@ -250,6 +250,22 @@ static void full_table(void **state)
 	assert_true(bp_stack_table_id(&writer, &b) == known);
 }
 
+/* Where a deep stack does not fit any more a shallow one still does, however often deep ones were refused. */
+static void smaller_after_refusal(void **state)
+{
+	uint64_t value = 2000000;
+	(void)state;
+	do
+		make_stack(&a, 250, value++);
+	while (bp_stack_table_id(&writer, &a) != 0 && value < 2500000);
+	for (int i = 0; i < 1000; i++) {
+		make_stack(&a, 250, value++);
+		assert_int_equal(bp_stack_table_id(&writer, &a), 0);
+	}
+	make_stack(&a, 1, 9000);
+	assert_int_not_equal(bp_stack_table_id(&writer, &a), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +276,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(after_fork, begin, end),
 		cmocka_unit_test_setup_teardown(threads, begin, end),
 		cmocka_unit_test_setup_teardown(full_table, begin, end),
+		cmocka_unit_test_setup_teardown(smaller_after_refusal, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
