@@ -20,6 +20,12 @@ in the exact totals; the rest only keep the recorder informed. Generated from `s
 """
 
 PAGE_TAIL = """
+A library behind the recorder that puts one of these functions before glibc's is called as often as without
+it, and makes the malloc of the process a foreign one. `libc_malloc_debug.so.0` (mcheck, mtrace, `MALLOC_CHECK_`)
+is such a library: it checks every object, sampled ones included, behind the recorder or preloaded before it
+(then the program runs unprofiled). What a program asks of glibc by a `__libc_` name behind the back of such a
+library is passed on and not counted.
+
 Where the program's malloc is another than glibc's (jemalloc, TCMalloc, mimalloc, any other), the C++
 operators that it brings are counted, too, and so are its own entries where it exports them: calls that
 the objects loaded at the start make of them, and those by addresses from `dlsym`. The recorder exports

@@ -17,6 +17,7 @@
 #include "base/system_call.h"
 #include "hooks/extended.h"
 #include "hooks/patch.h"
+#include "hooks/symbol_table.h"
 #include "recorder/frame_rules.h"
 #include "recorder/real.h"
 
@@ -30,12 +31,6 @@ struct object {
 	uintptr_t start, end;		    /* of its mapping */
 	uintptr_t sealed_start, sealed_end; /* whole pages made read-only */
 };
-
-/* Addresses in a dynamic section are absolute once the loader has been there. */
-static const void *absolute(const struct link_map *map, uint64_t value)
-{
-	return (const void *)(value < map->l_addr ? value + map->l_addr : value);
-}
 
 /* False: its program headers are not where they should be, nothing is known. */
 static bool find_sealed(struct object *object)
@@ -61,25 +56,22 @@ static bool look_at(const struct link_map *map, struct object *ret_object)
 		return false;
 	object.start = range.start;
 	object.end = range.end;
+	struct bp_symbol_table table;
+	if (!bp_symbol_table_read(map, &table) || table.gnu_hash == NULL)
+		return false;
+	object.symbols = table.symbols;
+	object.names = table.names;
+	object.hash = table.gnu_hash;
 	for (const Elf64_Dyn *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
 		switch (entry->d_tag) {
-		case DT_SYMTAB:
-			object.symbols = absolute(map, entry->d_un.d_ptr);
-			break;
-		case DT_STRTAB:
-			object.names = absolute(map, entry->d_un.d_ptr);
-			break;
-		case DT_GNU_HASH:
-			object.hash = absolute(map, entry->d_un.d_ptr);
-			break;
 		case DT_JMPREL:
-			object.tables[0] = absolute(map, entry->d_un.d_ptr);
+			object.tables[0] = bp_symbol_table_absolute(map, entry->d_un.d_ptr);
 			break;
 		case DT_PLTRELSZ:
 			object.bytes[0] = entry->d_un.d_val;
 			break;
 		case DT_RELA:
-			object.tables[1] = absolute(map, entry->d_un.d_ptr);
+			object.tables[1] = bp_symbol_table_absolute(map, entry->d_un.d_ptr);
 			break;
 		case DT_RELASZ:
 			object.bytes[1] = entry->d_un.d_val;
@@ -87,8 +79,6 @@ static bool look_at(const struct link_map *map, struct object *ret_object)
 		default:
 			break;
 		}
-	if (object.symbols == NULL || object.names == NULL || object.hash == NULL)
-		return false;
 	if (!find_sealed(&object))
 		return false;
 	*ret_object = object;

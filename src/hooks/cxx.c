@@ -7,8 +7,8 @@
  *
  * A library that brings libstdc++ may be loaded late and privately (dlopen, RTLD_LOCAL); the
  * look-up at start found nothing then, yet its calls reach us, since we come first in every scope.
- * There new is malloc, and only when malloc fails is the library asked, to run the new-handler and
- * to throw; delete is free.
+ * There new is what a call of malloc reaches (aliases.h), and only when malloc fails is the library
+ * asked, to run the new-handler and to throw; delete is free.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "hooks/aliases.h"
 #include "hooks/real_other.h"
 #include "recorder/real.h"
 
@@ -43,7 +44,7 @@ static uintptr_t fail(const char *name, uintptr_t first, uintptr_t second, uintp
 
 static void *aligned(uintptr_t size, uintptr_t alignment)
 {
-	return aligned_alloc(alignment, size == 0 ? 1 : size);
+	return bp_first.aligned_alloc(alignment, size == 0 ? 1 : size);
 }
 
 #define BP_HOOK(name, text)                                                                       \
@@ -51,7 +52,7 @@ static void *aligned(uintptr_t size, uintptr_t alignment)
 	{                                                                                         \
 		void *object = strstr(#name, "align_val") != NULL ?                               \
 				       aligned(first, second) :                                   \
-				       malloc(first == 0 ? 1 : first);                            \
+				       bp_first.malloc(first == 0 ? 1 : first);                   \
 		return object != NULL ? (uintptr_t)object : fail(#name, first, second, third);    \
 	}
 BP_HOOKS_NEW(BP_HOOK)
@@ -60,7 +61,7 @@ BP_HOOKS_NEW(BP_HOOK)
 static uintptr_t fallback_delete(uintptr_t first, uintptr_t second, uintptr_t third)
 {
 	(void)second, (void)third;
-	free((void *)first);
+	bp_first.free((void *)first);
 	return 0;
 }
 
@@ -74,19 +75,13 @@ void bp_cxx_fall_back(void)
 #undef BP_HOOK
 }
 
-static BP_COLD void resolve(void)
-{
-	if (bp_real_resolve() == BP_REAL_SANITIZED)
-		bp_real_resolve_operators();
-}
-
 /* Before the start nothing is filled: fill, then go on. */
 #define BP_HOOK(name, text)                                                                       \
 	uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third);                       \
 	BP_EXPORT uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third)              \
 	{                                                                                         \
 		if (bp_unlikely(bp_real_other.name == NULL))                                      \
-			resolve();                                                                \
+			(void)bp_real_resolve();                                                  \
 		return bp_real_other.name(first, second, third);                                  \
 	}
 BP_HOOKS_NEW(BP_HOOK)

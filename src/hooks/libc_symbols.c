@@ -20,7 +20,6 @@
 #include "hooks/libc_symbols.h"
 
 #include <elf.h>
-#include <gnu/libc-version.h>
 #include <link.h>
 #include <malloc.h>
 #include <stddef.h>
@@ -30,7 +29,9 @@
 #include "base/system_call.h"
 #include "hooks/libc_names.h"
 #include "hooks/names.h"
+#include "hooks/symbol_table.h"
 #include "recorder/frame_rules.h"
+#include "recorder/real.h"
 
 static const struct {
 	const char *name;
@@ -42,30 +43,21 @@ static const struct {
 };
 
 struct library {
-	uintptr_t base;
-	Elf64_Sym *symbols;
-	const char *names;
-	const uint32_t *hash; /* DT_GNU_HASH */
+	struct bp_symbol_table table;
 	uintptr_t start, end; /* of the segment the symbols are in, in whole pages */
 	int protection;	      /* its own */
 };
-
-/* Addresses in a dynamic section are absolute once the loader has been there. */
-static void *absolute(const struct link_map *map, uint64_t value)
-{
-	return (void *)(value < map->l_addr ? value + map->l_addr : value);
-}
 
 /* The segment that the symbols are in, by the program headers at the start of the mapping. */
 static bool find_segment(struct library *library, uintptr_t mapping)
 {
 	const Elf64_Ehdr *file = (const Elf64_Ehdr *)mapping;
-	const uintptr_t wanted = (uintptr_t)library->symbols;
+	const uintptr_t wanted = (uintptr_t)library->table.symbols;
 	if (__builtin_memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
 		return false;
 	const Elf64_Phdr *segments = (const Elf64_Phdr *)(mapping + file->e_phoff);
 	for (uint32_t i = 0; i < file->e_phnum; i++) {
-		const uintptr_t start = library->base + segments[i].p_vaddr;
+		const uintptr_t start = library->table.base + segments[i].p_vaddr;
 		const uintptr_t end = start + segments[i].p_memsz;
 		if (segments[i].p_type != PT_LOAD || wanted < start || wanted >= end)
 			continue;
@@ -82,50 +74,33 @@ static bool find_segment(struct library *library, uintptr_t mapping)
 static bool find_library(struct library *ret_library)
 {
 	struct bp_module_range range;
-	if (!bp_module_range_find((uintptr_t)gnu_get_libc_version, &range))
+	if (!bp_module_range_find((uintptr_t)bp_real.malloc, &range))
 		return false;
-	const struct link_map *map = range.link_map;
-	struct library library = { .base = map->l_addr };
-	for (const Elf64_Dyn *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
-		if (entry->d_tag == DT_SYMTAB)
-			library.symbols = absolute(map, entry->d_un.d_ptr);
-		else if (entry->d_tag == DT_STRTAB)
-			library.names = absolute(map, entry->d_un.d_ptr);
-		else if (entry->d_tag == DT_GNU_HASH)
-			library.hash = absolute(map, entry->d_un.d_ptr);
-	if (library.symbols == NULL || library.names == NULL || library.hash == NULL ||
-		!find_segment(&library, range.start))
+	struct library library = { 0 };
+	if (!bp_symbol_table_read(range.link_map, &library.table) ||
+		library.table.gnu_hash == NULL || !find_segment(&library, range.start))
 		return false;
 	*ret_library = library;
 	return true;
 }
 
-/* The format's own function of a name. */
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 5381;
-	for (; *name != '\0'; name++)
-		hash = hash * 33 + (uint8_t)*name;
-	return hash;
-}
-
 /* Every version of one name: the chain of its bucket, whose last entry is odd. */
-static void redirect(const struct library *library, const char *name, const void *hook)
+static void redirect(const struct bp_symbol_table *table, const char *name, const void *hook)
 {
-	const uint32_t buckets = library->hash[0], first = library->hash[1];
-	const uint32_t *bucket = library->hash + 4 + 2 * library->hash[2]; /* behind the filter */
+	const uint32_t buckets = table->gnu_hash[0], first = table->gnu_hash[1];
+	const uint32_t *bucket = table->gnu_hash + 4 + 2 * table->gnu_hash[2]; /* behind the filter */
 	const uint32_t *chain = bucket + buckets;
-	const uint32_t hash = hash_of(name);
+	const uint32_t hash = bp_symbol_table_hash(name);
 	uint32_t index = bucket[hash % buckets];
 	if (index < first)
 		return;
 	for (;; index++) {
 		const uint32_t found = chain[index - first];
-		Elf64_Sym *symbol = &library->symbols[index];
+		Elf64_Sym *symbol = &table->symbols[index];
 		if ((found | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
 			ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-			__builtin_strcmp(library->names + symbol->st_name, name) == 0)
-			symbol->st_value = (uintptr_t)hook - library->base;
+			__builtin_strcmp(table->names + symbol->st_name, name) == 0)
+			symbol->st_value = (uintptr_t)hook - table->base;
 		if ((found & 1) != 0)
 			return;
 	}
@@ -134,14 +109,14 @@ static void redirect(const struct library *library, const char *name, const void
 bool bp_libc_symbols_redirect(void)
 {
 	struct library library;
-	if (!find_library(&library) || library.hash[0] == 0)
+	if (!find_library(&library) || library.table.gnu_hash[0] == 0)
 		return false;
 	const size_t bytes = library.end - library.start;
 	if (syscall(SYS_mprotect, library.start, bytes, (long)(library.protection | PROT_WRITE)) !=
 		0)
 		return false;
 	for (size_t i = 0; i < BP_COUNT(family); i++)
-		redirect(&library, family[i].name, family[i].hook);
+		redirect(&library.table, family[i].name, family[i].hook);
 	(void)syscall(SYS_mprotect, library.start, bytes, (long)library.protection);
 	return true;
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding the real functions, once, at start: with dlsym(RTLD_NEXT), which is what the program
- * would have got without us. The table begins as stubs that look first, so that a hook called before
- * the constructor works. All look-ups are done at start: later the loader's lock might be held by a
- * thread that waits for us.
+ * Finding the real functions, once, at start: the first definition of each behind the recorder, which is
+ * what the program would have got without us (symbol_table.h). The table begins as stubs that look first,
+ * so that a hook called before the constructor works.
  *
- * Is the real malloc glibc's own? It is if malloc, free and realloc lie in the object that has
- * gnu_get_libc_version (the name `__libc_malloc` proves nothing: other allocators define it too).
- * And a program (or a library before us) that defines malloc itself never calls ours:
- * the default look-up tells (`malloc` in this file is ours, bound by the linker), once the canonical PLT entries of non-PIE executables are set aside.
+ * Is the real malloc glibc's own? It is if malloc and its whole family lie in the object that has
+ * gnu_get_libc_version (the name `__libc_malloc` proves nothing: other allocators define it too). One
+ * function that another library puts before glibc's makes it a foreign malloc: such a library sees all
+ * its calls then, and asks for the function behind it without meeting us.
+ *
+ * And a program (or a library before us) that defines malloc itself never calls ours: the first
+ * definition among all objects tells.
  */
 #include "recorder/real.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <gnu/libc-version.h>
-#include <link.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,9 +23,11 @@
 
 #include "base/attributes.h"
 #include "base/system_call.h"
+#include "hooks/aliases.h"
 #include "hooks/foreign.h"
 #include "hooks/libc_symbols.h"
 #include "hooks/real_other.h"
+#include "hooks/symbol_table.h"
 #include "recorder/census.h"
 #include "recorder/frame_rules.h"
 
@@ -103,28 +104,11 @@ __attribute__((visibility("hidden"))) struct bp_real bp_real = {
 	.malloc_usable_size = first_malloc_usable_size,
 };
 
-/* Stores the function behind us under `name`, if there is one. */
-static void look_up(const char *name, void *ret_function)
-{
-	void *found = bp_real_next(name);
-	if (found != NULL)
-		__builtin_memcpy(ret_function, &found, sizeof found);
-}
+#define WANTED(name) { #name, &bp_real.name }
 
-/* Does the program call our malloc at all? */
-static bool is_ours_in_front(const void **ret_owner)
-{
-	const void *first = bp_real_other.dlsym(RTLD_DEFAULT, "malloc");
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
-	if (first == NULL || first == (const void *)malloc)
-		return true;
-	if (dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
-		symbol->st_shndx == SHN_UNDEF)
-		return true; /* an executable's PLT entry that leads to ours */
-	*ret_owner = first;
-	return false;
-}
+static const struct bp_wanted wanted[] = { WANTED(malloc), WANTED(free), WANTED(calloc),
+	WANTED(realloc), WANTED(memalign), WANTED(aligned_alloc), WANTED(posix_memalign),
+	WANTED(valloc), WANTED(pvalloc), WANTED(malloc_usable_size) };
 
 /* The loader's name for the object that covers `address`; NULL if there is none. Not by dladdr, which
  * searches the whole symbol table. */
@@ -134,9 +118,23 @@ static const void *object_of(const void *address)
 	return bp_module_range_find((uintptr_t)address, &range) ? range.link_map : NULL;
 }
 
+/* Weak, because another C library has no such function. */
+extern __typeof(gnu_get_libc_version) gnu_get_libc_version __attribute__((weak));
+
+bool bp_real_has_glibc(void)
+{
+	return gnu_get_libc_version != NULL;
+}
+
+/* glibc's object; NULL if the program's C library is another one (musl). */
+static const void *libc_object(void)
+{
+	return bp_real_has_glibc() ? object_of((const void *)gnu_get_libc_version) : NULL;
+}
+
 static const void *owner, *home; /* home: the object that the real malloc is of */
 static enum bp_real_form form;
-static bool form_known;
+static bool redirected;
 
 /* Does the allocator colour its memory (aarch64's tagging, GLIBC_TUNABLES=glibc.mem.tagging)? Then the
  * words before an object may not be read by way of its address. */
@@ -146,18 +144,25 @@ static bool is_memory_tagged(void)
 	return control > 0 && (control & 6 /* PR_MTE_TCF_MASK */) != 0;
 }
 
-/* glibc has a free of its own for each object, and so may another allocator: only if malloc, free and
- * realloc are all glibc's do they understand one another. */
-static bool all_of_glibc(void)
+/* Are all functions of the family glibc's? Only then do they understand one another, and call no other
+ * library. An entry that no object defines is still a stub of ours. */
+static bool is_family_of(const void *libc)
 {
-	const void *libc = object_of((const void *)gnu_get_libc_version);
-	return libc != NULL && home == libc && object_of((const void *)bp_real.free) == libc &&
-	       object_of((const void *)bp_real.realloc) == libc && !is_memory_tagged();
+	const void *ours = object_of((const void *)is_family_of);
+	for (size_t i = 0; i < BP_COUNT(wanted); i++) {
+		const void *function;
+		__builtin_memcpy(&function, wanted[i].ret_function, sizeof function);
+		const void *object = object_of(function);
+		if (object != libc && object != ours)
+			return false;
+	}
+	return bp_aliases_are_of(libc);
 }
 
-bool bp_real_is_glibc(void)
+static bool is_glibc(void)
 {
-	return form_known && form == BP_REAL_GLIBC;
+	const void *libc = libc_object();
+	return libc != NULL && home == libc && is_family_of(libc) && !is_memory_tagged();
 }
 
 bool bp_real_is_home(const void *function)
@@ -206,11 +211,16 @@ bool bp_real_is_sanitized(void)
 
 static enum bp_real_form adapt(void)
 {
-	const bool ours = is_ours_in_front(&owner);
+	const bool ours = bp_first.malloc == malloc;
+	owner = ours ? NULL : (const void *)bp_first.malloc;
+	if (!bp_real_has_glibc()) {
+		(void)bp_foreign_bypass();
+		return BP_REAL_OTHER_LIBC;
+	}
 	const bool sanitized = bp_real_is_sanitized() || (!ours && stands_before_libc(owner));
 	if (ours && !sanitized) {
 		home = object_of((const void *)bp_real.malloc);
-		if (all_of_glibc())
+		if (is_glibc())
 			return BP_REAL_GLIBC;
 		/* A census counts in hooks of its own, which know glibc's malloc alone. */
 		if (bp_census_flags() == 0 && bp_foreign_hooks())
@@ -225,31 +235,22 @@ enum bp_real_form bp_real_resolve(void)
 	static bool resolved;
 	if (resolved)
 		return form;
-	resolved = true; /* what follows may allocate, and come here again */
-	look_up("malloc", &bp_real.malloc);
-	look_up("free", &bp_real.free);
-	look_up("calloc", &bp_real.calloc);
-	look_up("realloc", &bp_real.realloc);
-	look_up("memalign", &bp_real.memalign);
-	look_up("aligned_alloc", &bp_real.aligned_alloc);
-	look_up("posix_memalign", &bp_real.posix_memalign);
-	look_up("valloc", &bp_real.valloc);
-	look_up("pvalloc", &bp_real.pvalloc);
-	look_up("malloc_usable_size", &bp_real.malloc_usable_size);
-	form = adapt();
-	form_known = true;
+	resolved = true; /* what follows may come here again */
 	bp_real_resolve_others();
-	if (form == BP_REAL_GLIBC)
-		(void)bp_libc_symbols_redirect();
-	/* The text of a failure is the program's malloc's, and is freed by the free that the C library
-	 * calls: where the program has a malloc of its own linked in, but no free, that is a crash. */
-	if (form == BP_REAL_GLIBC || form == BP_REAL_FOREIGN)
-		bp_real_forget_failure();
+	(void)bp_symbol_table_find_behind(wanted, BP_COUNT(wanted));
+	bp_aliases_resolve();
+	form = adapt();
+	bp_aliases_adapt(form, libc_object());
+	redirected = form == BP_REAL_GLIBC && bp_libc_symbols_redirect();
 	return form;
+}
+
+bool bp_real_is_redirected(void)
+{
+	return redirected;
 }
 
 void bp_real_adopt_entries(void)
 {
 	bp_foreign_entries();
-	bp_real_forget_failure();
 }

@@ -55,16 +55,12 @@ struct bp_real_other {
 const struct bp_real_other *bp_real_others(void);
 extern struct bp_real_other bp_real_other __attribute__((visibility("hidden")));
 void bp_real_resolve_others(void);
-void bp_real_resolve_operators(void);
 
 /* The real syscall; looked up alone, because everything else needs it. */
 static inline bp_system_call *bp_real_syscall(void);
 
-/* dlsym(RTLD_NEXT, name), by the real dlsym. */
+/* The first definition of the name behind the recorder (symbol_table.h); NULL if there is none. */
 void *bp_real_next(const char *name);
-
-/* What failed among our look-ups is no error of the program's: dlerror has nothing to tell. */
-void bp_real_forget_failure(void);
 
 /* cxx.c: fills in what the operators do where no C++ library was there at start. */
 void bp_cxx_fall_back(void);

@@ -33,7 +33,8 @@ enum bp_real_form {
 	BP_REAL_NOT_OURS, /* the program never calls our malloc, or there was no memory: the hooks
 			   * that read chunk headers are plain jumps */
 	BP_REAL_STUCK,	  /* foreign, and the hooks' text could not be changed */
-	BP_REAL_SANITIZED /* a sanitizer's, which is not to be met before its own start */
+	BP_REAL_SANITIZED, /* a sanitizer's, which is not to be met before its own start */
+	BP_REAL_OTHER_LIBC /* the program's C library is not glibc (musl): the recorder stays off */
 };
 
 /* Fills the table and adapts the hooks to what was found (idempotent). */
@@ -43,8 +44,11 @@ enum bp_real_form bp_real_resolve(void);
  * itself at the first call of one, also when that call is ours; and it asks dlsym for its own. */
 bool bp_real_is_sanitized(void);
 
-/* Is the program's malloc known to be glibc's own? */
-bool bp_real_is_glibc(void);
+/* Is the program's C library glibc? */
+bool bp_real_has_glibc(void);
+
+/* Do the C library's own symbols of the malloc family lead to our hooks (hooks/libc_symbols.c)? */
+bool bp_real_is_redirected(void);
 
 /* Is `function` one of the object that the program's malloc is of, and that malloc behind ours? */
 bool bp_real_is_home(const void *function);
