@@ -31,6 +31,9 @@ const char *bp_unprofiled_text(uint32_t reason)
 		return "the recorder's hooks could not be set up";
 	case BP_UNPROFILED_OTHER_TOOL:
 		return "another profiler or a sanitizer owns its malloc: run it without";
+	case BP_UNPROFILED_OTHER_LIBC:
+		return "its C library is not glibc (musl, for instance), and the recorder is built "
+		       "for glibc: profile a build of it for glibc";
 	default:
 		return "the recorder stayed off";
 	}

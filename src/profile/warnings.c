@@ -49,7 +49,8 @@ static const char *unprofiled_text(uint32_t reason)
 	static const char *const texts[] = { "the recorder stayed off",
 		"its malloc is linked in, or preloaded before the recorder",
 		"the hooks could not be set up",
-		"another profiler or a sanitizer owns its malloc" };
+		"another profiler or a sanitizer owns its malloc",
+		"its C library is not glibc (musl, for instance)" };
 	return texts[reason < BP_COUNT(texts) ? reason : 0];
 }
 

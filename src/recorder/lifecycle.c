@@ -44,6 +44,12 @@
 #include "recorder/window.h"
 #include "sampler/prng.h"
 
+/* What glibc's pthread_atfork calls. Weak, because another C library has no such function, and would refuse
+ * to start a program that the recorder is preloaded to. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+	void *object) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
 struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
 
 static struct bp_config config;
@@ -189,6 +195,7 @@ static void start(char **environment)
 		[BP_REAL_FOREIGN] = { BP_RECOGNITION_TABLE, BP_PROFILED },
 		[BP_REAL_NOT_OURS] = { BP_RECOGNITION_NONE, BP_UNPROFILED_FOREIGN_MALLOC },
 		[BP_REAL_STUCK] = { BP_RECOGNITION_NONE, BP_UNPROFILED_HOOKS },
+		[BP_REAL_OTHER_LIBC] = { BP_RECOGNITION_NONE, BP_UNPROFILED_OTHER_LIBC },
 	};
 	const enum bp_real_form form = bp_real_resolve();
 	/* A sanitizer: before its start no function may be called that it stands before, not even to say so. */
@@ -216,8 +223,8 @@ static void start(char **environment)
 	bp_stack_init();
 	(void)bp_threads_init();
 	if (!handlers_set)
-		handlers_set = pthread_atfork(bp_recorder_fork_prepare, bp_recorder_fork_parent,
-				       bp_recorder_fork_child) == 0;
+		handlers_set = __register_atfork(bp_recorder_fork_prepare, bp_recorder_fork_parent,
+				       bp_recorder_fork_child, __dso_handle) == 0;
 	__atomic_store_n(&bp_recorder.mode, BP_MODE_ON, __ATOMIC_RELEASE);
 }
 
@@ -242,6 +249,8 @@ bool bp_recorder_is_on(void)
 __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char **environment)
 {
 	(void)argc, (void)argv;
+	if (!bp_real_has_glibc())
+		environment = environ; /* other C libraries call constructors without arguments */
 	/* We come before libc's own start. Another malloc, which is first called by ours, shall find its
 	 * settings in the environment (MALLOC_CONF ...) all the same; libc will store the same pointer. */
 	if (environ == NULL)

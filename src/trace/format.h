@@ -60,7 +60,8 @@ enum bp_unprofiled {
 	BP_PROFILED = 0,
 	BP_UNPROFILED_FOREIGN_MALLOC = 1,
 	BP_UNPROFILED_HOOKS = 2,
-	BP_UNPROFILED_OTHER_TOOL = 3
+	BP_UNPROFILED_OTHER_TOOL = 3,
+	BP_UNPROFILED_OTHER_LIBC = 4
 };
 
 /* 1.1 Offsets and sizes are asserted below. */
