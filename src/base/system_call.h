@@ -69,9 +69,15 @@ static inline bool bp_system_advise(void *memory, size_t bytes, int advice)
 	return syscall(SYS_madvise, memory, bytes, advice) == 0;
 }
 
+/* `path` is relative to the folder that is open as `folder`, unless that is AT_FDCWD. */
+static inline int bp_system_open_in(int folder, const char *path, int flags, int mode)
+{
+	return (int)syscall(SYS_openat, folder, path, flags | O_CLOEXEC, mode);
+}
+
 static inline int bp_system_open(const char *path, int flags, int mode)
 {
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+	return bp_system_open_in(AT_FDCWD, path, flags, mode);
 }
 
 static inline void bp_system_close(int descriptor)

@@ -61,8 +61,9 @@ static int fold_others(const char *file, const struct bp_fold_options *options, 
 		struct bp_fold_result result = { 0 };
 		if (tree.files[i].first)
 			continue;
-		if (!bp_fold(tree.files[i].path, options, true, &result, &error)) {
-			if (access(tree.files[i].path, F_OK) == 0)
+		if (!bp_fold_in(dirfd(tree.folder), tree.files[i].path, options, true, &result,
+			    &error)) {
+			if (faccessat(dirfd(tree.folder), tree.files[i].name, F_OK, 0) == 0)
 				status = bp_command_fail(1, &error);
 			continue;
 		}

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/place.h"
 #include "base/system_call.h"
 #include "cli/spoken.h"
 #include "fold/fold.h"
@@ -99,8 +100,8 @@ static bool is_worth_it(const struct watch *watch, const char *path, uint64_t by
 	return own >= watch->most_bytes / 4 && own >= folded / 2;
 }
 
-/* Folds one file; whoever reads it is waited for until wait_until_ns. */
-static void fold(struct watch *watch, const char *path)
+/* Folds one file of an open folder; whoever reads it is waited for until wait_until_ns. */
+static void fold(struct watch *watch, int folder, const char *path)
 {
 	const struct bp_fold_options options = { .keep_bytes = watch->most_bytes / 8,
 		.at_least = watch->most_bytes,
@@ -108,7 +109,7 @@ static void fold(struct watch *watch, const char *path)
 	struct bp_fold_result result = { 0 };
 	struct bp_error error = { 0 };
 	for (;;) {
-		if (!bp_fold(path, &options, false, &result, &error)) {
+		if (!bp_fold_in(folder, path, &options, false, &result, &error)) {
 			watch->failed = true;
 			say_once(watch->said, &error);
 			return;
@@ -128,40 +129,54 @@ static void fold(struct watch *watch, const char *path)
 }
 
 /* Folds one file if it is too large. */
-static void look_at(struct watch *watch, const char *path)
+static void look_at(struct watch *watch, int folder, const char *path)
 {
 	uint64_t bytes = bp_fold_disk_bytes(path);
 	if (bp_system_time_ns(CLOCK_MONOTONIC) >= watch->rest_until_ns &&
 		is_worth_it(watch, path, bytes)) {
-		fold(watch, path);
+		fold(watch, folder, path);
 		bytes = bp_fold_disk_bytes(path);
 	}
 	if (bytes > watch->largest_bytes)
 		watch->largest_bytes = bytes;
 }
 
-static void look_around(struct watch *watch)
+/* The files of FILE.d, which is a folder of ours, or is left alone. */
+static void look_into_tree(struct watch *watch)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
-	watch->largest_before = watch->largest_bytes;
-	watch->largest_bytes = 0;
-	watch->failed = false;
-	look_at(watch, watch->output);
 	snprintf(path, sizeof path, "%s.d", watch->output);
-	DIR *directory = opendir(path);
-	if (directory == NULL)
+	const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *stream = folder >= 0 && bp_place_is_own_folder(folder) ? fdopendir(folder) : NULL;
+	if (stream == NULL) {
+		if (folder >= 0)
+			close(folder);
 		return;
-	while ((entry = readdir(directory)) != NULL) {
+	}
+	while ((entry = readdir(stream)) != NULL) {
 		const size_t length = strlen(entry->d_name);
 		if (length <= 4 || strcmp(entry->d_name + length - 4, ".bpt") != 0)
 			continue;
 		const int written =
 			snprintf(path, sizeof path, "%s.d/%s", watch->output, entry->d_name);
 		if (written > 0 && (size_t)written < sizeof path)
-			look_at(watch, path);
+			look_at(watch, folder, path);
 	}
-	closedir(directory);
+	closedir(stream);
+}
+
+static void look_around(struct watch *watch)
+{
+	const int folder = bp_place_open_folder(watch->output);
+	watch->largest_before = watch->largest_bytes;
+	watch->largest_bytes = 0;
+	watch->failed = false;
+	if (folder >= 0) {
+		look_at(watch, folder, watch->output);
+		close(folder);
+	}
+	look_into_tree(watch);
 }
 
 /* The longer a failure lasts, the less often it is met: each costs reading the whole file. */

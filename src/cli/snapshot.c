@@ -405,13 +405,24 @@ static void finish_moment(struct moment *moment)
 	free(moment->headers);
 }
 
-static int create(const char *path, struct bp_error *error)
+static int create(const struct bp_place *place, struct bp_error *error)
 {
-	int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int descriptor = bp_place_open(place, O_RDWR | O_CREAT | O_EXCL);
 	if (descriptor < 0)
-		bp_error_set(error, "%s cannot be created: %s: choose another -o", path,
+		bp_error_set(error, "%s cannot be created: %s: choose another -o", place->path,
 			strerror(errno));
 	return descriptor;
+}
+
+/* Closes a file that was created and written; takes it away again if that failed. */
+static bool finish_copy(
+	const struct bp_place *place, int descriptor, bool good, struct bp_error *error)
+{
+	if (close(descriptor) != 0 && good)
+		good = cannot_write(place->path, error);
+	if (!good)
+		unlinkat(place->folder, bp_place_name(place), 0);
+	return good;
 }
 
 bool bp_snapshot_write_open(const struct bp_traced *traced, int descriptor, const char *name,
@@ -429,18 +440,14 @@ bool bp_snapshot_write_open(const struct bp_traced *traced, int descriptor, cons
 	return good;
 }
 
-bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
+bool bp_snapshot_write(const struct bp_traced *traced, const struct bp_place *to,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error)
 {
-	const int to = create(path, error);
-	if (to < 0)
+	const int target = create(to, error);
+	if (target < 0)
 		return false;
-	bool good = bp_snapshot_write_open(traced, to, path, ret_snapshot, error);
-	if (close(to) != 0 && good)
-		good = cannot_write(path, error);
-	if (!good)
-		unlink(path);
-	return good;
+	const bool good = bp_snapshot_write_open(traced, target, to->path, ret_snapshot, error);
+	return finish_copy(to, target, good, error);
 }
 
 static bool is_zero(const uint8_t *data, size_t bytes)
@@ -481,7 +488,8 @@ static bool copy_data(int source, int target, const char *from, const char *to, 
 	return ftruncate(target, (off_t)length) == 0 || cannot_write(to, error);
 }
 
-bool bp_snapshot_copy_open(int source, const char *from, const char *to, struct bp_error *error)
+bool bp_snapshot_copy_open(
+	int source, const char *from, const struct bp_place *to, struct bp_error *error)
 {
 	struct stat status;
 	if (fstat(source, &status) != 0)
@@ -489,20 +497,21 @@ bool bp_snapshot_copy_open(int source, const char *from, const char *to, struct 
 	int target = create(to, error);
 	if (target < 0)
 		return false;
-	bool good = copy_data(source, target, from, to, (uint64_t)status.st_size, error);
-	if (close(target) != 0 && good)
-		good = cannot_write(to, error);
-	if (!good)
-		unlink(to);
-	return good;
+	const bool good =
+		copy_data(source, target, from, to->path, (uint64_t)status.st_size, error);
+	return finish_copy(to, target, good, error);
 }
 
-bool bp_snapshot_copy(const char *from, const char *to, struct bp_error *error)
+bool bp_snapshot_copy(
+	const struct bp_place *from, const struct bp_place *to, struct bp_error *error)
 {
-	int source = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat status;
+	int source = bp_place_open(from, O_RDONLY);
 	if (source < 0)
-		return cannot_read(from, error);
-	bool good = bp_snapshot_copy_open(source, from, to, error);
+		return cannot_read(from->path, error);
+	bool good = (fstat(source, &status) == 0 && S_ISREG(status.st_mode)) ||
+		    bp_error_set(error, "%s: is not a regular file", from->path);
+	good = good && bp_snapshot_copy_open(source, from->path, to, error);
 	close(source);
 	return good;
 }

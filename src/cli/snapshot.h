@@ -7,6 +7,7 @@
 #ifndef BP_CLI_SNAPSHOT_H
 #define BP_CLI_SNAPSHOT_H
 
+#include "base/place.h"
 #include "cli/traced.h"
 
 struct bp_snapshot {
@@ -19,9 +20,9 @@ struct bp_snapshot {
 	bool torn;	  /* records went on being committed while the cut was made */
 };
 
-/* Writes the copy to `path`, which must not exist. Nothing is left behind on failure. What was folded is
+/* Writes the copy to `to`, which must not exist. Nothing is left behind on failure. What was folded is
  * in FILE.fold: the caller copies that, and holds FILE's lock (flock, shared) over both. */
-bool bp_snapshot_write(const struct bp_traced *traced, const char *path,
+bool bp_snapshot_write(const struct bp_traced *traced, const struct bp_place *to,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error);
 
 /* The same into an empty file that is open for writing; `name` is for errors. It stays open. */
@@ -30,9 +31,11 @@ bool bp_snapshot_write_open(const struct bp_traced *traced, int descriptor, cons
 
 /* Copies a file that nobody writes to any more, holes left out. `to` must not exist. `source`: FILE, open
  * for reading, of the path `from`; so one that was removed meanwhile can still be copied. */
-bool bp_snapshot_copy_open(int source, const char *from, const char *to, struct bp_error *error);
-/* The same by its path alone. */
-bool bp_snapshot_copy(const char *from, const char *to, struct bp_error *error);
+bool bp_snapshot_copy_open(
+	int source, const char *from, const struct bp_place *to, struct bp_error *error);
+/* The same by its place alone; a link is not followed. */
+bool bp_snapshot_copy(
+	const struct bp_place *from, const struct bp_place *to, struct bp_error *error);
 
 /* Has a signal come that ends the command (INT, TERM, HUP), while the caller keeps it blocked? Then the
  * functions above fail soon. */

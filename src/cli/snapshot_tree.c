@@ -27,29 +27,43 @@
 
 struct copying {
 	char base[PATH_MAX]; /* OUT.PID.new */
-	bool has_directory;
+	int folder;	     /* that OUT lies in */
+	int tree;	     /* OUT.PID.new.d; -1: not made yet */
 	struct bp_snapshot_sums sums;
 };
 
-static const char *base_name(const char *path)
+/* Makes OUT.PID.new.d and opens it; `path` is its path. The number is our own: whoever has made one of that name
+ * meant us to write into it. */
+static bool make_tree(struct copying *copying, const char *path, struct bp_error *error)
 {
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
+	const char *name = bp_place_last(path);
+	if (copying->tree >= 0)
+		return true;
+	if (mkdirat(copying->folder, name, 0700) == 0) {
+		copying->tree = openat(copying->folder, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (copying->tree >= 0 && bp_place_is_own_folder(copying->tree))
+			return true;
+		errno = copying->tree >= 0 ? EPERM : errno;
+	}
+	return bp_error_set(
+		error, "%s cannot be made: %s: choose another -o", path, strerror(errno));
 }
 
-/* Where the copy of `name` goes; makes OUT.PID.new.d if need be. */
-static bool place(struct copying *copying, bool first, const char *name, char *ret_path,
-	size_t capacity, struct bp_error *error)
+/* Where the copy of `name` goes; makes OUT.PID.new.d if need be. `path`: room for its path. */
+static bool place(struct copying *copying, bool first, const char *name, char path[PATH_MAX],
+	struct bp_place *ret_place, struct bp_error *error)
 {
-	int written = snprintf(ret_path, capacity, "%s%s", copying->base, first ? "" : ".d");
-	if (first)
-		return true;
-	if (mkdir(ret_path, 0700) != 0 && !copying->has_directory)
-		return bp_error_set(error, "%s cannot be made: %s: choose another -o", ret_path,
-			strerror(errno));
-	copying->has_directory = true;
-	written += snprintf(ret_path + written, capacity - (size_t)written, "/%s", base_name(name));
-	return (size_t)written < capacity || bp_error_set(error, "%s: path too long", name);
+	int written = snprintf(path, PATH_MAX, "%s%s", copying->base, first ? "" : ".d");
+	if (!first && !make_tree(copying, path, error))
+		return false;
+	if (!first)
+		written += snprintf(path + written, PATH_MAX - (size_t)written, "/%s",
+			bp_place_last(name));
+	if (written >= PATH_MAX)
+		return bp_error_set(error, "%s: path too long", name);
+	*ret_place = (struct bp_place){ first ? copying->folder : copying->tree, path };
+	return true;
 }
 
 static void add(struct bp_snapshot_sums *sums, const struct bp_snapshot *one)
@@ -66,9 +80,9 @@ static void add(struct bp_snapshot_sums *sums, const struct bp_snapshot *one)
 }
 
 /* Keeps folders away from a trace as long as the descriptor is open; -1: it cannot be opened. */
-static int lock(const char *path)
+static int lock(const struct bp_place *place)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int descriptor = bp_place_open(place, O_RDONLY);
 	while (descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 &&
 		(errno == EINTR || errno == EWOULDBLOCK) && !bp_snapshot_is_stopped())
 		usleep(LOCK_REST_US);
@@ -82,38 +96,45 @@ static void unlock(int descriptor)
 }
 
 /* What a fold has taken out of a trace stands in a file beside it, and is part of it. */
-static bool copy_folded(const char *from, const char *to, struct bp_error *error)
+static bool copy_folded(
+	const struct bp_place *from, const struct bp_place *to, struct bp_error *error)
 {
 	char source[PATH_MAX + 8], target[PATH_MAX + 8];
-	snprintf(source, sizeof source, "%s" BP_FOLDED_SUFFIX, from);
-	snprintf(target, sizeof target, "%s" BP_FOLDED_SUFFIX, to);
-	return access(source, F_OK) != 0 || bp_snapshot_copy(source, target, error);
+	snprintf(source, sizeof source, "%s" BP_FOLDED_SUFFIX, from->path);
+	snprintf(target, sizeof target, "%s" BP_FOLDED_SUFFIX, to->path);
+	const struct bp_place from_folded = { from->folder, source };
+	const struct bp_place to_folded = { to->folder, target };
+	return faccessat(from->folder, bp_place_name(&from_folded), F_OK, 0) != 0 ||
+	       bp_snapshot_copy(&from_folded, &to_folded, error);
 }
 
-/* One running process, to `path`; as it was left if it ends meanwhile. */
-static bool copy_one(struct copying *copying, const struct bp_traced *traced, const char *path,
-	struct bp_error *error)
+/* One running process, to `to`; as it was left if it ends meanwhile. */
+static bool copy_one(struct copying *copying, const struct bp_traced *traced,
+	const struct bp_place *to, struct bp_error *error)
 {
+	const struct bp_place from = { AT_FDCWD, traced->path };
 	struct bp_snapshot one = { 0 };
-	if (bp_snapshot_write(traced, path, &one, error)) {
+	if (bp_snapshot_write(traced, to, &one, error)) {
 		add(&copying->sums, &one);
-		return copy_folded(traced->path, path, error);
+		return copy_folded(&from, to, error);
 	}
 	if (__atomic_load_n(&traced->state->state, __ATOMIC_ACQUIRE) != 1 ||
-		!bp_snapshot_copy_open(traced->descriptor, traced->path, path, error))
+		!bp_snapshot_copy_open(traced->descriptor, traced->path, to, error))
 		return false;
 	copying->sums.ended++;
-	return copy_folded(traced->path, path, error);
+	return copy_folded(&from, to, error);
 }
 
 static bool copy_running(
 	struct copying *copying, const struct bp_traced *traced, bool first, struct bp_error *error)
 {
 	char path[PATH_MAX];
-	if (!place(copying, first, traced->path, path, sizeof path, error))
+	struct bp_place to;
+	if (!place(copying, first, traced->path, path, &to, error))
 		return false;
-	int locked = lock(traced->path);
-	bool good = copy_one(copying, traced, path, error);
+	const struct bp_place from = { AT_FDCWD, traced->path };
+	int locked = lock(&from);
+	bool good = copy_one(copying, traced, &to, error);
 	unlock(locked);
 	return good;
 }
@@ -137,18 +158,20 @@ static bool copy_ended(struct copying *copying, const struct bp_traced_list *lis
 		return false;
 	for (size_t i = 0; good && i < tree.count; i++) {
 		const struct bp_tree_file *file = &tree.files[i];
+		const struct bp_place from = bp_tree_place(&tree, file);
+		struct bp_place to;
 		char path[PATH_MAX];
 		if (in_list(list, file))
 			continue;
-		int locked = lock(file->path);
+		int locked = lock(&from);
 		if (locked < 0 && errno == ENOENT) {
 			copying->sums.removed++;
 			continue;
 		}
-		good = place(copying, file->first, file->name, path, sizeof path, error) &&
-		       (locked >= 0 ? bp_snapshot_copy_open(locked, file->path, path, error)
-				    : bp_snapshot_copy(file->path, path, error)) &&
-		       copy_folded(file->path, path, error);
+		good = place(copying, file->first, file->name, path, &to, error) &&
+		       (locked >= 0 ? bp_snapshot_copy_open(locked, file->path, &to, error)
+				    : bp_snapshot_copy(&from, &to, error)) &&
+		       copy_folded(&from, &to, error);
 		unlock(locked);
 		copying->sums.ended += good;
 	}
@@ -181,12 +204,15 @@ static bool is_source(const struct bp_traced_list *list, const char *out)
 	return false;
 }
 
-static bool rename_to(const char *from, const char *to, struct bp_error *error)
+/* Within the folder of OUT. */
+static bool rename_to(int folder, const char *from, const char *to, struct bp_error *error)
 {
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+	const char *old = bp_place_last(from), *new = bp_place_last(to);
+	if (renameat2(folder, old, folder, new, RENAME_NOREPLACE) == 0)
 		return true;
 	/* A file system that cannot promise that. */
-	if (errno == EINVAL && access(to, F_OK) != 0 && rename(from, to) == 0)
+	if (errno == EINVAL && faccessat(folder, new, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+		renameat(folder, old, folder, new) == 0)
 		return true;
 	return bp_error_set(
 		error, "%s cannot be written: %s: choose another -o", to, strerror(errno));
@@ -199,7 +225,9 @@ static bool rename_pieces(const struct copying *copying, const char *out, struct
 		char from[PATH_MAX + 8], to[PATH_MAX + 8];
 		snprintf(from, sizeof from, "%s%s", copying->base, ends[i]);
 		snprintf(to, sizeof to, "%s%s", out, ends[i]);
-		if (access(from, F_OK) == 0 && !rename_to(from, to, error))
+		if (faccessat(copying->folder, bp_place_last(from), F_OK, AT_SYMLINK_NOFOLLOW) ==
+				0 &&
+			!rename_to(copying->folder, from, to, error))
 			return false;
 	}
 	return true;
@@ -251,7 +279,16 @@ bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root,
 		return false;
 	if (!bp_output_is_free(out, force, error) || !bp_output_is_free(copying.base, false, error))
 		return false;
-	if (!write_all(&copying, list, root, out, force, error))
+	copying.tree = -1;
+	copying.folder = bp_place_open_folder(copying.base);
+	if (copying.folder < 0)
+		return bp_error_set(error, "%s cannot be created: %s: choose another -o",
+			copying.base, strerror(errno));
+	const bool good = write_all(&copying, list, root, out, force, error);
+	close(copying.folder);
+	if (copying.tree >= 0)
+		close(copying.tree);
+	if (!good)
 		return false;
 	*ret_sums = copying.sums;
 	return true;

@@ -7,8 +7,9 @@
  * refused): cutting pages away under a writer would kill it, and a child that shares its parent's
  * memory can outlive it.
  *
- * The index is written to a temporary name and renamed, so that a reader never sees half of it, and
- * only then are the files without samples removed: what is removed is in the index.
+ * FILE.d is opened once, without following a link, and its files are opened by that descriptor. They are changed
+ * and removed only if it is a folder of ours that nobody else can write to: whoever makes it before `run`
+ * does, as a link to another place, would otherwise choose what is removed there.
  */
 #include "cli/tree.h"
 
@@ -22,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "base/system_call.h"
 #include "cli/processes.h"
 #include "cli/resident.h"
@@ -30,8 +32,6 @@
 #include "profile/unseen.h"
 #include "trace/reader.h"
 
-#define INDEX_NAME "index"
-#define INDEX_TEMPORARY "index.new"
 #define START_SLACK_NS 50000000 /* clock ticks of /proc are 10 ms */
 
 static bool ends_with(const char *text, const char *end)
@@ -71,12 +71,32 @@ static bool process_lives(const struct bp_trace_header *header)
 	return start_ns != UINT64_MAX && start_ns <= header->start_monotonic_ns + START_SLACK_NS;
 }
 
+struct bp_place bp_tree_place(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	return (struct bp_place){ file->first ? AT_FDCWD : dirfd(tree->folder), file->path };
+}
+
+/* Opens the file that was read, and no other one that has its name by now; -1: it is gone. */
+static int open_again(const struct bp_tree *tree, const struct bp_tree_file *file, int flags)
+{
+	const struct bp_place place = bp_tree_place(tree, file);
+	struct stat status;
+	const int descriptor = bp_place_open(&place, flags);
+	if (descriptor < 0)
+		return -1;
+	if (fstat(descriptor, &status) == 0 && status.st_dev == file->device &&
+		status.st_ino == file->inode)
+		return descriptor;
+	close(descriptor);
+	return -1;
+}
+
 /* Does anybody else hold the file open or mapped for writing? Errors other than a refusal (a file
  * system without leases, somebody else's file) are no answer, that is, no. */
-static bool is_held(const char *path)
+static bool is_held(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
 	bool held = false;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int descriptor = open_again(tree, file, O_RDONLY);
 	if (descriptor < 0)
 		return false;
 	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0)
@@ -100,13 +120,14 @@ static uint64_t chunks_written(const struct bp_tree_file *file)
 }
 
 /* Fills header and state; false if this is no trace of ours. */
-static bool read_file(struct bp_tree_file *file)
+static bool read_file(const struct bp_tree *tree, struct bp_tree_file *file)
 {
+	const struct bp_place place = bp_tree_place(tree, file);
 	struct stat status;
 	char program[512] = "";
 	uint64_t length;
 	bool good;
-	int descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int descriptor = bp_place_open(&place, O_RDONLY);
 	if (descriptor < 0)
 		return false;
 	good = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -116,6 +137,8 @@ static bool read_file(struct bp_tree_file *file)
 	       file->header.version_major == BP_TRACE_MAJOR &&
 	       file->header.chunk_bytes == BP_CHUNK_BYTES;
 	if (good) {
+		file->device = status.st_dev;
+		file->inode = status.st_ino;
 		file->bytes = (uint64_t)status.st_size;
 		file->disk_bytes = bp_fold_disk_bytes(file->path);
 		length = file->header.program_length;
@@ -142,9 +165,8 @@ static bool add_file(struct bp_tree *tree, char *path, bool first, struct bp_err
 	struct bp_tree_file file = { .first = first, .path = path };
 	if (path == NULL)
 		return bp_error_set(error, "out of memory");
-	const char *slash = strrchr(path, '/');
-	file.name = slash != NULL ? slash + 1 : path;
-	if (!read_file(&file)) {
+	file.name = bp_place_last(path);
+	if (!read_file(tree, &file)) {
 		tree->unreadable += !first || access(path, F_OK) == 0;
 		finish_file(&file);
 		return true;
@@ -179,13 +201,13 @@ static int by_process(const void *a, const void *b)
 	return order != 0 ? order : compare(left->start_monotonic_ns, right->start_monotonic_ns);
 }
 
-static bool may_run(const struct bp_tree_file *file)
+static bool may_run(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
 	if (file->state.state == 1)
 		return false;
 	if (process_lives(&file->header))
 		return true;
-	return file->header.pid_namespace != own_pid_namespace() && is_held(file->path);
+	return file->header.pid_namespace != own_pid_namespace() && is_held(tree, file);
 }
 
 /* Sets `running` everywhere. An image is over when a later one of the same process has a trace. */
@@ -204,7 +226,7 @@ static bool mark_running(struct bp_tree *tree, struct bp_error *error)
 			later->pid_namespace != header->pid_namespace)
 			later = header;
 		const bool last = later->start_monotonic_ns == header->start_monotonic_ns;
-		order[i]->running = last && may_run(order[i]);
+		order[i]->running = last && may_run(tree, order[i]);
 		order[i]->went_on = last && order[i]->state.state == 1 &&
 				    order[i]->state.end_reason == BP_END_EXEC;
 	}
@@ -222,16 +244,27 @@ static int by_start(const void *a, const void *b)
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
+/* A link is not followed. */
+static DIR *open_folder(const char *path)
+{
+	const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+	if (folder == NULL && descriptor >= 0)
+		close(descriptor);
+	return folder;
+}
+
 /* Every *.bpt of FILE.d. */
 static bool add_directory(struct bp_tree *tree, struct bp_error *error)
 {
 	struct dirent *entry;
+	struct stat status;
 	bool good = true;
-	DIR *directory = opendir(tree->directory);
-	if (directory == NULL)
+	tree->has_directory = lstat(tree->directory, &status) == 0;
+	tree->folder = open_folder(tree->directory);
+	if (tree->folder == NULL)
 		return true;
-	tree->has_directory = true;
-	while (good && (entry = readdir(directory)) != NULL) {
+	while (good && (entry = readdir(tree->folder)) != NULL) {
 		char *path = NULL;
 		if (!ends_with(entry->d_name, ".bpt"))
 			continue;
@@ -239,14 +272,18 @@ static bool add_directory(struct bp_tree *tree, struct bp_error *error)
 			path = NULL;
 		good = add_file(tree, path, false, error);
 	}
-	closedir(directory);
 	return good;
+}
+
+bool bp_tree_owns_folder(const struct bp_tree *tree)
+{
+	return tree->folder != NULL && bp_place_is_own_folder(dirfd(tree->folder));
 }
 
 bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
 {
 	struct bp_tree tree = { 0 };
-	if (strlen(file) + sizeof ".d/" INDEX_TEMPORARY > sizeof tree.directory)
+	if (strlen(file) + sizeof ".d/" BP_TREE_INDEX_TEMPORARY > sizeof tree.directory)
 		return bp_error_set(error, "%s: path too long", file);
 	strcpy(tree.file, file);
 	snprintf(tree.directory, sizeof tree.directory, "%.*s.d", PATH_MAX - 3, file);
@@ -269,6 +306,8 @@ void bp_tree_finish(struct bp_tree *tree)
 	for (size_t i = 0; i < tree->count; i++)
 		finish_file(&tree->files[i]);
 	free(tree->files);
+	if (tree->folder != NULL)
+		closedir(tree->folder);
 	*tree = (struct bp_tree){ 0 };
 }
 
@@ -323,15 +362,22 @@ static uint64_t written_bytes(const struct bp_tree_file *file, int descriptor)
 	return chunks * BP_CHUNK_BYTES;
 }
 
+/* May the file be changed? FILE's own name is the caller's choice; what lies in FILE.d is ours if the folder is. */
+static bool is_ours_to_change(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	return !file->running && (file->first || bp_tree_owns_folder(tree)) &&
+	       !is_held(tree, file);
+}
+
 void bp_tree_cut_tails(struct bp_tree *tree)
 {
 	for (size_t i = 0; i < tree->count; i++) {
 		struct bp_tree_file *file = &tree->files[i];
 		uint64_t bytes;
 		int descriptor;
-		if (file->running || is_held(file->path))
+		if (!is_ours_to_change(tree, file))
 			continue;
-		descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		descriptor = open_again(tree, file, O_RDWR);
 		if (descriptor < 0)
 			continue;
 		bytes = written_bytes(file, descriptor);
@@ -351,10 +397,11 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns)
 				file->header.start_monotonic_ns > last->header.start_monotonic_ns))
 			last = file;
 	}
-	if (last == NULL || last->running || last->header.recognition == BP_RECOGNITION_NONE ||
-		last->state.state != 0 || last->state.chunks_reserved == 0 || is_held(last->path))
+	if (last == NULL || last->header.recognition == BP_RECOGNITION_NONE ||
+		last->state.state != 0 || last->state.chunks_reserved == 0 ||
+		!is_ours_to_change(tree, last))
 		return;
-	const int descriptor = open(last->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	const int descriptor = open_again(tree, last, O_RDWR);
 	if (descriptor < 0)
 		return;
 	if (pwrite(descriptor, &time_ns, sizeof time_ns,
@@ -364,35 +411,7 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns)
 	close(descriptor);
 }
 
-/* A value of the index: tab, newline and backslash are escaped. */
-static void print_value(FILE *out, const char *text)
-{
-	for (; *text != '\0'; text++) {
-		if (*text == '\t')
-			fputs("\\t", out);
-		else if (*text == '\n')
-			fputs("\\n", out);
-		else if (*text == '\\')
-			fputs("\\\\", out);
-		else
-			putc(*text, out);
-	}
-}
-
-static void print_id(FILE *out, const char *key, const uint8_t id[16])
-{
-	fprintf(out, "\t%s=", key);
-	for (int i = 0; i < 16; i++)
-		fprintf(out, "%02x", id[i]);
-}
-
-static void print_number(FILE *out, const char *key, uint64_t number)
-{
-	fprintf(out, "\t%s=%llu", key, (unsigned long long)number);
-}
-
-/* Was sampling off at the start, or anything changed since? Then T is not that of the header. */
-static bool has_control(const struct bp_tree_file *file)
+bool bp_tree_has_control(const struct bp_tree_file *file)
 {
 	return (file->header.flags_skippable & BP_HEADER_DORMANT) != 0 ||
 	       file->state.control >> BP_CONTROL_NUMBER_SHIFT != 0;
@@ -411,8 +430,10 @@ static bool tells_of_unseen(const struct bp_tree_file *file, const struct bp_tra
 /* What the state page and the header do not say: the totals of a process that did not end in order
  * (section 1.6), and whether a file without samples notes programs that could not be seen. Only
  * then is the file read through. */
-static void read_rest(struct bp_tree_file *file, const struct bp_birth *births, size_t count)
+static void read_rest(const struct bp_tree *tree, struct bp_tree_file *file,
+	const struct bp_birth *births, size_t count)
 {
+	const struct bp_place place = bp_tree_place(tree, file);
 	struct bp_trace_reader reader = { 0 };
 	struct bp_trace_record record;
 	struct bp_trace_totals totals;
@@ -420,9 +441,9 @@ static void read_rest(struct bp_tree_file *file, const struct bp_birth *births, 
 	file->trials_low = file->trials_high = file->state.end_trials;
 	file->objects_low = file->objects_high = file->state.end_objects;
 	file->interval_max = file->header.interval_bytes;
-	if (ended && (file->state.samples > 0 || (file->first && !has_control(file))))
+	if (ended && (file->state.samples > 0 || (file->first && !bp_tree_has_control(file))))
 		return;
-	if (!bp_trace_reader_open(&reader, file->path, NULL)) {
+	if (!bp_trace_reader_open_place(&reader, &place, NULL)) {
 		file->keeps_notes = true; /* damaged: not ours to remove */
 		return;
 	}
@@ -453,90 +474,8 @@ void bp_tree_read_rest(struct bp_tree *tree)
 	if (count > 0)
 		bp_births_sort(births, (uint32_t)count);
 	for (size_t i = 0; i < tree->count; i++)
-		read_rest(&tree->files[i], births, count);
+		read_rest(tree, &tree->files[i], births, count);
 	free(births);
-}
-
-static bool is_removable(const struct bp_tree_file *file)
-{
-	return !file->first && file->state.samples == 0 && !file->keeps_notes && !file->went_on &&
-	       (file->header.flags_skippable & BP_HEADER_CENSUS) == 0;
-}
-
-/* `first`: FILE, which says what a line need not repeat. */
-static void print_line(FILE *out, const struct bp_tree_file *file, const struct bp_tree_file *first)
-{
-	fputs("file=", out);
-	print_value(out, is_removable(file) ? "-" : file->name);
-	print_id(out, "trace_id", file->header.trace_id);
-	print_id(out, "parent_trace_id", file->header.parent_trace_id);
-	print_number(out, "parent_sequence", file->header.parent_sequence);
-	print_number(out, "pid", file->header.pid);
-	print_number(out, "exec_number", file->header.exec_number);
-	print_number(out, "start_monotonic_ns", file->header.start_monotonic_ns);
-	print_number(out, "end_time_ns", file->state.end_time_ns);
-	print_number(out, "end_reason", file->state.end_reason);
-	print_number(out, "samples", file->state.samples);
-	print_number(out, "trials_low", file->trials_low);
-	print_number(out, "trials_high", file->trials_high);
-	print_number(out, "objects_low", file->objects_low);
-	print_number(out, "objects_high", file->objects_high);
-	if (file->off_objects.high > 0) {
-		print_number(out, "off_bytes_low", file->off_bytes.low);
-		print_number(out, "off_bytes_high", file->off_bytes.high);
-		print_number(out, "off_objects_low", file->off_objects.low);
-		print_number(out, "off_objects_high", file->off_objects.high);
-	}
-	if (file->header.recognition == 0)
-		print_number(out, "unprofiled_reason", file->header.unprofiled_reason);
-	if (file->interval_max != 0 &&
-		(file->interval_max != first->header.interval_bytes || has_control(first)))
-		print_number(out, "interval_bytes", file->interval_max);
-	fputs("\tprogram=", out);
-	print_value(out, file->program);
-	putc('\n', out);
-}
-
-static bool write_index_file(const struct bp_tree *tree, const char *path, struct bp_error *error)
-{
-	FILE *out;
-	bool good;
-	int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-	if (out == NULL) {
-		if (descriptor >= 0)
-			close(descriptor);
-		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
-	}
-	fputs("bytepoll index 1\n", out);
-	for (size_t i = 0; i < tree->count; i++)
-		print_line(out, &tree->files[i], &tree->files[0]);
-	good = !ferror(out);
-	if (fclose(out) != 0 || !good)
-		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
-	return true;
-}
-
-bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
-{
-	char path[PATH_MAX + sizeof INDEX_NAME], temporary[PATH_MAX + sizeof INDEX_TEMPORARY];
-	struct bp_tree_sums sums;
-	bp_tree_sum(tree, &sums);
-	if (sums.running > 0 || !tree->has_directory || rmdir(tree->directory) == 0)
-		return true;
-	bp_tree_read_rest(tree);
-	snprintf(path, sizeof path, "%s/" INDEX_NAME, tree->directory);
-	snprintf(temporary, sizeof temporary, "%s/" INDEX_TEMPORARY, tree->directory);
-	if (!write_index_file(tree, temporary, error)) {
-		unlink(temporary);
-		return false;
-	}
-	if (rename(temporary, path) != 0)
-		return bp_error_set(error, "%s cannot be written: %s", path, strerror(errno));
-	for (size_t i = 0; i < tree->count; i++)
-		if (is_removable(&tree->files[i]))
-			unlink(tree->files[i].path);
-	return true;
 }
 
 /* FILE.fold and what a folding that was cut short left, and FILE.resident. */
@@ -554,34 +493,58 @@ static void remove_folded(const char *file)
 bool bp_tree_keeps(const char *name)
 {
 	return ends_with(name, ".bpt") || ends_with(name, BP_FOLDED_SUFFIX) ||
-	       ends_with(name, BP_FOLDED_SUFFIX ".new") || strcmp(name, INDEX_NAME) == 0 ||
-	       strcmp(name, INDEX_TEMPORARY) == 0;
+	       ends_with(name, BP_FOLDED_SUFFIX ".new") || strcmp(name, BP_TREE_INDEX) == 0 ||
+	       strcmp(name, BP_TREE_INDEX_TEMPORARY) == 0;
+}
+
+/* What FILE.d holds of ours, by its descriptor. */
+static void remove_contents(DIR *folder)
+{
+	struct dirent *entry;
+	while ((entry = readdir(folder)) != NULL) {
+		if (!bp_tree_keeps(entry->d_name))
+			continue;
+		unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+}
+
+/* Opens FILE.d if it is there (else `*ret_folder` is NULL) and if what it holds is ours to remove. */
+static bool open_to_remove(const char *directory, DIR **ret_folder, struct bp_error *error)
+{
+	struct stat status;
+	*ret_folder = open_folder(directory);
+	if (*ret_folder != NULL && bp_place_is_own_folder(dirfd(*ret_folder)))
+		return true;
+	if (*ret_folder == NULL && lstat(directory, &status) != 0 && errno == ENOENT)
+		return true;
+	if (*ret_folder != NULL)
+		closedir(*ret_folder);
+	return bp_error_set(error,
+		"%s is not a folder of this user's that nobody else can write to, and nothing was "
+		"removed: look at it and remove it, or choose another -o",
+		directory);
 }
 
 bool bp_tree_remove(const char *file, struct bp_error *error)
 {
-	char directory[PATH_MAX], path[2 * PATH_MAX];
-	struct dirent *entry;
-	DIR *stream;
-	if (unlink(file) != 0 && errno != ENOENT)
-		return bp_error_set(error, "%s cannot be removed: %s", file, strerror(errno));
-	remove_folded(file);
+	char directory[PATH_MAX];
+	DIR *folder;
 	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, file);
-	stream = opendir(directory);
-	if (stream == NULL) {
-		if (errno == ENOENT)
-			return true;
-		return bp_error_set(error, "%s cannot be removed: %s", directory, strerror(errno));
+	if (!open_to_remove(directory, &folder, error))
+		return false;
+	bool good = unlink(file) == 0 || errno == ENOENT;
+	if (!good)
+		bp_error_set(error, "%s cannot be removed: %s", file, strerror(errno));
+	if (good)
+		remove_folded(file);
+	if (folder == NULL)
+		return good;
+	if (good) {
+		remove_contents(folder);
+		good = rmdir(directory) == 0 ||
+		       bp_error_set(error, "%s cannot be removed: %s: choose another -o", directory,
+			       strerror(errno));
 	}
-	while ((entry = readdir(stream)) != NULL) {
-		if (!bp_tree_keeps(entry->d_name))
-			continue;
-		snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-		unlink(path);
-	}
-	closedir(stream);
-	if (rmdir(directory) != 0)
-		return bp_error_set(error, "%s cannot be removed: %s: choose another -o", directory,
-			strerror(errno));
-	return true;
+	closedir(folder);
+	return good;
 }

@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "base/vec.h"
 #include "fold/build.h"
 #include "fold/gather.h"
@@ -40,7 +41,8 @@
 
 struct folding {
 	const char *path;
-	char part_path[PATH_MAX], temporary[PATH_MAX];
+	char part_path[PATH_MAX], temporary_path[PATH_MAX];
+	struct bp_place file, part, temporary; /* all in one folder, which is open */
 	int fd, part_fd;
 	uid_t owner;
 	gid_t group;
@@ -52,19 +54,22 @@ struct folding {
 	struct bp_error *error;
 };
 
-static uint64_t disk_bytes(const char *path)
+static uint64_t disk_bytes(const struct bp_place *place)
 {
 	struct stat status;
-	return stat(path, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
+	return fstatat(place->folder, bp_place_name(place), &status, 0) == 0
+		       ? (uint64_t)status.st_blocks * 512
+		       : 0;
 }
 
 uint64_t bp_fold_disk_bytes(const char *path)
 {
 	char part[PATH_MAX];
 	const int length = snprintf(part, sizeof part, "%s" BP_FOLDED_SUFFIX, path);
+	const struct bp_place file = { AT_FDCWD, path }, folded = { AT_FDCWD, part };
 	if (length < 0 || (size_t)length >= sizeof part)
-		return disk_bytes(path);
-	return disk_bytes(path) + disk_bytes(part);
+		return disk_bytes(&file);
+	return disk_bytes(&file) + disk_bytes(&folded);
 }
 
 static bool fail(struct folding *folding, const char *what)
@@ -116,10 +121,26 @@ static bool lock(struct folding *folding, bool wait, bool *ret_busy)
 	return result == 0 || *ret_busy || fail(folding, "cannot be locked");
 }
 
+/* What root makes for the owner of a trace is given to that owner: only in a folder where the owner, or root
+ * alone, could have put it. */
+static bool check_folder(struct folding *folding)
+{
+	struct stat status;
+	if (folding->owner == geteuid())
+		return true;
+	if (fstat(folding->file.folder, &status) != 0)
+		return fail(folding, "its folder cannot be looked at");
+	return status.st_uid == folding->owner || status.st_uid == 0 ||
+	       bp_error_set(folding->error,
+		       "%s: lies in a folder that belongs neither to its owner nor to root, and was "
+		       "not folded: let its owner fold it",
+		       folding->path);
+}
+
 static bool open_trace(struct folding *folding)
 {
 	struct stat status;
-	folding->fd = open(folding->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	folding->fd = bp_place_open(&folding->file, O_RDWR);
 	if (folding->fd < 0 && errno == EISDIR)
 		return bp_error_set(
 			folding->error, "%s: is a directory: name a trace file", folding->path);
@@ -136,12 +157,12 @@ static bool open_trace(struct folding *folding)
 			"%s: belongs to another user: only its owner can fold it", folding->path);
 	folding->owner = status.st_uid;
 	folding->group = status.st_gid;
-	return true;
+	return check_folder(folding);
 }
 
 static bool open_part(struct folding *folding)
 {
-	folding->part_fd = open(folding->part_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	folding->part_fd = bp_place_open(&folding->part, O_RDONLY);
 	if (folding->part_fd < 0)
 		return errno == ENOENT || bp_error_set(folding->error, "%s: cannot be opened: %s",
 						  folding->part_path, strerror(errno));
@@ -259,21 +280,14 @@ static bool fill_temporary(struct folding *folding, int fd)
 		    fd, folding->output.bytes, (size_t)folding->output.chunks * BP_CHUNK_BYTES) ||
 		fsync(fd) != 0)
 		return bp_error_set(folding->error, "%s: cannot be written: %s: nothing was folded",
-			folding->temporary, strerror(errno));
+			folding->temporary_path, strerror(errno));
 	return bp_fold_can_be_read(fd, &folding->held, folding->path, folding->error);
 }
 
 /* Makes a rename last: what it replaces is gone soon. Failing is no failure of ours. */
-static void sync_directory(const char *path)
+static void sync_folder(int folder)
 {
-	char directory[PATH_MAX];
-	snprintf(directory, sizeof directory, "%s", path);
-	char *slash = strrchr(directory, '/');
-	if (slash == NULL)
-		snprintf(directory, sizeof directory, ".");
-	else
-		slash[slash == directory] = '\0';
-	const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	(void)fsync(fd);
@@ -283,23 +297,24 @@ static void sync_directory(const char *path)
 /* Puts the new FILE.fold in its place. */
 static bool write_part(struct folding *folding)
 {
+	const int folder = folding->file.folder;
+	const char *temporary = bp_place_name(&folding->temporary);
 	/* Left by a folder that was killed: nobody else is at work, we hold the lock. */
-	unlink(folding->temporary);
-	const int fd =
-		open(folding->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	unlinkat(folder, temporary, 0);
+	const int fd = bp_place_open(&folding->temporary, O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return bp_error_set(folding->error, "%s: cannot be created: %s: nothing was folded",
-			folding->temporary, strerror(errno));
+			folding->temporary_path, strerror(errno));
 	bool good = fill_temporary(folding, fd);
 	close(fd);
-	if (good && rename(folding->temporary, folding->part_path) != 0)
+	if (good && renameat(folder, temporary, folder, bp_place_name(&folding->part)) != 0)
 		good = bp_error_set(folding->error,
 			"%s: cannot be replaced: %s: nothing was folded", folding->part_path,
 			strerror(errno));
 	if (good)
-		sync_directory(folding->part_path);
+		sync_folder(folder);
 	else
-		unlink(folding->temporary);
+		unlinkat(folder, temporary, 0);
 	return good;
 }
 
@@ -322,7 +337,8 @@ static bool fold_locked(struct folding *folding, const struct bp_fold_options *o
 	struct bp_fold_result *result)
 {
 	struct bp_gathered *gathered = &folding->gathered;
-	result->bytes_before = result->bytes_after = bp_fold_disk_bytes(folding->path);
+	result->bytes_before = result->bytes_after =
+		disk_bytes(&folding->file) + disk_bytes(&folding->part);
 	if (result->bytes_before < options->at_least)
 		return true;
 	if (!open_part(folding) || !bp_fold_gather(gathered, folding->fd, folding->part_fd,
@@ -338,34 +354,45 @@ static bool fold_locked(struct folding *folding, const struct bp_fold_options *o
 	bp_fold_curve_finish(&folding->curve);
 	if (!write_part(folding) || !punch(folding, &folding->held))
 		return false;
-	result->bytes_after = bp_fold_disk_bytes(folding->path);
-	result->folded_bytes = disk_bytes(folding->part_path);
+	result->folded_bytes = disk_bytes(&folding->part);
+	result->bytes_after = disk_bytes(&folding->file) + result->folded_bytes;
 	result->resolution_ns = folding->clock.resolution_ns;
 	result->until_ns = folding->clock.ticks[folding->clock.count - 1].time_ns;
 	return true;
 }
 
-bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
+static bool fold_in_folder(struct folding *folding, const struct bp_fold_options *options,
+	bool wait, struct bp_fold_result *ret_result)
+{
+	const char *path = folding->path;
+	struct bp_fold_result result = { 0 };
+	snprintf(folding->part_path, sizeof folding->part_path, "%s" BP_FOLDED_SUFFIX, path);
+	const int length = snprintf(folding->temporary_path, sizeof folding->temporary_path,
+		"%s" TEMPORARY_SUFFIX, path);
+	if (length < 0 || (size_t)length >= sizeof folding->temporary_path)
+		return bp_error_set(folding->error, "%s: path too long", path);
+	if (!open_trace(folding) || !lock(folding, wait, &result.busy))
+		return false;
+	if (!result.busy && (!check_header(folding, folding->fd, path, false) ||
+				    !fold_locked(folding, options, &result)))
+		return false;
+	*ret_result = result;
+	return true;
+}
+
+bool bp_fold_in(int folder, const char *path, const struct bp_fold_options *options, bool wait,
 	struct bp_fold_result *ret_result, struct bp_error *error)
 {
 	struct folding *folding = calloc(1, sizeof *folding);
-	struct bp_fold_result result = { 0 };
-	bool busy = false, good;
 	if (folding == NULL)
 		return bp_error_set(error, "%s: out of memory", path);
 	folding->path = path;
+	folding->file = (struct bp_place){ folder, path };
+	folding->part = (struct bp_place){ folder, folding->part_path };
+	folding->temporary = (struct bp_place){ folder, folding->temporary_path };
 	folding->fd = folding->part_fd = -1;
 	folding->error = error;
-	snprintf(folding->part_path, sizeof folding->part_path, "%s" BP_FOLDED_SUFFIX, path);
-	const int length = snprintf(
-		folding->temporary, sizeof folding->temporary, "%s" TEMPORARY_SUFFIX, path);
-	good = (length >= 0 && (size_t)length < sizeof folding->temporary) ||
-	       bp_error_set(error, "%s: path too long", path);
-	good = good && open_trace(folding) && lock(folding, wait, &busy);
-	result.busy = busy;
-	if (good && !busy)
-		good = check_header(folding, folding->fd, path, false) &&
-		       fold_locked(folding, options, &result);
+	const bool good = fold_in_folder(folding, options, wait, ret_result);
 	bp_fold_gathered_finish(&folding->gathered);
 	bp_fold_curve_finish(&folding->curve);
 	bp_fold_output_finish(&folding->output);
@@ -376,7 +403,17 @@ bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
 	if (folding->fd >= 0)
 		close(folding->fd); /* and with it the lock */
 	free(folding);
-	if (good)
-		*ret_result = result;
+	return good;
+}
+
+bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
+	struct bp_fold_result *ret_result, struct bp_error *error)
+{
+	const int folder = bp_place_open_folder(path);
+	if (folder < 0)
+		return bp_error_set(
+			error, "%s: cannot be opened for folding: %s", path, strerror(errno));
+	const bool good = bp_fold_in(folder, path, options, wait, ret_result, error);
+	close(folder);
 	return good;
 }

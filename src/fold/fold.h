@@ -45,4 +45,9 @@ uint64_t bp_fold_disk_bytes(const char *path);
 bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
 	struct bp_fold_result *ret_result, struct bp_error *error);
 
+/* The same for a file in the folder that is open as `folder`: the last name of `path`. Everything is looked up
+ * there, so that it does not matter who renames what on the way. */
+bool bp_fold_in(int folder, const char *path, const struct bp_fold_options *options, bool wait,
+	struct bp_fold_result *ret_result, struct bp_error *error);
+
 #endif

@@ -40,6 +40,7 @@
 #include "recorder/slots.h"
 #include "recorder/stack_table.h"
 #include "recorder/thread.h"
+#include "recorder/tree_folder.h"
 #include "recorder/visit.h"
 #include "recorder/window.h"
 #include "sampler/prng.h"
@@ -64,34 +65,35 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return bp_splitmix64(&a) ^ (b + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
 }
 
-static void make_directory(void)
+/* Creates the first free FILE.d/<pid>.<n>.bpt. */
+static bool open_in_folder(int folder)
 {
-	size_t length = __builtin_strlen(config.base);
-	__builtin_memcpy(name, config.base, length);
-	__builtin_memcpy(name + length, ".d", 3);
-	(void)syscall(SYS_mkdirat, AT_FDCWD, name, 0700);
-}
-
-/* Creates the first free of FILE (unless a child) and FILE.d/<pid>.<n>.bpt. */
-static bool open_trace(bool child)
-{
-	struct bp_writer *writer = &bp_recorder.writer;
-	if (!child) {
-		if (bp_writer_open(writer, config.base, &header, strings))
-			return true;
-		if (errno != EEXIST)
-			return false;
-	}
-	make_directory();
 	for (uint32_t number = 0; number < 10000; number++) {
 		bp_config_trace_name(config.base, header.pid, number, name);
 		header.exec_number = number;
-		if (bp_writer_open(writer, name, &header, strings))
+		if (bp_writer_open_in(&bp_recorder.writer, folder, name, &header, strings))
 			return true;
 		if (errno != EEXIST)
 			return false;
 	}
 	return false;
+}
+
+/* Creates the first free of FILE (unless a child) and FILE.d/<pid>.<n>.bpt. */
+static bool open_trace(bool child)
+{
+	if (!child) {
+		if (bp_writer_open(&bp_recorder.writer, config.base, &header, strings))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	const int folder = bp_tree_folder_open(config.base, true);
+	if (folder < 0)
+		return false;
+	const bool opened = open_in_folder(folder);
+	bp_system_close(folder);
+	return opened;
 }
 
 /* The generator's key: from the OS, or from the user's seed and the place in the tree. */

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/system_call.h"
+#include "recorder/tree_folder.h"
 #include "trace/format.h"
 
 #define NUMBERS_MAX 10000u
@@ -30,11 +31,11 @@ static bool read_at(int descriptor, void *to, size_t bytes, long offset)
 	return syscall(SYS_pread64, descriptor, to, bytes, offset) == (long)bytes;
 }
 
-/* False: there is no such file. One that is no trace has pid 0. */
-static bool read_trace(const char *path, struct found *ret_found)
+/* `folder`: what `path` is relative to. False: there is no such file. One that is no trace has pid 0. */
+static bool read_trace(int folder, const char *path, struct found *ret_found)
 {
-	const int descriptor =
-		bp_system_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	const int descriptor = bp_system_open_in(
+		folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (descriptor < 0)
 		return false;
 	struct bp_trace_header *header = &ret_found->header;
@@ -56,15 +57,19 @@ static bool newest_of(const struct bp_config *config, uint32_t pid, const struct
 	bool is_known = first->header.pid == pid;
 	if (is_known)
 		*ret_found = *first;
-	for (uint32_t number = 0; number < NUMBERS_MAX; number++) {
+	const int folder = bp_tree_folder_open(config->base, false);
+	const size_t before = __builtin_strlen(config->base) + 3; /* `.d/` */
+	for (uint32_t number = 0; folder >= 0 && number < NUMBERS_MAX; number++) {
 		bp_config_trace_name(config->base, pid, number, name);
-		if (!read_trace(name, &found))
+		if (!read_trace(folder, name + before, &found))
 			break;
 		if (found.header.pid != pid)
 			continue;
 		*ret_found = found;
 		is_known = true;
 	}
+	if (folder >= 0)
+		bp_system_close(folder);
 	return is_known;
 }
 
@@ -113,7 +118,7 @@ bool bp_predecessor_find(const struct bp_config *config, uint64_t pid_namespace,
 	struct bp_predecessor *ret_predecessor)
 {
 	struct found first, found;
-	if (bp_likely(!read_trace(config->base, &first)))
+	if (bp_likely(!read_trace(AT_FDCWD, config->base, &first)))
 		return false;
 	const uint32_t own = bp_system_pid(), parent = (uint32_t)syscall(SYS_getppid);
 	if (!newest_is_of(config, own, pid_namespace, &first, &found) &&

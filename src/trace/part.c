@@ -48,16 +48,19 @@ static uint64_t chunks_reserved(int fd)
 	return pread(fd, &chunks, sizeof chunks, at) == (ssize_t)sizeof chunks ? chunks : 1;
 }
 
-bool bp_trace_part_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+bool bp_trace_part_open(
+	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error)
 {
 	char name[4096 + sizeof BP_FOLDED_SUFFIX];
+	const char *path = place->path;
+	const struct bp_place part = { place->folder, name };
 	struct stat status;
 	const size_t length = strlen(path);
 	if (length >= 4096)
 		return true;
 	memcpy(name, path, length);
 	memcpy(name + length, BP_FOLDED_SUFFIX, sizeof BP_FOLDED_SUFFIX);
-	const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	const int fd = bp_place_open(&part, O_RDONLY);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 		return true;
 	if (fd < 0)

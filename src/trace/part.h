@@ -9,9 +9,10 @@
 
 #include "trace/reader.h"
 
-/* Opens FILE.fold of the trace at `path`, whose header is read. Without one, `is_open` stays false;
+/* Opens FILE.fold of the trace at `place`, whose header is read. Without one, `is_open` stays false;
  * one that is there and cannot be read is an error. */
-bool bp_trace_part_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error);
+bool bp_trace_part_open(
+	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error);
 
 /* Takes what a record of a folded part says about the part itself. */
 enum bp_trace_added bp_trace_part_take(

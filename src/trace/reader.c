@@ -169,11 +169,15 @@ static bool read_header(struct bp_trace_reader *reader, const char *path, struct
 	return true;
 }
 
-static bool open_file(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+static bool open_file(
+	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error)
 {
+	const char *path = place->path;
 	struct stat status;
-	/* Non-blocking: a FIFO without a writer must not hold us. */
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	/* Non-blocking: a FIFO without a writer must not hold us. Who names a file may name a link. */
+	reader->fd = place->folder != AT_FDCWD
+			     ? bp_place_open(place, O_RDONLY)
+			     : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (reader->fd < 0)
 		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
 	reader->is_open = true;
@@ -193,6 +197,14 @@ static bool open_file(struct bp_trace_reader *reader, const char *path, struct b
 
 bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
+	const struct bp_place place = { AT_FDCWD, path };
+	return bp_trace_reader_open_place(reader, &place, error);
+}
+
+bool bp_trace_reader_open_place(
+	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error)
+{
+	const char *path = place->path;
 	memset(reader, 0, sizeof *reader);
 	/* calloc aligns for the header and the slots, and nothing uninitialised is ever shown. */
 	reader->memory = calloc(1, BP_HEADER_MAX_BYTES + 2 * (size_t)BP_CHUNK_BYTES);
@@ -200,14 +212,14 @@ bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, stru
 		bp_error_set(error, "%s: out of memory", path);
 		goto failed;
 	}
-	if (!open_file(reader, path, error) || !read_header(reader, path, error))
+	if (!open_file(reader, place, error) || !read_header(reader, path, error))
 		goto failed;
 	if (!bp_trace_threads_slots(reader, BP_SLOTS_OFFSET, BP_SLOTS_IN_FIRST)) {
 		bp_error_set(error, "%s: out of memory", path);
 		goto failed;
 	}
 	if ((reader->header.flags_skippable & BP_HEADER_FOLDED) == 0 &&
-		!bp_trace_part_open(reader, path, error))
+		!bp_trace_part_open(reader, place, error))
 		goto failed;
 	reader->in_part = reader->part.is_open;
 	reader->next_chunk = 1;

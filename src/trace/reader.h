@@ -22,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/place.h"
 #include "base/index.h"
 #include "trace/folded.h"
 #include "trace/format.h"
@@ -236,6 +237,9 @@ enum bp_trace_next { BP_TRACE_ERROR, BP_TRACE_END, BP_TRACE_RECORD };
  * empty, torn before the end of its header or its state page, foreign, of another version, with fatal
  * flags, header damaged. */
 bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error);
+/* The same for a file in a folder that is open. */
+bool bp_trace_reader_open_place(
+	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error);
 
 /* The next record in file order; `ret_record` means something with BP_TRACE_RECORD only. An error
  * is of the file as a whole (a fatal unknown record, the disk, no memory); damage is only counted.

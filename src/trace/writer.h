@@ -68,6 +68,11 @@ struct bp_writer {
 bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
 	const char *strings);
 
+/* The same in a folder that is open as `folder`: the file is created there under the last name of `path`,
+ * wherever the rest of `path` leads by now. */
+bool bp_writer_open_in(struct bp_writer *writer, int folder, const char *path,
+	struct bp_trace_header *header, const char *strings);
+
 /* The state page; valid while the writer is open. Fields may be changed atomically. */
 static inline struct bp_trace_state *bp_writer_state(const struct bp_writer *writer)
 {

@@ -356,13 +356,15 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 	return writer->preallocate && reserve_disk(descriptor, 0, BP_CHUNK_BYTES);
 }
 
-bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
-	const char *strings)
+/* `name`: of the file, as seen from `folder`; `path`: under which it is opened again to grow. */
+static bool open_new(struct bp_writer *writer, int folder, const char *name, const char *path,
+	struct bp_trace_header *header, const char *strings)
 {
 	size_t length = __builtin_strlen(path);
 	if (length >= sizeof writer->path)
 		return false;
-	int descriptor = bp_system_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	int descriptor = bp_system_open_in(
+		folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (descriptor < 0)
 		return false;
 	struct stat status;
@@ -383,11 +385,27 @@ bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_
 		if (writer->head != NULL)
 			bp_system_unmap(writer->head, BP_CHUNK_BYTES);
 		writer->head = NULL;
-		(void)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+		(void)syscall(SYS_unlinkat, folder, name, 0);
 		errno = ENOSPC;
 	}
 	bp_system_close(descriptor);
 	return opened;
+}
+
+bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
+	const char *strings)
+{
+	return open_new(writer, AT_FDCWD, path, path, header, strings);
+}
+
+bool bp_writer_open_in(struct bp_writer *writer, int folder, const char *path,
+	struct bp_trace_header *header, const char *strings)
+{
+	const char *name = path;
+	for (const char *at = path; *at != '\0'; at++)
+		if (*at == '/')
+			name = at + 1;
+	return open_new(writer, folder, name, path, header, strings);
 }
 
 static void replace(void *memory, size_t bytes)
