@@ -22,8 +22,7 @@
 
 #include "cli/output_file.h"
 #include "cli/tree.h"
-
-#define LOCK_REST_US 1000
+#include "trace/lock.h"
 
 struct copying {
 	char base[PATH_MAX]; /* OUT.PID.new */
@@ -79,14 +78,21 @@ static void add(struct bp_snapshot_sums *sums, const struct bp_snapshot *one)
 		sums->whole.refused = one->refused;
 }
 
-/* Keeps folders away from a trace as long as the descriptor is open; -1: it cannot be opened. */
-static int lock(const struct bp_place *place)
+/* Keeps folders away from a trace as long as the descriptor is open; -1: it cannot be opened. False: somebody else
+ * keeps its lock. */
+static bool lock(const struct bp_place *place, int *ret_descriptor, struct bp_error *error)
 {
+	char holder[BP_TRACE_HOLDER_BYTES];
 	int descriptor = bp_place_open(place, O_RDONLY);
-	while (descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 &&
-		(errno == EINTR || errno == EWOULDBLOCK) && !bp_snapshot_is_stopped())
-		usleep(LOCK_REST_US);
-	return descriptor;
+	if (descriptor < 0 || bp_trace_lock(descriptor, LOCK_SH) || errno != EWOULDBLOCK) {
+		*ret_descriptor = descriptor;
+		return true;
+	}
+	bp_trace_lock_holder(descriptor, holder);
+	close(descriptor);
+	return bp_error_set(error,
+		"%s: %s folds it or holds its lock (flock): take the snapshot when that has ended",
+		place->path, holder);
 }
 
 static void unlock(int descriptor)
@@ -133,7 +139,9 @@ static bool copy_running(
 	if (!place(copying, first, traced->path, path, &to, error))
 		return false;
 	const struct bp_place from = { AT_FDCWD, traced->path };
-	int locked = lock(&from);
+	int locked;
+	if (!lock(&from, &locked, error))
+		return false;
 	bool good = copy_one(copying, traced, &to, error);
 	unlock(locked);
 	return good;
@@ -163,7 +171,11 @@ static bool copy_ended(struct copying *copying, const struct bp_traced_list *lis
 		char path[PATH_MAX];
 		if (in_list(list, file))
 			continue;
-		int locked = lock(&from);
+		int locked;
+		if (!lock(&from, &locked, error)) {
+			good = false;
+			break;
+		}
 		if (locked < 0 && errno == ENOENT) {
 			copying->sums.removed++;
 			continue;

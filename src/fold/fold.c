@@ -30,6 +30,7 @@
 #include "fold/build.h"
 #include "fold/gather.h"
 #include "fold/ticks.h"
+#include "trace/lock.h"
 
 #define TEMPORARY_SUFFIX BP_FOLDED_SUFFIX ".new"
 #define RESOLUTION_FINEST_NS 10000000u
@@ -113,12 +114,22 @@ static bool check_header(struct folding *folding, int fd, const char *path, bool
 /* Locks FILE. `*ret_busy`: somebody else holds it and we do not wait. */
 static bool lock(struct folding *folding, bool wait, bool *ret_busy)
 {
-	int result;
-	do
-		result = flock(folding->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
-	while (result != 0 && errno == EINTR);
-	*ret_busy = result != 0 && errno == EWOULDBLOCK;
-	return result == 0 || *ret_busy || fail(folding, "cannot be locked");
+	char holder[BP_TRACE_HOLDER_BYTES];
+	const bool locked = wait ? bp_trace_lock(folding->fd, LOCK_EX)
+				 : flock(folding->fd, LOCK_EX | LOCK_NB) == 0;
+	*ret_busy = false;
+	if (locked)
+		return true;
+	if (errno != EWOULDBLOCK)
+		return fail(folding, "cannot be locked");
+	*ret_busy = !wait;
+	if (!wait)
+		return true;
+	bp_trace_lock_holder(folding->fd, holder);
+	return bp_error_set(folding->error,
+		"%s: %s reads or folds it and went on while this was waited for: nothing was "
+		"folded; fold it when that has ended",
+		folding->path, holder);
 }
 
 /* What root makes for the owner of a trace is given to that owner: only in a folder where the owner, or root

@@ -38,7 +38,8 @@ struct bp_fold_result {
 /* Disk that FILE at `path` and its FILE.fold take, bytes; 0 if FILE cannot be looked at. */
 uint64_t bp_fold_disk_bytes(const char *path);
 
-/* Folds the trace at `path`. With `wait` other readers and folders are waited for; without, finding
+/* Folds the trace at `path`. With `wait` other readers and folders are waited for, some
+ * seconds (trace/lock.h), after which they are an error; without, finding
  * one is a result of 0 chunks, `busy`. Errors name the path: not a trace, a folded part, somebody else's, a
  * FILE.fold that is damaged or another trace's, a file system that cannot give back parts of a file,
  * the disk, no memory; the files are then as they were. */

@@ -3,27 +3,55 @@
  * Finding the folded part. A folder holds FILE locked while it puts the new FILE.fold in the place
  * of the old one and gives back the chunks of FILE that it stands for; readers lock FILE too, all of
  * them together, so that they see both files as they belong together. See part.h.
+ *
+ * Anybody who can read FILE can keep its lock for ever. So a reader that has waited long enough reads without it,
+ * and looks at the end whether FILE.fold is the file that it was: chunks are given back only after a new one was
+ * put in its place.
  */
 #include "trace/part.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-void bp_trace_part_lock(int fd)
+#include "trace/lock.h"
+
+void bp_trace_part_lock(struct bp_trace_reader *reader)
 {
-	while (flock(fd, LOCK_SH) != 0 && errno == EINTR)
-		;
+	reader->part.unlocked = !bp_trace_lock(reader->fd, LOCK_SH) && errno == EWOULDBLOCK;
+}
+
+bool bp_trace_part_check(const struct bp_trace_reader *reader, struct bp_error *error)
+{
+	const struct bp_trace_part *part = &reader->part;
+	const struct bp_place place = { part->folder, part->path };
+	char holder[BP_TRACE_HOLDER_BYTES];
+	struct stat status;
+	if (!part->unlocked)
+		return true;
+	const bool found =
+		fstatat(part->folder, bp_place_name(&place), &status, AT_SYMLINK_NOFOLLOW) == 0;
+	/* The one that was opened is open, so that no other file has its number by now. */
+	if (found == part->was_there &&
+		(!found || (status.st_dev == part->device && status.st_ino == part->inode)))
+		return true;
+	bp_trace_lock_holder(reader->fd, holder);
+	return bp_error_set(error,
+		"trace: it was folded while it was read, for %s holds its lock (flock): read it "
+		"again when that has ended",
+		holder);
 }
 
 void bp_trace_part_close(struct bp_trace_part *part)
 {
 	if (part->is_open)
 		close(part->fd);
+	free(part->path);
 	bp_trace_held_finish(&part->held);
 	bp_trace_clock_finish(&part->clock);
 	memset(part, 0, sizeof *part);
@@ -60,6 +88,9 @@ bool bp_trace_part_open(
 		return true;
 	memcpy(name, path, length);
 	memcpy(name + length, BP_FOLDED_SUFFIX, sizeof BP_FOLDED_SUFFIX);
+	if (reader->part.unlocked && (reader->part.path = strdup(name)) == NULL)
+		return bp_error_set(error, "%s: out of memory", path);
+	reader->part.folder = place->folder;
 	const int fd = bp_place_open(&part, O_RDONLY);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 		return true;
@@ -67,7 +98,11 @@ bool bp_trace_part_open(
 		return bp_error_set(error,
 			"%s: the folded part of %s cannot be opened: %s: they are read together",
 			name, path, strerror(errno));
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || !belongs(reader, fd)) {
+	const bool known = fstat(fd, &status) == 0;
+	reader->part.was_there = true;
+	reader->part.device = known ? status.st_dev : 0;
+	reader->part.inode = known ? status.st_ino : 0;
+	if (!known || !S_ISREG(status.st_mode) || !belongs(reader, fd)) {
 		close(fd);
 		return true;
 	}

@@ -20,8 +20,12 @@ enum bp_trace_added bp_trace_part_take(
 
 void bp_trace_part_close(struct bp_trace_part *part);
 
-/* Waits until nobody folds the trace open at `fd`, and keeps others from it until that is closed.
- * Where files cannot be locked nothing happens. */
-void bp_trace_part_lock(int fd);
+/* Keeps folders away from the trace until `reader->fd` is closed. Where somebody else holds its lock for longer than
+ * one waits, or files cannot be locked, it is read without. */
+void bp_trace_part_lock(struct bp_trace_reader *reader);
+
+/* The whole trace was read. If that was done without the lock: was it folded meanwhile? Then parts of it may
+ * have been missed, which is an error. */
+bool bp_trace_part_check(const struct bp_trace_reader *reader, struct bp_error *error);
 
 #endif

@@ -181,7 +181,7 @@ static bool open_file(
 	if (reader->fd < 0)
 		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
 	reader->is_open = true;
-	bp_trace_part_lock(reader->fd);
+	bp_trace_part_lock(reader);
 	if (fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
@@ -536,7 +536,7 @@ enum bp_trace_next bp_trace_reader_next(
 			}
 			bp_trace_intervals_finish(reader);
 			reader->is_cut = bp_trace_is_cut(reader);
-			return BP_TRACE_END;
+			return bp_trace_part_check(reader, error) ? BP_TRACE_END : BP_TRACE_ERROR;
 		}
 	}
 }

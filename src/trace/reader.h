@@ -187,6 +187,11 @@ struct bp_trace_part {
 	struct bp_trace_clock clock;
 	bool is_open;
 	/* Private. */
+	bool unlocked;	/* somebody else holds the lock: read without it, and checked at the end */
+	bool was_there; /* then: was there a file of that name, and which */
+	uint64_t device, inode;
+	int folder; /* what `path` is relative to */
+	char *path; /* of the folded part, owned; NULL: locked */
 	int fd;
 	uint64_t file_bytes, chunks_reserved;
 	struct bp_trace_held held;

@@ -196,6 +196,49 @@ def folds_in_a_strangers_folder():
         profiled.expect(os.listdir(home) == ["t.bpt"], "left: %s" % os.listdir(home))
 
 
+@contextlib.contextmanager
+def held_by_user(trace):
+    """The user, who may read the trace, keeps its lock and never gives it back."""
+    ready, end = os.pipe(), os.pipe()
+    holder = os.fork()
+    if holder == 0:
+        os.close(end[1])
+        os.setgroups([])
+        os.setgid(USER)
+        os.setuid(USER)
+        with open(trace, "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            os.write(ready[1], b"x")
+            os.read(end[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    try:
+        yield holder
+    finally:
+        os.close(end[1])
+        os.waitpid(holder, 0)
+
+
+def holds_a_lock():
+    """Reports are made all the same, the same as without the lock; what writes says who holds it."""
+    with home_and_safe() as (home, _):
+        trace = os.path.join(home, "t.bpt")
+        result = profiled.run([profiled.program("churn"), "2", "20000"], trace, 1)
+        profiled.expect(result.status == 0, "status %s" % result.status)
+        os.chmod(trace, 0o644)
+        before = bytepoll("report", "--json", trace)
+        with held_by_user(trace) as holder:
+            for words in (("report", "--json"), ("html", "-o", os.path.join(home, "page.html"))):
+                result = profiled.run([profiled.BYTEPOLL, *words, trace], time_limit_s=40)
+                profiled.expect(result.status == 0, "%s: %s" % (words, result))
+                profiled.expect(words[0] == "html" or result.stdout == before.stdout,
+                                "the report differs")
+            result = profiled.run([profiled.BYTEPOLL, "fold", trace], time_limit_s=40)
+            profiled.expect(result.status == 1 and b"process %d" % holder in result.stderr,
+                            "fold: %s" % (result,))
+        profiled.expect(bytepoll("fold", trace).status == 0, "cannot be folded afterwards")
+
+
 def main():
     tap = profiled.Tap()
     if not profiled.is_root() or shutil.which("setpriv") is None:
@@ -212,6 +255,7 @@ def main():
     tap.attempt("run writes no index through a link", writes_its_index)
     tap.attempt("fold creates nothing in a folder that was swapped", folds)
     tap.attempt("fold gives nothing to a user in a stranger's folder", folds_in_a_strangers_folder)
+    tap.attempt("a user's lock stops no report, and no fold for ever", holds_a_lock)
     return tap.finish()
 
 
