@@ -51,6 +51,14 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 			"example %s",
 			replaced, replaced == 1 ? " was" : "s were", symbols->replaced_example))
 		return false;
+	const uint32_t large = symbols->modules_too_large;
+	if (large > 0 &&
+		!bp_aggregation_warn(aggregation,
+			"debug information of %u file%s not read, for example of %s: unpacked it would "
+			"take more than 1 GiB, or than 64 times its size (objcopy "
+			"--decompress-debug-sections unpacks it)",
+			large, large == 1 ? " was" : "s was", symbols->too_large_example))
+		return false;
 	return missing == 0 ||
 	       bp_aggregation_warn(aggregation, "%u file%s of the program cannot be read for names",
 		       missing, missing == 1 ? "" : "s");

@@ -31,6 +31,7 @@
 #include "base/hash.h"
 #include "symbols/debug_link.h"
 #include "symbols/debuginfod.h"
+#include "symbols/packed_size.h"
 
 #define BUILD_ID_TEXT_BYTES 129u
 /* ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 has it, older ones do not. */
@@ -168,12 +169,21 @@ static Dwarf *begin_dwarf(Elf *elf)
 	return NULL;
 }
 
+/* May what is packed in the file be unpacked? If not, that is part of the answer. */
+static bool is_bounded(struct bp_module_file *file, Elf *elf)
+{
+	const bool bounded = bp_packed_size_is_bounded(elf);
+	file->answer.too_large |= !bounded;
+	return bounded;
+}
+
 /* Opens the DWARF of a file if it has any that can be read. What zstd packed is unpacked first:
  * some versions of libdw read the rest of such a file and leave out what they cannot. */
 static void open_dwarf(struct bp_module_file *file, const struct bp_elf_file *source)
 {
 	bool zstd = false;
-	if (source->elf == NULL || !has_debug_sections(source->elf, &zstd))
+	if (source->elf == NULL || !has_debug_sections(source->elf, &zstd) ||
+		!is_bounded(file, source->elf))
 		return;
 	if (zstd && bp_unpacked_elf_init(&file->unpacked, source->elf)) {
 		file->dwarf = begin_dwarf(file->unpacked.elf);
@@ -284,7 +294,7 @@ static bool try_shared(struct bp_module_file *file, const char *path, const char
 	bool readable = false;
 	if (!open_elf(&file->shared, path, &readable))
 		return false;
-	if (is_debug_file(&file->shared, build_id, NULL)) {
+	if (is_debug_file(&file->shared, build_id, NULL) && is_bounded(file, file->shared.elf)) {
 		file->shared_dwarf = dwarf_begin_elf(file->shared.elf, DWARF_C_READ, NULL);
 		if (file->shared_dwarf != NULL)
 			return true;
@@ -346,7 +356,8 @@ static bool try_package(struct bp_module_file *file, const char *path)
 	bool readable = false;
 	if (!open_elf(&file->package_file, path, &readable))
 		return false;
-	if (bp_dwarf_package_init(&file->package, file->package_file.elf))
+	if (is_bounded(file, file->package_file.elf) &&
+		bp_dwarf_package_init(&file->package, file->package_file.elf))
 		return true;
 	close_elf(&file->package_file);
 	return false;
@@ -408,7 +419,8 @@ uint64_t bp_module_file_identity(
 	hash = mix_file(hash, &file->package_file);
 	return bp_hash_u64(hash ^ (uint64_t)(file->dwarf != NULL) << 1 ^
 			   (uint64_t)file->answer.compressed << 2 ^
-			   (uint64_t)file->lacks_shared << 3);
+			   (uint64_t)file->lacks_shared << 3 ^
+			   (uint64_t)file->answer.too_large << 4);
 }
 
 void bp_module_file_open(struct bp_module_file *file, const struct bp_module_request *request)

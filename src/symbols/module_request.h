@@ -42,6 +42,7 @@ enum bp_module_state {
 struct bp_module_answer {
 	enum bp_module_state state;
 	bool stripped;	 /* neither debug information nor a full symbol table */
+	bool too_large;	 /* debug information that would unpack to too much (packed_size.h): not read */
 	bool compressed; /* debug information in sections this libdw cannot unpack */
 };
 

@@ -134,6 +134,9 @@ static void count_module(
 	summary->modules_failed += answer->state == BP_MODULE_FAILED;
 	summary->modules_stripped += answer->state == BP_MODULE_READ && answer->stripped;
 	summary->modules_compressed += answer->compressed;
+	summary->modules_too_large += answer->too_large;
+	if (answer->too_large && summary->too_large_example[0] == '\0')
+		snprintf(summary->too_large_example, sizeof summary->too_large_example, "%s", path);
 	if (answer->state == BP_MODULE_REPLACED && summary->replaced_example[0] == '\0')
 		snprintf(summary->replaced_example, sizeof summary->replaced_example, "%s", path);
 }
@@ -147,9 +150,11 @@ static void tell(const char *path, const struct bp_module_answer *answer, uint32
 		[BP_MODULE_UNVERIFIED] = "nothing recorded to know it by, not used",
 		[BP_MODULE_FAILED] = "could not be read to the end",
 	};
-	fprintf(stderr, "bytepoll: symbols of %s: %s%s%s, %" PRIu32 " addresses\n", path,
+	fprintf(stderr, "bytepoll: symbols of %s: %s%s%s%s, %" PRIu32 " addresses\n", path,
 		texts[answer->state], answer->stripped ? ", stripped" : "",
-		answer->compressed ? ", debug information packed by zstd" : "", addresses);
+		answer->compressed ? ", debug information packed by zstd" : "",
+		answer->too_large ? ", debug information not read: too large unpacked" : "",
+		addresses);
 }
 
 /* Has the path a file behind it? Not "[vdso]", not the empty name of no module. */

@@ -23,8 +23,10 @@ struct bp_symbol_summary {
 	uint32_t modules_stripped;   /* no debug information and no full symbol table */
 	uint32_t modules_unverified; /* neither build-id nor size and time recorded: not used */
 	uint32_t modules_compressed; /* debug information packed in a way this libdw cannot read */
+	uint32_t modules_too_large;  /* debug information that unpacks to far too much: not read */
 	uint32_t modules_failed;     /* the process that reads the file died or gave up */
 	char replaced_example[256];  /* path of one of them */
+	char too_large_example[256]; /* likewise */
 };
 
 struct bp_symbol_options {

@@ -17,7 +17,7 @@
  *	              a sign of life
  *	8       ...   frames up to the end: line u32, then function, system name and source file,
  *	              each a length u32 and bytes; or, of the answer: state, stripped, compressed,
- *	              each u32; or, of a sign of life: bytes fetched and to fetch, each u64
+ *	              too large, each u32; or, of a sign of life: bytes fetched and to fetch, each u64
  */
 #include "symbols/worker.h"
 
@@ -130,7 +130,7 @@ static bool send_answer(struct output *output, const struct bp_module_answer *an
 	return put_number(output, 0) && put_number(output, ANSWER_INDEX) &&
 	       put_number(output, (uint32_t)answer->state) &&
 	       put_number(output, answer->stripped) && put_number(output, answer->compressed) &&
-	       close_message(output, start) && flush(output);
+	       put_number(output, answer->too_large) && close_message(output, start) && flush(output);
 }
 
 /* The bytes of data and stack this process has now, from /proc/self/statm; 0 unknown. */
@@ -234,6 +234,7 @@ static bool take_answer(struct input *input, struct bp_bytes *bytes)
 	answer->state = (enum bp_module_state)state;
 	answer->stripped = bp_bytes_u32(bytes) != 0;
 	answer->compressed = bp_bytes_u32(bytes) != 0;
+	answer->too_large = bp_bytes_u32(bytes) != 0;
 	input->answered = !bytes->failed && state < BP_MODULE_FAILED;
 	return input->answered;
 }

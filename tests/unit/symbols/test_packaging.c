@@ -119,6 +119,31 @@ static bool can_pack(const char *how)
 	return system(command) == 0;
 }
 
+/* A section of zeros, 1000 times as large as packed: the memory it would take is not taken, the functions
+ * are named by the symbol table, and that is told. In both forms. */
+static void test_unpacks_to_too_much(void **state)
+{
+	static const char *const ways[] = { "zlib", "zlib-gnu", "zstd" };
+	struct question question = { .path = "packed", .exact = true };
+	struct answer answer;
+	uint64_t addresses[ADDRESSES];
+	(void)state;
+	build("g++", "", "plain");
+	run_command("truncate -s 100M zeros && objcopy --add-section .debug_zeros=zeros "
+		    "plain large && rm zeros && mv large plain");
+	choose_addresses("plain", addresses);
+	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+		if (!can_pack(ways[i]))
+			continue;
+		ask_all(&question, addresses, &answer);
+		assert_int_equal(answer.summary.modules_too_large, 1);
+		assert_int_equal(answer.summary.modules_failed, 0);
+		assert_int_equal(inlined(&answer), 0);
+		assert_true(answer.summary.named > 0);
+		answer_finish(&answer);
+	}
+}
+
 static void test_packed_sections(void **state)
 {
 	static const char *const ways[] = { "zlib", "zlib-gnu", "zstd" };
@@ -293,6 +318,7 @@ static void test_shared_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unpacks_to_too_much),
 		cmocka_unit_test(test_packed_sections),
 		cmocka_unit_test(test_packed_debug_file),
 		cmocka_unit_test(test_damaged_sections),

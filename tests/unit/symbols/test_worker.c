@@ -71,7 +71,7 @@ bool bp_module_resolve(const struct bp_module_request *request, bp_frames_found 
 {
 	const char *how = request->path;
 	static char top[1];
-	*ret_answer = (struct bp_module_answer){ BP_MODULE_READ, true, false };
+	*ret_answer = (struct bp_module_answer){ .state = BP_MODULE_READ, .stripped = true };
 	for (uint32_t i = 0; i < request->count && strcmp(how, "long") != 0; i++) {
 		if (i == 2 && strcmp(how, "abort") == 0)
 			abort();
