@@ -109,6 +109,28 @@ static int open_flags(bool steer)
 	return (steer ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 }
 
+/* Opens a regular file and nothing else: to open a device is to act on it, and whoever owns the process chooses what
+ * its names lead to. So the name is looked up without opening what is there, and that very file is opened when it
+ * is known to be a regular one. */
+static int open_regular(const char *path, bool steer, bool follow)
+{
+	char again[64];
+	struct stat status;
+	int descriptor = -1;
+	const int found = open(path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+	if (found < 0)
+		return -1;
+	snprintf(again, sizeof again, "/proc/self/fd/%d", found);
+	if (fstat(found, &status) == 0 && S_ISREG(status.st_mode))
+		descriptor = open(again, open_flags(steer));
+	else
+		errno = EINVAL;
+	const int failure = errno;
+	close(found);
+	errno = failure;
+	return descriptor;
+}
+
 /* Opens the file of a mapping by whichever way leads to it. -1: none did, or it is no trace; `*ret_denied`
  * becomes true if permission was what was missing. */
 static int open_mapping(pid_t pid, const struct mapping *mapping, bool steer,
@@ -123,7 +145,7 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, bool steer,
 		struct bp_trace_header header;
 		struct stat status;
 		/* The last one is a link by its nature, made by the kernel. */
-		int descriptor = open(paths[i], open_flags(steer) | (i < 2 ? O_NOFOLLOW : 0));
+		int descriptor = open_regular(paths[i], steer, i == 2);
 		if (descriptor < 0) {
 			*ret_denied |= errno == EACCES || errno == EROFS;
 			continue;
@@ -361,7 +383,9 @@ bool bp_traced_open_file(
 	struct bp_traced traced = { .descriptor = -1 };
 	struct bp_trace_state state;
 	struct stat status;
-	int descriptor = open(path, open_flags(steer) | O_NOFOLLOW);
+	int descriptor = open_regular(path, steer, false);
+	if (descriptor < 0 && errno == EINVAL)
+		return bp_error_set(error, "%s is no trace of bytepoll", path);
 	if (descriptor < 0 && errno == ENOENT)
 		return bp_error_set(error, "%s: no such file, and no process id", path);
 	if (descriptor < 0)

@@ -89,10 +89,12 @@ bool bp_nettrace_open(struct bp_nettrace_reader *reader, const char *path, struc
 {
 	struct stat status;
 	*reader = (struct bp_nettrace_reader){ .fd = -1 };
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	reader->opened = reader->fd >= 0;
 	if (!reader->opened || fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+	if (!S_ISREG(status.st_mode)) /* it was, when it was looked at first */
+		return bp_error_set(error, "%s: is not a regular file: name a trace file", path);
 	reader->file_bytes = (uint64_t)status.st_size;
 	return read_version(reader, path, error);
 }

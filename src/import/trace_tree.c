@@ -12,9 +12,11 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/attributes.h"
@@ -300,6 +302,26 @@ static bool import_lines(FILE *file, const char *path, struct bp_process_id root
 	return true;
 }
 
+/* Non-blocking, and a regular file only: a FIFO in its place must not hold us. */
+static FILE *open_index(const char *path)
+{
+	struct stat status;
+	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (descriptor < 0)
+		return NULL;
+	FILE *file = NULL;
+	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+		file = fdopen(descriptor, "r");
+	else
+		errno = EINVAL;
+	if (file == NULL) {
+		const int failure = errno;
+		close(descriptor);
+		errno = failure;
+	}
+	return file;
+}
+
 static bool import_index(const char *folder, struct bp_process_id root, struct bp_profile *profile,
 	struct bp_error *error)
 {
@@ -309,7 +331,7 @@ static bool import_index(const char *folder, struct bp_process_id root, struct b
 	FILE *file;
 	if (asprintf(&path, "%s/index", folder) < 0)
 		return bp_error_set(error, "out of memory");
-	file = fopen(path, "re");
+	file = open_index(path);
 	if (file != NULL) {
 		going = import_lines(file, path, root, profile, error);
 		fclose(file);

@@ -214,6 +214,8 @@ void bp_write_csv_string(FILE *out, const char *text)
 			fputs("\xef\xbf\xbd", out);
 		else if (code == '"')
 			fputs("\"\"", out);
+		else if (bp_is_unsafe(code) && code != '\t' && code != '\r' && code != '\n')
+			fprintf(out, code < 0x80 ? "\\x%02x" : "\\u{%x}", (unsigned)code);
 		else
 			fwrite(text, 1, bytes, out);
 		text += bytes;

@@ -38,7 +38,8 @@ void bp_write_visible(FILE *out, const char *text, const char *special,
 /* Writes `text` as a JSON string with its quotes; invalid bytes become U+FFFD. */
 void bp_write_json_string(FILE *out, const char *text);
 
-/* Writes `text` as a CSV field (RFC 4180), always quoted; invalid bytes become U+FFFD. A name that begins
+/* Writes `text` as a CSV field (RFC 4180), always quoted; invalid bytes become U+FFFD, and what must not
+ * reach a terminal, but for tabs and ends of lines, \x1b and \u{202e}: a pipe often ends at one. A name that begins
  * with = + - @, a tab or the end of a line gets an apostrophe before it, so that no spreadsheet runs it as a
  * formula (OWASP, "CSV Injection"). */
 void bp_write_csv_string(FILE *out, const char *text);

@@ -12,6 +12,7 @@ Usage: test_html.py TRACES (the folder of tests/data/trace)
 """
 import base64
 import gzip
+import hashlib
 import json
 import os
 import pty
@@ -30,7 +31,7 @@ import make_traces  # noqa: E402
 import trace_builder as build  # noqa: E402
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
+POLICY = ("default-src 'none'; script-src 'sha256-%s' 'wasm-unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data:")
 HOSTILE = ("</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(2)>", "\u202egnp.exe",
            "bell\x07\x1b[31mred", "`${alert(3)}`", "&lt;b&gt;")
@@ -202,7 +203,10 @@ def compare_figures(trace, path, options, head, count):
 def check_page(trace, directory, options=(), count=3):
     path = os.path.join(directory, "page.html")
     page = write(path, "--force", *options, trace)
-    profiled.expect(page.count(b'http-equiv="Content-Security-Policy" content="%s"' % POLICY.encode()) == 1,
+    script = re.findall(rb"<script>(.*?)</script>", page, re.S)
+    profiled.expect(len(script) == 1, "%d scripts that run" % len(script))
+    policy = POLICY % base64.b64encode(hashlib.sha256(script[0]).digest()).decode()
+    profiled.expect(page.count(b'http-equiv="Content-Security-Policy" content="%s"' % policy.encode()) == 1,
                     "policy")
     profiled.expect(len(page) < 5_000_000, "%d bytes" % len(page))
     profiled.expect(page == write(path, "--force", *options, trace), "two pages of one trace differ")

@@ -8,6 +8,7 @@ trace in the user's folder, and the user changes what lies there, at the worst m
 but the folder of root's must be as it was. Without root there is nobody to attack.
 """
 import contextlib
+import ctypes
 import fcntl
 import os
 import shutil
@@ -239,6 +240,33 @@ def holds_a_lock():
         profiled.expect(bytepoll("fold", trace).status == 0, "cannot be folded afterwards")
 
 
+def opens_nothing_but_files():
+    """To open a device is to act on it. A FIFO stands for one: the kernel tells of every opening of it."""
+    with home_and_safe() as (home, _):
+        fifo, libc = os.path.join(home, "t.bpt"), ctypes.CDLL(None, use_errno=True)
+        as_user(lambda: os.mkfifo(fifo))
+        watch = libc.inotify_init1(os.O_NONBLOCK)
+        profiled.expect(libc.inotify_add_watch(watch, fifo.encode(), 0x20) >= 0, "no inotify")
+        result = profiled.run([profiled.BYTEPOLL, "control", fifo, "status"], time_limit_s=20)
+        profiled.expect(result.status == 1, "status %s: %s" % (result.status, result.stderr))
+        try:
+            profiled.expect(os.read(watch, 4096) == b"", "it was opened")
+        except BlockingIOError:
+            pass  # nothing to read: it was not
+        finally:
+            os.close(watch)
+
+
+def index_that_blocks():
+    """A FIFO in the place of FILE.d/index holds no report."""
+    with home_and_safe() as (home, _):
+        trace = os.path.join(home, "t.bpt")
+        profiled.run([profiled.program("churn"), "2", "20000"], trace, 64)
+        as_user(lambda: (os.mkdir(trace + ".d"), os.mkfifo(trace + ".d/index")))
+        result = profiled.run([profiled.BYTEPOLL, "report", trace], time_limit_s=20)
+        profiled.expect(result.status == 0, "%s" % (result,))
+
+
 def main():
     tap = profiled.Tap()
     if not profiled.is_root() or shutil.which("setpriv") is None:
@@ -256,6 +284,8 @@ def main():
     tap.attempt("fold creates nothing in a folder that was swapped", folds)
     tap.attempt("fold gives nothing to a user in a stranger's folder", folds_in_a_strangers_folder)
     tap.attempt("a user's lock stops no report, and no fold for ever", holds_a_lock)
+    tap.attempt("control opens nothing but regular files", opens_nothing_but_files)
+    tap.attempt("an index that is a FIFO holds no report", index_that_blocks)
     return tap.finish()
 
 

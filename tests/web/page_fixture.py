@@ -8,6 +8,9 @@ import json
 import os
 import random
 import struct
+import subprocess
+import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INTERVAL = 512 * 1024
@@ -23,8 +26,17 @@ def element(name, data):
     return f'<script type="text/plain" id="{name}">{packed}</script>\n'
 
 
+def with_policy():
+    """web/index.html as the build makes it."""
+    with tempfile.NamedTemporaryFile("r") as made:
+        subprocess.run([sys.executable, *(os.path.join(ROOT, "web", name)
+                                          for name in ("policy.py", "index.html", "dist/page.js")), made.name],
+                       check=True)
+        return made.read()
+
+
 def put_together(data):
-    page = read("web/index.html")
+    page = with_policy()
     parts = {"@STYLE@": read("web/dist/page.css"), "@SCRIPT@": read("web/dist/page.js"), "@DATA@": data,
              "@WASM@": base64.b64encode(read("web/dist/estimate.wasm", "rb")).decode()}
     for marker in parts:

@@ -123,6 +123,8 @@ static void csv_strings(void **state)
 {
 	(void)state;
 	assert_written(bp_write_csv_string, "f(int, \"x\")", "\"f(int, \"\"x\"\")\"");
+	assert_written(bp_write_csv_string, "a\x1b[31m\xc2\x9b\xe2\x80\xae\tb\nc",
+		"\"a\\x1b[31m\\u{9b}\\u{202e}\tb\nc\"");
 	assert_written(bp_write_csv_string, "a\xff", "\"a\xef\xbf\xbd\"");
 	assert_written(bp_write_csv_string, "", "\"\"");
 	/* No spreadsheet takes a name for a formula. */
