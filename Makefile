@@ -2,7 +2,7 @@
 # The front door. Meson and ninja do the work; `make` leaves build/bytepoll, which works from there.
 #   make           build
 #   make demo      install what is missing, build, profile sqlite3, show the report
-#   make test      install what is missing, build, run every test
+#   make test      install what is missing, build, run every test (WITHOUT: suites that are left out)
 #   make bench     measure what profiling costs
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
 #   make laws      judge the laws of the sampler's forms over 10^9 objects, into docs/embedding.md
@@ -12,16 +12,13 @@
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
 #   make install   into PREFIX (default /usr/local), below DESTDIR if set
 BUILD = build
-PREFIX = /usr/local
+PREFIX =
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
 .PHONY: all demo test bench statistics laws torture storms live-dotnet fuzz install clean
-all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
-
-$(BUILD)/build.ninja:
-	meson setup --prefix=$(PREFIX) $(BUILD)
+all:
+	@scripts/build $(BUILD) $(if $(PREFIX),--prefix=$(abspath $(PREFIX)))
 
 demo:
 	@scripts/install-deps --demo
@@ -30,19 +27,21 @@ demo:
 
 test:
 	@scripts/install-deps
-	@scripts/run-tests $(BUILD)
+	@scripts/run-tests $(BUILD) $(WITHOUT)
 
 bench:
 	@scripts/install-deps --bench
 	@$(MAKE) --no-print-directory all
 	@bench/run $(BUILD)
 
-statistics: $(BUILD)/build.ninja
+statistics:
 	@scripts/install-deps
+	@$(MAKE) --no-print-directory all
 	@scripts/statistics $(BUILD)
 
-laws: $(BUILD)/build.ninja
+laws:
 	@scripts/install-deps
+	@$(MAKE) --no-print-directory all
 	@scripts/laws $(BUILD)
 
 torture:
