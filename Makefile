@@ -10,13 +10,14 @@
 #   make storms    kills, full disks, failing calls ...: the long forms of what the tests do in short
 #   make live-dotnet  record a real .NET program (DOTNET_DATA: the folder that holds one)
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
-#   make install   into PREFIX (default /usr/local), below DESTDIR if set
+#   make install   into PREFIX (default: that of the last time, at first /usr/local), below DESTDIR if set
+#   make uninstall remove what `make install` with the same PREFIX and DESTDIR put there
 BUILD = build
 PREFIX =
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench statistics laws torture storms live-dotnet fuzz install clean
+.PHONY: all demo test bench statistics laws torture storms live-dotnet fuzz install uninstall clean
 all:
 	@scripts/build $(BUILD) $(if $(PREFIX),--prefix=$(abspath $(PREFIX)))
 
@@ -61,7 +62,10 @@ fuzz:
 	@scripts/fuzz $(BUILD)-fuzz
 
 install: all
-	@meson install -C $(BUILD) --no-rebuild
+	@scripts/install $(BUILD)
+
+uninstall: all
+	@scripts/install --remove $(BUILD)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-fuzz
