@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The front door. Meson and ninja do the work; `make` leaves build/bytepoll, which works from there.
 #   make           build
-#   make demo      install what is missing, build, profile sqlite3, show the report
+#   make demo      install what is missing, build, profile a small C program, show where its memory goes
 #   make test      install what is missing, build, run every test (WITHOUT: suites that are left out)
 #   make bench     measure what profiling costs
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
