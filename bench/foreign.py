@@ -3,10 +3,10 @@
 import os
 
 from harness import ASLEEP, table, verdict
-from workloads import library
+from workloads import MIMALLOC, library
 
 ALLOCATORS = (("jemalloc", "libjemalloc.so.2"), ("TCMalloc", "libtcmalloc_minimal.so.4"),
-              ("mimalloc", "libmimalloc.so.2"))
+              ("mimalloc", MIMALLOC))
 # Program, workload, what one operation is, budget.
 COUNTED = (("micro", "pair64", "malloc(64) + free", 10),
            ("micro", "realloc_in_place", "realloc, in place", None),

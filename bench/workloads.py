@@ -227,8 +227,9 @@ PROGRAMS = (
 # Those in which the cost of single samples is taken.
 DENSE = PROGRAMS[:3]
 
-# The same over other allocators, preloaded.
+# The same over other allocators, preloaded; mimalloc has another name in Debian 13.
+MIMALLOC = next(filter(library, ("libmimalloc.so.3", "libmimalloc.so.2")), "libmimalloc.so.2")
 OVER_ALLOCATORS = tuple(
     Program("python3 over " + name, [PYTHON], objects, extra=OBJECTS, allocator=file)
     for name, file in (("jemalloc", "libjemalloc.so.2"), ("TCMalloc", "libtcmalloc_minimal.so.4"),
-                       ("mimalloc", "libmimalloc.so.2")))
+                       ("mimalloc", MIMALLOC)))

@@ -26,11 +26,12 @@ import test_lifecycle
 import test_truth
 
 FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
-LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
-             "mimalloc": "libmimalloc.so.2"}
+# Names of what is one library in different releases of Debian.
+LIBRARIES = {"jemalloc": ("libjemalloc.so.2",), "tcmalloc": ("libtcmalloc.so.4",),
+             "mimalloc": ("libmimalloc.so.2", "libmimalloc.so.3")}
 if profiled.LONG:
-    LIBRARIES["tcmalloc debug"] = "libtcmalloc_minimal_debug.so.4"
-    LIBRARIES["tcmalloc minimal"] = "libtcmalloc_minimal.so.4"
+    LIBRARIES["tcmalloc debug"] = ("libtcmalloc_minimal_debug.so.4",)
+    LIBRARIES["tcmalloc minimal"] = ("libtcmalloc_minimal.so.4",)
 RUNS_EACH = 100 if profiled.LONG else 34
 RECOGNITION_TABLE = 3
 
@@ -43,12 +44,13 @@ LIFE = (("contents", "8"), ("zeroed",), ("libc_extras",), ("thread_storm",), ("t
         ("exit_ways", "kill"))
 
 
-def path_of(library):
+def path_of(names):
     for folder in FOLDERS:
-        path = os.path.join(folder, library)
-        if os.path.exists(path):
-            return path
-    raise AssertionError(library + " is not installed: run scripts/install-deps")
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                return path
+    raise AssertionError(" or ".join(names) + " is not installed: run scripts/install-deps")
 
 
 def preload(*libraries):
@@ -213,7 +215,7 @@ def header(library):
 def main():
     tap = profiled.Tap()
     try:
-        libraries = {name: path_of(file) for name, file in LIBRARIES.items()}
+        libraries = {name: path_of(files) for name, files in LIBRARIES.items()}
     except AssertionError as error:
         tap.check(False, "the allocators are installed", str(error))
         return tap.finish()

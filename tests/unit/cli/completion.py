@@ -138,6 +138,9 @@ class Fish:
         """As if the only thing offered were taken."""
         found = [each.split("\t")[0] for each in self.offered(line).splitlines()]
         words = line.split()
+        # `complete -C` of fish 4 also says what merely contains the word (--delay for --la); at its prompt,
+        # as here, that gives way to what begins with it.
+        found = [each for each in found if each.startswith(words[-1])] or found
         if len(found) == 1:
             words[-1:] = [re.sub(r"\\(.)", r"\1", found[0])]
         return words
