@@ -33,6 +33,11 @@ def record(bench, objects):
 
 def measure(bench, words):
     """(seconds, seconds of processor time, MiB) of one command."""
+    return measure_all(bench, words)[:3]
+
+
+def measure_all(bench, words):
+    """The same, and voluntary context switches."""
     log = os.path.join(bench.fresh(), "output")
     with open(log, "w", encoding="utf-8") as output:
         start = time.monotonic()
@@ -42,7 +47,7 @@ def measure(bench, words):
     seconds = time.monotonic() - start
     if status != 0:
         raise harness.Failed(" ".join(words) + " failed")
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, usage.ru_nvcsw
 
 
 def reader(bench):

@@ -251,19 +251,24 @@ static bool add_readings(
 	for (uint32_t i = 0; i < count && good; i++) {
 		/* (Or a free, which begins alike.) */
 		const struct bp_trace_sample *of = &records[i].sample;
-		good = add_reading(import, of->thread, of->time_ns, of->trials, of->objects);
+		if (records[i].tag == BP_TAG_SAMPLE || records[i].tag == BP_TAG_FREE)
+			good = add_reading(import, of->thread, of->time_ns, of->trials, of->objects);
 	}
 	return good;
 }
 
-/* Samples and frees, and perhaps another record behind them. */
+/* Samples and frees first, then the others: of no record it matters whether it comes before or after
+ * one of the other kind, but that those of a folded part, which add samples, end their batch. */
 static bool add_batch(struct trace_import *import, const struct bp_trace_batch *batch)
 {
-	const uint32_t count = batch->count - batch->alone;
-	if (import->profile->keep_readings && !add_readings(import, batch->records, count))
+	const struct bp_join_numbered *numbered = &batch->numbered;
+	if (import->profile->keep_readings &&
+		!add_readings(import, batch->records, batch->count))
 		return false;
-	return bp_trace_join_take(&import->join, batch->records, &batch->numbered, import->error) &&
-	       (!batch->alone || add_record(import, &batch->records[count]));
+	bool good = bp_trace_join_take(&import->join, batch->records, numbered, import->error);
+	for (uint32_t i = 0; i < numbered->other_count && good; i++)
+		good = add_record(import, &batch->records[numbered->others[i]]);
+	return good;
 }
 
 /* Where objects are not counted each has a byte at least. */

@@ -235,16 +235,20 @@ static uint32_t number_free(struct bp_trace_join *join, const struct bp_trace_fr
 static void tell_apart(const struct bp_trace_record *records, uint32_t count,
 	struct bp_join_numbered *ret_numbered)
 {
-	uint32_t samples = 0, frees = 0;
+	uint32_t samples = 0, frees = 0, others = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const bool sample = records[i].tag == BP_TAG_SAMPLE;
+		const bool free = records[i].tag == BP_TAG_FREE;
 		ret_numbered->samples[samples] = (uint8_t)i;
 		ret_numbered->frees[frees] = (uint8_t)i;
+		ret_numbered->others[others] = (uint8_t)i;
 		samples += sample;
-		frees += !sample;
+		frees += free;
+		others += !sample && !free;
 	}
 	ret_numbered->sample_count = samples;
 	ret_numbered->free_count = frees;
+	ret_numbered->other_count = others;
 }
 _Static_assert(BP_JOIN_RECORDS <= UINT8_MAX + 1, "numbers of 8 bits");
 

@@ -58,23 +58,25 @@ void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader
 #define BP_JOIN_WAITS (UINT32_MAX - 1) /* an entry that has not come yet */
 #define BP_JOIN_NO_MEMORY (UINT32_MAX - 2)
 
-/* What each of some records is about, and which of them are samples, and which frees, in their
- * order. (They alternate at random: a processor that had to guess would be wrong half the time.) */
+/* What each of some records is about, and which of them are samples, which frees, and which neither,
+ * in their order. (They alternate at random: a processor that had to guess would be wrong half the
+ * time.) */
 #define BP_JOIN_RECORDS 128u
 struct bp_join_numbered {
-	uint32_t entries[BP_JOIN_RECORDS];
-	uint8_t samples[BP_JOIN_RECORDS], frees[BP_JOIN_RECORDS];
-	uint32_t sample_count, free_count;
+	uint32_t entries[BP_JOIN_RECORDS]; /* of samples and frees */
+	uint8_t samples[BP_JOIN_RECORDS], frees[BP_JOIN_RECORDS], others[BP_JOIN_RECORDS];
+	uint32_t sample_count, free_count, other_count;
 };
 
-/* The first step. The records are samples and frees, in the order of the file, at most
- * BP_JOIN_RECORDS; the samples among them are looked at first. Where anything else has added
- * samples since, bp_trace_join_resume comes first. */
+/* The first step. The records stand in the order of the file, at most BP_JOIN_RECORDS; the samples
+ * among them are looked at first, and those that are neither samples nor frees not at all. Where
+ * anything else has added samples since, bp_trace_join_resume comes first. */
 void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_record *records,
 	uint32_t count, struct bp_join_numbered *ret_numbered);
 void bp_trace_join_resume(struct bp_trace_join *join);
 
-/* The second, with the same records. Each returns false without memory. */
+/* The second, with the same records, of which the others are the caller's. Each returns false without
+ * memory. */
 bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record *records,
 	const struct bp_join_numbered *numbered, struct bp_error *error);
 bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error);

@@ -40,11 +40,10 @@ void bp_alike_weights_make(struct bp_alike_weights *weights, uint32_t alike)
 	const struct bp_profile *profile = weights->profile;
 	const uint32_t place = alike & (BP_WEIGHTS_KEPT - 1);
 	const struct bp_sample sample = bp_sample_of_alike(&profile->samples.alike[alike]);
-	const struct bp_sample_weight one =
-		weight_of(&sample, bp_sample_value(&sample, weights->usable),
-			profile->processes.data[sample.process.i].charge);
+	const struct bp_sample_weight *one = bp_sample_weight(&weights->by_size, &sample,
+		profile->processes.data[sample.process.i].charge, weights->usable);
 	struct bp_sample_weight all;
-	weights->entries[place] = *bp_sample_weight_of_all(&one, &sample, &all);
+	weights->entries[place] = *bp_sample_weight_of_all(one, &sample, &all);
 	weights->numbers[place] = alike + 1;
 }
 

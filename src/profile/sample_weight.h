@@ -45,6 +45,7 @@ struct bp_alike_weights {
 	bool usable;
 	uint32_t numbers[BP_WEIGHTS_KEPT]; /* and 1; 0: none */
 	struct bp_sample_weight entries[BP_WEIGHTS_KEPT];
+	struct bp_weight_cache by_size; /* many threads ask for the same sizes */
 };
 
 void bp_alike_weights_make(struct bp_alike_weights *weights, uint32_t alike);
