@@ -15,22 +15,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
+
 struct bp_place {
 	int folder;	  /* a descriptor; AT_FDCWD: `path` is looked up whole */
 	const char *path; /* for messages; in a folder, its last name is the file's */
 };
 
-/* The last name of a path. */
-static inline const char *bp_place_last(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* The name by which `folder` knows the file. */
 static inline const char *bp_place_name(const struct bp_place *place)
 {
-	return place->folder == AT_FDCWD ? place->path : bp_place_last(place->path);
+	return place->folder == AT_FDCWD ? place->path : bp_last_part(place->path);
 }
 
 /* As open(2), with close-on-exec; a link of that name is not followed, and nothing is waited for: neither the
@@ -45,7 +40,7 @@ static inline int bp_place_open(const struct bp_place *place, int flags)
 static inline int bp_place_open_folder(const char *path)
 {
 	char folder[PATH_MAX];
-	const size_t bytes = (size_t)(bp_place_last(path) - path);
+	const size_t bytes = (size_t)(bp_last_part(path) - path);
 	if (bytes >= sizeof folder) {
 		errno = ENAMETOOLONG;
 		return -1;

@@ -35,7 +35,7 @@ struct copying {
  * meant us to write into it. */
 static bool make_tree(struct copying *copying, const char *path, struct bp_error *error)
 {
-	const char *name = bp_place_last(path);
+	const char *name = bp_last_part(path);
 	if (copying->tree >= 0)
 		return true;
 	if (mkdirat(copying->folder, name, 0700) == 0) {
@@ -58,7 +58,7 @@ static bool place(struct copying *copying, bool first, const char *name, char pa
 		return false;
 	if (!first)
 		written += snprintf(path + written, PATH_MAX - (size_t)written, "/%s",
-			bp_place_last(name));
+			bp_last_part(name));
 	if (written >= PATH_MAX)
 		return bp_error_set(error, "%s: path too long", name);
 	*ret_place = (struct bp_place){ first ? copying->folder : copying->tree, path };
@@ -219,7 +219,7 @@ static bool is_source(const struct bp_traced_list *list, const char *out)
 /* Within the folder of OUT. */
 static bool rename_to(int folder, const char *from, const char *to, struct bp_error *error)
 {
-	const char *old = bp_place_last(from), *new = bp_place_last(to);
+	const char *old = bp_last_part(from), *new = bp_last_part(to);
 	if (renameat2(folder, old, folder, new, RENAME_NOREPLACE) == 0)
 		return true;
 	/* A file system that cannot promise that. */
@@ -237,7 +237,7 @@ static bool rename_pieces(const struct copying *copying, const char *out, struct
 		char from[PATH_MAX + 8], to[PATH_MAX + 8];
 		snprintf(from, sizeof from, "%s%s", copying->base, ends[i]);
 		snprintf(to, sizeof to, "%s%s", out, ends[i]);
-		if (faccessat(copying->folder, bp_place_last(from), F_OK, AT_SYMLINK_NOFOLLOW) ==
+		if (faccessat(copying->folder, bp_last_part(from), F_OK, AT_SYMLINK_NOFOLLOW) ==
 				0 &&
 			!rename_to(copying->folder, from, to, error))
 			return false;

@@ -165,7 +165,7 @@ static bool add_file(struct bp_tree *tree, char *path, bool first, struct bp_err
 	struct bp_tree_file file = { .first = first, .path = path };
 	if (path == NULL)
 		return bp_error_set(error, "out of memory");
-	file.name = bp_place_last(path);
+	file.name = bp_last_part(path);
 	if (!read_file(tree, &file)) {
 		tree->unreadable += !first || access(path, F_OK) == 0;
 		finish_file(&file);
