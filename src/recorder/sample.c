@@ -38,6 +38,8 @@
 
 /* More than there is address space: requests that must fail, as they do. */
 #define ALIGNMENT_MAX ((size_t)1 << 47)
+/* The same of one block's bytes, by far. */
+#define BLOCK_BYTES_MAX ((uint64_t)1 << 40)
 
 /* An object of `size` bytes was charged but is to count as never made. Outside a visit. */
 static void uncharge(size_t size)
@@ -444,15 +446,17 @@ static struct old look_at(void *object)
 	return old;
 }
 
-/* Bytes of an object in glibc's heap that is to be copied out of it. glibc's realloc looks at a block
- * first, and ends the process with its own words if it is none. Asked for the size that the block has
- * (a mapping of its own needs a little more than it can hold) it changes nothing. */
-static size_t checked_usable(void *object)
+/* Can this be a block of glibc's heap, by its size and the next one's, as far as glibc's realloc looks? What
+ * cannot is left to that function, which ends the process with its own words. */
+static bool is_block(const void *object)
 {
-	const uint64_t word = bp_header_word(object);
-	const size_t chunk = word & ~(uint64_t)7, own = (word & 2) != 0 ? 32 : 8;
-	(void)bp_real.realloc(object, chunk > own ? chunk - own : 1);
-	return bp_real_usable_size(object);
+	const uint64_t word = bp_header_word(object), size = word & ~(uint64_t)7;
+	if ((uintptr_t)object % 16 != 0 || size < 32 || size > BLOCK_BYTES_MAX)
+		return false;
+	if ((word & 2) != 0) /* a mapping of its own */
+		return true;
+	const uint64_t next = bp_header_word((const char *)object + size) & ~(uint64_t)7;
+	return next > 16 && next <= BLOCK_BYTES_MAX;
 }
 
 static void give_up(const struct old *old)
@@ -476,7 +480,7 @@ static void *move(
 		return old->object;
 	}
 	const size_t usable = old->slot != NULL ? bp_slot_usable(old->slot->size)
-						: checked_usable(old->object);
+						: bp_real_usable_size(old->object);
 	const bool wanted = sampled && bp_slot_fits(call->size);
 	void *object = wanted ? take_slot(call, ret_slot) : NULL;
 	const bool in_slot = object != NULL;
@@ -497,7 +501,8 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct bp_ca
 	const uint64_t sample = old->sample;
 	const uint64_t freed = sample == 0 ? 0 : bp_recorder_next_sequence();
 	const bool to_slot = decision->sampled && lives_in_slot(call->size);
-	const bool by_copy = old->slot != NULL || (to_slot && !bp_recorder.writer.stopped);
+	const bool by_copy = old->slot != NULL ||
+			     (to_slot && !bp_recorder.writer.stopped && is_block(old->object));
 	void *object = by_copy ? move(old, call, decision->sampled, &slot)
 			       : bp_real.realloc(old->object, call->size);
 	if (object == NULL) {
