@@ -43,9 +43,10 @@ def build(name, folder):
     path = os.path.join(folder, name.replace(" ", "-").replace(",", ""))
     words = [*command, *OPTIONS.get(name, []), "-g", "-O1", "-pthread", SOURCE, "-o", path, "-ldl"]
     if "a library" in name:
-        runtime = subprocess.run(["clang++", "-print-runtime-dir"], capture_output=True, text=True,
-                                 check=True).stdout.strip()
-        words.append("-Wl,-rpath," + runtime)
+        # Not -print-runtime-dir: Debian 13's clang names a folder there that does not exist.
+        runtime = subprocess.run(["clang++", "-print-file-name=libclang_rt.asan-x86_64.so"],
+                                 capture_output=True, text=True, check=True).stdout.strip()
+        words.append("-Wl,-rpath," + os.path.dirname(runtime))
     made = subprocess.run(words, capture_output=True, text=True, check=False)
     profiled.expect(made.returncode == 0, made.stderr)
     return path
