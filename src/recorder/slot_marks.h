@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is written into the memory of slots so that damage is noticed, as glibc notices the like: two words
- * at the beginning of a freed object, and one word behind the usable end of an object. They are no secret:
+ * What is written into the memory of slots so that damage is noticed, as glibc notices the like: one word at
+ * the beginning of a freed object, and one word behind the usable end of an object. The marks are not secret:
  * they find mistakes, and a program that wants to can restore them.
+ *
+ * A freed object has one marked word and not more, because glibc keeps its list of free blocks in that word
+ * alone (tcache, since 2.26). A program that writes further into a freed object lives on unprofiled, and so it
+ * must live on here.
  */
 #ifndef BP_RECORDER_SLOT_MARKS_H
 #define BP_RECORDER_SLOT_MARKS_H
@@ -19,17 +23,14 @@ static inline uint64_t bp_mark_of(const uint64_t *at, uint64_t mark)
 	return mark ^ (uint64_t)(uintptr_t)at;
 }
 
-/* An object has at least 24 bytes. */
 static inline void bp_mark_freed(uint64_t *object)
 {
-	object[0] = bp_mark_of(object, BP_MARK_FREED);
-	object[1] = bp_mark_of(object + 1, BP_MARK_FREED);
+	*object = bp_mark_of(object, BP_MARK_FREED);
 }
 
 static inline bool bp_mark_is_freed(const uint64_t *object)
 {
-	return object[0] == bp_mark_of(object, BP_MARK_FREED) &&
-	       object[1] == bp_mark_of(object + 1, BP_MARK_FREED);
+	return *object == bp_mark_of(object, BP_MARK_FREED);
 }
 
 #endif

@@ -253,7 +253,7 @@ static void check_behind(const struct bp_slot *slot)
 static void check_freed(const struct bp_slot *slot, bool emptied)
 {
 	const uint64_t *object = (const uint64_t *)(const void *)object_of(slot);
-	if (!bp_mark_is_freed(object) && !(emptied && object[0] == 0 && object[1] == 0))
+	if (!bp_mark_is_freed(object) && !(emptied && *object == 0))
 		bp_damage_note(BP_DAMAGE_WRITE_FREED);
 }
 
