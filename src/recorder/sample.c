@@ -98,17 +98,17 @@ static bool is_in_slot(const void *object)
 
 /* Does the real function refuse the request because of its alignment? What the C library does about one
  * that is no power of two differs between its versions (before 2.38 aligned_alloc rounds it up, from then on it
- * fails with EINVAL), so it is asked. True: the failure is in errno. */
+ * fails with EINVAL), so it is asked, for more than there can be: it fails in either case, and errno says
+ * whether the alignment or the size is refused. */
 static bool is_refused(const struct bp_call *call)
 {
 	const bool odd = call->alignment == 0 || (call->alignment & (call->alignment - 1)) != 0;
 	if (bp_likely(!odd || (call->function != BP_CALL_ALIGNED_ALLOC &&
 				      call->function != BP_CALL_MEMALIGN)))
 		return false;
-	void *object = bp_call_real(call);
-	if (object != NULL)
-		bp_real.free(object);
-	return object == NULL;
+	struct bp_call too_large = *call;
+	too_large.size = PTRDIFF_MAX;
+	return bp_call_real(&too_large) == NULL && errno == EINVAL;
 }
 
 /* A slot for a sampled object; NULL if there is none. calloc's is cleared. */
