@@ -69,7 +69,7 @@ class Trace:
         self.counts = dict.fromkeys(
             ("samples", "frees", "damaged_chunks", "skipped_records"), 0)
         self.slots, self.ends, self.seen, self.met, self.census = {}, {}, {}, {}, []
-        self.switches, self.intervals = {}, set()
+        self.switches, self.intervals, self.outages = {}, set(), []
         self.header = self.read_header()
         self.began_off = bool(self.header["flags_skippable"] & 2)
         if not self.began_off and self.header["interval_bytes"]:
@@ -120,9 +120,12 @@ class Trace:
         if self.chunk_size() < 4096 + 664 or not any(self.at(4104, 8)):
             raise NotATrace("is torn behind its header")
         values = struct.unpack("<83Q", self.at(4096, 664))
+        self.outage_since, _, *stops = struct.unpack("<386Q", self.at(4096 + 664, 3088))  # 3.9
+        self.stops = [stop for stop in zip(stops[::3], stops[1::3], stops[2::3]) if 0 < stop[0] < 1 << 32]
         return dict(zip(STATE_FIELDS, values)) | {
             "lost": list(values[16:48]), "census": dict(zip(CENSUS_TOTALS_FIELDS, values[64:80]))
-        } | dict(zip(CONTROL_FIELDS, values[80:]))
+        } | dict(zip(CONTROL_FIELDS, values[80:])) | {
+            "outage_since_ns": self.outage_since}
 
     def read_census(self, offset):
         for values in struct.iter_unpack("<2I7Q", self.at(offset, 64 * 1023)):
@@ -155,6 +158,7 @@ class Trace:
                 self.file, self.in_part = trace, False
         yield from self.chunks(self.ranges if part else ())
         yield from (("census", sums) for sums in self.census)
+        self.add_stops()
         yield from (("thread", thread) for thread in self.threads())
         yield "totals", self.totals()
         yield "counts", self.counts
@@ -284,6 +288,8 @@ class Trace:
             self.counts["frees"] += objects
         if kind in ("sample", "interval", "folded") and record["interval"]:
             self.intervals.add(record["interval"])
+        if kind == "outage":
+            self.outages.append(record)
         ordinal = record.get("thread", record.get("ordinal", 0))
         if ordinal == 0:
             return
@@ -327,11 +333,35 @@ class Trace:
                       "published": bool(end or slot)}
             for name, a, b in zip(("trials", "objects", "bytes"), low, high):
                 thread |= {name + "_low": a, name + "_high": b}
-            for name in ("bytes", "objects"):
-                for end in ("_low", "_high"):
-                    thread["off_" + name + end] = self.off(ordinal, name, thread[name + end])
+            stopped = self.outage_is_open() and not end and self.is_on(ordinal)
+            for i, name in ((2, "bytes"), (1, "objects")):
+                most, recorded = thread[name + "_high"], self.seen.get(ordinal, (0, 0, 0))[i]
+                for limit in ("_low", "_high"):
+                    off = self.off(ordinal, name, thread[name + limit])
+                    thread["off_" + name + limit] = off
+                    thread["on_" + name + limit] = thread[name + limit] - off
+                if stopped:
+                    thread["on_" + name + "_low"] = recorded - self.off(ordinal, name, recorded)
+                    thread["off_" + name + "_high"] += most - min(recorded, most)
             yield thread | {name: source[name]
                             for name in ("unoffered_trials", "unoffered_objects")}
+
+    def outage_is_open(self):
+        """3.9: did an outage go on at the end?"""
+        return self.outage_since and all(outage["from_ns"] < self.outage_since for outage in self.outages)
+
+    def add_stops(self):
+        """3.9: what threads had made when they stopped in such an outage."""
+        for ordinal, trials, objects in self.stops if self.outage_is_open() else ():
+            self.switches.setdefault(ordinal, []).append({
+                "thread": ordinal, "time_ns": self.outage_since, "sequence": MASK, "trials": trials,
+                "objects": objects, "interval": 0, "command": 0})
+
+    def is_on(self, ordinal):
+        """Was the thread sampled after its last change?"""
+        order = ("trials", "objects", "sequence", "time_ns", "command", "interval")
+        changes = sorted(self.switches.get(ordinal, []), key=lambda change: [change[field] for field in order])
+        return changes[-1]["interval"] != 0 if changes else not self.began_off
 
     def off(self, ordinal, name, value):
         """3.7: how many of a thread's first `value` bytes (or objects) it made while sampling was
@@ -356,12 +386,14 @@ class Trace:
         total = totals[name + "_low"], totals[name + "_high"]
         kinds = {bool(change["interval"]) for thread in self.switches.values() for change in thread}
         kinds.add(not self.began_off)
+        if self.outages or self.outage_is_open():
+            kinds.add(False)
         if len(kinds) == 1:
             return (total, (0, 0)) if True in kinds else ((0, 0), total)
         slack = 0 if totals["exact"] else 1 << 20 if self.state["unmarked_fork"] else 1
         complete = (all(thread["published"] for thread in threads) and
                     not self.state["lost"][6] and self.is_whole())
-        ends = [(thread["off_" + name + end], thread[name + end] - thread["off_" + name + end])
+        ends = [(thread["off_" + name + end], thread["on_" + name + end])
                 for end in ("_low", "_high") for thread in threads]
         low, high = ends[:len(threads)], ends[len(threads):]
         found = []

@@ -7,7 +7,7 @@ MASK = (1 << 64) - 1
 TAGS = {1: "sample", 2: "free", 3: "stack", 4: "module", 5: "module_gone", 6: "thread_begin",
         7: "thread_end", 8: "exec", 9: "fork", 10: "interval",
         11: "folded", 12: "readings", 13: "ticks", 14: "held",
-        15: "type", 16: "frame", 17: "named_stack", 18: "labels", 75: "folded_told"}
+        15: "type", 16: "frame", 17: "named_stack", 18: "labels", 19: "outage", 75: "folded_told"}
 OF_PART = ("folded", "readings", "ticks", "held")  # 5: in folded parts only
 
 
@@ -143,6 +143,10 @@ class ChunkState:
             frame = fields.no_wrap(frame + fields.zigzag() & MASK, most=0xffffffff)
             frames.append(frame)
         return record | {"frames": frames}
+
+    def outage(self, fields):
+        begin = fields.varint()
+        return {"from_ns": begin, "to_ns": fields.no_wrap(fields.varint(), least=begin, most=MASK - 1)}
 
     def type(self, fields):
         return {"id": fields.number32(), "name": fields.text()}

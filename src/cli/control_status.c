@@ -108,8 +108,10 @@ static void take_state(struct bp_status *status)
 	status->file_bytes =
 		__atomic_load_n(&state->chunks_reserved, __ATOMIC_RELAXED) * BP_CHUNK_BYTES;
 	status->window = bp_window_of(status->traced);
-	status->uptime_ns =
-		bp_system_time_ns(CLOCK_MONOTONIC) - status->traced->header.start_monotonic_ns;
+	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
+	const uint64_t since = __atomic_load_n(&state->outage_since_ns, __ATOMIC_RELAXED);
+	status->uptime_ns = now - status->traced->header.start_monotonic_ns;
+	status->outage_ns = since == 0 ? 0 : since < now ? now - since : 1;
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		status->lost[i] = __atomic_load_n(&state->lost[i], __ATOMIC_RELAXED);
 }

@@ -36,6 +36,20 @@ static void write_sampling(
 			window);
 }
 
+static void write_outage(const struct bp_status *status, FILE *out)
+{
+	char since[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES];
+	if (status->outage_ns == 0)
+		return;
+	const uint64_t uptime_ns = status->uptime_ns;
+	bp_time_text(uptime_ns > status->outage_ns ? uptime_ns - status->outage_ns : 0, since);
+	bp_time_text(status->outage_ns, text);
+	fprintf(out,
+		"  outage     nothing has been recorded since %s, for %s: the trace cannot grow (is "
+		"the disk full?)\n             it is tried again once a second\n",
+		since, text);
+}
+
 /* What the threads that do not follow yet still do. */
 static void write_in_force(
 	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
@@ -128,6 +142,7 @@ void bp_status_write_text(const struct bp_status *status, struct bp_quantity_sty
 	bp_time_text(status->uptime_ns, text);
 	fprintf(out, "%s (pid %ld), for %s\n", name, (long)traced->pid, text);
 	write_sampling(status, style, out);
+	write_outage(status, out);
 	write_following(status, style, out);
 	write_allocated(status, style, out);
 	bp_count_text(status->samples, text);
@@ -179,6 +194,8 @@ static void write_words(const struct bp_status *status, FILE *out)
 		fprintf(out, "%g,\n", (double)control->budget_ppm / PPM_PER_PERCENT);
 	else
 		fputs("null,\n", out);
+	if (status->outage_ns != 0)
+		fprintf(out, "     \"outage_s\": %.3f,\n", (double)status->outage_ns / 1e9);
 	fputs("    ", out);
 	write_seconds("begins_in_s", status->window.begins_ns, out);
 	write_seconds("ends_in_s", status->window.ends_ns, out);

@@ -217,6 +217,12 @@ static void print_headline(const struct bp_aggregation *aggregation, struct bp_q
 	limits_text(sampling->bytes_off, style, bytes, sizeof bytes);
 	fprintf(stderr, INDENT "sampling was off for %s: %s allocated meanwhile are in no figure\n",
 		off, bytes);
+	if (sampling->outage_count > 0)
+		fprintf(stderr,
+			INDENT "nothing was recorded from %.2f s on%s: the trace could not grow\n",
+			(double)sampling->outages[0].from_ns / 1e9,
+			sampling->outage_goes_on && sampling->outage_count == 1 ? ""
+										: " for a time");
 }
 
 /* What the trace says, by process: nothing needs a symbol. */

@@ -237,6 +237,8 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_HELD:	 /* The reader keeps them. */
 	case BP_TAG_FOLDED_TOLD: /* Told as FOLDED. */
 		return true;
+	case BP_TAG_OUTAGE:   /* The reader keeps it, too. */
+		return true;
 	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
 		return add_reading(import, record->interval.thread, record->interval.time_ns,
 			record->interval.trials, record->interval.objects);
@@ -277,6 +279,11 @@ static struct bp_known_total uncounted_objects(struct bp_known_total bytes)
 	return (struct bp_known_total){ 0, bytes.high };
 }
 
+static struct bp_known_total known_total(struct bp_trace_limits limits)
+{
+	return (struct bp_known_total){ limits.low, limits.high };
+}
+
 /* Adds the threads to the profile; `ids` gets one for each thread of the reader. */
 static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 {
@@ -286,10 +293,8 @@ static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 			.process = import->process,
 			.ordinal = (uint32_t)known->ordinal,
 			.tid = known->tid,
-			.bytes_allocated = { known->bytes_low - known->off_bytes_low,
-				known->bytes_high - known->off_bytes_high },
-			.objects_allocated = { known->objects_low - known->off_objects_low,
-				known->objects_high - known->off_objects_high },
+			.bytes_allocated = known_total(known->on_bytes),
+			.objects_allocated = known_total(known->on_objects),
 		};
 		if (!known->published)
 			thread.bytes_allocated.high = thread.objects_allocated.high = UINT64_MAX;
@@ -377,17 +382,17 @@ static bool finish_samples(struct trace_import *import)
 
 _Static_assert((int)BP_LOSS_MAX == BP_PROFILE_LOSSES, "copied one by one");
 
-static struct bp_known_total known_total(struct bp_trace_limits limits)
-{
-	return (struct bp_known_total){ limits.low, limits.high };
-}
-
 /* Where records are missing, those that say when sampling was off may be among them: what was allocated
  * may then be in either part. */
-static void doubt_pauses(struct bp_process *process, const struct bp_trace_totals *totals)
+static void doubt_pauses(struct bp_process *process, const struct bp_trace_reader *reader,
+	const struct bp_trace_totals *totals)
 {
-	const bool missing = process->damaged_chunks > 0 || process->lost[BP_LOSS_TRACE_FULL] > 0 ||
-			     process->lost[BP_LOSS_TRACE_REOPEN] > 0 ||
+	/* (What an outage lost that went on at the end is bounded by the reader.) */
+	const bool only_outage =
+		reader->outage_count == 1 && reader->outages[0].to_ns == UINT64_MAX;
+	const bool full = process->lost[BP_LOSS_TRACE_FULL] > 0 ||
+			  process->lost[BP_LOSS_TRACE_REOPEN] > 0;
+	const bool missing = process->damaged_chunks > 0 || (full && !only_outage) ||
 			     process->lost[BP_LOSS_LANES_BUSY] > 0;
 	process->has_pauses = process->objects_off.high > 0;
 	if (!missing || !process->has_pauses)
@@ -451,7 +456,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->fold_missing = reader->has_hole && !reader->part.is_open &&
 				reader->damaged_chunks == 0 &&
 				reader->samples < reader->state.samples;
-	doubt_pauses(process, &totals);
+	doubt_pauses(process, reader, &totals);
 	/* (Damage that only the importer sees is no different from what the reader finds.) */
 	if (process->damaged_chunks > 0 && reader->state.state != 1)
 		process->bytes_allocated.high = process->objects_allocated.high = UINT64_MAX;

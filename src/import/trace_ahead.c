@@ -76,6 +76,7 @@ static bool find_borrowed(struct bp_trace_record *record, struct borrowed *ret_b
 	case BP_TAG_MODULE_GONE:
 	case BP_TAG_FORK:
 	case BP_TAG_INTERVAL:
+	case BP_TAG_OUTAGE:
 		return true;
 	case BP_TAG_FOLDED:
 	case BP_TAG_FOLDED_TOLD:

@@ -162,6 +162,18 @@ static bool import_pauses(const struct bp_trace_reader *reader, struct bp_proces
 	return good;
 }
 
+static bool import_outages(const struct bp_trace_reader *reader, struct bp_process_id process,
+	struct bp_profile *profile, struct bp_error *error)
+{
+	for (uint32_t i = 0; i < reader->outage_count; i++) {
+		const struct bp_trace_outage *from = &reader->outages[i];
+		const struct bp_pause outage = { process, from->from_ns, from->to_ns };
+		if (!bp_profile_add_outage(profile, &outage, error))
+			return false;
+	}
+	return true;
+}
+
 /* What the profile has of this process: every T once, growing, so that each is soon found. A trace may
  * name as many as it has records. */
 struct used_intervals {
@@ -304,7 +316,8 @@ bool bp_import_trace_intervals(const struct bp_trace_reader *reader, struct bp_p
 	process->automatic = (reader->header.flags_skippable & BP_HEADER_AUTO) != 0 ||
 			     (reader->state.control & BP_CONTROL_AUTO) != 0;
 	const bool good = import_intervals(reader, numbers, id, profile, error) &&
-			  import_pauses(reader, id, profile, error);
+			  import_pauses(reader, id, profile, error) &&
+			  import_outages(reader, id, profile, error);
 	free(numbers);
 	return good;
 }

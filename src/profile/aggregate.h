@@ -212,7 +212,8 @@ struct bp_moment_figures {
 	uint64_t time_ns; /* since the start of the first process */
 	uint64_t samples;
 	struct bp_figure bytes, objects;
-	bool off; /* sampling was off then, for some thread */
+	bool off;	 /* sampling was off then, for some thread */
+	bool unrecorded; /* because nothing could be recorded: the figures say nothing */
 };
 
 /* The heap over time: what was live at `count` >= 2 evenly spaced moments from the start of the run,

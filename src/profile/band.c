@@ -92,12 +92,12 @@ static bool fill(struct band *band)
 	return good;
 }
 
-/* The last moment is the end, with which a pause that nobody ended ends too. */
-static bool was_off(const struct band *band, uint32_t number)
+/* The last moment is the end, with which a pause that nobody ended ends too: what was before it. */
+static uint64_t time_before(const struct band *band, uint32_t number)
 {
 	const uint64_t time_ns = band->times_ns[number];
 	const bool last = number + 1 == band->count && time_ns > 0;
-	return bp_sampling_is_off(&band->aggregation->sampling, last ? time_ns - 1 : time_ns);
+	return last ? time_ns - 1 : time_ns;
 }
 
 static bool read_moment(
@@ -111,8 +111,11 @@ static bool read_moment(
 		good = bp_tally_merge(&tally, &band->nodes[i]);
 	if (good) {
 		bp_figures_of_tally(band->aggregation, &tally, &nothing, &row);
+		const struct bp_sampling *sampling = &band->aggregation->sampling;
+		const uint64_t time_ns = time_before(band, number);
 		*ret_moment = (struct bp_moment_figures){ band->times_ns[number], row.samples,
-			row.bytes, row.objects, was_off(band, number) };
+			row.bytes, row.objects, bp_sampling_is_off(sampling, time_ns),
+			bp_sampling_has_outage(sampling, time_ns) };
 	}
 	bp_tally_finish(&tally);
 	return good;

@@ -272,7 +272,7 @@ bool bp_cube_timeline(const struct bp_cube *cube, const struct bp_aggregation *l
 		struct bp_row row;
 		/* With the end a pause that nobody ended ends too. */
 		const uint64_t time_ns = cube->edges_ns[edge];
-		const bool last = edge == cube->bins && time_ns > 0;
+		const uint64_t before_ns = edge == cube->bins && time_ns > 0 ? time_ns - 1 : time_ns;
 		const bool good = merge_live(cube, edge, &tally);
 		if (good)
 			bp_figures_of_tally(live, &tally, &nothing, &row);
@@ -281,7 +281,8 @@ bool bp_cube_timeline(const struct bp_cube *cube, const struct bp_aggregation *l
 			return bp_error_set(error, "out of memory");
 		ret_moments[edge] =
 			(struct bp_moment_figures){ time_ns, row.samples, row.bytes, row.objects,
-				bp_sampling_is_off(&live->sampling, last ? time_ns - 1 : time_ns) };
+				bp_sampling_is_off(&live->sampling, before_ns),
+				bp_sampling_has_outage(&live->sampling, before_ns) };
 	}
 	return true;
 }

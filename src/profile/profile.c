@@ -92,7 +92,8 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->added, error) || !APPEND_EMPTY(profile->census, error) ||
 		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->labels, error) ||
 		!APPEND_EMPTY(profile->label_pairs, error) || !APPEND_EMPTY(profile->readings, error) ||
-		!APPEND_EMPTY(profile->pauses, error) || !APPEND_EMPTY(profile->intervals, error) ||
+		!APPEND_EMPTY(profile->pauses, error) ||
+		!APPEND_EMPTY(profile->outages, error) || !APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
 		return false;
@@ -135,6 +136,7 @@ void bp_profile_finish(struct bp_profile *profile)
 	bp_id_index_finish(&profile->labels_by_text);
 	free(profile->readings.data);
 	free(profile->pauses.data);
+	free(profile->outages.data);
 	free(profile->intervals.data);
 	free(profile->started.data);
 	memset(profile, 0, sizeof *profile);
@@ -392,6 +394,15 @@ bool bp_profile_add_pause(
 	if (!RESERVE(profile->pauses, 1, error))
 		return false;
 	profile->pauses.data[profile->pauses.count++] = *pause;
+	return true;
+}
+
+bool bp_profile_add_outage(
+	struct bp_profile *profile, const struct bp_pause *outage, struct bp_error *error)
+{
+	if (!RESERVE(profile->outages, 1, error))
+		return false;
+	profile->outages.data[profile->outages.count++] = *outage;
 	return true;
 }
 

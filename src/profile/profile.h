@@ -249,6 +249,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_census_sums) census;
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
+	/* Times in which nothing was recorded, because the trace could not grow; to_ns BP_TIME_NEVER: it could
+	 * not at the end. Sampling was off then, so that pauses cover them. */
+	BP_TABLE(struct bp_pause) outages;
 	BP_TABLE(struct bp_interval_used) intervals;
 	BP_TABLE(struct bp_started) started; /* from 0 on */
 	bool keep_readings; /* set before importing: fill `readings` */
@@ -313,6 +316,8 @@ bool bp_profile_add_census(
 
 bool bp_profile_add_reading(
 	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error);
+bool bp_profile_add_outage(
+	struct bp_profile *profile, const struct bp_pause *outage, struct bp_error *error);
 bool bp_profile_add_pause(
 	struct bp_profile *profile, const struct bp_pause *pause, struct bp_error *error);
 bool bp_profile_add_interval(

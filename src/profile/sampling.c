@@ -127,18 +127,19 @@ static uint64_t since(uint64_t time_ns, uint64_t base_ns)
 	return time_ns > base_ns ? time_ns - base_ns : 0;
 }
 
-static void collect_spans(struct bp_sampling *sampling, const struct bp_view *view)
+/* Pauses into `spans`, which has room for them: sorted, and those that overlap in one. Returns how many. */
+static uint32_t merge_spans(const struct bp_view *view, const struct bp_pause *pauses,
+	uint32_t pause_count, struct bp_span *spans)
 {
-	const struct bp_profile *profile = view->profile;
-	struct bp_span *spans = sampling->spans;
 	uint32_t count = 0, kept = 0;
-	for (uint32_t i = 1; i < profile->pauses.count; i++) {
-		const struct bp_pause *pause = &profile->pauses.data[i];
-		if (!is_looked_at(view, pause->process))
-			continue;
-		const uint64_t base_ns = view->processes[pause->process.i].base_ns;
-		spans[count++] = (struct bp_span){ since(pause->from_ns, base_ns),
-			since(pause->to_ns, base_ns) };
+	for (uint32_t i = 1; i < pause_count; i++) {
+		const struct bp_pause *pause = &pauses[i];
+		const struct bp_process_view *process = &view->processes[pause->process.i];
+		const uint64_t to_ns =
+			pause->to_ns == BP_TIME_NEVER ? process->end_ns : pause->to_ns;
+		if (is_looked_at(view, pause->process))
+			spans[count++] = (struct bp_span){ since(pause->from_ns, process->base_ns),
+				since(to_ns, process->base_ns) };
 	}
 	qsort(spans, count, sizeof *spans, compare_spans);
 	for (uint32_t i = 0; i < count; i++) {
@@ -148,9 +149,22 @@ static void collect_spans(struct bp_sampling *sampling, const struct bp_view *vi
 		else if (spans[i].to_ns > last->to_ns)
 			last->to_ns = spans[i].to_ns;
 	}
-	sampling->span_count = kept;
-	for (uint32_t i = 0; i < kept; i++)
-		sampling->off_ns += spans[i].to_ns - spans[i].from_ns;
+	return kept;
+}
+
+static void collect_spans(struct bp_sampling *sampling, const struct bp_view *view)
+{
+	const struct bp_profile *profile = view->profile;
+	sampling->span_count = merge_spans(
+		view, profile->pauses.data, profile->pauses.count, sampling->spans);
+	for (uint32_t i = 0; i < sampling->span_count; i++)
+		sampling->off_ns += sampling->spans[i].to_ns - sampling->spans[i].from_ns;
+	sampling->outage_count = merge_spans(
+		view, profile->outages.data, profile->outages.count, sampling->outages);
+	for (uint32_t i = 1; i < profile->outages.count; i++)
+		sampling->outage_goes_on |=
+			is_looked_at(view, profile->outages.data[i].process) &&
+			profile->outages.data[i].to_ns == BP_TIME_NEVER;
 }
 
 /* A process or a pause that begins or ends. */
@@ -223,7 +237,8 @@ bool bp_sampling_init(
 	sampling->intervals = calloc(profile->intervals.count + 2u * profile->processes.count,
 		sizeof *sampling->intervals);
 	sampling->spans = calloc(profile->pauses.count, sizeof *sampling->spans);
-	if (sampling->intervals == NULL || sampling->spans == NULL ||
+	sampling->outages = calloc(profile->outages.count, sizeof *sampling->outages);
+	if (sampling->intervals == NULL || sampling->spans == NULL || sampling->outages == NULL ||
 		!measure_all_off(sampling, view)) {
 		bp_sampling_finish(sampling);
 		return bp_error_set(error, "out of memory");
@@ -241,20 +256,31 @@ void bp_sampling_finish(struct bp_sampling *sampling)
 {
 	free(sampling->intervals);
 	free(sampling->spans);
+	free(sampling->outages);
 	memset(sampling, 0, sizeof *sampling);
 }
 
-bool bp_sampling_is_off(const struct bp_sampling *sampling, uint64_t time_ns)
+static bool is_within(const struct bp_span *spans, uint32_t count, uint64_t time_ns)
 {
-	uint32_t low = 0, high = sampling->span_count;
+	uint32_t low = 0, high = count;
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
-		if (sampling->spans[middle].from_ns <= time_ns)
+		if (spans[middle].from_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > 0 && time_ns < sampling->spans[low - 1].to_ns;
+	return low > 0 && time_ns < spans[low - 1].to_ns;
+}
+
+bool bp_sampling_is_off(const struct bp_sampling *sampling, uint64_t time_ns)
+{
+	return is_within(sampling->spans, sampling->span_count, time_ns);
+}
+
+bool bp_sampling_has_outage(const struct bp_sampling *sampling, uint64_t time_ns)
+{
+	return is_within(sampling->outages, sampling->outage_count, time_ns);
 }
 
 bool bp_aggregation_add_off(const struct bp_aggregation *aggregation, enum bp_metric metric,

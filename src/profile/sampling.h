@@ -32,6 +32,10 @@ struct bp_sampling {
 		interval_unseen; /* what may be there unseen is bounded as at this T, see sampling.c */
 	struct bp_span *spans; /* apart, growing */
 	uint64_t off_ns;       /* their length together */
+	/* Of these, when nothing was recorded of some process, because its trace could not grow. */
+	struct bp_span *outages; /* apart, growing */
+	uint32_t outage_count;
+	bool outage_goes_on; /* the last one had no end */
 	/* Of this: when none of the processes that ran was sampled. One that lies idle follows a
 	 * change late or never, and is off then, but has nothing that could be sampled. */
 	uint64_t all_off_ns;
@@ -46,5 +50,8 @@ void bp_sampling_finish(struct bp_sampling *sampling);
 
 /* Was sampling off for some thread at that time since the start? Pure. */
 bool bp_sampling_is_off(const struct bp_sampling *sampling, uint64_t time_ns);
+
+/* Was it because nothing could be recorded? Pure. */
+bool bp_sampling_has_outage(const struct bp_sampling *sampling, uint64_t time_ns);
 
 #endif

@@ -279,6 +279,34 @@ static void say_pauses(struct list *list, const struct bp_aggregation *aggregati
 			  "objects allocated while it was on");
 }
 
+/* One sentence for each of the first few. */
+#define OUTAGES_SAID 5u
+
+static void say_outages(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	const uint32_t count = sampling->outage_count;
+	for (uint32_t i = 0; i < count && i < OUTAGES_SAID; i++) {
+		const double from_s = (double)sampling->outages[i].from_ns / 1e9;
+		const double to_s = (double)sampling->outages[i].to_ns / 1e9;
+		if (sampling->outage_goes_on && i + 1 == count)
+			say(list,
+				"nothing was recorded since %.2f s, because the trace could not grow "
+				"(a full disk, a limit on the size of files): the last thing known is "
+				"of %.2f s",
+				from_s, to_s);
+		else
+			say(list,
+				"nothing was recorded from %.2f s to %.2f s, because the trace could "
+				"not grow (a full disk, a limit on the size of files)",
+				from_s, to_s);
+	}
+	if (count > OUTAGES_SAID)
+		say(list, "nor in %u other times, the last of them from %.2f s on",
+			count - OUTAGES_SAID,
+			(double)sampling->outages[count - 1].from_ns / 1e9);
+}
+
 /* Figures that are not ours say so. */
 static void say_methods(struct list *list, const struct bp_aggregation *aggregation)
 {
@@ -338,6 +366,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_processes(&list, aggregation);
 	say_unexplained(&list, aggregation);
 	say_pauses(&list, aggregation);
+	say_outages(&list, aggregation);
 	say_misread(&list, aggregation);
 	say_folded(&list, aggregation);
 	say_assumptions(&list, aggregation);

@@ -24,6 +24,11 @@ struct bp_control bp_control __attribute__((visibility("hidden"))) = { .due_ns =
 
 #define STATE_MASK (BP_CONTROL_INTERVAL_MASK | BP_CONTROL_AUTO) /* a word without its number */
 
+static bool has_outage(void)
+{
+	return bp_unlikely(bp_writer_outage_since(&bp_recorder.writer) != 0);
+}
+
 static bool is_valid(uint64_t word)
 {
 	return bp_control_interval(word) <= BP_INTERVAL_MAX;
@@ -119,10 +124,24 @@ void bp_control_publish(struct bp_trace_state *state)
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/* As a word of the same number that says that sampling is off. */
+static uint64_t switched_off(uint64_t word)
+{
+	return word & ~STATE_MASK;
+}
+
+uint64_t bp_control_in_outage(uint64_t word)
+{
+	bp_writer_try_again(&bp_recorder.writer, bp_system_time_ns(CLOCK_MONOTONIC));
+	return has_outage() ? switched_off(word) : word;
+}
+
 uint64_t bp_control_word(void)
 {
 	const uint64_t word =
 		__atomic_load_n(&bp_writer_state(&bp_recorder.writer)->control, __ATOMIC_RELAXED);
+	if (has_outage())
+		return switched_off(word);
 	return is_valid(word) ? word : __atomic_load_n(&bp_control.valid, __ATOMIC_RELAXED);
 }
 
@@ -133,6 +152,8 @@ static void write_interval(const struct bp_thread *thread, uint64_t trials, uint
 	const uint64_t values[] = { thread->ordinal, bp_system_time_ns(CLOCK_MONOTONIC),
 		__atomic_load_n(&bp_recorder.sequence, __ATOMIC_RELAXED), trials, objects, interval,
 		bp_control_number(thread->control) };
+	if (has_outage() && interval == 0)
+		bp_writer_outage_stop(&bp_recorder.writer, thread->ordinal, trials, objects);
 	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL);
 	if (bp_tracepoint_wants_interval())
 		bp_tracepoint_tell_interval(thread->ordinal, interval, trials, objects, values[1]);
@@ -152,7 +173,8 @@ bool bp_control_follow(struct bp_thread *thread, uint64_t word)
 	if (!is_valid(word))
 		return false;
 	thread->control = word;
-	__atomic_store_n(&bp_control.valid, word, __ATOMIC_RELAXED);
+	if (!has_outage())
+		__atomic_store_n(&bp_control.valid, word, __ATOMIC_RELAXED);
 	bp_sampler_set_interval(&thread->sampler, bp_control_interval(word));
 	return true;
 }

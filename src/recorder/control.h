@@ -8,6 +8,9 @@
  * object on. So a thread that does not allocate does not follow; one that does follows after at
  * most BP_SAMPLER_LOOK_MAX trials of its own.
  *
+ * While the file cannot grow (trace/writer_outage.c) threads follow the word as if it said that sampling
+ * is off; the word itself stays as it is, and may be changed meanwhile.
+ *
  * A changed word is no privilege: whoever can write it can write the trace. Words out of range are
  * ignored.
  *
@@ -62,7 +65,8 @@ void bp_control_publish(struct bp_trace_state *state);
 uint64_t bp_control_word(void);
 void bp_control_note_begin(struct bp_thread *thread);
 
-/* The slow halves of what follows. */
+/* The slow halves of what follows. `word` while there is an outage, unless that is over now. */
+uint64_t bp_control_in_outage(uint64_t word);
 bool bp_control_follow(struct bp_thread *thread, uint64_t word);
 void bp_control_time_has_come(void);
 void bp_control_note(const struct bp_visit *visit);
@@ -74,8 +78,10 @@ static inline bool bp_control_look(struct bp_visit *visit)
 {
 	if (bp_unlikely(bp_control.due_ns != UINT64_MAX))
 		bp_control_time_has_come();
-	const uint64_t word =
+	uint64_t word =
 		__atomic_load_n(&bp_writer_state(&bp_recorder.writer)->control, __ATOMIC_RELAXED);
+	if (bp_unlikely(bp_writer_outage_since(&bp_recorder.writer) != 0))
+		word = bp_control_in_outage(word);
 	return bp_unlikely(word != visit->thread->control) &&
 	       bp_control_follow(visit->thread, word);
 }

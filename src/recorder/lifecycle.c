@@ -432,6 +432,7 @@ void bp_recorder_end(enum bp_end_reason reason)
 	}
 	int saved_errno = errno;
 	bp_hot.busy = 1;
+	bp_writer_try_again(&bp_recorder.writer, UINT64_MAX);
 	(void)write_end(reason, true);
 	if (reason != BP_END_EXEC)
 		bp_recorder.ended = true;

@@ -193,7 +193,7 @@ void bp_thread_end(struct bp_thread *thread)
 		bp_thread_publish(thread, 0);
 		/* Without a record the slot itself keeps the totals, for good. */
 		if (written)
-			__atomic_store_n(&thread->slot->state, 0, __ATOMIC_RELEASE);
+			bp_writer_give_slot(&bp_recorder.writer, thread->slot);
 	}
 	unlink_thread(thread);
 	hot->thread = NULL;

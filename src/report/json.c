@@ -46,7 +46,8 @@ static void write_known(FILE *out, struct bp_known_total total)
 		fprintf(out, "%llu}", (unsigned long long)total.high);
 }
 
-/* What was allocated while sampling was off is in no other figure; `spans`: when it was. */
+/* What was allocated while sampling was off is in no other figure; `spans`: when it was. `outages`: when
+ * nothing could be recorded; without an end: to the last. */
 static void write_sampling(FILE *out, const struct bp_sampling *sampling)
 {
 	fprintf(out,
@@ -60,7 +61,19 @@ static void write_sampling(FILE *out, const struct bp_sampling *sampling)
 		fprintf(out, "%s[%.9f, %.9f]", i > 0 ? ", " : "",
 			(double)sampling->spans[i].from_ns / 1e9,
 			(double)sampling->spans[i].to_ns / 1e9);
-	fputs("]}},\n", out);
+	fputs("]}", out);
+	if (sampling->outage_count > 0)
+		fputs(",\n    \"outages\": [", out);
+	for (uint32_t i = 0; i < sampling->outage_count; i++) {
+		const bool open = sampling->outage_goes_on && i + 1 == sampling->outage_count;
+		fprintf(out, "%s{\"from_s\": %.9f, \"to_s\": ", i > 0 ? ", " : "",
+			(double)sampling->outages[i].from_ns / 1e9);
+		if (open)
+			fputs("null}", out);
+		else
+			fprintf(out, "%.9f}", (double)sampling->outages[i].to_ns / 1e9);
+	}
+	fputs(sampling->outage_count > 0 ? "]},\n" : "},\n", out);
 }
 
 static void write_head(FILE *out, const struct bp_aggregation *aggregation)
@@ -310,7 +323,8 @@ static bool write_timeline(
 		bp_write_json_figure(out, &moments[i].bytes, 1);
 		fputs(", \"objects\": ", out);
 		bp_write_json_figure(out, &moments[i].objects, 1);
-		fputs(moments[i].off ? ", \"off\": true}" : "}", out);
+		fputs(moments[i].off ? ", \"off\": true" : "", out);
+		fputs(moments[i].unrecorded ? ", \"unrecorded\": true}" : "}", out);
 	}
 	fputs("\n  ],\n", out);
 	free(moments);

@@ -31,7 +31,7 @@ static void write_right(const char *text, unsigned columns, FILE *out)
 static bool any_off(const struct bp_moment_figures *moments, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (moments[i].off)
+		if (moments[i].off && !moments[i].unrecorded)
 			return true;
 	return false;
 }
@@ -44,6 +44,10 @@ static void write_moments(const struct bp_moment_figures *moments, struct line *
 	char right[BP_QUANTITY_BYTES];
 	for (uint32_t i = 0; i < count; i++) {
 		bp_time_text(moments[i].time_ns, lines[i].time);
+		if (moments[i].unrecorded) {
+			times = wider(times, lines[i].time);
+			continue;
+		}
 		bp_bytes_figure_text(&moments[i].bytes, bp_style_of(options), lines[i].bytes);
 		times = wider(times, lines[i].time);
 		numbers = wider(numbers, lines[i].bytes);
@@ -59,6 +63,10 @@ static void write_moments(const struct bp_moment_figures *moments, struct line *
 		fputs("  ", out);
 		write_right(lines[i].time, times, out);
 		fputs("  ", out);
+		if (moments[i].unrecorded) {
+			fputs("(nothing was recorded)\n", out);
+			continue;
+		}
 		bp_write_bar(&moments[i].bytes.interval, scale_end, bar, options, out);
 		fputs("  ", out);
 		write_right(lines[i].bytes, numbers, out);

@@ -308,6 +308,13 @@ static bool decode_interval(struct bp_bytes *fields, struct bp_trace_interval *i
 	return !fields->failed;
 }
 
+static bool decode_outage(struct bp_bytes *fields, struct bp_trace_outage *outage)
+{
+	outage->from_ns = bp_bytes_varint(fields);
+	outage->to_ns = bp_bytes_varint(fields);
+	return !fields->failed && outage->from_ns <= outage->to_ns && outage->to_ns != UINT64_MAX;
+}
+
 static bool decode_fields(
 	struct bp_trace_decoder *decoder, struct bp_bytes *fields, struct bp_trace_record *record)
 {
@@ -339,6 +346,8 @@ static bool decode_fields(
 	case BP_TAG_FRAME:
 	case BP_TAG_LABELS:
 		return decode_name(fields, record->tag == BP_TAG_FRAME, &record->name);
+	case BP_TAG_OUTAGE:
+		return decode_outage(fields, &record->outage);
 	case BP_TAG_NAMED_STACK:
 		return decode_named_stack(decoder, fields, &record->stack);
 	case BP_TAG_READINGS:
@@ -360,7 +369,7 @@ enum bp_trace_decoded bp_trace_decode(
 	if (data == NULL)
 		return BP_TRACE_MALFORMED;
 	ret_record->tag = (enum bp_tag)tag;
-	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_LABELS) && tag != BP_TAG_FOLDED_TOLD)
+	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_OUTAGE) && tag != BP_TAG_FOLDED_TOLD)
 		return tag & BP_TAG_FATAL_BIT ? BP_TRACE_FATAL : BP_TRACE_SKIPPED;
 	struct bp_bytes fields = bp_bytes_of(data, (size_t)length);
 	if (decode_fields(decoder, &fields, ret_record))

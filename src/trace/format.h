@@ -40,7 +40,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 3
+#define BP_TRACE_MINOR 4
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -153,6 +153,13 @@ struct bp_trace_census_totals {
 };
 
 /* 1.3 */
+/* A thread that stopped sampling because of an outage, and what it had made (3.9). */
+struct bp_trace_stop {
+	uint64_t ordinal; /* 0: not written yet */
+	uint64_t trials, objects;
+};
+#define BP_OUTAGE_STOPS 128u
+
 struct bp_trace_state {
 	uint64_t state, chunks_reserved, end_reason, end_time_ns;
 	uint64_t end_trials, end_objects, last_sequence, samples;
@@ -164,6 +171,9 @@ struct bp_trace_state {
 	struct bp_trace_census_totals census;
 	/* 1.8: changed from outside, and by the process itself; by compare and exchange only. */
 	uint64_t control, control_resume, budget_ppm;
+	uint64_t outage_since_ns; /* 3.9: the file cannot grow since then; 0: it can */
+	uint64_t outage_stops;	  /* of these entries that are taken, perhaps more than there are */
+	struct bp_trace_stop stops[BP_OUTAGE_STOPS];
 };
 
 /* 1.8, the word `control`: T wanted in the low 41 bits (0: sampling is off), whether T may change by
@@ -235,6 +245,7 @@ enum bp_tag {
 	BP_TAG_FRAME = 16,
 	BP_TAG_NAMED_STACK = 17,
 	BP_TAG_LABELS = 18,
+	BP_TAG_OUTAGE = 19, /* see 3.9 */
 	/* In folded parts only; fatal, because its objects stand nowhere else. */
 	BP_TAG_FOLDED_TOLD = BP_TAG_FOLDED | BP_TAG_FATAL_BIT
 };
@@ -325,6 +336,7 @@ _Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, lost) == 128, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, census) == 512, "1.7");
 _Static_assert(offsetof(struct bp_trace_state, control) == 640, "1.8");
+_Static_assert(offsetof(struct bp_trace_state, outage_since_ns) == 664, "3.9");
 _Static_assert(sizeof(struct bp_trace_state) <= 4096, "1.3");
 _Static_assert(sizeof(struct bp_trace_census) == 64, "1.7");
 _Static_assert(sizeof(struct bp_thread_slot) == 64, "1.6");

@@ -136,6 +136,38 @@ uint32_t bp_trace_reader_first_switch(const struct bp_trace_reader *reader, uint
 	return ordinal == 0 ? 0 : first_after(reader, ordinal - 1, true, UINT64_MAX);
 }
 
+bool bp_trace_intervals_outage(
+	struct bp_trace_reader *reader, const struct bp_trace_outage *outage)
+{
+	if (!bp_vec_reserve(&reader->outages, &reader->outage_capacity, reader->outage_count + 1u,
+		    sizeof *reader->outages))
+		return false;
+	reader->outages[reader->outage_count++] = *outage;
+	return true;
+}
+
+bool bp_trace_intervals_last_outage(struct bp_trace_reader *reader)
+{
+	const uint64_t since_ns = reader->state.outage_since_ns;
+	bool ended = since_ns == 0;
+	for (uint32_t i = 0; i < reader->outage_count && !ended; i++)
+		ended = reader->outages[i].from_ns >= since_ns;
+	if (ended)
+		return true;
+	for (uint32_t i = 0; i < BP_OUTAGE_STOPS; i++) {
+		const struct bp_trace_stop *stop = &reader->state.stops[i];
+		const struct bp_trace_interval change = { .time_ns = since_ns,
+			.sequence = UINT64_MAX,
+			.trials = stop->trials,
+			.objects = stop->objects,
+			.thread = (uint32_t)stop->ordinal };
+		if (stop->ordinal <= UINT32_MAX && !bp_trace_intervals_add(reader, &change))
+			return false;
+	}
+	const struct bp_trace_outage last = { since_ns, UINT64_MAX };
+	return bp_trace_intervals_outage(reader, &last);
+}
+
 /* What a thread had made, and of that off, when it came to this change. `before`: the change before it
  * of the same thread, or NULL. */
 static void reach(const struct bp_trace_reader *reader, const struct bp_trace_switch *before,
@@ -152,6 +184,41 @@ static void reach(const struct bp_trace_reader *reader, const struct bp_trace_sw
 	now->off_objects = from->off_objects + (off ? now->objects - from->objects : 0);
 }
 
+/* In an outage that went on at the end (3.9) a thread that was on before may have stopped anywhere behind its
+ * last record. */
+static bool may_have_stopped(
+	const struct bp_trace_reader *reader, const struct bp_trace_thread *thread)
+{
+	const uint32_t count = reader->outage_count;
+	const uint32_t ordinal = (uint32_t)thread->ordinal;
+	if (count == 0 || reader->outages[count - 1].to_ns != UINT64_MAX || thread->ended)
+		return false;
+	const uint32_t after = first_after(reader, ordinal, true, UINT64_MAX);
+	const struct bp_trace_switch *last = after == 0 ? NULL : &reader->switches[after - 1];
+	return last != NULL && last->change.thread == ordinal ? last->change.interval != 0
+							      : !began_off(reader);
+}
+
+static void divide_thread(
+	const struct bp_trace_reader *reader, struct bp_trace_thread *thread, bool by_bytes)
+{
+	const uint32_t ordinal = (uint32_t)thread->ordinal;
+	const uint64_t low = by_bytes ? thread->bytes_low : thread->objects_low;
+	const uint64_t high = by_bytes ? thread->bytes_high : thread->objects_high;
+	const uint64_t off_low = off_of(reader, ordinal, by_bytes, low);
+	const uint64_t off_high = off_of(reader, ordinal, by_bytes, high);
+	struct bp_trace_limits on = { low - off_low, high - off_high };
+	struct bp_trace_limits off = { off_low, off_high };
+	if (may_have_stopped(reader, thread)) {
+		const uint64_t recorded =
+			by_bytes ? thread->bytes_recorded : thread->objects_recorded;
+		on.low = recorded - off_of(reader, ordinal, by_bytes, recorded);
+		off.high = sum_of(off.high, high - smaller(recorded, high));
+	}
+	*(by_bytes ? &thread->on_bytes : &thread->on_objects) = on;
+	*(by_bytes ? &thread->off_bytes : &thread->off_objects) = off;
+}
+
 void bp_trace_intervals_finish(struct bp_trace_reader *reader)
 {
 	if (reader->switch_count > 1)
@@ -164,11 +231,8 @@ void bp_trace_intervals_finish(struct bp_trace_reader *reader)
 	}
 	for (uint32_t i = 0; i < reader->thread_count; i++) {
 		struct bp_trace_thread *thread = &reader->threads[i];
-		const uint32_t ordinal = (uint32_t)thread->ordinal;
-		thread->off_bytes_low = off_of(reader, ordinal, true, thread->bytes_low);
-		thread->off_bytes_high = off_of(reader, ordinal, true, thread->bytes_high);
-		thread->off_objects_low = off_of(reader, ordinal, false, thread->objects_low);
-		thread->off_objects_high = off_of(reader, ordinal, false, thread->objects_high);
+		divide_thread(reader, thread, true);
+		divide_thread(reader, thread, false);
 	}
 }
 
@@ -178,13 +242,10 @@ struct parts {
 	bool all; /* every thread is among them, with its upper limit */
 };
 
-static void add_part(
-	struct parts *parts, uint64_t low, uint64_t high, uint64_t off_low, uint64_t off_high)
+static void add_limits(struct bp_trace_limits *sum, struct bp_trace_limits limits)
 {
-	parts->off.low = sum_of(parts->off.low, off_low);
-	parts->off.high = sum_of(parts->off.high, off_high);
-	parts->on.low = sum_of(parts->on.low, low - off_low);
-	parts->on.high = sum_of(parts->on.high, high - off_high);
+	sum->low = sum_of(sum->low, limits.low);
+	sum->high = sum_of(sum->high, limits.high);
 }
 
 /* One part: as its threads have it, and as the total less the other part has it. */
@@ -206,7 +267,8 @@ static void divide(const struct bp_trace_reader *reader, const struct parts *par
 	struct bp_trace_limits total, struct bp_trace_limits *ret_on,
 	struct bp_trace_limits *ret_off)
 {
-	bool ever_off = began_off(reader), ever_on = !ever_off;
+	bool ever_on = !began_off(reader);
+	bool ever_off = !ever_on || reader->outage_count > 0;
 	for (uint32_t i = 0; i < reader->switch_count && !(ever_off && ever_on); i++) {
 		ever_off = ever_off || reader->switches[i].change.interval == 0;
 		ever_on = ever_on || reader->switches[i].change.interval != 0;
@@ -230,10 +292,10 @@ void bp_trace_intervals_totals(const struct bp_trace_reader *reader, struct bp_t
 	for (uint32_t i = 0; i < reader->thread_count; i++) {
 		const struct bp_trace_thread *thread = &reader->threads[i];
 		bytes.all = objects.all = bytes.all && thread->published;
-		add_part(&bytes, thread->bytes_low, thread->bytes_high, thread->off_bytes_low,
-			thread->off_bytes_high);
-		add_part(&objects, thread->objects_low, thread->objects_high,
-			thread->off_objects_low, thread->off_objects_high);
+		add_limits(&bytes.on, thread->on_bytes);
+		add_limits(&bytes.off, thread->off_bytes);
+		add_limits(&objects.on, thread->on_objects);
+		add_limits(&objects.off, thread->off_objects);
 	}
 	/* What no thread has published yet may be in either part. */
 	if (!totals->exact) {

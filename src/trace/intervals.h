@@ -22,4 +22,9 @@ void bp_trace_intervals_finish(struct bp_trace_reader *reader);
 void bp_trace_intervals_totals(
 	const struct bp_trace_reader *reader, struct bp_trace_totals *totals);
 
+/* An OUTAGE record; and after the last record the outage that went on, if one did. False: no memory. */
+bool bp_trace_intervals_outage(
+	struct bp_trace_reader *reader, const struct bp_trace_outage *outage);
+bool bp_trace_intervals_last_outage(struct bp_trace_reader *reader);
+
 #endif

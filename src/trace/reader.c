@@ -136,7 +136,8 @@ static bool read_state(struct bp_trace_reader *reader, const char *path, struct 
 		bp_trace_read_at(reader, &reader->state, sizeof reader->state, BP_STATE_OFFSET);
 	if (bytes == SIZE_MAX || fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-	if (bytes < sizeof reader->state || reader->state.chunks_reserved == 0)
+	/* (What was added later may be cut off, and reads as zeros.) */
+	if (bytes < offsetof(struct bp_trace_state, outage_since_ns) || reader->state.chunks_reserved == 0)
 		return bp_error_set(error,
 			"%s: torn behind its header: nothing is known of what the program did; the "
 			"file was cut, or the machine stopped: copy it again, or record again",
@@ -241,6 +242,7 @@ void bp_trace_reader_close(struct bp_trace_reader *reader)
 	free(reader->slot_chunks);
 	free(reader->census);
 	free(reader->switches);
+	free(reader->outages);
 	bp_index_finish(&reader->thread_index);
 	memset(reader, 0, sizeof *reader);
 }
@@ -443,6 +445,9 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 		return bp_trace_intervals_add(reader, &record->interval) &&
 		       bp_trace_threads_seen(reader, record->interval.thread,
 			       record->interval.trials, record->interval.objects);
+	case BP_TAG_OUTAGE:
+		note_time(reader, record->outage.to_ns);
+		return bp_trace_intervals_outage(reader, &record->outage);
 	case BP_TAG_FOLDED:
 		reader->samples += record->folded.objects;
 		reader->frees += record->folded.objects;
@@ -530,7 +535,8 @@ enum bp_trace_next bp_trace_reader_next(
 				reader->next_chunk = 1;
 				break;
 			}
-			if (!bp_trace_threads_finish(reader)) {
+			if (!bp_trace_threads_finish(reader) ||
+				!bp_trace_intervals_last_outage(reader)) {
 				no_memory(error);
 				return BP_TRACE_ERROR;
 			}

@@ -117,6 +117,11 @@ struct bp_trace_interval {
 	uint32_t thread;	  /* ordinal */
 };
 
+/* OUTAGE: the file could not grow, so that sampling was off for any thread that came to the recorder. */
+struct bp_trace_outage {
+	uint64_t from_ns, to_ns; /* not before from_ns; UINT64_MAX: it went on at the end */
+};
+
 struct bp_trace_record {
 	enum bp_tag tag;
 	union {
@@ -129,11 +134,17 @@ struct bp_trace_record {
 		struct bp_trace_exec exec;	     /* BP_TAG_EXEC */
 		struct bp_trace_fork fork;	     /* BP_TAG_FORK */
 		struct bp_trace_interval interval;   /* BP_TAG_INTERVAL */
+		struct bp_trace_outage outage;	     /* BP_TAG_OUTAGE */
 		struct bp_trace_folded folded;	     /* BP_TAG_FOLDED, and never _TOLD */
 		struct bp_trace_readings readings;   /* BP_TAG_READINGS */
 		struct bp_trace_ticks ticks;	     /* BP_TAG_TICKS; in part.clock already */
 		struct bp_trace_ranges ranges;	     /* BP_TAG_HELD; in part.held already */
 	};
+};
+
+/* Limits of a number: equal where it is known exactly. */
+struct bp_trace_limits {
+	uint64_t low, high;
 };
 
 /* What is known of one thread, from its slot, its end and its samples (1.6). */
@@ -144,11 +155,13 @@ struct bp_trace_thread {
 	bool published;	  /* has a slot or an end; false: the upper limits are not known */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t bytes_low, bytes_high;
+	/* The largest that a record of it says: what it made beyond may be of an outage (3.9). */
+	uint64_t bytes_recorded, objects_recorded;
 	uint64_t unoffered_trials, unoffered_objects;
 	uint64_t end_time_ns; /* of its END; 0: it has none */
-	/* Of the bytes and objects above: allocated while sampling was off (3.7). Complete, and none
-	 * before, at BP_TRACE_END. */
-	uint64_t off_bytes_low, off_bytes_high, off_objects_low, off_objects_high;
+	/* The bytes and objects above in two parts: allocated while sampling was on, and off (3.7). Complete,
+	 * and none before, at BP_TRACE_END. */
+	struct bp_trace_limits on_bytes, on_objects, off_bytes, off_objects;
 };
 
 /* A change of a thread's interval, and what of its life before was not sampled. */
@@ -156,11 +169,6 @@ struct bp_trace_switch {
 	struct bp_trace_interval change;
 	uint64_t bytes, objects;	 /* made by the thread until then */
 	uint64_t off_bytes, off_objects; /* of which while sampling was off */
-};
-
-/* Limits of a number: equal where it is known exactly. */
-struct bp_trace_limits {
-	uint64_t low, high;
 };
 
 struct bp_trace_totals {
@@ -220,6 +228,9 @@ struct bp_trace_reader {
 	/* What INTERVAL records said, at BP_TRACE_END by thread and in the order of its life. */
 	struct bp_trace_switch *switches;
 	uint32_t switch_count;
+	/* OUTAGE records in file order, and at BP_TRACE_END the one that went on then. */
+	struct bp_trace_outage *outages;
+	uint32_t outage_count;
 
 	/* Private. */
 	bool is_open;
@@ -233,7 +244,8 @@ struct bp_trace_reader {
 	struct bp_index thread_index;
 	uint32_t thread_capacity, thread_last;
 	uint64_t *slot_chunks; /* offsets of the thread slots of every chunk that has some */
-	uint32_t slot_chunk_count, slot_chunk_capacity, census_capacity, switch_capacity;
+	uint32_t slot_chunk_count, slot_chunk_capacity, census_capacity, switch_capacity,
+		outage_capacity;
 };
 
 enum bp_trace_next { BP_TRACE_ERROR, BP_TRACE_END, BP_TRACE_RECORD };

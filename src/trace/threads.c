@@ -103,6 +103,15 @@ static inline void raise(
 	raise_to(&thread->bytes_low, &thread->bytes_high, bytes);
 }
 
+/* The same, of counters that stand in a record. */
+static inline void raise_recorded(
+	struct bp_trace_thread *thread, uint64_t trials, uint64_t objects, uint64_t bytes)
+{
+	thread->bytes_recorded = larger(thread->bytes_recorded, bytes);
+	thread->objects_recorded = larger(thread->objects_recorded, objects);
+	raise(thread, trials, objects, bytes);
+}
+
 static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slot *slot)
 {
 	struct bp_trace_thread *thread;
@@ -201,7 +210,7 @@ bool bp_trace_threads_seen(
 	thread = thread_of(reader, ordinal);
 	if (thread == NULL)
 		return false;
-	raise(thread, trials, objects, bytes_of(reader, trials, objects));
+	raise_recorded(thread, trials, objects, bytes_of(reader, trials, objects));
 	return true;
 }
 
@@ -221,7 +230,7 @@ bool bp_trace_threads_seen_all(
 		if (thread == NULL && ordinal != 0)
 			return false;
 		if (thread != NULL)
-			raise(thread, trials, objects, bytes);
+			raise_recorded(thread, trials, objects, bytes);
 	}
 	return true;
 }

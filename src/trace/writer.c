@@ -63,23 +63,30 @@ static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t
 static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
 	uint64_t interval_bytes, uint32_t bytes, struct place *ret_place)
 {
+	if (bp_unlikely(time_ns != 0 && bp_writer_outage_since(writer) != 0))
+		bp_writer_try_again(writer, time_ns);
 	if (writer->head == NULL || __atomic_load_n(&writer->stopped, __ATOMIC_RELAXED))
 		return false;
 	struct bp_lane *lane = take_lane(writer);
 	const uint32_t need = bytes + PREFIX_BYTES;
-	if ((lane->chunk == NULL || lane->chunk->committed + need > BP_PAYLOAD_BYTES) &&
-		!begin_chunk(writer, lane, time_ns, sequence, interval_bytes))
-		goto release;
-	uint32_t at = (uint32_t)sizeof *lane->chunk + lane->chunk->committed;
-	if (!bp_writer_make_ready(writer, lane, at + need))
-		goto release;
-	ret_place->lane = lane;
-	ret_place->record = (uint8_t *)lane->chunk + at;
-	ret_place->payload = ret_place->record + PREFIX_BYTES;
-	return true;
-release:
-	bp_lock_release(&lane->lock);
-	return false;
+	/* (In an outage what room is left in chunks of the file is not used: so whatever a reader finds of a
+	 * thread there is from before it stopped sampling.) */
+	bool fresh = lane->chunk == NULL || lane->chunk->committed + need > BP_PAYLOAD_BYTES ||
+		     bp_unlikely(lane->window != NULL && bp_writer_outage_since(writer) != 0);
+	for (;;) {
+		if (fresh && !begin_chunk(writer, lane, time_ns, sequence, interval_bytes)) {
+			bp_lock_release(&lane->lock);
+			return false;
+		}
+		const uint32_t at = (uint32_t)sizeof *lane->chunk + lane->chunk->committed;
+		if (bp_likely(bp_writer_make_ready(writer, lane, at + need))) {
+			ret_place->lane = lane;
+			ret_place->record = (uint8_t *)lane->chunk + at;
+			ret_place->payload = ret_place->record + PREFIX_BYTES;
+			return true;
+		}
+		fresh = true; /* An outage began: the next chunk is one in memory, which is ready. */
+	}
 }
 
 static void commit(struct place *place, enum bp_tag tag, const uint8_t *end)
@@ -177,8 +184,12 @@ bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *r
 		at = bp_varint_put(at, record->type);
 		at = bp_varint_put(at, record->heap);
 	}
+	const bool held = lane->window == NULL;
+	if (bp_unlikely(held))
+		bp_writer_count_held(writer, lane, BP_TAG_SAMPLE);
 	commit(&place, BP_TAG_SAMPLE, at);
-	__atomic_fetch_add(&bp_writer_state(writer)->samples, 1, __ATOMIC_RELAXED);
+	if (bp_likely(!held))
+		__atomic_fetch_add(&bp_writer_state(writer)->samples, 1, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -195,6 +206,8 @@ bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *recor
 	at = put_context(at, place.lane, flags, record->thread, record->sequence, record->time_ns);
 	at = bp_varint_put(at, record->sequence - record->sample_sequence);
 	at = put_counters(at, place.lane, record->trials, record->objects);
+	if (bp_unlikely(place.lane->window == NULL))
+		bp_writer_count_held(writer, place.lane, BP_TAG_FREE);
 	commit(&place, BP_TAG_FREE, at);
 	return true;
 }

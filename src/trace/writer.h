@@ -10,6 +10,9 @@
  * busy flag sees to that).
  *
  * A call that returns false lost its record, and has counted that (samples and frees).
+ *
+ * Where the file cannot grow (a full disk) records wait in memory, and whatever is left of the process's
+ * samples then should not be drawn: see bp_writer_outage_since.
  */
 #ifndef BP_TRACE_WRITER_H
 #define BP_TRACE_WRITER_H
@@ -37,12 +40,33 @@ struct bp_window {
 /* One open chunk and the decoding state at its end (docs/trace-format.md section 3). */
 struct bp_lane {
 	struct bp_lock lock;
-	struct bp_window *window;
+	struct bp_window *window;      /* NULL with a chunk: that is held in memory */
 	struct bp_chunk_header *chunk; /* NULL: none open */
 	uint32_t ready_bytes;	       /* of the chunk, present in memory and on disk */
 	uint32_t thread;
 	uint64_t time_ns, sequence, address, trials, objects;
 } __attribute__((aligned(64))); /* threads write to several at a time */
+
+/* Chunks of records that can wait in memory until the file can grow: some 200,000 frees. */
+#define BP_HELD_CHUNKS 64u
+
+/* While the file cannot grow (writer_outage.c). Zeroed: it can. */
+struct bp_outage {
+	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: it can grow. Cleared with all lanes locked */
+	uint64_t next_try_ns;
+	struct bp_lock lock; /* of the one who tries again */
+	/* Guarded by grow_lock: BP_HELD_CHUNKS chunks, and behind them thread slots (pointers) of threads
+	 * whose end stands in those chunks; NULL: none. */
+	uint8_t *memory;
+	uint32_t chunks, slots;
+	struct bp_held {
+		uint32_t samples, frees;
+	} held[BP_HELD_CHUNKS];
+	/* A chunk of the file that was handed out, but had no disk. NULL: none. */
+	uint8_t *spare;
+	struct bp_window *spare_window;
+	uint64_t spare_number;
+};
 
 struct bp_writer {
 	struct bp_lane lanes[BP_LANES];
@@ -57,8 +81,9 @@ struct bp_writer {
 	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
 	uint32_t more_slots_used;
 	bool preallocate;     /* no MADV_POPULATE_WRITE: reserve disk when opening */
-	bool stopped;	      /* nothing more can be written */
+	bool stopped;	      /* nothing can be written: nor is there room in memory until it can */
 	bool files_forbidden; /* by seccomp: it cannot grow beyond what is mapped */
+	struct bp_outage outage;
 	char path[BP_PATH_BYTES];
 };
 
@@ -82,8 +107,28 @@ static inline struct bp_trace_state *bp_writer_state(const struct bp_writer *wri
 /* Counts one loss. */
 void bp_writer_lost(struct bp_writer *writer, enum bp_loss reason);
 
-/* A free thread slot, state 1, zeroed; NULL when there is none. Give back by setting state to 0. */
+/* A free thread slot, state 1, zeroed; NULL when there is none. */
 struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer);
+
+/* Gives it back, after the THREAD END of its thread: at once, or when that has reached the file. */
+void bp_writer_give_slot(struct bp_writer *writer, struct bp_thread_slot *slot);
+
+/* An outage: since when the file has been unable to grow; 0: it can. Records wait in memory until then,
+ * of which there is little: sampling should be off. Samples and frees that wait are counted as lost
+ * until they are in the file. */
+static inline uint64_t bp_writer_outage_since(const struct bp_writer *writer)
+{
+	return __atomic_load_n(&writer->outage.since_ns, __ATOMIC_RELAXED);
+}
+
+/* In an outage: this thread samples nothing from these counters on. Its INTERVAL record waits in memory, but
+ * this is in the state page at once, for as many threads as it has room for. */
+void bp_writer_outage_stop(
+	struct bp_writer *writer, uint32_t ordinal, uint64_t trials, uint64_t objects);
+
+/* Tries again to make the file grow, unless that was tried less than a second before `now_ns`; when it
+ * can, writes what waited, and the OUTAGE record. UINT64_MAX: at the end, in any case. */
+void bp_writer_try_again(struct bp_writer *writer, uint64_t now_ns);
 
 /* BP_CENSUS_IN_CHUNK zeroed sums of stacks (1.7) in a chunk of their own, which stays mapped; NULL when the file
  * cannot grow. Fields may be changed atomically, `state` last. */

@@ -9,7 +9,8 @@
  * exceeding it raises SIGXFSZ; storing through a mapping is not subject to it.
  *
  * No descriptor is kept: to grow, the file is opened again by name and its device and inode are
- * compared. When that fails (chroot, dropped privileges, renamed) recording ends and is counted.
+ * compared. When that fails (chroot, dropped privileges, renamed) that is counted, and what follows is an
+ * outage (writer_outage.c), as a full disk is.
  * The one hole: a third party that truncates the mapped file.
  *
  * Chunk 0 stays mapped for good. A window goes when its last open chunk is closed and a newer window
@@ -122,13 +123,12 @@ static bool grow(struct bp_writer *writer)
 			window = &writer->windows[i];
 	if (window == NULL)
 		return false;
-	if (writer->files_forbidden) {
-		bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
-		return false;
-	}
-	int descriptor = bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
+	const int descriptor = writer->files_forbidden
+				       ? -1
+				       : bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
 	if (descriptor < 0) {
-		bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
+		if (bp_writer_outage_since(writer) == 0)
+			bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
 		return false;
 	}
 	struct stat status;
@@ -146,8 +146,7 @@ static bool grow(struct bp_writer *writer)
 	return true;
 }
 
-/* Makes the pages of these bytes present and backed by disk; false: no room. */
-static bool populate(const struct bp_writer *writer, uint8_t *memory, size_t bytes)
+bool bp_writer_populate(const struct bp_writer *writer, uint8_t *memory, size_t bytes)
 {
 	const uintptr_t start = bp_system_page_of((uintptr_t)memory);
 	return writer->preallocate ||
@@ -155,18 +154,12 @@ static bool populate(const struct bp_writer *writer, uint8_t *memory, size_t byt
 		       BP_ADVICE_POPULATE_WRITE);
 }
 
-/* grow_lock held. The next chunk of the newest window, not present in memory yet; NULL when the file
- * cannot grow. */
-static uint8_t *hand_out(struct bp_writer *writer)
+uint8_t *bp_writer_hand_out(struct bp_writer *writer)
 {
-	if (writer->stopped)
-		return NULL;
 	struct bp_window *window = writer->newest;
 	if ((window == NULL || writer->chunks >= window->first_chunk + window->chunks) &&
-		!grow(writer)) {
-		writer->stopped = true;
+		!grow(writer))
 		return NULL;
-	}
 	window = writer->newest;
 	uint8_t *chunk = window->memory + (writer->chunks - window->first_chunk) * BP_CHUNK_BYTES;
 	window->users++;
@@ -176,39 +169,55 @@ static uint8_t *hand_out(struct bp_writer *writer)
 	return chunk;
 }
 
+void bp_writer_drop_chunk(
+	struct bp_writer *writer, struct bp_window *window, struct bp_chunk_header *chunk)
+{
+	(void)bp_system_advise(chunk, BP_CHUNK_BYTES, MADV_DONTNEED);
+	bp_lock_take(&writer->grow_lock);
+	if (--window->users == 0 && window != writer->newest)
+		unmap_window(window);
+	bp_lock_release(&writer->grow_lock);
+}
+
 static void close_chunk(struct bp_writer *writer, struct bp_lane *lane)
 {
 	struct bp_chunk_header *chunk = lane->chunk;
-	if (chunk == NULL)
+	lane->chunk = NULL;
+	if (chunk == NULL || lane->window == NULL)
 		return;
 	chunk->checksum = bp_checksum(chunk + 1, chunk->committed);
 	__atomic_store_n(&chunk->sealed, 1, __ATOMIC_RELEASE);
-	(void)bp_system_advise(chunk, BP_CHUNK_BYTES, MADV_DONTNEED);
-	lane->chunk = NULL;
+	bp_writer_drop_chunk(writer, lane->window, chunk);
+}
+
+/* A chunk of the file, its first page present, which carries the header. That is not done under the lock:
+ * other lanes would wait. A chunk without a header is passed over by readers. */
+static uint8_t *new_file_chunk(
+	struct bp_writer *writer, struct bp_window **ret_window, uint64_t *ret_number)
+{
 	bp_lock_take(&writer->grow_lock);
-	if (--lane->window->users == 0 && lane->window != writer->newest)
-		unmap_window(lane->window);
+	*ret_number = writer->chunks;
+	uint8_t *memory = bp_writer_hand_out(writer);
+	*ret_window = writer->newest;
 	bp_lock_release(&writer->grow_lock);
+	if (memory == NULL || bp_writer_populate(writer, memory, bp_system_page_bytes()))
+		return memory;
+	bp_lock_take(&writer->grow_lock);
+	bp_writer_keep_spare(writer, memory, *ret_window, *ret_number);
+	bp_lock_release(&writer->grow_lock);
+	return NULL;
 }
 
 bool bp_writer_new_chunk(struct bp_writer *writer, struct bp_lane *lane)
 {
+	uint64_t number;
 	close_chunk(writer, lane);
-	bp_lock_take(&writer->grow_lock);
-	uint64_t number = writer->chunks;
-	uint8_t *memory = hand_out(writer);
-	lane->window = writer->newest;
-	bp_lock_release(&writer->grow_lock);
-	if (memory == NULL)
-		return false;
-	/* The first page, which carries the header. Not under the lock: other lanes would wait. A chunk
-	 * without a header is passed over by readers. */
-	if (!populate(writer, memory, bp_system_page_bytes())) {
-		__atomic_store_n(&writer->stopped, true, __ATOMIC_RELAXED);
-		bp_lock_take(&writer->grow_lock);
-		lane->window->users--;
-		bp_lock_release(&writer->grow_lock);
-		return false;
+	if (bp_writer_outage_since(writer) != 0)
+		return bp_writer_hold_chunk(writer, lane);
+	uint8_t *memory = new_file_chunk(writer, &lane->window, &number);
+	if (memory == NULL) {
+		bp_writer_outage_begin(writer);
+		return bp_writer_hold_chunk(writer, lane);
 	}
 	lane->chunk = (struct bp_chunk_header *)memory;
 	lane->ready_bytes = (uint32_t)bp_system_page_bytes();
@@ -224,8 +233,8 @@ bool bp_writer_make_ready(struct bp_writer *writer, struct bp_lane *lane, uint32
 		uint32_t step = lane->ready_bytes;
 		if (lane->ready_bytes + step > BP_CHUNK_BYTES)
 			step = BP_CHUNK_BYTES - lane->ready_bytes;
-		if (!populate(writer, (uint8_t *)lane->chunk + lane->ready_bytes, step)) {
-			__atomic_store_n(&writer->stopped, true, __ATOMIC_RELAXED);
+		if (!bp_writer_populate(writer, (uint8_t *)lane->chunk + lane->ready_bytes, step)) {
+			bp_writer_outage_begin(writer);
 			return false;
 		}
 		lane->ready_bytes += step;
@@ -239,7 +248,7 @@ static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
 	struct bp_thread_slot *slots = (struct bp_thread_slot *)(writer->head + BP_SLOTS_OFFSET);
 	for (uint32_t i = 0; i < BP_SLOTS_IN_FIRST; i++) {
 		struct bp_thread_slot *slot = &slots[(writer->slot_hint + i) % BP_SLOTS_IN_FIRST];
-		if ((uintptr_t)slot % 4096 == 0 && !populate(writer, (uint8_t *)slot, 4096))
+		if ((uintptr_t)slot % 4096 == 0 && !bp_writer_populate(writer, (uint8_t *)slot, 4096))
 			return NULL;
 		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == 0) {
 			writer->slot_hint = (uint32_t)(slot - slots);
@@ -253,10 +262,18 @@ static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
  * whole. Its window is never unmapped: users stays up. NULL: the file cannot grow. */
 static void *new_chunk_of_places(struct bp_writer *writer, enum bp_chunk_kind kind)
 {
-	uint64_t number = writer->chunks;
-	uint8_t *memory = hand_out(writer);
-	if (memory == NULL || !populate(writer, memory, BP_CHUNK_BYTES))
+	if (bp_writer_outage_since(writer) != 0)
 		return NULL;
+	const uint64_t number = writer->chunks;
+	uint8_t *memory = bp_writer_hand_out(writer);
+	if (memory != NULL && !bp_writer_populate(writer, memory, BP_CHUNK_BYTES)) {
+		bp_writer_keep_spare(writer, memory, writer->newest, number);
+		memory = NULL;
+	}
+	if (memory == NULL) {
+		bp_writer_outage_begin(writer);
+		return NULL;
+	}
 	struct bp_chunk_header *chunk = (struct bp_chunk_header *)memory;
 	chunk->kind = kind;
 	chunk->number = number;
@@ -421,6 +438,8 @@ void bp_writer_replace_mappings(struct bp_writer *writer)
 	for (int i = 0; i < BP_WINDOWS; i++)
 		replace(writer->windows[i].memory,
 			(size_t)writer->windows[i].chunks * BP_CHUNK_BYTES);
+	replace(writer->outage.memory, BP_HELD_BYTES);
+	writer->outage.next_try_ns = UINT64_MAX;
 	writer->stopped = true;
 }
 
@@ -441,6 +460,8 @@ void bp_writer_close(struct bp_writer *writer)
 {
 	if (writer->head == NULL)
 		return;
+	bp_writer_try_again(writer, UINT64_MAX);
+	bp_writer_outage_finish(writer);
 	for (int i = 0; i < BP_LANES; i++)
 		close_chunk(writer, &writer->lanes[i]);
 	for (int i = 0; i < BP_WINDOWS; i++)

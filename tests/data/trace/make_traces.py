@@ -211,6 +211,35 @@ def dormant(ended=1):
                  [slot(1, 101, 4000, 90, 1000 - 7)], [chunk.bytes(1)])
 
 
+def outages(ended):
+    """One that ended, and one that goes on: thread 1 stopped as the state page says, thread 2 nobody knows
+    where, thread 3 had ended before, thread 4 stopped by its own record, thread 5 began in it."""
+    chunk = Chunk(base_time=1000, interval=4096)
+    chunk.thread_begin(1, 101, 1001, "main")
+    chunk.sample(1, 2000, 100, trials=5000, objects=40)
+    chunk.switch(1, 2500, 2, 6006, 46, 0, 0)
+    chunk.switch(1, 3500, 3, 9000, 60, 4096, 0)
+    chunk.outage(2400, 3400)
+    chunk.sample(4, 3600, 10, thread=2, trials=7000, objects=55)
+    chunk.thread_end(3, 103, 4000, 6100, 100)
+    chunk.switch(4, 4100, 5, 300, 3, 0, 0)
+    return trace(header(interval=4096, minor=4),
+                 state(ended=ended, reason=ended, end_time=9000 * ended, trials=40000 * ended, objects=400 * ended,
+                       samples=2, lost=(1,), outage_since=4050,
+                       stops=((1, 9500, 66), (0, 7, 7), (1 << 32, 5, 5))),
+                 [slot(1, 101, 12000, 90, 4000), slot(2, 102, 9000, 90, 3000), slot(4, 104, 700, 6, 10),
+                  slot(5, 105, 800, 5, 200)],
+                 [chunk.bytes(1)])
+
+
+def outage_badly():
+    """An end before the beginning, and one that is known already."""
+    one = Chunk(base_time=1000).outage(10, 9).sample(1, 2000, 100)
+    two = Chunk(base_time=1000).outage(5000, MASK)
+    return trace(header(minor=4), state(reserved=3, outage_since=5000, stops=((1, 10, 1),)),
+                 [slot(1, 101, 300, 20, 7)], [one.bytes(1), two.bytes(2)])
+
+
 def switched_badly():
     """What no recorder writes: counters that fall and wrap, objects beyond the trials, no thread,
     the end before the change, T beyond every limit, too short a record, one of a later minor."""
@@ -442,8 +471,10 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
         simple, killed, chunks, damaged, torn, extremes, sparse, census, switched, switched_killed,
-        dormant, switched_badly, folded, host, host_uncounted, folded_told, random_records)}
+        dormant, switched_badly, outage_badly, folded, host, host_uncounted, folded_told, random_records)}
     files["dormant_killed"] = dormant(0)
+    files["outages"] = outages(1)
+    files["outages_killed"] = outages(0)
     files["census_of_later"] = census(kind=79, skippable=4, minor=9)
     files["no_chunks"] = trace(header(minor=3, skippable=128, extra=b"later"))[:4096 + 664]
     files["cut_slots"] = killed()[:8192 + 64]

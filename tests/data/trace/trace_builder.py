@@ -159,6 +159,9 @@ class Chunk:
         return self.record(10, *map(varint, (thread, time, sequence, trials, objects, interval,
                                              command)))
 
+    def outage(self, begin, end):
+        return self.record(19, varint(begin), varint(end))
+
     def bytes(self, number, sealed=True, committed=None, magic=0x4B435042, kind=1, check=None):
         payload = bytes(self.payload)
         if check is None:
@@ -205,12 +208,15 @@ def header(*, trace_id=b"T", parent_id=b"", parent_sequence=0, exec_number=0, pi
 
 def state(*, ended=0, reserved=2, reason=0, end_time=0, trials=0, objects=0, last_sequence=0,
           samples=0, unoffered=(0, 0), own_bytes=0, unmarked_fork=0, lost=(), census=(),
-          control=()):
+          control=(), outage_since=0, stops=()):
+    """`stops`: ordinal, trials and objects of threads that stopped in an outage (3.9)."""
     values = (ended, reserved, reason, end_time, trials, objects, last_sequence, samples,
               *unoffered, own_bytes, unmarked_fork, 0, 0, 0, 0)
     page = struct.pack("<48Q", *values, *lost, *[0] * (32 - len(lost)))
     page = page.ljust(512, b"\0") + struct.pack(f"<{len(census)}Q", *census)
-    return page.ljust(640, b"\0") + struct.pack(f"<{len(control)}Q", *control)
+    page = page.ljust(640, b"\0") + struct.pack(f"<{len(control)}Q", *control)
+    page = page.ljust(664, b"\0") + struct.pack("<2Q", outage_since, len(stops))
+    return page + b"".join(struct.pack("<3Q", *stop) for stop in stops)
 
 
 def trace(head, state_page=None, slots=(), chunks=()):

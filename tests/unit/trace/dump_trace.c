@@ -118,6 +118,7 @@ static void print_state(const struct bp_trace_state *state)
 	NUMBER(state, control);
 	NUMBER(state, control_resume);
 	NUMBER(state, budget_ppm);
+	NUMBER(state, outage_since_ns);
 	printf("}\n");
 }
 
@@ -301,13 +302,19 @@ static void print_ranges(const struct bp_trace_held *held, uint32_t count)
 	putchar(']');
 }
 
+static void print_outage(const struct bp_trace_outage *outage)
+{
+	NUMBER(outage, from_ns);
+	NUMBER(outage, to_ns);
+}
+
 static void print_record(const struct bp_trace_record *record, const struct bp_trace_reader *reader)
 {
 	const struct bp_trace_clock *clock = &reader->part.clock;
 	const struct bp_trace_held *held = &reader->part.held;
 	static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
 		"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings",
-		"ticks", "held", "type", "frame", "named_stack", "labels" };
+		"ticks", "held", "type", "frame", "named_stack", "labels", "outage" };
 	printf("{\"line\": \"%s\"", names[record->tag]);
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
@@ -342,6 +349,9 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 	case BP_TAG_INTERVAL:
 		print_interval(&record->interval);
 		break;
+	case BP_TAG_OUTAGE:
+		print_outage(&record->outage);
+		break;
 	case BP_TAG_NAMED_STACK:
 		print_named_stack(&record->stack);
 		break;
@@ -372,6 +382,12 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 	printf("}\n");
 }
 
+static void print_limits(const char *name, struct bp_trace_limits limits)
+{
+	printf(", \"%s_low\": %" PRIu64 ", \"%s_high\": %" PRIu64, name, limits.low, name,
+		limits.high);
+}
+
 static void print_threads(const struct bp_trace_reader *reader)
 {
 	for (uint32_t i = 0; i < reader->thread_count; i++) {
@@ -387,20 +403,14 @@ static void print_threads(const struct bp_trace_reader *reader)
 		NUMBER(thread, objects_high);
 		NUMBER(thread, bytes_low);
 		NUMBER(thread, bytes_high);
-		NUMBER(thread, off_bytes_low);
-		NUMBER(thread, off_bytes_high);
-		NUMBER(thread, off_objects_low);
-		NUMBER(thread, off_objects_high);
+		print_limits("on_bytes", thread->on_bytes);
+		print_limits("off_bytes", thread->off_bytes);
+		print_limits("on_objects", thread->on_objects);
+		print_limits("off_objects", thread->off_objects);
 		NUMBER(thread, unoffered_trials);
 		NUMBER(thread, unoffered_objects);
 		printf("}\n");
 	}
-}
-
-static void print_limits(const char *name, struct bp_trace_limits limits)
-{
-	printf(", \"%s_low\": %" PRIu64 ", \"%s_high\": %" PRIu64, name, limits.low, name,
-		limits.high);
 }
 
 static void print_totals(const struct bp_trace_reader *reader)

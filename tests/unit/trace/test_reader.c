@@ -180,10 +180,10 @@ static void sampling_that_pauses(void **state)
 	assert_true(reader.interval_min == 1024 && reader.interval_max == 16384);
 	assert_int_equal(reader.switch_count, 7);
 	const struct bp_trace_thread *thread = thread_of(&reader, 1);
-	assert_true(thread->off_bytes_low == 600 && thread->off_bytes_high == 600);
-	assert_true(thread->off_objects_low == 6 && thread->off_objects_high == 6);
+	assert_true(thread->off_bytes.low == 600 && thread->off_bytes.high == 600);
+	assert_true(thread->off_objects.low == 6 && thread->off_objects.high == 6);
 	thread = thread_of(&reader, 2);
-	assert_true(thread->off_bytes_low == 5000 && thread->off_objects_high == 50);
+	assert_true(thread->off_bytes.low == 5000 && thread->off_objects.high == 50);
 	/* Before the pause, in it, after it. */
 	assert_true(bp_trace_reader_off_bytes(&reader, 1, 5960) == 0);
 	assert_true(bp_trace_reader_off_bytes(&reader, 1, 6100) == 140);
@@ -206,9 +206,9 @@ static void killed_in_a_pause(void **state)
 	open_trace(&reader, "switched_killed");
 	read_all(&reader, NULL, 0);
 	const struct bp_trace_thread *thread = thread_of(&reader, 1);
-	assert_true(thread->off_bytes_low == 990 && thread->off_bytes_high == 1490);
+	assert_true(thread->off_bytes.low == 990 && thread->off_bytes.high == 1490);
 	thread = thread_of(&reader, 2);
-	assert_true(thread->off_bytes_low == 1000 && thread->off_bytes_high == 1000);
+	assert_true(thread->off_bytes.low == 1000 && thread->off_bytes.high == 1000);
 	struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
 	/* A thread without a slot may have allocated more, in either part; the object in flight too. */
 	assert_true(
@@ -244,9 +244,9 @@ static void switches_that_make_no_sense(void **state)
 	assert_true(reader.damaged_chunks == 2 && reader.samples == 0);
 	for (uint32_t i = 0; i < reader.thread_count; i++) {
 		const struct bp_trace_thread *thread = &reader.threads[i];
-		assert_true(thread->off_bytes_low <= thread->bytes_low);
-		assert_true(thread->off_bytes_low <= thread->off_bytes_high);
-		assert_true(thread->off_objects_high <= thread->objects_high);
+		assert_true(thread->off_bytes.low <= thread->bytes_low);
+		assert_true(thread->off_bytes.low <= thread->off_bytes.high);
+		assert_true(thread->off_objects.high <= thread->objects_high);
 	}
 	struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
 	assert_true(totals.on_bytes.low <= totals.on_bytes.high);

@@ -3,7 +3,8 @@
  * The writer, read back by the reader: every field of every record, changes of chunk, several
  * threads, and the ends of a disk: a size limit, pages that cannot be made present, a file that is
  * no longer under its name, a kernel that does not know how to make pages present, a kill. A record
- * whose call returned true is in the file, whole; one that was lost is counted.
+ * whose call returned true is in the file, whole, or waits until that can grow, and is counted as lost
+ * meanwhile; one that was lost is counted.
  * Values are random with recorded seeds; what is asserted is always true.
  */
 #include <errno.h>
@@ -163,7 +164,7 @@ static void check_free(const struct bp_trace_free *read)
 }
 
 struct found {
-	uint64_t count, damaged, chunks;
+	uint64_t count, damaged, chunks, outages;
 	struct bp_trace_state state;
 };
 
@@ -187,6 +188,11 @@ static struct found read_back(uint64_t last, bool all)
 			n = record.free.sequence;
 			check_free(&record.free);
 		}
+		if (record.tag == BP_TAG_OUTAGE) {
+			assert_true(record.outage.from_ns < record.outage.to_ns);
+			found.outages++;
+			continue;
+		}
 		assert_in_range(n, 1, last);
 		assert_int_equal(seen[n]++, 0);
 		found.count++;
@@ -198,6 +204,11 @@ static struct found read_back(uint64_t last, bool all)
 	bp_trace_reader_close(&reader);
 	free(seen);
 	return found;
+}
+
+static uint64_t lost_of(const struct found *found)
+{
+	return found->state.lost[BP_LOSS_TRACE_FULL] + found->state.lost[BP_LOSS_FREE];
 }
 
 static void round_trip(void **state)
@@ -399,21 +410,33 @@ static void renamed(void **state)
 	assert_int_equal(rename(path, other), 0);
 	int descriptor = open(path, O_CREAT | O_RDWR, 0600);
 	assert_int_equal(write(descriptor, bait, 4), 4);
+	/* In the file and in memory, until there is no room in either. */
 	while (write_number(n))
-		assert_true(n++ < 100000);
+		assert_true(n++ < 1000000);
 	const uint64_t written = n - 1;
-	assert_true(written > 100);
+	assert_true(written > 10000);
 	assert_false(write_number(n) || write_number(n + 1));
+	assert_true(bp_writer_outage_since(&writer) != 0);
+	assert_int_equal(bp_writer_state(&writer)->outage_since_ns, writer.outage.since_ns);
 	struct stat status;
 	assert_true(fstat(descriptor, &status) == 0 && status.st_size == 4);
 	close(descriptor);
 	assert_int_equal(rename(other, path), 0);
-	struct found found = read_back(written, true);
-	assert_true(found.damaged == 0);
-	assert_true(found.state.lost[BP_LOSS_TRACE_FULL] + found.state.lost[BP_LOSS_FREE] == 3);
+	struct found found = read_back(written, false);
+	assert_true(found.damaged == 0 && found.count > 100 && found.outages == 0);
+	assert_int_equal(lost_of(&found), written - found.count + 3);
+	/* Everything that waited is there once the file can grow. */
+	bp_writer_try_again(&writer, UINT64_MAX);
+	assert_true(bp_writer_outage_since(&writer) == 0 && writer.outage.memory == NULL);
+	assert_true(write_number(written + 1));
+	found = read_back(written + 1, true);
+	assert_true(found.damaged == 0 && found.outages == 1);
+	assert_true(lost_of(&found) == 3 && found.state.outage_since_ns == 0);
 }
 
 /* ---- children whose world is smaller ---- */
+
+#define WRITES_MOST 400000u /* more than wait in memory */
 
 /* Writes until a call says no, tells how far it came, and ends well or by SIGKILL. */
 static uint64_t write_in_child(void (*prepare)(void), bool kill_it, int *ret_status)
@@ -424,7 +447,7 @@ static uint64_t write_in_child(void (*prepare)(void), bool kill_it, int *ret_sta
 	if (child == 0) {
 		uint64_t n = 1;
 		prepare();
-		for (; n <= 200000 && write_number(n); n++)
+		for (; n <= WRITES_MOST && write_number(n); n++)
 			__atomic_store_n(written, n, __ATOMIC_RELEASE);
 		_exit(!write_number(n) && !write_number(n + 1) ? 0 : 9);
 	}
@@ -461,9 +484,9 @@ static void size_limit(void **state)
 	uint64_t written = write_in_child(limit_size, false, &status);
 	assert_int_equal(status, 0); /* no SIGXFSZ */
 	assert_true(written > 1000);
-	struct found found = read_back(written, true);
-	assert_true(found.damaged == 0 && found.chunks == 5);
-	assert_true(found.state.lost[BP_LOSS_TRACE_FULL] + found.state.lost[BP_LOSS_FREE] == 3);
+	struct found found = read_back(written, false);
+	assert_true(found.damaged == 0 && found.chunks == 5 && found.count > 1000);
+	assert_int_equal(lost_of(&found), written - found.count + 3);
 }
 
 /* From now on madvise(MADV_POPULATE_WRITE) of `bytes` and more fails with `error`. */
@@ -506,11 +529,10 @@ static void full_disk(void **state)
 	for (int middle = 0; middle < 2; middle++) {
 		uint64_t written = write_in_child(middle ? no_large_step : no_page_more, false, &status);
 		assert_int_equal(status, 0);
-		assert_true(middle ? written > 200 : written == 0);
-		struct found found = read_back(written, true);
-		assert_true(found.damaged == 0);
-		assert_true(found.state.lost[BP_LOSS_TRACE_FULL] +
-				    found.state.lost[BP_LOSS_FREE] == 3);
+		struct found found = read_back(written, false);
+		assert_true(middle ? found.count > 200 : found.count == 0);
+		assert_true(found.damaged == 0 && found.state.outage_since_ns != 0);
+		assert_int_equal(lost_of(&found), written - found.count + 3);
 	}
 }
 
@@ -528,8 +550,8 @@ static void kernel_without_populate(void **state)
 	(void)state;
 	uint64_t written = write_in_child(old_kernel, false, &ended);
 	assert_int_equal(ended, 9 << 8); /* came to the end of the loop: nothing was refused */
-	assert_true(written == 200000);
-	struct found found = read_back(200001, true);
+	assert_true(written == WRITES_MOST);
+	struct found found = read_back(WRITES_MOST + 1, true);
 	assert_true(found.damaged == 0);
 	assert_int_equal(stat(path, &status), 0);
 	assert_true(status.st_blocks * 512 >= (blkcnt_t)(found.chunks * BP_CHUNK_BYTES));
