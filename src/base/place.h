@@ -50,12 +50,17 @@ static inline int bp_place_open_folder(const char *path)
 	return open(bytes > 0 ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Is the open folder that of the effective user, and nobody else's to write to? */
+/* Does it belong to the effective user, and can nobody else write to it? */
+static inline bool bp_place_is_own(const struct stat *status)
+{
+	return status->st_uid == geteuid() && (status->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* The same of an open folder. */
 static inline bool bp_place_is_own_folder(int folder)
 {
 	struct stat status;
-	return fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
-	       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+	return fstat(folder, &status) == 0 && bp_place_is_own(&status);
 }
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/attributes.h"
 #include "base/path.h"
+#include "base/place.h"
 #include "cli/resident.h"
 #include "cli/tree.h"
 #include "trace/format.h"
@@ -196,6 +197,12 @@ static bool spares_folder(const char *folder, struct bp_error *error)
 		return true;
 	if (!S_ISDIR(status.st_mode))
 		return bp_error_set(error, "%s is no folder: choose another -o", folder);
+	/* Looked at once more when it is removed, by its descriptor (tree.h). */
+	if (!bp_place_is_own(&status))
+		return bp_error_set(error,
+			"%s is not a folder of this user's that nobody else can write to: look at "
+			"it and remove it, or choose another -o",
+			folder);
 	DIR *stream = opendir(folder);
 	if (stream == NULL)
 		return bp_error_set(error, "%s cannot be read: %s: choose another -o", folder,

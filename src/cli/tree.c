@@ -520,7 +520,7 @@ static bool open_to_remove(const char *directory, DIR **ret_folder, struct bp_er
 	if (*ret_folder != NULL)
 		closedir(*ret_folder);
 	return bp_error_set(error,
-		"%s is not a folder of this user's that nobody else can write to, and nothing was "
+		"%s is not a folder of this user's that nobody else can write to: nothing in it was "
 		"removed: look at it and remove it, or choose another -o",
 		directory);
 }

@@ -74,6 +74,19 @@ def replaces_a_link():
         result = bytepoll("run", "--force", "-o", trace, "--", "/bin/true")
         expect_safe(safe)
         profiled.expect(result.status == 125, "status %s" % result.status)
+        profiled.expect(b"t.bpt.d is no folder" in result.stderr, "said: %s" % result.stderr)
+
+
+def replaces_a_strangers_folder():
+    """The same where FILE.d is a folder, but the user's: what lies there is not root's to remove."""
+    with home_and_safe() as (home, _):
+        trace = os.path.join(home, "t.bpt")
+        profiled.run([profiled.program("leak"), "10"], trace, INTERVAL)
+        as_user(lambda: (os.mkdir(trace + ".d"), os.mknod(trace + ".d/index")))
+        result = bytepoll("run", "--force", "-o", trace, "--", "/bin/true")
+        profiled.expect(os.listdir(trace + ".d") == ["index"] and os.path.exists(trace),
+                        "something was removed")
+        profiled.expect(result.status == 125, "status %s" % result.status)
         profiled.expect(b"t.bpt.d is not a folder of this user's" in result.stderr,
                         "said: %s" % result.stderr)
 
@@ -273,6 +286,7 @@ def main():
         tap.skip("another user attacks root's commands", "not root")
         return tap.finish()
     tap.attempt("run --force removes nothing through a link", replaces_a_link)
+    tap.attempt("run --force removes nothing in a user's folder", replaces_a_strangers_folder)
     tap.attempt("the recorder writes nothing through a link",
                 lambda: records(lambda path, safe: as_user(lambda: os.symlink(safe, path)), 2))
     tap.attempt("the recorder writes nothing into a user's folder",
