@@ -22,12 +22,28 @@
 #include "recorder/seal.h"
 
 #define SEGMENTS_MAX 32
+#define DYNAMIC_MAX 64
 #define PATH_MAX_BYTES 1024
 
 extern char **environ;
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); /* ours */
 
-/* Does the ELF file behind the descriptor ask for a loader? */
+/* Does the dynamic section name a library? A file that asks for no loader and has such a name is a loader itself,
+ * which was started by hand and preloads for the program it is given. */
+static bool names_library(int descriptor, const ElfW(Phdr) * dynamic)
+{
+	ElfW(Dyn) entries[DYNAMIC_MAX];
+	const size_t bytes =
+		dynamic->p_filesz < sizeof entries ? dynamic->p_filesz : sizeof entries;
+	const long got =
+		syscall(SYS_pread64, descriptor, entries, bytes, (long)dynamic->p_offset);
+	for (long i = 0; (i + 1) * (long)sizeof *entries <= got && entries[i].d_tag != DT_NULL; i++)
+		if (entries[i].d_tag == DT_SONAME)
+			return true;
+	return false;
+}
+
+/* Does the ELF file behind the descriptor ask for a loader, or is it one? */
 static enum bp_unseen look_at_file(int descriptor)
 {
 	ElfW(Ehdr) header;
@@ -43,7 +59,9 @@ static enum bp_unseen look_at_file(int descriptor)
 	if (syscall(SYS_pread64, descriptor, segments, bytes, (long)header.e_phoff) != bytes)
 		return BP_UNSEEN_NO;
 	for (unsigned i = 0; i < count; i++)
-		if (segments[i].p_type == PT_INTERP)
+		if (segments[i].p_type == PT_INTERP ||
+			(segments[i].p_type == PT_DYNAMIC &&
+				names_library(descriptor, &segments[i])))
 			return BP_UNSEEN_NO;
 	return BP_UNSEEN_STATIC;
 }

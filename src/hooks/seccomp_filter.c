@@ -73,6 +73,8 @@ static const struct call {
 	{ BP_SEAL_FILES, SYS_prlimit64, { 0, RLIMIT_FSIZE, 0, ADDRESS } },
 	{ BP_SEAL_FILES, SYS_newfstatat, { WHENCE, ADDRESS, ADDRESS, 0 } },
 	{ BP_SEAL_FILES, SYS_readlinkat, { WHENCE, ADDRESS, ADDRESS, 4095 } },
+	{ BP_SEAL_FILES, SYS_openat, { WHENCE, ADDRESS, O_RDONLY | O_CLOEXEC } },
+	{ BP_SEAL_FILES, SYS_read, { DESCRIPTOR, ADDRESS, 512 } },
 };
 
 /* The linker's name for the start of this object: tells the machine it is of. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/executable.h"
 #include "base/system_call.h"
 #include "probes/tracepoints.h"
 
@@ -72,8 +73,7 @@ void bp_host_strings(struct bp_trace_header *header, const char *name, char *to)
 	static const char version[] = "bytepoll " BP_VERSION;
 	const size_t room = BP_HEADER_MAX_BYTES - sizeof *header;
 	size_t bytes = 0, length;
-	const long program = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, room / 2);
-	bytes = header->program_length = (uint16_t)(program < 0 ? 0 : program);
+	bytes = header->program_length = (uint16_t)bp_executable_path(to, room / 2);
 	/* Half of what is left, so that the name finds room. */
 	length = bp_system_read_file("/proc/self/cmdline", to + bytes, (room - bytes) / 2);
 	header->command_line_length = (uint16_t)length;

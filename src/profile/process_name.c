@@ -17,6 +17,13 @@ static bool is_word(const char *text, const char *name)
 	return strncmp(text, name, bytes) == 0 && (text[bytes] == '\0' || text[bytes] == ' ');
 }
 
+/* A loader that was told to start the program ("/lib64/ld-linux-x86-64.so.2 ./program") is not what anybody
+ * means by the name. The executable is another file then. */
+static bool is_loader(const char *name, const char *own)
+{
+	return *own != '\0' && (strncmp(name, "ld-linux", 8) == 0 || is_word(name, "ld.so"));
+}
+
 /* The last part of the first word; its length is 0 where there is none. */
 static const char *typed_name(const char *command_line, const char *program, size_t *ret_bytes)
 {
@@ -29,6 +36,8 @@ static const char *typed_name(const char *command_line, const char *program, siz
 			name = at + 1;
 	if (*own != '\0' && is_word(name, own))
 		return name;
+	if (is_loader(name, own))
+		return own;
 	name += *name == '-';
 	*ret_bytes = strcspn(name, " ");
 	return name;

@@ -2,6 +2,7 @@
 /* See config.h. Plain parsing over the environment block; no libc function that allocates. */
 #include "recorder/config.h"
 
+#include "base/executable.h"
 #include "base/system_call.h"
 #include "probes/tracepoints.h"
 #include "recorder/arena.h"
@@ -288,8 +289,7 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 void bp_config_strings(struct bp_trace_header *header, char *to, uintptr_t malloc_address)
 {
 	char *at = to;
-	long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", at, PROGRAM_BYTES);
-	header->program_length = (uint16_t)(length < 0 ? 0 : length);
+	header->program_length = (uint16_t)bp_executable_path(at, PROGRAM_BYTES);
 	at += header->program_length;
 	size_t words = bp_system_read_file("/proc/self/cmdline", at, COMMAND_LINE_BYTES);
 	if (words > 0 && at[words - 1] == '\0')

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 
 #include "base/attributes.h"
+#include "base/executable.h"
 #include "base/lock.h"
 #include "recorder/frame_rules.h"
 #include "recorder/stack.h"
@@ -104,10 +105,7 @@ static const char *module_path(
 			return "[vdso]";
 		return map->l_name;
 	}
-	long length = -1;
-	if (files_allowed)
-		length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer, bytes - 1);
-	buffer[length < 0 ? 0 : length] = '\0';
+	buffer[files_allowed ? bp_executable_path(buffer, bytes - 1) : 0] = '\0';
 	return buffer;
 }
 

@@ -8,6 +8,7 @@ ended in order, and lie alone in their directory. Losses are printed; at the def
 may occur.
 """
 import os
+import re
 import shutil
 import signal
 import sys
@@ -91,6 +92,32 @@ def static_tls():
         profiled.expect_same(plain, profiled.run(arguments, os.path.join(path, "trace.bpt"), 64))
 
 
+def expect_named(trace, program):
+    """The program and its functions have their names, and nothing of it went unseen."""
+    data = profiled.report(trace, "--by", "function", "--metric", "allocated")
+    names = [row["name"] for row in data["rows"]]
+    profiled.expect("site_leak" in names, "functions: %s" % names)
+    last = data["processes"][-1]
+    profiled.expect(last["program"] == os.path.realpath(program) and last["name"] == "leak", last)
+    profiled.expect(not data["warnings"] and not any(p["unseen_execs"] for p in data["processes"]),
+                    "%s, %s" % (data["warnings"], data["processes"]))
+
+
+def started_by_loader():
+    """/lib64/ld-linux-x86-64.so.2 ./program, by itself and below a shell: /proc/self/exe is the loader then."""
+    program = profiled.program("leak")
+    with open(program, "rb") as file:
+        loader = re.search(rb"/[^\0]*/ld-linux[^\0]*", file.read()).group().decode()
+    with profiled.directory() as path:
+        for number, words in enumerate((
+                [program], [loader, program], ["sh", "-c", '"$@"; true', "sh", loader, program],
+                [loader, "--argv0", "elsewhere/leak", program])):
+            trace = os.path.join(path, "%d.bpt" % number)
+            result = profiled.run([*words, "10"], trace, 1)
+            profiled.expect(result.status == 0 and not result.stderr, result)
+            expect_named(trace, program)
+
+
 def main():
     tap = profiled.Tap()
     chosen = sys.argv[1:]
@@ -113,6 +140,7 @@ def main():
             if shutil.which(prefix[0]):
                 tap.attempt("under " + prefix[0], lambda: traced(prefix))
         tap.attempt("static thread-local storage", static_tls)
+        tap.attempt("a program that its loader was told to start", started_by_loader)
         killed = unprofiled(path_of(("exit_ways", "kill"))).status
         tap.check(killed == -signal.SIGKILL, "the ways out differ", str(killed))
     return tap.finish()
