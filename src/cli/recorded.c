@@ -150,6 +150,13 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+/* The last part of PROGRAM, or of the program that PROGRAM, a loader, was told to start. */
+static const char *shown_name(const struct bp_tree *tree, const struct bp_program *program)
+{
+	const char *typed = base_name(program->path);
+	return strncmp(typed, "ld-linux", 8) == 0 ? base_name(tree->files[0].program) : typed;
+}
+
 /* One total of the headline, with "exactly" where it is. */
 static void print_total(
 	const char *name, const struct bp_total *total, struct bp_quantity_style style)
@@ -191,7 +198,7 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 	bp_count_text(sum_of_losses(sums), lost);
 	bp_bytes_text(sums->bytes, style, bytes);
 	bp_say_part(stderr, "bytepoll: %s sample%s of %s", samples, sums->samples == 1 ? "" : "s",
-		base_name(program->path));
+		shown_name(tree, program));
 	print_intervals(tree, sampling, style);
 	fprintf(stderr, ", %s lost, in ", lost);
 	bp_spoken_path(tree->files[0].path);

@@ -33,6 +33,7 @@
 #include "base/system_call.h"
 #include "cli/command.h"
 #include "cli/folding.h"
+#include "cli/open_files.h"
 #include "cli/options.h"
 #include "cli/output_claim.h"
 #include "cli/output_file.h"
@@ -51,6 +52,7 @@ struct run {
 	struct bp_program program;
 	char recorder[PATH_MAX];
 	struct bp_sampling_options sampling;
+	struct bp_open_files open_files;
 	char output[PATH_MAX];
 	int channel;	     /* to the other process */
 	uint64_t most_bytes; /* --max-size; 0: any */
@@ -214,6 +216,7 @@ static void become_program(struct run *run)
 		failure = ENOMEM;
 	} else {
 		restore_signals();
+		bp_open_files_restore(&run->open_files);
 		/* With a slash in the path nothing is searched; a file that is no program at all
 		 * goes to the shell, as it would from one. */
 		execvp(run->program.path, run->arguments->operands);
@@ -221,6 +224,21 @@ static void become_program(struct run *run)
 	}
 	send(run->channel, &failure, sizeof failure, MSG_NOSIGNAL);
 	_exit(BP_STATUS_OWN_FAILURE);
+}
+
+/* Says why an exec failed, as a shell would by its status. */
+static bool not_started(
+	const struct run *run, int failure, int *ret_status, struct bp_error *error)
+{
+	if (failure == ENOENT) {
+		*ret_status = BP_STATUS_NOT_FOUND;
+		return bp_error_set(error, "%s cannot be started: its interpreter %s is missing",
+			run->program.path,
+			run->program.loader[0] != '\0' ? run->program.loader : run->program.image);
+	}
+	*ret_status = BP_STATUS_NOT_EXECUTABLE;
+	return bp_error_set(
+		error, "%s cannot be started: %s", run->program.path, strerror(failure));
 }
 
 /* Lets the child go on; `*ret_status` is set when there will be no program. */
@@ -234,17 +252,7 @@ static bool let_go(struct run *run, int *ret_status, struct bp_error *error)
 	do
 		got = recv(run->channel, &failure, sizeof failure, 0);
 	while (got < 0 && errno == EINTR);
-	if (got <= 0)
-		return true;
-	if (failure == ENOENT) {
-		*ret_status = BP_STATUS_NOT_FOUND;
-		return bp_error_set(error, "%s cannot be started: its interpreter %s is missing",
-			run->program.path,
-			run->program.loader[0] != '\0' ? run->program.loader : run->program.image);
-	}
-	*ret_status = BP_STATUS_NOT_EXECUTABLE;
-	return bp_error_set(
-		error, "%s cannot be started: %s", run->program.path, strerror(failure));
+	return got <= 0 || not_started(run, failure, ret_status, error);
 }
 
 /* Makes room for the trace, and starts the program. An earlier trace is removed when the program runs, not
@@ -343,6 +351,22 @@ static void warn_of_obstacle(const struct run *run)
 								      : "it runs");
 }
 
+/* With too few descriptors for us the program becomes what we are. Returns only if it cannot be started. */
+static int run_unprofiled(const struct run *run)
+{
+	struct bp_error error = { 0 };
+	int status;
+	bp_say(stderr,
+		"bytepoll: warning: the limit on open files (ulimit -n) leaves fewer than the three that are "
+		"needed to record %s; it runs unprofiled",
+		run->program.path);
+	fflush(NULL);
+	bp_open_files_restore(&run->open_files);
+	execvp(run->program.path, run->arguments->operands);
+	not_started(run, errno, &status, &error);
+	return bp_command_fail(status, &error);
+}
+
 /* What is printed from now on must not change the exit status: not a reader of stderr that is gone,
  * nor a limit on the size of files. */
 static void survive_own_output(void)
@@ -382,6 +406,8 @@ static int run_command(const struct bp_arguments *arguments)
 		    sizeof run.recorder, &error))
 		return bp_command_fail(BP_STATUS_OWN_FAILURE, &error);
 	bp_program_examine(&run.program);
+	if (!bp_open_files_make_room(&run.open_files))
+		return run_unprofiled(&run);
 	warn_of_obstacle(&run);
 	if (!run_program(&run, &wait_status, &status, &error))
 		return bp_command_fail(status, &error);

@@ -6,6 +6,7 @@ lost samples, processes that stay, settings that mean nothing. What is not amiss
 """
 import fcntl
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -292,6 +293,32 @@ AS_ROOT = (names_images_that_ran_without_the_recorder, names_file_capabilities_i
            names_what_a_vfork_child_became)
 
 
+def with_few_descriptors(soft, hard, place, *words):
+    return profiled.run([profiled.BYTEPOLL, "run", "-q", "-i", "1", "-o", place, "--", *words],
+                        before_exec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+
+
+def a_program_that_needs_few_descriptors_runs(place):
+    """It has the limits that it was given. Below a soft limit it is recorded; where the hard one leaves no room it
+    runs unprofiled, which is said."""
+    limits = ("/bin/sh", "-c", "ulimit -Sn; ulimit -Hn; exit 7")
+    for soft, hard in ((4, 4), (5, 5), (6, 6), (4, 64), (5, 64)):
+        trace = place.of("descriptors.%d.%d" % (soft, hard))
+        result = with_few_descriptors(soft, hard, trace, *limits)
+        expect((result.status, result.stdout) == (7, b"%d\n%d\n" % (soft, hard)), result)
+        recorded = os.path.exists(trace)
+        expect(recorded == (hard > 5), "%d of %d: %s" % (soft, hard, result))
+        expect((b"(ulimit -n)" in result.stderr and b"/bin/sh; it runs unprofiled" in result.stderr) != recorded,
+               result.stderr)
+        expect(not recorded or not result.stderr and profiled.report(trace)["samples"] > 0, result.stderr)
+    broken = place.of("broken")
+    with open(broken, "w", encoding="utf-8") as file:
+        file.write("#!/nowhere/interpreter\n")
+    os.chmod(broken, 0o755)
+    result = with_few_descriptors(4, 4, trace + ".none", broken)
+    expect(result.status == 127 and b"cannot be started" in result.stderr, result)
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
@@ -299,7 +326,8 @@ def main():
         for action in (names_the_program_that_ran_unprofiled, names_valgrind,
                        names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
                        names_what_a_vfork_child_became, advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
-                       records_the_program_of_an_inner_run_once, refuses_settings_that_mean_nothing):
+                       records_the_program_of_an_inner_run_once,
+                       a_program_that_needs_few_descriptors_runs, refuses_settings_that_mean_nothing):
             name = action.__name__.replace("_", " ")
             if action in AS_ROOT and not profiled.is_root():
                 tap.skip(name, "takes root")
