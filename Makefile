@@ -7,6 +7,7 @@
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
 #   make laws      judge the laws of the sampler's forms over 10^9 objects, into docs/embedding.md
 #   make torture   test suites of other programs, unprofiled and profiled (NAMES: some of them)
+#   make real      many real programs, profiled and unprofiled compared (NAMES: some of them)
 #   make storms    kills, full disks, failing calls ...: the long forms of what the tests do in short
 #   make live-dotnet  record a real .NET program (DOTNET_DATA: the folder that holds one)
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
@@ -17,7 +18,7 @@ PREFIX =
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench statistics laws torture storms live-dotnet fuzz install uninstall clean
+.PHONY: all demo test bench statistics laws torture real storms live-dotnet fuzz install uninstall clean
 all:
 	@scripts/build $(BUILD) $(if $(PREFIX),--prefix=$(abspath $(PREFIX)))
 
@@ -49,6 +50,11 @@ torture:
 	@scripts/install-deps --torture
 	@$(MAKE) --no-print-directory all
 	@BYTEPOLL_BUILD=$(BUILD) tests/torture/run.py $(NAMES)
+
+real:
+	@scripts/install-deps --real
+	@$(MAKE) --no-print-directory all
+	@BYTEPOLL_BUILD=$(BUILD) tests/real/run.py --more $(NAMES)
 
 storms: all
 	@scripts/install-deps

@@ -3,6 +3,7 @@
 """Real programs, profiled and unprofiled: same output, same exit status.
 
     run.py [--table] [NAME...]
+    run.py --more [--table] [NAME...]    many more programs, compared more strictly: more.py
 
 Each program is run as a person runs it and then under `bytepoll run`, at the default interval and
 at T = 4096, in a fresh directory. Standard output, standard error, exit status and the files it
@@ -199,6 +200,9 @@ def judge(tap, program, plain, interval, rows):
 
 
 def main():
+    if "--more" in sys.argv:
+        import more
+        return more.main(sys.argv[1:])
     words = [word for word in sys.argv[1:] if word != "--table"]
     tap, rows = profiled.Tap(), []
     for program in PROGRAMS:

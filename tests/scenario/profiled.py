@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ.get("BYTEPOLL_BUILD", "build")
+BUILD = os.path.abspath(os.environ.get("BYTEPOLL_BUILD", "build"))
 PROGRAMS = os.path.join(BUILD, "tests", "scenario")
 BYTEPOLL = os.path.join(BUILD, "bytepoll")
 RECORDER = os.path.join(BUILD, os.environ.get("BYTEPOLL_TEST_RECORDER", "libbytepoll-recorder.so"))
