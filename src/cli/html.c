@@ -172,7 +172,8 @@ const struct bp_command bp_command_html = {
 		"and\n"
 		"of stacks with few samples only the function that allocated; it says so.\n"
 		"Whoever has the page has the names of functions, files and programs, and the\n"
-		"command line; with --embed-source also lines of source.",
+		"command line; with --embed-source also lines of source. They are taken only for\n"
+		"modules that are here, unchanged, and belong to you or to root.",
 	.options = options,
 	.examples = "bytepoll html app.bpt\n"
 		    "    writes bytepoll.app.html\n"

@@ -4,6 +4,10 @@
  * which may be hostile, and the page may be passed on: only regular files are read whose name ends as
  * source code does, no link is followed in the last part of a path, and never more than the lines of
  * frames. A file that is newer than the module it went into does not say what was compiled, and is left out.
+ *
+ * The profile is not believed about that module, because whoever made the profile could name any file and
+ * any time. The module has to be here, unchanged since it was recorded, and it has to belong to the caller
+ * or to root: so it is the debug information of a program of ours that names the file.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,22 +73,37 @@ static struct wanted *collect(const struct bp_page_source *source, uint32_t *ret
 	return wanted;
 }
 
+static uint64_t modified_ns(const struct stat *status)
+{
+	return (uint64_t)status->st_mtim.tv_sec * 1000000000u + (uint64_t)status->st_mtim.tv_nsec;
+}
+
+/* When the module's file was written; 0: it is not here, not the one that was recorded, or somebody else's. */
+static uint64_t built_ns_of(const struct bp_profile *profile, uint32_t number)
+{
+	const struct bp_module *module = &profile->modules.data[number];
+	struct stat status;
+	if (module->file_mtime_ns == 0 ||
+		stat(bp_profile_text(profile, module->path), &status) != 0 ||
+		!S_ISREG(status.st_mode) || modified_ns(&status) != module->file_mtime_ns)
+		return 0;
+	return status.st_uid == 0 || status.st_uid == geteuid() ? module->file_mtime_ns : 0;
+}
+
 /* NULL: it is not what was compiled, or cannot be read. */
 static FILE *open_source(const struct bp_profile *profile, const struct wanted *wanted)
 {
 	const char *path = bp_profile_text(profile, (struct bp_string_id){ wanted->file });
-	const uint64_t built_ns = profile->modules.data[wanted->module].file_mtime_ns;
+	const uint64_t built_ns = is_source_name(path) ? built_ns_of(profile, wanted->module) : 0;
 	struct stat status;
-	if (!is_source_name(path) || built_ns == 0)
+	if (built_ns == 0)
 		return NULL;
 	const int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (descriptor < 0)
 		return NULL;
 	const bool good =
 		fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-		(uint64_t)status.st_size <= FILE_BYTES_MAX &&
-		(uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec <=
-			built_ns;
+		(uint64_t)status.st_size <= FILE_BYTES_MAX && modified_ns(&status) <= built_ns;
 	FILE *file = good ? fdopen(descriptor, "r") : NULL;
 	if (file == NULL)
 		close(descriptor);

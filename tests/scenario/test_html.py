@@ -383,6 +383,16 @@ def sources(directory):
     wanted = {"6": "\t\tkept[i] = malloc(999); /* <script> */"}
     found = json.loads(element(write(path, "--force", "--embed-source", trace), "bytepoll-head"))["sources"]
     profiled.expect(found.get(code) == wanted, found)
+    built = os.stat(program).st_mtime_ns
+    if profiled.is_root():
+        os.chown(program, 12345, -1)
+        found = json.loads(element(write(path, "--force", "--embed-source", trace), "bytepoll-head"))["sources"]
+        profiled.expect(code not in found, "the debug information of another user's program is believed")
+        os.chown(program, 0, -1)
+    os.utime(program, ns=(built + 10 ** 9,) * 2)
+    found = json.loads(element(write(path, "--force", "--embed-source", trace), "bytepoll-head"))["sources"]
+    profiled.expect(code not in found, "the profile's word for the time of a program is taken")
+    os.utime(program, ns=(built,) * 2)
     os.utime(code, (os.stat(program).st_mtime + 9,) * 2)
     found = json.loads(element(write(path, "--force", "--embed-source", trace), "bytepoll-head"))["sources"]
     profiled.expect(code not in found, "a newer file is told")
