@@ -49,13 +49,28 @@ static const char *const loss_texts[BP_LOSS_COUNT] = {
 	[BP_LOSS_NAME] = "names: no room for a type, a frame or labels",
 };
 
-static void print_losses(const struct bp_tree_sums *sums)
+/* A child without a trace has no name; the process that forked it has one. */
+static void print_childless(const struct bp_tree *tree)
+{
+	size_t i = 0;
+	while (i < tree->count && tree->files[i].state.lost[BP_LOSS_CHILD_TRACE] == 0)
+		i++;
+	if (i < tree->count)
+		bp_say(stderr,
+			INDENT "%s (pid %u) forked %" PRIu64 " of them: the folder of the trace may be "
+			       "read-only or missing in its root, or another user's",
+			tree->files[i].program, tree->files[i].header.pid,
+			tree->files[i].state.lost[BP_LOSS_CHILD_TRACE]);
+}
+
+static void print_losses(const struct bp_tree *tree, const struct bp_tree_sums *sums)
 {
 	for (int reason = 0; reason < BP_LOSS_MAX; reason++) {
 		const char *text = reason < BP_LOSS_COUNT ? loss_texts[reason] : "unknown events";
 		if (sums->lost[reason] > 0)
 			fprintf(stderr, INDENT "lost %" PRIu64 " %s\n", sums->lost[reason], text);
 	}
+	print_childless(tree);
 }
 
 /* A counted number of bytes, or its limits. */
@@ -206,7 +221,7 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 		fprintf(stderr, " (%s, %zu images)\n", bytes, tree->count);
 	else
 		fprintf(stderr, " (%s)\n", bytes);
-	print_losses(sums);
+	print_losses(tree, sums);
 }
 
 static void print_headline(const struct bp_aggregation *aggregation, struct bp_quantity_style style)
@@ -288,7 +303,7 @@ static void print_without_samples(struct bp_tree *tree, const struct bp_recorded
 		if (read)
 			bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 	}
-	print_losses(&sums);
+	print_losses(tree, &sums);
 	if (read) {
 		bp_aggregation_finish(&aggregation);
 		bp_profile_finish(&profile);

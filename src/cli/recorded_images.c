@@ -108,7 +108,7 @@ static void say_why(const char *path, const char *recorder)
 	else
 		bp_say(stderr,
 			": its loader could not open %s, or nothing could be written beside the "
-			"trace (another root or user?)",
+			"trace (another root or user, or a read-only one?)",
 			recorder);
 }
 

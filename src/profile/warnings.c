@@ -92,8 +92,8 @@ static void say_unexplained(struct list *list, const struct bp_aggregation *aggr
 	const char *became = bp_profile_text(profile, one->became);
 	say(list,
 		"%llu image%s ran without the recorder: %s, which %s (pid %u) became: it is built "
-		"with a sanitizer, or its loader could not open it (another root or user, file "
-		"capabilities?)",
+		"with a sanitizer, its loader could not open it, or its trace could not be written "
+		"(another root or user, a read-only one, file capabilities?)",
 		count, plural(count), *became != '\0' ? became : "a program",
 		bp_profile_text(profile, one->program), one->pid);
 }
@@ -230,6 +230,25 @@ static void say_assumptions(struct list *list, const struct bp_aggregation *aggr
 	}
 }
 
+/* A child without a trace has no name; the process that forked it has one. */
+static void say_childless(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *one = NULL;
+	for (uint32_t i = 1; i < profile->processes.count && one == NULL; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		if (aggregation->state->view.processes[i].included &&
+			p->lost[BP_LOSS_KIND_CHILDREN] > 0)
+			one = p;
+	}
+	if (one != NULL)
+		say(list,
+			"%s (pid %u) forked %llu of them: the folder of the trace may be read-only or "
+			"missing in its root, or another user's",
+			bp_profile_text(profile, one->program), one->pid,
+			(unsigned long long)one->lost[BP_LOSS_KIND_CHILDREN]);
+}
+
 static void say_losses(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -238,6 +257,8 @@ static void say_losses(struct list *list, const struct bp_aggregation *aggregati
 		if (aggregation->lost[reason] > 0)
 			say(list, "%llu %s lost: %s", (unsigned long long)aggregation->lost[reason],
 				kind.what, kind.text);
+		if (reason == BP_LOSS_KIND_CHILDREN)
+			say_childless(list, aggregation);
 	}
 	for (uint32_t i = 1; i < aggregation->profile->threads.count; i++) {
 		const struct bp_thread *thread = &aggregation->profile->threads.data[i];

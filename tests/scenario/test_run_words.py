@@ -289,8 +289,30 @@ def tells_of_a_long_folding_at_the_end(place):
     has(text, "next: bytepoll report")
 
 
-AS_ROOT = (names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
-           names_what_a_vfork_child_became)
+READ_ONLY = """
+mount --make-rprivate /; mkdir -p "$1"; mount --bind / "$1" && mount -o remount,ro,bind "$1" && exec "$2" -c '
+import os, sys
+os.chroot(sys.argv[1])
+if os.fork() == 0:
+    kept = [bytearray(5000) for _ in range(100)]
+    os.execv(sys.argv[2], sys.argv[2:])
+os.wait()
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+' "$1" "$3"
+"""
+
+
+def names_who_forked_below_a_read_only_root(place):
+    """A child that cannot write a trace there is not known by name, but the process that forked it is."""
+    result = profiled.run([profiled.BYTEPOLL, "run", "-f", "-i", "64", "-o", place.trace, "--", "unshare", "-m", "sh",
+                           "-c", READ_ONLY, "sh", place.of("root"), sys.executable, place.of("one")])
+    expect(result.status == 0, result)
+    who = os.path.realpath(sys.executable) + " (pid "
+    for text in (result.stderr.decode(), report_of(place)):
+        has(text, who, ") forked 2 of them: ", "read-only")
+    has(result.stderr.decode(), "lost 2 processes")
 
 
 def with_few_descriptors(soft, hard, place, *words):
@@ -319,6 +341,11 @@ def a_program_that_needs_few_descriptors_runs(place):
     expect(result.status == 127 and b"cannot be started" in result.stderr, result)
 
 
+AS_ROOT = (names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
+           names_what_a_vfork_child_became)
+WITH_MOUNTS = (names_who_forked_below_a_read_only_root,)
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
@@ -327,10 +354,13 @@ def main():
                        names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
                        names_what_a_vfork_child_became, advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
                        records_the_program_of_an_inner_run_once,
-                       a_program_that_needs_few_descriptors_runs, refuses_settings_that_mean_nothing):
+                       names_who_forked_below_a_read_only_root, a_program_that_needs_few_descriptors_runs,
+                       refuses_settings_that_mean_nothing):
             name = action.__name__.replace("_", " ")
             if action in AS_ROOT and not profiled.is_root():
                 tap.skip(name, "takes root")
+            elif action in WITH_MOUNTS and profiled.no_mounts() is not None:
+                tap.skip(name, profiled.no_mounts())
             else:
                 tap.attempt(name, lambda: action(place))
     return tap.finish()
