@@ -57,7 +57,8 @@ struct bp_host;
 struct bp_host_options {
 	const char *name; /* of the runtime, in reports: "lua 5.4"; not NULL */
 	/* Of the trace; `%p` is the pid, `%%` a percent sign. NULL: BYTEPOLL_HOST_OUTPUT, and if that is
-	 * not set bytepoll.<pid>.bpt. A file that exists is never replaced: the host is not opened. */
+	 * not set bytepoll.<pid>.bpt. A file that exists is never replaced: the host is not opened. Nor is it
+	 * with NULL in a program that has more rights than its caller (set-uid, file capabilities). */
 	const char *path;
 	uint64_t interval; /* T in force at the start, bytes; BP_SAMPLER_OFF: switched on later */
 	uint32_t law;	   /* enum bp_sampler_law */

@@ -3,6 +3,7 @@
 #include "host/config.h"
 
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 #include "base/executable.h"
 #include "base/system_call.h"
@@ -41,6 +42,12 @@ bool bp_host_path_of(const char *given, uint32_t pid, char *path)
 {
 	struct text to = { path, path + BP_PATH_BYTES };
 	bool fits = true;
+	/* A program with more rights than its caller (set-uid, file capabilities) would make the file where the
+	 * caller's current directory says. */
+	if (given == NULL && getauxval(AT_SECURE) != 0) {
+		errno = EPERM;
+		return false;
+	}
 	if (given == NULL)
 		given = secure_getenv(BP_ENV_HOST_OUTPUT);
 	if (given == NULL || *given == '\0')

@@ -50,6 +50,7 @@ def make_root(root):
             if os.path.basename(library).startswith("libc.so"):
                 folder = os.path.dirname(library)
     os.chmod(copy(profiled.RECORDER, root, "%s/%s" % (folder, RECORDER_NAME)), 0o4755)
+    copy(profiled.program("privileged_host"), root, "/host")
     for name, mode in (("open", 0o777), ("closed", 0o755), ("proc", 0o755)):
         os.mkdir(os.path.join(root, name))
         os.chmod(os.path.join(root, name), mode)
@@ -120,6 +121,17 @@ def with_rights(root, name, rights):
         profiled.expect(not left, "output %s, in %s: left %s" % (output, folder, left))
 
 
+def with_a_host(root, rights):
+    """A runtime that samples by itself, and leaves it to the environment where its trace goes."""
+    give_rights(root + "/host", rights)
+    more = rights != "none"
+    user = 0 if rights == "set-uid" else NOBODY
+    for variables in ({}, {"BYTEPOLL_HOST_OUTPUT": "/open/made"}):
+        printed, left = made(root, "host", "/open", variables)
+        profiled.expect(printed == "user %d, secure %d, host %d\n" % (user, more, not more), printed)
+        profiled.expect(bool(left) != more, "left %s" % left)
+
+
 def main():
     tap = profiled.Tap()
     cases = [(name, rights) for name in ("linked", "plain")
@@ -140,6 +152,8 @@ def main():
         for name, rights in cases:
             tap.attempt("the recorder %s a program: %s" % (way[name], rights),
                         lambda: with_rights(root, name, rights))
+        for rights in ("none", "set-uid", "capability"):
+            tap.attempt("a host in a program: %s" % rights, lambda: with_a_host(root, rights))
     return tap.finish()
 
 
