@@ -25,6 +25,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import socket
 import struct
 import sys
@@ -312,6 +313,16 @@ def again(program, place):
     return "two unprofiled runs agree"
 
 
+def end_strays(path):
+    """Ends what a script that failed or reached its limit left behind in a session of its own."""
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if (os.readlink("/proc/%s/cwd" % number) + "/").startswith(path + "/"):
+                os.kill(int(number), signal.SIGKILL)
+        except OSError:
+            pass  # it has ended, or is another user's
+
+
 def attempt(program, rows):
     """(outcome, what is to be said of it, seconds)."""
     began = time.monotonic()
@@ -325,6 +336,8 @@ def attempt(program, rows):
         except Exception as error:  # every failure is a result, none ends the driver
             detail = "%s\n%s" % (error or type(error).__name__, again(program, place))
             return "failed", detail, time.monotonic() - began
+        finally:
+            end_strays(path)
     return "passed", "", time.monotonic() - began
 
 

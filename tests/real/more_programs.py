@@ -318,13 +318,16 @@ PROGRAMS = (
     Program("sysbench", "threads with LuaJIT",
             "sysbench cpu --threads=4 --events=200 --time=0 run | grep 'total number'", "sysbench",
             needs=["sysbench"], totals=THREADS),
-    Program("socat", "reads from a program", "socat -u EXEC:'seq 1 200' STDOUT", "socat",
-            needs=["socat"]),
+    Program("socat", "copies a file to a socket and back",
+            "socat -u OPEN:words.txt UNIX-LISTEN:s & "
+            "socat -u UNIX-CONNECT:s,retry=50,interval=.1 - | cksum; wait", "socat",
+            needs=["socat"], totals="it tries until the other one listens"),
     Program("dpkg, apt", "builds a package, reads it",
             "mkdir -p d/DEBIAN && printf 'Package: a\\nVersion: 1\\nArchitecture: "
             "all\\nMaintainer: A <a@b>\\nDescription: a\\n' > d/DEBIAN/control && dpkg-deb "
             "--root-owner-group -b d a.deb && dpkg-deb -I a.deb | tail -3 && apt-cache show bash "
-            "| head -1; rm a.deb", ["dpkg-deb", "apt-cache"], needs=["dpkg-deb"]),
+            "| cksum; rm a.deb", ["dpkg-deb", "apt-cache"], needs=["dpkg-deb"],
+            totals="some objects of apt-cache more or less, also between equal runs"),
     Program("openssh", "sshd with its sandbox (seccomp, another user), two sessions", "sshd.sh",
             ["sshd", "ssh"], script=True, needs=["sshd", "ssh"], totals="random keys; " + POLL,
             losses="the sandbox forbids the trace to grow"),
