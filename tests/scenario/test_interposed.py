@@ -25,7 +25,7 @@ PROGRAMS = (["sort", "-r", "/etc/services", "/usr/bin/ldd"], ["ls", "-laR", "/et
 WRAPPED = ("malloc", "free", "realloc", "calloc", "reallocarray", "memalign", "aligned_alloc",
            "posix_memalign", "valloc", "malloc_usable_size", "libc_malloc", "libc_calloc",
            "libc_memalign")
-DEBUGGING = "libc_malloc_debug.so.0"
+DEBUGGING = ("libc_malloc_debug.so.0",)
 
 
 def check_same(arguments, libraries, others=None, status=0):
