@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -36,6 +37,17 @@ static int lock_folder(const char *path)
 	return -1;
 }
 
+static bool maps_part(const char *path, const struct bp_tree_file *file)
+{
+	char part[PATH_MAX + NAME_MAX], resolved[PATH_MAX];
+	if (file->first)
+		snprintf(part, sizeof part, "%s", path);
+	else
+		snprintf(part, sizeof part, "%s.d/%s", path, file->path);
+	return realpath(part, resolved) != NULL &&
+	       bp_running_maps((pid_t)file->header.pid, resolved);
+}
+
 /* A process that writes to FILE or beside it; 0: none. */
 static pid_t writer_of(const char *path)
 {
@@ -43,8 +55,10 @@ static pid_t writer_of(const char *path)
 	pid_t writer = bp_running_carrier(path);
 	if (writer != 0 || !bp_tree_read(path, &tree, NULL))
 		return writer;
+	/* A snapshot, and a trace of before the machine was started again, name a pid that may be running. Who
+	 * writes to the file has mapped it. */
 	for (size_t i = 0; i < tree.count; i++)
-		if (tree.files[i].running)
+		if (tree.files[i].running && maps_part(path, &tree.files[i]))
 			writer = (pid_t)tree.files[i].header.pid;
 	bp_tree_finish(&tree);
 	return writer;

@@ -230,7 +230,8 @@ bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct b
 		if (!S_ISREG(status.st_mode))
 			return bp_error_set(
 				error, "%s is no regular file: choose another -o", path);
-		if (found != kind && found != BP_RECORDING_EMPTY)
+		if (found != kind && found != BP_RECORDING_EMPTY &&
+			!(kind == BP_RECORDING_TRACE && is_unwritten(path)))
 			return bp_error_set(error,
 				"%s exists and is no %s, so nothing replaces it: choose another -o, "
 				"or remove it",
@@ -255,23 +256,30 @@ bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct b
 
 /* ---- setting a recording aside ---- */
 
-/* Renames FILE, and of a trace all that belongs to it; what is missing is passed over. */
-static bool rename_all(
-	const char *from, const char *to, enum bp_recording_kind kind, struct bp_error *error)
+/* Renames FILE, and of a trace all that belongs to it: the parts whose bits are in `wanted`. What is missing is
+ * passed over; `*ret_moved` gets the bits of what was renamed, on failure, too. */
+static bool rename_all(const char *from, const char *to, enum bp_recording_kind kind, uint32_t wanted,
+	uint32_t *ret_moved, struct bp_error *error)
 {
 	const size_t count = kind == BP_RECORDING_TRACE ? BP_COUNT(pieces) : 0;
+	*ret_moved = 0;
 	for (size_t i = 0; i <= count; i++) {
+		const uint32_t bit = (uint32_t)1 << i;
+		if ((wanted & bit) == 0)
+			continue;
 		const char *suffix = i < count ? pieces[i] : "";
 		char old[PATH_MAX], new[PATH_MAX];
 		if (!join(from, suffix, old) || !join(to, suffix, new))
 			return bp_error_set(error, "%s: path too long", from);
 		if (strcmp(suffix, BP_RESIDENT_SUFFIX) == 0 && !bp_resident_is_ours(old))
 			continue;
+		/* Or by rename, on a file system that cannot promise to replace nothing. */
 		if (renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0 ||
-			errno == ENOENT)
+			(errno == EINVAL && access(new, F_OK) != 0 && rename(old, new) == 0)) {
+			*ret_moved |= bit;
 			continue;
-		/* A file system that cannot promise that. */
-		if (errno == EINVAL && access(new, F_OK) != 0 && rename(old, new) == 0)
+		}
+		if (errno == ENOENT)
 			continue;
 		return bp_error_set(error, "%s cannot be replaced: %s: choose another -o", old,
 			strerror(errno));
@@ -287,8 +295,8 @@ bool bp_set_aside(const char *path, enum bp_recording_kind kind, struct bp_set_a
 	snprintf(suffix, sizeof suffix, ".%ld.old", (long)getpid());
 	if (!join(path, "", recording.path) || !join(path, suffix, recording.aside))
 		return bp_error_set(error, "%s: path too long", path);
-	if (!rename_all(recording.path, recording.aside, kind, error)) {
-		rename_all(recording.aside, recording.path, kind, NULL);
+	if (!rename_all(recording.path, recording.aside, kind, UINT32_MAX, &recording.moved, error)) {
+		bp_set_aside_restore(&recording);
 		return false;
 	}
 	*ret_recording = recording;
@@ -297,8 +305,10 @@ bool bp_set_aside(const char *path, enum bp_recording_kind kind, struct bp_set_a
 
 void bp_set_aside_restore(struct bp_set_aside *recording)
 {
+	uint32_t moved;
 	if (recording->path[0] != '\0')
-		rename_all(recording->aside, recording->path, recording->kind, NULL);
+		(void)rename_all(recording->aside, recording->path, recording->kind,
+			recording->moved, &moved, NULL);
 	*recording = (struct bp_set_aside){ 0 };
 }
 

@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -45,6 +46,7 @@ struct bp_set_aside {
 	char path[PATH_MAX];  /* its name */
 	char aside[PATH_MAX]; /* PATH.PID.old, its name so far */
 	enum bp_recording_kind kind;
+	uint32_t moved; /* private: a bit for each part that was renamed */
 };
 
 /* Renames the recording at `path`, of a trace with all that belongs to it; where there is none, nothing is done.

@@ -26,8 +26,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/system_call.h"
@@ -60,7 +62,12 @@ struct run {
 	uint64_t resident_most; /* ru_maxrss, bytes */
 	pid_t pid;
 	uint64_t ended_ns; /* CLOCK_MONOTONIC */
+	struct bp_set_aside earlier; /* what --force is to replace */
 };
+
+/* How long the program is given to begin its recording before `run` goes on: steps of milliseconds. */
+#define BEGIN_STEPS 100
+#define BEGIN_STEP_NS 2000000
 
 static const int watched_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
 #define WATCHED_COUNT ((int)(sizeof watched_signals / sizeof watched_signals[0]))
@@ -255,30 +262,52 @@ static bool let_go(struct run *run, int *ret_status, struct bp_error *error)
 	return got <= 0 || not_started(run, failure, ret_status, error);
 }
 
-/* Makes room for the trace, and starts the program. An earlier trace is removed when the program runs, not
- * before: a program that cannot be started costs nobody a recording. */
+static bool has_recording(const struct run *run)
+{
+	struct stat status;
+	char folder[PATH_MAX + 2];
+	snprintf(folder, sizeof folder, "%s.d", run->output);
+	return lstat(run->output, &status) == 0 || lstat(folder, &status) == 0;
+}
+
+/* An earlier recording is removed when there is another one, not before: a program that cannot be started or
+ * profiled, or that ends before it is one, costs nobody a recording. `ended`: there will be none any more. */
+static void settle_earlier(struct run *run, bool ended)
+{
+	struct bp_error reason = { 0 };
+	if (run->earlier.path[0] == '\0')
+		return;
+	for (int step = 0; step < BEGIN_STEPS && !ended && !has_recording(run); step++)
+		nanosleep(&(struct timespec){ 0, BEGIN_STEP_NS }, NULL);
+	if (has_recording(run)) {
+		if (!bp_set_aside_remove(&run->earlier, &reason))
+			bp_say(stderr, "bytepoll: warning: %s", reason.text);
+	} else if (ended) {
+		bp_set_aside_restore(&run->earlier);
+		bp_say(stderr, "bytepoll: nothing was recorded, so %s is still the earlier recording",
+			run->output);
+	}
+}
+
+/* Makes room for the trace, and starts the program. */
 static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error *error)
 {
 	const bool force = bp_option_given(run->arguments, "force");
 	/* A default name has the program's own pid in it, so that no other run can have chosen it. */
 	const bool named = bp_option_given(run->arguments, "output");
-	struct bp_set_aside earlier = { 0 };
-	struct bp_error reason = { 0 };
 	int lock = -1;
 	*ret_status = BP_STATUS_OWN_FAILURE;
 	if (!name_output(run, child, error) ||
 		(named && !bp_output_claim(run->output, &lock, error)))
 		return false;
-	const bool started = bp_output_prepare(run->output, force, &earlier, error) &&
+	const bool started = bp_output_prepare(run->output, force, &run->earlier, error) &&
 			     let_go(run, ret_status, error);
-	if (!started)
-		bp_set_aside_restore(&earlier);
+	if (started)
+		settle_earlier(run, false);
+	else
+		bp_set_aside_restore(&run->earlier);
 	bp_output_release(lock);
-	if (!started)
-		return false;
-	if (!bp_set_aside_remove(&earlier, &reason))
-		bp_say(stderr, "bytepoll: warning: %s", reason.text);
-	return true;
+	return started;
 }
 
 /* Waits for the end without reaping, so that no signal is forwarded to a reused pid. */
@@ -337,6 +366,7 @@ static bool run_program(
 	if (started && run->most_bytes > 0)
 		folder = bp_folding_start(run->output, run->most_bytes);
 	*ret_wait_status = wait_for(run, child);
+	settle_earlier(run, true);
 	bp_folding_end(folder, run->output, run->most_bytes);
 	return started;
 }

@@ -8,11 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/system_call.h"
 #include "cli/output_file.h"
 #include "cli/preload.h"
 #include "cli/processes.h"
 
+#define RECORDER_NAME "/libbytepoll-recorder" /* of each of the recorders */
+#define YOUNG_NS 3000000000u
 #define NESTED_MAX 32 /* process namespaces within each other; Linux's own limit */
 
 static FILE *open_of(pid_t pid, const char *what)
@@ -64,7 +69,7 @@ static bool is_started_for(pid_t pid, const char *wanted)
 	return found && preloads && !kept_out;
 }
 
-static bool maps(pid_t pid, const char *path)
+bool bp_running_maps(pid_t pid, const char *path)
 {
 	FILE *file = open_of(pid, "maps");
 	char *line = NULL;
@@ -77,6 +82,17 @@ static bool maps(pid_t pid, const char *path)
 	free(line);
 	fclose(file);
 	return found;
+}
+
+/* Has it been there for so short a time that its loader may not have mapped the recorder yet? */
+static bool is_young(pid_t pid)
+{
+	struct bp_process_stat stat;
+	if (!bp_process_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+		return false;
+	const uint64_t start_ns =
+		stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return start_ns + YOUNG_NS > bp_system_time_ns(CLOCK_BOOTTIME);
 }
 
 /* Has it a file that it may still write, by its number in its own process namespace? */
@@ -107,7 +123,8 @@ pid_t bp_running_carrier(const char *path)
 	pid_t found = 0;
 	while (processes != NULL && found == 0 && (entry = readdir(processes)) != NULL) {
 		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		if (isdigit((unsigned char)entry->d_name[0]) && is_started_for(pid, wanted))
+		if (isdigit((unsigned char)entry->d_name[0]) && is_started_for(pid, wanted) &&
+			(bp_running_maps(pid, RECORDER_NAME) || is_young(pid)))
 			found = pid;
 	}
 	if (processes != NULL)
@@ -126,7 +143,7 @@ size_t bp_running_untold(const struct bp_tree *tree, const char *recorder, pid_t
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		if (!carries(pid, wanted) || !maps(pid, recorder) || is_told(tree, pid))
+		if (!carries(pid, wanted) || !bp_running_maps(pid, recorder) || is_told(tree, pid))
 			continue;
 		if (count++ == 0)
 			*ret_example = pid;

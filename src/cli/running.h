@@ -9,6 +9,7 @@
 #ifndef BP_CLI_RUNNING_H
 #define BP_CLI_RUNNING_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "cli/tree.h"
@@ -21,5 +22,8 @@ size_t bp_running_untold(const struct bp_tree *tree, const char *recorder, pid_t
 /* A process that was started to write to FILE at `path`, or by one that was: it carries that output, and preloads
  * a recorder. 0: none. */
 pid_t bp_running_carrier(const char *path);
+
+/* Has the process mapped a file whose path has `path` in it? */
+bool bp_running_maps(pid_t pid, const char *path);
 
 #endif

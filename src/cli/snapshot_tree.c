@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/output_claim.h"
 #include "cli/output_file.h"
 #include "cli/tree.h"
 #include "trace/lock.h"
@@ -273,6 +274,21 @@ static bool write_all(struct copying *copying, const struct bp_traced_list *list
 	return good;
 }
 
+static bool write_into(struct copying *copying, const struct bp_traced_list *list, const char *root,
+	const char *out, bool force, struct bp_error *error)
+{
+	copying->tree = -1;
+	copying->folder = bp_place_open_folder(copying->base);
+	if (copying->folder < 0)
+		return bp_error_set(error, "%s cannot be created: %s: choose another -o",
+			copying->base, strerror(errno));
+	const bool good = write_all(copying, list, root, out, force, error);
+	close(copying->folder);
+	if (copying->tree >= 0)
+		close(copying->tree);
+	return good;
+}
+
 bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root, const char *out,
 	bool force, struct bp_snapshot_sums *ret_sums, struct bp_error *error)
 {
@@ -289,17 +305,13 @@ bool bp_snapshot_tree_write(const struct bp_traced_list *list, const char *root,
 			return false;
 	if (root != NULL && !bp_spares_inputs(out, "-o", &root, 1, error))
 		return false;
-	if (!bp_output_is_free(out, force, error) || !bp_output_is_free(copying.base, false, error))
+	int lock;
+	if (!bp_output_claim(out, &lock, error))
 		return false;
-	copying.tree = -1;
-	copying.folder = bp_place_open_folder(copying.base);
-	if (copying.folder < 0)
-		return bp_error_set(error, "%s cannot be created: %s: choose another -o",
-			copying.base, strerror(errno));
-	const bool good = write_all(&copying, list, root, out, force, error);
-	close(copying.folder);
-	if (copying.tree >= 0)
-		close(copying.tree);
+	const bool good = bp_output_is_free(out, force, error) &&
+			  bp_output_is_free(copying.base, false, error) &&
+			  write_into(&copying, list, root, out, force, error);
+	bp_output_release(lock);
 	if (!good)
 		return false;
 	*ret_sums = copying.sums;

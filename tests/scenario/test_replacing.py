@@ -151,6 +151,43 @@ def keeps_a_recording_if_no_program_starts(folder):
     expect(result.status == 125 and contents(folder).keys() == before.keys(), result)
 
 
+def keeps_a_recording_if_nothing_is_recorded(folder):
+    """A static program runs, and makes no trace."""
+    trace = record(os.path.join(folder, "t.bpt"))
+    before = contents(folder)
+    result = bytepoll("run", "-f", "-o", trace, "--", os.path.join(profiled.BUILD, "tests/unit/cli/fixture_static"))
+    expect(result.status == 0 and b"still the earlier recording" in result.stderr, result)
+    expect(contents(folder) == before, "an earlier recording is gone, or not as it was")
+
+
+def what_was_set_aside_is_not_mixed(folder):
+    """A run that was killed left a part of its recording aside; a later one has the same pid (containers)."""
+    trace = record(os.path.join(folder, "t.bpt"))
+    with open(trace + ".fold", "wb") as file:  # only a part: FILE.d cannot be set aside, so that all is undone
+        file.write(b"")
+    script = ("mkdir %s.$$.old.d; echo x >%s.$$.old.d/stale; rm -r %s.d; touch %s.$$.old; "
+              "exec %s run -f -o %s -- true" % (trace, trace, trace, trace, profiled.BYTEPOLL, trace))
+    result = profiled.run(["sh", "-c", script])
+    expect(result.status == 125 and b"cannot be replaced" in result.stderr, result)
+    expect(not os.path.exists(trace + ".d"), "parts of another recording were taken for this one's")
+
+
+def snapshots_spare_a_running_recording(folder):
+    one, other = os.path.join(folder, "one.bpt"), os.path.join(folder, "other.bpt")
+    runs = [subprocess.Popen([profiled.BYTEPOLL, "run", "-q", "-i", "512", "-o", trace, "--", "sh", "-c",
+                              CHURN + " 1 2000; read line; true"], stdin=subprocess.PIPE) for trace in (one, other)]
+    try:
+        deadline = time.monotonic() + 30
+        while not (os.path.exists(one) and os.path.exists(other)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        refuses(1, "writes to", bytepoll("control", "-f", "-o", other, one, "snapshot"))
+        expect(os.path.exists(other), "a recording of a running program is gone")
+    finally:
+        for process in runs:
+            process.communicate(b"\n", timeout=60)
+
+
 def snapshots(folder):
     trace, notes = os.path.join(folder, "t.bpt"), os.path.join(folder, "notes.txt")
     out = os.path.join(folder, "out.bpt")
@@ -204,7 +241,8 @@ def is_one_run_at_a_time(folder):
 def main():
     tap = profiled.Tap()
     for action in (spares_what_is_read, spares_other_recordings, is_no_eraser, keeps_a_recording_if_no_program_starts,
-                   snapshots, is_one_run_at_a_time):
+                   keeps_a_recording_if_nothing_is_recorded, what_was_set_aside_is_not_mixed, snapshots,
+                   snapshots_spare_a_running_recording, is_one_run_at_a_time):
         with profiled.directory() as folder:
             tap.attempt(action.__name__.replace("_", " "), lambda: action(folder))
     return tap.finish()
