@@ -80,6 +80,9 @@ bool bp_aliases_are_of(const void *object)
 {
 	for (size_t i = 0; i < BP_COUNT(aliases); i++) {
 		const void *function = function_at(aliases[i].next);
+		/* A library may have a reallocarray for systems without one (libbsd), which calls realloc. */
+		if (aliases[i].pass == (void *)&pass.reallocarray)
+			continue;
 		if (function != NULL && object_of(function) != object)
 			return false;
 	}
@@ -113,6 +116,14 @@ bool bp_aliases_replace(const char *name, const void *found)
 		if (__builtin_strcmp(aliases[i].name, name) == 0)
 			return function_at(aliases[i].next) == found &&
 			       function_at(aliases[i].pass) == NULL;
+	return false;
+}
+
+bool bp_aliases_pass_on(const char *name)
+{
+	for (size_t i = 0; i < BP_COUNT(aliases); i++)
+		if (__builtin_strcmp(aliases[i].name, name) == 0)
+			return function_at(aliases[i].pass) != NULL;
 	return false;
 }
 

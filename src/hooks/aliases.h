@@ -22,11 +22,15 @@ extern struct bp_first bp_first __attribute__((visibility("hidden")));
 /* Fills bp_first, and finds the functions behind our aliases. */
 void bp_aliases_resolve(void);
 
-/* Are those functions all of that object? */
+/* Are those functions, but for reallocarray, all of that object? */
 bool bp_aliases_are_of(const void *object);
 
 /* Decides which aliases are hooks and which pass every call on. `libc`: glibc's object. */
 void bp_aliases_adapt(enum bp_real_form form, const void *libc);
+
+/* Does the alias of that name pass every call on? A function that it passes calls on to may look for the one
+ * behind itself, which must not be the alias again. */
+bool bp_aliases_pass_on(const char *name);
 
 /* Is `found` the function of that name that our alias is in the place of? */
 bool bp_aliases_replace(const char *name, const void *found);

@@ -27,6 +27,7 @@
 
 #include "base/attributes.h"
 #include "base/system_call.h"
+#include "hooks/aliases.h"
 #include "hooks/libc_names.h"
 #include "hooks/names.h"
 #include "hooks/symbol_table.h"
@@ -116,7 +117,8 @@ bool bp_libc_symbols_redirect(void)
 		0)
 		return false;
 	for (size_t i = 0; i < BP_COUNT(family); i++)
-		redirect(&library.table, family[i].name, family[i].hook);
+		if (!bp_aliases_pass_on(family[i].name))
+			redirect(&library.table, family[i].name, family[i].hook);
 	(void)syscall(SYS_mprotect, library.start, bytes, (long)library.protection);
 	return true;
 }

@@ -413,8 +413,9 @@ static void publish_each(void)
 /* Will the calling thread, which is busy, never come out of its visit? */
 static bool is_lost(enum bp_end_reason reason)
 {
+	/* (A thread that has just ended in order has no block and has made nothing since.) */
 	if (reason == BP_END_NONE)
-		return bp_hot.thread == NULL || bp_hot.thread->lost;
+		return bp_hot.thread != NULL ? bp_hot.thread->lost : bp_hot.counters.objects != 0;
 	return reason != BP_END_EXEC; /* which may fail */
 }
 

@@ -455,7 +455,8 @@ static bool is_block(const void *object)
 		return false;
 	if ((word & 2) != 0) /* a mapping of its own */
 		return true;
-	const uint64_t next = bp_header_word((const char *)object + size) & ~(uint64_t)7;
+	/* With its flags, as glibc compares it: the end of a heap is marked by a block of 16 bytes in use. */
+	const uint64_t next = bp_header_word((const char *)object + size);
 	return next > 16 && next <= BLOCK_BYTES_MAX;
 }
 
@@ -517,7 +518,7 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct bp_ca
 	if (slot != NULL)
 		slot->sequence = 0;
 	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */
-	if (to_slot && bp_recorder.writer.stopped)
+	if (to_slot && !by_copy)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
 	if (decision->sampled && (slot != NULL || !to_slot))
 		enlist(visit, call, object, slot, decision);

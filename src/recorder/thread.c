@@ -11,6 +11,8 @@
  */
 #include "recorder/thread.h"
 
+#include <errno.h>
+
 #include <limits.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -43,13 +45,13 @@ static void on_thread_end(void *value)
 	struct bp_hot *hot = &bp_hot;
 	if (hot->thread != thread)
 		return;
+	/* In a child without a trace of its own the slot's memory is not there. */
+	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
+		return;
 	if (hot->busy) {
 		end_lost(thread);
 		return;
 	}
-	/* In a child without a trace of its own the slot's memory is not there. */
-	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
-		return;
 	if (bp_recorder.seal == BP_SEAL_ALL) {
 		bp_seal_thread_end();
 		return;
@@ -308,7 +310,8 @@ static bool lose_unborn(struct bp_hot *hot)
 	ended->objects += hot->counters.objects;
 	ended->unoffered_objects += hot->counters.objects;
 	bp_lock_release(&threads.lock);
-	bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	if (hot->counters.objects != 0)
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
 	hot->counters = (struct bp_sampler_hot){ 0 };
 	hot->unoffered_trials = hot->unoffered_objects = 0;
 	return true;
@@ -357,12 +360,14 @@ bool bp_thread_lose(void)
 void bp_thread_pass(void)
 {
 	const struct bp_thread *thread = bp_hot.thread;
+	const int saved_errno = errno;
 	if (thread != NULL && !thread->lost)
 		return;
 	if (thread != NULL)
 		bp_thread_publish(bp_hot.thread, bp_hot.counters.trials_left);
 	if (bp_recorder.ended)
 		bp_recorder_end(BP_END_NONE);
+	errno = saved_errno;
 }
 
 /* A destructor of the thread, in a visit. The slot keeps the totals, for good. Later destructors may still allocate,
@@ -381,6 +386,9 @@ static void end_lost(struct bp_thread *thread)
 		thread->hot->counters.objects);
 	unlink_thread(thread);
 	thread->hot->thread = NULL;
+	/* They are in the sum now; what is made from here on is added to it again (lose_unborn). */
+	thread->hot->counters = (struct bp_sampler_hot){ 0 };
+	thread->hot->unoffered_trials = thread->hot->unoffered_objects = 0;
 	bp_lock_release(&threads.lock);
 }
 

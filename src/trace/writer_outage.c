@@ -19,7 +19,7 @@
 #include "trace/writer_file.h"
 
 #define TRY_NS 1000000000u
-#define LOCK_TRIES 1000000 /* some milliseconds; a record takes less than a microsecond */
+#define LOCK_TRIES 20000 /* some tenths of a millisecond, once a second; a record takes less than a microsecond */
 
 void bp_writer_outage_begin(struct bp_writer *writer)
 {
