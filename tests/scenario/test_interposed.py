@@ -82,6 +82,16 @@ def wrapper(name):
     profiled.expect(wrapped == alone, "%s allocated instead of %s" % (wrapped, alone))
 
 
+def reallocarray_decides_nothing():
+    """libbsd has a reallocarray, and Xvfb for one is linked with it: malloc is glibc's all the same, of which
+    alone --verify can count every object."""
+    with profiled.directory() as folder:
+        result = profiled.run([profiled.BYTEPOLL, "run", "--verify", "-i", "64", "-o", os.path.join(folder, "t.bpt"), "--",
+                               profiled.program("malloc_family"), "glibc"],
+                              extra={"LD_PRELOAD": profiled.program("libwraps_reallocarray.so")})
+        profiled.expect(result.status == 0 and b"verdict: GOOD" in result.stderr, result)
+
+
 def debugging(arguments, others, status, words):
     plain = both_orders(arguments, path_of(DEBUGGING), others, status)
     profiled.expect(words in plain.stdout + plain.stderr, plain)
@@ -98,6 +108,7 @@ def main():
         tap.attempt(name + " linked", lambda: linked(path_of(library)))
     for name in WRAPPED:
         tap.attempt("a wrapper of " + name, lambda: wrapper(name))
+    tap.attempt("a reallocarray alone makes no foreign malloc", reallocarray_decides_nothing)
     checked = profiled.program("heap_checked")
     tap.attempt("mcheck, an intact heap", lambda: debugging([checked], {}, 0, b"mcheck 0\nintact"))
     tap.attempt("mcheck, a damaged heap",
