@@ -6,8 +6,11 @@
  */
 #include "import/pprof_file.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "import/pprof_message.h"
@@ -91,9 +94,17 @@ fail:
 bool bp_pprof_load(const char *path, uint8_t **ret_data, size_t *ret_bytes, struct bp_error *error)
 {
 	const char *why = NULL;
-	gzFile file = gzopen(path, "rbe");
-	if (file == NULL)
+	/* The file was looked at before; what has its name by now may be a FIFO, which must not hold us up. */
+	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat status;
+	gzFile file = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)
+			      ? gzdopen(descriptor, "rb")
+			      : NULL;
+	if (file == NULL) {
+		if (descriptor >= 0)
+			close(descriptor);
 		return bp_error_set(error, "%s: cannot be read", path);
+	}
 	uint8_t *data = NULL;
 	size_t bytes;
 	const bool read = read_all(file, &data, &bytes, &why);
