@@ -308,13 +308,15 @@ static void print_outage(const struct bp_trace_outage *outage)
 	NUMBER(outage, to_ns);
 }
 
+/* By tag. */
+static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
+	"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks", "held",
+	"type", "frame", "named_stack", "labels", "outage" };
+
 static void print_record(const struct bp_trace_record *record, const struct bp_trace_reader *reader)
 {
 	const struct bp_trace_clock *clock = &reader->part.clock;
 	const struct bp_trace_held *held = &reader->part.held;
-	static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
-		"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings",
-		"ticks", "held", "type", "frame", "named_stack", "labels", "outage" };
 	printf("{\"line\": \"%s\"", names[record->tag]);
 	switch (record->tag) {
 	case BP_TAG_SAMPLE:
