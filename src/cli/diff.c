@@ -235,13 +235,14 @@ static bool normalize(
 
 static bool aggregate_all(struct request *request, int count, struct bp_error *error)
 {
+	struct bp_query *query = &request->query_options.query;
+	query->all_cells = query->metric == BP_METRIC_PEAK;
 	for (int i = 0; i < count; i++) {
 		struct input *input = &request->inputs[i];
 		if (input->aggregated)
 			bp_aggregation_finish(&input->aggregation);
 		input->aggregated = false;
-		if (!bp_aggregate(&input->profile, &request->query_options.query,
-			    &input->aggregation, error))
+		if (!bp_aggregate(&input->profile, query, &input->aggregation, error))
 			return false;
 		input->aggregated = true;
 		(void)bp_read_warn(&input->aggregation, &input->symbols);

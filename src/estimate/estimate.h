@@ -134,11 +134,32 @@ double bp_peak_lower_level(double alpha, double turnovers, double factor);
  * case; 12 instead gives 1.5 to 3.0 % there. */
 #define BP_PEAK_FACTOR 25.0
 
-/* Interval of the largest value a key or a total ever had, from its intervals at the moment where the
- * estimated curve is largest: one of error alpha, whose upper limit holds, and one of error
- * 2 bp_peak_lower_level(), whose lower limit does. `estimate`: the cross-fitted one, which the limits
- * then enclose. */
+/* What was live at the moment that was named as the peak's, from its intervals there: one of error
+ * alpha, whose upper limit holds, and one of error 2 bp_peak_lower_level(), whose lower limit does. */
+struct bp_interval bp_peak_moment_interval(
+	struct bp_interval at_alpha, struct bp_interval at_level);
+
+/* Interval of the largest value at any time. `moment`: of the named moment, as above. `high`: the
+ * largest of the upper limits of all moments, at error alpha / 2 each. `certain`: the most that was
+ * sampled and live at any one moment, which the truth is not below. `estimate`: the cross-fitted one.
+ * The limits are not moved by the estimate: the estimate is brought between them. */
 struct bp_interval bp_peak_interval(
-	struct bp_interval at_alpha, struct bp_interval at_level, double estimate);
+	struct bp_interval moment, double high, double certain, double estimate);
+
+/* What an upper limit is made from, of the samples that live at one moment: K, C1, C2, C3 of bp_sums. */
+struct bp_cumulants {
+	double sampled, c1, c2, c3;
+};
+
+/* N3's upper limit for the depth z >= 0 (the normal quantile of 1 - error) and the unseen unit
+ * `unit` > 0, to a per cent of what lies above `sampled` at errors down to .025 (4 % at .0005), in a
+ * hundredth of the time: for finding the moment at which the limit itself is worth computing
+ * (docs/statistics.md, "Peak"). It grows with each of the four. */
+double bp_upper_limit_about(const struct bp_cumulants *sums, double unit, double depth);
+/* The lower limit likewise, >= sampled, to a third of a standard deviation. It grows with `sampled` and
+ * `c1`. */
+double bp_lower_limit_about(const struct bp_cumulants *sums, double depth);
+/* The depth of a one-sided error in (0, 1); 0 from .5 on. */
+double bp_limit_depth(double error);
 
 #endif

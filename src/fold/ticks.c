@@ -4,13 +4,13 @@
  * happened since the tick before is told at the tick, so a curve of what lives becomes a staircase
  * whose steps lie on the true curve. A maximum survives if it is one of the steps:
  *
- *	stretch      ┃        ┃  whole curve's largest, half 0's, half 1's, last event
+ *	stretch      ┃        ┃  whole curve's largest, half 0's ..., last event
  *	curve      ╱╲┃  ╱╲  ╱╲┃
  *	ticks       ↑┃   ↑   ↑↑
  *
  * The maximum of the maxima of all stretches is that of the whole run, so the peak of a process is
- * kept to the byte, its interval too, and with the maxima of the halves the cross-fitted estimate
- * with it. And so it is when ticks of an earlier folding are chosen among: [the ticks of a new clock
+ * kept to the byte, with the maxima of the halves the cross-fitted estimate with it, and with those of
+ * the upper limit, as a report of 95 % finds it, and of what was sampled its interval. And so it is when ticks of an earlier folding are chosen among: [the ticks of a new clock
  * up to the old one's last are ticks of the old clock]. The last event of each stretch keeps what
  * was freed before a long silence from being told at its end.
  *
@@ -19,6 +19,7 @@
  */
 #include "fold/ticks.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -49,6 +50,8 @@ static void weigh(struct bp_fold_event *event, const struct bp_trace_sample *sam
 	const bool certain = sample->exact || interval == 1;
 	const uint64_t trials = bp_trials(sample->size, charge);
 	const double value = (double)sample->size * count;
+	event->sampled = value;
+	event->size = (double)sample->size;
 	event->weights[0] = certain ? value : value / bp_inclusion_probability(trials, interval);
 	for (int half = 0; half < 2; half++)
 		if (halves & 1u << half)
@@ -67,12 +70,19 @@ static void place(struct bp_fold_event *event, const struct bp_trace_clock *cloc
 	event->sequence = tick < clock->count && !birth ? 0 : event->tick.sequence;
 }
 
+static void note_interval(struct bp_fold_curve *curve, const struct bp_trace_sample *sample)
+{
+	if (interval_of(sample) > curve->interval_max)
+		curve->interval_max = interval_of(sample);
+}
+
 static void add_item(struct bp_fold_curve *curve, const struct bp_gathered *gathered,
 	const struct bp_fold_item *item)
 {
 	const struct bp_trace_sample *sample = &item->sample;
 	const uint32_t charge = gathered->header.charge_bytes;
 	struct bp_fold_event event = { 0 };
+	note_interval(curve, sample);
 	weigh(&event, sample, charge, bp_fold_halves(sample, charge), 1);
 	place(&event, &gathered->clock, true, sample->time_ns, sample->sequence);
 	curve->births[curve->birth_count++] = event;
@@ -94,6 +104,7 @@ static void add_group(struct bp_fold_curve *curve, const struct bp_gathered *gat
 	struct bp_fold_event event = { 0 };
 	if (entry->birth == entry->death)
 		return;
+	note_interval(curve, &sample);
 	weigh(&event, &sample, gathered->header.charge_bytes, entry->halves, entry->count);
 	event.tick = ticks[entry->birth];
 	event.time_ns = event.tick.time_ns;
@@ -150,7 +161,9 @@ struct walk {
 	struct bp_trace_clock *clock;
 	uint64_t start_ns, resolution_ns;
 	struct stretch stretch;
-	double now[BP_FOLD_CURVES];
+	double now[BP_FOLD_WEIGHTS];
+	struct bp_cumulants sums;
+	double unit, depth;
 	bool failed;
 };
 
@@ -197,6 +210,25 @@ static void end_stretch(struct walk *walk)
 	*stretch = (struct stretch){ 0 };
 }
 
+/* Adds what upper limits are made from; g is the odds of having been missed. */
+static void move_sums(
+	struct bp_cumulants *sums, const struct bp_fold_event *event, double sign)
+{
+	const double g = event->sampled > 0 ? event->weights[0] / event->sampled - 1 : 0;
+	const double c1 = event->sampled * g, c2 = c1 * event->size * (1 + g);
+	sums->sampled += sign * event->sampled;
+	sums->c1 += sign * c1;
+	sums->c2 += sign * c2;
+	sums->c3 += sign * c2 * event->size * (1 + 2 * g);
+}
+
+static double upper_limit(const struct walk *walk)
+{
+	const struct bp_cumulants sums = { walk->sums.sampled, fmax(walk->sums.c1, 0),
+		fmax(walk->sums.c2, 0), fmax(walk->sums.c3, 0) };
+	return bp_upper_limit_about(&sums, walk->unit, walk->depth);
+}
+
 static void move(struct walk *walk, const struct bp_fold_event *event, bool birth)
 {
 	const uint64_t since =
@@ -207,20 +239,29 @@ static void move(struct walk *walk, const struct bp_fold_event *event, bool birt
 	stretch->number = since / walk->resolution_ns;
 	stretch->any = true;
 	stretch->last = event->tick;
-	for (int i = 0; i < BP_FOLD_CURVES; i++) {
+	for (int i = 0; i < BP_FOLD_WEIGHTS; i++)
 		walk->now[i] += birth ? event->weights[i] : -event->weights[i];
-		if (birth && (!stretch->found[i] || walk->now[i] > stretch->most[i])) {
+	move_sums(&walk->sums, event, birth ? 1 : -1);
+	if (!birth)
+		return;
+	const double values[BP_FOLD_CURVES] = { walk->now[0], walk->now[1], walk->now[2],
+		upper_limit(walk), walk->sums.sampled };
+	for (int i = 0; i < BP_FOLD_CURVES; i++)
+		if (!stretch->found[i] || values[i] > stretch->most[i]) {
 			stretch->found[i] = true;
-			stretch->most[i] = walk->now[i];
+			stretch->most[i] = values[i];
 			stretch->largest[i] = event->tick;
 		}
-	}
 }
 
 bool bp_fold_choose_ticks(const struct bp_fold_curve *curve, uint64_t start_ns, uint64_t until_ns,
 	uint64_t resolution_ns, struct bp_trace_clock *clock, struct bp_error *error)
 {
-	struct walk walk = { .clock = clock, .start_ns = start_ns, .resolution_ns = resolution_ns };
+	struct walk walk = { .clock = clock,
+		.start_ns = start_ns,
+		.resolution_ns = resolution_ns,
+		.unit = fmax(1 / bp_lambda(curve->interval_max > 0 ? curve->interval_max : 1), 1e-9),
+		.depth = bp_limit_depth(0.025) };
 	uint32_t birth = 0, death = 0;
 	while (birth < curve->birth_count || death < curve->death_count) {
 		const bool dies =

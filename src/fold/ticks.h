@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Choosing the ticks of a folded part's clock (docs/trace-format.md 5.2); private to fold/. The
- * curves of live bytes, the whole one and those of the two halves (docs/statistics.md, "Peak"), are
- * walked once for each resolution that is tried.
+ * curves of live bytes, the whole one, those of the two halves, its upper limit and what of it is certain
+ * (docs/statistics.md, "Peak"), are walked once for each resolution that is tried.
  */
 #ifndef BP_FOLD_TICKS_H
 #define BP_FOLD_TICKS_H
 
 #include "fold/gather.h"
 
-#define BP_FOLD_CURVES 3 /* the whole, half 0, half 1 */
+#define BP_FOLD_WEIGHTS 3 /* the whole, half 0, half 1 */
+#define BP_FOLD_CURVES 5  /* those, the upper limit, what was sampled */
 
 /* A birth or a death. The walk is in the order of (time, sequence); the tick of an event is where it
  * is told to have happened so far. */
 struct bp_fold_event {
 	uint64_t time_ns, sequence;
 	struct bp_trace_tick tick;
-	double weights[BP_FOLD_CURVES];
+	double weights[BP_FOLD_WEIGHTS];
+	double sampled, size; /* bytes that were sampled, of objects of this size */
 };
 
 struct bp_fold_curve {
 	struct bp_fold_event *births, *deaths;
 	uint32_t birth_count, death_count;
+	uint64_t interval_max; /* the largest T of a sample, at least 1 */
 };
 
 /* The draw of an item's halves, by its own sequence and time: bits as in struct

@@ -90,7 +90,9 @@ static bool add_run(struct bytepoll_difference *handle, struct bytepoll_profile 
 	if (!(scale > 0 && scale < 1e300))
 		return bp_call_wrong(error, "scale %g: must be above 0", scale);
 	hold(handle, profile);
-	if (!bp_aggregate(&profile->profile, &handle->question.query, aggregation, &reason))
+	struct bp_query query = handle->question.query;
+	query.all_cells = query.metric == BP_METRIC_PEAK;
+	if (!bp_aggregate(&profile->profile, &query, aggregation, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
 	handle->aggregation_count++;
 	if (!bp_difference_has_figures(aggregation, profile->file, &reason))

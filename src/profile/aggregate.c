@@ -72,8 +72,8 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 		(bp_estimator_is_other(query->estimator) ||
 			bp_method_is_negative_binomial(query->method)))
 		return bp_error_set(error,
-			"--metric peak is cross-fitted: it has no other estimator or method; leave "
-			"--estimator and --interval-method out");
+			"--metric peak: the moment is chosen by looking at the samples, which other "
+			"estimators and methods do not allow for; use --metric live --at TIME");
 	if (query->edges != BP_EDGES_END && !bp_method_is_negative_binomial(query->method))
 		return bp_error_set(error,
 			"--edges is for --interval-method negative-binomial and camp-paulson");
@@ -305,6 +305,7 @@ void bp_aggregation_finish(struct bp_aggregation *aggregation)
 			bp_tally_finish(&state->rows[i].tally);
 		for (int m = 0; m < BP_METRIC_COUNT; m++)
 			bp_tally_finish(&state->totals[m]);
+		bp_tally_finish(&state->reach);
 		free(state->cells);
 		free(state->cell_of);
 		free(state->rows);

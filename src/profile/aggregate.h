@@ -22,7 +22,7 @@
 
 enum bp_metric {
 	BP_METRIC_LIVE,	     /* live when the first process ends, or at `at_ns` */
-	BP_METRIC_PEAK,	     /* live when most bytes were */
+	BP_METRIC_PEAK,	     /* total: the most bytes live at any time; rows: at the named moment */
 	BP_METRIC_ALLOCATED, /* ever allocated */
 	BP_METRIC_TEMPORARY, /* freed by the allocating thread before it allocated again */
 	BP_METRIC_COUNT
@@ -106,6 +106,7 @@ struct bp_query {
 	uint32_t pid;		 /* that process alone; 0: all */
 	bool without_peak; /* its total is not known then, unless it is the metric: finding it is half of
 			    * the work */
+	bool all_cells; /* metric peak: keys also of what lived at other moments, for rivals.h */
 	const struct bp_filter *filters; /* all must hold */
 	uint32_t filter_count;
 };
@@ -142,7 +143,8 @@ struct bp_aggregation {
 	struct bp_query query; /* as asked, `confidence` filled in; the filters must outlive this */
 	struct bp_total totals[BP_METRIC_COUNT]; /* of what window, processes and filters select */
 	uint64_t at_ns;				 /* moment of metric live, since the start */
-	uint64_t peak_at_ns;			 /* moment of the peak; BP_TIME_NEVER: none */
+	uint64_t peak_at_ns;			 /* named as the peak's; BP_TIME_NEVER: none */
+	struct bp_total peak_moment; /* what was live then: what rows of metric peak add up to */
 	uint64_t duration_ns;			 /* of the first process */
 	uint64_t size_min;			 /* used for intervals of objects, bytes */
 	bool frees_unseen; /* live, peak and temporary are absent: the file does not tell of frees */

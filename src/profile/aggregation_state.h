@@ -72,6 +72,8 @@ struct bp_aggregation_state {
 	size_t name_bytes, name_capacity;
 
 	struct bp_tally totals[BP_METRIC_COUNT];
+	struct bp_tally reach; /* live where the peak's upper limit is largest */
+	double cross_bytes;    /* the cross-fitted estimate of the peak */
 	struct bp_sums outside; /* in the processes and the window looked at, not selected */
 	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
 	uint64_t usable_unknown;	/* samples without a usable size */
@@ -102,19 +104,30 @@ struct bp_aggregation_state {
 };
 
 /* sample_sums.c: finds the peak, where there is one, and fills cells and totals; which metrics count a
- * sample that is looked at, a bit each; and its cross-fitted weight in the peak. */
+ * sample that is looked at, a bit each. */
 bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error);
 unsigned bp_sample_metrics(
 	const struct bp_aggregation_state *state, const struct bp_sample *sample);
-double bp_sample_cross_weight(const struct bp_aggregation_state *state,
-	const struct bp_sample *sample, const struct bp_sample_weight *weight);
+/* The number of the cell of a sample that has one; UINT32_MAX: no memory. The unseen unit with which upper
+ * limits are searched. */
+uint32_t bp_cell_of_sample(
+	const struct bp_aggregation *aggregation, const struct bp_sample *sample);
+double bp_reach_unit(const struct bp_aggregation *aggregation);
 
 /* row_key.c: fills rows, cell_rows and names from the cells. */
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);
 
-/* figures.c: what the query and the profile imply for estimation; the four totals; one row. */
+/* figures_prepare.c: what the query and the profile imply for estimation. */
 bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error);
+
+/* figures.c: the four totals; one row. */
 void bp_figures_totals(struct bp_aggregation *aggregation);
+/* The largest value at any time, of both ends together at error `alpha` instead of the query's. The peak is
+ * known. */
+struct bp_interval bp_figures_peak(const struct bp_aggregation *aggregation, double alpha);
+/* The interval of the bytes, or of the objects, of these sums by themselves, at error `alpha`. */
+struct bp_interval bp_figures_of_sums(const struct bp_aggregation *aggregation,
+	const struct bp_sums *sums, bool objects, double alpha);
 /* Expected order of a row by the sort key. */
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row);
 /* The figures of a set of cells (call_tree.c): their tally, and the sums of everything else in the
@@ -153,6 +166,13 @@ bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes
 static inline bool bp_total_is_open(struct bp_known_total total)
 {
 	return total.high - total.low >= UINT64_C(1) << 56;
+}
+
+/* Adds `more` to a total; an open upper limit stays open. */
+static inline void bp_known_total_add(struct bp_known_total *sum, struct bp_known_total more)
+{
+	sum->low += more.low;
+	sum->high = sum->high > UINT64_MAX - more.high ? UINT64_MAX : sum->high + more.high;
 }
 
 #endif

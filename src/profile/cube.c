@@ -59,7 +59,7 @@ static uint32_t hash_key(const struct bp_cube_key *key)
 }
 
 static bool add(struct bp_cube_build *build, const struct bp_cube_key *key,
-	const struct bp_cube_record *record)
+	const struct bp_sums *record)
 {
 	uint32_t hash = hash_key(key), position = hash, number;
 	while ((number = bp_id_index_next(&build->index, hash, &position)) != 0)
@@ -74,10 +74,7 @@ static bool add(struct bp_cube_build *build, const struct bp_cube_key *key,
 		build->sums[number - 1] = (struct bp_cube_sum){ .key = *key };
 		bp_id_index_add(&build->index, hash, number);
 	}
-	struct bp_cube_record *sum = &build->sums[number - 1].record;
-	bp_sums_merge(&sum->sums, &record->sums);
-	sum->other_bytes += record->other_bytes;
-	sum->other_objects += record->other_objects;
+	bp_sums_merge(&build->sums[number - 1].record, record);
 	return true;
 }
 
@@ -134,10 +131,7 @@ static bool add_sample(
 		bp_sample_weight(weights, sample, charge, aggregation->query.usable);
 	struct bp_sample_weight all;
 	weight = bp_sample_weight_of_all(weight, sample, &all);
-	const double cross =
-		bp_sample_cross_weight(state, sample, weight) * bp_sample_count(sample);
 	const unsigned metrics = bp_sample_metrics(state, sample);
-	struct bp_cube_record record = { weight->sums, cross * weight->value, cross };
 	struct bp_cube_key key = { .stack = cube->build->stack_of[sample->stack.i],
 		.thread = sample->thread.i,
 		.type_key = bp_type_key(sample),
@@ -148,7 +142,7 @@ static bool add_sample(
 	bp_cube_bins_of(cube, &state->view, sample, &key.made, &key.freed);
 	key = key_at(cube, &key, 1);
 	cube->samples += bp_sample_count(sample);
-	return add(cube->build, &key, &record);
+	return add(cube->build, &key, &weight->sums);
 }
 
 static bool is_selected(
@@ -257,7 +251,7 @@ static bool merge_live(const struct bp_cube *cube, uint32_t edge, struct bp_tall
 	for (uint32_t i = 0; i < build->sum_count; i++) {
 		const struct bp_cube_key *key = &build->sums[i].key;
 		if (key->made < edge && key->freed >= edge &&
-			!bp_tally_add(tally, &build->sums[i].record.sums, key->number))
+			!bp_tally_add(tally, &build->sums[i].record, key->number))
 			return false;
 	}
 	return true;

@@ -36,12 +36,6 @@
 
 enum bp_cube_flag { BP_CUBE_TEMPORARY = 1, BP_CUBE_PEAK = 2 };
 
-/* What is summed. `other`: of the peak's cross-fitted estimate (aggregate.c). */
-struct bp_cube_record {
-	struct bp_sums sums;
-	double other_bytes, other_objects;
-};
-
 struct bp_cube_cell {
 	uint32_t stack;	    /* into stacks */
 	uint32_t record;    /* into records; cells of equal sums share one */
@@ -87,7 +81,7 @@ struct bp_cube {
 	/* After bp_cube_pack. */
 	struct bp_cube_cell *cells;
 	uint32_t cell_count;
-	struct bp_cube_record *records;
+	struct bp_sums *records;
 	uint32_t record_count;
 	struct bp_cube_stack *stacks;
 	uint32_t stack_count;

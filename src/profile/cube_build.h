@@ -19,7 +19,7 @@ struct bp_cube_key {
 
 struct bp_cube_sum {
 	struct bp_cube_key key;
-	struct bp_cube_record record;
+	struct bp_sums record;
 };
 
 struct bp_cube_build {

@@ -28,9 +28,8 @@ static int compare_sums(const void *left, const void *right)
 	return 0;
 }
 
-static bool same_record(const struct bp_cube_record *a, const struct bp_cube_record *b)
+static bool same_record(const struct bp_sums *s, const struct bp_sums *t)
 {
-	const struct bp_sums *s = &a->sums, *t = &b->sums;
 	return s->samples == t->samples && s->bytes == t->bytes && s->c1 == t->c1 &&
 	       s->c2 == t->c2 && s->c3 == t->c3 && s->n1 == t->n1 && s->n2 == t->n2 &&
 	       s->n3 == t->n3 && s->log_pi_sum == t->log_pi_sum && s->first_size == t->first_size &&
@@ -38,8 +37,7 @@ static bool same_record(const struct bp_cube_record *a, const struct bp_cube_rec
 	       s->first_value == t->first_value && s->has_first == t->has_first &&
 	       s->mixed == t->mixed && s->bernoulli == t->bernoulli &&
 	       s->interval_max == t->interval_max && s->ratio_max == t->ratio_max &&
-	       s->single_size == t->single_size && a->other_bytes == b->other_bytes &&
-	       a->other_objects == b->other_objects;
+	       s->single_size == t->single_size;
 }
 
 static uint64_t bits_of(double value)
@@ -49,17 +47,17 @@ static uint64_t bits_of(double value)
 	return bits;
 }
 
-static uint32_t hash_record(const struct bp_cube_record *record)
+static uint32_t hash_record(const struct bp_sums *record)
 {
-	uint64_t hash = bp_hash_word(14, record->sums.samples);
-	hash = bp_hash_word(hash, bits_of(record->sums.bytes));
-	hash = bp_hash_word(hash, bits_of(record->sums.c3));
-	return bp_hash_fold(bp_hash_word(hash, bits_of(record->other_objects)));
+	uint64_t hash = bp_hash_word(14, record->samples);
+	hash = bp_hash_word(hash, bits_of(record->bytes));
+	hash = bp_hash_word(hash, bits_of(record->c3));
+	return bp_hash_fold(hash);
 }
 
 /* The record's number; UINT32_MAX: no memory. `records` has room for one more. */
 static uint32_t record_of(
-	struct bp_cube *cube, struct bp_id_index *index, const struct bp_cube_record *record)
+	struct bp_cube *cube, struct bp_id_index *index, const struct bp_sums *record)
 {
 	uint32_t hash = hash_record(record), position = hash, number;
 	while ((number = bp_id_index_next(index, hash, &position)) != 0)

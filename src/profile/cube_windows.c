@@ -393,7 +393,7 @@ bool bp_cube_count_windows(struct bp_cube *cube, struct bp_error *error)
 	if (good && build->aggregation->profile->keep_readings)
 		add_unknown_threads(cube);
 	for (uint32_t i = 0; good && i < build->sum_count; i++)
-		add_to_bin(&bins[build->sums[i].key.made], &build->sums[i].record.sums);
+		add_to_bin(&bins[build->sums[i].key.made], &build->sums[i].record);
 	for (uint32_t i = 0; good && cube->outside != NULL && i <= cube->bins; i++)
 		add_to_bin(&bins[i], &cube->outside[i]);
 	if (good)

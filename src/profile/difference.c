@@ -231,6 +231,15 @@ static void name_program(struct bp_difference *difference)
 	*name = '\0';
 }
 
+/* The pairs of the column that was added last. */
+static void take_pairs(struct bp_difference_state *state, int side)
+{
+	state->pairs[side] = state->keys.pairs;
+	state->pair_count[side] = state->keys.pair_count;
+	state->keys.pairs = NULL;
+	state->keys.pair_count = state->keys.pair_capacity = 0;
+}
+
 static bool match(struct bp_difference *difference, struct bp_error *error)
 {
 	struct bp_difference_state *state = difference->state;
@@ -238,6 +247,7 @@ static bool match(struct bp_difference *difference, struct bp_error *error)
 	state->keys.columns = difference->query.moments ? 2 * runs : runs;
 	state->keys.same_run = difference->query.moments;
 	state->keys.paths = difference->query.paths;
+	state->keys.keeps_pairs = state->peak;
 	name_program(difference);
 	for (int shown = 0; shown <= difference->query.moments; shown++)
 		for (int side = 0; side < BP_SIDES; side++)
@@ -249,6 +259,8 @@ static bool match(struct bp_difference *difference, struct bp_error *error)
 					    shown ? run->shown : run->compared, state->program,
 					    error))
 					return false;
+				if (state->peak)
+					take_pairs(state, side);
 			}
 	return true;
 }
@@ -310,6 +322,8 @@ static bool compare_all(struct bp_difference *difference, struct bp_error *error
 		return bp_error_set(error, "out of memory");
 	fill_totals(difference);
 	look_at_losses(difference);
+	if (state->peak && !bp_difference_find_rivals(difference, error))
+		return false;
 	keys = state->keys.key_count;
 	for (uint32_t i = keys; i-- > 0;)
 		look_at_key(difference, i);
@@ -347,6 +361,9 @@ bool bp_difference_make(const struct bp_difference_query *query, const struct bp
 		return bp_error_set(error,
 			"--metric peak compares one run with one: every run has its peak at a "
 			"moment of its own; use --metric live --at TIME, or allocated");
+	if (asked->metric == BP_METRIC_PEAK &&
+		!(asked->all_cells && new[0].compared->query.all_cells))
+		return bp_error_set(error, "--metric peak: what lived at other moments is not known");
 	difference.state = calloc(1, sizeof *difference.state);
 	difference.warnings = calloc(1, sizeof *difference.warnings);
 	if (difference.state == NULL || difference.warnings == NULL) {
@@ -374,6 +391,10 @@ void bp_difference_finish(struct bp_difference *difference)
 		free(state->scratch);
 		free(state->sides);
 		free(state->nothing);
+		for (int side = 0; side < BP_SIDES; side++) {
+			free(state->pairs[side]);
+			free(state->rivals[side]);
+		}
 		free(state);
 	}
 	for (char **w = difference->warnings; w != NULL && *w != NULL; w++)

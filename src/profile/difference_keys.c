@@ -170,6 +170,13 @@ static bool count_under(struct column *column, const struct bp_cell *cell, uint3
 	if (key->counted_for == serial)
 		return true;
 	key->counted_for = serial;
+	if (keys->keeps_pairs) {
+		if (!bp_vec_reserve(&keys->pairs, &keys->pair_capacity, keys->pair_count + 1u,
+			    sizeof *keys->pairs))
+			return false;
+		keys->pairs[keys->pair_count++] = (struct bp_cell_key){ (uint32_t)serial,
+			(uint32_t)(key - keys->keys) };
+	}
 	size_t at = (size_t)(key - keys->keys) * keys->columns + column->number;
 	return bp_tally_merge(&keys->cells[at].tally, &cell->tally);
 }
@@ -333,6 +340,7 @@ bool bp_difference_keys_add(struct bp_difference_keys *keys, uint32_t column_num
 	column->number = column_number;
 	column->aggregation = aggregation;
 	column->program = program;
+	keys->pair_count = 0;
 	column->own_path = profile->processes.data[aggregation->subject.i].program;
 	column->frame_names = calloc(profile->frames.count, sizeof *column->frame_names);
 	if (column->frame_names == NULL)
@@ -352,6 +360,7 @@ void bp_difference_keys_finish(struct bp_difference_keys *keys)
 {
 	for (size_t i = 0; i < (size_t)keys->key_count * keys->columns; i++)
 		bp_tally_finish(&keys->cells[i].tally);
+	free(keys->pairs);
 	free(keys->keys);
 	free(keys->cells);
 	free(keys->chains);

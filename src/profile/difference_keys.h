@@ -14,10 +14,12 @@
 #define BP_PROFILE_DIFFERENCE_KEYS_H
 
 #include "profile/aggregation_state.h"
+#include "profile/rivals.h"
 
 /* What one column holds under one key. */
 struct bp_key_cell {
 	struct bp_tally tally;
+	const struct bp_rivals *rivals; /* of metric peak; NULL: not known */
 	double counted_bytes, counted_objects; /* of threads that have counters of their own */
 	bool uncounted; /* something here has no exact counter: only the tally speaks */
 };
@@ -50,6 +52,10 @@ struct bp_difference_keys {
 	uint32_t *names; /* where a name begins in `text` */
 	uint32_t name_count, name_capacity;
 	struct bp_id_index name_index; /* name number + 1 by text */
+	/* Where `keeps_pairs`: which keys the cells of the last column count under, sorted by cell. */
+	bool keeps_pairs;
+	struct bp_cell_key *pairs;
+	uint32_t pair_count, pair_capacity;
 };
 
 /* Sums the cells of an aggregation into one column. All columns must be of the same `by` and

@@ -7,18 +7,10 @@
  *
  * Several runs: their mean is compared, and each side's mean is compared with nothing to get an
  * interval that covers the program's own variation.
- *
- * Peak: its moment was chosen by looking at the samples, so the two sides' own (widened) intervals
- * are all there is. The change lies between the extreme differences of the limits; p is twice the
- * smallest two-sided error at which the intervals are apart: if the truths are equal, one of two
- * limits has failed.
  */
 #include <math.h>
 
 #include "profile/difference_state.h"
-
-#define PEAK_STEPS 10
-#define PEAK_ALPHA_LEAST 1e-15
 
 /* The total, with what was allocated while sampling was off where that can be known. */
 static struct bp_figure whole_figure(const struct bp_aggregation *aggregation, bool objects)
@@ -83,12 +75,7 @@ double bp_difference_estimate(const struct bp_difference *difference,
 		const struct bp_run *run = &difference->runs[side][i];
 		const struct bp_key_cell *cell =
 			&row->cells[bp_difference_column(difference, side, i, shown)];
-		if (difference->state->peak)
-			sum += run->scale *
-			       (objects ? cell->tally.other.objects : cell->tally.other.bytes);
-		else
-			sum += side_of(run, shown ? run->shown : run->compared, cell, row, objects)
-				       .estimate;
+		sum += side_of(run, shown ? run->shown : run->compared, cell, row, objects).estimate;
 	}
 	return sum / difference->run_count[side];
 }
@@ -110,8 +97,7 @@ bool bp_difference_is_worth_a_test(
 	return counted || samples >= BP_COMPARE_SAMPLES_LEAST || worth >= BP_COMPARE_SAMPLES_LEAST;
 }
 
-/* The figures of one set of cells of one run by its aggregation's own methods. */
-static struct bp_figure figure_of(const struct bp_run *run, const struct bp_key_cell *cell,
+struct bp_figure bp_difference_figure(const struct bp_run *run, const struct bp_key_cell *cell,
 	const struct bp_cells_of_row *row, bool objects)
 {
 	const struct bp_aggregation *aggregation = run->shown;
@@ -164,96 +150,6 @@ static void mark_losses(const struct bp_difference *difference, struct bp_figure
 	change->upper_bound = state->too_high[BP_NEW] || state->too_low[BP_BASE];
 	if (change->lower_bound || change->upper_bound)
 		change->interval.exact = false;
-}
-
-/* The figures of a peak at another level than the one asked for. */
-static struct bp_figure peak_at(const struct bp_run *run, const struct bp_key_cell *cell,
-	const struct bp_cells_of_row *row, bool objects, double alpha)
-{
-	struct bp_aggregation_state *state = run->shown->state;
-	double asked = state->alpha;
-	struct bp_cells_of_row part = *row;
-	part.whole = false;
-	state->alpha = alpha;
-	struct bp_figure figure = figure_of(run, cell, &part, objects);
-	state->alpha = asked;
-	return figure;
-}
-
-/* How far the intervals of a peak are apart at this level: > 0 if they do not meet. */
-static double peak_gap(const struct bp_difference *difference, const struct bp_cells_of_row *row,
-	bool objects, double alpha, bool *ret_grows)
-{
-	struct bp_interval base =
-		peak_at(&difference->runs[BP_BASE][0], &row->cells[0], row, objects, alpha)
-			.interval;
-	struct bp_interval new =
-		peak_at(&difference->runs[BP_NEW][0], &row->cells[1], row, objects, alpha).interval;
-	*ret_grows = new.low - base.high > base.low - new.high;
-	return fmax(new.low - base.high, base.low - new.high);
-}
-
-/* A level on a scale on which the gap is nearly straight: about the normal quantile. */
-static double level_of(double depth)
-{
-	return exp(-depth * depth / 2);
-}
-
-/* Twice the level at which the intervals just meet, by the Illinois form of regula falsi. */
-static double peak_p(const struct bp_difference *difference, const struct bp_cells_of_row *row,
-	bool objects, bool *ret_grows)
-{
-	double apart = sqrt(-2 * log(0.5)), meet = sqrt(-2 * log(PEAK_ALPHA_LEAST)), middle = meet;
-	double gap_apart = peak_gap(difference, row, objects, level_of(apart), ret_grows);
-	bool still_grows;
-	if (gap_apart <= 0)
-		return 1;
-	double gap_meet = peak_gap(difference, row, objects, level_of(meet), &still_grows);
-	if (gap_meet > 0)
-		return 2 * PEAK_ALPHA_LEAST;
-	for (int i = 0; i < PEAK_STEPS; i++) {
-		middle = (apart * gap_meet - meet * gap_apart) / (gap_meet - gap_apart);
-		double gap = peak_gap(difference, row, objects, level_of(middle), &still_grows);
-		if (gap > 0) {
-			apart = middle;
-			gap_apart = gap;
-			gap_meet /= 2;
-		} else {
-			meet = middle;
-			gap_meet = gap;
-			gap_apart /= 2;
-		}
-	}
-	/* The side on which they are still apart: p is not made too small. */
-	return 2 * level_of(apart);
-}
-
-/* The limits of the change are those of the sides at half the error each: both sides hold at once as
- * often as is said, and 0 is left out just where p is below the error. */
-static void compare_peaks(const struct bp_difference *difference, const struct bp_cells_of_row *row,
-	bool objects, struct bp_comparison *comparison)
-{
-	const struct bp_interval *shown[BP_SIDES] = { &comparison->side[BP_BASE].interval,
-		&comparison->side[BP_NEW].interval };
-	struct bp_interval sides[BP_SIDES];
-	bool grows;
-	for (int side = 0; side < BP_SIDES; side++) {
-		const struct bp_run *run = &difference->runs[side][0];
-		double alpha = run->shown->state->alpha / 2;
-		sides[side] = peak_at(run, &row->cells[side], row, objects, alpha).interval;
-	}
-	const struct bp_interval *base = &sides[BP_BASE], *new = &sides[BP_NEW];
-	double base_estimate = shown[BP_BASE]->estimate, new_estimate = shown[BP_NEW]->estimate;
-	comparison->change.interval =
-		(struct bp_interval){ .estimate = new_estimate - base_estimate,
-			.low = new->low - base->high,
-			.high = new->high - base->low,
-			.exact = shown[BP_BASE]->exact &&shown[BP_NEW]->exact };
-	comparison->ratio = (struct bp_interval){ .estimate = new_estimate / base_estimate,
-		.low = base->high > 0 ? new->low / base->high : 0,
-		.high = base->low > 0 ? new->high / base->low : INFINITY,
-		.unknown = base_estimate <= 0 };
-	comparison->p = peak_p(difference, row, objects, &grows);
 }
 
 /* Between two moments the columns share what lives at both: their ratio has no limits here. */
@@ -341,7 +237,7 @@ void bp_difference_compare(const struct bp_difference *difference,
 		struct bp_side *own = side == BP_BASE ? sides : sides + counts[BP_BASE];
 		struct bp_figure *figure = &ret_comparison->side[side];
 		uint32_t column = bp_difference_column(difference, side, 0, true);
-		*figure = figure_of(&difference->runs[side][0], &row->cells[column], row, objects);
+		*figure = bp_difference_figure(&difference->runs[side][0], &row->cells[column], row, objects);
 		if (counts[side] == 1)
 			continue;
 		figure->interval = mean_figure(difference, own, counts[side]);
@@ -355,7 +251,7 @@ void bp_difference_compare(const struct bp_difference *difference,
 		return;
 	}
 	if (state->peak) {
-		compare_peaks(difference, row, objects, ret_comparison);
+		bp_difference_compare_peaks(difference, row, objects, ret_comparison);
 		ret_comparison->p =
 			row->whole && total_is_open(difference, objects) ? 1 : ret_comparison->p;
 		mark_losses(difference, &ret_comparison->change);
@@ -388,6 +284,6 @@ double bp_difference_p(const struct bp_difference *difference, const struct bp_c
 	if (state->peak)
 		return change.p > difference->query.rate
 			       ? 1
-			       : peak_p(difference, row, objects, ret_grows);
+			       : bp_difference_p_of_peaks(difference, row, objects, ret_grows);
 	return p_of(difference, &change);
 }

@@ -5,6 +5,7 @@
  *	difference_keys.c      matches the keys of all runs
  *	difference.c           compares, adjusts, gives verdicts, orders; rows on demand
  *	difference_sides.c     one cell of the table as a side of a comparison, and as a figure
+ *	difference_peaks.c     the same of peaks, whose moments are not known
  *	difference_warnings.c  what a reader must know before believing
  *
  * Columns of the table: what is compared of the base's runs, then of the new ones; between two
@@ -40,6 +41,10 @@ struct bp_difference_state {
 	bool too_low[BP_SIDES], too_high[BP_SIDES];
 	double alpha;
 	bool peak;
+	/* Of a peak, by side: which keys its cells count under, and what they hold at competing moments. */
+	struct bp_cell_key *pairs[BP_SIDES];
+	uint32_t pair_count[BP_SIDES];
+	struct bp_rivals *rivals[BP_SIDES];
 };
 
 /* The column of a run: what is compared, or shown. */
@@ -75,6 +80,21 @@ double bp_difference_estimate(const struct bp_difference *difference,
 /* Is there enough to be said on both sides together to be worth a test? */
 bool bp_difference_is_worth_a_test(
 	const struct bp_difference *difference, const struct bp_cells_of_row *row, bool objects);
+
+/* difference_sides.c, for difference_peaks.c: the figures of one set of cells of one run, by its
+ * aggregation's own methods. */
+struct bp_figure bp_difference_figure(const struct bp_run *run, const struct bp_key_cell *cell,
+	const struct bp_cells_of_row *row, bool objects);
+
+/* difference_peaks.c. Finds what the keys of both sides hold at the moments that compete. */
+bool bp_difference_find_rivals(struct bp_difference *difference, struct bp_error *error);
+/* Change, ratio and p of two peaks, whose figures by side are known. */
+void bp_difference_compare_peaks(const struct bp_difference *difference,
+	const struct bp_cells_of_row *row, bool objects, struct bp_comparison *comparison);
+double bp_difference_p_of_peaks(const struct bp_difference *difference,
+	const struct bp_cells_of_row *row, bool objects, bool *ret_grows);
+/* Warns of moments that compete, where they are of different kind. */
+bool bp_difference_warn_of_rivals(struct bp_difference *difference);
 
 /* difference_warnings.c */
 bool bp_difference_make_warnings(struct bp_difference *difference);

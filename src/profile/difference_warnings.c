@@ -201,7 +201,9 @@ bool bp_difference_make_warnings(struct bp_difference *difference)
 	bool moments = difference->query.moments;
 	if (!warn_of_losses(difference) || !warn_of_pauses(difference) ||
 		!warn_of_names(difference) || !warn_of_inlining(difference) ||
-		!warn_of_program(difference) || (!moments && !warn_of_recording(difference)))
+		!warn_of_program(difference) ||
+		(difference->state->peak && !bp_difference_warn_of_rivals(difference)) ||
+		(!moments && !warn_of_recording(difference)))
 		return false;
 	for (int side = 0; side < BP_SIDES; side++)
 		for (uint32_t i = 0; i < difference->run_count[side]; i++) {

@@ -16,7 +16,6 @@
 /* What one sample stands for in the metric of an aggregation; false: nothing. */
 struct share {
 	double bytes, objects;
-	bool counted; /* by itself, not only in the cross-fitted estimate of a peak */
 	struct bp_sums sums;
 };
 
@@ -36,14 +35,7 @@ static bool share_of(const struct bp_aggregation *aggregation, const struct bp_s
 	bool counted = whole || (bp_sample_metrics(state, sample) & 1u << query->metric) != 0;
 	*ret_share = (struct share){ .bytes = weight->sums.bytes + weight->sums.c1,
 		.objects = (double)weight->sums.samples + weight->sums.n1,
-		.counted = counted,
 		.sums = weight->sums };
-	if (query->metric == BP_METRIC_PEAK && !whole) {
-		ret_share->objects = bp_sample_cross_weight(state, sample, weight) *
-				     (double)bp_sample_count(sample);
-		ret_share->bytes = ret_share->objects * weight->value;
-		return counted || ret_share->objects > 0;
-	}
 	if (bp_estimator_is_other(query->estimator)) {
 		const struct bp_other_sums *other =
 			bp_look_at_offset(query, sample, weight, &buffer);
@@ -109,8 +101,6 @@ static bool walk(struct builder *builder, const struct bp_aggregation *aggregati
 		figures->objects += share.objects;
 		if (number == 0)
 			entry->lifetime_ns += lifetime_of(aggregation, &sample, share.objects);
-		if (!share.counted)
-			continue;
 		figures->samples += share.sums.samples;
 		figures->bytes_variance += share.sums.c2;
 		figures->objects_variance += share.sums.n2;
@@ -139,8 +129,7 @@ static double factor_of(const struct bp_aggregation *aggregation, const struct b
 	view.query.sort = unit;
 	const double estimate = bp_figures_order(&view, row);
 	const double sampled = unit == BP_SORT_BYTES ? sums->bytes : (double)sums->samples;
-	const bool bounded = aggregation->query.metric != BP_METRIC_PEAK &&
-			     !bp_estimator_is_other(aggregation->query.estimator);
+	const bool bounded = !bp_estimator_is_other(aggregation->query.estimator);
 	return sum > 0 ? (bounded ? fmax(estimate, sampled) : estimate) / sum : 1;
 }
 

@@ -9,7 +9,8 @@
  *   every sample of the processes looked at is there to be compared with: no window in time, no
  *   usable sizes, no samples lost;
  * - threads, processes: their own counters;
- * - peak: cross-fitted estimate, lower limit widened for the choice of the moment;
+ * - peak: rows are of the named moment, their lower limits widened for its choice; the total is the
+ *   largest value at any time, with the largest upper limit of all moments and the cross-fitted estimate;
  * - everything else: Horvitz-Thompson with the N3 interval, by size classes where objects of T bytes
  *   and more were sampled by trial; such processes are not calibrated either, since nothing of the
  *   kind is known for parts of a counted total.
@@ -21,153 +22,6 @@
 #include <math.h>
 
 #include "profile/aggregation_state.h"
-#include "profile/window.h"
-
-#define LAW_BERNOULLI 1 /* bp_process.law, as in a trace */
-
-static void add_known(struct bp_known_total *sum, struct bp_known_total more)
-{
-	sum->low += more.low;
-	sum->high = sum->high > UINT64_MAX - more.high ? UINT64_MAX : sum->high + more.high;
-}
-
-static struct bp_known_total less(struct bp_known_total total, uint64_t part)
-{
-	return (struct bp_known_total){ total.low > part ? total.low - part : 0,
-		total.high == UINT64_MAX ? UINT64_MAX
-		: total.high > part	 ? total.high - part
-					 : 0 };
-}
-
-/* What a recorder that tells less than ours does not tell. */
-static unsigned absent_metrics(const struct bp_process *process)
-{
-	unsigned absent = 0;
-	if (process->frees_unseen)
-		absent |= 1u << BP_METRIC_LIVE;
-	if (process->frees_unseen || process->snapshot)
-		absent |= 1u << BP_METRIC_PEAK | 1u << BP_METRIC_TEMPORARY;
-	if (process->objects_uncounted)
-		absent |= 1u << BP_METRIC_TEMPORARY;
-	if (process->live_only)
-		absent |= 1u << BP_METRIC_ALLOCATED;
-	return absent;
-}
-
-static void count_processes(struct bp_aggregation *aggregation)
-{
-	const struct bp_profile *profile = aggregation->profile;
-	struct bp_aggregation_state *state = aggregation->state;
-	struct bp_counted *counted = &state->counted;
-	uint64_t size_min = UINT64_MAX;
-	uint32_t charge = UINT32_MAX;
-	state->interval_min = UINT64_MAX;
-	state->interval_max = 1;
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		if (!state->view.processes[i].included || !process->profiled)
-			continue;
-		state->profiled = true;
-		state->uncounted = state->uncounted || process->uncounted;
-		state->frees_unseen = state->frees_unseen || process->frees_unseen;
-		state->objects_uncounted = state->objects_uncounted || process->objects_uncounted;
-		state->snapshot = state->snapshot || process->snapshot;
-		state->absent |= absent_metrics(process);
-		add_known(&counted->bytes, process->bytes_allocated);
-		add_known(&counted->objects, process->objects_allocated);
-		add_known(&counted->offered_bytes,
-			less(process->bytes_allocated, process->unoffered_bytes));
-		add_known(&counted->offered_objects,
-			less(process->objects_allocated, process->unoffered_objects));
-		if (process->interval_max > state->interval_max)
-			state->interval_max = process->interval_max;
-		const uint64_t least = process->interval_min == 0 ? process->interval_first
-								  : process->interval_min;
-		if (least < state->interval_min)
-			state->interval_min = least;
-		state->bernoulli = state->bernoulli || process->law == LAW_BERNOULLI;
-		if (bp_smallest_size(process) < size_min)
-			size_min = bp_smallest_size(process);
-		if (process->charge < charge)
-			charge = process->charge;
-	}
-	if (state->interval_min > state->interval_max || state->interval_min == 0)
-		state->interval_min = state->interval_max;
-	state->several_intervals = state->interval_min < state->interval_max;
-	state->size_min = size_min == UINT64_MAX ? 0 : size_min;
-	state->charge = charge == UINT32_MAX ? 1 : charge;
-}
-
-/* What was counted in the query's window, if the profile has kept what that takes. What was not offered
- * to the sampler may have been there or not. */
-static bool count_window(struct bp_aggregation *aggregation, struct bp_error *error)
-{
-	struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_query *query = &aggregation->query;
-	const struct bp_counted *all = &state->counted;
-	struct bp_window_totals totals;
-	state->window = state->counted;
-	if ((!query->has_from && !query->has_to) || !aggregation->profile->keep_readings)
-		return true;
-	if (!bp_window_totals(&state->view, &totals, error))
-		return false;
-	state->has_window = true;
-	state->window =
-		(struct bp_counted){ totals.bytes, totals.objects, totals.bytes, totals.objects };
-	state->window.offered_bytes.low =
-		less(totals.bytes, all->bytes.high - all->offered_bytes.high).low;
-	state->window.offered_objects.low =
-		less(totals.objects, all->objects.high - all->offered_objects.high).low;
-	return true;
-}
-
-/* Is the total of the window known well enough for its parts to profit? With a wide range the limits of
- * a part, which must hold for every total in it, are wider than without. The width is that of the
- * gaps between records at the window's edges; what was sampled inside has no part in it. */
-static bool is_tight(const struct bp_aggregation_state *state)
-{
-	struct bp_known_total total = state->window.bytes;
-	return state->has_window && total.high - total.low <= total.high / 8;
-}
-
-bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error)
-{
-	struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_query *query = &aggregation->query;
-	count_processes(aggregation);
-	state->alpha = 1 - query->confidence;
-	/* (The bound is for errors up to .09 a side.) */
-	const uint64_t unseen = aggregation->sampling.interval_unseen;
-	state->interval_unseen = unseen == 0 || state->alpha > 0.18 ? state->interval_max : unseen;
-	if (query->has_size_min)
-		state->size_min = query->size_min;
-	state->size_min_told = state->size_min_anywhere = state->size_min;
-	if (state->selection.size_low > state->size_min)
-		state->size_min = state->selection.size_low;
-	aggregation->size_min = state->size_min;
-	if (!count_window(aggregation, error))
-		return false;
-	if (state->objects_uncounted) /* (their counters stand still) */
-		state->window.objects = state->window.offered_objects =
-			(struct bp_known_total){ 0, state->window.bytes.high };
-	bool whole = !query->has_from && !query->has_to;
-	bool counted = (whole || is_tight(state)) && !query->usable && !state->lost_totals &&
-		       state->profiled && !state->uncounted &&
-		       !bp_total_is_open(state->counted.bytes);
-	bool allocated = query->metric == BP_METRIC_ALLOCATED;
-	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
-		return bp_error_set(error,
-			"--estimator calibrated: the counters of this profile are "
-			"not complete: use --estimator ht");
-	bool ours = query->estimator == BP_ESTIMATOR_DEFAULT && query->method == BP_METHOD_DEFAULT;
-	state->calibrated = query->estimator == BP_ESTIMATOR_CALIBRATED ||
-			    (counted && ours && !state->lost_samples && !state->bernoulli);
-	state->counted_rows = whole && counted && allocated && query->filter_count == 0 &&
-			      (ours || query->estimator == BP_ESTIMATOR_CALIBRATED) &&
-			      !state->objects_uncounted &&
-			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
-	return true;
-}
 
 /* What is part of a counted total is not more than it: neither limits nor estimate. (Where the part is
  * nearly the whole this pulls the estimate down on average, by less than its error.) */
@@ -224,8 +78,8 @@ struct evidence {
 	uint64_t size_min;
 };
 
-/* Are intervals of this metric asked for by the negative binomial? The peak, which is cross-fitted, has
- * no such form; nor is there anything to estimate at T = 1. */
+/* Are intervals of this metric asked for by the negative binomial? The peak, whose moment is chosen by
+ * looking, has no such form; nor is there anything to estimate at T = 1. */
 static bool is_negative_binomial(const struct bp_aggregation *aggregation, enum bp_metric metric)
 {
 	return bp_method_is_negative_binomial(aggregation->query.method) &&
@@ -307,10 +161,9 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 		objects = objects_of(aggregation, evidence, alpha);
 	if (evidence->metric == BP_METRIC_PEAK) {
 		double level = 2 * bp_peak_lower_level(alpha, state->turnovers, BP_PEAK_FACTOR);
-		bytes = bp_peak_interval(
-			bytes, values_of(aggregation, evidence, level), tally->other.bytes);
-		objects = bp_peak_interval(
-			objects, objects_of(aggregation, evidence, level), tally->other.objects);
+		bytes = bp_peak_moment_interval(bytes, values_of(aggregation, evidence, level));
+		objects =
+			bp_peak_moment_interval(objects, objects_of(aggregation, evidence, level));
 	} else if (bp_estimator_is_other(aggregation->query.estimator)) {
 		replace_estimate(&bytes, tally->other.bytes);
 		replace_estimate(&objects, tally->other.objects);
@@ -326,26 +179,53 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 	*ret_objects = figure(state, evidence->metric, objects);
 }
 
-static void raise_peak(struct bp_aggregation *aggregation)
+/* From what was live at the named moment to the largest value at any time. */
+static struct bp_interval peak_of(
+	const struct bp_aggregation *aggregation, struct bp_interval moment, double alpha)
 {
-	const struct bp_query *query = &aggregation->query;
-	const struct bp_total *live = &aggregation->totals[BP_METRIC_LIVE];
-	struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
-	if (query->has_at || query->has_from || query->has_to || !live->known || !peak->known)
-		return;
-	/* Where every object was recorded the moment of the peak is known, and so are its objects; at
-	 * the end there may be more of them with fewer bytes. */
-	if (peak->bytes.interval.exact && peak->objects.interval.exact)
-		return;
 	const struct bp_aggregation_state *state = aggregation->state;
-	struct evidence evidence = { .metric = BP_METRIC_LIVE,
+	const struct bp_query *query = &aggregation->query;
+	const struct evidence reach = { .metric = BP_METRIC_PEAK,
+		.tally = &state->reach,
+		.size_min = state->size_min };
+	const struct evidence at_end = { .metric = BP_METRIC_LIVE,
 		.tally = &state->totals[BP_METRIC_LIVE],
 		.size_min = state->size_min };
-	double alpha = error_of_live_in_peak * state->alpha;
-	raise(&peak->bytes.interval, &live->bytes.interval,
-		values_of(aggregation, &evidence, alpha).low);
-	raise(&peak->objects.interval, &live->objects.interval,
-		objects_of(aggregation, &evidence, alpha).low);
+	const double high = values_of(aggregation, &reach, alpha).high;
+	const double most = query->usable || state->lost_totals ? INFINITY
+								: (double)state->counted.bytes.high;
+	struct bp_interval peak = bp_peak_interval(
+		moment, fmin(high, most), state->peak.certain, state->cross_bytes);
+	if (query->has_at || query->has_from || query->has_to || peak.exact ||
+		!aggregation->totals[BP_METRIC_LIVE].known)
+		return peak;
+	const struct bp_interval live = values_of(aggregation, &at_end, alpha);
+	raise(&peak, &live, values_of(aggregation, &at_end, error_of_live_in_peak * alpha).low);
+	return peak;
+}
+
+struct bp_interval bp_figures_peak(const struct bp_aggregation *aggregation, double alpha)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct evidence moment = { .metric = BP_METRIC_PEAK,
+		.tally = &state->totals[BP_METRIC_PEAK],
+		.size_min = state->size_min };
+	const double level = 2 * bp_peak_lower_level(alpha, state->turnovers, BP_PEAK_FACTOR);
+	return peak_of(aggregation,
+		bp_peak_moment_interval(values_of(aggregation, &moment, alpha),
+			values_of(aggregation, &moment, level)),
+		alpha);
+}
+
+struct bp_interval bp_figures_of_sums(const struct bp_aggregation *aggregation,
+	const struct bp_sums *sums, bool objects, double alpha)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_tally tally = { .sums = *sums };
+	const struct evidence evidence = { .metric = BP_METRIC_LIVE,
+		.tally = &tally,
+		.size_min = state->size_min };
+	return (objects ? objects_of : values_of)(aggregation, &evidence, alpha);
 }
 
 /* The total of a window: the counters' limits are certain, and cut those of the samples. (Cut, not
@@ -415,7 +295,11 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 		if (state->has_window && !state->lost_totals)
 			narrow(&total->objects.interval, state->window.objects);
 	}
-	raise_peak(aggregation);
+	struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
+	aggregation->peak_moment = *peak;
+	if (peak->known) /* (its objects are those of the named moment) */
+		peak->bytes.interval =
+			peak_of(aggregation, peak->bytes.interval, state->alpha);
 }
 
 void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct bp_tally *tally,
@@ -482,7 +366,7 @@ double bp_figures_order(const struct bp_aggregation *aggregation, const struct b
 	struct bp_known_total own_bytes, own_objects;
 	if (own_counters(aggregation, row, &own_bytes, &own_objects))
 		return (double)(objects ? own_objects.high : own_bytes.high);
-	if (query->metric == BP_METRIC_PEAK || bp_estimator_is_other(query->estimator))
+	if (bp_estimator_is_other(query->estimator))
 		return objects ? row->tally.other.objects : row->tally.other.bytes;
 	double mine = objects ? (double)sums->samples + sums->n1 : sums->bytes + sums->c1;
 	if (!state->calibrated || query->metric != BP_METRIC_ALLOCATED ||
@@ -545,8 +429,8 @@ static bool rest_of_counters(
 		struct bp_known_total more_bytes, more_objects;
 		if (!own_counters(aggregation, row, &more_bytes, &more_objects))
 			return false;
-		add_known(&bytes, more_bytes);
-		add_known(&objects, more_objects);
+		bp_known_total_add(&bytes, more_bytes);
+		bp_known_total_add(&objects, more_objects);
 		ret_row->samples += row->tally.sums.samples;
 	}
 	ret_row->bytes = counted_figure(state, bytes);
@@ -592,7 +476,7 @@ bool bp_aggregation_rest(
 		return true;
 	}
 	bool good = split_rest(state, shown, &rest, &others);
-	bool some = rest.sums.samples > 0 || rest.other.bytes != 0 || rest.other.objects != 0;
+	bool some = rest.sums.samples > 0;
 	if (good && some)
 		bp_figures_of_tally(aggregation, &rest, &others, ret_row);
 	bp_tally_finish(&rest);

@@ -18,7 +18,7 @@ struct bp_row_parts {
 	uint64_t one_size;		       /* by size: of every object under the key; else 0 */
 };
 
-/* Are the rows' figures made of sums alone? Not those of a peak, which is cross-fitted, nor those
+/* Are the rows' figures made of sums alone? Not those of a peak, whose moment was chosen, nor those
  * of other estimators and methods than our own. */
 bool bp_aggregation_is_of_sums(const struct bp_aggregation *aggregation);
 

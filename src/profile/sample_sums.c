@@ -6,6 +6,7 @@
  * that the report is about, and what is alike in many of them weighs the same. Sums are made in the order
  * of births, so that they do not depend on who made them. See aggregation_state.h.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -58,6 +59,14 @@ static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
 	}
 }
 
+uint32_t bp_cell_of_sample(
+	const struct bp_aggregation *aggregation, const struct bp_sample *sample)
+{
+	const struct bp_query *query = &aggregation->query;
+	return cell_of(
+		aggregation->state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+}
+
 static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 {
 	if (by == BP_KEY_THREAD)
@@ -74,7 +83,7 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 }
 
 /* Half of what each half of the samples says at the moment the other one chose. */
-double bp_sample_cross_weight(const struct bp_aggregation_state *state,
+static double cross_weight(const struct bp_aggregation_state *state,
 	const struct bp_sample *sample, const struct bp_sample_weight *weight)
 {
 	const struct bp_peak *peak = &state->peak;
@@ -147,9 +156,11 @@ static inline bool add_sample(struct bp_aggregation *aggregation, struct bp_alik
 			return false;
 	if (query->usable && sample->usable == 0)
 		state->usable_unknown += bp_sample_count(sample);
+	if (query->all_cells && bp_cell_of_sample(aggregation, sample) == UINT32_MAX)
+		return false;
 	if (!(metrics & 1u << query->metric))
 		return true;
-	uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+	const uint32_t cell = bp_cell_of_sample(aggregation, sample);
 	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, other);
 }
 
@@ -182,7 +193,7 @@ static bool add_dead(
 		return true;
 	struct bp_sample sample = bp_sample_of_alike(alike);
 	sample.stack = samples->stacks[bp_packed_get(&samples->births, entry, BP_BIRTH_STACK)];
-	const uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, &sample));
+	const uint32_t cell = bp_cell_of_sample(aggregation, &sample);
 	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, NULL);
 }
 
@@ -194,7 +205,8 @@ static uint32_t dead_for_all(const struct bp_aggregation *aggregation)
 	const struct bp_query *query = &aggregation->query;
 	const struct bp_profile *profile = aggregation->profile;
 	uint64_t first_ns = BP_TIME_NEVER;
-	if (query->has_from || query->has_to || query->filter_count > 0 || state->looks_at_offsets)
+	if (query->has_from || query->has_to || query->filter_count > 0 ||
+		state->looks_at_offsets || query->all_cells)
 		return 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		if (state->view.processes[i].included &&
@@ -204,35 +216,34 @@ static uint32_t dead_for_all(const struct bp_aggregation *aggregation)
 }
 
 /* Adds a sample to the peak, and where that is the metric to the cell it is in. */
-static bool add_to_peak(struct bp_aggregation *aggregation, const struct bp_sample *sample)
+static bool add_to_peak(struct bp_aggregation *aggregation, uint32_t entry)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	const bool counts = bp_view_is_live(&state->view, sample, &state->peak.moment);
-	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
-	const struct bp_sample_weight *weight =
-		bp_sample_weight(&state->weights, sample, charge, query->usable);
-	struct bp_sample_weight all;
-	weight = bp_sample_weight_of_all(weight, sample, &all);
-	const double cross =
-		bp_sample_cross_weight(state, sample, weight) * bp_sample_count(sample);
-	struct bp_tally *tallies[2] = { &state->totals[BP_METRIC_PEAK], NULL };
-	if (!counts && !(cross > 0))
+	const struct bp_sample sample =
+		bp_samples_of_entry(&aggregation->profile->samples, entry);
+	if (!state->view.processes[sample.process.i].included ||
+		!bp_selection_holds(&state->selection, &sample))
 		return true;
-	if (query->metric == BP_METRIC_PEAK) {
-		uint32_t cell =
-			cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
-		if (cell == UINT32_MAX)
-			return false;
-		tallies[1] = &state->cells[cell].tally;
-	}
-	for (int i = 0; i < 2 && tallies[i] != NULL; i++) {
-		tallies[i]->other.bytes += cross * weight->value;
-		tallies[i]->other.objects += cross;
-		if (counts && !bp_tally_add(tallies[i], &weight->sums, weight->size_class))
-			return false;
-	}
-	return true;
+	const uint32_t charge = aggregation->profile->processes.data[sample.process.i].charge;
+	const struct bp_sample_weight *weight =
+		bp_sample_weight(&state->weights, &sample, charge, query->usable);
+	struct bp_sample_weight all;
+	weight = bp_sample_weight_of_all(weight, &sample, &all);
+	state->cross_bytes += cross_weight(state, &sample, weight) * bp_sample_count(&sample) *
+			      weight->value;
+	if (bp_view_is_live(&state->view, &sample, &state->peak.reach) &&
+		!bp_tally_add_sample(&state->reach, weight, NULL))
+		return false;
+	if (!bp_view_is_live(&state->view, &sample, &state->peak.moment))
+		return true;
+	if (!bp_tally_add_sample(&state->totals[BP_METRIC_PEAK], weight, NULL))
+		return false;
+	if (query->metric != BP_METRIC_PEAK)
+		return true;
+	const uint32_t cell =
+		cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, &sample));
+	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, NULL);
 }
 
 /* Threads and processes have counters of their own: they are rows even without a sample. */
@@ -293,32 +304,38 @@ static void *walk_beside(void *aggregation)
 	return walk(aggregation) ? aggregation : NULL;
 }
 
-/* Adds what was live at the peak, or at the moment that one half of the samples chose. */
+static void take_in(const struct bp_moment *moment, uint64_t *first_ns, uint64_t *last_ns)
+{
+	*first_ns = moment->time_ns < *first_ns ? moment->time_ns : *first_ns;
+	*last_ns = moment->time_ns > *last_ns ? moment->time_ns : *last_ns;
+}
+
+/* Adds what was live at the peak, where its upper limit is largest, or at the moment that one half of the
+ * samples chose. */
 static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error)
 {
-	const struct bp_samples *samples = &aggregation->profile->samples;
-	struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_peak *peak = &state->peak;
+	const struct bp_peak *peak = &aggregation->state->peak;
 	uint64_t first_ns = peak->moment.time_ns, last_ns = first_ns;
-	for (int half = 0; half < 2; half++) {
-		const uint64_t time_ns = peak->halves[half].time_ns;
-		if (peak->half_found[half] && time_ns < first_ns)
-			first_ns = time_ns;
-		if (peak->half_found[half] && time_ns > last_ns)
-			last_ns = time_ns;
-	}
 	if (!peak->found)
 		return true;
-	struct bp_living living = bp_samples_living(samples, first_ns, last_ns);
+	take_in(&peak->reach, &first_ns, &last_ns);
+	for (int half = 0; half < 2; half++)
+		if (peak->half_found[half])
+			take_in(&peak->halves[half], &first_ns, &last_ns);
+	struct bp_living living =
+		bp_samples_living(&aggregation->profile->samples, first_ns, last_ns);
 	uint32_t entry;
-	while (bp_living_next(&living, &entry)) {
-		const struct bp_sample sample = bp_samples_of_entry(samples, entry);
-		if (state->view.processes[sample.process.i].included &&
-			bp_selection_holds(&state->selection, &sample) &&
-			!add_to_peak(aggregation, &sample))
+	while (bp_living_next(&living, &entry))
+		if (!add_to_peak(aggregation, entry))
 			return bp_error_set(error, "out of memory");
-	}
 	return true;
+}
+
+/* (Before it is known which of the usable sizes was the largest per trial. At T = 1 nothing is unseen.) */
+double bp_reach_unit(const struct bp_aggregation *aggregation)
+{
+	const double unit = 1 / bp_lambda(aggregation->state->interval_unseen);
+	return fmax(aggregation->query.usable ? 24 * unit : unit, 1e-9);
 }
 
 /* With so many samples it pays to sum them while the peak is looked for. */
@@ -335,7 +352,10 @@ bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error)
 	const bool beside = has_peak && profile->samples.count > SAMPLES_FOR_TWO &&
 			    bp_thread_start(&thread, walk_beside, aggregation);
 	bool good = !has_peak || bp_timeline_peak(&state->view, &state->selection,
-					 &aggregation->query, &state->weights, &state->peak, error);
+					 &aggregation->query, &state->weights,
+					 (struct bp_reach){ bp_reach_unit(aggregation),
+						 bp_limit_depth(state->alpha / 2) },
+					 &state->peak, error);
 	void *walked = aggregation;
 	if (beside)
 		pthread_join(thread, &walked);

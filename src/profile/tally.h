@@ -25,9 +25,7 @@ struct bp_hit_sums {
 
 /* What other methods than N3 need of samples. */
 struct bp_other_sums {
-	double bytes,
-		objects; /* an estimate that is not Horvitz-Thompson's: the cross-fitted one of
-				  * a peak, or that of the query */
+	double bytes, objects; /* the query's estimate, where it is not Horvitz-Thompson's */
 	struct bp_hit_sums hits; /* zeros unless the query's method needs them */
 };
 

@@ -37,9 +37,21 @@ struct curve {
 	bool found;
 };
 
-/* What each of the samples that are alike adds to the whole curve, and to that of a half it is in. */
+/* The search for the moment with the largest upper limit. Births raise all that the limit is made from,
+ * so it is looked at only before something dies. */
+struct reach {
+	struct bp_reach limit;
+	struct bp_cumulants now, most_sums;
+	double most, certain;
+	uint32_t at, last; /* samples, or AT_START; `last`: since when nothing has died */
+	bool pending;
+};
+
+/* What each of the samples that are alike adds to the whole curve, to that of a half it is in, and to what
+ * upper limits are made from. */
 struct share {
 	double whole, half;
+	struct bp_cumulants sums;
 	uint64_t both_below; /* drawn into both halves if the upper 53 bits of the identity are */
 	uint32_t count;	     /* of samples that one stands for */
 	bool included;	     /* its process is looked at */
@@ -64,6 +76,7 @@ struct walk {
 	struct bp_moment_entry *sorted; /* other deaths, with their notes */
 	uint32_t sorted_count, next_sorted;
 	struct curve curves[3];
+	struct reach reach;
 };
 
 static inline void look(struct curve *curve, uint32_t sample)
@@ -79,6 +92,28 @@ static inline void look_all(struct walk *walk, uint32_t sample)
 {
 	for (int i = 0; i < 3; i++)
 		look(&walk->curves[i], sample);
+	walk->reach.last = sample;
+	walk->reach.pending = true;
+}
+
+/* The limit where nothing has died since it was last to be looked at. */
+static __attribute__((noinline)) void look_up(struct reach *reach)
+{
+	const struct bp_cumulants *now = &reach->now, *most = &reach->most_sums;
+	reach->pending = false;
+	if (now->sampled <= most->sampled && now->c1 <= most->c1 && now->c2 <= most->c2 &&
+		now->c3 <= most->c3)
+		return;
+	reach->certain = fmax(reach->certain, now->sampled);
+	/* (What was added and taken away again leaves a rounding error.) */
+	const struct bp_cumulants sums = { now->sampled, fmax(now->c1, 0), fmax(now->c2, 0),
+		fmax(now->c3, 0) };
+	const double limit = bp_upper_limit_about(&sums, reach->limit.unit, reach->limit.depth);
+	if (limit > reach->most) {
+		reach->most = limit;
+		reach->most_sums = *now;
+		reach->at = reach->last;
+	}
 }
 
 static bool make_shares(struct walk *walk, struct bp_weight_cache *weights, bool usable)
@@ -92,12 +127,14 @@ static bool make_shares(struct walk *walk, struct bp_weight_cache *weights, bool
 		const struct bp_sample sample = bp_sample_of_alike(&samples->alike[i]);
 		const struct bp_sample_weight *weight = bp_sample_weight(
 			weights, &sample, profile->processes.data[sample.process.i].charge, usable);
-		const double value = bp_sample_count(&sample) * weight->value;
+		const double count = bp_sample_count(&sample), value = count * weight->value;
 		walk->shares[i] =
 			(struct share){ .included =
 						walk->view->processes[sample.process.i].included,
 				.whole = value * weight->whole,
 				.half = value / weight->halves.inclusion,
+				.sums = { value, count * weight->sums.c1, count * weight->sums.c2,
+					count * weight->sums.c3 },
 				.both_below = (uint64_t)ceil(ldexp(weight->halves.both, 53)),
 				.count = bp_sample_count(&sample),
 				.halves = sample.halves };
@@ -133,6 +170,13 @@ static inline void move(struct walk *walk, uint32_t note, double sign)
 	walk->curves[0].now += sign * share->whole;
 	walk->curves[1].now += half * in_half[0][note & 3];
 	walk->curves[2].now += half * in_half[1][note & 3];
+	struct bp_cumulants *sums = &walk->reach.now;
+	if (sign < 0 && walk->reach.pending)
+		look_up(&walk->reach);
+	sums->sampled += sign * share->sums.sampled;
+	sums->c1 += sign * share->sums.c1;
+	sums->c2 += sign * share->sums.c2;
+	sums->c3 += sign * share->sums.c3;
 }
 
 static inline bool is_selected(
@@ -364,28 +408,30 @@ static bool go(struct walk *walk, uint64_t base_ns, uint64_t *ret_allocations)
 		die_until(walk, &from);
 		look_all(walk, AT_START);
 	}
+	if (walk->reach.pending)
+		look_up(&walk->reach);
 	*ret_allocations = allocations;
 	return true;
 }
 
-static struct bp_moment found_at(
-	const struct walk *walk, const struct curve *curve, uint64_t base_ns)
+static struct bp_moment found_at(const struct walk *walk, uint32_t sample, uint64_t base_ns)
 {
 	const struct bp_samples *samples = &walk->view->profile->samples;
-	if (curve->at == AT_START)
+	if (sample == AT_START)
 		return start_of(walk->view, base_ns);
 	const struct bp_packed_row birth =
-		bp_samples_birth(samples, bp_samples_entry(samples, curve->at));
+		bp_samples_birth(samples, bp_samples_entry(samples, sample));
 	return moment_of(walk, &birth);
 }
 
 bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
-	const struct bp_query *query, struct bp_weight_cache *weights, struct bp_peak *ret_peak,
-	struct bp_error *error)
+	const struct bp_query *query, struct bp_weight_cache *weights, struct bp_reach reach,
+	struct bp_peak *ret_peak, struct bp_error *error)
 {
-	struct walk walk = {
-		.view = view, .selection = selection, .filtered = query->filter_count > 0
-	};
+	struct walk walk = { .view = view,
+		.selection = selection,
+		.filtered = query->filter_count > 0,
+		.reach.limit = reach };
 	const uint64_t base_ns = view->processes[view->profile->root.i].base_ns;
 	uint64_t allocations = 0;
 	if (!make_shares(&walk, weights, query->usable) || !begin(&walk, base_ns) ||
@@ -394,13 +440,17 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 		return bp_error_set(error, "out of memory");
 	}
 	const struct curve *curves = walk.curves;
-	*ret_peak = (struct bp_peak){ .found = curves[0].found, .allocations = allocations };
-	if (curves[0].found)
-		ret_peak->moment = found_at(&walk, &curves[0], base_ns);
+	*ret_peak = (struct bp_peak){ .found = curves[0].found,
+		.certain = walk.reach.certain,
+		.allocations = allocations };
+	if (curves[0].found) {
+		ret_peak->moment = found_at(&walk, curves[0].at, base_ns);
+		ret_peak->reach = found_at(&walk, walk.reach.at, base_ns);
+	}
 	for (int half = 0; half < 2; half++) {
 		ret_peak->half_found[half] = curves[1 + half].found;
 		if (curves[1 + half].found)
-			ret_peak->halves[half] = found_at(&walk, &curves[1 + half], base_ns);
+			ret_peak->halves[half] = found_at(&walk, curves[1 + half].at, base_ns);
 	}
 	finish(&walk);
 	return true;

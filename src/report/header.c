@@ -211,6 +211,19 @@ struct total_line {
 	char objects[BP_QUANTITY_BYTES + 16], remark[2 * BP_QUANTITY_BYTES + 32];
 };
 
+static void fill_figures(const struct bp_total *total, const struct bp_report_options *options,
+	struct total_line *line)
+{
+	char text[BP_QUANTITY_BYTES];
+	bp_bytes_figure_text(&total->bytes, bp_style_of(options), line->bytes);
+	bp_objects_figure_text(&total->objects, bp_style_of(options), text);
+	snprintf(line->objects, sizeof line->objects,
+		strcmp(text, "1") == 0		 ? "%s object"
+		: strcmp(text, "not known") == 0 ? "%s"
+						 : "%s objects",
+		text);
+}
+
 static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
 	const struct bp_report_options *options, struct total_line *line)
 {
@@ -228,14 +241,19 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 		snprintf(line->bytes, sizeof line->bytes, "not known");
 		return;
 	}
-	bp_bytes_figure_text(&total->bytes, bp_style_of(options), line->bytes);
-	bp_objects_figure_text(&total->objects, bp_style_of(options), text);
-	snprintf(line->objects, sizeof line->objects,
-		strcmp(text, "1") == 0		 ? "%s object"
-		: strcmp(text, "not known") == 0 ? "%s"
-						 : "%s objects",
-		text);
+	fill_figures(total, options, line);
 	remark_text(aggregation, options, metric, line->remark, sizeof line->remark);
+}
+
+/* What was live at the moment that is named as the peak's, which rows of metric peak add up to. */
+static void fill_peak_moment(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, struct total_line *line)
+{
+	char text[BP_QUANTITY_BYTES];
+	*line = (struct total_line){ .remark = "what the rows add up to" };
+	bp_time_text(aggregation->peak_at_ns, text);
+	snprintf(line->name, sizeof line->name, "live at %s", text);
+	fill_figures(&aggregation->peak_moment, options, line);
 }
 
 static void put_padded(const char *text, unsigned columns, FILE *out)
@@ -271,27 +289,32 @@ static void write_total(const struct total_line *line, const struct total_layout
 	putc('\n', out);
 }
 
-/* The four totals in columns as wide as they need; a remark that does not fit is left out. */
+/* The totals in columns as wide as they need; a remark that does not fit is left out. */
 static void write_totals(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
-	struct total_line lines[BP_METRIC_COUNT];
+	struct total_line lines[BP_METRIC_COUNT + 1];
 	struct total_layout layout = { .name = 12, .gap = 3 };
+	unsigned count = 0;
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
-		fill_total(aggregation, (enum bp_metric)metric, options, &lines[metric]);
-		unsigned widths[] = { bp_text_columns(lines[metric].name),
-			bp_text_columns(lines[metric].bytes),
-			bp_text_columns(lines[metric].objects) };
+		if (aggregation->absent & 1u << metric)
+			continue;
+		fill_total(aggregation, (enum bp_metric)metric, options, &lines[count++]);
+		if (metric == BP_METRIC_PEAK && aggregation->query.metric == BP_METRIC_PEAK &&
+			aggregation->peak_at_ns != BP_TIME_NEVER)
+			fill_peak_moment(aggregation, options, &lines[count++]);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		unsigned widths[] = { bp_text_columns(lines[i].name),
+			bp_text_columns(lines[i].bytes), bp_text_columns(lines[i].objects) };
 		layout.name = widths[0] > layout.name ? widths[0] : layout.name;
 		layout.bytes = widths[1] > layout.bytes ? widths[1] : layout.bytes;
 		layout.objects = widths[2] > layout.objects ? widths[2] : layout.objects;
 	}
 	if (2 + layout.name + 3 + layout.bytes + 3 + layout.objects > options->columns)
 		layout.gap = 1;
-	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
-		if (!(aggregation->absent & 1u << metric))
-			write_total(&lines[metric], &layout, options, out);
-	}
+	for (unsigned i = 0; i < count; i++)
+		write_total(&lines[i], &layout, options, out);
 }
 
 /* Words, with a style on each line; `end` ends it. */
@@ -424,6 +447,8 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	if (query->has_at && query->metric == BP_METRIC_LIVE)
 		bp_write_peak_note(
 			aggregation, &aggregation->totals[BP_METRIC_LIVE].bytes, options, out);
+	if (query->metric == BP_METRIC_PEAK)
+		bp_write_peak_note(aggregation, &aggregation->peak_moment.bytes, options, out);
 	if (aggregation->frees_unseen)
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell "

@@ -3,7 +3,7 @@
  * The cells of a page, little endian, columns one after the other, each at a multiple of 8:
  *
  *	OFFSET SIZE  MEANING
- *	0      4     "BPC1"
+ *	0      4     "BPC2"
  *	4      4     R, rows (cells)
  *	8      4     U, records of sums
  *	12     4     0
@@ -16,7 +16,7 @@
 #include "base/attributes.h"
 #include "report/html_data.h"
 
-#define COLUMNS 18
+#define COLUMNS 16
 
 struct writer {
 	unsigned char *data;
@@ -64,16 +64,14 @@ static uint64_t field(
 	}
 }
 
-static double sum(const struct bp_cube_record *record, unsigned column)
+static double sum(const struct bp_sums *sums, unsigned column)
 {
-	const struct bp_sums *sums = &record->sums;
 	const double values[COLUMNS] = { (double)sums->samples, sums->bytes, sums->c1, sums->c2,
 		sums->c3, sums->n1, sums->n2, sums->n3, sums->log_pi_sum, (double)sums->first_size,
 		(double)sums->first_interval, sums->first_charge, sums->first_value,
 		(double)(sums->has_first | sums->mixed << 1 | sums->bernoulli << 2 |
 			 sums->single_size << 3),
-		(double)sums->interval_max, sums->ratio_max, record->other_bytes,
-		record->other_objects };
+		(double)sums->interval_max, sums->ratio_max };
 	return values[column];
 }
 
@@ -87,7 +85,7 @@ bool bp_page_write_cells(const struct bp_page_source *source, struct bp_page_byt
 	struct writer writer = { .data = calloc(1, room) };
 	if (writer.data == NULL)
 		return bp_error_set(error, "out of memory");
-	memcpy(writer.data, "BPC1", 4);
+	memcpy(writer.data, "BPC2", 4);
 	writer.at = 4;
 	put(&writer, cube->cell_count, 4);
 	put(&writer, cube->record_count, 4);

@@ -43,6 +43,15 @@ bool bp_page_write_functions(const struct bp_aggregation *aggregation, FILE *out
 	return ferror(out) == 0;
 }
 
+static void write_total(const struct bp_total *total, FILE *out)
+{
+	fprintf(out, "{\"samples\":%llu,\"bytes\":", (unsigned long long)total->samples);
+	bp_write_json_figure(out, &total->bytes, 1);
+	fputs(",\"objects\":", out);
+	bp_write_json_figure(out, &total->objects, 1);
+	putc('}', out);
+}
+
 static void write_totals(const struct bp_aggregation *shown, FILE *out)
 {
 	bool first = true;
@@ -59,15 +68,15 @@ static void write_totals(const struct bp_aggregation *shown, FILE *out)
 		const struct bp_total *total = &shown->totals[metric];
 		if (!total->known)
 			continue;
-		fprintf(out, "%s\n\"%s\":{\"samples\":%llu,\"bytes\":", first ? "" : ",",
-			bp_metric_names[metric], (unsigned long long)total->samples);
-		bp_write_json_figure(out, &total->bytes, 1);
-		fputs(",\"objects\":", out);
-		bp_write_json_figure(out, &total->objects, 1);
-		putc('}', out);
+		fprintf(out, "%s\n\"%s\":", first ? "" : ",", bp_metric_names[metric]);
+		write_total(total, out);
 		first = false;
 	}
-	putc('}', out);
+	fputs("},\n\"peak_moment\":", out);
+	if (shown->peak_moment.known && shown->peak_at_ns != BP_TIME_NEVER)
+		write_total(&shown->peak_moment, out);
+	else
+		fputs("null", out);
 }
 
 /* What a warning tells to do by an option, a page does by a switch of its own, or it is written anew. */

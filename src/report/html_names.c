@@ -86,7 +86,7 @@ static void sum_samples(struct bp_page_numbers *numbers, const struct bp_profile
 {
 	for (uint32_t i = 0; i < cube->cell_count; i++) {
 		const uint32_t thread = cube->cells[i].thread;
-		const struct bp_sums *sums = &cube->records[cube->cells[i].record].sums;
+		const struct bp_sums *sums = &cube->records[cube->cells[i].record];
 		struct bp_page_sampled *to[] = { &numbers->thread_sums[thread],
 			&numbers->process_sums[profile->threads.data[thread].process.i] };
 		for (unsigned k = 0; k < BP_COUNT(to); k++) {

@@ -105,6 +105,19 @@ static void write_head(FILE *out, const struct bp_aggregation *aggregation)
 	fprintf(out, "  \"unrelated\": %s,\n", profile->merged_unrelated ? "true" : "false");
 }
 
+/* What was live at the moment that is named as the peak's. */
+static void write_peak_moment(FILE *out, const struct bp_aggregation *aggregation)
+{
+	if (aggregation->peak_at_ns == BP_TIME_NEVER)
+		return;
+	fprintf(out, ",\n      \"at\": {\"time_s\": %.9f, \"bytes\": ",
+		(double)aggregation->peak_at_ns / 1e9);
+	bp_write_json_figure(out, &aggregation->peak_moment.bytes, 1);
+	fputs(", \"objects\": ", out);
+	bp_write_json_figure(out, &aggregation->peak_moment.objects, 1);
+	putc('}', out);
+}
+
 static void write_totals(FILE *out, const struct bp_aggregation *aggregation)
 {
 	fputs("  \"totals\": {", out);
@@ -120,6 +133,8 @@ static void write_totals(FILE *out, const struct bp_aggregation *aggregation)
 		bp_write_json_figure(out, &total.bytes, 1);
 		fputs(", \"objects\": ", out);
 		bp_write_json_figure(out, &total.objects, 1);
+		if (metric == BP_METRIC_PEAK && total.known)
+			write_peak_moment(out, aggregation);
 		putc('}', out);
 	}
 	fputs("\n  },\n", out);

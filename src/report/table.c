@@ -263,13 +263,7 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	char name[64];
 	if (rest) {
 		uint32_t left_out = aggregation->row_count - shown;
-		/* Of the peak: what was live at the moment that the other half of the samples found, and
-		 * not at this one. */
-		snprintf(name, sizeof name,
-			left_out > 0			? "%u more, together"
-			: lines[count].row.samples == 0 ? "without a sample"
-							: "in no row",
-			left_out);
+		snprintf(name, sizeof name, left_out > 0 ? "%u more, together" : "in no row", left_out);
 		lines[count].row.name = aggregation->query.by == BP_KEY_STACK ? NULL : name;
 		fill(&lines[count++], options);
 	}

@@ -10,7 +10,7 @@
 const fs = require('fs');
 const zlib = require('zlib');
 
-const SUMS = 18;
+const SUMS = 16;
 const CLASSES = 17;
 const METRICS = ['live', 'peak', 'allocated', 'temporary'];
 
@@ -22,7 +22,7 @@ function element(html, id) {
 
 function readCells(data) {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
-  if (data.toString('latin1', 0, 4) !== 'BPC1') throw new Error('wrong magic');
+  if (data.toString('latin1', 0, 4) !== 'BPC2') throw new Error('wrong magic');
   const rows = view.getUint32(4, true);
   const records = view.getUint32(8, true);
   let at = 16;
@@ -58,16 +58,16 @@ class Page {
     return new Float64Array(this.wasm.memory.buffer, address, count);
   }
 
-  // Which cells a request counts: 2 whole, 1 the cross-fitted part alone, 0 not.
+  // Does a request count a cell?
   counts(request, i) {
     const c = this.cells, last = this.head.edges_s.length - 1;
     const [from, to] = request.window ?? [0, last];
     const made = c.made[i] >= from && (to === last || c.made[i] < to);
-    if (request.metric === 'peak') return c.flags[i] & 2 ? 2 : 1;
-    if (request.metric === 'allocated') return made ? 2 : 0;
-    if (request.metric === 'temporary') return made && c.flags[i] & 1 ? 2 : 0;
+    if (request.metric === 'peak') return (c.flags[i] & 2) !== 0;
+    if (request.metric === 'allocated') return made;
+    if (request.metric === 'temporary') return made && (c.flags[i] & 1) !== 0;
     const edge = request.edge ?? last;
-    return c.made[i] < edge && c.freed[i] >= edge ? 2 : 0;
+    return c.made[i] < edge && c.freed[i] >= edge;
   }
 
   name(by, i) {
@@ -96,11 +96,10 @@ class Page {
     const rows = new Map();
     const members = [];
     for (let i = 0; i < cells.rows; i++) {
-      const how = this.counts(request, i);
-      if (how === 0) continue;
+      if (!this.counts(request, i)) continue;
       const name = this.name(request.by, i);
       if (!rows.has(name)) rows.set(name, rows.size);
-      members.push([rows.get(name), cells.record[i], how, cells.number[i]]);
+      members.push([rows.get(name), cells.record[i], cells.number[i]]);
     }
     // Memory: the records, then the rows, then the outside and the complement, then pairs.
     const stride = this.records, count = rows.size;
@@ -114,12 +113,9 @@ class Page {
     const at = (record) => base + record * SUMS * 8;
     const firstRow = cells.records, firstOutside = firstRow + count * stride, complement = total - 1;
     outside.forEach((sums, i) => all.set(sums, (firstOutside + i) * SUMS));
-    for (const only of [0, 1]) {
-      const pairs = members.filter((m) => (m[2] === 1) === (only === 1));
-      new Uint32Array(wasm.memory.buffer, base + total * SUMS * 8, 2 * pairs.length)
-        .set(pairs.flatMap((m) => [m[0] * stride + (this.records > 1 ? m[3] : 0), m[1]]));
-      wasm.bp_page_merge_pairs(at(firstRow), base, base + total * SUMS * 8, pairs.length, only);
-    }
+    new Uint32Array(wasm.memory.buffer, base + total * SUMS * 8, 2 * members.length)
+      .set(members.flatMap((m) => [m[0] * stride + (this.records > 1 ? m[2] : 0), m[1]]));
+    wasm.bp_page_merge_pairs(at(firstRow), base, base + total * SUMS * 8, members.length);
     const result = {};
     const parts = request.metric === 'allocated' && counted[0] & 2 && request.by !== 'all';
     for (const [name, row] of rows) {

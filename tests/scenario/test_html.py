@@ -35,7 +35,7 @@ POLICY = ("default-src 'none'; script-src 'sha256-%s' 'wasm-unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data:")
 HOSTILE = ("</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(2)>", "\u202egnp.exe",
            "bell\x07\x1b[31mred", "`${alert(3)}`", "&lt;b&gt;")
-SUMS = 18
+SUMS = 16
 figures_seen = 0  # that were compared
 figures_of_whole_runs = 0  # of these; how many rows a window in time has depends on how fast the program ran
 
@@ -60,7 +60,7 @@ def element(page, name):
 def columns(data):
     """{column: values}, the records as a list of columns."""
     magic, rows, records, zero = struct.unpack_from("<4sIII", data)
-    profiled.expect(magic == b"BPC1" and zero == 0, "header %r" % data[:16])
+    profiled.expect(magic == b"BPC2" and zero == 0, "header %r" % data[:16])
     at, result = 16, {}
     for name, code in (("stack", "I"), ("record", "I"), ("thread", "H"), ("type", "H"), ("size", "B"),
                        ("made", "B"), ("freed", "B"), ("flags", "B"), ("number", "B")):
@@ -137,6 +137,11 @@ def check_samples(trace, options, head, cells):
         report = profiled.report(trace, "--metric", metric, *options)
         theirs = {row["name"]: row["samples"] for row in report["rows"]}
         profiled.expect(mine == theirs, "%s: %s instead of %s" % (metric, mine, theirs))
+        moment = report["totals"].get("peak", {}).pop("at", None)
+        named = head["peak_moment"]
+        profiled.expect((moment is None) == (named is None), "one of them names a moment")
+        profiled.expect(moment is None or (moment["bytes"], moment["objects"]) == (
+            named["bytes"], named["objects"]), "what was live at the named moment differs")
         profiled.expect(report["totals"] == {key: head["totals"].get(key, value)
                                              for key, value in report["totals"].items()}, "totals differ")
         for given, row in zip(head["functions"][metric], report["rows"]):

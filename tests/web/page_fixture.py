@@ -48,12 +48,12 @@ def put_together(data):
 
 
 def pack_cells(cells, records):
-    out = bytearray(struct.pack("<IIII", 0x31435042, len(cells), len(records), 0))
+    out = bytearray(struct.pack("<IIII", 0x32435042, len(cells), len(records), 0))
     for index, code in enumerate("IIHHBBBBB"):
         out += b"\0" * (-len(out) % 8)
         out += struct.pack(f"<{len(cells)}{code}", *(cell[index] for cell in cells))
     out += b"\0" * (-len(out) % 8)
-    for column in range(18):
+    for column in range(16):
         out += struct.pack(f"<{len(records)}d", *(record[column] for record in records))
     return bytes(out)
 
@@ -62,16 +62,14 @@ def record(size, samples):
     """Sums of `samples` samples of one size, as bp_sums_add makes them (large objects exactly)."""
     trials = size + 1
     if trials >= INTERVAL:
-        return [samples, samples * size, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INTERVAL, 0,
-                samples * size, samples]
+        return [samples, samples * size, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INTERVAL, 0]
     import math
     odds = 1 / math.expm1(-math.log1p(-1 / INTERVAL) * trials)
     second = odds * (1 + odds)
     third = second * (1 + 2 * odds)
     s = samples
     return [s, s * size, s * size * odds, s * size ** 2 * second, s * size ** 3 * third, s * odds, s * second,
-            s * third, -s * math.log1p(odds), size, INTERVAL, 1, size, 1, INTERVAL, 0,
-            s * size * (1 + odds), s * (1 + odds)]
+            s * third, -s * math.log1p(odds), size, INTERVAL, 1, size, 1, INTERVAL, 0]
 
 
 def made_up_cells(stacks, bins=40, seed=1, cells_per_stack=2):
@@ -138,7 +136,7 @@ def synthetic(names, stacks, bins=40, seed=1, cells_per_stack=2, warnings=(), pr
             "processes_seen": 1, "duration_s": edges[-1], "start_real_s": 1.7e9, "law": "exact",
             "intervals": [INTERVAL], "confidence": 0.95, "samples": int(sum(r[0] for r in records)),
             "lost_samples": 0, "warnings": list(warnings), "metrics": ["live", "peak", "allocated", "temporary"],
-            "metric": "live", "unit": "requested", "totals": totals, "peak_at_s": edges[-3],
+            "metric": "live", "unit": "requested", "totals": totals, "peak_at_s": edges[-3], "peak_moment": totals["peak"],
             "assumptions": {"interval_min": INTERVAL, "interval_max": INTERVAL, "interval_unseen": INTERVAL,
                             "size_min": 1, "charge": 1, "ratio_max": 1, "turnovers": 1, "alpha": 0.05,
                             "peak_factor": 25, "classes": False,

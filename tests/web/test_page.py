@@ -244,8 +244,7 @@ class Use:
         self.browser.settle()
 
     def graph_peak(self):
-        """What stands on all stacks has the samples and limits of all that is at the peak, those too whose part of the
-        cross-fitted estimate is nothing."""
+        """What stands on all stacks has the samples of all that was live at the named moment."""
         self.open("metric=peak")
         self.browser.evaluate("document.querySelector('#icicle').focus()")
         self.browser.key("ArrowDown")

@@ -5,8 +5,7 @@
  * so that the page shows for a selection what `bytepoll report` shows for the same one
  * (docs/page-format.md has the contract, tests/scenario/test_html.py compares the two).
  *
- * A record of sums is 18 doubles: struct bp_sums in its order, with its bits as one number, and then
- * the two parts of the cross-fitted peak. The page owns the room behind bp_page_memory(); everything
+ * A record of sums is 16 doubles: struct bp_sums in its order, with its bits as one number. The page owns the room behind bp_page_memory(); everything
  * here is one thread and keeps what it was told in statics.
  */
 #include <math.h>
@@ -35,8 +34,6 @@ enum {
 	BITS,
 	INTERVAL_MAX,
 	RATIO_MAX,
-	OTHER_BYTES,
-	OTHER_OBJECTS,
 	RECORD
 };
 enum { HAS_FIRST = 1, MIXED = 2, BERNOULLI = 4, SINGLE_SIZE = 8 };
@@ -123,8 +120,6 @@ static void merge_one(double *to, const double *from)
 	read_record(from, &more);
 	bp_sums_merge(&sums, &more);
 	write_record(to, &sums);
-	to[OTHER_BYTES] += from[OTHER_BYTES];
-	to[OTHER_OBJECTS] += from[OTHER_OBJECTS];
 }
 
 /* Memory. */
@@ -163,19 +158,11 @@ EXPORT void bp_page_merge(double *to, const double *from, int count)
 }
 
 /* Pairs of numbers of records, one of `to` and one of `from`. */
-EXPORT void bp_page_merge_pairs(
-	double *to, const double *from, const uint32_t *pairs, int count, int other_only)
+EXPORT void bp_page_merge_pairs(double *to, const double *from, const uint32_t *pairs, int count)
 {
-	for (int i = 0; i < count; i++) {
-		double *mine = to + (size_t)pairs[2 * i] * RECORD;
-		const double *more = from + (size_t)pairs[2 * i + 1] * RECORD;
-		if (!other_only) {
-			merge_one(mine, more);
-			continue;
-		}
-		mine[OTHER_BYTES] += more[OTHER_BYTES];
-		mine[OTHER_OBJECTS] += more[OTHER_OBJECTS];
-	}
+	for (int i = 0; i < count; i++)
+		merge_one(to + (size_t)pairs[2 * i] * RECORD,
+			from + (size_t)pairs[2 * i + 1] * RECORD);
 }
 
 /* Assumptions. */
@@ -240,15 +227,10 @@ static void narrow(struct bp_interval *interval, double low, double high)
 	interval->unknown = false;
 }
 
-static void read_classes(double *ret_other)
+static void read_classes(void)
 {
-	ret_other[0] = ret_other[1] = 0;
-	for (unsigned b = 0; b < BP_SIZE_CLASSES; b++) {
-		const double *record = class_records + (size_t)b * RECORD;
-		read_record(record, &classes.of[b]);
-		ret_other[0] += record[OTHER_BYTES];
-		ret_other[1] += record[OTHER_OBJECTS];
-	}
+	for (unsigned b = 0; b < BP_SIZE_CLASSES; b++)
+		read_record(class_records + (size_t)b * RECORD, &classes.of[b]);
 }
 
 static void write_interval(double *to, const struct bp_interval *interval)
@@ -264,13 +246,12 @@ static void write_interval(double *to, const struct bp_interval *interval)
 EXPORT int bp_page_estimate(int metric)
 {
 	struct bp_sums row, complement;
-	double other[2] = { buffer[OTHER_BYTES], buffer[OTHER_OBJECTS] };
 	if (metric < LIVE || metric > WINDOW_TOTAL)
 		return 0;
 	read_record(buffer, &row);
 	read_record(buffer + RECORD, &complement);
 	if (assumed.by_classes)
-		read_classes(other);
+		read_classes();
 	struct bp_interval bytes = values_of(&row, assumed.alpha);
 	struct bp_interval objects = objects_of(&row, assumed.alpha);
 	if (metric == ALLOCATED && counted.has & PARTS && !assumed.by_classes)
@@ -279,8 +260,8 @@ EXPORT int bp_page_estimate(int metric)
 	if (metric == PEAK) {
 		const double level =
 			2 * bp_peak_lower_level(assumed.alpha, assumed.turnovers, BP_PEAK_FACTOR);
-		bytes = bp_peak_interval(bytes, values_of(&row, level), other[0]);
-		objects = bp_peak_interval(objects, objects_of(&row, level), other[1]);
+		bytes = bp_peak_moment_interval(bytes, values_of(&row, level));
+		objects = bp_peak_moment_interval(objects, objects_of(&row, level));
 	}
 	if (counted.has & CAPS && !assumed.usable)
 		cap(&bytes, counted.bytes_high);

@@ -28,10 +28,19 @@ function card_title(metric, profile, view) {
 
 const NOTES = {
   live: 'not freed by then',
-  peak: 'corrected for choosing the highest moment',
   allocated: 'all that was asked for',
   temporary: 'freed before the thread’s next allocation',
 };
+
+// What the rows add up to: the total is the largest value at any time, corrected for choosing the moment.
+// (Of what is selected here the page knows that moment alone.)
+function peak_note(head, totals, view) {
+  const moment = head.peak_moment;
+  if (totals !== head.totals) return 'live at that moment';
+  return moment == null
+    ? 'the most at any time'
+    : 'the most at any time; live at that moment, as the rows: ' + figure_text(moment[view.unit], view.unit);
+}
 
 export function Cards({ profile, view, totals, onMetric }) {
   const { head } = profile;
@@ -59,7 +68,7 @@ export function Cards({ profile, view, totals, onMetric }) {
                 </span>
               </>
             )}
-            {!absent && <span class="note">{NOTES[metric]}</span>}
+            {!absent && <span class="note">{metric === 'peak' ? peak_note(head, totals, view) : NOTES[metric]}</span>}
           </button>
         );
       })}

@@ -30,13 +30,13 @@ export async function element_json(id) {
   return bytes === null ? null : JSON.parse(new TextDecoder().decode(bytes));
 }
 
-export const SUMS = 18;
+export const SUMS = 16;
 
 // The cells, as typed arrays over the one buffer: what a cell is of, the number of its record, and the
-// records of 18 sums, column by column. Refuses what is shorter than it says.
+// records of 16 sums, column by column. Refuses what is shorter than it says.
 export function read_cells(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.byteLength < 16 || view.getUint32(0, true) !== 0x31435042)
+  if (bytes.byteLength < 16 || view.getUint32(0, true) !== 0x32435042)
     throw new Error('the cells of this page are no cells of bytepoll');
   const rows = view.getUint32(4, true);
   const records = view.getUint32(8, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The project's own estimator (src/estimate, in WebAssembly) behind a few calls. All figures of the
-// page come from here; nothing else in the page knows statistics. Memory is one array of rows of 18
-// doubles (struct bp_sums and the peak's part), dealt out here: the cells first, for good, then
+// page come from here; nothing else in the page knows statistics. Memory is one array of rows of 16
+// doubles (struct bp_sums), dealt out here: the cells first, for good, then
 // regions that a view fills anew whenever the selection changes. The last one, that of the call tree,
 // grows with the tree.
 //
@@ -72,7 +72,6 @@ class Estimator {
     this.scratch_base = cells.records;
     this.record = cells.record;
     this.numbers = cells.number;
-    this.flags = cells.flags;
   }
 
   // The records, into the estimator's memory: when the first sum is made, not before the first drawing.
@@ -118,9 +117,9 @@ class Estimator {
   }
 
   // To merge many at once into rows of the tree.
-  pairs(selection) {
+  pairs() {
     if (this.cells !== null) this.load();
-    return new Pairs(this, selection);
+    return new Pairs(this);
   }
 
   clear(at, rows) {
@@ -135,17 +134,8 @@ class Estimator {
     this.wasm.bp_page_merge(to, from, 1);
   }
 
-  // A cell of a selection. At the peak those that were not there give only their part of the
-  // cross-fitted estimate.
-  merge_cell(to, cell, selection) {
-    const from = this.cell(cell);
-    if (selection.metric !== 'peak' || (this.flags[cell] & 2) !== 0) {
-      this.merge(to, from);
-      return;
-    }
-    const values = this.values();
-    values[to / 8 + 16] += values[from / 8 + 16];
-    values[to / 8 + 17] += values[from / 8 + 17];
+  merge_cell(to, cell) {
+    this.merge(to, this.cell(cell));
   }
 
   samples(at) {
@@ -172,10 +162,10 @@ class Estimator {
     }
   }
 
-  load_classes(cells, selection) {
+  load_classes(cells) {
     const at = this.wasm.bp_page_classes();
     this.clear(at, CLASSES);
-    for (const cell of cells) this.merge_cell(at + this.numbers[cell] * ROW_BYTES, cell, selection);
+    for (const cell of cells) this.merge_cell(at + this.numbers[cell] * ROW_BYTES, cell);
   }
 
   // {bytes, objects} of the row at `at`. `rest`: the sums of all else of the counted total, or 0. `cells`
@@ -183,7 +173,7 @@ class Estimator {
   figures(at, rest, selection, options, cells) {
     const { metric, counted } = selection;
     this.tell(counted, options?.size_min ?? 0);
-    if (this.by_classes) this.load_classes(cells(), selection);
+    if (this.by_classes) this.load_classes(cells());
     this.copy(this.buffer, at);
     if (rest !== 0) this.copy(this.buffer + ROW_BYTES, rest);
     else this.clear(this.buffer + ROW_BYTES, 1);
@@ -212,19 +202,16 @@ class Estimator {
 // Merges into rows of the tree, collected and done in the order in which they were asked for: a call into
 // WebAssembly for each would take longer than the merging.
 class Pairs {
-  constructor(estimator, selection) {
+  constructor(estimator) {
     this.estimator = estimator;
-    this.peak = selection.metric === 'peak';
     this.list = new Uint32Array(2 * PAIRS);
     this.count = 0;
-    this.other = []; // of those the part of the cross-fitted estimate alone
   }
 
   // A cell, as in merge_cell.
   add_cell(row, cell) {
     const { estimator } = this;
-    if (this.peak && (estimator.flags[cell] & 2) === 0) this.other.push(estimator.first_of_tree + row, estimator.record[cell]);
-    else this.put(estimator.first_of_tree + row, estimator.record[cell]);
+    this.put(estimator.first_of_tree + row, estimator.record[cell]);
   }
 
   // Row `from` of the tree to row `to`.
@@ -234,29 +221,17 @@ class Pairs {
   }
 
   put(to, from) {
-    if (this.count === PAIRS) this.merge(0);
+    if (this.count === PAIRS) this.finish();
     this.list[2 * this.count] = to;
     this.list[2 * this.count + 1] = from;
     this.count++;
   }
 
-  merge(other_only) {
+  finish() {
     const { wasm, base, first_pair } = this.estimator;
     const at = base + first_pair * ROW_BYTES;
     new Uint32Array(wasm.memory.buffer, at, 2 * PAIRS).set(this.list);
-    wasm.bp_page_merge_pairs(base, base, at, this.count, other_only);
+    wasm.bp_page_merge_pairs(base, base, at, this.count);
     this.count = 0;
-  }
-
-  finish() {
-    this.merge(0);
-    for (let i = 0; i < this.other.length; i += 2) {
-      if (this.count === PAIRS) this.merge(1);
-      this.list[2 * this.count] = this.other[i];
-      this.list[2 * this.count + 1] = this.other[i + 1];
-      this.count++;
-    }
-    this.merge(1);
-    this.other = [];
   }
 }

@@ -74,7 +74,7 @@ export class Groups {
         const i = record[cell];
         row.weight.bytes += bytes[i] + more_bytes[i];
         row.weight.objects += objects[i] + more_objects[i];
-        if (profile.counts(selection, cell)) row.samples += sums[0][i];
+        row.samples += sums[0][i];
       }
     });
   }
@@ -90,7 +90,7 @@ export class Groups {
   merge_sums() {
     const { estimator, rows, selection } = this;
     estimator.clear(this.sum_at(0), rows.length);
-    for (const row of rows) for (const cell of row.cells) estimator.merge_cell(this.sum_at(row.index), cell, selection);
+    for (const row of rows) for (const cell of row.cells) estimator.merge_cell(this.sum_at(row.index), cell);
     this.merged = true;
     if (!selection.calibrated || !this.disjoint) return;
     const running = estimator.running;

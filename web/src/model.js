@@ -154,27 +154,17 @@ export class Profile {
   // The cells of a metric, in order: made from..until (edges), freed at `freed` or later, with flags.
   cells_of(view, metric) {
     const { rows, made, freed, flags } = this.cells;
-    if (metric === 'peak') return this.cells_of_peak();
     const { from, to, whole } = this.window_of(view);
     const live = metric === 'live';
-    const first = live || whole ? 0 : from;
-    const end = live || !(whole || to === this.last_edge) ? to : 256;
+    const peak = metric === 'peak';
+    const first = live || peak || whole ? 0 : from;
+    const end = !peak && (live || !(whole || to === this.last_edge)) ? to : 256;
     const freed_from = live ? to : 0;
-    const wanted = metric === 'temporary' ? TEMPORARY : 0;
+    const wanted = metric === 'temporary' ? TEMPORARY : peak ? AT_PEAK : 0;
     const chosen = new Uint32Array(rows);
     let count = 0;
     for (let i = 0; i < rows; i++)
       if (made[i] >= first && made[i] < end && freed[i] >= freed_from && (flags[i] & wanted) === wanted) chosen[count++] = i;
-    return chosen.subarray(0, count);
-  }
-
-  // (The cross-fitted estimate has a part of cells, too, that were not there at the moment itself.)
-  cells_of_peak() {
-    const { rows, flags, sums, record } = this.cells;
-    const chosen = new Uint32Array(rows);
-    let count = 0;
-    for (let i = 0; i < rows; i++)
-      if ((flags[i] & AT_PEAK) !== 0 || sums[16][record[i]] !== 0 || sums[17][record[i]] !== 0) chosen[count++] = i;
     return chosen.subarray(0, count);
   }
 
@@ -211,15 +201,10 @@ export class Profile {
     return { cells, others, metric, counted, calibrated, outside, counts_rows };
   }
 
-  // Does a cell of a selection have samples in it, or only its part of the cross-fitted estimate?
-  counts(selection, i) {
-    return selection.metric !== 'peak' || (this.cells.flags[i] & AT_PEAK) !== 0;
-  }
-
   count_samples(selection) {
     const { sums, record } = this.cells;
     let samples = 0;
-    for (const cell of selection.cells) if (this.counts(selection, cell)) samples += sums[0][record[cell]];
+    for (const cell of selection.cells) samples += sums[0][record[cell]];
     return samples;
   }
 
@@ -235,7 +220,6 @@ export class Profile {
   // shared out by variance.)
   weights(selection, unit) {
     const { sums: s, records } = this.cells;
-    if (selection.metric === 'peak') return [s[unit === 'bytes' ? 16 : 17], new Float64Array(records)];
     if (unit === 'objects') return [s[0], s[5]];
     if (!selection.calibrated) return [s[1], s[2]];
     const share = this.calibration_share(selection);

@@ -169,8 +169,9 @@ export function Page({ profile, estimator, trees, width }) {
   const totals = useMemo(() => find_totals(profile, estimator, view), [filters, window]);
   const searched = useMemo(() => match_search(profile, view.search, matcher(view.search), view.by), [view.search, view.by]);
   const chosen = useMemo(() => match_row(profile, view.selected), [view.selected]);
-  // The root is the total, and known as that is.
-  const total = totals[view.metric] ?? weighted.figures(0);
+  // The root is the total, and known as that is; of the peak what was live at its moment, as the rows are.
+  const all = totals === head.totals && view.metric === 'peak' ? head.peak_moment : totals[view.metric];
+  const total = all ?? weighted.figures(0);
   weighted.know_total(total);
   const common = { profile, estimator, view, update };
   return (

@@ -228,7 +228,7 @@ export class Weighted {
     const { stack } = tree.profile.cells;
     estimator.reserve_tree(2 * tree.count);
     estimator.clear(this.sum_at(0), tree.count);
-    const pairs = estimator.pairs(selection);
+    const pairs = estimator.pairs();
     for (const cell of selection.cells) pairs.add_cell(tree.leaf[stack[cell]], cell);
     pairs.finish();
     for (let node = tree.count - 1; node > 0; node--) pairs.add(tree.parent[node], node);

@@ -54,12 +54,56 @@ static void test_interval(void **state)
 		bp_sums_add(&sums, 100, 100, 1, 65536, false);
 	struct bp_interval plain = bp_estimate_bytes(&sums, 65536, 0.05);
 	struct bp_interval wide = bp_estimate_bytes(&sums, 65536, 0.05 / 501);
-	struct bp_interval peak = bp_peak_interval(plain, wide, plain.estimate * 0.9);
-	assert_true(peak.high == plain.high && peak.low == wide.low && wide.low < plain.low);
+	struct bp_interval moment = bp_peak_moment_interval(plain, wide);
+	assert_true(moment.high == plain.high && moment.low == wide.low && wide.low < plain.low);
+	assert_true(moment.estimate == plain.estimate);
+	struct bp_interval peak = bp_peak_interval(moment, 0, 0, plain.estimate * 0.9);
+	assert_true(peak.low == moment.low && peak.high == moment.high);
 	assert_true(peak.estimate == plain.estimate * 0.9);
-	/* A cross-fitted value outside the limits opens them. */
-	assert_true(bp_peak_interval(plain, wide, 5).low == 5);
-	assert_true(bp_peak_interval(plain, wide, 1e12).high == 1e12);
+	/* Another moment's upper limit, and what is certain at another one. */
+	peak = bp_peak_interval(moment, 2 * moment.high, moment.low + 1, plain.estimate);
+	assert_true(peak.high == 2 * moment.high && peak.low == moment.low + 1);
+	/* A cross-fitted value outside the limits moves none of them. */
+	peak = bp_peak_interval(moment, 0, 0, 5);
+	assert_true(peak.low == moment.low && peak.estimate == moment.low);
+	peak = bp_peak_interval(moment, 0, 0, 1e12);
+	assert_true(peak.high == moment.high && peak.estimate == moment.high);
+	/* What is certain may lie above every limit, with the probability of their error. */
+	peak = bp_peak_interval(moment, 0, 2 * moment.high, 0);
+	assert_true(peak.low == peak.high && peak.estimate == peak.high && !peak.exact);
+}
+
+/* The search's limit against the limit itself: for 0 to 1000 samples of each of several sizes beside what
+ * was taken exactly. It is farthest off where nothing was sampled, and at small errors. */
+static void test_limit_about(void **state)
+{
+	(void)state;
+	const uint64_t interval = 65536;
+	const double unit = 1 / bp_lambda(interval), errors[] = { .25, .025, .0005, 1e-6 };
+	const double most[] = { .01, .01, .04, .1 };
+	for (unsigned e = 0; e < 4; e++)
+		for (uint64_t size = 16; size < interval; size = size * 3 + 7)
+			for (unsigned samples = 0; samples <= 1000; samples = samples * 3 + 1) {
+				struct bp_sums sums = { 0 };
+				for (unsigned i = 0; i < samples; i++)
+					bp_sums_add(&sums, (double)size, size, 1, interval, false);
+				bp_sums_add(&sums, 1e6, 1000000, 1, interval, true);
+				const struct bp_cumulants cumulants = { sums.bytes, sums.c1, sums.c2,
+					sums.c3 };
+				const double limit =
+					bp_estimate_bytes(&sums, interval, 2 * errors[e]).high;
+				const double about = bp_upper_limit_about(
+					&cumulants, unit, bp_limit_depth(errors[e]));
+				const double above = limit - sums.bytes;
+				assert_true(fabs(about - limit) <= most[e] * above);
+				const double low =
+					bp_estimate_bytes(&sums, interval, 2 * errors[e]).low;
+				const double low_about = bp_lower_limit_about(
+					&cumulants, bp_limit_depth(errors[e]));
+				assert_true(low_about >= sums.bytes);
+				assert_true(low_about - low <= .35 * sqrt(sums.c2) + 1e-6);
+				assert_true(low_about - low >= -.04 * sqrt(sums.c2) - 1e-6);
+			}
 }
 
 static void test_exact_peak(void **state)
@@ -68,7 +112,8 @@ static void test_exact_peak(void **state)
 	struct bp_sums sums = { 0 };
 	bp_sums_add(&sums, 100, 100, 1, 1, true);
 	struct bp_interval known = bp_estimate_bytes(&sums, 1, 0.05);
-	struct bp_interval peak = bp_peak_interval(known, known, 90);
+	struct bp_interval peak =
+		bp_peak_interval(bp_peak_moment_interval(known, known), 500, 100, 90);
 	assert_true(peak.exact && peak.low == 100 && peak.estimate == 100 && peak.high == 100);
 }
 
@@ -79,6 +124,7 @@ int main(void)
 		cmocka_unit_test(test_exact_goes_to_both),
 		cmocka_unit_test(test_level),
 		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_limit_about),
 		cmocka_unit_test(test_exact_peak),
 	};
 	return cmocka_run_group_tests_name("estimate peak", tests, NULL, NULL);
