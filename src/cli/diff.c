@@ -262,64 +262,16 @@ static bool check_profiled(const struct bp_arguments *arguments, const struct re
 	return true;
 }
 
-/* Is there so little live at exit that there is nothing to compare, or that the peak says more? */
-static bool is_next_to_nothing(const struct request *request, int count, uint64_t *ret_samples)
-{
-	bool everywhere = true;
-	double worth = 0;
-	*ret_samples = 0;
-	for (int i = 0; i < count; i++) {
-		const struct bp_aggregation *a = &request->inputs[i].aggregation;
-		const struct bp_total *live = &a->totals[BP_METRIC_LIVE];
-		*ret_samples += live->samples;
-		worth += live->bytes.interval.estimate /
-			 (double)bp_aggregation_assumptions(a).interval_max;
-		everywhere = everywhere && bp_next_to_nothing_lives(a);
-	}
-	return everywhere ||
-	       (*ret_samples < BP_COMPARE_SAMPLES_LEAST && worth < BP_COMPARE_SAMPLES_LEAST);
-}
-
-/* Can the peaks be compared? Several runs have theirs at as many moments. */
-static bool has_peaks(const struct request *request, int count)
-{
-	uint64_t samples = 0;
-	for (int i = 0; i < count; i++) {
-		const struct bp_total *peak =
-			&request->inputs[i].aggregation.totals[BP_METRIC_PEAK];
-		samples += peak->known ? peak->samples : 0;
-	}
-	return count == BP_SIDES && samples >= BP_COMPARE_SAMPLES_LEAST;
-}
-
-/* Does every file tell what was allocated? A profile of what is live alone does not. */
-static bool has_allocated(const struct request *request, int count)
-{
-	bool everywhere = true;
-	for (int i = 0; i < count; i++)
-		everywhere = everywhere &&
-			     request->inputs[i].aggregation.totals[BP_METRIC_ALLOCATED].known;
-	return everywhere;
-}
-
-/* What is compared where nobody said: the rule of profile/shown.h, as far as it goes for two sides. */
+/* What is compared where nobody said (profile/shown.h). */
 static bool choose_metric(const struct bp_arguments *arguments, struct request *request, int count,
 	struct bp_error *error)
 {
 	enum bp_metric *metric = &request->query_options.query.metric;
-	uint64_t samples;
 	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at") ||
-		*metric == BP_METRIC_ALLOCATED || !has_allocated(request, count) ||
-		!is_next_to_nothing(request, count, &samples))
+		*metric == BP_METRIC_ALLOCATED)
 		return true;
-	*metric = has_peaks(request, count) ? BP_METRIC_PEAK : BP_METRIC_ALLOCATED;
-	return aggregate_all(request, count, error) &&
-	       bp_aggregation_warn(&request->inputs[0].aggregation,
-		       "next to nothing is live at exit (%llu sample%s on both sides together): "
-		       "what "
-		       "was %s is compared instead",
-		       (unsigned long long)samples, samples == 1 ? "" : "s",
-		       *metric == BP_METRIC_PEAK ? "live at the peak" : "allocated");
+	*metric = bp_shown_metric_of_runs(request->runs, (uint32_t)count);
+	return *metric == BP_METRIC_LIVE || aggregate_all(request, count, error);
 }
 
 /* The question by call paths: a family of keys of its own, judged by itself. The samples are the same: with
@@ -401,15 +353,15 @@ static bool compare_runs(
 {
 	int count = arguments->operand_count, base = request->counts[BP_BASE];
 	struct bp_difference difference;
-	if (!aggregate_all(request, count, error) ||
-		!check_profiled(arguments, request, count, error) ||
-		!choose_metric(arguments, request, count, error))
-		return false;
 	for (int i = 0; i < count; i++)
 		request->runs[i] = (struct bp_run){ .shown = &request->inputs[i].aggregation,
 			.compared = &request->inputs[i].aggregation,
 			.scale = 1,
 			.file = arguments->operands[i] };
+	if (!aggregate_all(request, count, error) ||
+		!check_profiled(arguments, request, count, error) ||
+		!choose_metric(arguments, request, count, error))
+		return false;
 	if (!normalize(arguments, request, error) ||
 		!bp_difference_make(&request->difference, request->runs, (uint32_t)base,
 			request->runs + base, (uint32_t)(count - base), &difference, error))
@@ -515,7 +467,7 @@ static const struct bp_option options[] = {
 		.argument = "METRIC",
 		.choices = "live|peak|allocated|temporary",
 		.summary =
-			"default: live at exit; if next to nothing lives then, peak or allocated" },
+			"default: live at exit; if little lives then, peak or allocated" },
 	{ .name = "at",
 		.argument = "TIME",
 		.repeatable = true,

@@ -160,7 +160,7 @@ static void say_metric(const struct bp_aggregation *asked)
 			"bytepoll: no samples of metric %s: try --metric peak or allocated",
 			bp_metric_names[metric]);
 	else if (metric == BP_METRIC_PEAK)
-		fputs("bytepoll: next to nothing is live at exit: what was live at the peak was "
+		fputs("bytepoll: little is live at exit: what was live at the peak was "
 		      "written (--metric live for the rest)\n",
 			stderr);
 }

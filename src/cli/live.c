@@ -357,14 +357,14 @@ static bool can_draw(void)
 	       *terminal != '\0' && strcmp(terminal, "dumb") != 0;
 }
 
-/* Of a program that has ended what is live may be next to nothing: then the peak is shown first. */
+/* Of a program that has ended little may be live: then the peak is shown first. */
 static void choose_metric(struct live *live, bool once)
 {
-	static const char text[] = "next to nothing is live at the end: the peak is shown";
+	static const char text[] = "little is live at the end: the peak is shown";
 	struct bp_live_view *view = &live->view;
 	if (bp_option_given(live->arguments, "metric") || live->source.state != BP_LIVE_ENDED ||
 		!view->made || view->metric != BP_METRIC_LIVE ||
-		!bp_next_to_nothing_lives(&view->aggregation))
+		!bp_little_lives(&view->aggregation))
 		return;
 	view->metric = BP_METRIC_PEAK;
 	make_again(live);

@@ -367,7 +367,7 @@ static const struct bp_option options[] = {
 		.letter = 'm',
 		.argument = "METRIC",
 		.choices = "live|peak|allocated|temporary",
-		.summary = "which bytes (default: live at exit; the peak if next to nothing lives "
+		.summary = "which bytes (default: live at exit; the peak if little lives "
 			   "then)" },
 	{ .name = "by",
 		.letter = 'b',

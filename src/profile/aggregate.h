@@ -145,6 +145,7 @@ struct bp_aggregation {
 	uint64_t at_ns;				 /* moment of metric live, since the start */
 	uint64_t peak_at_ns;			 /* named as the peak's; BP_TIME_NEVER: none */
 	struct bp_total peak_moment; /* what was live then: what rows of metric peak add up to */
+	bool peak_instead; /* of metric peak because little is live at the end (shown.h) */
 	uint64_t duration_ns;			 /* of the first process */
 	uint64_t size_min;			 /* used for intervals of objects, bytes */
 	bool frees_unseen; /* live, peak and temporary are absent: the file does not tell of frees */

@@ -2,22 +2,21 @@
 /* See shown.h. */
 #include "profile/shown.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/attributes.h"
+#include "estimate/compare.h"
 #include "profile/aggregation_state.h"
 
-bool bp_next_to_nothing_lives(const struct bp_aggregation *aggregation)
+bool bp_little_lives(const struct bp_aggregation *aggregation)
 {
 	const struct bp_total *live = &aggregation->totals[BP_METRIC_LIVE];
 	const struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
-	const double most = peak->bytes.interval.estimate, left = live->bytes.interval.estimate;
 	if (!peak->known || peak->samples == 0)
 		return false;
-	if (live->samples == 0)
-		return true;
-	return left <= BP_NEXT_TO_NOTHING_SHARE * most ||
-	       (left <= BP_NEXT_TO_NOTHING_UNSURE * most &&
-		       live->samples < BP_NEXT_TO_NOTHING_SAMPLES);
+	return live->samples == 0 || live->bytes.interval.estimate <=
+					     BP_LITTLE_LIVES_SHARE * peak->bytes.interval.estimate;
 }
 
 bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query *query,
@@ -29,18 +28,103 @@ bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query 
 	if (!bp_aggregate(profile, &asked, ret_aggregation, error))
 		return false;
 	if (!by_default || asked.metric != BP_METRIC_LIVE || asked.has_at ||
-		!bp_next_to_nothing_lives(ret_aggregation))
+		!bp_little_lives(ret_aggregation))
 		return true;
-	const uint64_t samples = ret_aggregation->totals[BP_METRIC_LIVE].samples;
 	bp_aggregation_finish(ret_aggregation);
 	asked.metric = BP_METRIC_PEAK;
 	if (!bp_aggregate(profile, &asked, ret_aggregation, error))
 		return false;
-	bp_aggregation_warn(ret_aggregation,
-		"next to nothing is live at exit (%llu sample%s): what was live at the peak is "
-		"shown instead (--metric live shows the rest)",
-		(unsigned long long)samples, samples == 1 ? "" : "s");
+	ret_aggregation->peak_instead = true;
 	return true;
+}
+
+/* ---- differences ---- */
+
+/* Is there so little live at the end that there is nothing to compare, or that the peak says more? */
+static bool too_little_lives(const struct bp_run *runs, uint32_t count)
+{
+	bool everywhere = true;
+	uint64_t samples = 0;
+	double worth = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bp_aggregation *run = runs[i].shown;
+		const struct bp_total *live = &run->totals[BP_METRIC_LIVE];
+		samples += live->samples;
+		worth += live->bytes.interval.estimate /
+			 (double)bp_aggregation_assumptions(run).interval_max;
+		everywhere = everywhere && bp_little_lives(run);
+	}
+	return everywhere ||
+	       (samples < BP_COMPARE_SAMPLES_LEAST && worth < BP_COMPARE_SAMPLES_LEAST);
+}
+
+/* Can the peaks be compared? Several runs have theirs at as many moments. */
+static bool has_peaks(const struct bp_run *runs, uint32_t count)
+{
+	uint64_t samples = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bp_total *peak = &runs[i].shown->totals[BP_METRIC_PEAK];
+		samples += peak->known ? peak->samples : 0;
+	}
+	return count == BP_SIDES && samples >= BP_COMPARE_SAMPLES_LEAST;
+}
+
+enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!runs[i].shown->totals[BP_METRIC_ALLOCATED].known)
+			return BP_METRIC_LIVE; /* a profile of what is live alone */
+	if (!too_little_lives(runs, count))
+		return BP_METRIC_LIVE;
+	return has_peaks(runs, count) ? BP_METRIC_PEAK : BP_METRIC_ALLOCATED;
+}
+
+/* By how much a total of two runs has changed, for certain as far as its intervals hold; false: not known, or
+ * by less than is worth a word. */
+static bool has_changed(const struct bp_difference *difference, enum bp_metric metric,
+	struct bp_interval *ret_change)
+{
+	struct bp_interval sides[BP_SIDES];
+	for (int side = 0; side < BP_SIDES; side++) {
+		const struct bp_run *run = &difference->runs[side][0];
+		const struct bp_total *total = &run->shown->totals[metric];
+		sides[side] = total->bytes.interval;
+		if (!total->known || sides[side].unknown || total->bytes.lower_bound ||
+			total->bytes.upper_bound)
+			return false;
+		sides[side].estimate *= run->scale;
+		sides[side].low *= run->scale;
+		sides[side].high *= run->scale;
+	}
+	const struct bp_interval *base = &sides[BP_BASE], *new = &sides[BP_NEW];
+	*ret_change = (struct bp_interval){ .estimate = new->estimate - base->estimate,
+		.low = new->low - base->high,
+		.high = new->high - base->low,
+		.exact = base->exact && new->exact };
+	return fmax(ret_change->low, -ret_change->high) >
+	       BP_WORTH_A_WORD_SHARE * fmax(base->estimate, new->estimate);
+}
+
+bool bp_difference_other_metric(const struct bp_difference *difference, enum bp_metric *ret_metric,
+	struct bp_interval *ret_change)
+{
+	static const enum bp_metric others[] = { BP_METRIC_PEAK, BP_METRIC_LIVE,
+		BP_METRIC_ALLOCATED };
+	const struct bp_query *query = &difference->runs[BP_NEW][0].shown->query;
+	struct bp_difference_row total;
+	if (difference->query.moments || difference->query.objects || query->has_at ||
+		difference->run_count[BP_BASE] != 1 || difference->run_count[BP_NEW] != 1)
+		return false;
+	bp_difference_total(difference, &total);
+	if (difference->verdict_count > 0 || total.verdict == BP_VERDICT_GREW ||
+		total.verdict == BP_VERDICT_SHRANK)
+		return false;
+	for (size_t i = 0; i < BP_COUNT(others); i++)
+		if (others[i] != query->metric && has_changed(difference, others[i], ret_change)) {
+			*ret_metric = others[i];
+			return true;
+		}
+	return false;
 }
 
 /* ---- allocation functions ---- */

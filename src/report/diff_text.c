@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "profile/filter.h"
+#include "profile/shown.h"
 #include "report/diff.h"
 #include "report/escape.h"
 #include "report/header.h"
@@ -387,6 +388,24 @@ static void write_head(
 	}
 }
 
+/* A difference without a verdict is not all there is to say where another metric has changed. */
+static void write_other_metric(const struct bp_difference *difference,
+	const struct bp_diff_options *options, FILE *out)
+{
+	enum bp_metric metric;
+	struct bp_figure change = { 0 };
+	char amount[BP_QUANTITY_BYTES], text[256];
+	if (!bp_difference_other_metric(difference, &metric, &change.interval))
+		return;
+	bp_bytes_change_text(&change, bp_style_of(&options->report), "", amount);
+	snprintf(text, sizeof text, "%s changed by %s: --metric %s",
+		metric == BP_METRIC_LIVE   ? "What is live at exit"
+		: metric == BP_METRIC_PEAK ? "The peak"
+					   : "What was allocated",
+		amount, bp_metric_names[metric]);
+	bp_write_note(&options->report, text, out);
+}
+
 static void write_foot(const struct bp_difference *difference,
 	const struct bp_diff_options *options, bool deviation, FILE *out)
 {
@@ -394,6 +413,7 @@ static void write_foot(const struct bp_difference *difference,
 	const struct bp_query *query = &difference->runs[BP_NEW][0].shown->query;
 	uint32_t untested = difference->row_count - difference->tested_count;
 	putc('\n', out);
+	write_other_metric(difference, options, out);
 	if (untested > 0)
 		snprintf(few, sizeof few, "%u row%s had too few samples to be tested. ", untested,
 			untested == 1 ? "" : "s");

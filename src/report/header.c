@@ -443,6 +443,11 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
 	putc('\n', out);
 	write_totals(aggregation, options, out);
+	if (aggregation->peak_instead)
+		bp_write_note(options,
+			"Rows are of the peak, because no more than a quarter of it is live at "
+			"exit (--metric live shows that).",
+			out);
 	bp_write_resident_line(aggregation, options, out);
 	if (query->has_at && query->metric == BP_METRIC_LIVE)
 		bp_write_peak_note(

@@ -81,7 +81,6 @@ static void write_totals(const struct bp_aggregation *shown, FILE *out)
 
 /* What a warning tells to do by an option, a page does by a switch of its own, or it is written anew. */
 static const char *const in_words_of_the_page[][2] = {
-	{ "(--metric live shows the rest)", "(Live, above the graph, shows the rest)" },
 	{ "or pass --debuginfod URL", "or write the page anew by bytepoll html --debuginfod URL" },
 };
 

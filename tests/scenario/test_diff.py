@@ -248,6 +248,22 @@ def scaled(path):
                     str(runs))
 
 
+def another_metric(path):
+    """Where nothing is found by one metric, one whose total has changed is named: here twice as much went
+    through boxes that hold as much as before."""
+    once, twice = (record(path, number + ".bpt", profiled.program("churn"), 65536, 3, ("1", number))
+                   for number in ("100000", "200000"))
+
+    def named(*arguments):
+        text = profiled.run([profiled.BYTEPOLL, "diff", *arguments]).stdout.decode()
+        return [line.strip() for line in text.splitlines() if " changed by " in line]
+    line = named("--metric", "live", once, twice)
+    profiled.expect(len(line) == 1 and line[0].startswith("What was allocated changed by +")
+                    and line[0].endswith("MiB: --metric allocated"), str(line))
+    profiled.expect(named("--metric", "allocated", once, twice) == [], "a verdict is enough")
+    profiled.expect(named("--metric", "live", once, once) == [], "nothing has changed")
+
+
 # Moments and growth.
 
 def growth(path):
@@ -332,6 +348,7 @@ def main():
                         tap, *settings))
     for name, action in (("planted changes are found", planted), ("several runs", several_runs),
                          ("scaled to the work done", scaled), ("growth", growth),
+                         ("another metric that changed is named", another_metric),
                          ("nothing is said of an unprofiled program", unprofiled),
                          ("wrong usage is refused in one line", usage)):
         with profiled.directory() as path:

@@ -28,25 +28,21 @@ static enum bp_metric shown(unsigned left, unsigned most, bool by_default, bool 
 	assert_true(bp_profile_finish_import(&profile, false, &error));
 	assert_true(bp_aggregate_shown(&profile, &query, by_default, &aggregation, &error));
 	const enum bp_metric metric = aggregation.query.metric;
-	assert_int_equal(small_has_warning(&aggregation, "next to nothing is live at exit"),
-		metric == BP_METRIC_PEAK);
+	assert_int_equal(aggregation.peak_instead, metric == BP_METRIC_PEAK);
 	bp_aggregation_finish(&aggregation);
 	bp_profile_finish(&profile);
 	return metric;
 }
 
-static void the_peak_where_next_to_nothing_is_left(void **state)
+static void the_peak_where_little_is_left(void **state)
 {
 	(void)state;
 	assert_int_equal(shown(0, 3, true, false), BP_METRIC_PEAK);
 	assert_int_equal(shown(0, 0, true, false), BP_METRIC_LIVE); /* there is no peak either */
-	/* A fiftieth, whatever it rests on. */
-	assert_int_equal(shown(20, 1000, true, false), BP_METRIC_PEAK);
-	assert_int_equal(shown(21, 1000, true, false), BP_METRIC_LIVE);
-	/* A fifth, of less than eight samples. */
-	assert_int_equal(shown(7, 35, true, false), BP_METRIC_PEAK);
-	assert_int_equal(shown(7, 34, true, false), BP_METRIC_LIVE);
-	assert_int_equal(shown(8, 100, true, false), BP_METRIC_LIVE);
+	/* A quarter. */
+	assert_int_equal(shown(250, 1000, true, false), BP_METRIC_PEAK);
+	assert_int_equal(shown(251, 1000, true, false), BP_METRIC_LIVE);
+	assert_int_equal(shown(2, 3, true, false), BP_METRIC_LIVE);
 }
 
 static void what_was_asked_for_stays(void **state)
@@ -122,7 +118,7 @@ static void processes_go_by_the_name_they_show(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_peak_where_next_to_nothing_is_left),
+		cmocka_unit_test(the_peak_where_little_is_left),
 		cmocka_unit_test(what_was_asked_for_stays),
 		cmocka_unit_test(skipped_allocators_are_told),
 		cmocka_unit_test(processes_go_by_the_name_they_show),
