@@ -6,7 +6,7 @@ A variant is how the same command is run:
   unprofiled    nothing preloaded
   again         the same: what a comparison shows that has nothing to show
   pass-through  a preload that only jumps to the real functions (programs/pass_through.c)
-  recorder      the recorder preloaded, with its trace in a scratch directory
+  recorder      the recorder preloaded, with its trace in a scratch directory; an interval of None: the fine start
 
 Times are CPU times on one processor, in rounds: each round runs every variant once, in an order that
 rotates, and a ratio is taken within its round. A figure is the median of its rounds; its interval is
@@ -68,6 +68,7 @@ class Bench:
         self.scratch = tempfile.mkdtemp(prefix="bytepoll-bench.")
         self.cpu = max(os.sched_getaffinity(0))
         self.figures = {}
+        self.seed = 1  # of the recorder
         self.numbers = itertools.count(1)
         if not os.path.exists(self.recorder):
             raise Failed("no " + self.recorder + ": build first")
@@ -106,8 +107,8 @@ class Bench:
             return {}
         if variant == "pass-through":
             return {"LD_PRELOAD": self.program("pass_through.so")}
-        return {"LD_PRELOAD": self.recorder, "BYTEPOLL_OUTPUT": trace, "BYTEPOLL_SEED": "1",
-                "BYTEPOLL_INTERVAL": str(interval)}
+        return {"LD_PRELOAD": self.recorder, "BYTEPOLL_OUTPUT": trace, "BYTEPOLL_SEED": str(self.seed),
+                **({} if interval is None else {"BYTEPOLL_INTERVAL": str(interval)})}
 
     def run(self, command, variant, interval=DEFAULT, stdin=None, extra=None, pinned=True,
             keep=False, status=0):

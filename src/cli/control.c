@@ -134,27 +134,29 @@ static void say_window(const struct request *request, const struct bp_traced *tr
 /* Changes one process; what it says is the state after. */
 static void change(const struct request *request, const struct bp_traced *traced)
 {
-	const uint64_t interval = traced->header.interval_bytes;
+	const struct bp_trace_header *header = &traced->header;
 	char text[BP_QUANTITY_BYTES], name[4 * sizeof traced->name];
 	bool changed = false;
 	if (request->action == START)
-		changed = bp_control_start(traced->state, interval);
+		changed = bp_control_start(traced->state, header);
 	else if (request->action == STOP)
 		changed = bp_control_stop(traced->state);
 	else if (request->interval != 0)
-		changed = bp_control_set_interval(traced->state, request->interval);
+		changed = bp_control_set_interval(traced->state, header, request->interval);
 	else
-		changed = bp_control_set_automatic(traced->state, interval, request->budget_ppm);
+		changed = bp_control_set_automatic(traced->state, header, request->budget_ppm);
 	if (bp_option_given(request->arguments, "quiet"))
 		return;
-	const struct bp_control now = bp_control_read(traced->state, interval);
+	const struct bp_control now = bp_control_read(traced->state, header);
 	bp_bytes_text(now.interval, request->style, text);
 	bp_terminal_text(
 		traced->name, request->style.utf8, BP_STATUS_NAME_COLUMNS, name, sizeof name);
 	printf("%s (pid %ld): sampling %s%s%s%s%s (change %u)\n", name, (long)traced->pid,
 		changed ? "" : "was already ",
 		now.on ? "on at T = " : "off; start takes up T = ", text,
-		now.automatic ? ", automatic" : "", changed ? "" : ": nothing to change",
+		now.automatic    ? ", automatic"
+		: now.fine_start ? ", finer at the start"
+				 : "", changed ? "" : ": nothing to change",
 		now.number);
 	say_window(request, traced);
 }

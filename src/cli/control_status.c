@@ -103,7 +103,7 @@ static void sum_threads(struct bp_status *status, const struct bp_trace_reader *
 static void take_state(struct bp_status *status)
 {
 	const struct bp_trace_state *state = status->traced->state;
-	status->control = bp_control_read(state, status->traced->header.interval_bytes);
+	status->control = bp_control_read(state, &status->traced->header);
 	status->samples = __atomic_load_n(&state->samples, __ATOMIC_RELAXED);
 	status->file_bytes =
 		__atomic_load_n(&state->chunks_reserved, __ATOMIC_RELAXED) * BP_CHUNK_BYTES;

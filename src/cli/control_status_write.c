@@ -12,45 +12,7 @@
 
 #define PPM_PER_PERCENT 10000.0
 
-static void write_sampling(
-	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
-{
-	const struct bp_control *control = &status->control;
-	char interval[BP_QUANTITY_BYTES], window[BP_WINDOW_TEXT_BYTES];
-	bp_bytes_text(control->interval, style, interval);
-	fprintf(out, "  sampling   %s%s",
-		control->on ? "on at T = "
-			    : "off (dormant): objects are "
-			      "counted, none is sampled; "
-			      "start takes up T = ",
-		interval);
-	if (control->automatic && control->budget_ppm != 0)
-		fprintf(out, ", automatic within %g %% of CPU",
-			(double)control->budget_ppm / PPM_PER_PERCENT);
-	else if (control->automatic)
-		fputs(", automatic", out);
-	putc('\n', out);
-	bp_window_text(&status->window, window);
-	if (*window != '\0')
-		fprintf(out, "  window     sampling %s, whatever start or stop say before\n",
-			window);
-}
-
-static void write_outage(const struct bp_status *status, FILE *out)
-{
-	char since[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES];
-	if (status->outage_ns == 0)
-		return;
-	const uint64_t uptime_ns = status->uptime_ns;
-	bp_time_text(uptime_ns > status->outage_ns ? uptime_ns - status->outage_ns : 0, since);
-	bp_time_text(status->outage_ns, text);
-	fprintf(out,
-		"  outage     nothing has been recorded since %s, for %s: the trace cannot grow (is "
-		"the disk full?)\n             it is tried again once a second\n",
-		since, text);
-}
-
-/* What the threads that do not follow yet still do. */
+/* T of the threads. */
 static void write_in_force(
 	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
 {
@@ -71,6 +33,48 @@ static void write_in_force(
 			status->off_threads, status->following.running);
 	if (status->in_force.low != 0)
 		putc('\n', out);
+}
+
+static void write_sampling(
+	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
+{
+	const struct bp_control *control = &status->control;
+	char interval[BP_QUANTITY_BYTES], window[BP_WINDOW_TEXT_BYTES];
+	bp_bytes_text(control->interval, style, interval);
+	fprintf(out, "  sampling   %s%s",
+		control->on ? "on at T = "
+			    : "off (dormant): objects are "
+			      "counted, none is sampled; "
+			      "start takes up T = ",
+		interval);
+	if (control->automatic && control->budget_ppm != 0)
+		fprintf(out, ", automatic within %g %% of CPU",
+			(double)control->budget_ppm / PPM_PER_PERCENT);
+	else if (control->automatic)
+		fputs(", automatic", out);
+	else if (control->fine_start)
+		fputs(", finer at the start", out);
+	putc('\n', out);
+	if (control->fine_start)
+		write_in_force(status, style, out);
+	bp_window_text(&status->window, window);
+	if (*window != '\0')
+		fprintf(out, "  window     sampling %s, whatever start or stop say before\n",
+			window);
+}
+
+static void write_outage(const struct bp_status *status, FILE *out)
+{
+	char since[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES];
+	if (status->outage_ns == 0)
+		return;
+	const uint64_t uptime_ns = status->uptime_ns;
+	bp_time_text(uptime_ns > status->outage_ns ? uptime_ns - status->outage_ns : 0, since);
+	bp_time_text(status->outage_ns, text);
+	fprintf(out,
+		"  outage     nothing has been recorded since %s, for %s: the trace cannot grow (is "
+		"the disk full?)\n             it is tried again once a second\n",
+		since, text);
 }
 
 static void write_following(
@@ -97,7 +101,8 @@ static void write_following(
 	if (others > 1)
 		fprintf(out, " (%s together)", sum);
 	putc('\n', out);
-	write_in_force(status, style, out);
+	if (!status->control.fine_start)
+		write_in_force(status, style, out);
 }
 
 static void write_allocated(
@@ -180,9 +185,10 @@ static void write_seconds(const char *name, uint64_t time_ns, FILE *out)
 static void write_words(const struct bp_status *status, FILE *out)
 {
 	const struct bp_control *control = &status->control;
-	fprintf(out, "     \"state\": \"%s\", \"automatic\": %s, \"interval\": %" PRIu64 ",\n",
+	fprintf(out, "     \"state\": \"%s\", \"automatic\": %s, \"fine_start\": %s,\n     \"interval\": %" PRIu64
+		",\n",
 		control->on ? "on" : "dormant", control->automatic ? "true" : "false",
-		control->interval);
+		control->fine_start ? "true" : "false", control->interval);
 	fputs("     \"in_force\": ", out);
 	if (status->in_force.low == 0)
 		fputs("null", out);

@@ -39,36 +39,45 @@ static bool is_on(uint64_t word)
 }
 
 /* What switching on takes up. */
-static uint64_t resumed(const struct bp_trace_state *state, uint64_t header_interval)
+static uint64_t resumed(const struct bp_trace_state *state, const struct bp_trace_header *header)
 {
+	const uint64_t first = header->interval_bytes;
 	const uint64_t resume = load(&state->control_resume) & WORD_MASK;
-	const uint64_t interval = header_interval >= 1 && header_interval <= BP_INTERVAL_MAX
-					  ? header_interval
-					  : BP_INTERVAL_DEFAULT;
+	const uint64_t interval =
+		first >= 1 && first <= BP_INTERVAL_MAX ? first : BP_INTERVAL_DEFAULT;
 	return is_on(resume) ? resume : interval | (resume & BP_CONTROL_AUTO);
 }
 
-struct bp_control bp_control_read(const struct bp_trace_state *state, uint64_t header_interval)
+/* Is T that of the fine start? Until the first change, whatever it was. */
+static bool is_fine_start(const struct bp_trace_header *header, uint64_t word)
+{
+	return (header->flags_skippable & BP_HEADER_FINE_START) != 0 &&
+	       word >> BP_CONTROL_NUMBER_SHIFT == 0;
+}
+
+struct bp_control bp_control_read(
+	const struct bp_trace_state *state, const struct bp_trace_header *header)
 {
 	const uint64_t word = load(&state->control);
-	const uint64_t held = is_on(word) ? word : resumed(state, header_interval);
+	const uint64_t held = is_on(word) ? word : resumed(state, header);
 	return (struct bp_control){
 		.on = is_on(word),
 		.automatic = (held & BP_CONTROL_AUTO) != 0,
+		.fine_start = is_fine_start(header, word),
 		.interval = held & BP_CONTROL_INTERVAL_MASK,
 		.number = (uint32_t)(word >> BP_CONTROL_NUMBER_SHIFT),
 		.budget_ppm = load(&state->budget_ppm),
 	};
 }
 
-bool bp_control_start(struct bp_trace_state *state, uint64_t header_interval)
+bool bp_control_start(struct bp_trace_state *state, const struct bp_trace_header *header)
 {
 	uint64_t word;
 	do {
 		word = load(&state->control);
 		if (is_on(word))
 			return false;
-	} while (!exchange(&state->control, word, next(word, resumed(state, header_interval))));
+	} while (!exchange(&state->control, word, next(word, resumed(state, header))));
 	return true;
 }
 
@@ -87,12 +96,13 @@ bool bp_control_stop(struct bp_trace_state *state)
 }
 
 /* Puts `what` in force, or while off where it is taken up from. */
-static bool put(struct bp_trace_state *state, uint64_t what)
+static bool put(
+	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t what)
 {
 	for (;;) {
 		const uint64_t word = load(&state->control);
 		if (!is_off(word)) {
-			if ((word & WORD_MASK) == what)
+			if ((word & WORD_MASK) == what && !is_fine_start(header, word))
 				return false;
 			if (exchange(&state->control, word, next(word, what)))
 				return true;
@@ -106,13 +116,14 @@ static bool put(struct bp_trace_state *state, uint64_t what)
 	}
 }
 
-bool bp_control_set_interval(struct bp_trace_state *state, uint64_t interval)
+bool bp_control_set_interval(
+	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t interval)
 {
-	return put(state, interval);
+	return put(state, header, interval);
 }
 
-bool bp_control_set_automatic(
-	struct bp_trace_state *state, uint64_t header_interval, uint64_t budget_ppm)
+bool bp_control_set_automatic(struct bp_trace_state *state, const struct bp_trace_header *header,
+	uint64_t budget_ppm)
 {
 	bool changed = false;
 	if (budget_ppm != 0 && load(&state->budget_ppm) != budget_ppm) {
@@ -120,11 +131,10 @@ bool bp_control_set_automatic(
 		changed = true;
 	}
 	const uint64_t word = load(&state->control);
-	const uint64_t held = is_on(word) ? word & WORD_MASK : resumed(state, header_interval);
+	const uint64_t held = is_on(word) ? word & WORD_MASK : resumed(state, header);
 	const uint64_t interval = held & BP_CONTROL_INTERVAL_MASK;
-	return put(state, (interval < BP_INTERVAL_FINEST ? BP_INTERVAL_FINEST : interval) |
-				  BP_CONTROL_AUTO) ||
-	       changed;
+	const uint64_t wanted = interval < BP_INTERVAL_FINEST ? BP_INTERVAL_FINEST : interval;
+	return put(state, header, wanted | BP_CONTROL_AUTO) || changed;
 }
 
 bool bp_control_is_followed(const struct bp_trace_state *state, uint16_t command)

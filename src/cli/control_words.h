@@ -20,23 +20,26 @@
 struct bp_control {
 	bool on;
 	bool automatic;	     /* T is changed by the process itself; while off: will be once on */
+	bool fine_start;     /* T is that of recorder/fine_start.h, which ends at `interval` */
 	uint64_t interval;   /* T wanted, bytes; while off: the one that is taken up */
 	uint32_t number;     /* of the change, modulo 2^22 */
 	uint64_t budget_ppm; /* 0: the recorder's own choice */
 };
 
-struct bp_control bp_control_read(const struct bp_trace_state *state, uint64_t header_interval);
+struct bp_control bp_control_read(
+	const struct bp_trace_state *state, const struct bp_trace_header *header);
 
-/* Each returns whether anything had to be changed. `header_interval`: what is taken up where the words
- * hold none that may be. */
-bool bp_control_start(struct bp_trace_state *state, uint64_t header_interval);
+/* Each returns whether anything had to be changed. The header's interval is taken up where the words hold
+ * none that may be. */
+bool bp_control_start(struct bp_trace_state *state, const struct bp_trace_header *header);
 bool bp_control_stop(struct bp_trace_state *state);
-/* `interval`: 1 to BP_INTERVAL_MAX. Holds at once, or while off from the start on. */
-bool bp_control_set_interval(struct bp_trace_state *state, uint64_t interval);
+/* `interval`: 1 to BP_INTERVAL_MAX. Holds at once, or while off from the start on; it ends a fine start. */
+bool bp_control_set_interval(
+	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t interval);
 /* T as it is, but BP_INTERVAL_FINEST at the least, changed by the process itself from now on; budget_ppm 0: as
  * it is. */
-bool bp_control_set_automatic(
-	struct bp_trace_state *state, uint64_t header_interval, uint64_t budget_ppm);
+bool bp_control_set_automatic(struct bp_trace_state *state, const struct bp_trace_header *header,
+	uint64_t budget_ppm);
 
 /* Does a thread that follows `command` (of its slot) follow the word as it is? */
 bool bp_control_is_followed(const struct bp_trace_state *state, uint16_t command);

@@ -264,12 +264,13 @@ static void check_control(const struct examination *e)
 			error.text);
 		return;
 	}
-	const struct bp_control control =
-		bp_control_read(traced.state, traced.header.interval_bytes);
+	const struct bp_control control = bp_control_read(traced.state, &traced.header);
 	bp_bytes_text(control.interval, (struct bp_quantity_style){ 0 }, interval);
 	say("ok", "bytepoll control %ld steers it: sampling is %s%s%s", (long)e->pid,
 		control.on ? "on at T = " : "off; start takes up T = ", interval,
-		control.automatic ? ", automatic" : "");
+		control.automatic    ? ", automatic"
+		: control.fine_start ? ", finer at the start"
+				     : "");
 	const struct bp_window window = bp_window_of(&traced);
 	bp_window_text(&window, times);
 	if (*times != '\0')

@@ -129,9 +129,8 @@ struct entry {
 static const char overview[] =
 	"bytepoll records where a program's memory goes, and says how sure that is. A recorder is\n"
 	"loaded into the program, unmodified; it picks bytes at random, on average one in T (the\n"
-	"sampling interval, 512 KiB unless asked for otherwise), and notes the object that each "
-	"belongs\n"
-	"to, its stack, and when it is freed. Objects of T bytes and more are all recorded, and "
+	"sampling interval: at first 64 KiB, and 512 KiB in the end, unless asked for otherwise),\n"
+	"and notes the object that each belongs to, its stack, and when it is freed. Objects of T bytes and more are all recorded, and "
 	"what was\n"
 	"allocated in all is counted exactly.\n\n"
 	"Every figure that is an estimate is shown with its confidence interval: 561 MiB +-33, or\n"

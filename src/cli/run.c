@@ -468,8 +468,8 @@ static const struct bp_option options[] = {
 		.letter = 'i',
 		.argument = "SIZE",
 		.summary =
-			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object (512K); "
-			"auto" },
+			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object; auto "
+			"(64K, growing to 512K as the program allocates)" },
 	{ .name = "budget",
 		.argument = "PERCENT",
 		.summary = "with auto: CPU time that sampling may take (0.5%)" },

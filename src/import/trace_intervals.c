@@ -254,8 +254,10 @@ static bool import_intervals(const struct bp_trace_reader *reader, uint64_t *num
 	bool known = are_trials_known(reader, profile, id);
 	const uint32_t entries = profile->intervals.count;
 	uint32_t count = 0;
+	/* Number 0 says nothing of a change: a step of the fine start, or a moment that was noted. */
 	for (uint32_t i = 0; i < reader->switch_count; i++)
-		numbers[count++] = reader->switches[i].change.command;
+		if (reader->switches[i].change.command != 0)
+			numbers[count++] = reader->switches[i].change.command;
 	process->changes = sort_once(numbers, count);
 	count = 0;
 	numbers[count++] = process->interval_min;
@@ -315,6 +317,7 @@ bool bp_import_trace_intervals(const struct bp_trace_reader *reader, struct bp_p
 		reader->interval_max == 0 ? process->interval_first : reader->interval_max;
 	process->automatic = (reader->header.flags_skippable & BP_HEADER_AUTO) != 0 ||
 			     (reader->state.control & BP_CONTROL_AUTO) != 0;
+	process->fine_start = (reader->header.flags_skippable & BP_HEADER_FINE_START) != 0;
 	const bool good = import_intervals(reader, numbers, id, profile, error) &&
 			  import_pauses(reader, id, profile, error) &&
 			  import_outages(reader, id, profile, error);

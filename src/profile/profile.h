@@ -76,6 +76,7 @@ struct bp_process {
 	uint64_t interval_min;	 /* smallest T in force, bytes; 0: there was one T only */
 	uint64_t interval_max;	 /* largest; where sampling was never on, the T it would have had */
 	bool automatic;		 /* T could be changed by the process itself, to hold its budget */
+	bool fine_start;	 /* T began finer than it was to become, by what was allocated */
 	bool has_pauses;	 /* sampling was off for some time */
 	bool fold_missing;	 /* samples are in FILE.fold, it seems, which is not there */
 	bool trials_by_interval; /* `intervals` has every T of it */

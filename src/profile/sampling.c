@@ -44,6 +44,7 @@ static void add_process(struct bp_sampling *sampling, const struct bp_process *p
 	sampling->processes++;
 	sampling->paused_processes += process->has_pauses;
 	sampling->automatic = sampling->automatic || process->automatic;
+	sampling->fine_start = sampling->fine_start || process->fine_start;
 	sampling->paused = sampling->paused || process->has_pauses;
 	sampling->changes += process->changes;
 	add_known(&sampling->bytes_off, process->bytes_off);

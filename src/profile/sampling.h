@@ -23,6 +23,7 @@ struct bp_span {
 
 struct bp_sampling {
 	bool automatic; /* some process could change T by itself, to hold its budget */
+	bool fine_start; /* of some process T began finer than it was to become */
 	bool paused;	/* something was allocated while sampling was off */
 	struct bp_known_total bytes_off, objects_off; /* so much */
 	uint64_t changes;    /* that some thread followed, of all processes together */

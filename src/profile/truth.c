@@ -447,6 +447,7 @@ static bool add_process(
 		.ended = from->ended,
 		.samples = from->samples,
 		.interval = from->interval_max,
+		.interval_min = from->interval_min,
 		.smallest = from->census.smallest_size,
 		.census = from->census };
 	if (!compare_process(truth, profile, process, error))

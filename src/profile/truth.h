@@ -85,7 +85,7 @@ struct bp_truth_process {
 	char *program;
 	uint32_t pid, threads; /* threads: that allocated */
 	bool ended;	       /* in order; otherwise as of the moment it was killed */
-	uint64_t samples, interval;
+	uint64_t samples, interval, interval_min; /* interval: the largest T */
 	uint64_t size_min, smallest; /* assumed by intervals of objects; and the truth */
 	struct bp_process_census census;
 	struct bp_truth_figure totals[BP_METRIC_COUNT][BP_TRUTH_UNITS]; /* allocated: counted */

@@ -185,6 +185,7 @@ static void read_interval(char **environment, struct bp_config *config)
 		config->interval = BP_INTERVAL_FINEST;
 	else if (good)
 		config->interval = number;
+	config->fine_start = !good && !config->automatic;
 	note(config, BP_VARIABLE_INTERVAL, text, good || config->automatic);
 	text = bp_config_find(environment, BP_ENV_BUDGET);
 	good = parse_number(text, &number) && number >= 1 && number <= BP_BUDGET_MAX_PPM;

@@ -22,6 +22,7 @@ struct bp_config {
 	uint32_t law;
 	uint32_t follow_pid; /* 0: every process */
 	bool seed_given;
+	bool fine_start; /* no interval was given: `interval` is where the fine start ends */
 	bool automatic; /* `interval` is where to begin; the process changes it to hold its budget */
 	bool dormant;	/* sampling is off until it is switched on */
 	bool own_times; /* the times are counted from the start of this image */

@@ -19,6 +19,7 @@
 
 #include "probes/tracepoints.h"
 #include "recorder/budget.h"
+#include "recorder/fine_start.h"
 
 struct bp_control bp_control __attribute__((visibility("hidden"))) = { .due_ns = UINT64_MAX };
 
@@ -51,6 +52,8 @@ void bp_control_configure(const struct bp_config *config)
 	bp_control.resume = bp_control.given;
 	bp_control.steered = false;
 	bp_control.first = early || late ? 0 : bp_control.given;
+	bp_control.fine_start = config->fine_start && bp_control.first != 0 &&
+				config->start_time_ns == 0 && config->stop_time_ns == 0;
 	bp_control.budget_ppm = config->budget_ppm;
 	bp_control.start_ns =
 		config->start_time_ns != 0 && early ? config->start_time_ns : UINT64_MAX;
@@ -68,7 +71,8 @@ static uint64_t resumed(uint64_t resume)
 void bp_control_take_over(const struct bp_config *config, const struct bp_predecessor *predecessor)
 {
 	const uint64_t word = predecessor->control, resume = predecessor->control_resume;
-	const uint64_t began = predecessor->interval_bytes |
+	const bool fine_start = (predecessor->flags & BP_HEADER_FINE_START) != 0;
+	const uint64_t began = (fine_start ? BP_INTERVAL_DEFAULT : predecessor->interval_bytes) |
 			       ((predecessor->flags & BP_HEADER_AUTO) != 0 ? BP_CONTROL_AUTO : 0);
 	const bool is_on = bp_control_interval(word) != 0;
 	const bool steered = (predecessor->flags & BP_HEADER_STEERED) != 0 ||
@@ -76,6 +80,7 @@ void bp_control_take_over(const struct bp_config *config, const struct bp_predec
 	if (!steered || config->own_times || !is_valid(word) || !is_valid(resume))
 		return;
 	bp_control.steered = true;
+	bp_control.fine_start = false;
 	bp_control.budget_ppm = predecessor->budget_ppm;
 	if (!config->automatic || (resume & BP_CONTROL_AUTO) == 0)
 		bp_control.resume = resume & STATE_MASK;
@@ -93,6 +98,7 @@ void bp_control_inherit(const struct bp_trace_state *parent)
 	const uint64_t resume = __atomic_load_n(&parent->control_resume, __ATOMIC_RELAXED);
 	bp_control.steered |=
 		bp_control_number(word) != 0 || (resume & STATE_MASK) != resumed(bp_control.resume);
+	bp_control.fine_start &= bp_control_number(word) == 0;
 	bp_control.first = (is_valid(word) ? word : bp_control.valid) & STATE_MASK;
 	bp_control.resume = resume & STATE_MASK;
 	bp_control.budget_ppm = __atomic_load_n(&parent->budget_ppm, __ATOMIC_RELAXED);
@@ -106,11 +112,14 @@ void bp_control_describe(struct bp_trace_header *header)
 {
 	const bool dormant = bp_control_interval(bp_control.first) == 0;
 	const uint64_t word = dormant ? resumed(bp_control.resume) : bp_control.first;
-	header->interval_bytes = bp_control_interval(word);
-	header->flags_skippable &= ~(BP_HEADER_DORMANT | BP_HEADER_AUTO | BP_HEADER_STEERED);
+	header->interval_bytes = bp_control_interval_now(word);
+	bp_control.first_interval = dormant ? 0 : header->interval_bytes;
+	header->flags_skippable &= ~(BP_HEADER_DORMANT | BP_HEADER_AUTO | BP_HEADER_STEERED |
+				     BP_HEADER_FINE_START);
 	header->flags_skippable |= (dormant ? BP_HEADER_DORMANT : 0) |
 				   ((word & BP_CONTROL_AUTO) != 0 ? BP_HEADER_AUTO : 0) |
-				   (bp_control.steered ? BP_HEADER_STEERED : 0);
+				   (bp_control.steered ? BP_HEADER_STEERED : 0) |
+				   (bp_control.fine_start ? BP_HEADER_FINE_START : 0);
 }
 
 void bp_control_publish(struct bp_trace_state *state)
@@ -145,10 +154,34 @@ uint64_t bp_control_word(void)
 	return is_valid(word) ? word : __atomic_load_n(&bp_control.valid, __ATOMIC_RELAXED);
 }
 
-/* The record of a thread that follows `thread->control` after so many trials and objects. */
+/* Is T that of the fine start under this word? Not once anybody has steered, nor while sampling is off. */
+static bool is_fine_start(uint64_t word)
+{
+	return bp_control.fine_start && bp_control_number(word) == 0 &&
+	       bp_control_interval(word) != 0;
+}
+
+uint64_t bp_control_interval_now(uint64_t word)
+{
+	return is_fine_start(word) ? bp_fine_start_add(0) : bp_control_interval(word);
+}
+
+static void set_interval(struct bp_thread *thread, uint64_t interval)
+{
+	__atomic_store_n(&thread->interval, interval, __ATOMIC_RELAXED);
+	thread->fine = interval < BP_INTERVAL_DEFAULT && is_fine_start(thread->control);
+}
+
+void bp_control_adopt(struct bp_thread *thread, uint64_t word)
+{
+	thread->control = word;
+	set_interval(thread, bp_control_interval_now(word));
+}
+
+/* The record of a thread that samples at `thread->interval` after so many trials and objects. */
 static void write_interval(const struct bp_thread *thread, uint64_t trials, uint64_t objects)
 {
-	const uint64_t interval = bp_control_interval(thread->control);
+	const uint64_t interval = thread->interval;
 	const uint64_t values[] = { thread->ordinal, bp_system_time_ns(CLOCK_MONOTONIC),
 		__atomic_load_n(&bp_recorder.sequence, __ATOMIC_RELAXED), trials, objects, interval,
 		bp_control_number(thread->control) };
@@ -164,7 +197,7 @@ static void write_interval(const struct bp_thread *thread, uint64_t trials, uint
 
 void bp_control_note_begin(struct bp_thread *thread)
 {
-	if (thread->control != bp_control.first)
+	if (thread->control != bp_control.first || thread->interval != bp_control.first_interval)
 		write_interval(thread, 0, 0);
 }
 
@@ -172,10 +205,23 @@ bool bp_control_follow(struct bp_thread *thread, uint64_t word)
 {
 	if (!is_valid(word))
 		return false;
-	thread->control = word;
+	bp_control_adopt(thread, word);
 	if (!has_outage())
 		__atomic_store_n(&bp_control.valid, word, __ATOMIC_RELAXED);
-	bp_sampler_set_interval(&thread->sampler, bp_control_interval(word));
+	bp_sampler_set_interval(&thread->sampler, thread->interval);
+	return true;
+}
+
+/* What the thread has made up to and with the object at hand is added to the sum of the process. */
+bool bp_control_step(struct bp_thread *thread)
+{
+	const uint64_t made_trials = thread->visit_trials - thread->added_trials;
+	const uint64_t interval = bp_fine_start_add(made_trials);
+	thread->added_trials = thread->visit_trials;
+	if (interval == thread->interval)
+		return false;
+	set_interval(thread, interval);
+	bp_sampler_set_interval(&thread->sampler, interval);
 	return true;
 }
 
@@ -219,7 +265,7 @@ bool bp_control_set(uint64_t interval)
 	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
 	uint64_t word = __atomic_load_n(&state->control, __ATOMIC_RELAXED);
 	for (;;) {
-		if ((word & STATE_MASK) == interval)
+		if ((word & STATE_MASK) == interval && !is_fine_start(word))
 			return false;
 		if (bp_control_interval(word) == 0) {
 			const uint64_t resume = __atomic_exchange_n(

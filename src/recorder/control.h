@@ -30,6 +30,8 @@ struct bp_control {
 	uint64_t resume; /* what the state page's control_resume begins with */
 	uint64_t budget_ppm;
 	bool steered;	 /* the trace began in another state than the environment says */
+	bool fine_start; /* until somebody steers, T is that of fine_start.h, not the word's */
+	uint64_t first_interval; /* T of the header; 0: sampling was off */
 	uint64_t valid;	 /* the newest word that was in range */
 	uint64_t due_ns; /* the earlier of the two times below; UINT64_MAX: none to come */
 	uint64_t start_ns, stop_ns; /* CLOCK_MONOTONIC; UINT64_MAX: none, or past. Under the lock */
@@ -63,16 +65,21 @@ void bp_control_publish(struct bp_trace_state *state);
 /* For thread.c. The word a new thread follows, and its interval; then, when its slot is taken and
  * its begin is written, the record that it needs if that is not the trace's first one. */
 uint64_t bp_control_word(void);
+/* T that a word stands for at this moment; 0: sampling is off. */
+uint64_t bp_control_interval_now(uint64_t word);
+/* The thread follows the word from here on. Its sampler is the caller's to tell. */
+void bp_control_adopt(struct bp_thread *thread, uint64_t word);
 void bp_control_note_begin(struct bp_thread *thread);
 
 /* The slow halves of what follows. `word` while there is an outage, unless that is over now. */
 uint64_t bp_control_in_outage(uint64_t word);
 bool bp_control_follow(struct bp_thread *thread, uint64_t word);
+bool bp_control_step(struct bp_thread *thread);
 void bp_control_time_has_come(void);
 void bp_control_note(const struct bp_visit *visit);
 
 /* For a charged call, before the sampler decides: compares the word with the one the thread
- * follows, and hands a new interval to the sampler. True: bp_control_note is due, after the
+ * follows, or takes a step of the fine start, and hands a new interval to the sampler. True: bp_control_note is due, after the
  * decision is carried out. */
 static inline bool bp_control_look(struct bp_visit *visit)
 {
@@ -82,8 +89,9 @@ static inline bool bp_control_look(struct bp_visit *visit)
 		__atomic_load_n(&bp_writer_state(&bp_recorder.writer)->control, __ATOMIC_RELAXED);
 	if (bp_unlikely(bp_writer_outage_since(&bp_recorder.writer) != 0))
 		word = bp_control_in_outage(word);
-	return bp_unlikely(word != visit->thread->control) &&
-	       bp_control_follow(visit->thread, word);
+	if (bp_unlikely(word != visit->thread->control))
+		return bp_control_follow(visit->thread, word);
+	return bp_unlikely(visit->thread->fine) && bp_control_step(visit->thread);
 }
 
 /* For the program itself, as from outside: sampling on or off; T, where sampling is off the one that

@@ -104,10 +104,9 @@ static void begin_thread(struct bp_thread *thread)
 	thread->ordinal = __atomic_add_fetch(&bp_recorder.last_ordinal, 1, __ATOMIC_RELAXED);
 	/* Two rounds of a bijection over (process, ordinal): no two threads share a seed. */
 	seed = bp_splitmix64(&seed) + thread->ordinal;
-	thread->control = bp_control_word();
-	thread->noted_trials = 0;
-	bp_sampler_init(
-		&thread->sampler, seed, bp_control_interval(thread->control), bp_recorder.law);
+	bp_control_adopt(thread, bp_control_word());
+	thread->noted_trials = thread->added_trials = 0;
+	bp_sampler_init(&thread->sampler, seed, thread->interval, bp_recorder.law);
 	thread->slot = bp_writer_take_slot(&bp_recorder.writer);
 	if (thread->slot != NULL) {
 		thread->slot->tid = thread->tid;
@@ -226,7 +225,8 @@ static bool try_outside(const struct bp_thread *thread, struct bp_thread_counter
 		return false;
 	const struct bp_thread_counters found = { .trials = bp_thread_trials(thread, left),
 		.objects = objects,
-		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED) };
+		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED),
+		.interval = __atomic_load_n(&thread->interval, __ATOMIC_RELAXED) };
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (__atomic_load_n(&counters->objects, __ATOMIC_RELAXED) != objects ||
 		__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED) != left)
@@ -249,6 +249,7 @@ static bool try_inside(const struct bp_thread *thread, struct bp_thread_counters
 						    &thread->visit_trials, __ATOMIC_RELAXED),
 		.objects = __atomic_load_n(&thread->visit_objects, __ATOMIC_RELAXED),
 		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED),
+		.interval = __atomic_load_n(&thread->interval, __ATOMIC_RELAXED),
 		.nested_trials = charged_within(
 			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED)) };
 	/* What a visit undoes (a request that failed) it takes from the present count of objects. */

@@ -21,6 +21,9 @@ struct bp_thread {
 	struct bp_thread_slot *slot;	   /* in the trace; NULL: none was free */
 	struct bp_thread *next, *previous; /* all running ones; or next free block */
 	uint64_t control;		   /* the control word it follows (control.h) */
+	uint64_t interval;		   /* T that it samples at; 0: it does not */
+	uint64_t added_trials;		   /* of its own, in the sum of fine_start.h */
+	bool fine; /* its T is still finer than the default, by the fine start */
 	uint32_t ordinal, tid;
 	uint32_t rounds;   /* of destructors seen */
 	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
@@ -93,12 +96,12 @@ static inline void bp_thread_enter_again(struct bp_thread *thread, uint64_t left
 	bp_thread_enter(thread, left, objects);
 }
 
-/* The two counters of a running thread as of one moment, and the control word it follows. Of them, what signal
+/* The two counters of a running thread as of one moment, the control word it follows and its T. Of them, what signal
  * handlers made within the visit that the thread is in; more, where one left that visit for good by a jump. False: too busy
  * to be caught in so many attempts, or gone without a word. From within
  * bp_threads_each; not for the caller itself. */
 struct bp_thread_counters {
-	uint64_t trials, objects, control;
+	uint64_t trials, objects, control, interval;
 	uint64_t nested_trials, nested_objects;
 };
 bool bp_thread_read(

@@ -48,7 +48,7 @@ static void write_counters(const struct reading *reading, struct bp_thread *thre
 	const uint64_t time_ns =
 		reading->time_ns != 0 ? reading->time_ns : bp_system_time_ns(CLOCK_MONOTONIC);
 	const uint64_t values[] = { thread->ordinal, time_ns, reading->sequence - 1,
-		counters->trials, counters->objects, bp_control_interval(counters->control),
+		counters->trials, counters->objects, counters->interval,
 		bp_control_number(counters->control) };
 	if (bp_writer_plain(&bp_recorder.writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL))
 		thread->noted_trials = counters->trials;
@@ -70,7 +70,8 @@ static void read_thread(struct bp_thread *thread, void *context)
 	const struct bp_visit *visit = reading->visit;
 	struct bp_thread_counters counters = { .trials = bp_thread_trials(thread, visit->left),
 		.objects = visit->objects,
-		.control = thread->control };
+		.control = thread->control,
+		.interval = thread->interval };
 	reading->threads++;
 	if (thread == visit->thread ||
 		(runs(reading, thread) && bp_thread_read(thread, READ_ATTEMPTS, &counters))) {
@@ -102,7 +103,7 @@ static void read_all(struct reading *reading)
 struct moment {
 	uint64_t time_ns, sequence, samples;
 	uint64_t bytes_low, bytes_high, objects_low, objects_high;
-	uint64_t control; /* word in force */
+	uint64_t control, interval; /* word in force, and T */
 	uint32_t threads, unread;
 };
 
@@ -133,6 +134,7 @@ static void note_moment(const struct bp_visit *visit, bool brief, struct moment 
 		.sequence = before.sequence,
 		.samples = __atomic_load_n(&state->samples, __ATOMIC_RELAXED),
 		.control = bp_control_word() };
+	ret_moment->interval = bp_control_interval_now(ret_moment->control);
 	struct reading after = {
 		.visit = visit, .sequence = before.sequence, .time_ns = time_ns, .brief = brief
 	};
@@ -303,8 +305,9 @@ static void subtract(
 		.bytes_high = less(end->bytes_high, begin->bytes_low),
 		.objects_low = less(end->objects_low, begin->objects_high),
 		.objects_high = less(end->objects_high, begin->objects_low),
-		.interval = bp_control_interval(end->control),
-		.changed = bp_control_number(end->control) != bp_control_number(begin->control),
+		.interval = end->interval,
+		.changed = bp_control_number(end->control) != bp_control_number(begin->control) ||
+			   end->interval != begin->interval,
 		.threads_unread = begin->unread + end->unread,
 	};
 }
@@ -349,7 +352,8 @@ static void read_control(struct bp_status *status, const struct bp_trace_state *
 				      : __atomic_load_n(&state->control_resume, __ATOMIC_RELAXED);
 	status->sampling = bp_control_interval(word) != 0;
 	status->automatic = (held & BP_CONTROL_AUTO) != 0;
-	status->interval = bp_control_interval(held);
+	status->interval = status->sampling ? bp_control_interval_now(word)
+					    : bp_control_interval(held);
 }
 
 bool bp_status_read(struct bp_status *ret_status)

@@ -321,6 +321,21 @@ static void work_text(const struct bp_diff_options *options, double work, bool s
 	snprintf(buffer, bytes, ", %s%s%s", text, what, several ? " a run" : "");
 }
 
+/* "512 KiB", "64 KiB to 512 KiB" */
+static void intervals_text(
+	const struct bp_sampling *sampling, struct bp_quantity_style style, char *buffer, size_t bytes)
+{
+	char low[BP_QUANTITY_BYTES] = "unknown", high[BP_QUANTITY_BYTES];
+	const uint32_t count = sampling->interval_count;
+	if (count > 0)
+		bp_bytes_text(sampling->intervals[0], style, low);
+	snprintf(buffer, bytes, "%s", low);
+	if (count < 2)
+		return;
+	bp_bytes_text(sampling->intervals[count - 1], style, high);
+	snprintf(buffer, bytes, "%s to %s", low, high);
+}
+
 /* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, T = 512 KiB, 1,234 samples" */
 static void write_side(const struct bp_difference *difference,
 	const struct bp_diff_options *options, int side, FILE *out)
@@ -330,7 +345,7 @@ static void write_side(const struct bp_difference *difference,
 	const struct bp_aggregation *first = runs[0].shown;
 	const struct bp_process *subject = &first->profile->processes.data[first->subject.i];
 	uint64_t samples = 0, duration_ns = 0;
-	char file[256], program[256], time[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES];
+	char file[256], program[256], time[BP_QUANTITY_BYTES], interval[2 * BP_QUANTITY_BYTES + 8];
 	char number[BP_QUANTITY_BYTES], work[BP_QUANTITY_BYTES + 32] = "";
 	double sum = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -342,8 +357,8 @@ static void write_side(const struct bp_difference *difference,
 	bp_terminal_text(bp_process_name(first->profile, subject), options->report.utf8, 40,
 		program, sizeof program);
 	bp_time_text(duration_ns, time);
-	bp_bytes_text(bp_aggregation_assumptions(first).interval_max, bp_style_of(&options->report),
-		interval);
+	intervals_text(
+		&first->sampling, bp_style_of(&options->report), interval, sizeof interval);
 	bp_count_text(samples, number);
 	if (options->normalize != NULL)
 		work_text(options, sum / count, count > 1, work, sizeof work);

@@ -11,7 +11,7 @@
 #include "report/name_text.h"
 #include "report/resident_text.h"
 
-#define INTERVALS_MAX 4 /* sampling intervals named; of more, the smallest and the largest */
+#define INTERVALS_MAX 2 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60
 #define WRAPPED_COLUMNS_MIN 20
 #define CHARGED_NAMED 3 /* of allocation functions */

@@ -51,8 +51,10 @@ static void write_known(FILE *out, struct bp_known_total total)
 static void write_sampling(FILE *out, const struct bp_sampling *sampling)
 {
 	fprintf(out,
-		"  \"sampling\": {\"automatic\": %s, \"changes\": %llu,\n    \"off\": {\"bytes\": ",
-		sampling->automatic ? "true" : "false", (unsigned long long)sampling->changes);
+		"  \"sampling\": {\"automatic\": %s, \"fine_start\": %s, \"changes\": %llu,\n"
+		"    \"off\": {\"bytes\": ",
+		sampling->automatic ? "true" : "false", sampling->fine_start ? "true" : "false",
+		(unsigned long long)sampling->changes);
 	write_known(out, sampling->bytes_off);
 	fputs(", \"objects\": ", out);
 	write_known(out, sampling->objects_off);

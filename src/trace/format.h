@@ -94,6 +94,7 @@ struct bp_trace_header {
 #define BP_HEADER_STEERED ((uint64_t)16)      /* began as somebody had steered it to, see 1.8 */
 #define BP_HEADER_FREES_UNSEEN ((uint64_t)32) /* no free is ever told */
 #define BP_HEADER_OBJECTS_UNCOUNTED ((uint64_t)64) /* counters of objects are all 0 */
+#define BP_HEADER_FINE_START ((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 

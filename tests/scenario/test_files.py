@@ -206,7 +206,7 @@ def wrong_settings():
         told = [name for name in wrong if any(
             "of %s in" % name in warning for warning in report["warnings"])]
         profiled.expect(told == list(wrong), "told of %s alone" % told)
-        profiled.expect(report["intervals"] == [512 << 10], "T is %s" % report["intervals"])
+        profiled.expect(report["intervals"] == [64 << 10], "T is %s" % report["intervals"])
         trace = os.path.join(path, "right.bpt")
         profiled.run(["/bin/true"], trace, extra={
             "BYTEPOLL_INTERVAL": "64K", "BYTEPOLL_LAW": "exact", "BYTEPOLL_START": "",

@@ -25,6 +25,7 @@ import rules
 import test_lifecycle
 import test_truth
 
+INTERVAL = test_truth.INTERVALS["truth"]
 FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 # Names of what is one library in different releases of Debian.
 LIBRARIES = {"jemalloc": ("libjemalloc.so.2",), "tcmalloc": ("libtcmalloc.so.4",),
@@ -100,7 +101,7 @@ def truth_at_one(name, library, before=()):
 def one_run(arguments, library, seed, expected_output):
     with profiled.directory() as path:
         trace = os.path.join(path, "trace.bpt")
-        result = run(arguments, library, trace, test_truth.INTERVAL, seed)
+        result = run(arguments, library, trace, INTERVAL, seed)
         profiled.expect(result.status == 0 and result.stdout == expected_output,
                         "seed %d: status %s: %s" % (seed, result.status, result.stderr))
         return {metric: site_figures(trace, metric) for metric in test_truth.METRICS}
@@ -122,7 +123,7 @@ def truth_by_sampling(tap, name, libraries):
             for site, metric, unit in figures:
                 row = reports[metric].get(site)
                 figures[site, metric, unit].add(
-                    row[unit] if row else test_truth.absent_row(test_truth.INTERVAL))
+                    row[unit] if row else test_truth.absent_row(INTERVAL))
     test_truth.RUNS = runs
     test_truth.judge(tap, name, figures)
     test_truth.judge_certain(tap, figures)

@@ -143,7 +143,7 @@ def names_images_that_ran_without_the_recorder(place):
     for built in (profiled.BYTEPOLL, profiled.RECORDER):
         shutil.copy(built, closed)
     bytepoll = os.path.join(closed, os.path.basename(profiled.BYTEPOLL))
-    text = says(place, *NOBODY, place.of("one"), bytepoll=bytepoll)
+    text = says(place, *NOBODY, place.of("one"), bytepoll=bytepoll, options=("-i", "512K"))
     has(text, "NOTHING WAS RECORDED: ", "/one, which setpriv", "could not open " + closed)
     has(report_of(place), "1 image ran without the recorder: ", "/one, which", "setpriv")
     text = says(place, "sh", "-c", "%s ./one; true" % " ".join(NOBODY), bytepoll=bytepoll, options=("-i", "1"))
@@ -202,7 +202,7 @@ def names_what_a_vfork_child_became(place):
 
 def advice_is_right(place):
     text = says(place, "./one")
-    has(text, "1 object was allocated, too little for T = 512 KiB: try a smaller --interval")
+    has(text, "1 object was allocated, too little for T = 64 KiB: try a smaller --interval")
     has_not(text, "switch it on")
     text = says(place, "./one", options=("--start-dormant",))
     has(text, "while sampling was off: switch it on")

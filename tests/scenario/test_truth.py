@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Known bytes and objects per call site against what bytepoll says of them.
 
-    test_truth.py truth|truth_cpp
+    test_truth.py truth|truth_cpp|fine_start
 
 The program counts what each site allocated, what is live at its end and what was temporary. It is
-run 300 times by the real recorder with seeds 1 to 300 at T = 2048, and the figures of `bytepoll
+run 300 times by the real recorder with seeds 1 to 300 at T = 2048 (fine_start: with no interval given, through
+all steps of the fine start; of it the peak is known, too), and the figures of `bytepoll
 report --by function` are judged by the two rules of rules.py, whose false-alarm rates are printed.
 Sites of objects that are all recorded with certainty must be right to the byte in every run,
 figures whose truth is zero must be zero, and the allocated totals must be exact and the same in
@@ -22,7 +23,8 @@ import sys
 import profiled
 import rules
 
-INTERVAL = 2048
+INTERVALS = {"truth": 2048, "truth_cpp": 2048, "fine_start": None}
+LARGEST = 512 << 10  # T at the end of a fine start
 RUNS = 1000 if profiled.LONG else 300
 METRICS = ("allocated", "live", "temporary")
 UNITS = ("bytes", "objects")
@@ -35,11 +37,11 @@ def absent_row(interval):
     return {"estimate": 0, "low": 0, "high": high}
 
 
-def one_run(program, law, seed, expected_output):
+def one_run(program, interval, law, seed, expected_output):
     """The reports of one profiled run, by metric."""
     with profiled.directory() as path:
         trace = os.path.join(path, "trace.bpt")
-        result = profiled.run([program], trace, INTERVAL, seed, law)
+        result = profiled.run([program], trace, interval, seed, law)
         profiled.expect(result.status == 0, "seed %d: status %s: %s" % (
             seed, result.status, result.stderr.decode(errors="replace")))
         profiled.expect(result.stdout == expected_output, "seed %d: other output" % seed)
@@ -56,16 +58,17 @@ def sites_of(data):
     return rows
 
 
-def collect(program, law, truth, output):
+def collect(program, interval, law, truth, output):
     figures = {(site, metric, unit): rules.Figure(truth[site][metric][unit])
                for site in truth for metric in METRICS for unit in UNITS}
-    totals, losses = set(), 0
+    totals, peaks, losses = set(), [], 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(one_run, program, law, seed, output) for seed in range(1, RUNS + 1)]
+        jobs = [pool.submit(one_run, program, interval, law, seed, output) for seed in range(1, RUNS + 1)]
         for job in jobs:
             reports = job.result()
             losses += profiled.lost(reports["allocated"])
             total = reports["allocated"]["totals"]["allocated"]
+            peaks.append(reports["allocated"]["totals"]["peak"]["bytes"])
             totals.add(json.dumps({unit: total[unit] for unit in UNITS}, sort_keys=True))
             for metric in METRICS:
                 rows = sites_of(reports[metric])
@@ -73,8 +76,8 @@ def collect(program, law, truth, output):
                     row = rows.get(site)
                     for unit in UNITS:
                         figures[site, metric, unit].add(
-                            row[unit] if row else absent_row(INTERVAL))
-    return figures, totals, losses
+                            row[unit] if row else absent_row(interval or LARGEST))
+    return figures, totals, peaks, losses
 
 
 def judge(tap, law, figures):
@@ -115,20 +118,33 @@ def judge_certain(tap, figures):
     tap.check(not always, "objects recorded with certainty are right in every run", str(always))
 
 
+def judge_peak(tap, law, truth, peaks):
+    """Of fine_start: all that is live at its end, and what it has freed last."""
+    most = truth["site_early"]["allocated"]["bytes"] + sum(site["live"]["bytes"] for site in truth.values())
+    low = sum(most < peak["low"] for peak in peaks)
+    high = sum(most > peak["high"] for peak in peaks)
+    tap.check(low + high <= rules.misses_allowed(RUNS), "%s: the peak" % law,
+              "below %d times, above %d times" % (low, high))
+    tap.note("peak: %d below and %d above of %d; mean width %.1f %%" % (
+        low, high, RUNS, 100 * sum(peak["high"] - peak["low"] for peak in peaks) / RUNS / most))
+
+
 def main():
-    program = profiled.program(sys.argv[1])
+    program, interval = profiled.program(sys.argv[1]), INTERVALS[sys.argv[1]]
     tap = profiled.Tap()
     unprofiled = profiled.run([program])
     tap.check(unprofiled.status == 0, "the program runs unprofiled", unprofiled.stderr.decode())
     truth = json.loads(unprofiled.stdout)
     for law in ("exact", "bernoulli") if profiled.LONG else ("exact",):
         try:
-            figures, totals, losses = collect(program, law, truth, unprofiled.stdout)
+            figures, totals, peaks, losses = collect(program, interval, law, truth, unprofiled.stdout)
         except AssertionError as error:
             tap.check(False, "%s: %d runs" % (law, RUNS), str(error))
             continue
         judge(tap, law, figures)
-        if law == "exact":
+        if interval is None:
+            judge_peak(tap, law, truth, peaks)
+        elif law == "exact":
             judge_certain(tap, figures)
         tap.check(losses == 0, "%s: nothing was lost" % law, "%d lost" % losses)
         tap.check(len(totals) == 1 and json.loads(next(iter(totals)))["bytes"].get("exact"),

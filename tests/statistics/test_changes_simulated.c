@@ -15,6 +15,9 @@
  *	late       fine, and the largest T for the last 300 objects: under it little was allocated, which is
  *	           what bounds the unseen
  *	by hand    other T and pauses, at random moments
+ *	fine start T doubled three times, each time after as many samples as are expected before it: by the sum
+ *	           of the trials that the threads have told when they looked (recorder/fine_start.h, which has
+ *	           2048 samples for each step where this has some 500)
  *
  * Truths are of what was allocated while sampling was on. Counted are the misses of the totals (live,
  * peak, temporary, live at a moment, allocated in a window; of allocated, which is counted, what all
@@ -25,7 +28,7 @@
  *
  * The trap: all samples weighted by the T at the start, not by the one they were drawn with. It must be
  * found.
- * Seeds are recorded. BYTEPOLL_LONG_TESTS=1 takes 20 times the repetitions; --table FILE writes the table
+ * Seeds are recorded. BYTEPOLL_LONG_TESTS=1 takes 20 times the repetitions, 60 times for the fine start; --table FILE writes the table
  * of the documentation.
  */
 #include <setjmp.h>
@@ -48,6 +51,8 @@ enum { OBJECTS = 6000, ROWS = 5, THREADS = 2, REPETITIONS = 350 };
 #define T_MOST UINT64_C(262144)
 #define SIZE_LEAST 16
 #define NEVER UINT32_MAX
+#define FINE_SAMPLES 500
+#define FINE_STEPS 3
 
 static const double false_alarm = 1e-10, tail = .0275;
 static FILE *table;
@@ -99,15 +104,16 @@ static void make_objects(void)
 	}
 }
 
-enum rule { DOUBLING, BOTH_WAYS, HUNTED, LATE, BY_HAND, RULES };
+enum rule { DOUBLING, BOTH_WAYS, HUNTED, LATE, BY_HAND, FINE_START, RULES };
 static const char *const rule_names[RULES] = { "doubling", "both ways", "hunted", "late",
-	"by hand" };
+	"by hand", "fine start" };
 
 /* What is wanted, and what the rule remembers. */
 struct control {
 	enum rule rule;
 	uint64_t wanted;
 	uint32_t samples, since; /* since the last change */
+	uint64_t trials;	 /* of the fine start: told by the threads */
 };
 
 static void begin_control(struct control *control, enum rule rule)
@@ -122,6 +128,17 @@ static void want(struct control *control, uint64_t interval)
 			  : interval > T_MOST		      ? T_MOST
 							      : interval;
 	control->samples = control->since = 0;
+}
+
+/* A thread tells what it has made since it last did. */
+static void tell(struct control *control, uint64_t trials)
+{
+	unsigned steps = 0;
+	control->trials += trials;
+	while (steps < FINE_STEPS && control->trials >= FINE_SAMPLES * T_LEAST * ((2u << steps) - 1))
+		steps++;
+	if (control->rule == FINE_START)
+		want(control, T_LEAST << steps);
 }
 
 /* After an object. */
@@ -150,9 +167,12 @@ static void apply_rule(
 		if (control->since >= OBJECTS - 300)
 			want(control, T_MOST);
 		break;
-	default:
+	case BY_HAND:
 		if (stream_uniform(stream) < 1. / 700)
 			want(control, by_hand[stream_next(stream) % BP_COUNT(by_hand)]);
+		break;
+	default:
+		break; /* see tell */
 	}
 }
 
@@ -299,6 +319,7 @@ static void make_one(struct run *run, uint32_t number)
 	thread->trials += trials;
 	if (!sampled && thread->trials < LOOK)
 		return;
+	tell(&run->control, thread->trials);
 	thread->trials = 0;
 	thread->interval = run->control.wanted;
 	note_interval(run, thread->interval);
@@ -495,10 +516,11 @@ static void report(const char *what, const struct sides *sides)
 static void intervals_hold(void **state)
 {
 	(void)state;
-	const unsigned repetitions = is_long ? 20 * REPETITIONS : REPETITIONS;
 	if (table != NULL)
 		fprintf(table, "| figure | bytes miss below / above | objects |\n|-|-|-|\n");
 	for (int rule = 0; rule < RULES; rule++) {
+		const unsigned repetitions =
+			(is_long ? 20 : 1) * (rule == FINE_START ? 3 : 1) * REPETITIONS;
 		const struct counts counts = simulate((enum rule)rule, false, repetitions);
 		const double n = repetitions, mean = counts.ratio / n;
 		const double error = sqrt((counts.squares / n - mean * mean) / n);

@@ -68,7 +68,7 @@ export function Warnings({ list }) {
 
 function intervals_text(intervals) {
   if (intervals.length === 0) return 'T unknown';
-  if (intervals.length > 3) return 'T = ' + bytes_text(Math.min(...intervals)) + ' to ' + bytes_text(Math.max(...intervals));
+  if (intervals.length > 2) return 'T = ' + bytes_text(Math.min(...intervals)) + ' to ' + bytes_text(Math.max(...intervals));
   return 'T = ' + intervals.map(bytes_text).join(', ');
 }
 

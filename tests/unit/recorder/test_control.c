@@ -20,6 +20,7 @@
 #include "recorder/arena.h"
 #include "recorder/budget.h"
 #include "recorder/control.h"
+#include "recorder/fine_start.h"
 #include "recorder/live_set.h"
 #include "trace/reader.h"
 
@@ -77,9 +78,8 @@ static void begin_thread(struct bp_thread *thread, struct bp_hot *hot, uint32_t 
 	memset(hot, 0, sizeof *hot);
 	thread->hot = hot;
 	thread->ordinal = ordinal;
-	thread->control = bp_control_word();
-	bp_sampler_init(
-		&thread->sampler, ordinal, bp_control_interval(thread->control), BP_LAW_EXACT);
+	bp_control_adopt(thread, bp_control_word());
+	bp_sampler_init(&thread->sampler, ordinal, thread->interval, BP_LAW_EXACT);
 	thread->slot = bp_writer_take_slot(&bp_recorder.writer);
 	assert_non_null(thread->slot);
 	bp_control_note_begin(thread);
@@ -94,6 +94,7 @@ static bool visit(struct bp_thread *thread, size_t size)
 	if (!bp_sampler_crosses(counters, size))
 		return false;
 	visit.objects = counters->objects;
+	thread->visit_trials = bp_thread_trials(thread, counters->trials_left);
 	const bool changed = bp_control_look(&visit);
 	counters->trials_left =
 		bp_sampler_decide(&thread->sampler, counters->trials_left, size, &decision);
@@ -291,6 +292,84 @@ static void an_image_takes_over(void **state)
 		assert_int_equal(bp_control.resume, cases[i].resume);
 		assert_int_equal(bp_control.budget_ppm, cases[i].budget_ppm);
 		assert_int_equal(bp_control.steered, cases[i].budget_ppm == 9);
+	}
+}
+
+/* ---- the fine start ---- */
+
+static void steps_of_the_fine_start(void **state)
+{
+	const uint64_t m = 1 << 20;
+	const struct {
+		uint64_t trials, interval;
+	} cases[] = { { 0, 65536 }, { 128 * m - 1, 65536 }, { 128 * m, 131072 },
+		{ 384 * m - 1, 131072 }, { 384 * m, 262144 }, { 896 * m - 1, 262144 },
+		{ 896 * m, BP_INTERVAL_DEFAULT }, { UINT64_MAX, BP_INTERVAL_DEFAULT } };
+	(void)state;
+	for (size_t i = 0; i < BP_COUNT(cases); i++)
+		assert_true(bp_fine_start_interval(cases[i].trials) == cases[i].interval);
+}
+
+/* Visits until the thread has made so many trials. */
+static void go_on(struct bp_thread *thread, uint64_t trials)
+{
+	while (bp_thread_trials(thread, thread->hot->counters.trials_left) < trials)
+		(void)visit(thread, 999);
+}
+
+/* Two threads whose sum takes the steps; a third that begins late; a child; and whoever steers ends it. */
+static void a_fine_start(void **state)
+{
+	const uint64_t m = 1 << 20;
+	const struct bp_config config = { .interval = BP_INTERVAL_DEFAULT, .fine_start = true };
+	struct bp_thread one, two, late;
+	struct bp_hot hots[3];
+	struct bp_trace_header header = { 0 };
+	(void)state;
+	open_trace(&config);
+	begin_thread(&one, &hots[0], 1);
+	begin_thread(&two, &hots[1], 2);
+	go_on(&one, 100 * m);
+	assert_true(one.interval == 65536 && one.fine);
+	go_on(&two, 40 * m); /* the second thread takes the step for both */
+	assert_true(two.interval == 131072 && one.interval == 65536);
+	go_on(&one, 102 * m);
+	assert_true(one.interval == 131072 && one.sampler.interval == 131072);
+	assert_int_equal(one.slot->command, 0);
+	begin_thread(&late, &hots[2], 3);
+	assert_true(late.interval == 131072);
+	bp_control_inherit(state_page());
+	bp_control_describe(&header);
+	assert_true(header.interval_bytes == 131072 &&
+		    header.flags_skippable == BP_HEADER_FINE_START);
+	go_on(&two, 900 * m);
+	assert_true(two.interval == BP_INTERVAL_DEFAULT && !two.fine);
+	assert_true(one.interval == 131072);
+	/* The same T as a word of somebody's is no more that of the fine start. */
+	assert_true(bp_control_set(BP_INTERVAL_DEFAULT));
+	go_on(&one, 104 * m);
+	assert_true(one.interval == BP_INTERVAL_DEFAULT && !one.fine);
+	bp_control_inherit(state_page());
+	bp_control_describe(&header);
+	assert_true(header.interval_bytes == BP_INTERVAL_DEFAULT &&
+		    header.flags_skippable == BP_HEADER_STEERED);
+	assert_int_equal(read_records(&header), 6);
+	assert_true(header.interval_bytes == 65536 &&
+		    header.flags_skippable == BP_HEADER_FINE_START);
+	const struct {
+		uint32_t thread, command;
+		uint64_t trials, interval;
+	} expected[] = { { 2, 0, 26 * m, 131072 }, { 1, 0, 98 * m, 131072 }, { 3, 0, 0, 131072 },
+		{ 2, 0, 280 * m, 262144 }, { 2, 0, 792 * m, BP_INTERVAL_DEFAULT },
+		{ 1, 1, 100 * m, BP_INTERVAL_DEFAULT } };
+	for (unsigned i = 0; i < BP_COUNT(expected); i++) {
+		const struct bp_trace_interval *record = &records[i];
+		assert_int_equal(record->thread, expected[i].thread);
+		assert_true(record->interval == expected[i].interval);
+		assert_int_equal(record->command, expected[i].command);
+		/* A thread comes to look after 1 MiB at the latest; so do the others, whose sum it is. */
+		assert_true(record->trials >= expected[i].trials &&
+			    record->trials <= expected[i].trials + 4 * m);
 	}
 }
 
@@ -507,6 +586,8 @@ int main(void)
 		cmocka_unit_test_teardown(hostile_words, end),
 		cmocka_unit_test_teardown(a_child_inherits, end),
 		cmocka_unit_test(an_image_takes_over),
+		cmocka_unit_test(steps_of_the_fine_start),
+		cmocka_unit_test_teardown(a_fine_start, end),
 		cmocka_unit_test_teardown(threads_follow, end),
 		cmocka_unit_test_teardown(times_come_once, end),
 		cmocka_unit_test_teardown(without_the_bit_nothing_is_measured, end),
