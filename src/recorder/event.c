@@ -102,7 +102,7 @@ bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *samp
 }
 
 void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
-	uint64_t sample_sequence, enum bp_tracepoint_end end)
+	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead)
 {
 	const bool by_realloc = end == BP_TRACEPOINT_REALLOCATED;
 	struct bp_thread *thread = visit->thread;
@@ -113,8 +113,8 @@ void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequenc
 		.time_ns = bp_system_time_ns(CLOCK_MONOTONIC),
 		.sample_sequence = sample_sequence,
 		.thread = thread->ordinal,
-		.trials = bp_thread_trials(thread, left),
-		.objects = visit->objects - by_realloc,
+		.trials = bp_thread_trials(thread, left) - ahead,
+		.objects = visit->objects - (ahead != 0),
 		.by_realloc = by_realloc,
 	};
 	(void)bp_writer_free(&bp_recorder.writer, &record);

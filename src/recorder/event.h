@@ -29,8 +29,9 @@ struct bp_event_sample {
  * each frame of the recorder's own takes part of a walk). False: lost, and counted. */
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample);
 
-/* Writes that `object`, the sample of that number, was freed. */
+/* Writes that `object`, the sample of that number, was freed. `ahead`: trials of an object that is counted already,
+ * although it is made after the free (by the realloc that frees); 0: none is. */
 void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
-	uint64_t sample_sequence, enum bp_tracepoint_end end);
+	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead);
 
 #endif

@@ -27,7 +27,7 @@ static void end_sample(
 	struct bp_visit *visit, uint64_t address, uint64_t sequence, enum bp_tracepoint_end end)
 {
 	bp_event_freed(visit, (const void *)(uintptr_t)address, bp_recorder_next_sequence(),
-		sequence, end);
+		sequence, end, 0);
 }
 
 static void enlist(struct bp_visit *visit, const void *pool, const void *object,

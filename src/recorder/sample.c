@@ -137,7 +137,7 @@ static void bury(struct bp_visit *visit, const void *object)
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
 	if (bp_likely(sample == 0))
 		return;
-	bp_event_freed(visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_UNSEEN);
+	bp_event_freed(visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_UNSEEN, 0);
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
@@ -219,7 +219,7 @@ static void free_deferred(struct bp_visit *visit)
 		(slot = bp_slot_next_deferred(&object)) != NULL) {
 		if (slot->sequence != 0)
 			bp_event_freed(visit, object, bp_recorder_next_sequence(), slot->sequence,
-				BP_TRACEPOINT_FREED);
+				BP_TRACEPOINT_FREED, 0);
 		(void)release(slot, object);
 	}
 }
@@ -384,7 +384,7 @@ void bp_known_end(void *object)
 	uint64_t sample = bp_live_remove(object);
 	if (sample != 0)
 		bp_event_freed(
-			&visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_FREED);
+			&visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_FREED, 0);
 	free_deferred(&visit);
 	end_visit(&visit);
 }
@@ -404,7 +404,7 @@ void bp_known_free(void *object)
 	struct bp_slot *slot = bp_slot_find(object);
 	if (slot != NULL && slot->sequence != 0)
 		bp_event_freed(&visit, object, bp_recorder_next_sequence(), slot->sequence,
-			BP_TRACEPOINT_FREED);
+			BP_TRACEPOINT_FREED, 0);
 	free_deferred(&visit);
 	const bool released = slot != NULL && release(slot, object);
 	end_visit(&visit);
@@ -514,7 +514,8 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct bp_ca
 		return NULL;
 	}
 	if (sample != 0)
-		bp_event_freed(visit, old->object, freed, sample, BP_TRACEPOINT_REALLOCATED);
+		bp_event_freed(visit, old->object, freed, sample, BP_TRACEPOINT_REALLOCATED,
+			(uint64_t)call->size + BP_SAMPLER_CHARGE);
 	if (slot != NULL)
 		slot->sequence = 0;
 	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */

@@ -17,6 +17,9 @@ import sys
 
 import profiled
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools"))
+import trace_decode  # noqa: E402  (the second decoder)
+
 INTERVALS = (1, 64, 2048, None)
 
 
@@ -83,12 +86,34 @@ def left_for_good(way, interval):
                         "%s objects were not offered" % process["unoffered_objects"])
 
 
+def counters_of_reallocs():
+    """At T = 1 the counters of a free by realloc are those of the thread's last object before the new one: trials and
+    objects of one moment, or what a killed process made at least would be a byte too much."""
+    with profiled.directory() as path:
+        trace = os.path.join(path, "trace.bpt")
+        result = profiled.run([profiled.program("contents")], trace, 1)
+        profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
+        with open(trace, "rb") as file:
+            records = [(record["sequence"], kind, record) for kind, record in
+                       trace_decode.Trace(file, True).lines() if kind in ("sample", "free")]
+    last, frees = {}, 0
+    for _, kind, record in sorted(records, key=lambda entry: entry[0]):
+        counters = record["trials"], record["objects"]
+        if kind == "sample":
+            last[record["thread"]] = counters
+        elif record["flags"] & 4 and record["thread"] in last:
+            frees += 1
+            profiled.expect(counters == last[record["thread"]], "%s after %s" % (record, last[record["thread"]]))
+    profiled.expect(frees > 1000, "%d frees" % frees)
+
+
 def main():
     tap = profiled.Tap()
     for name, arguments, text in programs():
         for interval in INTERVALS:
             tap.attempt("%s at T = %s" % (name, interval or "default"),
                         lambda: compare(arguments, text, interval))
+    tap.attempt("counters of a free by realloc are those before the new object", counters_of_reallocs)
     for way in ("main", "thread", "exit"):
         for interval in (64, 512):
             tap.attempt("a visit is left for good, %s, at T = %d" % (way, interval),
