@@ -33,7 +33,7 @@ HEADER_STRINGS = ("program", "command_line", "allocator", "recorder_version")
 STATE_FIELDS = (  # 1.3
     "state", "chunks_reserved", "end_reason", "end_time_ns", "end_trials", "end_objects",
     "last_sequence", "samples", "unoffered_trials", "unoffered_objects", "own_bytes",
-    "unmarked_fork")
+    "unmarked_fork", "unmarked_children", "open_threads", "open_trials")
 CENSUS_TOTALS_FIELDS = (  # 1.7, in the state page
     "allocated_bytes", "allocated_objects", "freed_bytes", "freed_objects", "peak_bytes",
     "peak_objects", "peak_time_ns", "smallest_size", "nested_bytes", "nested_objects",
@@ -319,6 +319,9 @@ class Trace:
         """1.6, thread by thread, in the order in which they are met in the file."""
         for ordinal, tid in self.met.items():
             end, slot = self.ends.get(ordinal), self.slots.get(ordinal)
+            if end and slot and (slot["trials"] > end["trials"] or slot["objects"] > end["objects"]):
+                self.see(ordinal, (end["trials"], end["objects"]))
+                end = None  # it went on
             source = end or slot or dict.fromkeys(SLOT_FIELDS, 0)
             low = [source["trials"], source["objects"],
                    self.bytes_of(source["trials"], source["objects"])]
@@ -392,7 +395,7 @@ class Trace:
             return (total, (0, 0)) if True in kinds else ((0, 0), total)
         slack = 0 if totals["exact"] else 1 << 20 if self.state["unmarked_fork"] else 1
         complete = (all(thread["published"] for thread in threads) and
-                    not self.state["lost"][6] and self.is_whole())
+                    not self.state["lost"][6] and self.state["open_trials"] < 1 << 56 and self.is_whole())
         ends = [(thread["off_" + name + end], thread["on_" + name + end])
                 for end in ("_low", "_high") for thread in threads]
         low, high = ends[:len(threads)], ends[len(threads):]
@@ -408,17 +411,19 @@ class Trace:
         return found
 
     def totals(self):
-        ended, unmarked = self.state["state"] == 1, self.state["unmarked_fork"]
-        exact, totals = ended and not unmarked, {}
+        unmarked, totals = self.state["unmarked_fork"], {}
         threads = list(self.threads())
         for name in ("trials", "objects", "bytes"):
             for end in ("_low", "_high"):
                 totals[name + end] = min(MASK, sum(thread[name + end] for thread in threads))
-        if ended:
-            final = (self.state["end_trials"], self.state["end_objects"])
-            for name, value in zip(("trials", "objects", "bytes"),
-                                   (*final, self.bytes_of(*final))):
-                totals[name + "_low"] = totals[name + "_high"] = value
+        final = (self.state["end_trials"], self.state["end_objects"])
+        final = dict(zip(("trials", "objects", "bytes"), (*final, self.bytes_of(*final))))
+        ended = (self.state["state"] == 1 and
+                 all(totals[name + "_low"] <= value for name, value in final.items()))
+        exact = ended and not unmarked and not self.state["open_trials"]
+        for name, value in final.items() if ended else ():
+            totals[name + "_low"] = value
+            totals[name + "_high"] = min(MASK, value + self.state["open_trials"])
         published = self.state["lost"][6] or all(thread["published"] for thread in threads)
         if not ended and not (published and self.is_whole()):
             for name in ("trials", "objects", "bytes"):

@@ -359,7 +359,7 @@ void bp_boehm_stop(void)
 	pthread_mutex_lock(&lock);
 	for (struct thread *thread = threads; thread != NULL; thread = thread->next)
 		if (thread->generation == generation)
-			tell_counters(thread, false);
+			tell_counters(thread, true);
 	__atomic_store_n(&generation, generation + 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 	GC_set_on_collection_event(next_notifier);

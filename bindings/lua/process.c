@@ -241,7 +241,10 @@ __attribute__((destructor)) static void at_exit(void)
 	(void)pthread_mutex_lock(&process.lock);
 	const bool may_run = process.states != NULL && has_other_threads();
 	for (struct bp_lua_state *state = process.states; state != NULL; state = state->next) {
-		if (state->host == process.host)
+		if (state->host == process.host && !may_run)
+			bp_host_thread_end(state->host, state->thread, bp_lua_trials(state),
+				state->hot.objects);
+		else if (state->host == process.host)
 			bp_lua_publish(state);
 		if (!may_run)
 			state->host = NULL;

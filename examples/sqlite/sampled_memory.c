@@ -152,7 +152,8 @@ bool sampled_memory_start(const struct bp_host_options *options)
 void sampled_memory_stop(void)
 {
 	struct bp_host *ended = host;
-	bp_host_counted(host, thread.ordinal, trials(), thread.hot.objects);
+	/* Of this thread; one that still runs has not told its end, and then totals are not exact. */
+	bp_host_thread_end(host, thread.ordinal, trials(), thread.hot.objects);
 	host = NULL;
 	bp_host_close(ended);
 }

@@ -22,12 +22,14 @@
  *	if (bp_host_may_hold(host, object) && bp_host_holds(host, object))
  *		bp_host_freed(host, object, thread, trials, objects); // before the memory is given out again
  *	...
- *	bp_host_counted(host, thread, trials, objects);           // totals are exact from these
+ *	bp_host_thread_end(host, thread, trials, objects); // of every thread: totals are exact from these
  *	bp_host_close(host);
  *
- * Totals. The trace says exactly what was allocated if every thread's counters were told
- * (bp_host_counted, bp_host_thread_end) before bp_host_close. Until then, and after a kill, what was told
- * last is a lower limit.
+ * Totals. The trace says exactly what was allocated if every thread told its end (bp_host_thread_end) before
+ * bp_host_close, be it that another one told it: whoever closes tells its own, and those of threads that wait, whose
+ * counters it reads. Nothing else says that counters are the last. Of any other thread, of those of a process that
+ * was killed, and where objects were sampled of a thread that is not known, what was told last is a lower limit, and
+ * reports estimate what was allocated.
  *
  * Failures are counted in the trace and never reach the host: a host that could not be opened (NULL)
  * is taken by every call, which then does nothing, and numbers are 0. Needs libc alone; allocates with
@@ -98,7 +100,9 @@ uint32_t bp_host_stack(struct bp_host *host, const uint32_t *frames, uint32_t de
 /* A thread (or a coroutine, an isolate: whatever has counters of its own) by its name; "" is fine.
  * Numbers are 1, 2, ... Its interval is that of the options until bp_host_interval says otherwise. */
 uint32_t bp_host_thread(struct bp_host *host, const char *name);
-/* It has ended, with these counters: they are exact, and its place is given to others. */
+/* It makes nothing more: these counters are its last, and its place is given to others. To be told by any thread, also
+ * of one that only waits. Where larger counters are told afterwards it has gone on, and is to tell its end again; an end
+ * with smaller counters than were told before is none. */
 void bp_host_thread_end(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects);
 
 enum bp_host_kind { BP_HOST_SMALL = 8, BP_HOST_LARGE, BP_HOST_PINNED };
@@ -113,7 +117,7 @@ struct bp_host_event {
 	uint64_t size;	 /* bytes, as charged to the sampler (less `charge`) */
 	uint64_t usable; /* bytes the object takes; 0: not known */
 	uint32_t heap;	 /* heap number, generation, arena: the runtime's meaning; 0 is fine */
-	uint32_t thread; /* of bp_host_thread; 0: not known */
+	uint32_t thread; /* of bp_host_thread; 0: not known (then totals are not exact) */
 	uint32_t stack;	 /* of bp_host_stack; 0: not known */
 	struct bp_decision decision; /* offset, exact, interval: as the sampler said */
 	uint64_t trials, objects;    /* counters of the thread, this object included */
@@ -173,8 +177,8 @@ void bp_host_moves_end(struct bp_host *host);
 typedef bool bp_host_alive(const void *object, void *context);
 void bp_host_sweep(struct bp_host *host, bp_host_alive *alive, void *context);
 
-/* Publishes a thread's counters, so that totals are exact up to here. At its end, and now and then.
- * Counters never go back: smaller ones say nothing. */
+/* Publishes a thread's counters, now and then, as a lower limit of what it has made: for whoever looks at a running
+ * process, and after a kill. Counters never go back: smaller ones say nothing. */
 void bp_host_counted(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects);
 
 /* The thread's sampler follows another interval from these counters on; BP_SAMPLER_OFF: it is off. */

@@ -437,7 +437,8 @@ static void read_rest(const struct bp_tree *tree, struct bp_tree_file *file,
 	struct bp_trace_reader reader = { 0 };
 	struct bp_trace_record record;
 	struct bp_trace_totals totals;
-	bool ended = file->state.state == 1;
+	const bool ended = file->state.state == 1 && file->state.unmarked_fork == 0 &&
+			   file->state.open_trials == 0;
 	file->trials_low = file->trials_high = file->state.end_trials;
 	file->objects_low = file->objects_high = file->state.end_objects;
 	file->interval_max = file->header.interval_bytes;

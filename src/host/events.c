@@ -92,8 +92,8 @@ bool bp_host_sampled(struct bp_host *host, const struct bp_host_event *event)
 		end_unseen(host, event->object, before);
 	told.sequence = bp_host_next_sequence(host);
 	told.time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
-	bp_host_threads_publish(
-		&host->threads, event->thread, counters_of(host, event->trials, event->objects));
+	bp_host_threads_sampled(&host->threads, &host->writer, event->thread,
+		counters_of(host, event->trials, event->objects));
 	bool written = !keeps || bp_host_live_insert(&host->live, event->object, told.sequence);
 	if (!written) {
 		bp_writer_lost(&host->writer, BP_LOSS_LARGE_TABLE);
@@ -129,7 +129,7 @@ void bp_host_freed(struct bp_host *host, const void *object, uint32_t thread, ui
 		const struct bp_host_totals counters = thread == 0
 							       ? (struct bp_host_totals){ 0, 0 }
 							       : counters_of(host, trials, objects);
-		bp_host_threads_publish(&host->threads, thread, counters);
+		bp_host_threads_publish(&host->threads, &host->writer, thread, counters);
 		end_sample(host, object, sequence, thread, counters);
 	}
 	errno = saved_errno;
@@ -204,7 +204,8 @@ void bp_host_thread_end(struct bp_host *host, uint32_t thread, uint64_t trials, 
 void bp_host_counted(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects)
 {
 	if (bp_host_is_here(host))
-		bp_host_threads_publish(&host->threads, thread, counters_of(host, trials, objects));
+		bp_host_threads_publish(&host->threads, &host->writer, thread,
+			counters_of(host, trials, objects));
 }
 
 void bp_host_interval(
@@ -217,7 +218,7 @@ void bp_host_interval(
 	const uint64_t values[] = { thread, bp_system_time_ns(CLOCK_MONOTONIC),
 		bp_host_next_sequence(host), counters.trials, counters.objects, interval,
 		__atomic_add_fetch(&host->switches, 1, __ATOMIC_RELAXED) };
-	bp_host_threads_publish(&host->threads, thread, counters);
+	bp_host_threads_publish(&host->threads, &host->writer, thread, counters);
 	(void)bp_writer_plain(&host->writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL);
 	bp_host_note_interval(host, interval);
 	bp_host_probe_interval(thread, interval, counters.trials, counters.objects, values[1]);

@@ -130,9 +130,11 @@ void bp_host_note_interval(struct bp_host *host, uint64_t interval)
 static void write_end(struct bp_host *host)
 {
 	struct bp_trace_state *state = bp_writer_state(&host->writer);
-	const struct bp_host_totals totals = bp_host_threads_finish(&host->threads);
-	state->end_trials = totals.trials;
-	state->end_objects = totals.objects;
+	const struct bp_host_end end = bp_host_threads_finish(&host->threads);
+	state->end_trials = end.totals.trials;
+	state->end_objects = end.totals.objects;
+	state->open_threads = end.open_threads;
+	state->open_trials = end.open_trials;
 	state->end_time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	state->last_sequence = host->sequence;
 	state->own_bytes = own_bytes(host);

@@ -2,7 +2,8 @@
 /*
  * See threads.h. A slot is a sequence lock: [generation is even and the same before and after the fields].
  * How far a host's thread has counted beyond what it told is not known, so `armed` says that it has no
- * limit: the totals of a process that was killed have lower limits alone.
+ * limit, until it tells its end: the totals of a process that was killed, and of one that ended while some
+ * thread had not told its end, have lower limits alone.
  */
 #include "host/threads.h"
 
@@ -31,6 +32,18 @@ static void store_slot(const struct bp_host_thread *thread, uint64_t armed)
 	__atomic_store_n(&slot->generation, (uint16_t)(generation + 2), __ATOMIC_RELEASE);
 }
 
+/* One whose slot was kept for good has it still. */
+static void take_slot(struct bp_host_thread *thread, struct bp_writer *writer, uint32_t ordinal)
+{
+	if (thread->slot == NULL)
+		thread->slot = bp_writer_take_slot(writer);
+	if (thread->slot == NULL)
+		return;
+	thread->slot->tid = thread->tid;
+	thread->slot->armed = BP_ARMED_WITHOUT_LIMIT;
+	__atomic_store_n(&thread->slot->ordinal, ordinal, __ATOMIC_RELEASE);
+}
+
 /* Locked. NULL: no room. */
 static struct bp_host_thread *add_place(
 	struct bp_host_threads *threads, struct bp_host_memory *memory)
@@ -56,12 +69,7 @@ uint32_t bp_host_threads_add(struct bp_host_threads *threads, struct bp_host_mem
 	if (thread != NULL) {
 		ordinal = threads->count + 1;
 		thread->tid = tid;
-		thread->slot = bp_writer_take_slot(writer);
-		if (thread->slot != NULL) {
-			thread->slot->tid = tid;
-			thread->slot->armed = BP_ARMED_WITHOUT_LIMIT;
-			__atomic_store_n(&thread->slot->ordinal, ordinal, __ATOMIC_RELEASE);
-		}
+		take_slot(thread, writer, ordinal);
 		__atomic_store_n(&threads->count, ordinal, __ATOMIC_RELEASE);
 	}
 	bp_lock_release(&threads->lock);
@@ -83,13 +91,26 @@ static void raise(struct bp_host_thread *thread, struct bp_host_totals counters)
 		thread->objects = counters.objects;
 }
 
-void bp_host_threads_publish(
-	struct bp_host_threads *threads, uint32_t ordinal, struct bp_host_totals counters)
+/* Has a thread that is not known made anything? No counter at the end holds it then. */
+static void note_unknown(struct bp_host_threads *threads, struct bp_host_totals counters)
+{
+	if (counters.trials > 0 || counters.objects > 0)
+		__atomic_store_n(&threads->has_unknown, true, __ATOMIC_RELAXED);
+}
+
+void bp_host_threads_publish(struct bp_host_threads *threads, struct bp_writer *writer,
+	uint32_t ordinal, struct bp_host_totals counters)
 {
 	struct bp_host_thread *thread = thread_of(threads, ordinal);
-	if (thread == NULL)
+	if (thread == NULL) {
+		note_unknown(threads, counters);
 		return;
+	}
 	bp_lock_take(&thread->lock);
+	if (thread->ended && (counters.trials > thread->trials || counters.objects > thread->objects)) {
+		thread->ended = false;
+		take_slot(thread, writer, ordinal);
+	}
 	if (!thread->ended) {
 		raise(thread, counters);
 		store_slot(thread, BP_ARMED_WITHOUT_LIMIT);
@@ -97,15 +118,25 @@ void bp_host_threads_publish(
 	bp_lock_release(&thread->lock);
 }
 
+void bp_host_threads_sampled(struct bp_host_threads *threads, struct bp_writer *writer,
+	uint32_t ordinal, struct bp_host_totals counters)
+{
+	if (thread_of(threads, ordinal) == NULL)
+		__atomic_store_n(&threads->has_unknown, true, __ATOMIC_RELAXED);
+	else
+		bp_host_threads_publish(threads, writer, ordinal, counters);
+}
+
 void bp_host_threads_end(struct bp_host_threads *threads, struct bp_writer *writer,
 	uint32_t ordinal, struct bp_host_totals counters)
 {
 	struct bp_host_thread *thread = thread_of(threads, ordinal);
+	bp_host_threads_publish(threads, writer, ordinal, counters);
 	if (thread == NULL)
 		return;
 	bp_lock_take(&thread->lock);
-	if (!thread->ended) {
-		raise(thread, counters);
+	if (!thread->ended && counters.trials >= thread->trials &&
+		counters.objects >= thread->objects) {
 		thread->ended = true;
 		store_slot(thread, 0);
 		const uint64_t values[] = { ordinal, thread->tid,
@@ -113,24 +144,26 @@ void bp_host_threads_end(struct bp_host_threads *threads, struct bp_writer *writ
 		/* Without a record the slot itself keeps the totals, for good. */
 		if (bp_writer_plain(writer, BP_TAG_THREAD_END, values, BP_COUNT(values), "") &&
 			thread->slot != NULL) {
-			__atomic_store_n(&thread->slot->state, 0, __ATOMIC_RELEASE);
+			bp_writer_give_slot(writer, thread->slot);
 			thread->slot = NULL;
 		}
 	}
 	bp_lock_release(&thread->lock);
 }
 
-struct bp_host_totals bp_host_threads_finish(struct bp_host_threads *threads)
+struct bp_host_end bp_host_threads_finish(struct bp_host_threads *threads)
 {
-	struct bp_host_totals totals = { 0, 0 };
+	struct bp_host_end end = { { 0, 0 }, 0, 0 };
 	const uint32_t count = __atomic_load_n(&threads->count, __ATOMIC_ACQUIRE);
 	for (uint32_t ordinal = 1; ordinal <= count; ordinal++) {
 		struct bp_host_thread *thread = thread_of(threads, ordinal);
 		bp_lock_take(&thread->lock);
-		store_slot(thread, 0);
-		totals.trials += thread->trials;
-		totals.objects += thread->objects;
+		end.open_threads += !thread->ended;
+		end.totals.trials += thread->trials;
+		end.totals.objects += thread->objects;
 		bp_lock_release(&thread->lock);
 	}
-	return totals;
+	if (end.open_threads > 0 || __atomic_load_n(&threads->has_unknown, __ATOMIC_RELAXED))
+		end.open_trials = BP_ARMED_WITHOUT_LIMIT;
+	return end;
 }

@@ -29,6 +29,7 @@ struct bp_host_thread {
 struct bp_host_threads {
 	struct bp_lock lock;
 	uint32_t count; /* ordinals 1 to count are known */
+	bool has_unknown; /* a thread that is not among them has made something */
 	struct bp_host_thread *pages[BP_HOST_THREAD_PAGES];
 };
 
@@ -36,20 +37,32 @@ struct bp_host_totals {
 	uint64_t trials, objects;
 };
 
+/* The sums of what every thread told last, and what is known of what they made beyond that. */
+struct bp_host_end {
+	struct bp_host_totals totals;
+	uint64_t open_threads; /* that told no end */
+	uint64_t open_trials;  /* 0: there was nothing beyond */
+};
+
 /* A new thread's ordinal; 0: no room (counted). Its begin is in the trace. */
 uint32_t bp_host_threads_add(struct bp_host_threads *threads, struct bp_host_memory *memory,
 	struct bp_writer *writer, const char *name);
 
-/* Publishes counters; smaller ones than before, and unknown ordinals, are ignored. */
-void bp_host_threads_publish(
-	struct bp_host_threads *threads, uint32_t ordinal, struct bp_host_totals counters);
+/* Publishes counters; smaller ones than before are ignored. Of a thread that is not known they only say that
+ * there is one. A thread that has ended goes on if they are larger. */
+void bp_host_threads_publish(struct bp_host_threads *threads, struct bp_writer *writer,
+	uint32_t ordinal, struct bp_host_totals counters);
 
-/* The same for the last time: its end goes to the trace and its slot to others. */
+/* The same of a thread that has made an object at least. */
+void bp_host_threads_sampled(struct bp_host_threads *threads, struct bp_writer *writer,
+	uint32_t ordinal, struct bp_host_totals counters);
+
+/* The same for the last time: its end goes to the trace and its slot to others. With smaller counters than
+ * before it is no end. */
 void bp_host_threads_end(struct bp_host_threads *threads, struct bp_writer *writer,
 	uint32_t ordinal, struct bp_host_totals counters);
 
-/* The end of recording: what every thread told last is final. Returns the sums over all of them, ended ones
- * included. */
-struct bp_host_totals bp_host_threads_finish(struct bp_host_threads *threads);
+/* The end of recording. What a thread told last is final if that was its end. */
+struct bp_host_end bp_host_threads_finish(struct bp_host_threads *threads);
 
 #endif

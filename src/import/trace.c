@@ -281,7 +281,8 @@ static struct bp_known_total uncounted_objects(struct bp_known_total bytes)
 
 static struct bp_known_total known_total(struct bp_trace_limits limits)
 {
-	return (struct bp_known_total){ limits.low, limits.high };
+	const bool open = limits.high - limits.low >= BP_ARMED_WITHOUT_LIMIT;
+	return (struct bp_known_total){ limits.low, open ? UINT64_MAX : limits.high };
 }
 
 /* Adds the threads to the profile; `ids` gets one for each thread of the reader. */
@@ -430,9 +431,10 @@ static void finish_process(struct trace_import *import, bool whole)
 	const struct bp_trace_reader *reader = &import->reader;
 	const struct bp_trace_totals totals = bp_trace_reader_totals(reader);
 	struct bp_process *process = process_of(import);
-	process->ended = totals.exact;
-	process->end_reason = totals.exact ? (uint32_t)reader->state.end_reason : BP_END_NONE;
-	process->end_time_ns = last_known(reader, totals.exact);
+	process->ended = reader->state.state == 1 && !reader->state.unmarked_fork;
+	process->open_threads = process->ended ? reader->state.open_threads : 0;
+	process->end_reason = process->ended ? (uint32_t)reader->state.end_reason : BP_END_NONE;
+	process->end_time_ns = last_known(reader, process->ended);
 	process->bytes_allocated = known_total(totals.on_bytes);
 	process->objects_allocated = known_total(totals.on_objects);
 	process->bytes_off = known_total(totals.off_bytes);
@@ -488,7 +490,9 @@ static enum bp_imported import_records(struct trace_import *import)
 			import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	finish_process(import, next == BP_TRACE_END);
-	if (!bp_import_trace_intervals(
+	if (!bp_import_check_counters(&import->reader, import->process, import->first_alike,
+		    import->profile, import->error) ||
+		!bp_import_trace_intervals(
 		    &import->reader, import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	if (next == BP_TRACE_END)

@@ -109,6 +109,12 @@ void bp_import_tell_birth(
 void bp_import_tell_death(const struct bp_trace_clock *clock, uint64_t birth_ns,
 	uint64_t *free_time_ns, uint64_t *free_sequence);
 
+/* Holds the counters of a process and of its threads against what was sampled of them, all of which is in the
+ * profile, from `first_alike` on, with its totals. Counters that say less are lost, and totals that they or an unknown
+ * thread would be part of have no upper limit. False: no memory. */
+bool bp_import_check_counters(const struct bp_trace_reader *reader, struct bp_process_id process,
+	uint32_t first_alike, struct bp_profile *profile, struct bp_error *error);
+
 /* After bp_trace_stacks_resolve: what the recorder counted, if it did, into the profile. */
 bool bp_import_trace_census(const struct bp_trace_reader *reader,
 	const struct bp_trace_stacks *stacks, struct bp_process_id process,

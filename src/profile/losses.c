@@ -39,6 +39,10 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason)
 	static const struct bp_loss_kind unreadable = { "unreadable",
 		"they were written, but are in parts of the trace that are damaged or missing",
 		"samples", true, true, false };
+	static const struct bp_loss_kind counters = { "counters",
+		"of threads, which say less than was sampled there: how much was allocated is estimated, and "
+		"not counted",
+		"counters", false, false, false };
 	static const struct bp_loss_kind unknown = { "unknown",
 		"a reason this version does not know", "samples", true, false, true };
 	if (reason == BP_PROFILE_LOST_EVENTS)
@@ -49,5 +53,7 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason)
 		return buckets;
 	if (reason == BP_PROFILE_LOST_UNREADABLE)
 		return unreadable;
+	if (reason == BP_PROFILE_LOST_COUNTERS)
+		return counters;
 	return reason < BP_LOSS_KINDS_KNOWN ? kinds[reason] : unknown;
 }

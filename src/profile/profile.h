@@ -26,8 +26,9 @@ enum bp_profile_loss {
 	BP_PROFILE_LOST_EVENTS = 16, /* numbered, but not in the file; samples may be among them */
 	BP_PROFILE_LOST_INVALID,     /* samples that cannot be right */
 	BP_PROFILE_LOST_BUCKETS,     /* sums of which the number of samples cannot be told */
-	BP_PROFILE_LOST_UNREADABLE   /* samples that were written, in parts of a trace that are damaged
+	BP_PROFILE_LOST_UNREADABLE,  /* samples that were written, in parts of a trace that are damaged
 				      * or not there */
+	BP_PROFILE_LOST_COUNTERS     /* of threads, that say less than was sampled of them */
 };
 
 #define BP_PROFILE_BERNOULLI 1u /* law, as of the trace */
@@ -65,7 +66,9 @@ struct bp_process {
 	uint32_t pid, parent_pid, exec_number;
 	uint64_t start_time_ns, end_time_ns; /* CLOCK_MONOTONIC; end: last thing known */
 	uint64_t start_real_ns;
-	bool ended;	     /* ended in order: totals are final and exact */
+	bool ended;	     /* ended in order */
+	uint64_t open_threads; /* and then threads whose last counters are not known: totals are intervals */
+	uint64_t unknown_samples; /* of threads without counters: totals have no upper limit */
 	bool running;	     /* it is known to run at this moment: nothing is amiss that it has not ended */
 	uint32_t end_reason; /* enum bp_end_reason of the trace */
 	bool profiled;	     /* false: the recorder stayed off, see unprofiled_reason */

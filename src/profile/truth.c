@@ -444,7 +444,7 @@ static bool add_process(
 	}
 	struct bp_truth_process *process = &truth->processes[truth->process_count];
 	*process = (struct bp_truth_process){ .pid = from->pid,
-		.ended = from->ended,
+		.ended = from->ended && from->open_threads == 0,
 		.samples = from->samples,
 		.interval = from->interval_max,
 		.interval_min = from->interval_min,

@@ -160,6 +160,37 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 				     : "");
 }
 
+/* Processes that ended in order, and yet not all counters of their threads are known. */
+static void say_open_ends(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	uint64_t hosted = 0, gone = 0, unknown = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *p = &profile->processes.data[i];
+		if (!aggregation->state->view.processes[i].included)
+			continue;
+		*(p->host ? &hosted : &gone) += p->open_threads;
+		unknown += p->unknown_samples;
+	}
+	if (hosted > 0)
+		say(list,
+			"%llu thread%s had not told their end (bp_host_thread_end) when the recording "
+			"ended: what they told last is a lower limit of what they allocated, and totals "
+			"are estimated, not counted",
+			(unsigned long long)hosted, plural(hosted));
+	if (gone > 0)
+		say(list,
+			"%llu thread%s ended without a word (by a system call of their own): counted "
+			"totals are intervals",
+			(unsigned long long)gone, plural(gone));
+	if (unknown > 0)
+		say(list,
+			"%llu sample%s of threads that are not known (number 0, or none of "
+			"bp_host_thread): no counter holds what they allocated, and totals are "
+			"estimated, not counted",
+			(unsigned long long)unknown, unknown == 1 ? " is" : "s are");
+}
+
 /* Settings that were given by the environment and not understood: what held is the default. */
 static void say_misread(struct list *list, const struct bp_aggregation *aggregation)
 {
@@ -385,6 +416,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 		say(&list, "these files are of unrelated programs: figures are summed, live is at "
 			   "each one's own exit, and there is no common peak");
 	say_processes(&list, aggregation);
+	say_open_ends(&list, aggregation);
 	say_unexplained(&list, aggregation);
 	say_pauses(&list, aggregation);
 	say_outages(&list, aggregation);

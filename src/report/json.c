@@ -214,10 +214,12 @@ static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
 		write_known_field(out, "objects_off", p->objects_off);
 		fprintf(out,
 			", \"unoffered_bytes\": %llu, \"unoffered_objects\": %llu, "
-			"\"unseen_execs\": %llu}",
+			"\"unseen_execs\": %llu, \"open_threads\": %llu, "
+			"\"unknown_samples\": %llu}",
 			(unsigned long long)p->unoffered_bytes,
 			(unsigned long long)p->unoffered_objects,
-			(unsigned long long)p->unseen_execs);
+			(unsigned long long)p->unseen_execs, (unsigned long long)p->open_threads,
+			(unsigned long long)p->unknown_samples);
 		first = false;
 	}
 	fputs("\n  ],\n", out);
@@ -255,9 +257,10 @@ static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 	const uint64_t invalid = aggregation->lost[BP_PROFILE_LOST_INVALID];
 	const uint64_t buckets = aggregation->lost[BP_PROFILE_LOST_BUCKETS];
 	const uint64_t unreadable = aggregation->lost[BP_PROFILE_LOST_UNREADABLE];
+	const uint64_t counters = aggregation->lost[BP_PROFILE_LOST_COUNTERS];
 	fputs("  \"losses\": {", out);
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
-		if (reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_UNREADABLE)
+		if (reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_COUNTERS)
 			continue;
 		if (reason >= BP_LOSS_KINDS_KNOWN)
 			unknown += aggregation->lost[reason];
@@ -274,6 +277,8 @@ static void write_losses(FILE *out, const struct bp_aggregation *aggregation)
 		fprintf(out, ", \"buckets\": %llu", (unsigned long long)buckets);
 	if (unreadable > 0)
 		fprintf(out, ", \"unreadable\": %llu", (unsigned long long)unreadable);
+	if (counters > 0)
+		fprintf(out, ", \"counters\": %llu", (unsigned long long)counters);
 	if (unknown > 0)
 		fprintf(out, ", \"unknown\": %llu", (unsigned long long)unknown);
 	fputs("},\n", out);

@@ -166,7 +166,10 @@ struct bp_trace_state {
 	uint64_t end_trials, end_objects, last_sequence, samples;
 	uint64_t unoffered_trials, unoffered_objects, own_bytes, unmarked_fork;
 	uint64_t unmarked_children; /* forks that no handler saw, by the children that found out */
-	uint64_t reserved[3];
+	/* Threads whose last counters were not known at the end, and what they may have made beyond: the
+	 * totals above are lower limits where `open_trials` is not 0. */
+	uint64_t open_threads, open_trials;
+	uint64_t reserved;
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];
 	struct bp_trace_census_totals census;
@@ -334,6 +337,7 @@ _Static_assert(offsetof(struct bp_trace_header, seed) == 144, "1.1");
 _Static_assert(offsetof(struct bp_trace_header, program_length) == 164, "1.1");
 _Static_assert(sizeof(struct bp_trace_header) == 192, "1.1");
 _Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
+_Static_assert(offsetof(struct bp_trace_state, open_threads) == 104, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, lost) == 128, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, census) == 512, "1.7");
 _Static_assert(offsetof(struct bp_trace_state, control) == 640, "1.8");

@@ -287,6 +287,7 @@ static void divide(const struct bp_trace_reader *reader, const struct parts *par
 void bp_trace_intervals_totals(const struct bp_trace_reader *reader, struct bp_trace_totals *totals)
 {
 	struct parts bytes = { .all = reader->state.lost[BP_LOSS_THREAD_SLOT] == 0 &&
+				      reader->state.open_trials < BP_ARMED_WITHOUT_LIMIT &&
 				      bp_trace_reader_is_whole(reader) };
 	struct parts objects = bytes;
 	for (uint32_t i = 0; i < reader->thread_count; i++) {

@@ -151,7 +151,7 @@ struct bp_trace_limits {
 struct bp_trace_thread {
 	uint64_t ordinal; /* 64 bits wide for base/index.h */
 	uint32_t tid;	  /* 0: only its samples are known */
-	bool ended;	  /* has a THREAD END: low == high */
+	bool ended;	  /* has a THREAD END, and nothing says that it went on: low == high */
 	bool published;	  /* has a slot or an end; false: the upper limits are not known */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t bytes_low, bytes_high;
@@ -159,6 +159,9 @@ struct bp_trace_thread {
 	uint64_t bytes_recorded, objects_recorded;
 	uint64_t unoffered_trials, unoffered_objects;
 	uint64_t end_time_ns; /* of its END; 0: it has none */
+	/* Private: the END with most trials, and the largest counters of a slot. */
+	struct bp_trace_thread_event end;
+	uint64_t slot_trials, slot_objects;
 	/* The bytes and objects above in two parts: allocated while sampling was on, and off (3.7). Complete,
 	 * and none before, at BP_TRACE_END. */
 	struct bp_trace_limits on_bytes, on_objects, off_bytes, off_objects;
@@ -172,7 +175,7 @@ struct bp_trace_switch {
 };
 
 struct bp_trace_totals {
-	bool exact; /* the process ended in order: low == high */
+	bool exact; /* the process ended in order and every thread's last counters are known: low == high */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t bytes_low, bytes_high;
 	uint64_t unoffered_trials, unoffered_objects;

@@ -5,7 +5,8 @@
  * with. Three sources say something about a thread:
  *
  *	slot          published counters and `armed`: both limits
- *	THREAD END    the final counters: exact, overrides the slot
+ *	THREAD END    the final counters: exact, overrides the slot, but for one with larger counters
+ *	              (of a host's thread that went on)
  *	sample, free  counters at that moment: a lower limit, perhaps newer than the slot
  *
  * A trial counter and an object counter only grow, and so do the bytes between them, so of several
@@ -96,8 +97,6 @@ static inline void raise_to(uint64_t *low, uint64_t *high, uint64_t value)
 static inline void raise(
 	struct bp_trace_thread *thread, uint64_t trials, uint64_t objects, uint64_t bytes)
 {
-	if (thread->ended)
-		return;
 	raise_to(&thread->trials_low, &thread->trials_high, trials);
 	raise_to(&thread->objects_low, &thread->objects_high, objects);
 	raise_to(&thread->bytes_low, &thread->bytes_high, bytes);
@@ -120,8 +119,8 @@ static bool take_slot(struct bp_trace_reader *reader, const struct bp_thread_slo
 	thread = thread_of(reader, slot->ordinal);
 	if (thread == NULL)
 		return false;
-	if (thread->ended)
-		return true;
+	thread->slot_trials = larger(thread->slot_trials, slot->trials);
+	thread->slot_objects = larger(thread->slot_objects, slot->objects);
 	raise(thread, slot->trials, slot->objects, bytes_of(reader, slot->trials, slot->objects));
 	thread->published = true;
 	thread->tid = slot->tid;
@@ -188,17 +187,31 @@ bool bp_trace_threads_event(
 	if (thread == NULL)
 		return false;
 	thread->tid = event->tid;
-	if (!end || (thread->ended && event->trials <= thread->trials_low))
+	if (!end || (thread->ended && event->trials <= thread->end.trials))
 		return true;
 	thread->ended = thread->published = true;
-	thread->trials_low = thread->trials_high = event->trials;
-	thread->objects_low = thread->objects_high = event->objects;
-	thread->bytes_low = bp_trace_bytes_of(reader, event->trials, event->objects);
-	thread->bytes_high = thread->bytes_low;
-	thread->unoffered_trials = event->unoffered_trials;
-	thread->unoffered_objects = event->unoffered_objects;
-	thread->end_time_ns = event->time_ns;
+	thread->end = *event;
+	thread->end.name = (struct bp_trace_text){ NULL, 0 };
 	return true;
+}
+
+/* All is read. The end of a thread overrides whatever else was said of it, but for a slot with larger counters: it
+ * went on. */
+static void settle_end(const struct bp_trace_reader *reader, struct bp_trace_thread *thread)
+{
+	const struct bp_trace_thread_event *end = &thread->end;
+	const uint64_t bytes = bytes_of(reader, end->trials, end->objects);
+	if (thread->slot_trials > end->trials || thread->slot_objects > end->objects) {
+		thread->ended = false;
+		raise(thread, end->trials, end->objects, bytes);
+		return;
+	}
+	thread->trials_low = thread->trials_high = end->trials;
+	thread->objects_low = thread->objects_high = end->objects;
+	thread->bytes_low = thread->bytes_high = bytes;
+	thread->unoffered_trials = end->unoffered_trials;
+	thread->unoffered_objects = end->unoffered_objects;
+	thread->end_time_ns = end->time_ns;
 }
 
 bool bp_trace_threads_seen(
@@ -244,6 +257,9 @@ bool bp_trace_threads_finish(struct bp_trace_reader *reader)
 			    first ? BP_SLOTS_IN_FIRST : BP_SLOTS_IN_CHUNK))
 			return false;
 	}
+	for (uint32_t i = 0; i < reader->thread_count; i++)
+		if (reader->threads[i].ended)
+			settle_end(reader, &reader->threads[i]);
 	return true;
 }
 
@@ -264,10 +280,29 @@ static bool threads_are_missing(const struct bp_trace_reader *reader)
 	return !bp_trace_reader_is_whole(reader);
 }
 
+/* What the end of a process says that all its threads have made; false: nothing, or less than is known of them. (A
+ * thread may have gone on behind the end; and in a host's trace there are threads that it does not know.) */
+static bool take_end(const struct bp_trace_reader *reader, struct bp_trace_totals *totals)
+{
+	const struct bp_trace_state *state = &reader->state;
+	const uint64_t bytes = bytes_of(reader, state->end_trials, state->end_objects);
+	if (state->state != 1 || totals->trials_low > state->end_trials ||
+		totals->objects_low > state->end_objects || totals->bytes_low > bytes)
+		return false;
+	totals->exact = !state->unmarked_fork && state->open_trials == 0;
+	totals->trials_low = state->end_trials;
+	totals->objects_low = state->end_objects;
+	totals->bytes_low = bytes;
+	totals->trials_high = add_saturated(state->end_trials, state->open_trials);
+	totals->objects_high = add_saturated(state->end_objects, state->open_trials);
+	totals->bytes_high = add_saturated(bytes, state->open_trials);
+	return true;
+}
+
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader)
 {
 	const struct bp_trace_state *state = &reader->state;
-	struct bp_trace_totals totals = { .exact = state->state == 1 && !state->unmarked_fork };
+	struct bp_trace_totals totals = { .exact = false };
 	for (uint32_t i = 0; i < reader->thread_count; i++) {
 		const struct bp_trace_thread *thread = &reader->threads[i];
 		totals.trials_low = add_saturated(totals.trials_low, thread->trials_low);
@@ -281,13 +316,7 @@ struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *read
 		totals.unoffered_objects =
 			add_saturated(totals.unoffered_objects, thread->unoffered_objects);
 	}
-	if (state->state == 1) {
-		totals.trials_low = totals.trials_high = state->end_trials;
-		totals.objects_low = totals.objects_high = state->end_objects;
-		totals.bytes_low = bp_trace_bytes_of(reader, state->end_trials, state->end_objects);
-		totals.bytes_high = totals.bytes_low;
-	}
-	if (state->state != 1 && threads_are_missing(reader)) {
+	if (!take_end(reader, &totals) && threads_are_missing(reader)) {
 		totals.trials_high = totals.objects_high = totals.bytes_high = UINT64_MAX;
 	} else if (!totals.exact) {
 		const uint64_t unseen = bp_trace_unseen(reader);

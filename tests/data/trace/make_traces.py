@@ -152,7 +152,7 @@ def census(kind=3, skippable=1, minor=1):
     chunk.module(1, 0x400000, 0x480000, 0x400000, "/usr/bin/program")
     chunk.stack(1, [0x401000, 0x402000])
     chunk.stack(2, [0x403000, 0x402000])
-    chunk.sample(1, 2000, 100, stack=1, trials=5000, objects=40, offset=7)
+    chunk.sample(1, 2000, 100, stack=1, trials=900, objects=20, offset=7)
     first = [(1, 1, 1000, 10, 400, 4, 300, 3), (0, 9, 1, 1, 1, 1, 1, 1), (1, 2, 50, 5, 60, 6, 70, 7)]
     second = [(2, 3, 1, 1, 0, 0, 0, 0), (1, 0, 7, 1, 0, 0, 0, 0), (1, 1, 20, 2, 20, 2, 20, 2)]
     totals = (1077, 18, 480, 12, 900, 9, 2500, 1, 11, 1, 0, 0, 3, 0, 100, 2)
@@ -405,6 +405,45 @@ def host():
                      (first, second, wide, deep, long_line, cut, no_heap), 1)])
 
 
+def open_ends():
+    """Ended in order, and yet the counters at the end are not all: by name of the trace."""
+    without_limit = 1 << 56
+    host_head = header(minor=3, recognition=4, interval=4096, allocator="lua 5.4")
+
+    def made(head, records, slots, trials, objects, **more):
+        return trace(head, state(ended=1, reason=1, end_time=9000, trials=trials, objects=objects, **more),
+                     slots, [records.bytes(1)])
+
+    def chunk():
+        return Chunk(1000, 0, 4096).thread_begin(1, 50, 1000, "main")
+
+    # Thread 1 has ended; 2 has not; 3 has, and went on.
+    waits = (chunk().sample(1, 2000, 100, thread=1, trials=1000, objects=10)
+             .sample(2, 2100, 100, thread=3, trials=300, objects=3)
+             .thread_end(1, 50, 3000, 2000, 20).thread_end(3, 52, 3000, 400, 4)
+             .sample(3, 3100, 100, thread=3, trials=700, objects=7))
+    # Of no thread, and of one that is not known; 1 has ended.
+    unknown = (chunk().sample(1, 2000, 100, thread=1, trials=1000, objects=10)
+               .thread_end(1, 50, 3000, 2000, 20)
+               .sample(2, 3100, 5000, thread=0, trials=0, objects=0)
+               .sample(3, 3200, 60, thread=7, trials=4000, objects=40))
+    # Fewer bytes, and fewer objects, than were sampled of thread 1; 2 is right.
+    less = (chunk().sample(1, 2000, 700, thread=1, trials=0, objects=0)
+            .sample(2, 2100, 700, thread=1, trials=0, objects=0).thread_end(1, 50, 3000, 1000, 1)
+            .sample(3, 2200, 100, thread=2, trials=101, objects=1).thread_end(2, 51, 3000, 500, 5))
+    # A recorder: a thread is gone without a word; and one went on behind the end.
+    gone = chunk().sample(1, 2000, 100, thread=1, trials=1000, objects=10)
+    return {
+        "host_waits": made(host_head, waits, [slot(2, 51, 500, 5, without_limit),
+                                              slot(3, 52, 700, 7, without_limit)],
+                           3200, 32, open_end=(2, without_limit)),
+        "host_unknown": made(host_head, unknown, [], 2000, 20, open_end=(0, without_limit)),
+        "host_less": made(host_head, less, [], 1500, 6),
+        "thread_gone": made(header(interval=4096), gone, [slot(1, 50, 2000, 20, 300)], 2000, 20,
+                            open_end=(1, 300)),
+        "went_on": made(header(interval=4096), gone, [slot(1, 50, 2500, 25, 300)], 2000, 20)}
+
+
 def host_uncounted():
     """A host with allocation contexts: charge 0, no counter of objects, no frees; killed."""
     records = (Chunk(2000, 0, 4096).thread_begin(1, 50, 2000, "main").type(1, "node")
@@ -481,7 +520,7 @@ def main():
     files["cut_between"] = simple()[:65536]
     files["unprofiled"] = trace(header(recognition=0, reason=1, interval=0),
                                 state(ended=1, reason=1, end_time=5, reserved=1))
-    for name, data in (files | unreadable()).items():
+    for name, data in (files | open_ends() | unreadable()).items():
         (directory / f"{name}.bpt").write_bytes(data)
     tree(directory)
     told_pair(directory)

@@ -208,10 +208,11 @@ def header(*, trace_id=b"T", parent_id=b"", parent_sequence=0, exec_number=0, pi
 
 def state(*, ended=0, reserved=2, reason=0, end_time=0, trials=0, objects=0, last_sequence=0,
           samples=0, unoffered=(0, 0), own_bytes=0, unmarked_fork=0, lost=(), census=(),
-          control=(), outage_since=0, stops=()):
-    """`stops`: ordinal, trials and objects of threads that stopped in an outage (3.9)."""
+          control=(), outage_since=0, stops=(), open_end=(0, 0)):
+    """`stops`: ordinal, trials and objects of threads that stopped in an outage (3.9). `open_end`: threads whose last
+    counters were not known at the end, and trials that they may have made beyond."""
     values = (ended, reserved, reason, end_time, trials, objects, last_sequence, samples,
-              *unoffered, own_bytes, unmarked_fork, 0, 0, 0, 0)
+              *unoffered, own_bytes, unmarked_fork, 0, *open_end, 0)
     page = struct.pack("<48Q", *values, *lost, *[0] * (32 - len(lost)))
     page = page.ljust(512, b"\0") + struct.pack(f"<{len(census)}Q", *census)
     page = page.ljust(640, b"\0") + struct.pack(f"<{len(control)}Q", *control)

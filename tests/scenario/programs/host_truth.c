@@ -78,7 +78,7 @@ struct worker {
 
 static struct bp_host *host;
 static uint32_t types[TYPES], stacks[TYPES];
-static bool contexts, unseen, paused;
+static bool contexts, unseen, paused, killed;
 static uint64_t interval, seed;
 static struct worker workers[THREADS_MAX];
 
@@ -274,7 +274,8 @@ static void *work(void *from)
 	}
 	if (contexts)
 		collect(worker);
-	bp_host_counted(host, worker->ordinal, trials_of(worker), worker->objects);
+	(killed ? bp_host_counted : bp_host_thread_end)(
+		host, worker->ordinal, trials_of(worker), worker->objects);
 	return NULL;
 }
 
@@ -340,6 +341,7 @@ int main(int argc, char **argv)
 	contexts = strcmp(form, "context") == 0;
 	unseen = strcmp(form, "unseen") == 0;
 	paused = strcmp(form, "paused") == 0;
+	killed = strcmp(form, "killed") == 0;
 	host = bp_host_open(&(struct bp_host_options){ .name = "truth 1.0",
 		.path = argv[1],
 		.interval = interval,
@@ -361,7 +363,7 @@ int main(int argc, char **argv)
 		pthread_join(workers[i].thread, NULL);
 	print_truth(threads);
 	fflush(stdout);
-	if (strcmp(form, "killed") == 0)
+	if (killed)
 		raise(SIGKILL);
 	bp_host_close(host);
 	return 0;

@@ -99,30 +99,87 @@ static void threads_and_totals(void **state)
 		bp_host_counted(host, i, 2000, 0); /* nor do objects */
 	}
 	bp_host_thread_end(host, 7, 3000, 21);
-	bp_host_thread_end(host, 7, 9000, 99); /* it has ended */
-	bp_host_counted(host, 7, 9000, 99);
-	bp_host_counted(host, 0, 9000, 99);
-	bp_host_counted(host, COUNT + 1, 9000, 99);
+	bp_host_thread_end(host, 7, 2999, 20); /* it has ended */
+	bp_host_counted(host, 7, 5, 5);
+	bp_host_counted(host, 0, 0, 0);
 	/* An event tells counters, too. */
 	assert_true(host_sample(host, 4096, 4999, 8));
 	bp_host_freed(host, at(4096), 9, 6000, 30);
+	for (uint32_t i = 1; i <= COUNT; i++)
+		bp_host_thread_end(host, i, 6000, i == 9 ? 30 : i == 7 ? 21 : 20);
 	bp_host_close(host);
 	const struct host_trace *trace = host_read("threads", true);
-	uint64_t expected = 0, objects = 0;
-	for (uint64_t i = 1; i <= COUNT; i++) {
-		expected += i == 7     ? 3000
-			    : i == 8   ? 5000
-			    : i == 9   ? 6000
-			    : i > 1000 ? 1000 + i
-				       : 2000;
-		objects += i == 7 ? 21 : i == 9 ? 30 : 20;
-	}
 	assert_true(trace->totals.exact);
-	assert_int_equal(trace->totals.trials_low, expected);
-	assert_int_equal(trace->totals.objects_low, objects);
+	/* Thread 7 went on. */
+	assert_int_equal(trace->totals.trials_low, 6000 * COUNT);
+	assert_int_equal(trace->totals.objects_low, 20 * COUNT + 1 + 10);
 	assert_int_equal(trace->begins, COUNT);
-	assert_int_equal(trace->ends, 1);
+	assert_int_equal(trace->ends, COUNT + 1);
 	assert_int_equal(trace->open_threads, 0);
+}
+
+/* Threads that did not tell their end, whatever they told last: totals have a lower limit only. */
+static void threads_that_wait(void **state)
+{
+	(void)state;
+	struct bp_host *host = host_open("wait", 4096);
+	for (uint32_t i = 1; i <= 4; i++)
+		assert_int_equal(bp_host_thread(host, ""), i);
+	bp_host_thread_end(host, 1, 1000, 10);
+	bp_host_counted(host, 2, 2000, 20);
+	assert_true(host_sample(host, 4096, 2999, 3));
+	bp_host_thread_end(host, 4, 4000, 40);
+	bp_host_counted(host, 4, 4001, 41); /* it went on */
+	bp_host_close(host);
+	const struct host_trace *trace = host_read("wait", true);
+	assert_int_equal(trace->state.state, 1);
+	assert_int_equal(trace->state.open_threads, 3);
+	assert_false(trace->totals.exact);
+	assert_int_equal(trace->totals.trials_low, 1000 + 2000 + 3000 + 4001);
+	assert_int_equal(trace->totals.objects_low, 10 + 20 + 1 + 41);
+	assert_true(trace->totals.trials_high - trace->totals.trials_low >= BP_ARMED_WITHOUT_LIMIT);
+	assert_true(trace->totals.bytes_high - trace->totals.bytes_low >= BP_ARMED_WITHOUT_LIMIT);
+	assert_int_equal(trace->open_threads, 3);
+	/* An end below what was told before is none. */
+	host = host_open("wait", 4096);
+	assert_int_equal(bp_host_thread(host, ""), 1);
+	bp_host_counted(host, 1, 2000, 20);
+	bp_host_thread_end(host, 1, 3000, 19);
+	bp_host_close(host);
+	trace = host_read("wait", true);
+	assert_int_equal(trace->state.open_threads, 1);
+	assert_int_equal(trace->totals.trials_low, 3000);
+	assert_false(trace->totals.exact);
+}
+
+/* Something is told of a thread that is not known. */
+static void unknown_threads(void **state)
+{
+	(void)state;
+	for (int how = 0; how < 6; how++) {
+		struct bp_host *host = host_open("unknown", 4096);
+		assert_int_equal(bp_host_thread(host, ""), 1);
+		if (how < 2)
+			assert_true(host_sample(host, 4096, 2999, how == 0 ? 0 : 2));
+		else if (how == 2)
+			bp_host_counted(host, 2, 100, 1);
+		else if (how == 3)
+			bp_host_interval(host, 2, 512, 100, 1);
+		else if (how == 4)
+			bp_host_thread_end(host, 2, 100, 1);
+		else if (how == 5) {
+			/* That nobody knows who freed says nothing of who allocated. */
+			assert_true(host_sample(host, 4096, 999, 1));
+			bp_host_freed(host, at(4096), 0, 100, 1);
+		}
+		bp_host_thread_end(host, 1, 1000, 10);
+		bp_host_close(host);
+		const struct host_trace *trace = host_read("unknown", true);
+		assert_int_equal(trace->state.open_threads, 0);
+		assert_int_equal(trace->totals.exact, how == 5);
+		assert_true(how == 5 || trace->totals.bytes_high >= BP_ARMED_WITHOUT_LIMIT);
+		assert_true(trace->totals.trials_low >= 1000);
+	}
 }
 
 static void intervals(void **state)
@@ -137,7 +194,7 @@ static void intervals(void **state)
 	bp_host_interval(host, thread, 4096, 1100, 100);
 	bp_host_interval(host, thread, BP_SAMPLER_OFF, 2200, 200);
 	bp_host_interval(host, 0, 5, 5, 5);
-	bp_host_counted(host, thread, 3300, 300);
+	bp_host_thread_end(host, thread, 3300, 300);
 	bp_host_close(host);
 	const struct host_trace *trace = host_read("intervals", true);
 	assert_int_equal(trace->interval_count, 2);
@@ -387,6 +444,8 @@ int main(void)
 		cmocka_unit_test(the_file),
 		cmocka_unit_test(names_of_files),
 		cmocka_unit_test(threads_and_totals),
+		cmocka_unit_test(threads_that_wait),
+		cmocka_unit_test(unknown_threads),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(forks),

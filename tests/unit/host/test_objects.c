@@ -68,6 +68,7 @@ static void every_field(void **state)
 	event.objects = 5;
 	assert_true(bp_host_sampled(host, &event));
 	bp_host_freed(host, (const void *)0x7f0000001230, thread, 6000, 5);
+	bp_host_thread_end(host, thread, 6000, 5);
 	assert_int_equal(errno, 77);
 	bp_host_close(host);
 	const struct host_trace *trace = host_read("fields", true);

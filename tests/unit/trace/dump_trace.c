@@ -95,6 +95,9 @@ static void print_state(const struct bp_trace_state *state)
 	NUMBER(state, unoffered_objects);
 	NUMBER(state, own_bytes);
 	NUMBER(state, unmarked_fork);
+	NUMBER(state, unmarked_children);
+	NUMBER(state, open_threads);
+	NUMBER(state, open_trials);
 	printf(", \"lost\": [");
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		printf("%s%" PRIu64, i == 0 ? "" : ", ", state->lost[i]);
