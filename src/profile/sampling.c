@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "estimate/estimate.h"
-#include "profile/aggregate.h"
+#include "profile/aggregation_state.h"
 #include "profile/view.h"
 
 static int compare_numbers(const void *left, const void *right)
@@ -33,12 +33,6 @@ static int compare_spans(const void *left, const void *right)
 	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
 }
 
-static void add_known(struct bp_known_total *sum, struct bp_known_total more)
-{
-	sum->low += more.low;
-	sum->high += more.high;
-}
-
 static void add_process(struct bp_sampling *sampling, const struct bp_process *process)
 {
 	sampling->processes++;
@@ -47,8 +41,8 @@ static void add_process(struct bp_sampling *sampling, const struct bp_process *p
 	sampling->fine_start = sampling->fine_start || process->fine_start;
 	sampling->paused = sampling->paused || process->has_pauses;
 	sampling->changes += process->changes;
-	add_known(&sampling->bytes_off, process->bytes_off);
-	add_known(&sampling->objects_off, process->objects_off);
+	bp_known_total_add(&sampling->bytes_off, process->bytes_off);
+	bp_known_total_add(&sampling->objects_off, process->objects_off);
 }
 
 static bool is_looked_at(const struct bp_view *view, struct bp_process_id process)

@@ -112,6 +112,24 @@ static void pauses_of_several_processes(void **state)
 
 /* Nearly everything was made at 4096, and 1000 trials at 65536: what is unseen is bounded as at little more
  * than 4096 (1.1 times that, and the 1000). Not so where the trials are not known. */
+/* Of one process there is no upper limit of what it allocated while sampling was off: then there is none of both. */
+static void pauses_without_a_limit(void **state)
+{
+	struct bp_profile profile;
+	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
+	struct bp_interval all = { 100, 100, 100, .exact = true };
+	(void)state;
+	two_processes(&profile);
+	profile.processes.data[1].bytes_off = (struct bp_known_total){ 0, UINT64_MAX };
+	profile.processes.data[2].bytes_off = (struct bp_known_total){ 0, 1 };
+	struct bp_aggregation aggregation = small_aggregate(&profile, &query);
+	assert_true(aggregation.sampling.bytes_off.high == UINT64_MAX);
+	assert_true(bp_aggregation_add_off(&aggregation, BP_METRIC_ALLOCATED, false, &all));
+	assert_true(!all.exact && all.high > 1e19);
+	bp_aggregation_finish(&aggregation);
+	bp_profile_finish(&profile);
+}
+
 static void the_largest_interval_was_short(void **state)
 {
 	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
@@ -317,6 +335,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pauses_of_several_processes),
+		cmocka_unit_test(pauses_without_a_limit),
 		cmocka_unit_test(the_largest_interval_was_short),
 		cmocka_unit_test(moments_are_marked),
 		cmocka_unit_test(never_on),
