@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The recorder's own lock: one word, a futex when contended. Never held across the program's code;
- * a thread holds at most one lock, except in the fork handlers, which take all in a fixed order, and
+ * a thread holds at most one lock, except in the fork handlers, which take all in a fixed order, at the end of
+ * the process (recorder/lifecycle.c), which takes that of the threads after its own, and
  * where the list of threads is gone through (recorder/window.c), which takes the writer's after it.
  * Zero is unlocked. A signal handler never waits on one: the per-thread busy flag (recorder/hot.h) keeps it
  * out of the code that takes locks.

@@ -180,8 +180,8 @@ static void say_open_ends(struct list *list, const struct bp_aggregation *aggreg
 			(unsigned long long)hosted, plural(hosted));
 	if (gone > 0)
 		say(list,
-			"%llu thread%s ended without a word (by a system call of their own): counted "
-			"totals are intervals",
+			"%llu thread%s allocated while the process ended, or ended without a word (by a "
+			"system call of their own): counted totals are intervals",
 			(unsigned long long)gone, plural(gone));
 	if (unknown > 0)
 		say(list,

@@ -59,6 +59,7 @@ static struct bp_trace_header header;
 static char strings[BP_HEADER_MAX_BYTES];
 static char name[BP_PATH_BYTES];
 static bool handlers_set;
+static struct bp_lock end_lock; /* over what the state page says of the end */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -328,6 +329,7 @@ static void become_child(bool unmarked)
 	bp_control_inherit(parent);
 	__builtin_memset(&bp_recorder.writer, 0, sizeof bp_recorder.writer);
 	bp_recorder.ended = false;
+	(void)bp_lock_reset(&end_lock);
 	*bp_recorder.fork_mark = 1;
 	bool wanted = config.follow_pid == 0 || config.follow_pid == bp_system_pid();
 	if (!wanted || bp_recorder.seal >= BP_SEAL_CHILDREN || !begin_trace(true, unmarked)) {
@@ -382,24 +384,54 @@ static bool is_own_process(void)
 	       *bp_recorder.fork_mark != 0 && bp_system_pid() == bp_recorder.pid;
 }
 
-/* False: not now (bp_threads_totals). */
-static bool write_end(enum bp_end_reason reason, bool wait)
+static void store_end(
+	struct bp_trace_state *state, const struct bp_totals *totals, enum bp_end_reason reason)
 {
-	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
-	struct bp_totals totals;
-	if (!bp_threads_totals(&totals, wait))
-		return false;
-	state->end_trials = totals.trials;
-	state->end_objects = totals.objects;
-	state->unoffered_trials = totals.unoffered_trials;
-	state->unoffered_objects = totals.unoffered_objects;
+	state->end_trials = totals->trials;
+	state->end_objects = totals->objects;
+	state->unoffered_trials = totals->unoffered_trials;
+	state->unoffered_objects = totals->unoffered_objects;
+	state->open_threads = totals->open_threads;
+	state->open_trials = totals->open_trials;
 	state->end_time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	state->last_sequence = bp_recorder.sequence;
 	state->own_bytes = bp_arena_bytes() + bp_slot_bytes() + bp_census_bytes();
 	if (reason != BP_END_NONE)
 		state->end_reason = reason;
 	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);
-	return true;
+}
+
+/* The time between two looks at the other threads, at the first end: whoever allocates at that moment is
+ * found out by them. */
+#define LOOKS_APART_NS 20000u
+
+static bool look_at_threads(struct bp_totals *ret_totals, bool wait)
+{
+	if (!bp_threads_totals(ret_totals, wait))
+		return false;
+	if (bp_recorder.ended || !ret_totals->has_others)
+		return true;
+	const uint64_t since_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	while (bp_system_time_ns(CLOCK_MONOTONIC) - since_ns < LOOKS_APART_NS)
+		;
+	return bp_threads_totals(ret_totals, wait);
+}
+
+/* What is written is of one thread, the last to look. False: not now, for the lock, or that of
+ * bp_threads_totals, is held, and `wait` is false. */
+static bool write_end(enum bp_end_reason reason, bool wait)
+{
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	struct bp_totals totals;
+	if (wait)
+		bp_lock_take(&end_lock);
+	else if (!bp_lock_try(&end_lock))
+		return false;
+	const bool looked = look_at_threads(&totals, wait);
+	if (looked)
+		store_end(state, &totals, reason);
+	bp_lock_release(&end_lock);
+	return looked;
 }
 
 /* Every allocation of the calling thread comes to the recorder from now on: `ended` is set. */

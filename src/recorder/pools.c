@@ -147,13 +147,24 @@ void bp_pools_move(const void *from, const void *to)
 
 /* Words of the token: 1, the countdown, the objects, the thread. */
 
+/* For threads that read this one's counters the visit is another one from here on: they find what was charged
+ * to the countdown within it, and whether that counts, together or not at all. */
+static void set_uncounted(
+	struct bp_thread *thread, bool uncounted, uint64_t left, uint64_t objects)
+{
+	bp_thread_leave(thread);
+	__atomic_store_n(&thread->uncounted, uncounted, __ATOMIC_RELAXED);
+	bp_thread_enter(thread, left, objects);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
 void bp_pools_uncounted_begin(struct bp_uncounted *ret_token)
 {
 	struct bp_visit visit;
 	ret_token->private_words[0] = 0;
 	if (!bp_visit_begin(&visit, 0))
 		return;
-	visit.thread->uncounted = true;
+	set_uncounted(visit.thread, true, visit.left, visit.objects);
 	bp_thread_publish(visit.thread, visit.left);
 	ret_token->private_words[0] = 1;
 	ret_token->private_words[1] = visit.left;
@@ -178,9 +189,9 @@ void bp_pools_uncounted_end(struct bp_uncounted *token)
 		.objects = token->private_words[2],
 		.saved_errno = errno,
 	};
-	hot->thread->uncounted = false;
 	hot->counters.objects = visit.objects;
 	__atomic_store_n(&hot->counters.trials_left, BP_VISIT_LEFT, __ATOMIC_RELAXED);
+	set_uncounted(visit.thread, false, visit.left, visit.objects);
 	if (bp_unlikely(*bp_recorder.fork_mark == 0)) {
 		__atomic_store_n(&hot->counters.trials_left, visit.left, __ATOMIC_RELAXED);
 		bp_thread_leave(visit.thread);

@@ -254,7 +254,7 @@ static bool try_inside(const struct bp_thread *thread, struct bp_thread_counters
 			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED)) };
 	/* What a visit undoes (a request that failed) it takes from the present count of objects. */
 	const uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_RELAXED);
-	if (thread->uncounted)
+	if (__atomic_load_n(&thread->uncounted, __ATOMIC_RELAXED))
 		found.nested_trials = 0;
 	else if (found.nested_trials != 0 && objects > found.objects)
 		found.nested_objects = objects - found.objects;
@@ -340,11 +340,14 @@ bool bp_thread_lose(void)
 	const uint64_t trials = reachable ? bp_thread_trials(thread, left)
 					  : before + charged_within(left);
 	const uint64_t objects = larger(hot->counters.objects, objects_before);
-	/* While the countdown is in reach, some were counted as not offered already. */
-	hot->unoffered_trials =
-		larger(hot->unoffered_trials, trials - before + (reachable ? 0 : hot->unoffered_trials));
-	hot->unoffered_objects = larger(hot->unoffered_objects,
-		objects - objects_before + (reachable ? 0 : hot->unoffered_objects));
+	/* While the countdown is in reach, some were counted as not offered already; and outside of a visit what was made
+	 * since the last one was offered, by the countdown. */
+	if (visiting) {
+		hot->unoffered_trials = larger(hot->unoffered_trials,
+			trials - before + (reachable ? 0 : hot->unoffered_trials));
+		hot->unoffered_objects = larger(hot->unoffered_objects,
+			objects - objects_before + (reachable ? 0 : hot->unoffered_objects));
+	}
 	hot->counters.objects = objects;
 	/* So that the trials made, the countdown being 0, are those. */
 	thread->sampler.trials = trials - hot->unoffered_trials;
@@ -393,15 +396,47 @@ static void end_lost(struct bp_thread *thread)
 	bp_lock_release(&threads.lock);
 }
 
-/* Its two counters of one moment, while it may be running; of one too busy to be caught, as it published
- * them last. */
-static struct bp_thread_counters counters_of(const struct bp_thread *thread)
+/* Beyond what a thread published it makes no more than it was armed with before it publishes again. */
+static void add_open(struct bp_totals *totals, uint64_t armed)
+{
+	totals->open_threads += armed != 0;
+	totals->open_trials += armed;
+}
+
+/* One that cannot be read: it has ended without destructors, or is too busy to be caught. What it published
+ * last. */
+static void add_published(struct bp_totals *totals, const struct bp_thread *thread, bool is_running)
+{
+	const struct bp_thread_slot *slot = thread->slot;
+	if (slot == NULL) {
+		add_open(totals, BP_ARMED_WITHOUT_LIMIT);
+		return;
+	}
+	totals->trials += slot->trials;
+	totals->objects += slot->objects;
+	totals->unoffered_trials += slot->unoffered_trials;
+	totals->unoffered_objects += slot->unoffered_objects;
+	add_open(totals, is_running ? BP_SAMPLER_LOOK_MAX : slot->armed);
+}
+
+static void add_thread(struct bp_totals *totals, struct bp_thread *thread)
 {
 	struct bp_thread_counters counters;
-	if (bp_thread_read(thread, 100, &counters))
-		return counters;
-	return (struct bp_thread_counters){ .trials = thread->slot == NULL ? 0 : thread->slot->trials,
-		.objects = thread->slot == NULL ? 0 : thread->slot->objects };
+	const bool is_running = bp_thread_is_running(thread), is_self = thread == bp_hot.thread;
+	if (!is_running || !bp_thread_read(thread, 100, &counters)) {
+		add_published(totals, thread, is_running);
+		return;
+	}
+	add_totals(totals, thread->hot, counters.trials, counters.objects);
+	totals->unoffered_trials += counters.nested_trials;
+	totals->unoffered_objects += counters.nested_objects;
+	totals->has_others = totals->has_others || !is_self;
+	const bool allocates = thread->seen_trials != counters.trials ||
+			       thread->seen_objects != counters.objects;
+	if (allocates && !is_self)
+		add_open(totals, thread->slot == NULL ? BP_SAMPLER_LOOK_MAX : thread->slot->armed);
+	thread->seen_trials = counters.trials;
+	thread->seen_objects = counters.objects;
 }
 
 bool bp_threads_totals(struct bp_totals *ret_totals, bool wait)
@@ -411,19 +446,8 @@ bool bp_threads_totals(struct bp_totals *ret_totals, bool wait)
 	else if (!bp_lock_try(&threads.lock))
 		return false;
 	*ret_totals = threads.ended;
-	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next) {
-		if (!bp_thread_is_running(thread)) {
-			if (thread->slot != NULL) {
-				ret_totals->trials += thread->slot->trials;
-				ret_totals->objects += thread->slot->objects;
-			}
-			continue;
-		}
-		const struct bp_thread_counters counters = counters_of(thread);
-		add_totals(ret_totals, thread->hot, counters.trials, counters.objects);
-		ret_totals->unoffered_trials += counters.nested_trials;
-		ret_totals->unoffered_objects += counters.nested_objects;
-	}
+	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next)
+		add_thread(ret_totals, thread);
 	bp_lock_release(&threads.lock);
 	return true;
 }

@@ -34,6 +34,7 @@ struct bp_thread {
 	uint64_t visit_trials, visit_objects; /* made at its begin, with the object at hand */
 	/* Of window.c: in the newest record of a moment, and the moment at which it was seen to run. */
 	uint64_t noted_trials, noted_moment;
+	uint64_t seen_trials, seen_objects; /* by the last look of bp_threads_totals */
 	struct bp_stack_capture capture;
 	struct bp_event
 		events[BP_THREAD_EVENTS]; /* of the visit it is in; not on the program's stack */
@@ -68,10 +69,15 @@ bool bp_thread_lose(void);
 /* A charge of a lost thread borrowed, and was counted. */
 void bp_thread_pass(void);
 
-/* Sums over all threads, ended ones included; exact but for what others do meanwhile. False: a lock was
+/* Sums over all threads, ended ones included, as of now. Of some that is not all: `open_threads` cannot be
+ * read (they ended without a word, or are too busy), or allocate: they have made something since the last
+ * look at them, and may do so before they publish again. What these may have made beyond is `open_trials` at
+ * most. (A first look finds that everybody allocates; it is only to be followed by another.) False: a lock was
  * held, and `wait` is false, because the calling thread may itself be the one that holds it. */
 struct bp_totals {
 	uint64_t trials, objects, unoffered_trials, unoffered_objects;
+	uint64_t open_threads, open_trials;
+	bool has_others; /* threads that run beside the calling one */
 };
 bool bp_threads_totals(struct bp_totals *ret_totals, bool wait);
 

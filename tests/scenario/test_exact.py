@@ -86,6 +86,30 @@ def left_for_good(way, interval):
                         "%s objects were not offered" % process["unoffered_objects"])
 
 
+def open_end(way, interval):
+    """Threads allocate while the process ends, or ended without a word: the total is exact only if it is right."""
+    with profiled.directory() as path:
+        trace, count = os.path.join(path, "trace.bpt"), os.path.join(path, "count")
+        with open(count, "wb") as file:
+            file.write(bytes(4096))
+        result = profiled.run([profiled.program("ends_open"), way], trace, interval, recorder=profiled.RECORDER_TEST,
+                              extra={"BYTEPOLL_TEST_COUNT": count})
+        profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
+        with open(count, "rb") as file:
+            objects, bytes_counted = struct.unpack("<2Q", file.read(16))
+        data = profiled.report(trace)
+        # Each of four threads may be in the middle of an object.
+        flying = 4 if way == "allocating" else 0
+        for unit, true, size in (("bytes", bytes_counted, 100), ("objects", objects, 1)):
+            total = data["totals"]["allocated"][unit]
+            profiled.expect(total["low"] - flying * size <= true <= total["high"] + flying * size,
+                            "%s: %s, made %d" % (unit, total, true))
+            profiled.expect(way != "waiting" or total.get("exact"), "%s: %s" % (unit, total))
+            profiled.expect(way != "gone" or interval or not total.get("exact"), "%s: %s" % (unit, total))
+        said = " ".join(data["warnings"])
+        profiled.expect(("ended without a word" in said) == (data["processes"][0]["open_threads"] > 0), said)
+
+
 def counters_of_reallocs():
     """At T = 1 the counters of a free by realloc are those of the thread's last object before the new one: trials and
     objects of one moment, or what a killed process made at least would be a byte too much."""
@@ -113,6 +137,10 @@ def main():
         for interval in INTERVALS:
             tap.attempt("%s at T = %s" % (name, interval or "default"),
                         lambda: compare(arguments, text, interval))
+    for way in ("allocating", "gone", "waiting"):
+        for interval in (64, None):
+            tap.attempt("the end of a process, threads %s, at T = %s" % (way, interval or "default"),
+                        lambda: open_end(way, interval))
     tap.attempt("counters of a free by realloc are those before the new object", counters_of_reallocs)
     for way in ("main", "thread", "exit"):
         for interval in (64, 512):
