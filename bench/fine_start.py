@@ -155,13 +155,14 @@ def postgres(bench, interval):
             (str(path) for path in pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")), "initdb")
         subprocess.run([*as_user, initdb, "-D", place, "-U", "bench", "--no-sync", "-A", "trust"], **quiet)
         variables, trace = environment(bench, folder, interval)
-        server = [*as_user, shutil.which("postgres") or initdb.replace("initdb", "postgres"), "-D", place, "-k", folder,
+        given = ["env", *("%s=%s" % (name, variables[name]) for name in variables if os.environ.get(name) != variables[name])]
+        server = [*as_user, *given, shutil.which("postgres") or initdb.replace("initdb", "postgres"), "-D", place, "-k", folder,
                   "-h", "", "-c", "fsync=off"]
         client = ["pgbench", "-h", folder, "-U", "bench", "postgres"]
-        script = ('"$@" & server=$!; for i in $(seq 100); do env -u LD_PRELOAD psql -h "$0" -U bench -c "select 1" postgres '
-                  '&& break; sleep .1; done; env -u LD_PRELOAD %s -i -s 1 && env -u LD_PRELOAD %s -C -c 2 -t %d; '
+        script = ('"$@" & server=$!; for i in $(seq 100); do psql -h "$0" -U bench -c "select 1" postgres '
+                  '&& break; sleep .1; done; %s -i -s 1 && %s -C -c 2 -t %d; '
                   "kill -TERM $server; wait $server" % (" ".join(client), " ".join(client), CONNECTIONS // 2))
-        cpu_s = children_cpu(["bash", "-c", script, folder, *server], folder, variables, cwd=folder)
+        cpu_s = children_cpu(["bash", "-c", script, folder, *server], folder, dict(os.environ), cwd=folder)
         return Run(cpu_s), count(bench, trace)
 
 

@@ -33,7 +33,8 @@ HEADER_STRINGS = ("program", "command_line", "allocator", "recorder_version")
 STATE_FIELDS = (  # 1.3
     "state", "chunks_reserved", "end_reason", "end_time_ns", "end_trials", "end_objects",
     "last_sequence", "samples", "unoffered_trials", "unoffered_objects", "own_bytes",
-    "unmarked_fork", "unmarked_children", "open_threads", "open_trials")
+    "unmarked_fork", "unmarked_children", "open_threads", "open_trials",
+    "end_signal")
 CENSUS_TOTALS_FIELDS = (  # 1.7, in the state page
     "allocated_bytes", "allocated_objects", "freed_bytes", "freed_objects", "peak_bytes",
     "peak_objects", "peak_time_ns", "smallest_size", "nested_bytes", "nested_objects",

@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "cli/allocator_options.h"
+#include "cli/check_resident.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/limit.h"
 #include "cli/query_options.h"
+#include "cli/resident.h"
 #include "cli/terminal.h"
 #include "cli/written_file.h"
 #include "report/check.h"
@@ -37,7 +39,7 @@ struct request {
 	struct bp_input_options input;
 	struct bp_written_file junit; /* path NULL: none */
 	const char *inputs[2 * BP_RUNS_MAX];
-	bool only_seen, undecided_allowed, json, github;
+	bool only_seen, undecided_allowed, json, github, si;
 };
 
 /* What was read and judged. */
@@ -47,6 +49,7 @@ struct work {
 	uint32_t judgement_count;
 	struct bp_check_warning *warnings;
 	uint32_t warning_count, warning_capacity;
+	bool warnings_first; /* those that are added now come before the limits */
 	const char *file;		       /* being read */
 	struct bp_run_id runs[2][BP_RUNS_MAX]; /* of base and new, in the order of files */
 	char *program;			       /* of the first file */
@@ -145,7 +148,8 @@ static bool check_request(
 			error, "--metric is for --max-growth 5%%: a --limit names its own");
 	for (uint32_t i = 0; i < request->limit_count; i++)
 		if (request->query_options.query.has_at &&
-			request->limits[i].metric != BP_METRIC_LIVE)
+			(request->limits[i].metric != BP_METRIC_LIVE ||
+				request->limits[i].resident != BP_RESIDENT_NONE))
 			return bp_error_set(error, "--at is for live: %.500s has no moment",
 				request->limits[i].text);
 	if (request->json && request->github)
@@ -171,6 +175,7 @@ static bool read_request(
 	request->only_seen = bp_option_given(arguments, "only-seen");
 	request->undecided_allowed = bp_option_given(arguments, "allow-undecided");
 	request->json = bp_option_given(arguments, "json");
+	request->si = bp_option_given(arguments, "si");
 	request->github = bp_option_given(arguments, "github");
 	if (!bp_query_options_read(arguments, &request->query_options, error))
 		return false;
@@ -203,7 +208,7 @@ static bool add_warning(void *context, const char *sentence)
 	if (copy == NULL)
 		return false;
 	work->warnings[work->warning_count++] =
-		(struct bp_check_warning){ .file = work->file, .sentence = copy };
+		(struct bp_check_warning){ .file = work->file, .sentence = copy, .first = work->warnings_first };
 	return true;
 }
 
@@ -243,13 +248,37 @@ static bool check_distinct(const struct request *request, const struct bp_profil
 	return true;
 }
 
+/* All limits on one profile, and what is known of the whole process. */
+static bool measure(const struct request *request, const struct bp_profile *profile, bool base,
+	struct bp_measure *measures, struct work *work, struct bp_error *error)
+{
+	const uint32_t count = base ? request->growth_count : request->limit_count;
+	const struct bp_query *query = &request->query_options.query;
+	struct bp_warner warner = { add_warning, work };
+	struct bp_resident resident;
+	struct bp_error torn = { 0 };
+	if (!bp_resident_read(work->file, profile, &resident, &torn) && !add_warning(work, torn.text))
+		return bp_error_set(error, "out of memory");
+	struct bp_measuring measuring = { .query = query,
+		.resident = &resident,
+		.only_seen = request->only_seen,
+		.a = request->false_alarm / work->judgement_count,
+		.runs = request->base_count + request->file_count };
+	work->warnings_first = true;
+	bool good = base || bp_check_warn_of_process(profile, &resident, query, request->limits, count,
+				    (struct bp_quantity_style){ .utf8 = true, .si = request->si }, &warner, error);
+	work->warnings_first = false;
+	good = good && bp_measure_all(profile, &measuring, request->limits, count, measures, &warner, error);
+	bp_resident_finish(&resident);
+	return good;
+}
+
 /* File `number` of `base` or of the new ones. */
 static bool read_file(const struct request *request, bool base, uint32_t number, struct work *work,
 	struct bp_error *error)
 {
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
-	const struct bp_query *query = &request->query_options.query;
 	struct bp_measure *measures =
 		(base ? work->base : work->new) + (size_t)number * request->limit_count;
 	work->file = base ? request->base[number] : request->files[number];
@@ -260,15 +289,8 @@ static bool read_file(const struct request *request, bool base, uint32_t number,
 	free(path);
 	if (!good)
 		return false;
-	struct bp_measuring measuring = { .query = query,
-		.only_seen = request->only_seen,
-		.a = request->false_alarm / work->judgement_count,
-		.runs = request->base_count + request->file_count };
-	struct bp_warner warner = { add_warning, work };
 	good = check_distinct(request, &profile, base, number, work, error) &&
-	       bp_measure_all(&profile, &measuring, request->limits,
-		       base ? request->growth_count : request->limit_count, measures, &warner,
-		       error);
+	       measure(request, &profile, base, measures, work, error);
 	if (good && !compare_programs(request, &profile, work))
 		good = bp_error_set(error, "out of memory");
 	bp_profile_finish(&profile);
@@ -408,7 +430,7 @@ static const struct bp_option options[] = {
 		.letter = 'l',
 		.argument = "LIMIT",
 		.repeatable = true,
-		.summary = "METRIC=SIZE: live=200MiB, 'allocated:parse_*=10M' ..." },
+		.summary = "METRIC=SIZE: live=200MiB, 'allocated:parse_*=10M', peak-resident=1G ..." },
 	{ .name = "max-growth",
 		.letter = 'g',
 		.argument = "GROWTH",

@@ -20,6 +20,7 @@
 #include "cli/elf_file.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
+#include "cli/own_heaps.h"
 #include "cli/program.h"
 #include "cli/spoken.h"
 #include "cli/traced.h"
@@ -109,21 +110,6 @@ static bool check_image_malloc(struct examination *e)
 	return false;
 }
 
-/* Allocators that are linked in under names of their own, beside libc's malloc. */
-static void check_image_pools(const struct examination *e)
-{
-	static const char *const names[] = { "_rjem_malloc", "je_malloc", "_rjem_mallocx",
-		"je_mallocx", "mi_malloc", "tc_malloc" };
-	for (size_t i = 0; i < BP_COUNT(names); i++)
-		if (bp_elf_defines(&e->image, names[i]) != BP_ELF_UNDEFINED) {
-			say("note",
-				"has an allocator inside that it calls by %s, not by malloc: those "
-				"objects are not seen",
-				names[i]);
-			return;
-		}
-}
-
 static bool exports_malloc(const char *path)
 {
 	struct bp_elf_file file;
@@ -156,7 +142,6 @@ static void check_malloc(struct examination *e)
 		e->problems++;
 		return;
 	}
-	check_image_pools(e);
 	const char *foreign = foreign_malloc(e);
 	if (foreign != NULL)
 		say("ok",
@@ -208,38 +193,20 @@ static void check_symbols(const struct examination *e)
 			    "-fasynchronous-unwind-tables)");
 }
 
-/* Does the program need, or the process hold, such a library? */
-static bool has_library(const struct examination *e, const char *start)
+/* Heaps that it has beside malloc. */
+static void check_own_heaps(const struct examination *e)
 {
+	bp_own_heaps heaps = bp_own_heaps_of_file(e->program.path, true) |
+			     bp_own_heaps_of_file(e->program.image, true) |
+			     bp_own_heaps_of_elf(&e->image);
 	for (size_t i = 0; i < e->libraries.count; i++)
-		if (begins_with(base_name(e->libraries.paths[i]), start))
-			return true;
-	return false;
-}
-
-/* Is it called so, as it was typed or as what runs it? */
-static bool is_called(const struct examination *e, const char *start)
-{
-	return begins_with(base_name(e->program.path), start) ||
-	       begins_with(base_name(e->program.image), start);
-}
-
-static void check_runtime(const struct examination *e)
-{
-	if (has_library(e, "libjvm.so") || has_library(e, "libjli.so"))
-		say("note", "Java's objects lie in a heap that the virtual machine takes from the "
-			    "system, not from malloc: only the memory of native code is seen");
-	if (is_called(e, "node") || is_called(e, "deno") || has_library(e, "libv8") ||
-		has_library(e, "libnode"))
-		say("note",
-			"JavaScript objects lie in V8's heap, which it takes from the system, not "
-			"from malloc: only the memory of native code and buffers is seen");
-	if (is_called(e, "python") || has_library(e, "libpython"))
-		say("note",
-			"Python keeps objects up to 512 bytes in arenas of its own, which are seen "
-			"as a whole only: start it with PYTHONMALLOC=malloc to see each");
-	if (bp_elf_has_section(&e->image, ".go.buildinfo"))
-		say("note", "Go does not use malloc: only the memory of C code in it is seen");
+		heaps |= bp_own_heaps_of_file(e->libraries.paths[i], false);
+	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++)
+		if ((heaps & 1u << heap) != 0)
+			say("note", "%s; %s", bp_own_heap_text((enum bp_own_heap)heap),
+				bp_own_heap_remedy((enum bp_own_heap)heap));
+	if ((heaps & 1u << BP_OWN_HEAP_ALLOCATOR) != 0)
+		say("note", "that allocator's function is %s", bp_own_heap_function(&e->image));
 }
 
 /* Of a running process: is it being profiled, and may we steer it? */
@@ -355,7 +322,7 @@ static int run(const struct bp_arguments *arguments)
 	check_malloc(&e);
 	if (e.image.readable)
 		check_symbols(&e);
-	check_runtime(&e);
+	check_own_heaps(&e);
 	if (e.pid != 0)
 		e.problems += bp_doctor_process(e.pid, e.program.image, say);
 	bp_doctor_machine(say);

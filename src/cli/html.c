@@ -10,6 +10,7 @@
 #include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/own_heaps.h"
 #include "cli/page_file.h"
 #include "cli/query_options.h"
 #include "cli/resident.h"
@@ -40,6 +41,7 @@ static void default_name(const struct bp_aggregation *aggregation, char *ret_nam
 struct seen {
 	struct bp_page_resident *points; /* NULL: nothing is known */
 	struct bp_reconciled parts[BP_RECONCILED_COUNT];
+	struct bp_explained explained;
 };
 
 /* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a warning. */
@@ -69,6 +71,8 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 		options->resident_pid = resident.pid;
 		if (bp_reconcile(aggregation, &resident, seen->parts))
 			options->resident_parts = seen->parts;
+		if (bp_explain_process(aggregation, &resident, &seen->explained))
+			options->explained = &seen->explained;
 	}
 	bp_resident_finish(&resident);
 }

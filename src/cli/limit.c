@@ -12,6 +12,16 @@ static bool no_memory(struct bp_error *error)
 	return bp_error_set(error, "out of memory");
 }
 
+/* "peak-resident" in the `length` bytes at `text`: not of malloc, so that it has no filter. */
+static bool parse_resident(const char *text, size_t length, struct bp_limit *limit)
+{
+	for (int i = 1; i < BP_RESIDENT_METRICS; i++)
+		if (strlen(bp_resident_metric_names[i]) == length &&
+			memcmp(bp_resident_metric_names[i], text, length) == 0)
+			limit->resident = (enum bp_resident_metric)i;
+	return limit->resident != BP_RESIDENT_NONE;
+}
+
 /* "live", "live.objects" in the `length` bytes at `text`. */
 static bool parse_metric(const char *text, size_t length, struct bp_limit *limit)
 {
@@ -62,10 +72,19 @@ static bool parse_subject(
 {
 	const char *colon = memchr(text, ':', (size_t)(end - text));
 	const char *metric_end = colon != NULL ? colon : end;
+	if (parse_resident(text, (size_t)(metric_end - text), limit)) {
+		if (limit->growth)
+			return bp_error_set(error, "growth is judged of what malloc gave: live, peak, allocated "
+						   "or temporary; write --limit %s=SIZE",
+				bp_resident_metric_names[limit->resident]);
+		return colon == NULL ||
+		       bp_error_set(error, "%s is of the whole process: it has no filter",
+			       bp_resident_metric_names[limit->resident]);
+	}
 	if (!parse_metric(text, (size_t)(metric_end - text), limit))
 		return bp_error_set(error,
-			"'%.*s' is no metric: write live, peak, allocated or temporary, or one of "
-			"these with .objects",
+			"'%.*s' is no metric: write live, peak, allocated or temporary, one of these "
+			"with .objects, or resident, peak-resident or swap",
 			(int)(metric_end - text), text);
 	return colon == NULL || parse_filter(colon + 1, (size_t)(end - colon - 1), limit, error);
 }

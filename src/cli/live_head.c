@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/escape.h"
+#include "report/explained_text.h"
 #include "report/header.h"
 #include "trace/format.h"
 
@@ -167,6 +168,21 @@ static void put_counted(
 	put(line, text);
 }
 
+/* Where malloc explains little of what is resident. */
+static void put_explained(struct line *line, const struct bp_live_view *view)
+{
+	const struct bp_explained *explained = &view->explained;
+	const char *heap = bp_explained_heap(explained);
+	char share[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES + 64];
+	if (!explained->little)
+		return;
+	const struct bp_interval part = bp_explained_share(explained);
+	bp_share_explained_text(&part, share);
+	snprintf(text, sizeof text, "%s%s%s", share, heap != NULL ? ", the rest has " : "",
+		heap != NULL ? heap : "");
+	put_text(line, bp_style_warn(&line->frame->options), text, bp_text_columns(text));
+}
+
 void bp_live_write_totals(const struct bp_live_view *view, const struct bp_live_source *source,
 	const struct bp_live_frame *frame, FILE *out)
 {
@@ -179,6 +195,7 @@ void bp_live_write_totals(const struct bp_live_view *view, const struct bp_live_
 		snprintf(text, sizeof text, "resident %s", bytes);
 		put(&line, text);
 	}
+	put_explained(&line, view);
 	put_counted(&line, view, source);
 	if (view->made)
 		put_total(&line, view, BP_METRIC_PEAK);

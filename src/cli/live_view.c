@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "cli/live_rows.h"
+#include "cli/own_heaps.h"
 #include "cli/query_options.h"
 
 #define SHARE_MIN 0.005 /* branches of the tree below it are one line */
@@ -247,6 +248,29 @@ static bool make_query(
 	return true;
 }
 
+/* How much of the processes that run malloc explains, now. What heaps they have beside it is looked for once. */
+static void explain(struct bp_live_view *view, const struct bp_live_source *source)
+{
+	const struct bp_profile *profile = &source->profile;
+	const struct bp_total *live = &view->aggregation.totals[BP_METRIC_LIVE];
+	uint64_t recorder_bytes = 0;
+	view->explained = (struct bp_explained){ 0 };
+	if (source->resident_bytes == 0 || view->filter_count > 0 || !live->known ||
+		(view->aggregation.absent & 1u << BP_METRIC_LIVE) != 0)
+		return;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		recorder_bytes += profile->processes.data[i].recorder_bytes;
+	view->explained.malloc_live = live->bytes;
+	view->explained.resident_bytes = source->resident_bytes;
+	view->explained.little = bp_explains_little(
+		&live->bytes.interval, source->resident_bytes, recorder_bytes);
+	if (view->explained.little && !view->heaps_known) {
+		view->heaps = bp_own_heaps_of_process(profile, 0);
+		view->heaps_known = true;
+	}
+	view->explained.heaps = view->heaps;
+}
+
 static bool make(struct bp_live_view *view, const struct bp_live_source *source, bool fresh,
 	struct bp_error *error)
 {
@@ -263,6 +287,7 @@ static bool make(struct bp_live_view *view, const struct bp_live_source *source,
 		view->has_base = true;
 		view->base_ns = view->aggregation.at_ns;
 	}
+	explain(view, source);
 	take_count(view, profile, fresh);
 	take_history(view, fresh);
 	if (!bp_live_rows_make(view, source, &query, error))

@@ -13,6 +13,7 @@
 #include "profile/aggregate.h"
 #include "profile/call_tree.h"
 #include "profile/difference.h"
+#include "profile/explained.h"
 #include "profile/filter.h"
 
 #define BP_LIVE_ROWS_MAX 1000 /* rows that get figures; the rest are one line */
@@ -70,6 +71,7 @@ struct bp_live_view {
 	uint64_t now_ns;    /* of the reading, since the start of the program */
 	uint64_t window_ns; /* that rates are over; 0: no rates */
 	double rate;	    /* bytes a second, all threads, counted; NAN: not known */
+	struct bp_explained explained; /* of all processes that run, now; `little` false: not known, too */
 
 	bool has_tree; /* drilled: the call tree under the row */
 	struct bp_aggregation stacks;
@@ -92,6 +94,8 @@ struct bp_live_view {
 		uint64_t time_ns, low, high;
 	} counted[128]; /* what was counted at the last readings */
 	uint32_t counted_count;
+	bool heaps_known; /* looked for once */
+	bp_own_heaps heaps;
 };
 
 /* What rows are by, as --by says it. */

@@ -14,14 +14,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/own_heaps.h"
 #include "cli/recorded_images.h"
+#include "cli/resident.h"
 #include "cli/running.h"
 #include "cli/spoken.h"
 #include "cli/tree.h"
 #include "import/import.h"
 #include "profile/aggregate.h"
 #include "profile/losses.h"
+#include "profile/process_name.h"
 #include "profile/profile.h"
+#include "report/explained_text.h"
 #include "report/quantity.h"
 #include "report/report.h"
 #include "trace/format.h"
@@ -224,6 +228,20 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 	print_losses(tree, sums);
 }
 
+/* Why the totals above are limits: it is no fault. */
+static void print_stopped(const struct bp_profile *profile)
+{
+	char name[BP_SIGNAL_BYTES];
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (process->end_signal == 0)
+			continue;
+		bp_process_signal_text(process, name);
+		fprintf(stderr, INDENT "it was ended by %s: what it allocated is known within limits\n", name);
+		return;
+	}
+}
+
 static void print_headline(const struct bp_aggregation *aggregation, struct bp_quantity_style style)
 {
 	const struct bp_sampling *sampling = &aggregation->sampling;
@@ -233,6 +251,7 @@ static void print_headline(const struct bp_aggregation *aggregation, struct bp_q
 	print_total("   peak", &aggregation->totals[BP_METRIC_PEAK], style);
 	print_total("   allocated", &aggregation->totals[BP_METRIC_ALLOCATED], style);
 	putc('\n', stderr);
+	print_stopped(aggregation->profile);
 	if (!sampling->paused)
 		return;
 	bp_off_text(aggregation, off);
@@ -245,6 +264,24 @@ static void print_headline(const struct bp_aggregation *aggregation, struct bp_q
 			(double)sampling->outages[0].from_ns / 1e9,
 			sampling->outage_goes_on && sampling->outage_count == 1 ? ""
 										: " for a time");
+}
+
+/* Where malloc explains little of the process, before any figure of malloc's. */
+static void print_explained(const struct bp_recorded *recorded,
+	const struct bp_aggregation *aggregation, struct bp_quantity_style style)
+{
+	struct bp_resident resident;
+	struct bp_explained explained;
+	char text[BP_EXPLAINED_BYTES];
+	/* What is wrong with the file is what its reports will say. */
+	(void)bp_resident_read(recorded->file, aggregation->profile, &resident, NULL);
+	if (bp_explain_process(aggregation, &resident, &explained) && explained.little) {
+		bp_explained_text(&explained, style, text);
+		fprintf(stderr, INDENT "%s\n", text);
+		bp_explained_advice(&explained, style, text);
+		fprintf(stderr, INDENT "%s %s\n", style.utf8 ? "→" : "->", text);
+	}
+	bp_resident_finish(&resident);
 }
 
 /* What the trace says, by process: nothing needs a symbol. */
@@ -271,6 +308,7 @@ static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums
 	struct bp_error error = { 0 };
 	if (read_profile(tree, &profile, &aggregation, &error)) {
 		print_samples(tree, sums, recorded->program, &aggregation.sampling, style);
+		print_explained(recorded, &aggregation, style);
 		print_headline(&aggregation, style);
 		bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 		bp_aggregation_finish(&aggregation);
@@ -304,6 +342,8 @@ static void print_without_samples(struct bp_tree *tree, const struct bp_recorded
 			bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 	}
 	print_losses(tree, &sums);
+	if (read && !recorded->quiet)
+		print_explained(recorded, &aggregation, bp_spoken_style());
 	if (read) {
 		bp_aggregation_finish(&aggregation);
 		bp_profile_finish(&profile);
@@ -355,7 +395,7 @@ void bp_recorded_print(const struct bp_recorded *recorded)
 		return;
 	}
 	bp_tree_cut_tails(&tree);
-	bp_tree_note_end(&tree, recorded->pid, recorded->ended_ns);
+	bp_tree_note_end(&tree, recorded->pid, recorded->ended_ns, recorded->end_signal);
 	bp_tree_sum(&tree, &sums);
 	if (!bp_tree_write_index(&tree, &error))
 		bp_say(stderr, "bytepoll: %s", error.text);

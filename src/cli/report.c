@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/growth.h"
 #include "cli/input.h"
+#include "cli/own_heaps.h"
 #include "cli/pager.h"
 #include "cli/query_options.h"
 #include "cli/resident.h"
@@ -144,11 +145,15 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
 	struct bp_error *error)
 {
+	struct bp_report_options options = request->options;
 	struct bp_aggregation aggregation;
+	struct bp_explained explained;
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
 	(void)bp_read_warn_alone(&aggregation, symbols);
-	bool good = request->report->write(&aggregation, &request->options, stdout, error);
+	if (bp_explain_process(&aggregation, options.resident, &explained))
+		options.explained = &explained;
+	bool good = request->report->write(&aggregation, &options, stdout, error);
 	bp_aggregation_finish(&aggregation);
 	return good;
 }

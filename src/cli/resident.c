@@ -10,6 +10,9 @@
  *
  * The last line says how many points stand before it: without it the file is torn. Whoever reads it
  * believes nothing: not the number of lines, not the numbers, not their order.
+ *
+ * It is written again and again while the program runs, each time whole, beside its place, and then moved
+ * there, so that a reader never finds a part of it and a `run` that is killed leaves the last one.
  */
 #include "cli/resident.h"
 
@@ -73,28 +76,50 @@ void bp_resident_remove(const char *path)
 		unlink(path);
 }
 
+/* Writes the whole file under a name of its own. A file that an earlier `run` left there when it was killed
+ * is ours, or empty. */
+static bool write_new(
+	const char *path, const struct bp_resident *resident, const uint8_t trace_id[16])
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	struct stat status;
+	int descriptor = open(path, flags, 0600);
+	if (descriptor < 0 && errno == EEXIST && lstat(path, &status) == 0 &&
+		S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+		(status.st_size == 0 || bp_resident_is_ours(path)) && unlink(path) == 0)
+		descriptor = open(path, flags, 0600);
+	FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+	if (out == NULL && descriptor >= 0)
+		close(descriptor);
+	if (out == NULL)
+		return false;
+	const bool good = write_text(out, resident, trace_id);
+	const bool closed = fclose(out) == 0;
+	if (!good || !closed)
+		unlink(path);
+	return good && closed;
+}
+
 bool bp_resident_write(const char *path, const struct bp_resident *resident,
 	const uint8_t trace_id[16], struct bp_error *error)
 {
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int descriptor = open(path, flags, 0600);
-	if (descriptor < 0 && errno == EEXIST && bp_resident_is_ours(path) && unlink(path) == 0)
-		descriptor = open(path, flags, 0600);
-	FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-	if (out == NULL) {
-		bp_error_set(error, "%s cannot be written, resident memory is not kept: %s", path,
-			strerror(errno));
-		if (descriptor >= 0)
-			close(descriptor);
-		return false;
+	char *new = NULL;
+	struct stat status;
+	if (asprintf(&new, "%s" BP_RESIDENT_NEW_SUFFIX, path) < 0)
+		return bp_error_set(error, "out of memory");
+	const bool theirs = lstat(path, &status) == 0 && !bp_resident_is_ours(path);
+	bool good = !theirs && write_new(new, resident, trace_id);
+	if (good && rename(new, path) != 0) {
+		const int reason = errno;
+		unlink(new);
+		errno = reason;
+		good = false;
 	}
-	const bool good = write_text(out, resident, trace_id);
-	if (fclose(out) == 0 && good)
-		return true;
-	bp_error_set(error, "%s cannot be written, resident memory is not kept: %s", path,
-		strerror(errno));
-	unlink(path);
-	return false;
+	if (!good)
+		bp_error_set(error, "%s cannot be written, resident memory is not kept: %s", path,
+			strerror(theirs ? EEXIST : errno));
+	free(new);
+	return good;
 }
 
 /* "\tNAME=NUMBER" at `*at`, and on behind it. */

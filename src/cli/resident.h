@@ -16,30 +16,34 @@
 #include "profile/resident.h"
 
 #define BP_RESIDENT_SUFFIX ".resident"
+#define BP_RESIDENT_NEW_SUFFIX ".new" /* behind that: while it is written */
 #define BP_RESIDENT_POINTS_MAX 4096
 
 /* Looking on. Zeroed: nothing is looked at. */
 struct bp_resident_watch {
 	struct bp_resident resident;
 	int status; /* of /proc/PID/status */
-	uint64_t began_ns, next_ns;
+	uint64_t began_ns, next_ns, written_ns;
 	uint32_t threads_most;
+	const char *file; /* the trace */
 	bool on;
 };
 
-/* Begins; where that is not possible nothing is looked at, silently: it is only for the reports. */
-void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid);
+/* Begins; where that is not possible nothing is looked at, silently: it is only for the reports. `file`, the
+ * trace, must stay. */
+void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid, const char *file);
 
-/* Waits until the process has ended (it is not reaped), or a signal handler ran, looking on meanwhile. False:
- * this system cannot wait so, or nothing is looked at; wait in another way. */
+/* Waits until the process has ended (it is not reaped), or a signal handler ran, looking on meanwhile and
+ * writing FILE.resident now and then. False: this system cannot wait so, or nothing is looked at; wait in
+ * another way. */
 bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd);
 
-/* Ends. `most_bytes`: ru_maxrss. Writes FILE.resident beside the trace at `file` if that is there, has
- * samples, and if at least one point was seen; it is not an error if not. */
-void bp_resident_watch_end(struct bp_resident_watch *watch, const char *file, uint64_t most_bytes);
+/* Ends. `most_bytes`: ru_maxrss. Writes FILE.resident for the last time, beside the trace if that is there and
+ * if at least one point was seen; it is not an error if not. */
+void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes);
 
-/* Writes and reads the file at `path`; the trace id says which run it is of. A file of something else
- * is not replaced. */
+/* Writes and reads the file at `path`; the trace id says which run it is of. The file is replaced as a whole
+ * (by rename), but never one of something else. */
 bool bp_resident_write(const char *path, const struct bp_resident *resident,
 	const uint8_t trace_id[16], struct bp_error *error);
 /* Is the file at `path` one of ours? */

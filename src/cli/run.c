@@ -362,7 +362,7 @@ static bool run_program(
 	started = start(run, child, ret_status, error);
 	close(channels[0]); /* a child that still waits for its go ends now */
 	if (started && !bp_option_given(run->arguments, "no-resident"))
-		bp_resident_watch_begin(&run->watch, child);
+		bp_resident_watch_begin(&run->watch, child, run->output);
 	if (started && run->most_bytes > 0)
 		folder = bp_folding_start(run->output, run->most_bytes);
 	*ret_wait_status = wait_for(run, child);
@@ -442,12 +442,13 @@ static int run_command(const struct bp_arguments *arguments)
 	if (!run_program(&run, &wait_status, &status, &error))
 		return bp_command_fail(status, &error);
 	survive_own_output();
-	bp_resident_watch_end(&run.watch, run.output, run.resident_most);
+	bp_resident_watch_end(&run.watch, run.resident_most);
 	const struct bp_recorded recorded = { .file = run.output,
 		.program = &run.program,
 		.recorder = run.recorder,
 		.pid = run.pid,
 		.ended_ns = run.ended_ns,
+		.end_signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0,
 		.alone = bp_option_given(arguments, "no-follow-fork"),
 		.quiet = bp_option_given(arguments, "quiet") };
 	bp_recorded_print(&recorded);

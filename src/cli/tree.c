@@ -387,7 +387,7 @@ void bp_tree_cut_tails(struct bp_tree *tree)
 	}
 }
 
-void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns)
+void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end_signal)
 {
 	struct bp_tree_file *last = NULL;
 	for (size_t i = 0; i < tree->count; i++) {
@@ -408,6 +408,10 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns)
 		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_time_ns)) ==
 		sizeof time_ns)
 		last->state.end_time_ns = time_ns;
+	const uint64_t number = (uint64_t)end_signal;
+	if (pwrite(descriptor, &number, sizeof number,
+		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_signal)) == sizeof number)
+		last->state.end_signal = number;
 	close(descriptor);
 }
 
@@ -482,12 +486,15 @@ void bp_tree_read_rest(struct bp_tree *tree)
 /* FILE.fold and what a folding that was cut short left, and FILE.resident. */
 static void remove_folded(const char *file)
 {
-	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX];
+	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX +
+		sizeof BP_RESIDENT_NEW_SUFFIX];
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX, file);
+	bp_resident_remove(path);
+	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX BP_RESIDENT_NEW_SUFFIX, file);
 	bp_resident_remove(path);
 }
 

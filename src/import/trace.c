@@ -14,6 +14,7 @@
  * reader, a second sample with the same sequence is left out and counted, times and sizes that make
  * no sense are brought into range so that nobody after us has to ask.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -433,6 +434,9 @@ static void finish_process(struct trace_import *import, bool whole)
 	struct bp_process *process = process_of(import);
 	process->ended = reader->state.state == 1 && !reader->state.unmarked_fork;
 	process->open_threads = process->ended ? reader->state.open_threads : 0;
+	process->end_signal = process->ended || reader->state.end_signal >= NSIG
+				      ? 0
+				      : (uint32_t)reader->state.end_signal;
 	process->end_reason = process->ended ? (uint32_t)reader->state.end_reason : BP_END_NONE;
 	process->end_time_ns = last_known(reader, process->ended);
 	process->bytes_allocated = known_total(totals.on_bytes);

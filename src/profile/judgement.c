@@ -39,10 +39,17 @@ const char *bp_reason_name(const struct bp_judgement *judgement)
 	static const char *const reasons[BP_REASON_COUNT] = { NULL, NULL, "killed", "too-near",
 		"samples", "runs-differ" };
 	static const char *const blinds[BP_BLIND_COUNT] = { "not-seen", "unprofiled",
-		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost", "sampling-off",
+		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost", "no-resident-memory",
+		"resident-memory-of-one", "sampling-off",
 		"names-missing" };
 	return judgement->reason == BP_REASON_BLIND ? blinds[judgement->blind]
 						    : reasons[judgement->reason];
+}
+
+const char *bp_limit_metric_name(const struct bp_limit *limit)
+{
+	return limit->resident != BP_RESIDENT_NONE ? bp_resident_metric_names[limit->resident]
+						   : bp_metric_names[limit->metric];
 }
 
 /* Is everything that should have been seen in the profile? The worst that is not. */
@@ -187,6 +194,8 @@ static double error_of(const struct bp_limit *limit, const struct bp_measuring *
 static bool same_figures(const struct pass *pass, uint32_t i, uint32_t j)
 {
 	const struct bp_limit *one = &pass->limits[i], *other = &pass->limits[j];
+	if (one->resident != BP_RESIDENT_NONE || other->resident != BP_RESIDENT_NONE)
+		return false;
 	bool same_filter = one->filter_text == NULL
 				   ? other->filter_text == NULL
 				   : other->filter_text != NULL &&
@@ -286,6 +295,35 @@ static bool measure_group(struct pass *pass, uint32_t first, struct bp_error *er
 	       widen(pass, first, &query, filters, error);
 }
 
+/* A limit on what the kernel counts. Nothing is sampled in it. */
+static void measure_resident(
+	const struct pass *pass, const struct bp_limit *limit, struct bp_measure *ret_measure)
+{
+	const struct bp_resident *resident = pass->measuring->resident;
+	struct bp_known_total found;
+	struct bp_measure measure = { .blind = BP_BLIND_UNWATCHED };
+	struct bp_interval *interval = &measure.figure.interval;
+	*interval = (struct bp_interval){ NAN, 0, INFINITY, false, true };
+	if (bp_resident_figure(limit->resident, resident, pass->profile, &found)) {
+		const bool to_the_end = resident->end_ns != 0;
+		const bool others = bp_resident_is_of_one(resident, pass->profile) &&
+				    !pass->measuring->only_seen;
+		interval->low = (double)found.low;
+		interval->high = (double)found.high;
+		interval->exact = found.low == found.high;
+		interval->unknown = !interval->exact;
+		interval->estimate = interval->exact ? interval->low : NAN;
+		/* The most ever is no less than what was seen, whatever came after. */
+		measure.low_holds = to_the_end || limit->resident == BP_RESIDENT_MOST;
+		measure.high_holds = to_the_end && !others;
+		measure.blind = !to_the_end ? BP_BLIND_UNWATCHED
+				: others    ? BP_BLIND_OTHERS
+					    : BP_BLIND_NOT;
+	}
+	measure.high_named = interval->high;
+	*ret_measure = measure;
+}
+
 bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring *measuring,
 	const struct bp_limit *limits, uint32_t count, struct bp_measure *ret_measures,
 	struct bp_warner *warner, struct bp_error *error)
@@ -307,7 +345,9 @@ bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring 
 		query->size_min = 0;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		bool done = false;
+		bool done = limits[i].resident != BP_RESIDENT_NONE;
+		if (done)
+			measure_resident(&pass, &limits[i], &ret_measures[i]);
 		for (uint32_t j = 0; j < i; j++)
 			done = done || same_figures(&pass, i, j);
 		if (!done && !measure_group(&pass, i, error))
@@ -346,6 +386,8 @@ void bp_judge(const struct bp_limit *limit, const struct bp_measure *measure, co
 		judgement.reason = BP_REASON_NONE;
 	} else if (!measure->low_holds || !measure->high_holds) {
 		judgement.reason = BP_REASON_BLIND;
+	} else if (limit->resident != BP_RESIDENT_NONE) {
+		judgement.reason = BP_REASON_NEAR;
 	} else if (measure->limits_only) {
 		judgement.reason = BP_REASON_KILLED;
 	} else if (measure->off > 0 && interval->estimate <= limit->most &&

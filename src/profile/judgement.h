@@ -22,10 +22,12 @@
 #include "estimate/gate.h"
 #include "profile/aggregate.h"
 #include "profile/filter.h"
+#include "profile/resident.h"
 
 struct bp_limit {
 	char *text; /* as it is shown, "live=200MiB" */
 	enum bp_metric metric;
+	enum bp_resident_metric resident; /* not NONE: on that, instead of `metric` */
 	bool objects; /* a number of objects; otherwise bytes */
 	bool growth;
 	double most;		 /* bytes, objects; growth: new / base, 1.05 for 5 % */
@@ -41,6 +43,8 @@ enum bp_blind {
 	BP_BLIND_PROCESSES,    /* processes of the tree were not seen */
 	BP_BLIND_LOST_SAMPLES, /* lost: the truth is at least what is shown */
 	BP_BLIND_LOST_FREES,   /* lost: it is at most that */
+	BP_BLIND_UNWATCHED,    /* resident memory was not recorded, or not to the end */
+	BP_BLIND_OTHERS,       /* resident memory of other processes was not recorded */
 	BP_BLIND_OFF,	       /* sampling was off while more was allocated */
 	BP_BLIND_NAMES,	       /* functions without a name may be what a filter looks for */
 	BP_BLIND_COUNT
@@ -51,6 +55,7 @@ struct bp_measuring {
 	const struct bp_query
 		*query; /* window, moment, processes, filters, kind of bytes; its metric,
 				       * key and confidence do not matter */
+	const struct bp_resident *resident; /* of the run; NULL: not recorded */
 	bool only_seen; /* judge what was seen, as if what was not seen had been nothing */
 	double a;	/* error of each side of each gate, in (0, 1/2) */
 	uint32_t runs;	/* that a growth compares, on both sides together */
@@ -120,6 +125,9 @@ struct bp_judgement {
 	uint64_t base_samples;
 	bool counted; /* nothing was estimated */
 };
+
+/* The word for what a limit is on, "peak", "peak-resident". */
+const char *bp_limit_metric_name(const struct bp_limit *limit);
 
 /* A limit on a figure of one run, `file`. */
 void bp_judge(const struct bp_limit *limit, const struct bp_measure *measure, const char *file,

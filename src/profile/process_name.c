@@ -6,6 +6,7 @@
  */
 #include "profile/process_name.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -71,4 +72,13 @@ const char *bp_process_name(const struct bp_profile *profile, const struct bp_pr
 {
 	return process->name.i != 0 ? bp_profile_text(profile, process->name)
 				    : bp_last_part(bp_profile_text(profile, process->program));
+}
+
+void bp_process_signal_text(const struct bp_process *process, char buffer[BP_SIGNAL_BYTES])
+{
+	const char *name = sigabbrev_np((int)process->end_signal);
+	if (name != NULL)
+		snprintf(buffer, BP_SIGNAL_BYTES, "SIG%.16s", name);
+	else
+		snprintf(buffer, BP_SIGNAL_BYTES, "signal %u", process->end_signal);
 }

@@ -18,4 +18,8 @@ bool bp_profile_name_processes(struct bp_profile *profile, struct bp_error *erro
  * executable ("" for either: not known). Points into one of the two; *ret_bytes is its length. Pure. */
 const char *bp_process_name_from(const char *command_line, const char *program, size_t *ret_bytes);
 
+/* The signal that ended it, "SIGTERM", "signal 40"; end_signal must not be 0. Pure. */
+#define BP_SIGNAL_BYTES 24
+void bp_process_signal_text(const struct bp_process *process, char buffer[BP_SIGNAL_BYTES]);
+
 #endif

@@ -70,6 +70,7 @@ struct bp_process {
 	uint64_t open_threads; /* and then threads whose last counters are not known: totals are intervals */
 	uint64_t unknown_samples; /* of threads without counters: totals have no upper limit */
 	bool running;	     /* it is known to run at this moment: nothing is amiss that it has not ended */
+	uint32_t end_signal; /* that ended it, where `run` saw it; 0: none, or not known */
 	uint32_t end_reason; /* enum bp_end_reason of the trace */
 	bool profiled;	     /* false: the recorder stayed off, see unprofiled_reason */
 	uint32_t unprofiled_reason;

@@ -111,6 +111,41 @@ bool bp_resident_peak(const struct bp_resident *resident, const struct bp_profil
 	return true;
 }
 
+const char *const bp_resident_metric_names[BP_RESIDENT_METRICS] = { "", "resident", "peak-resident",
+	"swap" };
+
+/* Sums of so many of the kernel's counters, each of which may be off. */
+static struct bp_known_total within(uint64_t bytes, unsigned counters, uint64_t uncertain_bytes)
+{
+	const uint64_t off = counters * uncertain_bytes;
+	return (struct bp_known_total){ bytes > off ? bytes - off : 0, bytes + off };
+}
+
+bool bp_resident_figure(enum bp_resident_metric metric, const struct bp_resident *resident,
+	const struct bp_profile *profile, struct bp_known_total *ret_figure)
+{
+	if (resident == NULL || resident->count == 0)
+		return false;
+	const struct bp_resident_point *last = &resident->points[resident->count - 1];
+	if (metric == BP_RESIDENT_LAST)
+		*ret_figure = within(bp_resident_sum(last), 3, resident->uncertain_bytes);
+	else if (metric == BP_RESIDENT_SWAP)
+		*ret_figure = last->swapped == 0
+				      ? (struct bp_known_total){ 0, 0 }
+				      : within(last->swapped, 1, resident->uncertain_bytes);
+	else
+		return bp_resident_peak(resident, profile, ret_figure);
+	return true;
+}
+
+bool bp_resident_is_of_one(const struct bp_resident *resident, const struct bp_profile *profile)
+{
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].pid != resident->pid)
+			return true;
+	return false;
+}
+
 /* What the images of this process held at a moment. False: no memory. */
 static bool add_live(const struct bp_aggregation *aggregation, uint32_t pid, uint64_t time_ns,
 	struct bp_tally *tally)

@@ -60,6 +60,23 @@ const struct bp_resident_point *bp_resident_highest(const struct bp_resident *re
 bool bp_resident_peak(const struct bp_resident *resident, const struct bp_profile *profile,
 	struct bp_known_total *ret_peak);
 
+/* What of a process the kernel counts can have a limit. */
+enum bp_resident_metric {
+	BP_RESIDENT_NONE,
+	BP_RESIDENT_LAST, /* in all, at the last look */
+	BP_RESIDENT_MOST, /* in all, the most ever */
+	BP_RESIDENT_SWAP, /* swapped out, at the last look */
+	BP_RESIDENT_METRICS
+};
+extern const char *const bp_resident_metric_names[BP_RESIDENT_METRICS]; /* "", "resident" ... */
+
+/* A figure of the watched process, within what the kernel's counters may be off. False: nothing is known. */
+bool bp_resident_figure(enum bp_resident_metric metric, const struct bp_resident *resident,
+	const struct bp_profile *profile, struct bp_known_total *ret_figure);
+
+/* Are there other processes in the profile than the one that was watched? */
+bool bp_resident_is_of_one(const struct bp_resident *resident, const struct bp_profile *profile);
+
 /* One moment, taken apart. Bytes. */
 struct bp_reconciled {
 	struct bp_resident_point point;

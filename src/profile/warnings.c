@@ -12,6 +12,7 @@
 #include "base/attributes.h"
 #include "profile/aggregation_state.h"
 #include "profile/losses.h"
+#include "profile/process_name.h"
 #include "profile/unseen.h"
 
 struct list {
@@ -105,14 +106,17 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 	uint64_t cut = 0;
 	bool about = false, open = false;
 	const struct bp_process *killed_one = NULL, *unprofiled_one = NULL, *unseen_one = NULL;
-	const struct bp_process *cut_one = NULL;
+	const struct bp_process *cut_one = NULL, *stopped_one = NULL;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *p = &profile->processes.data[i];
 		if (!aggregation->state->view.processes[i].included)
 			continue;
 		if (!p->profiled && unprofiled++ == 0)
 			unprofiled_one = p;
-		if (p->profiled && !p->uncounted && !p->ended && !p->running && killed++ == 0)
+		const bool cut_short = p->profiled && !p->uncounted && !p->ended && !p->running;
+		if (cut_short && p->end_signal != 0)
+			stopped_one = p;
+		else if (cut_short && killed++ == 0)
 			killed_one = p;
 		if (p->unseen_execs > 0 && unseen == 0)
 			unseen_one = p;
@@ -130,6 +134,14 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			(unsigned long long)unprofiled, unprofiled == 1 ? "" : "es",
 			bp_profile_text(profile, unprofiled_one->program), unprofiled_one->pid,
 			unprofiled_text(unprofiled_one->unprofiled_reason));
+	if (stopped_one != NULL) {
+		char name[BP_SIGNAL_BYTES];
+		bp_process_signal_text(stopped_one, name);
+		say(list,
+			"%s (pid %u) was ended by %s: its counted totals are limits, as near as its "
+			"threads had told them by then",
+			bp_profile_text(profile, stopped_one->program), stopped_one->pid, name);
+	}
 	if (killed > 0)
 		say(list,
 			"%llu process%s did not end in order (killed, still running, or ended by "

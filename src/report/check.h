@@ -19,6 +19,7 @@
 struct bp_check_warning {
 	const char *file;
 	char *sentence;
+	bool first; /* to be said before the limits: it is about all of them */
 };
 
 struct bp_check {

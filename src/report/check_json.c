@@ -78,7 +78,7 @@ static void write_judgement(FILE *out, const struct bp_judgement *judgement)
 	fprintf(out, ", \"kind\": \"%s\", \"file\": ", limit->growth ? "growth" : "limit");
 	bp_write_json_string(out, judgement->file);
 	fprintf(out, ",\n     \"metric\": \"%s\", \"unit\": \"%s\", \"filter\": ",
-		bp_metric_names[limit->metric], limit->objects ? "objects" : "bytes");
+		bp_limit_metric_name(limit), limit->objects ? "objects" : "bytes");
 	write_text(out, limit->filter_text);
 	fprintf(out,
 		",\n     \"verdict\": \"%s\", \"bound\": ", bp_outcome_names[judgement->outcome]);

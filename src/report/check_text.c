@@ -56,6 +56,9 @@ static void write_subject(const struct bp_check *check, const struct bp_judgemen
 			fprintf(out, " and %u more", judgement->base_runs - 1);
 	}
 	putc('\n', out);
+	for (uint32_t i = 0; i < check->warning_count; i++)
+		if (check->warnings[i].first && strcmp(check->warnings[i].file, judgement->file) == 0)
+			bp_write_warning(options, check->warnings[i].sentence, out);
 }
 
 static unsigned limit_columns(const struct bp_check *check, const struct bp_report_options *options)
@@ -94,19 +97,23 @@ static void write_notes(
 	const struct bp_check *check, const struct bp_report_options *options, FILE *out)
 {
 	char words[BP_CHECK_WORDS_BYTES];
-	bool any = false;
+	bool any = false, warned = false;
+	for (uint32_t i = 0; i < check->warning_count; i++)
+		warned = warned || !check->warnings[i].first;
 	for (uint32_t i = 0; i < check->count && !any; i++) {
 		struct bp_judgement judgement = check->judgements[i];
 		judgement.nothing_matches = false;
 		bp_check_note(&judgement, words);
 		any = *words != '\0';
 	}
-	if (any || check->warning_count > 0)
+	if (any || warned)
 		putc('\n', out);
 	if (any)
 		bp_write_wrapped(options, "!", words, out);
 	for (uint32_t i = 0; i < check->warning_count; i++) {
 		char line[NAME_BYTES];
+		if (check->warnings[i].first)
+			continue;
 		snprintf(line, sizeof line, "%.1000s: %.2000s", check->warnings[i].file,
 			check->warnings[i].sentence);
 		bp_write_warning(options, line, out);

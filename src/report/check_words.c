@@ -49,6 +49,10 @@ static void find_limit(
 		    (judgement->low_holds && judgement->high_holds);
 	if (bp_is_vague(interval) && told)
 		*figure = '\0';
+	if (judgement->blind == BP_BLIND_UNWATCHED && !judgement->low_holds) {
+		snprintf(buffer, BP_CHECK_WORDS_BYTES, "not known");
+		return;
+	}
 	amount_text(interval->low, objects, style, low);
 	amount_text(interval->high, objects, style, high);
 	if (judgement->outcome == BP_OUTCOME_EXCEEDED) {
@@ -129,6 +133,10 @@ static const char *blind_text(enum bp_blind blind)
 		"samples were lost, so there may be more than any upper limit says: see the "
 		"warnings",
 		"frees were lost, so there may be less than any lower limit says: see the warnings",
+		"resident memory was not recorded, or not to the end: record it by bytepoll run (without "
+		"--no-resident), and keep FILE.resident beside FILE",
+		"resident memory was recorded of the first process alone, and there are others: "
+		"--only-seen judges that one",
 		"sampling was off for a time, and everything allocated meanwhile may belong here: "
 		"check a run in which it stays on",
 		"functions without a name may be meant too: install debug symbols, check before "
@@ -201,8 +209,10 @@ void bp_check_advice(const struct bp_judgement *judgement, char *buffer)
 		return;
 	case BP_REASON_NEAR:
 		snprintf(buffer, BP_CHECK_WORDS_BYTES,
-			"so near to the limit that no practical sampling interval decides: leave "
-			"more room");
+			"so near to the limit that %s: leave more room",
+			judgement->limit->resident != BP_RESIDENT_NONE
+				? "the kernel's own counters, which it sums lazily, do not decide"
+				: "no practical sampling interval decides");
 		return;
 	case BP_REASON_SAMPLES:
 		samples_text(judgement, buffer);

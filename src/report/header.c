@@ -8,6 +8,7 @@
 #include "profile/filter.h"
 #include "profile/shown.h"
 #include "report/escape.h"
+#include "report/explained_text.h"
 #include "report/name_text.h"
 #include "report/resident_text.h"
 
@@ -441,6 +442,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	}
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
+	bp_write_explained(options, out);
 	putc('\n', out);
 	write_totals(aggregation, options, out);
 	if (aggregation->peak_instead)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "profile/aggregate.h"
+#include "profile/explained.h"
 #include "profile/resident.h"
 
 #define BP_PAGE_BYTES_MAX 5000000u
@@ -30,6 +31,7 @@ struct bp_page_options {
 	uint32_t resident_pid;	 /* of that process */
 	/* What resident memory was made of, BP_RECONCILED_COUNT moments; NULL: not known. */
 	const struct bp_reconciled *resident_parts;
+	const struct bp_explained *explained; /* NULL: not known */
 };
 
 /* What was written. */

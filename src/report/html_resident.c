@@ -4,6 +4,8 @@
  * apart as `bytepoll report --summary` does (profile/resident.h). The page knows no process but by its
  * pid, and cannot make the parts itself: live objects are those of this process alone, at that moment.
  */
+#include "report/escape.h"
+#include "report/explained_text.h"
 #include "report/html_data.h"
 #include "report/json_values.h"
 
@@ -25,9 +27,29 @@ static void write_moment(const char *name, const struct bp_reconciled *moment, F
 	fputs("]}", out);
 }
 
+/* The words for the top of the page, where malloc explains little of the process. */
+static void write_explained(const struct bp_explained *explained, FILE *out)
+{
+	const struct bp_quantity_style style = { .utf8 = true };
+	char text[BP_EXPLAINED_BYTES];
+	fputs(",\n\"explained\":", out);
+	if (explained == NULL || !explained->little) {
+		fputs("null", out);
+		return;
+	}
+	bp_explained_text(explained, style, text);
+	fputs("{\"text\":", out);
+	bp_write_json_string(out, text);
+	bp_explained_advice(explained, style, text);
+	fputs(",\"advice\":", out);
+	bp_write_json_string(out, text);
+	putc('}', out);
+}
+
 void bp_page_write_resident(const struct bp_page_options *options, FILE *out)
 {
 	const struct bp_reconciled *parts = options->resident_parts;
+	write_explained(options->explained, out);
 	if (options->resident_count == 0) {
 		fputs(",\n\"resident\":null", out);
 		return;

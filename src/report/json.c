@@ -215,11 +215,11 @@ static void write_processes(FILE *out, const struct bp_aggregation *aggregation)
 		fprintf(out,
 			", \"unoffered_bytes\": %llu, \"unoffered_objects\": %llu, "
 			"\"unseen_execs\": %llu, \"open_threads\": %llu, "
-			"\"unknown_samples\": %llu}",
+			"\"unknown_samples\": %llu, \"end_signal\": %u}",
 			(unsigned long long)p->unoffered_bytes,
 			(unsigned long long)p->unoffered_objects,
 			(unsigned long long)p->unseen_execs, (unsigned long long)p->open_threads,
-			(unsigned long long)p->unknown_samples);
+			(unsigned long long)p->unknown_samples, p->end_signal);
 		first = false;
 	}
 	fputs("\n  ],\n", out);

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "profile/aggregate.h"
+#include "profile/explained.h"
 #include "profile/resident.h"
 
 #define BP_ROWS_ALL UINT32_MAX
@@ -31,6 +32,7 @@ struct bp_report_options {
 	bool si; /* kB, MB, GB instead of KiB, MiB, GiB */
 	bool stats; /* of json: distributions too (stats.c) */
 	const struct bp_resident *resident; /* memory of the run, NULL: not known */
+	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */
 	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
 };
 

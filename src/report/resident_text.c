@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "report/explained_text.h"
 #include "report/header.h"
 #include "report/json_values.h"
 
@@ -90,7 +91,7 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	const struct bp_reconciled *last = &moments[BP_RECONCILED_LAST];
 	char sum[BP_QUANTITY_BYTES], file[BP_QUANTITY_BYTES], live[BP_QUANTITY_BYTES];
 	char rest[BP_QUANTITY_BYTES], time[BP_QUANTITY_BYTES], most[BP_QUANTITY_BYTES + 16];
-	char apart[BP_QUANTITY_BYTES + 32], text[1024];
+	char apart[BP_QUANTITY_BYTES + 32], among[64], text[1024];
 	if (!bp_reconcile(aggregation, options->resident, moments))
 		return;
 	bp_bytes_text(bp_resident_sum(&last->point), style, sum);
@@ -100,13 +101,16 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	bp_bytes_limits_text(&last->rest, style, rest);
 	bp_time_text(last->time_ns, time);
 	most_text(aggregation, options, most, sizeof most);
+	bp_explained_rest_text(options->explained, among, sizeof among);
 	snprintf(text, sizeof text,
 		"resident%s at %s: %s = live objects %s, files %s, the recorder and the main stack "
-		"%s, the rest %s; the most ever %s (--summary says more)",
+		"%s, the rest%s %s; the most ever %s (--summary says more)",
 		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
-		time, sum, live, file, apart, rest, most);
+		time, sum, live, file, apart, among, rest, most);
 	bp_write_note(options, text, out);
-	bp_write_peak_note(aggregation, &last->live, options, out);
+	/* (Of the peak's own report the header has said so.) */
+	if (aggregation->query.metric != BP_METRIC_PEAK)
+		bp_write_peak_note(aggregation, &last->live, options, out);
 }
 
 /* A column of the table. */
@@ -169,7 +173,7 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 {
 	struct bp_reconciled moments[BP_RECONCILED_COUNT];
 	struct column columns[BP_RECONCILED_COUNT];
-	char most[BP_QUANTITY_BYTES + 16], uncertain[BP_QUANTITY_BYTES], text[1024];
+	char most[BP_QUANTITY_BYTES + 16], uncertain[BP_QUANTITY_BYTES], among[64], text[1024];
 	if (!bp_reconcile(aggregation, options->resident, moments))
 		return;
 	fill_column(&moments[BP_RECONCILED_HIGHEST], "highest seen", options, &columns[0]);
@@ -184,13 +188,17 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 	write_rows(columns, count, options, out);
 	most_text(aggregation, options, most, sizeof most);
 	bp_bytes_text(options->resident->uncertain_bytes, bp_style_of(options), uncertain);
+	bp_explained_rest_text(options->explained, among, sizeof among);
 	snprintf(text, sizeof text,
-		"pid %u, as the kernel counts (to %s); the most ever %s. The rest: slack, free "
-		"memory, other stacks, mmap; below zero: never touched.",
-		options->resident->pid, uncertain, most);
+		"pid %u, as the kernel counts (to %s); the most ever %s. The rest: memory mapped "
+		"without malloc%s, slack and free memory of malloc, other stacks; below zero: "
+		"never touched.",
+		options->resident->pid, uncertain, most, among);
 	bp_write_note(options, text, out);
 	const struct bp_figure *live[2] = { &moments[BP_RECONCILED_HIGHEST].live,
 		&moments[BP_RECONCILED_LAST].live };
+	if (aggregation->query.metric == BP_METRIC_PEAK)
+		return;
 	bp_write_peak_note(aggregation,
 		live[0]->interval.estimate > live[1]->interval.estimate ? live[0] : live[1],
 		options, out);
@@ -247,6 +255,10 @@ void bp_write_json_resident(const struct bp_aggregation *aggregation,
 		(unsigned long long)peak.high);
 	write_json_moment("highest", &moments[BP_RECONCILED_HIGHEST], out);
 	write_json_moment("last", &moments[BP_RECONCILED_LAST], out);
+	if (options->explained != NULL) {
+		fputs(",\n    ", out);
+		bp_write_json_explained(options->explained, out);
+	}
 	if (options->moments > 0)
 		write_json_points(
 			resident, profile->processes.data[profile->root.i].start_time_ns, out);

@@ -169,7 +169,7 @@ struct bp_trace_state {
 	/* Threads whose last counters were not known at the end, and what they may have made beyond: the
 	 * totals above are lower limits where `open_trials` is not 0. */
 	uint64_t open_threads, open_trials;
-	uint64_t reserved;
+	uint64_t end_signal; /* that ended the process, told by `bytepoll run`; 0: none, or not known */
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];
 	struct bp_trace_census_totals census;

@@ -56,6 +56,17 @@ export function ThemeButton({ onChange }) {
 
 apply_theme(stored_theme());
 
+// Where malloc explains little of the process: the first thing that is said.
+export function Explained({ explained }) {
+  if (!explained) return null;
+  return (
+    <div class="warnings" id="explained">
+      <strong>{visible(explained.text)}</strong>
+      <div>{visible(explained.advice)}.</div>
+    </div>
+  );
+}
+
 export function Warnings({ list }) {
   if (!list || list.length === 0) return null;
   return (

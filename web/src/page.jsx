@@ -2,7 +2,7 @@
 // The page of one profile: state on top, everything below made from it.
 
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { Header, Segments, Warnings } from './header.jsx';
+import { Explained, Header, Segments, Warnings } from './header.jsx';
 import { Cards } from './cards.jsx';
 import { Timeline } from './timeline.jsx';
 import { Icicle } from './icicle.jsx';
@@ -180,6 +180,7 @@ export function Page({ profile, estimator, trees, width }) {
       <main>
         {stage > 0 && (
           <>
+            <Explained explained={head.explained} />
             <Warnings list={head.warnings} />
             <Cards profile={profile} view={view} totals={totals} onMetric={(metric) => update({ metric })} />
             <Controls {...common} chosen={chosen} />

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "profile/distribution.h"
+#include "profile/explained.h"
 #include "profile/resident.h"
 #include "small_profile.h"
 
@@ -167,6 +168,65 @@ static void distributions_sum_up(void **state)
 	bp_profile_finish(&profile);
 }
 
+static void little_is_explained(void **state)
+{
+	const uint64_t mib = 1 << 20;
+	const struct {
+		uint64_t high, resident, apart;
+		bool little;
+	} cases[] = { { 49 * mib, 269 * mib, 0, true }, { 134 * mib, 269 * mib, 0, true },
+		{ 135 * mib, 269 * mib, 0, false },
+		/* The recorder's own memory is no reason. */
+		{ 40 * mib, 90 * mib, 20 * mib, false },
+		/* Nor is the code of a small program. */
+		{ 1 * mib, 16 * mib, 0, false }, { 1 * mib, 17 * mib, 0, true },
+		{ 1 * mib, 10 * mib, 20 * mib, false } };
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct bp_interval live = { 0, 0, (double)cases[i].high, false, false };
+		assert_int_equal(bp_explains_little(&live, cases[i].resident, cases[i].apart),
+			cases[i].little);
+	}
+}
+
+static void heaps_by_the_names_of_files(void **state)
+{
+	const bp_own_heaps python = 1u << BP_OWN_HEAP_PYTHON, v8 = 1u << BP_OWN_HEAP_V8;
+	(void)state;
+	assert_int_equal(bp_own_heaps_of_file("/usr/bin/python3.11", true), python);
+	assert_int_equal(bp_own_heaps_of_file("/usr/lib/libpython3.11.so.1.0", false), python);
+	assert_int_equal(bp_own_heaps_of_file("/usr/lib/python3.so", false), 0);
+	assert_int_equal(bp_own_heaps_of_file("node", true), v8);
+	assert_int_equal(bp_own_heaps_of_file("/opt/node/libcrypto.so", false), 0);
+	assert_int_equal(
+		bp_own_heaps_of_file("/usr/lib/jvm/libjvm.so", false), 1u << BP_OWN_HEAP_JVM);
+	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++) {
+		assert_non_null(bp_own_heap_name((enum bp_own_heap)heap));
+		assert_non_null(bp_own_heap_text((enum bp_own_heap)heap));
+		assert_non_null(bp_own_heap_remedy((enum bp_own_heap)heap));
+	}
+}
+
+/* What a limit may be on, with what the kernel's counters may be off. */
+static void figures_of_the_kernel(void **state)
+{
+	struct bp_profile profile;
+	struct bp_known_total found;
+	(void)state;
+	small_exact(&profile);
+	const struct bp_resident resident = of(&profile), nothing = { 0 };
+	assert_true(bp_resident_figure(BP_RESIDENT_LAST, &resident, &profile, &found));
+	assert_true(found.low == 110 - 12 && found.high == 110 + 12);
+	assert_true(bp_resident_figure(BP_RESIDENT_SWAP, &resident, &profile, &found));
+	assert_true(found.low == 0 && found.high == 0);
+	assert_true(bp_resident_figure(BP_RESIDENT_MOST, &resident, &profile, &found));
+	assert_true(found.low >= 3100 && found.high == 3200);
+	for (int metric = 1; metric < BP_RESIDENT_METRICS; metric++)
+		assert_false(bp_resident_figure(
+			(enum bp_resident_metric)metric, &nothing, &profile, &found));
+	bp_profile_finish(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +234,9 @@ int main(void)
 		cmocka_unit_test(moments_are_found),
 		cmocka_unit_test(parts_add_up),
 		cmocka_unit_test(distributions_sum_up),
+		cmocka_unit_test(little_is_explained),
+		cmocka_unit_test(heaps_by_the_names_of_files),
+		cmocka_unit_test(figures_of_the_kernel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,7 @@ static void print_state(const struct bp_trace_state *state)
 	NUMBER(state, unmarked_children);
 	NUMBER(state, open_threads);
 	NUMBER(state, open_trials);
+	NUMBER(state, end_signal);
 	printf(", \"lost\": [");
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		printf("%s%" PRIu64, i == 0 ? "" : ", ", state->lost[i]);
