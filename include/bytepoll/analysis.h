@@ -405,7 +405,7 @@ struct bytepoll_sums {
 
 /* What figures made of sums assume, and the counters they are part of. */
 enum bytepoll_assumption_flag {
-	BYTEPOLL_ASSUME_CALIBRATED = 1,	 /* all of `allocated` can be compared with the counters */
+	BYTEPOLL_ASSUME_CALIBRATED = 1,	 /* all that was allocated can be compared with the counters */
 	BYTEPOLL_ASSUME_LOWER_BOUND = 2, /* samples were lost */
 	BYTEPOLL_ASSUME_UPPER_BOUND = 4, /* frees were */
 	BYTEPOLL_ASSUME_USABLE = 8	 /* bytes are usable ones */
@@ -418,7 +418,7 @@ struct bytepoll_assumptions {
 	double ratio_max;  /* the most bytes one trial can stand for: 1, but of usable bytes */
 	/* Allocated, by the counters: no figure is larger. High UINT64_MAX: not known. */
 	struct bytepoll_count bytes, objects;
-	struct bytepoll_count offered; /* of these bytes, what could be sampled */
+	struct bytepoll_count offered, offered_objects; /* of these, what could be sampled */
 	/* The smallest size that can occur, and the smallest that filters leave. The first is taken
 	 * to be smaller where more objects were counted than estimated, beyond the noise: */
 	uint64_t size_min, size_floor;
@@ -433,7 +433,8 @@ struct bytepoll_assumptions {
  * tools). */
 size_t bytepoll_table_row_sums(const struct bytepoll_table *table, uint32_t i,
 	struct bytepoll_sums *ret_records, size_t room);
-/* The same of all rows together, and of what the filters left out. */
+/* The same of all rows together; and of everything else that was allocated: what the filters left
+ * out, and what does not count under the metric. */
 size_t bytepoll_table_total_sums(
 	const struct bytepoll_table *table, struct bytepoll_sums *ret_records, size_t room);
 size_t bytepoll_table_outside_sums(
@@ -448,9 +449,9 @@ bool bytepoll_assumptions_merge(
 	struct bytepoll_assumptions *assumptions, const struct bytepoll_assumptions *other);
 
 /* Makes the figures of a key: of `count` records (several of one class are merged). `others`: the
- * records of everything else that was allocated, for metric allocated where the assumptions are
- * CALIBRATED (its bytes are then a part of a counted total, which makes intervals narrower); or
- * NULL. `confidence` as in a query. For the sums of a single table these are its rows' figures. */
+ * records of everything else that was allocated, where the assumptions are CALIBRATED (the key is
+ * then a part of a counted total, which makes intervals narrower); or NULL. `confidence` as in a
+ * query. For the sums of a single table these are its rows' figures. */
 bool bytepoll_sums_estimate(const struct bytepoll_sums *records, size_t count,
 	const struct bytepoll_sums *others, size_t other_count,
 	const struct bytepoll_assumptions *assumptions, double confidence,

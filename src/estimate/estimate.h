@@ -93,6 +93,16 @@ struct bp_interval bp_estimate_known_objects(const struct bp_sums *sums,
 	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
 	uint64_t total_high, double alpha, uint64_t size_min, uint32_t charge);
 
+/* The estimate in `objects`, a Horvitz-Thompson estimate of the objects of `sums` with its limits,
+ * calibrated as that of bytes is; the limits stay, and hold it. But not where more objects are missing
+ * from the estimate of all than its noise explains: then there are sizes that were not sampled, and
+ * nobody knows whose (docs/statistics.md, "Part of a known total"). */
+void bp_calibrate_objects(struct bp_interval *objects, const struct bp_sums *sums,
+	const struct bp_sums *complement, uint64_t total_low, uint64_t total_high);
+
+/* Is that so? `missing`: objects counted less the estimate of all; `variance`: of that estimate. */
+bool bp_objects_are_missing(double missing, double variance);
+
 /* m, the trials an object makes: size + charge, saturated (a size read from a damaged file may be
  * anything), and at least 1. */
 uint64_t bp_trials(uint64_t size, uint32_t charge);

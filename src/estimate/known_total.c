@@ -80,6 +80,24 @@ static struct bp_interval part_of_total(const struct bp_rest *key, const struct 
 	return part;
 }
 
+bool bp_objects_are_missing(double missing, double variance)
+{
+	return missing > 2 * sqrt(variance);
+}
+
+void bp_calibrate_objects(struct bp_interval *objects, const struct bp_sums *sums,
+	const struct bp_sums *complement, uint64_t total_low, uint64_t total_high)
+{
+	const struct bp_rest key = bp_rest_of_objects(sums), other = bp_rest_of_objects(complement);
+	const double all = key.sampled + key.c1 + other.sampled + other.c1;
+	const double missing = clamp(all, (double)total_low, (double)total_high) - all;
+	if (objects->exact || (double)total_high < key.sampled + other.sampled ||
+		bp_objects_are_missing(missing, key.c2 + other.c2))
+		return;
+	objects->estimate = clamp(calibrated(&key, &other, (double)total_low, (double)total_high),
+		objects->low, objects->high);
+}
+
 static uint64_t largest_interval(
 	const struct bp_sums *sums, const struct bp_sums *complement, uint64_t interval)
 {

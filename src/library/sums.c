@@ -148,7 +148,7 @@ bool bytepoll_table_assumptions(
 	const struct bp_assumptions assumed = bp_aggregation_assumptions(a);
 	const struct bp_row_bounds bounds = bp_aggregation_row_bounds(a);
 	const struct bytepoll_assumptions given = {
-		.flags = (bounds.calibrated ? BYTEPOLL_ASSUME_CALIBRATED : 0u) |
+		.flags = (bounds.parts ? BYTEPOLL_ASSUME_CALIBRATED : 0u) |
 			 (bounds.lower_bound ? BYTEPOLL_ASSUME_LOWER_BOUND : 0u) |
 			 (bounds.upper_bound ? BYTEPOLL_ASSUME_UPPER_BOUND : 0u) |
 			 (a->query.usable ? BYTEPOLL_ASSUME_USABLE : 0u),
@@ -163,6 +163,7 @@ bool bytepoll_table_assumptions(
 		.bytes = bp_count_given(bounds.bytes),
 		.objects = bp_count_given(bounds.objects),
 		.offered = bp_count_given(bounds.offered),
+		.offered_objects = bp_count_given(bounds.offered_objects),
 	};
 	return bp_struct_give(ret_assumptions, &given, sizeof given);
 }
@@ -221,6 +222,7 @@ static struct bytepoll_assumptions merged(
 		.bytes = both(a->bytes, b->bytes),
 		.objects = both(a->objects, b->objects),
 		.offered = both(a->offered, b->offered),
+		.offered_objects = both(a->offered_objects, b->offered_objects),
 		.size_min = smaller(a->size_min, b->size_min),
 		.size_floor = smaller(a->size_floor, b->size_floor),
 		.objects_counted = a->objects_counted == 0 || b->objects_counted == 0
@@ -279,7 +281,8 @@ static bool check_assumptions(
 			error, "confidence %g: must be from 1e-12 to 0.999999999999", confidence);
 	if (a->interval == 0 || !is_amount(a->ratio_max) || a->ratio_max == 0 ||
 		a->bytes.low > a->bytes.high || a->objects.low > a->objects.high ||
-		a->offered.low > a->offered.high || !is_amount(a->objects_estimated) ||
+		a->offered.low > a->offered.high ||
+		a->offered_objects.low > a->offered_objects.high || !is_amount(a->objects_estimated) ||
 		!is_amount(a->objects_variance))
 		return bp_call_wrong(error, "the assumptions are not those of a table");
 	return true;
@@ -327,8 +330,9 @@ static void estimate(const struct key *key, const struct key *others,
 		(a->flags & BYTEPOLL_ASSUME_USABLE) == 0
 			? a->ratio_max
 			: fmax(a->ratio_max, ((double)least + 24) / ((double)least + a->charge));
+	const bool part = others != NULL && (a->flags & BYTEPOLL_ASSUME_CALIBRATED) != 0;
 	struct bp_interval bytes, objects;
-	if (others != NULL && (a->flags & BYTEPOLL_ASSUME_CALIBRATED) != 0)
+	if (part && (a->flags & BYTEPOLL_ASSUME_USABLE) == 0)
 		bytes = bp_estimate_known_total(&key->all, &others->all, a->interval,
 			a->offered.low, a->offered.high, alpha);
 	else if (key->by_class)
@@ -340,6 +344,9 @@ static void estimate(const struct key *key, const struct key *others,
 			&key->classes, a->interval, alpha, size_min, a->charge);
 	else
 		objects = bp_estimate_objects(&key->all, a->interval, alpha, size_min, a->charge);
+	if (part)
+		bp_calibrate_objects(&objects, &key->all, &others->all, a->offered_objects.low,
+			a->offered_objects.high);
 	cap(&bytes, a->bytes);
 	cap(&objects, a->objects);
 	*ret_bytes = figure_of(bytes, a);

@@ -250,8 +250,10 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	aggregation.absent = state->absent;
 	if (!check_absent(&aggregation, error))
 		goto fail;
-	if (!bp_sum_samples(&aggregation, error) || !check_intervals(&aggregation, error) ||
-		!bp_make_rows(&aggregation, error) || !order_rows(&aggregation, error))
+	if (!bp_sum_samples(&aggregation, error) || !check_intervals(&aggregation, error))
+		goto fail;
+	bp_figures_share(&aggregation);
+	if (!bp_make_rows(&aggregation, error) || !order_rows(&aggregation, error))
 		goto fail;
 	bp_figures_totals(&aggregation);
 	if (!bp_make_warnings(&aggregation, error))

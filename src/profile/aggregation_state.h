@@ -75,6 +75,8 @@ struct bp_aggregation_state {
 	struct bp_tally reach; /* live where the peak's upper limit is largest */
 	double cross_bytes;    /* the cross-fitted estimate of the peak */
 	struct bp_sums outside; /* in the processes and the window looked at, not selected */
+	struct bp_sums apart[4]; /* selected, in the window: 1 live, 2 temporary, 3 both, 0 neither */
+	struct bp_sums rest[BP_METRIC_COUNT]; /* all else of the counted total: see bp_sum_rests */
 	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
 	uint64_t usable_unknown;	/* samples without a usable size */
 
@@ -88,11 +90,13 @@ struct bp_aggregation_state {
 	bool objects_uncounted;	/* a process looked at counted bytes, but no objects */
 	bool snapshot;		/* a process looked at has no times */
 	unsigned absent;	/* metrics that it does not tell, bits of enum bp_metric */
-	bool calibrated;	/* rows are parts of the counted totals */
+	bool parts;		/* figures but the peak's are parts of the counted totals ... */
+	bool calibrated;	/* ... and so are their bytes */
 	bool counted_rows;	/* rows have counters of their own: threads, processes */
 	bool looks_at_offsets;	/* for other methods than ours */
 	bool several_intervals; /* not all samples were drawn with interval_max */
 	bool bernoulli;		/* a process looked at took large objects by trial */
+	double share_bytes, share_objects; /* what calibration adds to a variance of 1 */
 	double alpha, turnovers;
 	double ratio_max;		     /* largest usable byte per trial */
 	uint64_t interval_min, interval_max; /* bytes, at least 1 */
@@ -114,6 +118,10 @@ uint32_t bp_cell_of_sample(
 	const struct bp_aggregation *aggregation, const struct bp_sample *sample);
 double bp_reach_unit(const struct bp_aggregation *aggregation);
 
+/* What of a counted total is in none of the cells of a metric (not of the peak): what the filters left
+ * out, and what was allocated and does not count under the metric. */
+void bp_sum_rests(struct bp_aggregation_state *state);
+
 /* row_key.c: fills rows, cell_rows and names from the cells. */
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);
 
@@ -128,6 +136,11 @@ struct bp_interval bp_figures_peak(const struct bp_aggregation *aggregation, dou
 /* The interval of the bytes, or of the objects, of these sums by themselves, at error `alpha`. */
 struct bp_interval bp_figures_of_sums(const struct bp_aggregation *aggregation,
 	const struct bp_sums *sums, bool objects, double alpha);
+/* Once everything is summed: what calibration by the counted totals will move estimates by. */
+void bp_figures_share(struct bp_aggregation *aggregation);
+/* By how much it moves the estimate of a part of the query's metric; 0: it is not calibrated. */
+double bp_figures_shift(
+	const struct bp_aggregation *aggregation, const struct bp_sums *sums, bool objects);
 /* Expected order of a row by the sort key. */
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row);
 /* The figures of a set of cells (call_tree.c): their tally, and the sums of everything else in the

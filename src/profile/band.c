@@ -17,6 +17,7 @@ struct band {
 	uint64_t *times_ns; /* of the moments, since the start */
 	struct bp_tally
 		*nodes; /* 2 count: node i has the children 2 i and 2 i + 1, leaves from count on */
+	struct bp_sums *rests; /* likewise of what is selected and not live at all leaves below */
 };
 
 /* The moment as one process sees it: after everything that happened then. */
@@ -57,6 +58,19 @@ static bool add_range(struct band *band, const struct bp_sample_weight *weight,
 	return true;
 }
 
+/* The same of what does not live at these moments. */
+static void add_rest(
+	struct band *band, const struct bp_sample_weight *weight, uint32_t first, uint32_t end)
+{
+	uint32_t left = first + band->count, right = end + band->count;
+	for (; left < right; left /= 2, right /= 2) {
+		if (left & 1)
+			bp_sums_merge(&band->rests[left++], &weight->sums);
+		if (right & 1)
+			bp_sums_merge(&band->rests[--right], &weight->sums);
+	}
+}
+
 static bool add_sample(
 	struct band *band, struct bp_weight_cache *weights, const struct bp_sample *sample)
 {
@@ -74,8 +88,13 @@ static bool add_sample(
 	struct bp_moment birth = bp_view_birth(sample), death = bp_view_death(&state->view, sample);
 	const struct bp_other_sums *other =
 		bp_look_at_offset(&aggregation->query, sample, weight, &buffer);
-	return add_range(band, weight, other, first_from(band, sample, &birth),
-		first_from(band, sample, &death));
+	const uint32_t first = first_from(band, sample, &birth);
+	const uint32_t end = first_from(band, sample, &death);
+	if (state->parts) {
+		add_rest(band, weight, 0, first < end ? first : band->count);
+		add_rest(band, weight, first < end ? end : band->count, band->count);
+	}
+	return add_range(band, weight, other, first, end);
 }
 
 static bool fill(struct band *band)
@@ -104,13 +123,19 @@ static bool read_moment(
 	const struct band *band, uint32_t number, struct bp_moment_figures *ret_moment)
 {
 	struct bp_tally tally = { 0 };
-	struct bp_sums nothing = { 0 };
+	struct bp_sums others = band->aggregation->state->outside;
+	const struct bp_query *query = &band->aggregation->query;
+	const bool windowed = query->has_from || query->has_to;
 	struct bp_row row;
 	bool good = true;
-	for (uint32_t i = number + band->count; good && i > 0; i /= 2)
+	for (uint32_t i = number + band->count; good && i > 0; i /= 2) {
 		good = bp_tally_merge(&tally, &band->nodes[i]);
+		bp_sums_merge(&others, &band->rests[i]);
+	}
 	if (good) {
-		bp_figures_of_tally(band->aggregation, &tally, &nothing, &row);
+		/* (What is live in a window may have been allocated before it.) */
+		bp_figures_of_tally(
+			band->aggregation, &tally, windowed ? NULL : &others, &row);
 		const struct bp_sampling *sampling = &band->aggregation->sampling;
 		const uint64_t time_ns = time_before(band, number);
 		*ret_moment = (struct bp_moment_figures){ band->times_ns[number], row.samples,
@@ -130,7 +155,8 @@ bool bp_aggregation_timeline(const struct bp_aggregation *aggregation, uint32_t 
 	struct band band = { .aggregation = aggregation, .count = count };
 	band.times_ns = calloc(count, sizeof *band.times_ns);
 	band.nodes = calloc(count, 2 * sizeof *band.nodes);
-	bool good = band.times_ns != NULL && band.nodes != NULL;
+	band.rests = calloc(count, 2 * sizeof *band.rests);
+	bool good = band.times_ns != NULL && band.nodes != NULL && band.rests != NULL;
 	for (uint32_t i = 0; good && i < count; i++)
 		band.times_ns[i] = view->from_ns + (uint64_t)((double)length_ns *
 							      ((double)i / (double)(count - 1)));
@@ -141,5 +167,6 @@ bool bp_aggregation_timeline(const struct bp_aggregation *aggregation, uint32_t 
 		bp_tally_finish(&band.nodes[i]);
 	free(band.times_ns);
 	free(band.nodes);
+	free(band.rests);
 	return good || bp_error_set(error, "out of memory");
 }

@@ -92,11 +92,12 @@ static bool estimate_range(
 	const struct builder *builder, const struct range *range, struct bp_row *ret_row)
 {
 	struct bp_tally inside = { 0 };
-	struct bp_sums others = builder->aggregation->state->outside;
+	const struct bp_aggregation *aggregation = builder->aggregation;
+	struct bp_sums others = aggregation->state->rest[aggregation->query.metric];
 	bool good = gather(builder, range->first, range->end, &inside);
 	bp_sums_merge(&others, &builder->before[range->first]);
 	bp_sums_merge(&others, &builder->after[range->end]);
-	bp_figures_of_tally(builder->aggregation, &inside, &others, ret_row);
+	bp_figures_of_tally(aggregation, &inside, &others, ret_row);
 	bp_tally_finish(&inside);
 	return good;
 }
@@ -114,7 +115,8 @@ static bool add_pruned(struct builder *builder, const struct range *parent, uint
 	node->depth = parent->depth + 1;
 	node->pruned = count - kept;
 	builder->tree.pruned += count - kept;
-	others.sums = builder->aggregation->state->outside;
+	others.sums = builder->aggregation->state
+			      ->rest[builder->aggregation->query.metric];
 	bp_sums_merge(&others.sums, &builder->before[self_end]);
 	bp_sums_merge(&others.sums, &builder->after[parent->end]);
 	for (uint32_t i = 0; good && i < count; i++)

@@ -245,15 +245,20 @@ bool bp_cube_init(const struct bp_aggregation *aggregation, uint32_t cells_max,
 	return true;
 }
 
-static bool merge_live(const struct bp_cube *cube, uint32_t edge, struct bp_tally *tally)
+/* Adds what is live at an edge to `tally`, all else to `others`. */
+static bool merge_live(const struct bp_cube *cube, uint32_t edge, struct bp_tally *tally,
+	struct bp_sums *others)
 {
 	const struct bp_cube_build *build = cube->build;
 	for (uint32_t i = 0; i < build->sum_count; i++) {
 		const struct bp_cube_key *key = &build->sums[i].key;
-		if (key->made < edge && key->freed >= edge &&
-			!bp_tally_add(tally, &build->sums[i].record, key->number))
+		if (key->made >= edge || key->freed < edge)
+			bp_sums_merge(others, &build->sums[i].record);
+		else if (!bp_tally_add(tally, &build->sums[i].record, key->number))
 			return false;
 	}
+	for (uint32_t i = 0; cube->outside != NULL && i <= cube->bins; i++)
+		bp_sums_merge(others, &cube->outside[i]);
 	return true;
 }
 
@@ -262,14 +267,14 @@ bool bp_cube_timeline(const struct bp_cube *cube, const struct bp_aggregation *l
 {
 	for (uint32_t edge = 0; edge <= cube->bins; edge++) {
 		struct bp_tally tally = { 0 };
-		struct bp_sums nothing = { 0 };
+		struct bp_sums others = { 0 };
 		struct bp_row row;
 		/* With the end a pause that nobody ended ends too. */
 		const uint64_t time_ns = cube->edges_ns[edge];
 		const uint64_t before_ns = edge == cube->bins && time_ns > 0 ? time_ns - 1 : time_ns;
-		const bool good = merge_live(cube, edge, &tally);
+		const bool good = merge_live(cube, edge, &tally, &others);
 		if (good)
-			bp_figures_of_tally(live, &tally, &nothing, &row);
+			bp_figures_of_tally(live, &tally, &others, &row);
 		bp_tally_finish(&tally);
 		if (!good)
 			return bp_error_set(error, "out of memory");

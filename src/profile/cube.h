@@ -56,7 +56,7 @@ struct bp_cube_stack {
 enum bp_cube_counted { BP_CUBE_CAPS = 1, BP_CUBE_PARTS = 2, BP_CUBE_NARROWS = 4 };
 struct bp_cube_window {
 	unsigned has; /* enum bp_cube_counted */
-	struct bp_known_total offered_bytes, bytes, objects;
+	struct bp_known_total offered_bytes, offered_objects, bytes, objects;
 	uint64_t size_min;
 	double ratio_max;
 };

@@ -288,15 +288,17 @@ static void judge_window(const struct bp_aggregation *aggregation, const struct 
 		less(window->bytes.low, all->bytes.high - all->offered_bytes.high),
 		window->bytes.high
 	};
+	window->offered_objects = (struct bp_known_total){ less(window->objects.low, unoffered),
+		window->objects.high };
 	if (!state->lost_totals)
 		window->has |= BP_CUBE_CAPS;
 	if (counted && !state->lost_totals && !state->uncounted)
 		window->has |= BP_CUBE_NARROWS;
-	if (tight && !usable && !state->lost_totals && state->profiled && !state->uncounted &&
+	if (tight && !state->lost_totals && state->profiled && !state->uncounted &&
 		!state->lost_samples && !state->bernoulli)
 		window->has |= BP_CUBE_PARTS;
 	const uint64_t size =
-		admitted_size(aggregation, sums, less(window->objects.low, unoffered), size_base);
+		admitted_size(aggregation, sums, window->offered_objects.low, size_base);
 	window->size_min = larger(size, state->selection.size_low);
 	window->ratio_max = 1;
 	if (usable)
@@ -364,8 +366,9 @@ static void judge_whole(struct bp_cube *cube)
 	for (uint32_t i = 0; i < cube->cell_count; i++)
 		cube->by_classes = cube->by_classes || cube->cells[i].number > 0;
 	cube->whole = (struct bp_cube_window){ .has = (state->lost_totals ? 0u : BP_CUBE_CAPS) |
-						      (state->calibrated ? BP_CUBE_PARTS : 0u),
+						      (state->parts ? BP_CUBE_PARTS : 0u),
 		.offered_bytes = state->counted.offered_bytes,
+		.offered_objects = state->counted.offered_objects,
 		.bytes = state->counted.bytes,
 		.objects = state->counted.objects,
 		.size_min = state->size_min,

@@ -16,6 +16,7 @@
 struct tallies {
 	struct bp_tally sizes[BP_SIZE_RANGES], live[BP_SIZE_RANGES];
 	struct bp_tally freed[BP_AGE_RANGES], censored[BP_AGE_RANGES];
+	struct bp_sums gone; /* what does not live */
 	struct bp_tally *times;
 	uint32_t time_count;
 	uint64_t from_ns, to_ns;
@@ -80,8 +81,10 @@ static bool add_sample(const struct bp_aggregation *aggregation, const struct bp
 		!add_age(&state->view, sample, weight, tallies) ||
 		!add_time(&state->view, sample, weight, tallies))
 		return false;
-	return !bp_view_is_live(&state->view, sample, live) ||
-	       bp_tally_add_sample(&tallies->live[range], weight, NULL);
+	if (bp_view_is_live(&state->view, sample, live))
+		return bp_tally_add_sample(&tallies->live[range], weight, NULL);
+	bp_sums_merge(&tallies->gone, &weight->sums);
+	return true;
 }
 
 /* A way to look at the aggregation under another metric and smallest size. */
@@ -124,7 +127,9 @@ static void take_sizes(
 		range->high = i == 0 ? 0 : range->low + (range->low - 1);
 		take(lens, BP_METRIC_ALLOCATED, range->low, &tallies->sizes[i], &others,
 			&range->allocated);
-		take(lens, BP_METRIC_LIVE, range->low, &tallies->live[i], NULL, &range->live);
+		others = all_but(lens, tallies->live, BP_SIZE_RANGES, i);
+		bp_sums_merge(&others, &tallies->gone);
+		take(lens, BP_METRIC_LIVE, range->low, &tallies->live[i], &others, &range->live);
 	}
 }
 
@@ -156,7 +161,10 @@ static bool take_ages(
 		range->low_ns = low_ns;
 		range->high_ns = i == BP_AGE_RANGES - 1 ? BP_TIME_NEVER : high_ns;
 		take(lens, BP_METRIC_ALLOCATED, 0, &tallies->freed[i], &others, &range->freed);
-		take(lens, BP_METRIC_LIVE, 0, &tallies->censored[i], NULL, &range->censored);
+		others = all_but(lens, tallies->censored, BP_AGE_RANGES, i);
+		for (unsigned j = 0; j < BP_AGE_RANGES; j++)
+			bp_sums_merge(&others, &tallies->freed[j].sums);
+		take(lens, BP_METRIC_LIVE, 0, &tallies->censored[i], &others, &range->censored);
 		low_ns = high_ns;
 		high_ns *= 10;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Entries are made in one walk over the samples for each aggregation, with the weights that the
- * aggregation itself has used. Then each is scaled by its row: the row's estimate over the sum of what
- * the entries of that row weigh. The factor is 1 but for calibrated figures. See entries.h.
+ * aggregation itself has used, calibrated as its figures are. Then each is scaled by its row: the row's
+ * estimate over the sum of what the entries of that row weigh. The factor is 1, but where that
+ * estimate is less than what was sampled. See entries.h.
  */
 #include "profile/entries.h"
 
@@ -41,6 +42,9 @@ static bool share_of(const struct bp_aggregation *aggregation, const struct bp_s
 			bp_look_at_offset(query, sample, weight, &buffer);
 		ret_share->bytes = other->bytes;
 		ret_share->objects = other->objects;
+	} else {
+		ret_share->bytes += bp_figures_shift(aggregation, &weight->sums, false);
+		ret_share->objects += bp_figures_shift(aggregation, &weight->sums, true);
 	}
 	return counted;
 }

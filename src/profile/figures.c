@@ -5,9 +5,9 @@
  * - totals of `allocated`: the recorder's own counters, exact after an orderly end. Like all figures
  *   they are of what was allocated while sampling was on; what was allocated while it was off is
  *   counted apart (sampling.h);
- * - rows of `allocated`: part of that counted total (calibrated estimate, tilted beta interval), if
- *   every sample of the processes looked at is there to be compared with: no window in time, no
- *   usable sizes, no samples lost;
+ * - rows of `allocated`, what is live, what was temporary: parts of that counted total (calibrated
+ *   estimate, tilted beta interval), if every sample of the processes looked at is there to be compared
+ *   with: no window in time of which too little is known, no usable sizes, no samples lost;
  * - threads, processes: their own counters;
  * - peak: rows are of the named moment, their lower limits widened for its choice; the total is the
  *   largest value at any time, with the largest upper limit of all moments and the cross-fitted estimate;
@@ -17,14 +17,15 @@
  *
  * The choice depends on the query and on what was lost, never on the samples: taking the narrower of
  * two intervals after looking would break both. What is part of what was allocated cannot be more
- * than that was: upper limits stop there.
+ * than that was: where it is not calibrated, upper limits stop there.
  */
 #include <math.h>
 
 #include "profile/aggregation_state.h"
 
 /* What is part of a counted total is not more than it: neither limits nor estimate. (Where the part is
- * nearly the whole this pulls the estimate down on average, by less than its error.) */
+ * nearly the whole this pulls an estimate down on average, by less than its error; but not those that
+ * are calibrated, which never pass the total.) */
 static void cap(struct bp_interval *interval, uint64_t total)
 {
 	if (interval->unknown || !(interval->high > (double)total) || interval->low > (double)total)
@@ -74,7 +75,7 @@ static struct bp_figure counted_figure(
 struct evidence {
 	enum bp_metric metric;
 	const struct bp_tally *tally;
-	const struct bp_sums *others; /* NULL: not part of a counted total */
+	const struct bp_sums *others; /* all else of the counted total; NULL: part of none */
 	uint64_t size_min;
 };
 
@@ -120,12 +121,31 @@ static struct bp_interval objects_of(
 	return bp_figures_objects(state, evidence->tally, alpha, evidence->size_min);
 }
 
-/* Objects are calibrated only if asked for. Most objects of a program may be of sizes that were never
- * sampled; their number is then missing from the sum of all estimates, and calibration would hand
- * it to the keys that were. Bytes know no such sizes. */
+/* Intervals of objects are calibrated only if asked for. Most objects of a program may be of sizes that
+ * were never sampled; their number is then missing from the sum of all estimates, and calibration
+ * would hand it to the keys that were. Bytes know no such sizes. (The estimate is calibrated where the
+ * count shows no sizes to be missing: bp_calibrated_objects.) */
 static bool calibrates_objects(const struct bp_query *query)
 {
 	return query->estimator == BP_ESTIMATOR_CALIBRATED;
+}
+
+/* All else of the counted total, where figures of this metric are parts of it; else NULL. */
+static const struct bp_sums *rest_of(
+	const struct bp_aggregation_state *state, enum bp_metric metric)
+{
+	return state->parts && metric != BP_METRIC_PEAK ? &state->rest[metric] : NULL;
+}
+
+static struct bp_interval bytes_of(
+	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	if (evidence->others == NULL || !state->calibrated)
+		return values_of(aggregation, evidence, alpha);
+	return bp_estimate_known_total(&evidence->tally->sums, evidence->others,
+		state->interval_unseen, state->window.offered_bytes.low,
+		state->window.offered_bytes.high, alpha);
 }
 
 /* The estimate of another method in the place of ours. The limits stay, but hold it. */
@@ -145,13 +165,7 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 	const struct bp_counted *counted = &state->window;
 	const struct bp_tally *tally = evidence->tally;
 	double alpha = state->alpha;
-	struct bp_interval bytes, objects;
-	if (evidence->others != NULL)
-		bytes = bp_estimate_known_total(&tally->sums, evidence->others,
-			state->interval_unseen, counted->offered_bytes.low,
-			counted->offered_bytes.high, alpha);
-	else
-		bytes = values_of(aggregation, evidence, alpha);
+	struct bp_interval bytes = bytes_of(aggregation, evidence, alpha), objects;
 	if (evidence->others != NULL && calibrates_objects(&aggregation->query))
 		objects = bp_estimate_known_objects(&tally->sums, evidence->others,
 			state->interval_unseen, counted->offered_objects.low,
@@ -159,6 +173,9 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 			state->charge);
 	else
 		objects = objects_of(aggregation, evidence, alpha);
+	if (evidence->others != NULL && !calibrates_objects(&aggregation->query))
+		bp_calibrate_objects(&objects, &tally->sums, evidence->others,
+			counted->offered_objects.low, counted->offered_objects.high);
 	if (evidence->metric == BP_METRIC_PEAK) {
 		double level = 2 * bp_peak_lower_level(alpha, state->turnovers, BP_PEAK_FACTOR);
 		bytes = bp_peak_moment_interval(bytes, values_of(aggregation, evidence, level));
@@ -190,6 +207,7 @@ static struct bp_interval peak_of(
 		.size_min = state->size_min };
 	const struct evidence at_end = { .metric = BP_METRIC_LIVE,
 		.tally = &state->totals[BP_METRIC_LIVE],
+		.others = rest_of(state, BP_METRIC_LIVE),
 		.size_min = state->size_min };
 	const double high = values_of(aggregation, &reach, alpha).high;
 	const double most = query->usable || state->lost_totals ? INFINITY
@@ -199,8 +217,8 @@ static struct bp_interval peak_of(
 	if (query->has_at || query->has_from || query->has_to || peak.exact ||
 		!aggregation->totals[BP_METRIC_LIVE].known)
 		return peak;
-	const struct bp_interval live = values_of(aggregation, &at_end, alpha);
-	raise(&peak, &live, values_of(aggregation, &at_end, error_of_live_in_peak * alpha).low);
+	const struct bp_interval live = bytes_of(aggregation, &at_end, alpha);
+	raise(&peak, &live, bytes_of(aggregation, &at_end, error_of_live_in_peak * alpha).low);
 	return peak;
 }
 
@@ -279,10 +297,9 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 			       !(state->absent & 1u << metric);
 		if (!total->known)
 			continue;
-		/* (Without a filter everything is selected, and part of nothing.) */
-		if (metric == BP_METRIC_ALLOCATED && state->calibrated &&
-			(whole || query->filter_count > 0))
-			evidence.others = &state->outside;
+		/* (Without a filter everything that was allocated is selected, and part of nothing.) */
+		if (metric != BP_METRIC_ALLOCATED || whole || query->filter_count > 0)
+			evidence.others = rest_of(state, (enum bp_metric)metric);
 		estimate(aggregation, &evidence, &total->bytes, &total->objects);
 		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0 || state->uncounted)
 			continue;
@@ -306,10 +323,10 @@ void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct 
 	const struct bp_sums *others, struct bp_row *ret_row)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	bool part = state->calibrated && aggregation->query.metric == BP_METRIC_ALLOCATED;
-	struct evidence evidence = { .metric = aggregation->query.metric,
+	const enum bp_metric metric = aggregation->query.metric;
+	struct evidence evidence = { .metric = metric,
 		.tally = tally,
-		.others = part ? others : NULL,
+		.others = rest_of(state, metric) != NULL ? others : NULL,
 		.size_min = state->size_min };
 	ret_row->samples = tally->sums.samples;
 	estimate(aggregation, &evidence, &ret_row->bytes, &ret_row->objects);
@@ -320,7 +337,7 @@ static void complement(
 	const struct bp_aggregation *aggregation, uint32_t row, struct bp_sums *ret_others)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	*ret_others = state->outside;
+	*ret_others = state->rest[aggregation->query.metric];
 	if (!aggregation->query.cumulative) {
 		bp_sums_merge(ret_others, &state->before[row]);
 		bp_sums_merge(ret_others, &state->after[row + 1]);
@@ -353,11 +370,47 @@ static bool own_counters(const struct bp_aggregation *aggregation, const struct 
 	       (double)ret_bytes->high >= sums->bytes;
 }
 
-double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row)
+/* The error of the estimates of all that was allocated, a variance of theirs taken for one. It is the same
+ * for every metric, since every part and all else make up the same whole. */
+static double share_of_error(
+	const struct bp_sums *all, struct bp_known_total total, bool objects, bool fully)
+{
+	const double sum = objects ? (double)all->samples + all->n1 : all->bytes + all->c1;
+	const double variance = objects ? all->n2 : all->c2;
+	const double error = fmin(fmax(sum, (double)total.low), (double)total.high) - sum;
+	if (!(variance > 0) || (objects && !fully && bp_objects_are_missing(error, variance)))
+		return 0;
+	return error / variance;
+}
+
+void bp_figures_share(struct bp_aggregation *aggregation)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_sums *all = &state->rest[BP_METRIC_ALLOCATED];
+	struct bp_sums whole = state->totals[BP_METRIC_ALLOCATED].sums;
+	const bool fully = calibrates_objects(&aggregation->query);
+	bp_sums_merge(&whole, all);
+	if (state->calibrated)
+		state->share_bytes =
+			share_of_error(&whole, state->window.offered_bytes, false, fully);
+	if (state->parts)
+		state->share_objects =
+			share_of_error(&whole, state->window.offered_objects, true, fully);
+}
+
+double bp_figures_shift(
+	const struct bp_aggregation *aggregation, const struct bp_sums *sums, bool objects)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
+	if (aggregation->query.metric == BP_METRIC_PEAK)
+		return 0;
+	return objects ? state->share_objects * sums->n2 : state->share_bytes * sums->c2;
+}
+
+double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row)
+{
 	const struct bp_query *query = &aggregation->query;
-	const struct bp_sums *sums = &row->tally.sums, *all = &state->totals[query->metric].sums;
+	const struct bp_sums *sums = &row->tally.sums;
 	if (query->sort == BP_SORT_NAME)
 		return 0;
 	if (query->sort == BP_SORT_SAMPLES)
@@ -369,19 +422,7 @@ double bp_figures_order(const struct bp_aggregation *aggregation, const struct b
 	if (bp_estimator_is_other(query->estimator))
 		return objects ? row->tally.other.objects : row->tally.other.bytes;
 	double mine = objects ? (double)sums->samples + sums->n1 : sums->bytes + sums->c1;
-	if (!state->calibrated || query->metric != BP_METRIC_ALLOCATED ||
-		(objects && !calibrates_objects(query)))
-		return mine;
-	/* As the calibrated estimate: the error of the whole, shared out by variance. */
-	double whole = objects ? (double)all->samples + all->n1 : all->bytes + all->c1;
-	double outside = objects ? (double)state->outside.samples + state->outside.n1
-				 : state->outside.bytes + state->outside.c1;
-	double variance = objects ? all->n2 + state->outside.n2 : all->c2 + state->outside.c2;
-	struct bp_known_total total =
-		objects ? state->window.offered_objects : state->window.offered_bytes;
-	double error = fmin(fmax(whole + outside, (double)total.low), (double)total.high) - whole -
-		       outside;
-	return mine + (variance > 0 ? (objects ? sums->n2 : sums->c2) / variance * error : 0);
+	return mine + bp_figures_shift(aggregation, sums, objects);
 }
 
 void bp_aggregation_row(
@@ -406,7 +447,7 @@ void bp_aggregation_row(
 		ret_row->objects = counted_figure(state, objects);
 		return;
 	}
-	bool part = state->calibrated && aggregation->query.metric == BP_METRIC_ALLOCATED;
+	const bool part = rest_of(state, aggregation->query.metric) != NULL;
 	if (part)
 		complement(aggregation, number, &others);
 	struct evidence evidence = { .metric = aggregation->query.metric,
@@ -468,7 +509,7 @@ bool bp_aggregation_rest(
 	const struct bp_aggregation_state *state = aggregation->state;
 	struct bp_row row = { 0 };
 	struct bp_tally rest = { 0 };
-	struct bp_sums others = state->outside;
+	struct bp_sums others = state->rest[aggregation->query.metric];
 	if (state->counted_rows && shown >= aggregation->row_count)
 		return false;
 	if (state->counted_rows && rest_of_counters(aggregation, shown, &row)) {

@@ -128,17 +128,19 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 		state->window.objects = state->window.offered_objects =
 			(struct bp_known_total){ 0, state->window.bytes.high };
 	bool whole = !query->has_from && !query->has_to;
-	bool counted = (whole || is_tight(state)) && !query->usable && !state->lost_totals &&
-		       state->profiled && !state->uncounted &&
-		       !bp_total_is_open(state->counted.bytes);
+	bool complete = (whole || is_tight(state)) && !state->lost_totals && state->profiled &&
+			!state->uncounted &&
+			!bp_total_is_open(state->counted.bytes);
+	bool counted = complete && !query->usable;
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
 			"--estimator calibrated: the counters of this profile are "
 			"not complete: use --estimator ht");
 	bool ours = query->estimator == BP_ESTIMATOR_DEFAULT && query->method == BP_METHOD_DEFAULT;
-	state->calibrated = query->estimator == BP_ESTIMATOR_CALIBRATED ||
-			    (counted && ours && !state->lost_samples && !state->bernoulli);
+	state->parts = query->estimator == BP_ESTIMATOR_CALIBRATED ||
+		       (complete && ours && !state->lost_samples && !state->bernoulli);
+	state->calibrated = state->parts && !query->usable;
 	state->counted_rows = whole && counted && allocated && query->filter_count == 0 &&
 			      (ours || query->estimator == BP_ESTIMATOR_CALIBRATED) &&
 			      !state->objects_uncounted &&

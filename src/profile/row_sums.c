@@ -34,7 +34,8 @@ struct bp_row_parts bp_aggregation_total_parts(const struct bp_aggregation *aggr
 
 struct bp_row_parts bp_aggregation_outside_parts(const struct bp_aggregation *aggregation)
 {
-	return (struct bp_row_parts){ .sums = &aggregation->state->outside };
+	const struct bp_aggregation_state *state = aggregation->state;
+	return (struct bp_row_parts){ .sums = &state->rest[aggregation->query.metric] };
 }
 
 /* Is the number of objects held against their estimate (smallest_size.c)? */
@@ -55,8 +56,9 @@ struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggr
 	const struct bp_sums *outside = &state->outside;
 	const bool counted = !state->lost_totals;
 	return (struct bp_row_bounds){
-		.calibrated = state->calibrated && metric == BP_METRIC_ALLOCATED,
+		.parts = state->parts && metric != BP_METRIC_PEAK,
 		.offered = state->window.offered_bytes,
+		.offered_objects = state->window.offered_objects,
 		.bytes = counted && !aggregation->query.usable ? state->window.bytes : unknown,
 		.objects = counted ? state->window.objects : unknown,
 		.lower_bound =

@@ -22,16 +22,16 @@ struct bp_row_parts {
  * of other estimators and methods than our own. */
 bool bp_aggregation_is_of_sums(const struct bp_aggregation *aggregation);
 
-/* Row `i` < row_count; all that is selected, of the query's metric; what the filters left out in
- * the window and processes looked at. */
+/* Row `i` < row_count; all that is selected, of the query's metric; all else that was allocated in the
+ * window and processes looked at: what the filters left out, and what does not count under the metric. */
 struct bp_row_parts bp_aggregation_row_parts(const struct bp_aggregation *aggregation, uint32_t i);
 struct bp_row_parts bp_aggregation_total_parts(const struct bp_aggregation *aggregation);
 struct bp_row_parts bp_aggregation_outside_parts(const struct bp_aggregation *aggregation);
 
 /* Beside those of bp_aggregation_assumptions. */
 struct bp_row_bounds {
-	bool calibrated;	       /* bytes are a part of `offered` */
-	struct bp_known_total offered; /* allocated bytes that could be sampled */
+	bool parts; /* figures are parts of `offered`, but for usable bytes */
+	struct bp_known_total offered, offered_objects; /* allocated, that could be sampled */
 	/* No figure is larger; high UINT64_MAX: not known. */
 	struct bp_known_total bytes, objects;
 	bool lower_bound, upper_bound; /* what losses leave of the figures */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/attributes.h"
 #include "base/thread.h"
 #include "profile/aggregation_state.h"
 
@@ -129,6 +130,26 @@ static __attribute__((noinline)) const struct bp_other_sums *look_at_offset(
 	return bp_look_at_offset(&aggregation->query, &sample, weight, buffer);
 }
 
+static struct bp_sums *apart(struct bp_aggregation_state *state, unsigned metrics)
+{
+	const unsigned live = (metrics & 1u << BP_METRIC_LIVE) != 0;
+	const unsigned temporary = (metrics & 1u << BP_METRIC_TEMPORARY) != 0;
+	return &state->apart[live + 2 * temporary];
+}
+
+void bp_sum_rests(struct bp_aggregation_state *state)
+{
+	struct bp_sums *rest = state->rest;
+	rest[BP_METRIC_ALLOCATED] = rest[BP_METRIC_LIVE] = rest[BP_METRIC_TEMPORARY] =
+		state->outside;
+	for (unsigned i = 0; i < BP_COUNT(state->apart); i++) {
+		if ((i & 1) == 0)
+			bp_sums_merge(&rest[BP_METRIC_LIVE], &state->apart[i]);
+		if ((i & 2) == 0)
+			bp_sums_merge(&rest[BP_METRIC_TEMPORARY], &state->apart[i]);
+	}
+}
+
 /* `sample` is the caller's, who knows nothing else of the entry. */
 static inline bool add_sample(struct bp_aggregation *aggregation, struct bp_alike_weights *weights,
 	uint32_t entry, const struct bp_sample *sample)
@@ -154,6 +175,8 @@ static inline bool add_sample(struct bp_aggregation *aggregation, struct bp_alik
 	for (int m = 0; m < BP_METRIC_COUNT; m++)
 		if (metrics & 1u << m && !bp_tally_add_sample(&state->totals[m], weight, other))
 			return false;
+	if (metrics != 0)
+		bp_sums_merge(apart(state, metrics), &weight->sums);
 	if (query->usable && sample->usable == 0)
 		state->usable_unknown += bp_sample_count(sample);
 	if (query->all_cells && bp_cell_of_sample(aggregation, sample) == UINT32_MAX)
@@ -188,6 +211,7 @@ static bool add_dead(
 		(temporary &&
 			!bp_tally_add_sample(&state->totals[BP_METRIC_TEMPORARY], weight, NULL)))
 		return false;
+	bp_sums_merge(&state->apart[temporary ? 2 : 0], &weight->sums);
 	if (query->metric != BP_METRIC_ALLOCATED &&
 		!(query->metric == BP_METRIC_TEMPORARY && temporary))
 		return true;
@@ -366,5 +390,6 @@ bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error)
 	if (good && state->peak.found)
 		aggregation->peak_at_ns =
 			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
+	bp_sum_rests(state);
 	return good && walk_peak(aggregation, error);
 }

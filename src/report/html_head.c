@@ -184,7 +184,8 @@ static void write_window(const struct bp_cube_window *window, FILE *out)
 		(unsigned long long)window->objects.low, (unsigned long long)window->objects.high,
 		(unsigned long long)window->size_min);
 	write_double(window->ratio_max, out);
-	putc(']', out);
+	fprintf(out, ",%llu,%llu]", (unsigned long long)window->offered_objects.low,
+		(unsigned long long)window->offered_objects.high);
 }
 
 static void write_sums(const struct bp_sums *sums, FILE *out)

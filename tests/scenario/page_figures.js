@@ -70,6 +70,15 @@ class Page {
     return c.made[i] < edge && c.freed[i] >= edge;
   }
 
+  // The records of what was allocated in the window and does not count.
+  others(request) {
+    const records = [];
+    for (let i = 0; i < this.cells.rows; i++)
+      if (!this.counts(request, i) && this.counts({ metric: 'allocated', window: request.window }, i))
+        records.push(this.cells.record[i]);
+    return records;
+  }
+
   name(by, i) {
     if (by === 'all') return 'all';
     const { tree, stacks, attribution, frames, names, threads } = this.head;
@@ -117,7 +126,8 @@ class Page {
       .set(members.flatMap((m) => [m[0] * stride + (this.records > 1 ? m[2] : 0), m[1]]));
     wasm.bp_page_merge_pairs(at(firstRow), base, base + total * SUMS * 8, members.length);
     const result = {};
-    const parts = request.metric === 'allocated' && counted[0] & 2 && request.by !== 'all';
+    const parts = counted[0] & 2 && request.metric !== 'peak' && !(request.metric === 'allocated' && request.by === 'all');
+    const rest = parts ? this.others(request) : [];
     for (const [name, row] of rows) {
       const buffer = wasm.bp_page_buffer();
       if (this.records > 1)
@@ -129,6 +139,7 @@ class Page {
           if (other !== row) wasm.bp_page_merge(at(complement), at(firstRow + other), 1);
         for (let bin = from; bin < outside.length && (to === outside.length - 1 || bin < to); bin++)
           wasm.bp_page_merge(at(complement), at(firstOutside + bin), 1);
+        for (const record of rest) wasm.bp_page_merge(at(complement), at(record), 1);
       }
       wasm_copy(this, buffer + SUMS * 8, at(complement), 1);
       let samples = 0;

@@ -156,14 +156,18 @@ def json_fields(trace):
 
 
 def undecided_says_what_decides(trace, path):
-    """... and at the interval it names the same program is decided."""
+    """... and the same program is decided by who follows its advice: an interval that decides in 80 % of runs if
+    the figure is as estimated, which it is not quite; so the advice is followed up to three times."""
     limit = ["--limit", "live:site_small_mixed=345K"]
-    entry = parse_json(expect_status(check(trace, "--json", *limit), 3))["limits"][0]
-    profiled.expect(entry["reason"] == "samples" and "--interval" in entry["advice"], str(entry))
-    profiled.expect(entry["needs"]["samples"] > entry["needs"]["samples_now"], str(entry))
-    interval = entry["needs"]["interval"]
-    decided = record(path, seed=2, interval=interval)
-    expect_status(check(decided, *limit), 1)
+    status, seed = 3, 1
+    while status == 3 and seed < 5:
+        entry = parse_json(expect_status(check(trace, "--json", *limit), 3))["limits"][0]
+        profiled.expect(entry["reason"] == "samples" and "--interval" in entry["advice"], str(entry))
+        profiled.expect(entry["needs"]["samples"] > entry["needs"]["samples_now"], str(entry))
+        seed += 1
+        trace = record(path, seed=seed, interval=entry["needs"]["interval"])
+        status = check(trace, *limit).status
+    profiled.expect(status == 1, "status %d after %d runs" % (status, seed))
 
 
 def junit(trace, path, file_name):

@@ -319,17 +319,14 @@ def check_firefox(trace):
     stacks = profile.retained()
     near(sum(v for _, v in stacks), estimate(profiled.report(trace), "live"), 0.5001, "live")
     expect_functions(stacks, trace, "live")
-    ht = profiled.report(trace, "--by", "stack", "--rows", "100000", "--metric", "allocated",
-                         "--estimator", "ht")
-    near(sum(v for _, v in profile.allocated()),
-         sum(row["bytes"]["estimate"] for row in ht["rows"]), 1.0001, "allocated")
+    allocated = estimate(profiled.report(trace, "--metric", "allocated"), "allocated")
+    near(sum(v for _, v in profile.allocated()), allocated, 1.0001, "allocated")
     middle = profiled.report(trace)["duration_s"] / 2
     stacks = profile.retained(middle * 1000)
     near(sum(v for _, v in stacks), estimate(profiled.report(trace, "--at", "%.9f" % middle), "live"),
          3 * len(stacks) ** 0.5 + 1, "at half time")  # each is rounded by itself
     other = export_read.Firefox(export(trace, "firefox", "--metric", "allocated"))
-    near(sum(v for _, v in other.allocated()),
-         sum(row["bytes"]["estimate"] for row in ht["rows"]), 1.0001, "metric allocated")
+    near(sum(v for _, v in other.allocated()), allocated, 1.0001, "metric allocated")
 
 
 def check_tree(folder):

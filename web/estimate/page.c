@@ -43,7 +43,7 @@ enum { CAPS = 1, PARTS = 2, NARROWS = 4 };
 
 struct totals {
 	unsigned has;
-	uint64_t offered_low, offered_high;
+	uint64_t offered_low, offered_high, offered_objects_low, offered_objects_high;
 	double bytes_low, bytes_high, objects_low, objects_high;
 	uint64_t size_min;
 	double ratio_max;
@@ -180,11 +180,12 @@ EXPORT void bp_page_assume(double interval_unseen, double charge, double turnove
 
 EXPORT void bp_page_calibrate(double has, double offered_low, double offered_high, double bytes_low,
 	double bytes_high, double objects_low, double objects_high, double size_min,
-	double ratio_max)
+	double ratio_max, double offered_objects_low, double offered_objects_high)
 {
 	counted = (struct totals){ (unsigned)has, whole_number(offered_low),
-		whole_number(offered_high), bytes_low, bytes_high, objects_low, objects_high,
-		whole_number(size_min), ratio_max };
+		whole_number(offered_high), whole_number(offered_objects_low),
+		whole_number(offered_objects_high), bytes_low, bytes_high, objects_low,
+		objects_high, whole_number(size_min), ratio_max };
 }
 
 /* Estimation: see src/profile/figures.c, function by function. */
@@ -254,9 +255,14 @@ EXPORT int bp_page_estimate(int metric)
 		read_classes();
 	struct bp_interval bytes = values_of(&row, assumed.alpha);
 	struct bp_interval objects = objects_of(&row, assumed.alpha);
-	if (metric == ALLOCATED && counted.has & PARTS && !assumed.by_classes)
+	const int part = metric != PEAK && metric != WINDOW_TOTAL && counted.has & PARTS &&
+			 !assumed.by_classes;
+	if (part && !assumed.usable)
 		bytes = bp_estimate_known_total(&row, &complement, assumed.interval_unseen,
 			counted.offered_low, counted.offered_high, assumed.alpha);
+	if (part)
+		bp_calibrate_objects(&objects, &row, &complement, counted.offered_objects_low,
+			counted.offered_objects_high);
 	if (metric == PEAK) {
 		const double level =
 			2 * bp_peak_lower_level(assumed.alpha, assumed.turnovers, BP_PEAK_FACTOR);

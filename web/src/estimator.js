@@ -60,6 +60,8 @@ class Estimator {
     this.rest = this.scratch(1);
     this.running = this.scratch(2);
     this.more = this.scratch(3);
+    this.all_else = this.scratch(4);
+    this.rest_of = null;
   }
 
   values() {
@@ -151,15 +153,22 @@ class Estimator {
     const c = counted;
     this.wasm.bp_page_calibrate(
       c.has, c.offered_bytes[0], c.offered_bytes[1], c.bytes[0], c.bytes[1], c.objects[0], c.objects[1], smallest, c.ratio_max,
+      c.offered_objects[0], c.offered_objects[1],
     );
   }
 
-  // Sums of what the page holds no cells of, but which belongs to the counted total.
-  merge_outside(to, selection) {
-    for (const sums of selection.outside) {
-      this.values().set(sums, this.more / 8);
-      this.merge(to, this.more);
+  // The sums of all else of the counted total, to `to`: of the other cells, and of what the page holds no cells of.
+  start_rest(to, selection) {
+    if (this.rest_of !== selection) {
+      this.clear(this.all_else, 1);
+      for (const sums of selection.outside) {
+        this.values().set(sums, this.more / 8);
+        this.merge(this.all_else, this.more);
+      }
+      for (const cell of selection.others) this.merge(this.all_else, this.cell(cell));
+      this.rest_of = selection;
     }
+    this.copy(to, this.all_else);
   }
 
   load_classes(cells) {

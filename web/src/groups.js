@@ -107,9 +107,7 @@ export class Groups {
   }
 
   start_outside(at) {
-    this.estimator.clear(at, 1);
-    this.estimator.merge_outside(at, this.selection);
-    for (const cell of this.selection.others) this.estimator.merge(at, this.estimator.cell(cell));
+    this.estimator.start_rest(at, this.selection);
     for (const cell of this.rest) this.estimator.merge(at, this.estimator.cell(cell));
   }
 

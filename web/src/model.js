@@ -169,7 +169,7 @@ export class Profile {
   }
 
   // What was counted of a window, whatever was sampled of it (struct bp_cube_window of
-  // src/profile/cube.h): {has, offered_bytes, bytes, objects (each [low, high]), size_min, ratio_max}.
+  // src/profile/cube.h): {has, offered_bytes, offered_objects, bytes, objects (each [low, high]), size_min, ratio_max}.
   counted_of(view, metric) {
     const { whole, windows } = this.head.calibration;
     const { from, to } = this.window_of(view);
@@ -182,23 +182,30 @@ export class Profile {
     return counted;
   }
 
-  // The cells of a view, as {cells, others, metric, counted, calibrated, outside}; `others`: of the same
-  // metric and time, but filtered out. Where figures are parts of a counted total (`calibrated`) they
-  // belong to the complement of what is shown; so does `outside`, of which the page has sums only.
+  // The cells of a view, as {cells, others, metric, counted, calibrated, outside}. Where figures are parts of
+  // a counted total (`calibrated`) their complement is all else of it: `others`, which were filtered out or
+  // do not count under the metric, and `outside`, of which the page has sums only.
   select(view, metric) {
     const counted = this.counted_of(view, metric);
-    const calibrated = metric === 'allocated' && (counted.has & PARTS) !== 0 && !this.head.assumptions.classes;
+    const calibrated = metric !== 'peak' && (counted.has & PARTS) !== 0 && !this.head.assumptions.classes;
     const filtered = this.has_filter(view);
     let cells = this.cells_of(view, metric);
-    const others = [];
-    if (filtered) {
-      const passes = this.passes_filters(view);
-      if (calibrated) for (const cell of cells) if (!passes(cell)) others.push(cell);
-      cells = cells.filter(passes);
-    }
-    const outside = calibrated ? this.outside_of(view) : [];
+    if (filtered) cells = cells.filter(this.passes_filters(view));
+    const whole = counted.id < 0;
+    const others = calibrated ? this.all_but(cells, whole ? null : view) : [];
+    const outside = calibrated ? this.outside_of(whole ? { window: null } : view) : [];
     const counts_rows = metric === 'allocated' && view.window === null && !filtered;
     return { cells, others, metric, counted, calibrated, outside, counts_rows };
+  }
+
+  // What was allocated in the view's window (null: at any time) but is not among these cells.
+  all_but(cells, view) {
+    const own = new Uint8Array(this.cells.rows);
+    for (const cell of cells) own[cell] = 1;
+    const all = view === null ? own.keys() : this.cells_of(view, 'allocated');
+    const others = [];
+    for (const cell of all) if (own[cell] === 0) others.push(cell);
+    return others;
   }
 
   count_samples(selection) {
@@ -220,35 +227,37 @@ export class Profile {
   // shared out by variance.)
   weights(selection, unit) {
     const { sums: s, records } = this.cells;
-    if (unit === 'objects') return [s[0], s[5]];
-    if (!selection.calibrated) return [s[1], s[2]];
-    const share = this.calibration_share(selection);
-    return [s[1], s[2].map((more, i) => more + share * s[3][i])];
+    const [sampled, rest, variance] = unit === 'objects' ? [0, 5, 6] : [1, 2, 3]; // columns
+    if (!selection.calibrated || (unit === 'bytes' && this.head.unit === 'usable')) return [s[sampled], s[rest]];
+    selection.shares ??= {};
+    const share = (selection.shares[unit] ??= this.calibration_share(selection, sampled, rest, variance));
+    return [s[sampled], share === 0 ? s[rest] : s[rest].map((more, i) => more + share * s[variance][i])];
   }
 
-  calibration_share(selection) {
-    if (selection.share !== undefined) return selection.share;
+  calibration_share(selection, sampled, rest, column) {
     const { sums: s, record } = this.cells;
     let whole = 0;
     let variance = 0;
     for (const cells of [selection.cells, selection.others])
       for (const cell of cells) {
-        whole += s[1][record[cell]] + s[2][record[cell]];
-        variance += s[3][record[cell]];
+        whole += s[sampled][record[cell]] + s[rest][record[cell]];
+        variance += s[column][record[cell]];
       }
     for (const sums of selection.outside) {
-      whole += sums[1] + sums[2];
-      variance += sums[3];
+      whole += sums[sampled] + sums[rest];
+      variance += sums[column];
     }
-    const [low, high] = selection.counted.offered_bytes;
+    const objects = sampled === 0;
+    const [low, high] = objects ? selection.counted.offered_objects : selection.counted.offered_bytes;
     const error = Math.min(Math.max(whole, low), high) - whole;
-    selection.share = variance > 0 ? error / variance : 0;
-    return selection.share;
+    if (variance === 0 || (objects && error > 2 * Math.sqrt(variance))) return 0; // (bp_objects_are_missing)
+    return error / variance;
   }
 }
 
 function read_counted(c, id) {
-  return { id, has: c[0], offered_bytes: [c[1], c[2]], bytes: [c[3], c[4]], objects: [c[5], c[6]], size_min: c[7], ratio_max: c[8] };
+  const counted = { id, has: c[0], offered_bytes: [c[1], c[2]], bytes: [c[3], c[4]], objects: [c[5], c[6]] };
+  return Object.assign(counted, { size_min: c[7], ratio_max: c[8], offered_objects: [c[9], c[10]] });
 }
 
 export const FILTERS = ['thread', 'process', 'module', 'type', 'size'];

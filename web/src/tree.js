@@ -240,9 +240,7 @@ export class Weighted {
   start_rests() {
     const { estimator, selection, tree } = this;
     const { stack } = tree.profile.cells;
-    estimator.clear(this.rest_at(0), 1);
-    estimator.merge_outside(this.rest_at(0), selection);
-    for (const cell of selection.others) estimator.merge(this.rest_at(0), estimator.cell(cell));
+    estimator.start_rest(this.rest_at(0), selection);
     this.rests.add(0);
     this.own = new Map();
     for (const cell of selection.cells) {

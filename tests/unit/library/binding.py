@@ -130,7 +130,8 @@ class Sums(Sized):
 class Assumptions(Sized):
     _fields_ = [("struct_bytes", c_size_t), ("flags", c_uint32), ("charge", c_uint32),
                 ("interval", c_uint64), ("ratio_max", c_double), ("bytes", Count),
-                ("objects", Count), ("offered", Count), ("size_min", c_uint64),
+                ("objects", Count), ("offered", Count),
+                ("offered_objects", Count), ("size_min", c_uint64),
                 ("size_floor", c_uint64), ("objects_counted", c_uint64),
                 ("objects_estimated", c_double), ("objects_variance", c_double)]
 

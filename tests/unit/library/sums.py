@@ -129,7 +129,8 @@ def check_merged(paths, seed, **question):
     profiled.expect(set(by_name) == set(whole.names), "other names")
     calibrated = assumptions.flags & CALIBRATED
     for name, (bytes_, objects) in zip(whole.names, whole.rows):
-        others = [r for other, records in by_name.items() if other != name for r in records]
+        others = [r for part in parts for r in part.outside]
+        others += [r for other, records in by_name.items() if other != name for r in records]
         told = figures(by_name[name], others if calibrated else None, assumptions)
         expect_figure(told[0], bytes_, f"bytes of {name}")
         expect_figure(told[1], objects, f"objects of {name}")
@@ -177,7 +178,8 @@ def check_hostile():
             size_min=random_.choice([0, 1, 2**63]), ratio_max=random_.choice([0.0, math.inf] + [1.0, 25.0] * 9),
             bytes=binding.Count(random_.getrandbits(20), 2**64 - 1),
             objects=binding.Count(0, random_.getrandbits(30)),
-            offered=binding.Count(0, random_.getrandbits(40)))
+            offered=binding.Count(0, random_.getrandbits(40)),
+            offered_objects=binding.Count(0, random_.getrandbits(30)))
         try:
             for one in figures(records, others, assumed, random_.choice([0.0, 0.95, 0.5, 0.999999])):
                 profiled.expect(one.flags < 16, "flags")

@@ -247,15 +247,15 @@ static void make_sampled(struct bp_profile *profile)
 	small_totals(profile, process, 300000, 300000, 2600, 2600);
 }
 
-static void sum_of(const struct bp_profile *profile, uint32_t stack, bool live_only,
+/* The samples of a stack, or those of them that live; and all others. */
+static void parts_of(const struct bp_profile *profile, uint32_t stack, bool live_only,
 	struct bp_sums *inside, struct bp_sums *others)
 {
 	for (uint32_t i = 1; i < profile->samples.count; i++) {
 		const struct bp_sample s = bp_profile_sample(profile, i);
-		if (live_only && s.free_time_ns != BP_TIME_NEVER)
-			continue;
-		bp_sums_add(s.stack.i == stack ? inside : others, (double)s.size, s.size, 1,
-			s.interval, s.exact);
+		const bool lives = !live_only || s.free_time_ns == BP_TIME_NEVER;
+		bp_sums_add(s.stack.i == stack && lives ? inside : others, (double)s.size, s.size,
+			1, s.interval, s.exact);
 	}
 }
 
@@ -267,15 +267,18 @@ static void sampled_rows_are_estimated(void **state)
 	(void)state;
 	make_sampled(&profile);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
-	sum_of(&profile, 1, true, &inside, &others);
+	parts_of(&profile, 1, true, &inside, &others);
 	struct bp_row row = small_row(&a, "small");
 	assert_int_equal(row.samples, 10);
-	assert_same(row.bytes.interval, bp_estimate_bytes(&inside, 4096, 0.05));
-	assert_same(row.objects.interval, bp_estimate_objects(&inside, 4096, 0.05, 64, 1));
+	assert_same(row.bytes.interval,
+		bp_estimate_known_total(&inside, &others, 4096, 300000, 300000, 0.05));
+	struct bp_interval objects = bp_estimate_objects(&inside, 4096, 0.05, 64, 1);
+	bp_calibrate_objects(&objects, &inside, &others, 2600, 2600);
+	assert_same(row.objects.interval, objects);
 	/* What was seen is certain, but small objects may be unseen beside it. */
 	row = small_row(&a, "large");
 	assert_true(row.bytes.interval.low == 8192 && row.bytes.interval.estimate == 8192);
-	assert_true(row.bytes.interval.high > 8192 + 3.6 * 4096);
+	assert_true(row.bytes.interval.high > 8192 + 3 * 4096);
 	/* No more than was allocated. */
 	struct bp_interval live = a.totals[BP_METRIC_LIVE].bytes.interval;
 	assert_true(live.high <= 300000 && live.low < live.estimate);
@@ -283,7 +286,8 @@ static void sampled_rows_are_estimated(void **state)
 	bp_aggregation_finish(&a);
 	query.confidence = 0.8;
 	a = small_aggregate(&profile, &query);
-	assert_same(small_row(&a, "small").bytes.interval, bp_estimate_bytes(&inside, 4096, 0.2));
+	assert_same(small_row(&a, "small").bytes.interval,
+		bp_estimate_known_total(&inside, &others, 4096, 300000, 300000, 0.2));
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }
@@ -293,17 +297,20 @@ static void allocated_rows_are_parts_of_the_total(void **state)
 	struct bp_profile profile;
 	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
 	struct bp_sums inside = { 0 }, others = { 0 };
+	struct bp_interval objects;
 	struct bp_row row;
 	double sum = 0;
 	(void)state;
 	make_sampled(&profile);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
-	sum_of(&profile, 2, false, &inside, &others);
+	parts_of(&profile, 2, false, &inside, &others);
 	row = small_row(&a, "mixed");
 	assert_same(row.bytes.interval,
 		bp_estimate_known_total(&inside, &others, 4096, 300000, 300000, 0.05));
-	/* Objects are not, unless asked for: most of them may be of sizes never sampled. */
-	assert_same(row.objects.interval, bp_estimate_objects(&inside, 4096, 0.05, 64, 1));
+	/* Of objects the estimate alone, unless asked for: most may be of sizes never sampled. */
+	objects = bp_estimate_objects(&inside, 4096, 0.05, 64, 1);
+	bp_calibrate_objects(&objects, &inside, &others, 2600, 2600);
+	assert_same(row.objects.interval, objects);
 	for (uint32_t i = 0; i < a.row_count; i++) {
 		bp_aggregation_row(&a, i, &row);
 		sum += row.bytes.interval.estimate;
