@@ -433,7 +433,10 @@ static void finish_process(struct trace_import *import, bool whole)
 	const struct bp_trace_totals totals = bp_trace_reader_totals(reader);
 	struct bp_process *process = process_of(import);
 	process->ended = reader->state.state == 1 && !reader->state.unmarked_fork;
-	process->open_threads = process->ended ? reader->state.open_threads : 0;
+	/* Where the end is not believed a thread went on behind it. */
+	process->open_threads = !process->ended || totals.exact ? 0
+				: reader->state.open_threads > 0 ? reader->state.open_threads
+								 : 1;
 	process->end_signal = process->ended || reader->state.end_signal >= NSIG
 				      ? 0
 				      : (uint32_t)reader->state.end_signal;
