@@ -440,7 +440,7 @@ static const struct bp_option options[] = {
 	{ .name = "filter",
 		.letter = 'F',
 		.argument = "KEY=GLOB",
-		.summary = "only what matches: function=parse_*, size=64..4K ..." },
+		.summary = "only what matches: function=parse_*|load_*, size=64..4K ..." },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
 	BP_OPTION_BYTES,

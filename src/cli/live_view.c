@@ -153,7 +153,7 @@ static bool glob_of(const char *text, char *buffer, size_t bytes)
 	for (; *text != '\0'; text++) {
 		if (used + 3 > bytes)
 			return false;
-		if (strchr("*?[]\\", *text) != NULL)
+		if (strchr("*?[]|\\", *text) != NULL)
 			buffer[used++] = '\\';
 		buffer[used++] = *text;
 	}
@@ -393,7 +393,7 @@ bool bp_live_view_filter(struct bp_live_view *view, const char *text, struct bp_
 	else if (bp_word_index(bp_key_names, BP_KEY_COUNT, key) >= 0 ||
 		 strncmp(text, BP_LABEL_PREFIX, strlen(BP_LABEL_PREFIX)) == 0)
 		length = snprintf(filter, sizeof filter, "%s", text);
-	else if (view->by == BP_KEY_SIZE || strpbrk(text, "*?[") != NULL)
+	else if (view->by == BP_KEY_SIZE || strpbrk(text, "*?[|") != NULL)
 		length = snprintf(filter, sizeof filter, "%s=%s", bp_live_view_key(view), text);
 	else
 		length = snprintf(filter, sizeof filter, "%s=*%s*", bp_live_view_key(view), text);

@@ -72,7 +72,7 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 #define BP_OPTION_FILTER                                                                     \
 	{                                                                                    \
 		.name = "filter", .letter = 'F', .argument = "KEY=GLOB", .repeatable = true, \
-		.summary = "only what matches: function=parse_*, size=64..4K ..."            \
+		.summary = "only what matches: function=parse_*|load_*, size=64..4K ..."     \
 	}
 #define BP_OPTION_CUMULATIVE                                                                 \
 	{                                                                                    \

@@ -26,6 +26,17 @@ static const char *const names[] = {
 	"mallocx", "rallocx", "mi_malloc", "mi_calloc", "mi_zalloc", "mi_realloc", "mi_new",
 	"mi_heap_malloc", "mi_heap_calloc", "mi_heap_zalloc", "mi_heap_realloc", "tc_malloc",
 	"tc_calloc", "tc_realloc",
+	/* The C library's that return a copy or a text in memory of its own, by all the names that its symbols
+	 * give them, and what they are made of. */
+	"strdup", "__strdup", "__GI_strdup", "__GI___strdup", "strndup", "__strndup",
+	"__GI_strndup", "__GI___strndup", "wcsdup", "__wcsdup", "__GI_wcsdup", "__GI___wcsdup",
+	"getline", "__getline", "__GI_getline", "__GI___getline", "getdelim", "__getdelim",
+	"__GI_getdelim", "__GI___getdelim", "_IO_getdelim", "__GI__IO_getdelim",
+	"asprintf", "__asprintf", "___asprintf", "__GI_asprintf", "__GI___asprintf", "_IO_asprintf",
+	"vasprintf", "__vasprintf", "___vasprintf", "__GI_vasprintf", "__GI___vasprintf",
+	"_IO_vasprintf", "__asprintf_chk", "___asprintf_chk", "__GI___asprintf_chk",
+	"__vasprintf_chk", "___vasprintf_chk", "__GI___vasprintf_chk", "__asprintf_internal",
+	"__vasprintf_internal", "__GI___vasprintf_internal",
 	/* Those by which a program tells of its pools. */
 	"bp_pool_alloc", "bp_pool_resize", "bytepoll_pool_alloc", "bytepoll_pool_resize",
 	/* Those that end the program or zero the memory, under the names that most give them. */
@@ -35,7 +46,8 @@ static const char *const names[] = {
 	"xinrealloc", "xireallocarray", "xalignalloc", "xmallocz", "xmallocz_gently", "do_xmalloc",
 	"do_xmallocz", "x_malloc", "x_calloc", "x_realloc", "zalloc", "emalloc", "ecalloc",
 	"erealloc", "safe_malloc", "safe_calloc", "safe_realloc", "safemalloc", "safecalloc",
-	"saferealloc", "checked_malloc", "checked_calloc", "checked_realloc", "my_malloc",
+	"saferealloc", "xstrdup", "xstrndup", "xmemdup", "xmemdup0", "xmemdupz", "xasprintf",
+	"xvasprintf", "checked_malloc", "checked_calloc", "checked_realloc", "my_malloc",
 	"my_calloc", "my_realloc", "moz_xmalloc", "moz_xcalloc", "moz_xrealloc", "raw_malloc",
 	"mem_pool_alloc", "mem_pool_calloc",
 	/* Flex's scanners. */
@@ -82,7 +94,8 @@ static const char *const names[] = {
 	"g_malloc", "g_malloc0", "g_realloc", "g_malloc_n", "g_malloc0_n", "g_realloc_n",
 	"g_try_malloc", "g_try_malloc0", "g_try_realloc", "g_try_malloc_n", "g_try_malloc0_n",
 	"g_try_realloc_n", "g_aligned_alloc", "g_aligned_alloc0", "g_slice_alloc", "g_slice_alloc0",
-	"g_rc_box_alloc", "g_rc_box_alloc0", "g_rc_box_alloc_full", "g_atomic_rc_box_alloc",
+	"g_strdup", "g_strndup", "g_memdup", "g_memdup2", "g_strdup_inline", "g_strdup_printf",
+	"g_strdup_vprintf", "g_vasprintf", "g_rc_box_alloc", "g_rc_box_alloc0", "g_rc_box_alloc_full", "g_atomic_rc_box_alloc",
 	"g_atomic_rc_box_alloc0", "dbus_malloc", "dbus_malloc0", "dbus_realloc",
 	"xmlMallocLoc", "xmlMallocAtomicLoc", "xmlReallocLoc", "xmlMemMalloc", "xmlMemRealloc",
 	"XML_MemMalloc", "XML_MemRealloc", "expat_malloc", "expat_realloc", "uv__malloc",
@@ -135,6 +148,15 @@ static const char *const names[] = {
 	"alloc::alloc::alloc", "alloc::alloc::alloc_zeroed", "alloc::alloc::realloc",
 	"alloc::alloc::exchange_malloc", "alloc::boxed::box_new_uninit"
 };
+
+/* What prints into memory that grows, by the C library's own symbols. Below them on a stack there may be a stream's
+ * buffer, which is not their business, so that pprof must not cut stacks there; it does at asprintf. */
+static const char *const printing[] = { "_IO_str_overflow", "__GI__IO_str_overflow",
+	"_IO_default_xsputn", "__GI__IO_default_xsputn", "_IO_padn", "__GI__IO_padn",
+	"outstring_func", "pad_func", "__vfprintf_internal", "__GI___vfprintf_internal",
+	"__printf_buffer", "__GI___printf_buffer", "__printf_buffer_write",
+	"__GI___printf_buffer_write", "__printf_buffer_flush", "__printf_buffer_do_flush",
+	"__printf_buffer_flush_asprintf", "__printf_buffer_asprintf_flush" };
 
 /* Beginnings of names; template arguments and parameters follow. */
 static const char *const prefixes[] = { "operator new(", "operator new[](", "operator delete(",
@@ -201,6 +223,9 @@ static bool is_built_in(const char *function)
 {
 	for (size_t i = 0; i < BP_COUNT(names); i++)
 		if (*function == *names[i] && strcmp(function, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < BP_COUNT(printing); i++)
+		if (*function == *printing[i] && strcmp(function, printing[i]) == 0)
 			return true;
 	for (size_t i = 0; i < BP_COUNT(prefixes); i++)
 		if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)

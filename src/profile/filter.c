@@ -111,10 +111,62 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	return true;
 }
 
+/* The end of the alternative that begins at `text`: a bar, or the end. In brackets and after a backslash a bar
+ * is a letter like others. */
+static const char *alternative_end(const char *text)
+{
+	while (*text != '\0' && *text != '|') {
+		const char *closing = *text == '[' && text[1] != '\0' ? strchr(text + 2, ']') : NULL;
+		if (closing != NULL)
+			text = closing;
+		else if (*text == '\\' && text[1] != '\0')
+			text++;
+		text++;
+	}
+	return text;
+}
+
+/* Does the name match one alternative at least? As a whole the glob is tried first, since names of C++ have
+ * bars, too. */
+static bool matches(const char *glob, const char *name)
+{
+	const char *end = alternative_end(glob);
+	char alternative[1024];
+	if (fnmatch(glob, name, 0) == 0)
+		return true;
+	if (*end == '\0')
+		return false;
+	for (;; end = alternative_end(glob)) {
+		const size_t length = (size_t)(end - glob);
+		if (length < sizeof alternative) {
+			memcpy(alternative, glob, length);
+			alternative[length] = '\0';
+			if (fnmatch(alternative, name, 0) == 0)
+				return true;
+		}
+		if (*end == '\0')
+			return false;
+		glob = end + 1;
+	}
+}
+
+bool bp_filter_matches_row(const struct bp_filter *filter, const char *row)
+{
+	if (*row != '(')
+		return matches(filter->glob, row);
+	for (const char *glob = filter->glob; *glob != '\0';) {
+		const char *end = alternative_end(glob);
+		if (*glob == '(')
+			return matches(filter->glob, row);
+		glob = *end == '|' ? end + 1 : end;
+	}
+	return false;
+}
+
 bool bp_filter_matches_function(const struct bp_filter *filter, const char *name)
 {
 	char plain[1024];
-	if (fnmatch(filter->glob, name, 0) == 0)
+	if (matches(filter->glob, name))
 		return true;
 	/* `parse` for `parse(char const*, int)`; the name itself may have parentheses at its start. */
 	const char *arguments = strchr(name + strspn(name, "("), '(');
@@ -122,13 +174,13 @@ bool bp_filter_matches_function(const struct bp_filter *filter, const char *name
 		return false;
 	memcpy(plain, name, (size_t)(arguments - name));
 	plain[arguments - name] = '\0';
-	return fnmatch(filter->glob, plain, 0) == 0;
+	return matches(filter->glob, plain);
 }
 
 bool bp_filter_matches(const struct bp_filter *filter, const char *name, bool or_last_part)
 {
-	if (fnmatch(filter->glob, name, 0) == 0)
+	if (matches(filter->glob, name))
 		return true;
 	const char *slash = or_last_part ? strrchr(name, '/') : NULL;
-	return slash != NULL && fnmatch(filter->glob, slash + 1, 0) == 0;
+	return slash != NULL && matches(filter->glob, slash + 1);
 }

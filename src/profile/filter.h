@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters: KEY=GLOB, where a key is one of `--by` and a glob has * ? and [...]; sizes are ranges
+ * Filters: KEY=GLOB, where a key is one of `--by` and a glob has * ? and [...]; `KEY=A|B` passes what matches
+ * A or B (a bar after a backslash or in brackets is a letter); sizes are ranges
  * (`size=64..4K`, either end may be missing, both ends included). What matches is what the rows of
  * `--by KEY` are called (row_name.h), "(no name)" and the like if the glob begins with a parenthesis,
  * and short forms of it. A stack passes `stack=` if any of its functions matches; function, line, file
@@ -37,6 +38,10 @@ struct bp_filter {
 
 /* Reads one filter; the result points into `text`. */
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
+
+/* Does the name of a row match? What stands there for something that is not known, "(no name)", is meant
+ * only by a glob or an alternative that begins with the parenthesis: *name* means names. */
+bool bp_filter_matches_row(const struct bp_filter *filter, const char *row);
 
 /* Does a function's name match, with its argument list or without? Pure. */
 bool bp_filter_matches_function(const struct bp_filter *filter, const char *name);

@@ -41,13 +41,6 @@ static bool frame_may_pass(
 	return filter->key != BP_KEY_STACK || id.i == 0 || !filter->modules_named[frame->module.i];
 }
 
-/* By the name of its row. What stands there for something that is not known, "(no name)", is meant only by
- * who writes the parenthesis: *name* means names. */
-static bool row_passes(const struct bp_filter *filter, const char *row)
-{
-	return (*row != '(' || *filter->glob == '(') && bp_filter_matches(filter, row, false);
-}
-
 static bool frame_passes(
 	const struct bp_profile *profile, const struct bp_filter *filter, struct bp_frame_id id)
 {
@@ -62,7 +55,7 @@ static bool frame_passes(
 		return true;
 	bp_frame_row_key(profile, by, id, &a, &b);
 	const char *row = bp_row_name(profile, by, NULL, a, b, buffer, sizeof buffer);
-	if (row_passes(filter, row))
+	if (bp_filter_matches_row(filter, row))
 		return true;
 	if (by == BP_KEY_FILE)
 		return bp_filter_matches(filter, file, true);
@@ -79,7 +72,7 @@ static bool nothing_passes(const struct bp_profile *profile, const struct bp_fil
 	const struct bp_frame_id none = { 0 };
 	return frame_may_pass(filter, &profile->frames.data[0], none) ||
 	       bp_filter_matches(filter, "", false) ||
-	       row_passes(filter,
+	       bp_filter_matches_row(filter,
 		       bp_row_name(profile, filter->key, NULL, BP_ROW_NO_STACK, 0, NULL, 0));
 }
 
@@ -151,7 +144,7 @@ static void apply_to_threads(struct bp_selection *selection, const struct bp_pro
 		snprintf(tid, sizeof tid, "%u", thread->tid);
 		if (!bp_filter_matches(filter, bp_profile_text(profile, thread->name), false) &&
 			!bp_filter_matches(filter, tid, false) &&
-			!row_passes(filter,
+			!bp_filter_matches_row(filter,
 				bp_row_name(profile, BP_KEY_THREAD, NULL, i, 0, row, sizeof row)))
 			selection->threads[i] = false;
 	}
@@ -167,7 +160,7 @@ static void apply_to_processes(struct bp_selection *selection, const struct bp_p
 		if (!bp_filter_matches(filter, bp_profile_text(profile, process->program), true) &&
 			!bp_filter_matches(filter, bp_process_name(profile, process), false) &&
 			!bp_filter_matches(filter, pid, false) &&
-			!row_passes(filter,
+			!bp_filter_matches_row(filter,
 				bp_row_name(profile, BP_KEY_PROCESS, NULL, i, 0, row, sizeof row)))
 			selection->processes[i] = false;
 	}
@@ -209,7 +202,7 @@ static bool labels_pass(const struct bp_profile *profile, const struct bp_filter
 		snprintf(key, sizeof key, "%s%.*s", BP_LABEL_PREFIX, (int)filter->label_key_bytes,
 			filter->label_key);
 	const bool has_label = bp_label_value(profile, label, labels, &value);
-	if (row_passes(
+	if (bp_filter_matches_row(
 		    filter, bp_label_name(profile, label, has_label, value, buffer, sizeof buffer)))
 		return true;
 	return label != NULL ? bp_filter_matches(filter, bp_profile_text(profile, value), false)
