@@ -360,7 +360,7 @@ static const struct bp_option options[] = {
 		.summary = "of that decision (default: 0.01)" },
 	{ .name = "power",
 		.argument = "PERCENT",
-		.summary = "how surely a change is found or a limit decided on (80%)" },
+		.summary = "of runs that are so accurate, find the change, decide (80%)" },
 	BP_OPTION_CONFIDENCE,
 	{ .summary = "The rows of a profile" },
 	{ .name = "metric",

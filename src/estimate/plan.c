@@ -2,7 +2,9 @@
 /*
  * Accuracy: how wide intervals will be (docs/statistics.md, "Planning"). What a figure's interval
  * will be is found by making it: a record of sums as the expected samples would leave it, handed to
- * the estimator that the report will use. So the plan cannot promise what the report does not keep.
+ * the estimator that the report will use. So the plan cannot promise what the report does not keep. Samples
+ * come by chance: an accuracy is planned for the number of samples that most runs reach, not for the
+ * expected one, which half of them miss.
  *
  * Small objects are objects of one byte at an interval of 2^32, or of what is left of it where the
  * total would not fit into 64 bits: only sizes relative to T matter.
@@ -22,6 +24,8 @@ static const double share_least = 0.001;
 /* Beyond, the normal interval is as good (its error is of the order of 1 / samples), and the shapes of
  * the others are past what doubles can tell apart. */
 static const double samples_normal = 0x1p36;
+/* Beyond, the number of samples is as good as normal: its skewness is below 1e-4. */
+static const double samples_gamma = 1e8;
 /* Nobody waits for more samples. */
 static const uint64_t samples_max = (uint64_t)1 << 50;
 
@@ -83,18 +87,56 @@ static bool is_within(struct bp_plan_factors limits, double accuracy)
 	return limits.low >= 1 - accuracy && limits.high <= 1 + accuracy;
 }
 
-uint64_t bp_plan_samples(double relative_size, double share, double accuracy, double alpha)
+/* How uneven runs are: the variance of the number of samples as a part of what Poisson's law has. Of
+ * larger objects fewer are left to chance. For a part of a counted total it is four times that of the
+ * logarithm of the accuracy, in which the samples of the others have their share: for a part q, by the variance
+ * (1 - q)/s of the proportion, (1 + q)^2 + q^3/(1 - q). */
+static double unevenness(double relative_size, double share)
 {
-	assert(relative_size >= 0 && relative_size < 1 && accuracy > 0);
+	const double of_size = relative_size < 1 ? exp(-relative_size) : 0;
+	const bool whole = !(share >= share_least && share < 1);
+	return of_size * (whole ? 1 : (1 + share) * (1 + share) + share * share * share / (1 - share));
+}
+
+/* The number of samples that at least `power` of runs reach where `samples` are expected. */
+static double samples_reached(double samples, double uneven, double power)
+{
+	if (!(uneven > 0))
+		return samples;
+	if (samples > samples_gamma * uneven)
+		return fmax(0, floor(samples + bp_normal_quantile(1 - power) * sqrt(samples * uneven)));
+	/* P(Poisson(x) >= a) = 1 - Q(a, x); of a multiple by analogy. */
+	double low = 0, high = samples / uneven + 1;
+	for (int i = 0; i < 60; i++) {
+		const double middle = (low + high) / 2;
+		if (bp_gamma_q(middle, samples / uneven) <= 1 - power)
+			low = middle;
+		else
+			high = middle;
+	}
+	return floor(low * uneven * (1 + 1e-12));
+}
+
+static bool is_reached(
+	double relative_size, double share, double samples, struct bp_plan_aim aim)
+{
+	const double reached =
+		samples_reached(samples, unevenness(relative_size, share), aim.power);
+	return reached >= 1 &&
+	       is_within(factors(relative_size, share, reached, aim.alpha), aim.accuracy);
+}
+
+uint64_t bp_plan_samples(double relative_size, double share, struct bp_plan_aim aim)
+{
+	assert(relative_size >= 0 && relative_size < 1 && aim.accuracy > 0);
 	uint64_t low = 0, high = 1;
-	while (high < samples_max &&
-		!is_within(factors(relative_size, share, (double)high, alpha), accuracy)) {
+	while (high < samples_max && !is_reached(relative_size, share, (double)high, aim)) {
 		low = high;
 		high *= 2;
 	}
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
-		if (is_within(factors(relative_size, share, (double)middle, alpha), accuracy))
+		if (is_reached(relative_size, share, (double)middle, aim))
 			high = middle;
 		else
 			low = middle;
@@ -111,11 +153,14 @@ double bp_plan_expected_samples(double bytes, uint64_t size, uint64_t interval)
 	return bytes / (double)size * bp_inclusion_probability(size, interval);
 }
 
-double bp_plan_accuracy(double bytes, struct bp_plan_key key, uint64_t interval, double alpha)
+double bp_plan_accuracy(
+	double bytes, struct bp_plan_key key, uint64_t interval, double power, double alpha)
 {
-	double samples = bp_plan_expected_samples(bytes, key.size, interval);
 	if (interval == 1)
 		return 0;
+	const double relative_size = (double)key.size / (double)interval;
+	const double samples = samples_reached(bp_plan_expected_samples(bytes, key.size, interval),
+		unevenness(relative_size, key.share), power);
 	if (samples < 0.5)
 		return INFINITY;
 	struct bp_plan_factors limits = bp_plan_factors(key, samples, interval, alpha);
@@ -124,16 +169,17 @@ double bp_plan_accuracy(double bytes, struct bp_plan_key key, uint64_t interval,
 
 /* The accuracy gets better as T gets smaller, so T is found by bisection: of its logarithm first,
  * as it may be anything up to 2^62. */
-uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, double accuracy, double alpha)
+uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, struct bp_plan_aim aim)
 {
 	uint64_t low = 1, high = 2;
-	while (high < (uint64_t)1 << 61 && bp_plan_accuracy(bytes, key, high, alpha) <= accuracy) {
+	while (high < (uint64_t)1 << 61 &&
+		bp_plan_accuracy(bytes, key, high, aim.power, aim.alpha) <= aim.accuracy) {
 		low = high;
 		high *= 2;
 	}
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
-		if (bp_plan_accuracy(bytes, key, middle, alpha) <= accuracy)
+		if (bp_plan_accuracy(bytes, key, middle, aim.power, aim.alpha) <= aim.accuracy)
 			low = middle;
 		else
 			high = middle;

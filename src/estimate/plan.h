@@ -33,17 +33,23 @@ struct bp_plan_factors {
 struct bp_plan_factors bp_plan_factors(
 	struct bp_plan_key key, double samples, uint64_t interval, double alpha);
 
-/* The smallest whole number of samples from which on both limits are within (1 +- accuracy) times
- * the estimate, for objects of `relative_size` in [0, 1) times T; accuracy in [1e-4, 10]. */
-uint64_t bp_plan_samples(double relative_size, double share, double accuracy, double alpha);
+/* What is wanted: that at least the part `power` of runs, in [.5, 1), have both limits within (1 +-
+ * accuracy) times the estimate; accuracy in [1e-4, 10]. */
+struct bp_plan_aim {
+	double accuracy, power, alpha;
+};
 
-/* The largest T at which a figure of `bytes` is known within +-accuracy at its expected number of
- * samples; 1 (every object) if no larger one does. */
-uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, double accuracy, double alpha);
+/* The smallest whole number of expected samples that reaches the aim, for objects of `relative_size` in
+ * [0, 1) times T. Exact for small objects without a counted total, else to within 2 % of runs. */
+uint64_t bp_plan_samples(double relative_size, double share, struct bp_plan_aim aim);
 
-/* How wide the interval of `bytes` will be: the farther one of its limits, as a part of the
- * estimate; INFINITY where no sample is to be expected (samples < .5). */
-double bp_plan_accuracy(double bytes, struct bp_plan_key key, uint64_t interval, double alpha);
+/* The largest T at which a figure of `bytes` reaches the aim; 1 (every object) if no larger one does. */
+uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, struct bp_plan_aim aim);
+
+/* How wide the interval of `bytes` will be at most in the part `power` of runs: the farther one of its
+ * limits, as a part of the estimate; INFINITY where so many runs may be without a sample. */
+double bp_plan_accuracy(
+	double bytes, struct bp_plan_key key, uint64_t interval, double power, double alpha);
 
 /* Upper limit of a figure without a sample, in multiples of T: -ln(alpha / 2), 3.69 at 95 %. */
 double bp_plan_unseen(double alpha);

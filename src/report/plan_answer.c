@@ -80,10 +80,19 @@ static const char note_gate[] =
 	"one run is judged by the bounds of its interval; at most the false-alarm rate of runs "
 	"within the limit is called exceeded, and the other way round";
 
+static const char note_reached[] =
+	"samples come by chance: so many are planned that the part of runs named above is as accurate as "
+	"asked for, 80 % unless --power says otherwise";
+
 static struct bp_plan_key key_of(const struct bp_plan_question *question)
 {
 	return (struct bp_plan_key){ .size = question->size,
 		.share = question->counted ? question->share : 0 };
+}
+
+static struct bp_plan_aim aim_of(const struct bp_plan_question *question)
+{
+	return (struct bp_plan_aim){ question->accuracy, question->power, 1 - question->confidence };
 }
 
 static double bytes_of(const struct bp_plan_question *question)
@@ -142,13 +151,14 @@ static void note_sizes(struct bp_plan_answer *answer)
 static void answer_accuracy(struct bp_plan_answer *answer)
 {
 	const struct bp_plan_question *question = answer->question;
-	double bytes = bytes_of(question), alpha = 1 - question->confidence;
-	char figure[128], percent[BP_QUANTITY_BYTES];
+	const double bytes = bytes_of(question);
+	char figure[128], percent[BP_QUANTITY_BYTES], power[BP_QUANTITY_BYTES];
 	figure_text(answer, figure, sizeof figure);
 	bp_plan_percent_text(question->accuracy, percent);
-	section(answer, "accuracy", "%s within %s%s %%", figure, answer->style.utf8 ? "±" : "+-",
-		percent);
-	uint64_t interval = bp_plan_interval(bytes, key_of(question), question->accuracy, alpha);
+	bp_plan_percent_text(question->power, power);
+	section(answer, "accuracy", "%s within %s%s %% in %s %% of runs", figure,
+		answer->style.utf8 ? "±" : "+-", percent, power);
+	uint64_t interval = bp_plan_interval(bytes, key_of(question), aim_of(question));
 	if (interval > BP_PLAN_INTERVAL_MAX)
 		interval = BP_PLAN_INTERVAL_MAX;
 	add(answer, BP_PLAN_UNIT_COUNT, "samples", "samples it takes",
@@ -164,7 +174,7 @@ static void answer_accuracy(struct bp_plan_answer *answer)
 			BP_PLAN_INTERVAL_DEFAULT);
 	add_cost(answer, interval);
 	note_sizes(answer);
-	note(answer, note_expected);
+	note(answer, note_reached);
 }
 
 /* The same where the bytes are not known: how many must there be? */
@@ -173,17 +183,18 @@ static void answer_samples(struct bp_plan_answer *answer)
 	const struct bp_plan_question *question = answer->question;
 	uint64_t interval = question->interval > 0 ? question->interval : BP_PLAN_INTERVAL_DEFAULT;
 	double relative = (double)question->size / (double)interval;
-	char percent[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES], label[64];
+	char percent[BP_QUANTITY_BYTES], power[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES], label[64];
 	bp_plan_percent_text(question->accuracy, percent);
-	section(answer, "accuracy", "a figure within %s%s %%", answer->style.utf8 ? "±" : "+-",
-		percent);
+	bp_plan_percent_text(question->power, power);
+	section(answer, "accuracy", "a figure within %s%s %% in %s %% of runs",
+		answer->style.utf8 ? "±" : "+-", percent, power);
 	note_sizes(answer);
 	if (relative >= 1 || interval == 1) {
 		add(answer, BP_PLAN_UNIT_COUNT, "samples", "samples it takes", 1);
 		return;
 	}
-	double samples = (double)bp_plan_samples(relative, question->counted ? question->share : 0,
-		question->accuracy, 1 - question->confidence);
+	double samples = (double)bp_plan_samples(
+		relative, question->counted ? question->share : 0, aim_of(question));
 	double each = question->size > 0
 			      ? (double)question->size / bp_plan_chance(question->size, interval)
 			      : (double)interval;
@@ -191,7 +202,7 @@ static void answer_samples(struct bp_plan_answer *answer)
 	bp_bytes_text(interval, answer->style, text);
 	snprintf(label, sizeof label, "bytes it must have at T = %.32s", text);
 	add(answer, BP_PLAN_UNIT_BYTES, "bytes", label, samples * each);
-	note(answer, note_expected);
+	note(answer, note_reached);
 	take_interval(answer, interval);
 }
 

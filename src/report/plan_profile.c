@@ -326,7 +326,8 @@ bool bp_plan_write_profile(const struct bp_aggregation *aggregation, uint64_t in
 	struct plan plan = {
 		.aggregation = aggregation, .question = question, .interval = interval
 	};
-	double needed = (double)bp_plan_samples(0, 0, question->accuracy, 1 - question->confidence);
+	const struct bp_plan_aim aim = { question->accuracy, question->power, 1 - question->confidence };
+	const double needed = (double)bp_plan_samples(0, 0, aim);
 	plan.count =
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
 	plan.lines = calloc(plan.count + 1, sizeof *plan.lines);

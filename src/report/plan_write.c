@@ -236,7 +236,8 @@ static void write_overview(
 		"  within      samples   bytes at 512 KiB      change   samples before\n",
 		bp_style_bold(options), bp_style_end(options), confidence);
 	for (size_t i = 0; i < BP_COUNT(overview_accuracies); i++) {
-		double samples = (double)bp_plan_samples(0, 0, overview_accuracies[i], level);
+		const struct bp_plan_aim aim = { overview_accuracies[i], question->power, level };
+		const double samples = (double)bp_plan_samples(0, 0, aim);
 		double before = (double)bp_plan_samples_for_change(
 			overview_changes[i], question->power, level);
 		count_text(samples, count);
@@ -252,8 +253,8 @@ static void write_overview(
 		"\n"
 		"A figure of N bytes gets about N/T samples (T: sampling interval): T = "
 		"N/samples.\n"
-		"Without a sample a figure is at most %.2f T. A change is found in %s %% of the "
-		"cases.\n"
+		"Without a sample a figure is at most %.2f T. A figure is within, and a change "
+		"found,\nin %s %% of runs (--power).\n"
 		"Large objects need less; objects of T bytes or more are recorded each, exactly.\n"
 		"\n"
 		"ask:  bytepoll plan --heap 2G --share 5%% --accuracy 10%%   T for ~100 MiB\n"
@@ -274,10 +275,11 @@ static void write_overview_json(const struct bp_plan_question *question, FILE *o
 		question->confidence, question->power);
 	bp_write_json_number(out, bp_plan_unseen(level));
 	fputs(",\n  \"accuracies\": [", out);
-	for (size_t i = 0; i < BP_COUNT(overview_accuracies); i++)
+	for (size_t i = 0; i < BP_COUNT(overview_accuracies); i++) {
+		const struct bp_plan_aim aim = { overview_accuracies[i], question->power, level };
 		fprintf(out, "%s{\"accuracy\": %g, \"samples\": %llu}", i > 0 ? ", " : "",
-			overview_accuracies[i],
-			(unsigned long long)bp_plan_samples(0, 0, overview_accuracies[i], level));
+			overview_accuracies[i], (unsigned long long)bp_plan_samples(0, 0, aim));
+	}
 	fputs("],\n  \"changes\": [", out);
 	for (size_t i = 0; i < BP_COUNT(overview_changes); i++)
 		fprintf(out, "%s{\"change\": %g, \"samples\": %llu}", i > 0 ? ", " : "",

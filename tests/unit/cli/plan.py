@@ -59,12 +59,12 @@ def near(value, wanted, tolerance):
 @test
 def without_options_a_table():
     shown = text()
-    for row in ("10 %         423", "1 %      38,804", "+10 %            1,668", "3.69 T"):
+    for row in ("10 %         441", "1 %      38,970", "+10 %            1,668", "3.69 T"):
         assert row in shown, (row, shown)
     assert "bytepoll plan --heap" in shown and "bytepoll plan app.bpt" in shown, shown
     data = json.loads(text("--json"))
     assert {row["accuracy"]: row["samples"] for row in data["accuracies"]} == {
-        1: 8, .5: 24, .3: 56, .2: 116, .1: 423, .05: 1615, .02: 9799, .01: 38804}, data
+        1: 11, .5: 28, .3: 63, .2: 125, .1: 441, .05: 1649, .02: 9883, .01: 38970}, data
     assert {row["change"]: row["samples"] for row in data["changes"]} == {
         1.05: 6476, 1.1: 1668, 1.2: 441, 1.3: 207, 1.5: 82, 2: 25, 3: 9, 4: 5}, data
     assert all(ord(c) < 128 for c in text(LC_ALL="C")), "not ASCII in the C locale"
@@ -73,8 +73,8 @@ def without_options_a_table():
 @test
 def an_accuracy_gives_an_interval():
     data, answer = answers("--heap", "2GiB", "--share", "5%", "--accuracy", "10%")
-    near(answer["accuracy"]["samples"], 423, .003)
-    near(data["interval"], 0.05 * 2 ** 31 / 423, .003)
+    near(answer["accuracy"]["samples"], 441, .003)
+    near(data["interval"], 0.05 * 2 ** 31 / 441, .003)
     near(answer["accuracy"]["samples_heap"], 20 * answer["accuracy"]["samples"], 1e-6)
     near(answer["accuracy"]["per_gib"]["samples"], 2 ** 30 / data["interval"], 1e-6)
     near(answer["accuracy"]["per_gib"]["trace_bytes"], 40 * 2 ** 30 / data["interval"], 1e-6)
@@ -82,7 +82,7 @@ def an_accuracy_gives_an_interval():
     shown = text("--heap", "2GiB", "--share", "5%", "--accuracy", "10%")
     assert "102.4 MiB (5 % of 2 GiB)" in shown and "worst case" in shown, shown
     # The interval proposed is what `run` takes, and not larger than what was found.
-    assert "bytepoll run --interval 247K" in shown, shown
+    assert "bytepoll run --interval 238K" in shown, shown
     assert text("--heap", "2GiB", "--share", "5%") == shown, "10 % is the default"
     # Larger objects, a counted total, a lower confidence: each allows a larger T.
     for more in (["--size", "100K"], ["--counted"], ["--confidence", "0.9"]):
@@ -92,10 +92,10 @@ def an_accuracy_gives_an_interval():
 @test
 def without_bytes_the_bytes_it_takes():
     _, answer = answers("--accuracy", "10%")
-    assert answer["accuracy"]["samples"] == 423, answer
-    assert answer["accuracy"]["bytes"] == 423 * 524288, answer
+    assert answer["accuracy"]["samples"] == 441, answer
+    assert answer["accuracy"]["bytes"] == 441 * 524288, answer
     _, answer = answers("--interval", "64K")
-    assert answer["accuracy"]["bytes"] == 423 * 65536, answer
+    assert answer["accuracy"]["bytes"] == 441 * 65536, answer
 
 
 @test
@@ -166,20 +166,25 @@ def a_limit():
 
 
 def sample_trace(name="/lib/app.so", interval=65536):
-    """100 live samples of 4 KiB, 12 of 30000 bytes, 3 exact ones of 1 MiB, one of 16 bytes freed."""
+    """100 live samples of 4 KiB, 12 of 30000 bytes, 3 exact ones of 1 MiB; 1500 of 16 bytes freed, so that the rows
+    are small parts of what was counted, which is what the samples stand for. At T = 1: one freed."""
     chunk = Chunk(base_time=1000, interval=interval)
     chunk.module(1, 0x400000, 0x500000, 0x400000, name)
     chunk.stack(1, [0x400100])
-    sizes = [4096] * 100 + [30000] * 12 + [1 << 20] * 3 + [16]
-    trials = 0
+    freed = 1 if interval == 1 else 1500
+    sizes = [4096] * 100 + [30000] * 12 + [1 << 20] * 3 + [16] * freed
+    trials, objects = 0, 0
     for number, size in enumerate(sizes, 1):
-        trials += 100 * size
-        chunk.sample(number, 1000 + number, size, stack=1, address=0x10000 * number, trials=trials,
-                     objects=100 * number, exact=size >= interval)
-    chunk.free(len(sizes) + 1, 2000, len(sizes), trials=trials, objects=100 * len(sizes))
-    return trace(header(interval=interval), state(ended=1, reason=1, end_time=3000, trials=trials,
-                                               objects=100 * len(sizes), samples=len(sizes)),
-                 [slot(1, 100, trials, 100 * len(sizes), 0)], [chunk.bytes(1)])
+        twins = 100 if interval == 1 else 1 if size >= interval else round(-1 / math.expm1(-size / interval))
+        trials += twins * (size + (interval != 1))
+        objects += twins
+        chunk.sample(2 * number, 1000 + 2 * number, size, stack=1, address=0x10000 * number, trials=trials,
+                     objects=objects, exact=size >= interval)
+        if size == 16:
+            chunk.free(2 * number + 1, 1001 + 2 * number, 2 * number, trials=trials, objects=objects)
+    return trace(header(interval=interval), state(ended=1, reason=1, end_time=9000, trials=trials,
+                                               objects=objects, samples=len(sizes)),
+                 [slot(1, 100, trials, objects, 0)], [chunk.bytes(1)])
 
 
 def write_trace(path, *arguments, **settings):
@@ -207,32 +212,32 @@ def a_profile():
         near(planned["expected_samples"], data["samples"] * 65536 / planned["interval"], 1e-6)
         near(planned["trace_bytes"], 65536 + 40 * planned["expected_samples"], 1e-6)
     by_samples = {row["samples"]: row for row in data["rows"]}
-    # 100 and 12 samples are some 110 and 16 of small objects; 423 are wanted.
-    near(by_samples[100]["interval"], 65536 * 110 / 423, .1)
-    near(by_samples[12]["interval"], 65536 * 16 / 423, .25)
+    # 100 and 12 samples are some 110 and 16 of small objects; 441 are wanted.
+    near(by_samples[100]["interval"], 65536 * 110 / 441, .1)
+    near(by_samples[12]["interval"], 65536 * 16 / 441, .25)
     # Exact objects are within 10 % already: the same T keeps them so.
     assert by_samples[3]["accuracy_now"] < .1 and by_samples[3]["interval"] == 65536, data
     # Four times as accurate takes about sixteen times the samples.
     finer = json.loads(text("app.bpt", "--by", "size", "--json", "--accuracy", "2.5%"))
     fine = {row["samples"]: row["interval"] for row in finer["rows"]}
-    near(by_samples[100]["interval"] / fine[100], 6319 / 423, .03)
+    near(by_samples[100]["interval"] / fine[100], 6386 / 441, .03)
     assert fine[3] < 65536, fine
     assert len(json.loads(text("app.bpt", "--by", "size", "--json", "-n", "1"))["rows"]) == 1
     shown = text("app.bpt", "--by", "size")
-    assert "116 samples at T = 64 KiB" in shown and "bytepoll run --interval" in shown, shown
+    assert "1,615 samples at T = 64 KiB" in shown and "bytepoll run --interval" in shown, shown
     rows = list(csv.DictReader(io.StringIO(text("app.bpt", "--by", "size", "--csv"))))
     assert [int(row["samples"]) for row in rows] == [row["samples"] for row in data["rows"]], rows
 
 
 @test
 def a_profile_of_every_object():
-    """All is exact at T = 1, but not at any T: as if all were small, N bytes take N/423."""
+    """All is exact at T = 1, but not at any T: as if all were small, N bytes take N/441."""
     write_trace("app.bpt", interval=1)
     data = json.loads(text("app.bpt", "--by", "size", "--json"))
     allocated = sum([4096] * 100 + [30000] * 12 + [1 << 20] * 3 + [16]) * 100
     for row in data["rows"]:
         assert row["accuracy_now"] == 0 and row["equivalent_samples"] is None, row
-        near(row["interval"], row["bytes"]["estimate"] / 423, .01)
+        near(row["interval"], row["bytes"]["estimate"] / 441, .01)
         # Bytes, not objects, make the samples; but no more than objects.
         near(row["expected_samples"], min(data["samples"], allocated / row["interval"]), 1e-6)
     shown = text("app.bpt", "--by", "size")
