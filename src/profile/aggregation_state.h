@@ -159,10 +159,10 @@ bool bp_method_is_negative_binomial(enum bp_method method);
 const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	const struct bp_sample *sample, const struct bp_sample_weight *weight,
 	struct bp_other_sums *buffer);
-/* Bytes (as values) or objects by the negative binomial interval; `unit`: the most that one trial can
+/* Bytes (as values) by the negative binomial interval; `unit`: the most that one trial can
  * stand for. */
 struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
-	const struct bp_tally *tally, double alpha, bool objects, double unit);
+	const struct bp_tally *tally, double alpha, double unit);
 
 /* smallest_size.c: of one process, as far as samples and counters tell; and, once all samples are
  * summed, lowered in `aggregation` to what the count of objects demands. */

@@ -94,7 +94,7 @@ static struct bp_interval values_of(
 	const struct bp_tally *tally = evidence->tally;
 	double ratio = aggregation->query.usable ? state->ratio_max : 1;
 	if (is_negative_binomial(aggregation, evidence->metric))
-		return bp_negative_binomial_of(aggregation, tally, alpha, false, ratio);
+		return bp_negative_binomial_of(aggregation, tally, alpha, ratio);
 	if (tally->classes != NULL)
 		return bp_estimate_values_by_classes(
 			tally->classes, state->interval_unseen, ratio, alpha);
@@ -114,11 +114,7 @@ struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 static struct bp_interval objects_of(
 	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
 {
-	const struct bp_aggregation_state *state = aggregation->state;
-	if (is_negative_binomial(aggregation, evidence->metric))
-		return bp_negative_binomial_of(aggregation, evidence->tally, alpha, true,
-			1 / (double)bp_trials(evidence->size_min, state->charge));
-	return bp_figures_objects(state, evidence->tally, alpha, evidence->size_min);
+	return bp_figures_objects(aggregation->state, evidence->tally, alpha, evidence->size_min);
 }
 
 /* Intervals of objects are calibrated only if asked for. Most objects of a program may be of sizes that

@@ -5,8 +5,10 @@
  * object the successful byte was, which ours need not.
  *
  * The negative binomial interval is one of trials. Ours make one trial more per object than it has
- * bytes, so its limits are turned into bytes, or objects, by the ratio that the samples themselves
- * show; without a sample, by the largest there can be.
+ * bytes, so its limits are turned into bytes by the ratio that the samples themselves
+ * show; without a sample, by the largest there can be. Numbers of objects have no such ratio: where sizes are
+ * mixed, and nobody knows that they are not, the few trials of many small objects are what is not seen.
+ * They keep N3.
  */
 #include "estimate/negative_binomial.h"
 #include "estimate/weighting.h"
@@ -47,9 +49,7 @@ static void multiply(struct bp_other_sums *sums, uint32_t count)
 	hits->after_hits *= count;
 	hits->trials *= count;
 	hits->bytes *= count;
-	hits->objects *= count;
 	hits->exact_bytes *= count;
-	hits->exact_objects *= count;
 }
 
 const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
@@ -72,14 +72,13 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	}
 	if (counts_hits && certain) {
 		hits->exact_bytes = weight->value;
-		hits->exact_objects = 1;
 	} else if (counts_hits) {
 		hits->samples = 1;
 		hits->after_hits = (double)(trials - offset);
-		hits->objects = bp_weighting_of(
+		const double objects = bp_weighting_of(
 			BP_WEIGHTING_FAILED_TRIALS, trials, sample->interval, offset, false, 0);
-		hits->bytes = weight->value * hits->objects;
-		hits->trials = (double)trials * hits->objects;
+		hits->bytes = weight->value * objects;
+		hits->trials = (double)trials * objects;
 	}
 	if (sample->more != 0)
 		multiply(buffer, bp_sample_count(sample));
@@ -87,7 +86,7 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 }
 
 struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
-	const struct bp_tally *tally, double alpha, bool objects, double unit)
+	const struct bp_tally *tally, double alpha, double unit)
 {
 	const struct bp_query *query = &aggregation->query;
 	const struct bp_hit_sums *hits = &tally->other.hits;
@@ -96,11 +95,9 @@ struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregat
 						   : BP_NEGATIVE_BINOMIAL_EXACT;
 	struct bp_interval interval = bp_estimate_negative_binomial(method, query->edges,
 		hits->samples, hits->after_hits, aggregation->state->interval_max, alpha);
-	double estimate = objects ? hits->objects : hits->bytes;
-	double per_trial = hits->trials > 0 ? estimate / hits->trials : unit;
-	double exact = objects ? hits->exact_objects : hits->exact_bytes;
-	interval.estimate = exact + estimate;
-	interval.low = exact + interval.low * per_trial;
-	interval.high = exact + interval.high * per_trial;
+	const double per_trial = hits->trials > 0 ? hits->bytes / hits->trials : unit;
+	interval.estimate = hits->exact_bytes + hits->bytes;
+	interval.low = hits->exact_bytes + interval.low * per_trial;
+	interval.high = hits->exact_bytes + interval.high * per_trial;
 	return interval;
 }

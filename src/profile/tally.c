@@ -43,9 +43,7 @@ static void add_other(struct bp_other_sums *sums, const struct bp_other_sums *mo
 	sums->hits.after_hits += more->hits.after_hits;
 	sums->hits.trials += more->hits.trials;
 	sums->hits.bytes += more->hits.bytes;
-	sums->hits.objects += more->hits.objects;
 	sums->hits.exact_bytes += more->hits.exact_bytes;
-	sums->hits.exact_objects += more->hits.exact_objects;
 }
 
 bool bp_tally_merge(struct bp_tally *tally, const struct bp_tally *other)

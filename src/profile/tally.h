@@ -19,8 +19,8 @@
 struct bp_hit_sums {
 	uint64_t samples;
 	double after_hits;	       /* trials from the successful one on, summed */
-	double trials, bytes, objects; /* estimated */
-	double exact_bytes, exact_objects;
+	double trials, bytes; /* estimated */
+	double exact_bytes;
 };
 
 /* What other methods than N3 need of samples. */

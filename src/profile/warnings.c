@@ -385,6 +385,9 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 		say(list,
 			"--estimator memray takes every object of T bytes and more to be sampled: "
 			"under law bernoulli some are not, and its figures are too low");
+	if (bp_method_is_negative_binomial(query->method))
+		say(list, "--interval-method %s is of trials, and so of bytes: numbers of objects have the "
+			  "default interval", bp_method_names[query->method]);
 	if (query->method == BP_METHOD_CAMP_PAULSON)
 		say(list, "--interval-method camp-paulson is an approximation: with one sample its "
 			  "lower limit is half of the exact one");
