@@ -186,8 +186,10 @@ static void figures_of_nothing(
 		fmin(ret_row->objects.interval.high, all->objects.interval.high);
 }
 
-/* The largest probability that a right figure of this truth misses (truth.h). */
-static double chance_of_miss(const struct comparison *comparison, const struct entry *entry)
+/* The largest probability that a right figure of this truth misses (truth.h). Bytes of rows are parts of
+ * the counted total, whose upper limits may lie below the one of no sample. */
+static double chance_of_miss(
+	const struct comparison *comparison, const struct entry *entry, int unit)
 {
 	const struct bp_assumptions assumed = bp_aggregation_assumptions(comparison->aggregation);
 	const double alpha = comparison->alpha;
@@ -199,7 +201,8 @@ static double chance_of_miss(const struct comparison *comparison, const struct e
 	const double expected = trials * bp_lambda(assumed.interval_unseen);
 	const double sampled =
 		assumed.interval_min <= 1 ? 1 : -expm1(-trials * bp_lambda(assumed.interval_min));
-	if (comparison->group->metric == BP_METRIC_ALLOCATED || expected > log(2 / alpha))
+	if (unit == BP_TRUTH_BYTES || comparison->group->metric == BP_METRIC_ALLOCATED ||
+		expected > log(2 / alpha))
 		return fmin(alpha, sampled);
 	return fmin(alpha / 2, sampled);
 }
@@ -247,7 +250,7 @@ static bool compare_entry(struct comparison *comparison, const struct entry *ent
 		tally->figures++;
 		tally->held += figure->held;
 		tally->unsampled += entry->row == 0;
-		tally->chance += chance_of_miss(comparison, entry);
+		tally->chance += chance_of_miss(comparison, entry, unit);
 	}
 	if (!comparison->keeps_rows)
 		return true;

@@ -274,6 +274,13 @@ static void write_verdict(const struct page *page)
 			truth->totals_missed);
 	if (truth->verdict != BP_TRUTH_UNSURE)
 		fprintf(out,
+			"  (\"missed\" beside a total: it lies outside its %g %% limits, as %.3g in 100 may. "
+			"The verdict\n  judges totals by limits of %.6g %%, and rows by how many of them "
+			"miss: of rows it finds\n  gross errors only.)\n",
+			100 * truth->query.confidence, 100 * (1 - truth->query.confidence),
+			100 * (1 - truth->error / truth->tests));
+	if (truth->verdict != BP_TRUTH_UNSURE)
+		fprintf(out,
 			"  (A profiler that is right fails this check once in %.6g times at "
 			"most.)\n",
 			1 / truth->error);
