@@ -110,14 +110,16 @@ static uint64_t uncertain_bytes(uint32_t threads)
 	return (by_threads > by_processors ? by_threads : by_processors) * (uint64_t)page;
 }
 
-/* False: there is no trace, or not yet. One without samples tells something, too: that none of the memory was
+/* False: there is no trace, or not yet, or another one stands there (an earlier recording that was brought back
+ * because the program could not be started). One without samples tells something, too: that none of the memory was
  * malloc'ed. */
-static bool read_trace_id(const char *file, uint8_t ret_trace_id[16])
+static bool read_trace_id(const char *file, uint32_t pid, uint8_t ret_trace_id[16])
 {
 	struct bp_trace_header header;
 	const int trace = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	const bool good = trace >= 0 && bp_trace_bytes_read(trace, &header, sizeof header, 0) &&
-			  memcmp(header.magic, BP_TRACE_MAGIC, sizeof header.magic) == 0;
+			  memcmp(header.magic, BP_TRACE_MAGIC, sizeof header.magic) == 0 &&
+			  header.pid == pid;
 	if (trace >= 0)
 		close(trace);
 	if (good)
@@ -130,7 +132,8 @@ static bool write_file(struct bp_resident_watch *watch, struct bp_error *error)
 {
 	uint8_t trace_id[16];
 	char *path = NULL;
-	if (watch->resident.count == 0 || !read_trace_id(watch->file, trace_id) ||
+	if (watch->resident.count == 0 ||
+		!read_trace_id(watch->file, watch->resident.pid, trace_id) ||
 		asprintf(&path, "%s" BP_RESIDENT_SUFFIX, watch->file) < 0)
 		return true;
 	watch->resident.uncertain_bytes = uncertain_bytes(watch->threads_most);

@@ -39,6 +39,16 @@ void bp_check_write_github(const struct bp_check *check, FILE *out)
 {
 	struct bp_quantity_style style = { .utf8 = true };
 	char words[BP_CHECK_WORDS_BYTES];
+	/* Those that bear on every limit; what else was wrong is in the text. */
+	for (uint32_t i = 0; i < check->warning_count; i++) {
+		if (!check->warnings[i].first)
+			continue;
+		fputs("::warning title=bytepoll check::", out);
+		put_escaped(out, check->warnings[i].file, "%");
+		fputs(": ", out);
+		put_escaped(out, check->warnings[i].sentence, "%");
+		putc('\n', out);
+	}
 	for (uint32_t i = 0; i < check->count; i++) {
 		const struct bp_judgement *judgement = &check->judgements[i];
 		bp_check_finding(judgement, style, words);

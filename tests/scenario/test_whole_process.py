@@ -104,6 +104,8 @@ class Runs:
         said = bytepoll("check", trace, "-l", "peak=100M").stdout.decode()
         has(said, "within peak=100M", "peak=100M is a limit on what malloc gave; the process itself had up to 2",
             "--limit peak-resident=SIZE is on that")
+        said = bytepoll("check", "--github", trace, "-l", "peak=100M").stdout.decode()
+        has(said, "::warning title=bytepoll check::" + trace + ": process at its highest")
         said = bytepoll("check", trace, "-l", "peak=1G").stdout.decode()
         profiled.expect("is a limit on what malloc gave" not in said, said)
         data = json.loads(bytepoll("check", "--json", trace, "-l", "peak-resident=100M", status=1).stdout)
