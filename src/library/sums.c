@@ -325,11 +325,7 @@ static void estimate(const struct key *key, const struct key *others,
 {
 	const uint64_t least = smallest_size(a);
 	const uint64_t size_min = key->one_size > least ? key->one_size : least;
-	/* (Of usable bytes as figures.c has it: glibc gives at most 24 more than asked for.) */
-	const double ratio =
-		(a->flags & BYTEPOLL_ASSUME_USABLE) == 0
-			? a->ratio_max
-			: fmax(a->ratio_max, ((double)least + 24) / ((double)least + a->charge));
+	const double ratio = a->ratio_max;
 	const bool part = others != NULL && (a->flags & BYTEPOLL_ASSUME_CALIBRATED) != 0;
 	struct bp_interval bytes, objects;
 	if (part && (a->flags & BYTEPOLL_ASSUME_USABLE) == 0)

@@ -141,6 +141,8 @@ void bp_figures_share(struct bp_aggregation *aggregation);
 /* By how much it moves the estimate of a part of the query's metric; 0: it is not calibrated. */
 double bp_figures_shift(
 	const struct bp_aggregation *aggregation, const struct bp_sums *sums, bool objects);
+/* The most usable bytes that a trial of an unsampled object can stand for. */
+double bp_largest_ratio(const struct bp_aggregation *aggregation);
 /* Expected order of a row by the sort key. */
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row);
 /* The figures of a set of cells (call_tree.c): their tally, and the sums of everything else in the

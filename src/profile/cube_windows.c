@@ -302,9 +302,7 @@ static void judge_window(const struct bp_aggregation *aggregation, const struct 
 	window->size_min = larger(size, state->selection.size_low);
 	window->ratio_max = 1;
 	if (usable)
-		window->ratio_max = fmax(((double)window->size_min + 24) /
-						 ((double)window->size_min + state->charge),
-			sums->ratio_max);
+		window->ratio_max = fmax(bp_largest_ratio(aggregation), sums->ratio_max);
 }
 
 static void judge_windows(struct bp_cube *cube, const struct bin *bins)

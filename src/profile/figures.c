@@ -266,17 +266,26 @@ static void whole_figure(const struct bp_aggregation_state *state, struct bp_kno
 		narrow(&figure->interval, total);
 }
 
+/* An object that was not sampled may have a larger ratio than any that was: glibc gives at most 24 bytes
+ * more than asked for, and 24 for none, which is one trial. Only what the query says is known of sizes:
+ * no assumption is made from samples. */
+double bp_largest_ratio(const struct bp_aggregation *aggregation)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	uint64_t size = state->selection.size_low;
+	if (aggregation->query.has_size_min && aggregation->query.size_min > size)
+		size = aggregation->query.size_min;
+	return ((double)size + 24) / (double)bp_trials(size, state->charge);
+}
+
 void bp_figures_totals(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	bp_admit_missing_objects(aggregation);
 	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED].sums;
-	/* The most usable bytes a trial can stand for. An object that was not sampled may have a larger
-	 * ratio than any that was: glibc gives at most 24 bytes more than asked for. */
-	state->ratio_max =
-		fmax(((double)state->size_min + 24) / ((double)state->size_min + state->charge),
-			fmax(allocated->ratio_max, state->outside.ratio_max));
+	state->ratio_max = fmax(bp_largest_ratio(aggregation),
+		fmax(allocated->ratio_max, state->outside.ratio_max));
 	uint64_t live = state->totals[BP_METRIC_PEAK].sums.samples;
 	state->turnovers = live > 0 ? (double)state->peak.allocations / (double)live : 0;
 	bool whole = !query->has_from && !query->has_to;

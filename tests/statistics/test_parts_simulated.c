@@ -246,9 +246,47 @@ static void parts_of_the_total_hold(void **state)
 	}
 }
 
+/* Usable bytes of three objects just below T and of 3000 of one byte each, which are seldom sampled and have
+ * 24 usable bytes: an upper limit that assumes no smaller objects than those that were sampled misses. */
+static void usable_bytes_of_small_objects_hold(void **state)
+{
+	const unsigned runs = is_long ? 20000 : 2000;
+	const struct bp_query query = { .metric = BP_METRIC_LIVE, .usable = true };
+	const double truth = 3 * 4104 + 3000 * 24;
+	struct stream stream = { 800 };
+	struct sides sides = { 0, 0 };
+	unsigned assumed = 0;
+	(void)state;
+	for (unsigned run = 0; run < runs; run++) {
+		struct bp_profile profile;
+		small_init(&profile);
+		const struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 10, INTERVAL);
+		const struct bp_stack_id stack = small_stack(&profile, "row0");
+		draw(&profile, process, stack, 4094, 3, false, &stream);
+		draw(&profile, process, stack, 1, 3000, false, &stream);
+		for (uint32_t i = 1; i < profile.added.count; i++)
+			profile.added.data[i].usable = profile.added.data[i].size == 1 ? 24 : 4104;
+		small_totals(&profile, process, 3 * 4094 + 3000, 3 * 4094 + 3000, 3003, 3003);
+		struct bp_aggregation aggregation = small_aggregate(&profile, &query);
+		const struct bp_interval *live = &aggregation.totals[BP_METRIC_LIVE].bytes.interval;
+		const struct bp_sums *sums = bp_aggregation_total_parts(&aggregation).sums;
+		count(&sides, truth, live);
+		/* As if all objects were like those that were sampled. */
+		assumed += truth > bp_estimate_values(sums, INTERVAL, sums->ratio_max, .05).high;
+		bp_aggregation_finish(&aggregation);
+		bp_profile_finish(&profile);
+	}
+	const double most = binomial_limit(runs, tail, false_alarm);
+	print_message("# usable bytes, %u runs: misses %.2f %.2f %%, with the sampled sizes assumed %.2f\n",
+		runs, 100. * sides.low / runs, 100. * sides.high / runs, 100. * assumed / runs);
+	assert_true(sides.low <= most && sides.high <= most);
+	assert_true(assumed > most);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct CMUnitTest tests[] = { cmocka_unit_test(parts_of_the_total_hold) };
+	static const struct CMUnitTest tests[] = { cmocka_unit_test(parts_of_the_total_hold),
+		cmocka_unit_test(usable_bytes_of_small_objects_hold) };
 	const char *setting = getenv("BYTEPOLL_LONG_TESTS");
 	is_long = setting != NULL && *setting != '\0' && strcmp(setting, "0") != 0;
 	if (argc == 3 && strcmp(argv[1], "--table") == 0)
