@@ -54,6 +54,8 @@ void bp_control_configure(const struct bp_config *config)
 	bp_control.first = early || late ? 0 : bp_control.given;
 	bp_control.fine_start = config->fine_start && bp_control.first != 0 &&
 				config->start_time_ns == 0 && config->stop_time_ns == 0;
+	if (bp_control.fine_start)
+		bp_fine_start_begin();
 	bp_control.budget_ppm = config->budget_ppm;
 	bp_control.start_ns =
 		config->start_time_ns != 0 && early ? config->start_time_ns : UINT64_MAX;

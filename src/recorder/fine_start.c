@@ -7,6 +7,7 @@
 #include "recorder/fine_start.h"
 
 #include "base/attributes.h"
+#include "base/system_call.h"
 #include "trace/format.h"
 
 static const struct {
@@ -17,7 +18,17 @@ static const struct {
 	{ (uint64_t)896 << 20, 256u << 10 },
 };
 
-static uint64_t sum_trials;
+/* Shared with all children of fork; where there is no memory for that, each has its own. */
+static uint64_t own_trials;
+static uint64_t *sum_trials = &own_trials;
+
+void bp_fine_start_begin(void)
+{
+	uint64_t *shared = bp_system_map(
+		4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared != NULL)
+		sum_trials = shared;
+}
 
 uint64_t bp_fine_start_interval(uint64_t trials)
 {
@@ -29,6 +40,5 @@ uint64_t bp_fine_start_interval(uint64_t trials)
 
 uint64_t bp_fine_start_add(uint64_t trials)
 {
-	return bp_fine_start_interval(
-		__atomic_add_fetch(&sum_trials, trials, __ATOMIC_RELAXED));
+	return bp_fine_start_interval(__atomic_add_fetch(sum_trials, trials, __ATOMIC_RELAXED));
 }

@@ -10,7 +10,8 @@
  * at the latest, so that the steps of a process with many threads are taken that much later. The sum is
  * of trials: bytes, and one for each object.
  *
- * A child of fork goes on with its parent's sum; a new image begins anew. Thread-safe.
+ * All children of fork, and theirs, share the sum with their parent: a server that forks for each connection does not
+ * begin anew each time, and comes to its last step by what all of them allocate. A new image begins anew. Thread-safe.
  */
 #ifndef BP_RECORDER_FINE_START_H
 #define BP_RECORDER_FINE_START_H
@@ -21,7 +22,10 @@
 /* T after so many trials. Pure. */
 uint64_t bp_fine_start_interval(uint64_t trials);
 
-/* Adds trials to the sum of the process; T after that. */
+/* Before the first thread of an image: from here on the sum is shared with children. */
+void bp_fine_start_begin(void);
+
+/* Adds trials to the sum; T after that. */
 uint64_t bp_fine_start_add(uint64_t trials);
 
 #endif
