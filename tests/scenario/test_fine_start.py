@@ -85,8 +85,9 @@ def test_threads(tap):
         early = 8000 * 3001
         tap.check(sorted(changes) == [1, 2, 3], "all threads take steps", changes)
         for interval, due in STEPS.items():
-            made = [trials for thread in (2, 3) for trials, own in changes[thread] if own == interval]
-            tap.check(len(made) == 2 and due - LOOK <= early + sum(made) <= due + 4 * LOOK,
+            # (A thread that lay idle meanwhile may skip a step.)
+            made = [next(trials for trials, own in changes[thread] if own >= interval) for thread in (2, 3)]
+            tap.check(due - LOOK <= early + sum(made) <= due + 4 * LOOK,
                       "to %d KiB" % (interval >> 10), "%s of %d" % (made, due))
         data = profiled.report(trace)
         tap.check(data["intervals"] == [65536, 131072, 262144, 524288] and data["sampling"]["fine_start"] and
