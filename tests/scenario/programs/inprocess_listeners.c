@@ -176,7 +176,8 @@ static void storm(void)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 	__atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < 2; i++)
-		CHECK(pthread_join(coming[i], NULL) == 0 && turns[i] > 0);
+		CHECK(pthread_join(coming[i], NULL) == 0);
+	CHECK(turns[0] + turns[1] > 0); /* one of them may have had no processor meanwhile */
 	while (!bp_unlisten(number))
 		sched_yield();
 	print("storm", 0, 0);
