@@ -316,7 +316,7 @@ struct bytepoll_table_info {
 	uint64_t duration_ns;
 	uint64_t at_ns;	     /* the moment of metric live */
 	uint64_t peak_at_ns; /* BYTEPOLL_NEVER: there was none */
-	uint64_t size_min;   /* assumed for intervals of objects */
+	uint64_t size_min;   /* for intervals of objects; 0: nothing is assumed */
 	double confidence;
 	/* Allocated while sampling was off: in no other figure. */
 	struct bytepoll_count bytes_off, objects_off;
@@ -419,12 +419,9 @@ struct bytepoll_assumptions {
 	/* Allocated, by the counters: no figure is larger. High UINT64_MAX: not known. */
 	struct bytepoll_count bytes, objects;
 	struct bytepoll_count offered, offered_objects; /* of these, what could be sampled */
-	/* The smallest size that can occur, and the smallest that filters leave. The first is taken
-	 * to be smaller where more objects were counted than estimated, beyond the noise: */
-	uint64_t size_min, size_floor;
-	uint64_t objects_counted; /* that could be sampled; 0: not to be compared */
-	double objects_estimated; /* of all that was allocated */
-	double objects_variance;
+	/* The smallest size that can be among what is selected, and among all else: what the query
+	 * states, what the kind of profile implies, what the filters leave. 0: nothing is assumed. */
+	uint64_t size_min, size_min_beside;
 };
 
 /* The records of row `i`, at most `room` of them, into `ret_records` (which is of structs with

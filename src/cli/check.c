@@ -461,7 +461,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_ALLOCATORS,
 	{ .name = "min-size",
 		.argument = "SIZE",
-		.summary = "smallest object assumed to exist (default: 0)" },
+		.summary = "no object is smaller: narrows intervals of objects (default: 0)" },
 	{ .name = "only-seen",
 		.summary = "judge what was seen, though processes or names are missing" },
 	BP_OPTION_ASSUME_INTERVAL,

@@ -104,7 +104,7 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 #define BP_OPTION_MIN_SIZE                                                                     \
 	{                                                                                      \
 		.name = "min-size", .argument = "SIZE",                                        \
-		.summary = "smallest object assumed to exist (default: by samples and counts)" \
+		.summary = "no object is smaller: narrows intervals of objects (default: 0)" \
 	}
 #define BP_OPTION_ASSUME_INTERVAL                                                    \
 	{                                                                            \

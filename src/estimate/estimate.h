@@ -57,6 +57,9 @@ struct bp_sums {
 void bp_sums_add(struct bp_sums *sums, double value, uint64_t size, uint32_t charge,
 	uint64_t interval, bool exact);
 
+/* The sums of `times` >= 1 samples of which each has these. */
+struct bp_sums bp_sums_times(const struct bp_sums *one, uint64_t times);
+
 /* Adds all of `other` to `sums`. Merge in a fixed order for reproducible output. */
 void bp_sums_merge(struct bp_sums *sums, const struct bp_sums *other);
 
@@ -87,21 +90,28 @@ struct bp_interval bp_estimate_known_total(const struct bp_sums *sums,
 	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
 	uint64_t total_high, double alpha);
 
-/* The same for objects of a counted number; size_min: the smallest size that can occur under the key
- * or beside it. */
+/* The smallest size that can occur under a key, and the smallest that can occur beside it; bytes. 0
+ * assumes nothing. */
+struct bp_size_min {
+	uint64_t key, beside;
+};
+
+/* The same for objects of a counted number. */
 struct bp_interval bp_estimate_known_objects(const struct bp_sums *sums,
 	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
-	uint64_t total_high, double alpha, uint64_t size_min, uint32_t charge);
+	uint64_t total_high, double alpha, struct bp_size_min size_min, uint32_t charge);
 
-/* The estimate in `objects`, a Horvitz-Thompson estimate of the objects of `sums` with its limits,
- * calibrated as that of bytes is; the limits stay, and hold it. But not where more objects are missing
- * from the estimate of all than its noise explains: then there are sizes that were not sampled, and
- * nobody knows whose (docs/statistics.md, "Part of a known total"). */
-void bp_calibrate_objects(struct bp_interval *objects, const struct bp_sums *sums,
-	const struct bp_sums *complement, uint64_t total_low, uint64_t total_high);
+/* Puts the Horvitz-Thompson estimate of the objects of `sums` back into `objects`; the limits stay,
+ * and hold it. */
+void bp_uncalibrate_objects(struct bp_interval *objects, const struct bp_sums *sums);
 
-/* Is that so? `missing`: objects counted less the estimate of all; `variance`: of that estimate. */
+/* Are more objects missing from the estimate of all than its noise explains? Then there are sizes that
+ * were not sampled, nobody knows whose, and estimates of objects are not calibrated (docs/statistics.md,
+ * "Part of a known total"). `missing`: objects counted less the estimate of all; `variance`: of that
+ * estimate; or of a key and its complement, and the counted number. */
 bool bp_objects_are_missing(double missing, double variance);
+bool bp_objects_are_missing_beside(const struct bp_sums *sums, const struct bp_sums *complement,
+	uint64_t total_low, uint64_t total_high);
 
 /* m, the trials an object makes: size + charge, saturated (a size read from a damaged file may be
  * anything), and at least 1. */

@@ -67,12 +67,13 @@ static double calibrated(
 	return key->sampled + key->c1 + share * (total - sum);
 }
 
+/* `unit`: the unseen unit of the key; `unit_beside`: of the others. */
 static struct bp_interval part_of_total(const struct bp_rest *key, const struct bp_rest *other,
-	double total_low, double total_high, double unit, double alpha)
+	double total_low, double total_high, double unit, double unit_beside, double alpha)
 {
 	double sampled = key->sampled + other->sampled, a = alpha / 2;
 	struct bp_interval part = { 0 };
-	part.low = lower_limit(key, other, total_low - sampled, unit, a);
+	part.low = lower_limit(key, other, total_low - sampled, unit_beside, a);
 	part.high = total_high - lower_limit(other, key, total_high - sampled, unit, a);
 	part.high = fmax(part.low, part.high);
 	part.estimate = clamp(calibrated(key, other, total_low, total_high), part.low, part.high);
@@ -85,17 +86,20 @@ bool bp_objects_are_missing(double missing, double variance)
 	return missing > 2 * sqrt(variance);
 }
 
-void bp_calibrate_objects(struct bp_interval *objects, const struct bp_sums *sums,
-	const struct bp_sums *complement, uint64_t total_low, uint64_t total_high)
+bool bp_objects_are_missing_beside(const struct bp_sums *sums, const struct bp_sums *complement,
+	uint64_t total_low, uint64_t total_high)
 {
 	const struct bp_rest key = bp_rest_of_objects(sums), other = bp_rest_of_objects(complement);
 	const double all = key.sampled + key.c1 + other.sampled + other.c1;
 	const double missing = clamp(all, (double)total_low, (double)total_high) - all;
-	if (objects->exact || (double)total_high < key.sampled + other.sampled ||
-		bp_objects_are_missing(missing, key.c2 + other.c2))
-		return;
-	objects->estimate = clamp(calibrated(&key, &other, (double)total_low, (double)total_high),
-		objects->low, objects->high);
+	return bp_objects_are_missing(missing, key.c2 + other.c2);
+}
+
+void bp_uncalibrate_objects(struct bp_interval *objects, const struct bp_sums *sums)
+{
+	if (!objects->exact)
+		objects->estimate = clamp(
+			(double)sums->samples + sums->n1, objects->low, objects->high);
 }
 
 static uint64_t largest_interval(
@@ -114,18 +118,20 @@ struct bp_interval bp_estimate_known_total(const struct bp_sums *sums,
 	struct bp_rest key = bp_rest_of_bytes(sums), other = bp_rest_of_bytes(complement);
 	if (interval == 1 || (double)total_high < key.sampled + other.sampled)
 		return bp_estimate_bytes(sums, interval, alpha);
-	return part_of_total(&key, &other, (double)total_low, (double)total_high,
-		1 / bp_lambda(interval), alpha);
+	const double unit = 1 / bp_lambda(interval);
+	return part_of_total(
+		&key, &other, (double)total_low, (double)total_high, unit, unit, alpha);
 }
 
 struct bp_interval bp_estimate_known_objects(const struct bp_sums *sums,
 	const struct bp_sums *complement, uint64_t interval_max, uint64_t total_low,
-	uint64_t total_high, double alpha, uint64_t size_min, uint32_t charge)
+	uint64_t total_high, double alpha, struct bp_size_min size_min, uint32_t charge)
 {
 	uint64_t interval = largest_interval(sums, complement, interval_max);
 	struct bp_rest key = bp_rest_of_objects(sums), other = bp_rest_of_objects(complement);
 	if (interval == 1 || (double)total_high < key.sampled + other.sampled)
-		return bp_estimate_objects(sums, interval, alpha, size_min, charge);
-	double unit = 1 / bp_inclusion_probability(bp_trials(size_min, charge), interval);
-	return part_of_total(&key, &other, (double)total_low, (double)total_high, unit, alpha);
+		return bp_estimate_objects(sums, interval, alpha, size_min.key, charge);
+	return part_of_total(&key, &other, (double)total_low, (double)total_high,
+		1 / bp_inclusion_probability(bp_trials(size_min.key, charge), interval),
+		1 / bp_inclusion_probability(bp_trials(size_min.beside, charge), interval), alpha);
 }

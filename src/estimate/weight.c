@@ -99,6 +99,22 @@ void bp_sums_add(struct bp_sums *sums, double value, uint64_t size, uint32_t cha
 		sums->ratio_max = value / (double)trials;
 }
 
+struct bp_sums bp_sums_times(const struct bp_sums *one, uint64_t times)
+{
+	const double count = (double)times;
+	struct bp_sums sums = *one;
+	sums.samples *= times;
+	sums.bytes *= count;
+	sums.c1 *= count;
+	sums.c2 *= count;
+	sums.c3 *= count;
+	sums.n1 *= count;
+	sums.n2 *= count;
+	sums.n3 *= count;
+	sums.log_pi_sum *= count;
+	return sums;
+}
+
 void bp_sums_merge(struct bp_sums *sums, const struct bp_sums *other)
 {
 	sums->samples += other->samples;

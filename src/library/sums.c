@@ -154,11 +154,8 @@ bool bytepoll_table_assumptions(
 			 (a->query.usable ? BYTEPOLL_ASSUME_USABLE : 0u),
 		.charge = assumed.charge,
 		.interval = assumed.interval_unseen,
-		.size_min = bounds.size_told,
-		.size_floor = bounds.size_floor,
-		.objects_counted = bounds.counted,
-		.objects_estimated = bounds.estimated,
-		.objects_variance = bounds.variance,
+		.size_min = bounds.size_min.key,
+		.size_min_beside = bounds.size_min.beside,
 		.ratio_max = assumed.ratio_max,
 		.bytes = bp_count_given(bounds.bytes),
 		.objects = bp_count_given(bounds.objects),
@@ -224,12 +221,7 @@ static struct bytepoll_assumptions merged(
 		.offered = both(a->offered, b->offered),
 		.offered_objects = both(a->offered_objects, b->offered_objects),
 		.size_min = smaller(a->size_min, b->size_min),
-		.size_floor = smaller(a->size_floor, b->size_floor),
-		.objects_counted = a->objects_counted == 0 || b->objects_counted == 0
-					   ? 0
-					   : added(a->objects_counted, b->objects_counted),
-		.objects_estimated = a->objects_estimated + b->objects_estimated,
-		.objects_variance = a->objects_variance + b->objects_variance,
+		.size_min_beside = smaller(a->size_min_beside, b->size_min_beside),
 	};
 }
 
@@ -282,8 +274,7 @@ static bool check_assumptions(
 	if (a->interval == 0 || !is_amount(a->ratio_max) || a->ratio_max == 0 ||
 		a->bytes.low > a->bytes.high || a->objects.low > a->objects.high ||
 		a->offered.low > a->offered.high ||
-		a->offered_objects.low > a->offered_objects.high || !is_amount(a->objects_estimated) ||
-		!is_amount(a->objects_variance))
+		a->offered_objects.low > a->offered_objects.high)
 		return bp_call_wrong(error, "the assumptions are not those of a table");
 	return true;
 }
@@ -312,19 +303,24 @@ static struct bytepoll_figure figure_of(
 	return given;
 }
 
-static uint64_t smallest_size(const struct bytepoll_assumptions *a)
+/* Objects that are part of a counted number (profile/figures.c, objects_of). */
+static struct bp_interval known_objects(const struct key *key, const struct key *others,
+	const struct bytepoll_assumptions *a, double alpha, uint64_t size_min)
 {
-	const uint64_t size = bp_size_of_missing(a->objects_counted, a->objects_estimated,
-		a->objects_variance, a->interval, a->charge, a->size_min);
-	return size > a->size_floor ? size : a->size_floor;
+	const struct bytepoll_count *total = &a->offered_objects;
+	struct bp_interval objects = bp_estimate_known_objects(&key->all, &others->all, a->interval,
+		total->low, total->high, alpha,
+		(struct bp_size_min){ size_min, a->size_min_beside }, a->charge);
+	if (bp_objects_are_missing_beside(&key->all, &others->all, total->low, total->high))
+		bp_uncalibrate_objects(&objects, &key->all);
+	return objects;
 }
 
 static void estimate(const struct key *key, const struct key *others,
 	const struct bytepoll_assumptions *a, double alpha, struct bytepoll_figure *ret_bytes,
 	struct bytepoll_figure *ret_objects)
 {
-	const uint64_t least = smallest_size(a);
-	const uint64_t size_min = key->one_size > least ? key->one_size : least;
+	const uint64_t size_min = key->one_size > a->size_min ? key->one_size : a->size_min;
 	const double ratio = a->ratio_max;
 	const bool part = others != NULL && (a->flags & BYTEPOLL_ASSUME_CALIBRATED) != 0;
 	struct bp_interval bytes, objects;
@@ -335,14 +331,13 @@ static void estimate(const struct key *key, const struct key *others,
 		bytes = bp_estimate_values_by_classes(&key->classes, a->interval, ratio, alpha);
 	else
 		bytes = bp_estimate_values(&key->all, a->interval, ratio, alpha);
-	if (key->by_class)
+	if (part)
+		objects = known_objects(key, others, a, alpha, size_min);
+	else if (key->by_class)
 		objects = bp_estimate_objects_by_classes(
 			&key->classes, a->interval, alpha, size_min, a->charge);
 	else
 		objects = bp_estimate_objects(&key->all, a->interval, alpha, size_min, a->charge);
-	if (part)
-		bp_calibrate_objects(&objects, &key->all, &others->all, a->offered_objects.low,
-			a->offered_objects.high);
 	cap(&bytes, a->bytes);
 	cap(&objects, a->objects);
 	*ret_bytes = figure_of(bytes, a);

@@ -278,6 +278,7 @@ struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *ag
 		.interval_max = state->interval_max,
 		.interval_unseen = state->interval_unseen,
 		.size_min = state->size_min,
+		.size_min_beside = state->size_min_beside,
 		.charge = state->charge,
 		.ratio_max = aggregation->query.usable ? state->ratio_max : 1,
 		.turnovers = state->turnovers };
@@ -316,6 +317,7 @@ void bp_aggregation_finish(struct bp_aggregation *aggregation)
 		free(state->names);
 		free(state->before);
 		free(state->after);
+		free(state->at_peak);
 		free(state);
 	}
 	for (char **w = aggregation->warnings; w != NULL && *w != NULL; w++)

@@ -197,7 +197,8 @@ void bp_aggregation_row(
 struct bp_assumptions {
 	uint64_t interval_min, interval_max; /* smallest and largest T in force, >= 1 */
 	uint64_t interval_unseen; /* for limits: the T that bounds what may be there unseen */
-	uint64_t size_min;	  /* smallest size that can occur, bytes */
+	uint64_t size_min; /* smallest size that can be among what is selected, bytes; 0: any */
+	uint64_t size_min_beside; /* and among all else */
 	uint32_t charge;
 	double ratio_max; /* largest value per trial that can occur: 1 for bytes as requested */
 	double turnovers; /* sampled allocations / samples live at the peak */

@@ -6,7 +6,6 @@
  *	sample_sums.c  walks the samples into cells and the sums of the totals
  *	row_key.c     turns cells into rows: which rows a cell counts under, and their names
  *	figures.c     turns sums into figures: which estimator, which limits, which losses
- *	smallest_size.c  what intervals of objects assume
  *	other_methods.c  what other estimators and intervals make of samples
  *	warnings.c    says what a reader of the figures must know
  *
@@ -77,6 +76,7 @@ struct bp_aggregation_state {
 	struct bp_sums outside; /* in the processes and the window looked at, not selected */
 	struct bp_sums apart[4]; /* selected, in the window: 1 live, 2 temporary, 3 both, 0 neither */
 	struct bp_sums rest[BP_METRIC_COUNT]; /* all else of the counted total: see bp_sum_rests */
+	uint32_t *at_peak; /* entries that lived at the peak's moment, by what is alike in them */
 	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
 	uint64_t usable_unknown;	/* samples without a usable size */
 
@@ -101,9 +101,9 @@ struct bp_aggregation_state {
 	double ratio_max;		     /* largest usable byte per trial */
 	uint64_t interval_min, interval_max; /* bytes, at least 1 */
 	uint64_t interval_unseen; /* the T that bounds what may be there unseen (sampling.h) */
-	uint64_t size_min;
-	uint64_t size_min_anywhere; /* beside what the filters let through, too */
-	uint64_t size_min_told;	    /* the same before smallest_size.c has lowered it */
+	uint64_t size_min; /* the smallest size that can be selected, bytes: what the query states,
+			    * what the kind of profile implies, what its filters leave; else 0 */
+	uint64_t size_min_beside; /* the same of what the filters leave out, too */
 	uint32_t charge;
 };
 
@@ -118,8 +118,8 @@ uint32_t bp_cell_of_sample(
 	const struct bp_aggregation *aggregation, const struct bp_sample *sample);
 double bp_reach_unit(const struct bp_aggregation *aggregation);
 
-/* What of a counted total is in none of the cells of a metric (not of the peak): what the filters left
- * out, and what was allocated and does not count under the metric. */
+/* What of a counted total is in none of the cells of a metric: what the filters left out, and what was
+ * allocated and does not count under the metric. */
 void bp_sum_rests(struct bp_aggregation_state *state);
 
 /* row_key.c: fills rows, cell_rows and names from the cells. */
@@ -165,11 +165,6 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
  * stand for. */
 struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
 	const struct bp_tally *tally, double alpha, double unit);
-
-/* smallest_size.c: of one process, as far as samples and counters tell; and, once all samples are
- * summed, lowered in `aggregation` to what the count of objects demands. */
-uint64_t bp_smallest_size(const struct bp_process *process);
-void bp_admit_missing_objects(struct bp_aggregation *aggregation);
 
 /* warnings.c */
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);

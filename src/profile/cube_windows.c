@@ -49,11 +49,6 @@ void bp_cube_bins_of(const struct bp_cube *cube, const struct bp_view *view,
 	*ret_freed = (uint8_t)(freed > cube->bins ? BP_CUBE_NEVER : freed > 0 ? freed - 1 : 0);
 }
 
-/* What is summed of the bins of a window. */
-struct bin {
-	double objects, variance, ratio_max; /* of selected and outside samples */
-};
-
 /* The counters of one thread at one edge. */
 struct edge {
 	uint64_t bytes_low, bytes_high, objects_low, objects_high;
@@ -228,48 +223,10 @@ static void add_unknown_threads(struct bp_cube *cube)
 	}
 }
 
-/* The smallest size before the count of objects has its say: see count_processes of figures.c. */
-static uint64_t smallest_size(const struct bp_aggregation *aggregation)
-{
-	const struct bp_profile *profile = aggregation->profile;
-	uint64_t size = UINT64_MAX;
-	if (aggregation->query.has_size_min)
-		return aggregation->query.size_min;
-	for (uint32_t i = 1; i < profile->processes.count; i++)
-		if (aggregation->state->view.processes[i].included &&
-			profile->processes.data[i].profiled)
-			size = smaller(size, bp_smallest_size(&profile->processes.data[i]));
-	return size == UINT64_MAX ? 0 : size;
-}
-
-/* As bp_admit_missing_objects, of a window. */
-static uint64_t admitted_size(const struct bp_aggregation *aggregation, const struct bin *sums,
-	uint64_t offered_objects, uint64_t size)
-{
-	const struct bp_aggregation_state *state = aggregation->state;
-	const double missing = (double)offered_objects - sums->objects - 2 * sqrt(sums->variance);
-	if (aggregation->query.has_size_min || !aggregation->profile->keep_readings ||
-		state->lost_totals || state->lost_samples)
-		return size;
-	if (!(missing > 1) || state->interval_unseen == 1)
-		return size;
-	const double admitted =
-		-log1p(-1 / missing) / bp_lambda(state->interval_unseen) - state->charge;
-	if (admitted >= (double)size)
-		return size;
-	return admitted > 0 ? (uint64_t)admitted : 0;
-}
-
-static void add_to_bin(struct bin *bin, const struct bp_sums *sums)
-{
-	bin->objects += (double)sums->samples + sums->n1;
-	bin->variance += sums->n2;
-	bin->ratio_max = fmax(bin->ratio_max, sums->ratio_max);
-}
-
-/* The assumptions of one window whose totals are counted. */
-static void judge_window(const struct bp_aggregation *aggregation, const struct bin *sums,
-	uint64_t size_base, struct bp_cube_window *window)
+/* The assumptions of one window whose totals are counted. `ratio_max`: the most usable bytes per trial of
+ * a sample of its. */
+static void judge_window(const struct bp_aggregation *aggregation, double ratio_max,
+	struct bp_cube_window *window)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_counted *all = &state->counted;
@@ -297,29 +254,22 @@ static void judge_window(const struct bp_aggregation *aggregation, const struct 
 	if (tight && !state->lost_totals && state->profiled && !state->uncounted &&
 		!state->lost_samples && !state->bernoulli)
 		window->has |= BP_CUBE_PARTS;
-	const uint64_t size =
-		admitted_size(aggregation, sums, window->offered_objects.low, size_base);
-	window->size_min = larger(size, state->selection.size_low);
-	window->ratio_max = 1;
-	if (usable)
-		window->ratio_max = fmax(bp_largest_ratio(aggregation), sums->ratio_max);
+	window->size_min = state->size_min;
+	window->ratio_max = usable ? fmax(bp_largest_ratio(aggregation), ratio_max) : 1;
 }
 
-static void judge_windows(struct bp_cube *cube, const struct bin *bins)
+/* `ratios`: the most usable bytes per trial of what was made in each bin. */
+static void judge_windows(struct bp_cube *cube, const double *ratios)
 {
 	const struct bp_aggregation *aggregation = cube->build->aggregation;
-	const uint64_t size_base = smallest_size(aggregation);
 	struct bp_cube_window *window = cube->windows;
 	for (uint32_t from = 0; from < cube->bins; from++) {
-		struct bin sums = { 0 };
+		double ratio_max = 0;
 		for (uint32_t to = from + 1; to <= cube->bins; to++, window++) {
 			/* The last window is open: what was made after the last edge, too. */
-			for (uint32_t i = to - 1; i < (to == cube->bins ? to + 1 : to); i++) {
-				sums.objects += bins[i].objects;
-				sums.variance += bins[i].variance;
-				sums.ratio_max = fmax(sums.ratio_max, bins[i].ratio_max);
-			}
-			judge_window(aggregation, &sums, size_base, window);
+			for (uint32_t i = to - 1; i < (to == cube->bins ? to + 1 : to); i++)
+				ratio_max = fmax(ratio_max, ratios[i]);
+			judge_window(aggregation, ratio_max, window);
 		}
 	}
 }
@@ -386,20 +336,22 @@ bool bp_cube_count_windows(struct bp_cube *cube, struct bp_error *error)
 		return bp_error_set(error, "out of memory");
 	if (cube->window_count == 0)
 		return true;
-	struct bin *bins = calloc(cube->bins + 1, sizeof *bins);
+	double *ratios = calloc(cube->bins + 1, sizeof *ratios);
 	cube->windows = calloc(cube->window_count, sizeof *cube->windows);
-	bool good = bins != NULL && cube->windows != NULL;
+	bool good = ratios != NULL && cube->windows != NULL;
 	if (good && build->aggregation->profile->keep_readings)
 		good = add_threads(cube);
 	if (good && build->aggregation->profile->keep_readings)
 		add_unknown_threads(cube);
-	for (uint32_t i = 0; good && i < build->sum_count; i++)
-		add_to_bin(&bins[build->sums[i].key.made], &build->sums[i].record);
+	for (uint32_t i = 0; good && i < build->sum_count; i++) {
+		double *ratio = &ratios[build->sums[i].key.made];
+		*ratio = fmax(*ratio, build->sums[i].record.ratio_max);
+	}
 	for (uint32_t i = 0; good && cube->outside != NULL && i <= cube->bins; i++)
-		add_to_bin(&bins[i], &cube->outside[i]);
+		ratios[i] = fmax(ratios[i], cube->outside[i].ratio_max);
 	if (good)
-		judge_windows(cube, bins);
-	free(bins);
+		judge_windows(cube, ratios);
+	free(ratios);
 	return good || bp_error_set(error, "out of memory");
 }
 

@@ -7,7 +7,9 @@
  *   counted apart (sampling.h);
  * - rows of `allocated`, what is live, what was temporary: parts of that counted total (calibrated
  *   estimate, tilted beta interval), if every sample of the processes looked at is there to be compared
- *   with: no window in time of which too little is known, no usable sizes, no samples lost;
+ *   with: no window in time of which too little is known, no usable sizes, no samples lost. Objects
+ *   of every metric, the peak included, are parts of the counted objects likewise: nothing else
+ *   bounds how many small ones there may be, since no smallest size is assumed;
  * - threads, processes: their own counters;
  * - peak: rows are of the named moment, their lower limits widened for its choice; the total is the
  *   largest value at any time, with the largest upper limit of all moments and the cross-fitted estimate;
@@ -76,7 +78,7 @@ struct evidence {
 	enum bp_metric metric;
 	const struct bp_tally *tally;
 	const struct bp_sums *others; /* all else of the counted total; NULL: part of none */
-	uint64_t size_min;
+	uint64_t size_min;	      /* the smallest size that can be among them, bytes */
 };
 
 /* Are intervals of this metric asked for by the negative binomial? The peak, whose moment is chosen by
@@ -111,33 +113,48 @@ struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 		&tally->sums, state->interval_unseen, alpha, size_min, state->charge);
 }
 
+/* What was counted where figures of this metric are from: the peak may hold what was allocated before
+ * the window. */
+static const struct bp_counted *counted_of(
+	const struct bp_aggregation_state *state, enum bp_metric metric)
+{
+	return metric == BP_METRIC_PEAK ? &state->counted : &state->window;
+}
+
+/* Most objects of a program may be of sizes that were never sampled; their number is then missing from
+ * the sum of all estimates, and calibration would hand it to the keys that were: the estimate is only
+ * calibrated where the count shows none to be missing, or where that is asked for. Nor is that of the
+ * peak, whose moment is where the samples show most. */
 static struct bp_interval objects_of(
 	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
 {
-	return bp_figures_objects(aggregation->state, evidence->tally, alpha, evidence->size_min);
-}
-
-/* Intervals of objects are calibrated only if asked for. Most objects of a program may be of sizes that
- * were never sampled; their number is then missing from the sum of all estimates, and calibration
- * would hand it to the keys that were. Bytes know no such sizes. (The estimate is calibrated where the
- * count shows no sizes to be missing: bp_calibrated_objects.) */
-static bool calibrates_objects(const struct bp_query *query)
-{
-	return query->estimator == BP_ESTIMATOR_CALIBRATED;
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_sums *sums = &evidence->tally->sums, *others = evidence->others;
+	const struct bp_known_total total = counted_of(state, evidence->metric)->offered_objects;
+	if (others == NULL)
+		return bp_figures_objects(state, evidence->tally, alpha, evidence->size_min);
+	struct bp_interval objects = bp_estimate_known_objects(sums, others, state->interval_unseen,
+		total.low, total.high, alpha,
+		(struct bp_size_min){ evidence->size_min, state->size_min_beside }, state->charge);
+	if (evidence->metric == BP_METRIC_PEAK ||
+		(aggregation->query.estimator != BP_ESTIMATOR_CALIBRATED &&
+			bp_objects_are_missing_beside(sums, others, total.low, total.high)))
+		bp_uncalibrate_objects(&objects, sums);
+	return objects;
 }
 
 /* All else of the counted total, where figures of this metric are parts of it; else NULL. */
 static const struct bp_sums *rest_of(
 	const struct bp_aggregation_state *state, enum bp_metric metric)
 {
-	return state->parts && metric != BP_METRIC_PEAK ? &state->rest[metric] : NULL;
+	return state->parts ? &state->rest[metric] : NULL;
 }
 
 static struct bp_interval bytes_of(
 	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	if (evidence->others == NULL || !state->calibrated)
+	if (evidence->others == NULL || !state->calibrated || evidence->metric == BP_METRIC_PEAK)
 		return values_of(aggregation, evidence, alpha);
 	return bp_estimate_known_total(&evidence->tally->sums, evidence->others,
 		state->interval_unseen, state->window.offered_bytes.low,
@@ -158,20 +175,11 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 	struct bp_figure *ret_bytes, struct bp_figure *ret_objects)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_counted *counted = &state->window;
+	const struct bp_counted *counted = counted_of(state, evidence->metric);
 	const struct bp_tally *tally = evidence->tally;
 	double alpha = state->alpha;
-	struct bp_interval bytes = bytes_of(aggregation, evidence, alpha), objects;
-	if (evidence->others != NULL && calibrates_objects(&aggregation->query))
-		objects = bp_estimate_known_objects(&tally->sums, evidence->others,
-			state->interval_unseen, counted->offered_objects.low,
-			counted->offered_objects.high, alpha, state->size_min_anywhere,
-			state->charge);
-	else
-		objects = objects_of(aggregation, evidence, alpha);
-	if (evidence->others != NULL && !calibrates_objects(&aggregation->query))
-		bp_calibrate_objects(&objects, &tally->sums, evidence->others,
-			counted->offered_objects.low, counted->offered_objects.high);
+	struct bp_interval bytes = bytes_of(aggregation, evidence, alpha);
+	struct bp_interval objects = objects_of(aggregation, evidence, alpha);
 	if (evidence->metric == BP_METRIC_PEAK) {
 		double level = 2 * bp_peak_lower_level(alpha, state->turnovers, BP_PEAK_FACTOR);
 		bytes = bp_peak_moment_interval(bytes, values_of(aggregation, evidence, level));
@@ -181,8 +189,6 @@ static void estimate(const struct bp_aggregation *aggregation, const struct evid
 		replace_estimate(&bytes, tally->other.bytes);
 		replace_estimate(&objects, tally->other.objects);
 	}
-	if (evidence->metric == BP_METRIC_PEAK)
-		counted = &state->counted; /* it may hold what was allocated before the window */
 	if (!state->lost_totals) {
 		if (!aggregation->query.usable)
 			cap(&bytes, counted->bytes.high);
@@ -282,7 +288,6 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	bp_admit_missing_objects(aggregation);
 	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED].sums;
 	state->ratio_max = fmax(bp_largest_ratio(aggregation),
 		fmax(allocated->ratio_max, state->outside.ratio_max));
@@ -393,7 +398,7 @@ void bp_figures_share(struct bp_aggregation *aggregation)
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_sums *all = &state->rest[BP_METRIC_ALLOCATED];
 	struct bp_sums whole = state->totals[BP_METRIC_ALLOCATED].sums;
-	const bool fully = calibrates_objects(&aggregation->query);
+	const bool fully = aggregation->query.estimator == BP_ESTIMATOR_CALIBRATED;
 	bp_sums_merge(&whole, all);
 	if (state->calibrated)
 		state->share_bytes =

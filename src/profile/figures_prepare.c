@@ -63,8 +63,8 @@ static void count_processes(struct bp_aggregation *aggregation)
 		if (least < state->interval_min)
 			state->interval_min = least;
 		state->bernoulli = state->bernoulli || process->law == LAW_BERNOULLI;
-		if (bp_smallest_size(process) < size_min)
-			size_min = bp_smallest_size(process);
+		if (process->size_floor < size_min)
+			size_min = process->size_floor;
 		if (process->charge < charge)
 			charge = process->charge;
 	}
@@ -118,15 +118,17 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	state->interval_unseen = unseen == 0 || state->alpha > 0.18 ? state->interval_max : unseen;
 	if (query->has_size_min)
 		state->size_min = query->size_min;
-	state->size_min_told = state->size_min_anywhere = state->size_min;
+	state->size_min_beside = state->size_min;
 	if (state->selection.size_low > state->size_min)
 		state->size_min = state->selection.size_low;
 	aggregation->size_min = state->size_min;
 	if (!count_window(aggregation, error))
 		return false;
-	if (state->objects_uncounted) /* (their counters stand still) */
-		state->window.objects = state->window.offered_objects =
-			(struct bp_known_total){ 0, state->window.bytes.high };
+	if (state->objects_uncounted) { /* (their counters stand still) */
+		const struct bp_known_total unknown = { 0, state->window.bytes.high };
+		state->window.objects = state->window.offered_objects = unknown;
+		state->counted.objects = state->counted.offered_objects = unknown;
+	}
 	bool whole = !query->has_from && !query->has_to;
 	bool complete = (whole || is_tight(state)) && !state->lost_totals && state->profiled &&
 			!state->uncounted &&

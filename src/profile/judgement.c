@@ -340,10 +340,6 @@ bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring 
 		return bp_error_set(error, "more than %d filters", BP_LIMIT_FILTERS_MAX);
 	query->metric = query->has_at ? BP_METRIC_LIVE : BP_METRIC_ALLOCATED;
 	query->by = BP_KEY_TYPE; /* rows are not looked at: these are cheap */
-	if (!query->has_size_min) {
-		query->has_size_min = true;
-		query->size_min = 0;
-	}
 	for (uint32_t i = 0; i < count; i++) {
 		bool done = limits[i].resident != BP_RESIDENT_NONE;
 		if (done)

@@ -38,22 +38,11 @@ struct bp_row_parts bp_aggregation_outside_parts(const struct bp_aggregation *ag
 	return (struct bp_row_parts){ .sums = &state->rest[aggregation->query.metric] };
 }
 
-/* Is the number of objects held against their estimate (smallest_size.c)? */
-static bool is_size_admitted(const struct bp_aggregation *aggregation)
-{
-	const struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_query *query = &aggregation->query;
-	return !query->has_size_min && !state->lost_totals && !state->lost_samples &&
-	       (state->has_window || (!query->has_from && !query->has_to));
-}
-
 struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggregation)
 {
 	static const struct bp_known_total unknown = { 0, UINT64_MAX };
 	const struct bp_aggregation_state *state = aggregation->state;
 	const enum bp_metric metric = aggregation->query.metric;
-	const struct bp_sums *allocated = &state->totals[BP_METRIC_ALLOCATED].sums;
-	const struct bp_sums *outside = &state->outside;
 	const bool counted = !state->lost_totals;
 	return (struct bp_row_bounds){
 		.parts = state->parts && metric != BP_METRIC_PEAK,
@@ -64,11 +53,6 @@ struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggr
 		.lower_bound =
 			state->lost_samples || (metric == BP_METRIC_TEMPORARY && state->lost_frees),
 		.upper_bound = state->lost_frees && metric == BP_METRIC_LIVE,
-		.size_told = state->size_min_told,
-		.size_floor = state->selection.size_low,
-		.counted = is_size_admitted(aggregation) ? state->window.offered_objects.low : 0,
-		.estimated = (double)allocated->samples + allocated->n1 + (double)outside->samples +
-			     outside->n1,
-		.variance = allocated->n2 + outside->n2,
+		.size_min = { state->size_min, state->size_min_beside },
 	};
 }

@@ -35,17 +35,9 @@ struct bp_row_bounds {
 	/* No figure is larger; high UINT64_MAX: not known. */
 	struct bp_known_total bytes, objects;
 	bool lower_bound, upper_bound; /* what losses leave of the figures */
-	/* The smallest size that can occur, as processes tell it, and the one that filters leave;
-	 * and what may lower the first: objects counted that could be sampled (0: that is not
-	 * asked), the estimate of all that was allocated, and its variance. */
-	uint64_t size_told, size_floor, counted;
-	double estimated, variance;
+	/* The smallest size that can be among what is selected, and among all else; bytes. */
+	struct bp_size_min size_min;
 };
 struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggregation);
-
-/* `size_min`, lowered to what the count demands: objects that are missing from the estimate of all,
- * beyond its own noise, are of sizes that were not sampled. Pure. */
-uint64_t bp_size_of_missing(uint64_t counted, double estimate, double variance, uint64_t interval,
-	uint32_t charge, uint64_t size_min);
 
 #endif

@@ -263,6 +263,8 @@ static bool add_to_peak(struct bp_aggregation *aggregation, uint32_t entry)
 		return true;
 	if (!bp_tally_add_sample(&state->totals[BP_METRIC_PEAK], weight, NULL))
 		return false;
+	state->at_peak[bp_packed_get(
+		&aggregation->profile->samples.births, entry, BP_BIRTH_ALIKE)]++;
 	if (query->metric != BP_METRIC_PEAK)
 		return true;
 	const uint32_t cell =
@@ -334,6 +336,27 @@ static void take_in(const struct bp_moment *moment, uint64_t *first_ns, uint64_t
 	*last_ns = moment->time_ns > *last_ns ? moment->time_ns : *last_ns;
 }
 
+/* All that was allocated but what was live at the peak. Of entries that are alike it is enough to know how
+ * many: those that lived then are far fewer than the others, of which none is looked at again. */
+static void sum_rest_of_peak(struct bp_aggregation *aggregation)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_samples *samples = &profile->samples;
+	for (uint32_t i = 0; i < samples->alike_count; i++) {
+		const struct bp_alike *alike = &samples->alike[i];
+		if (!state->view.processes[alike->process.i].included ||
+			state->at_peak[i] >= alike->count)
+			continue;
+		const struct bp_sample sample = bp_sample_of_alike(alike);
+		const struct bp_sample_weight *weight = bp_sample_weight(&state->weights, &sample,
+			profile->processes.data[alike->process.i].charge, aggregation->query.usable);
+		const struct bp_sums all = bp_sums_times(&weight->sums,
+			(uint64_t)bp_sample_count(&sample) * (alike->count - state->at_peak[i]));
+		bp_sums_merge(&state->rest[BP_METRIC_PEAK], &all);
+	}
+}
+
 /* Adds what was live at the peak, where its upper limit is largest, or at the moment that one half of the
  * samples chose. */
 static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error)
@@ -342,6 +365,11 @@ static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error
 	uint64_t first_ns = peak->moment.time_ns, last_ns = first_ns;
 	if (!peak->found)
 		return true;
+	struct bp_aggregation_state *state = aggregation->state;
+	state->at_peak = calloc(
+		aggregation->profile->samples.alike_count + 1, sizeof *state->at_peak);
+	if (state->at_peak == NULL)
+		return bp_error_set(error, "out of memory");
 	take_in(&peak->reach, &first_ns, &last_ns);
 	for (int half = 0; half < 2; half++)
 		if (peak->half_found[half])
@@ -352,6 +380,8 @@ static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error
 	while (bp_living_next(&living, &entry))
 		if (!add_to_peak(aggregation, entry))
 			return bp_error_set(error, "out of memory");
+	if (state->parts)
+		sum_rest_of_peak(aggregation);
 	return true;
 }
 

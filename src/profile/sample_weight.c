@@ -50,19 +50,9 @@ void bp_alike_weights_make(struct bp_alike_weights *weights, uint32_t alike)
 const struct bp_sample_weight *bp_sample_weight_of_all(const struct bp_sample_weight *weight,
 	const struct bp_sample *sample, struct bp_sample_weight *buffer)
 {
-	const double count = bp_sample_count(sample);
-	struct bp_sums *sums = &buffer->sums;
 	if (sample->more == 0)
 		return weight;
 	*buffer = *weight;
-	sums->samples *= bp_sample_count(sample);
-	sums->bytes *= count;
-	sums->c1 *= count;
-	sums->c2 *= count;
-	sums->c3 *= count;
-	sums->n1 *= count;
-	sums->n2 *= count;
-	sums->n3 *= count;
-	sums->log_pi_sum *= count;
+	buffer->sums = bp_sums_times(&weight->sums, bp_sample_count(sample));
 	return buffer;
 }

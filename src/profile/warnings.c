@@ -315,13 +315,19 @@ static void say_losses(struct list *list, const struct bp_aggregation *aggregati
 		say(list, "because of lost frees live and peak may be too large");
 }
 
-/* Does the counted number of objects contradict the smallest size that is assumed? At an error of
- * 1 %, so that one profile in two hundred is accused wrongly at most. */
+/* The smallest size that the query states is part of every figure of objects: it is said. And does the
+ * counted number of objects contradict it? At an error of 1 %, so that one profile in two hundred is
+ * accused wrongly at most. */
 static void say_size_min(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	struct bp_known_total counted = state->counted.offered_objects;
+	if (query->has_size_min && query->size_min > 0)
+		say(list,
+			"intervals of objects hold if no object is smaller than %llu byte%s, as --min-size "
+			"states",
+			(unsigned long long)query->size_min, query->size_min == 1 ? "" : "s");
 	if (!state->profiled || query->has_from || query->has_to || query->filter_count > 0 ||
 		state->lost_samples || counted.low == 0 || state->size_min == 0)
 		return;
@@ -329,8 +335,8 @@ static void say_size_min(struct list *list, const struct bp_aggregation *aggrega
 	struct bp_interval objects = bp_figures_objects(state, tally, 0.01, state->size_min);
 	if (objects.high < (double)counted.low)
 		say(list,
-			"intervals of objects assume that none is smaller than %llu bytes, which "
-			"allows at most %.0f, but %llu were allocated: use --min-size 0",
+			"if none were smaller than %llu bytes there would be at most %.0f objects, "
+			"but %llu were allocated: use --min-size 0",
 			(unsigned long long)state->size_min, objects.high,
 			(unsigned long long)counted.low);
 }

@@ -36,6 +36,17 @@ struct bp_grid_row *bp_grid_add(struct bp_grid *grid, const char *name)
 	return row;
 }
 
+void bp_grid_leave_out(struct bp_grid *grid, unsigned number)
+{
+	const unsigned behind = BP_GRID_COLUMNS - 1 - number;
+	memmove(&grid->headings[number], &grid->headings[number + 1],
+		behind * sizeof grid->headings[0]);
+	grid->headings[BP_GRID_COLUMNS - 1] = NULL;
+	for (uint32_t i = 0; i < grid->count; i++)
+		memmove(grid->rows[i].cells[number], grid->rows[i].cells[number + 1],
+			behind * sizeof grid->rows[i].cells[0]);
+}
+
 void bp_grid_finish(struct bp_grid *grid)
 {
 	for (uint32_t i = 0; i < grid->count; i++)

@@ -33,6 +33,8 @@ struct bp_grid {
 
 /* A new row with this name, its cells empty; NULL: no memory. Valid until the next one is added. */
 struct bp_grid_row *bp_grid_add(struct bp_grid *grid, const char *name);
+/* Takes column `number` out, of the heading and of all rows that there are. */
+void bp_grid_leave_out(struct bp_grid *grid, unsigned number);
 /* Returns whether there was room for the bars. */
 bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out);
 void bp_grid_finish(struct bp_grid *grid);

@@ -10,6 +10,7 @@
 #include "report/escape.h"
 #include "report/explained_text.h"
 #include "report/name_text.h"
+#include "report/objects_column.h"
 #include "report/resident_text.h"
 
 #define INTERVALS_MAX 2 /* sampling intervals named; of more, the smallest and the largest */
@@ -212,12 +213,15 @@ struct total_line {
 	char objects[BP_QUANTITY_BYTES + 16], remark[2 * BP_QUANTITY_BYTES + 32];
 };
 
-static void fill_figures(const struct bp_total *total, const struct bp_report_options *options,
-	struct total_line *line)
+static void fill_figures(const struct bp_total *total, const struct bp_query *query,
+	const struct bp_report_options *options, struct total_line *line)
 {
 	char text[BP_QUANTITY_BYTES];
 	bp_bytes_figure_text(&total->bytes, bp_style_of(options), line->bytes);
 	bp_objects_figure_text(&total->objects, bp_style_of(options), text);
+	if (!bp_objects_are_asked(query) && !total->objects.interval.unknown &&
+		bp_figure_is_wide(&total->objects))
+		return;
 	snprintf(line->objects, sizeof line->objects,
 		strcmp(text, "1") == 0		 ? "%s object"
 		: strcmp(text, "not known") == 0 ? "%s"
@@ -242,7 +246,7 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 		snprintf(line->bytes, sizeof line->bytes, "not known");
 		return;
 	}
-	fill_figures(total, options, line);
+	fill_figures(total, &aggregation->query, options, line);
 	remark_text(aggregation, options, metric, line->remark, sizeof line->remark);
 }
 
@@ -254,7 +258,7 @@ static void fill_peak_moment(const struct bp_aggregation *aggregation,
 	*line = (struct total_line){ .remark = "what the rows add up to" };
 	bp_time_text(aggregation->peak_at_ns, text);
 	snprintf(line->name, sizeof line->name, "live at %s", text);
-	fill_figures(&aggregation->peak_moment, options, line);
+	fill_figures(&aggregation->peak_moment, &aggregation->query, options, line);
 }
 
 static void put_padded(const char *text, unsigned columns, FILE *out)
@@ -282,8 +286,8 @@ static void write_total(const struct total_line *line, const struct total_layout
 		fprintf(out, "%s\n    ", line->name);
 	else
 		put_padded(line->name, layout->name + gap, out);
-	put_padded(line->bytes, has_objects ? layout->bytes + gap : 0, out);
-	if (has_objects)
+	put_padded(line->bytes, has_objects || has_remark ? layout->bytes + gap : 0, out);
+	if (has_objects || has_remark)
 		put_padded(line->objects, has_remark ? layout->objects + gap : 0, out);
 	if (has_remark)
 		fprintf(out, "%s%s%s", bp_style_dim(options), line->remark, bp_style_end(options));

@@ -159,10 +159,11 @@ static void write_assumptions(const struct bp_page_source *source, FILE *out)
 	const struct bp_assumptions assumed = bp_aggregation_assumptions(source->shown);
 	fprintf(out,
 		",\n\"assumptions\":{\"interval_min\":%llu,\"interval_max\":%llu,"
-		"\"interval_unseen\":%llu,\"size_min\":%llu,\"charge\":%u,\"ratio_max\":",
+		"\"interval_unseen\":%llu,\"size_min\":%llu,\"size_min_beside\":%llu,"
+		"\"charge\":%u,\"ratio_max\":",
 		(unsigned long long)assumed.interval_min, (unsigned long long)assumed.interval_max,
 		(unsigned long long)assumed.interval_unseen, (unsigned long long)assumed.size_min,
-		assumed.charge);
+		(unsigned long long)assumed.size_min_beside, assumed.charge);
 	write_double(assumed.ratio_max, out);
 	fputs(",\"turnovers\":", out);
 	write_double(assumed.turnovers, out);

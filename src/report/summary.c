@@ -14,6 +14,7 @@
 #include "report/grid.h"
 #include "report/header.h"
 #include "report/name_text.h"
+#include "report/objects_column.h"
 #include "report/resident_text.h"
 
 #define ROWS 5
@@ -45,6 +46,7 @@ static bool write_rows(const struct bp_aggregation *aggregation,
 		.name = heading, .headings = { "bytes", "objects", "samples" }, .bars = true
 	};
 	uint32_t shown = aggregation->row_count < ROWS ? aggregation->row_count : ROWS;
+	struct bp_objects_column column = { 0 };
 	double low_before = -1;
 	bool good = true;
 	snprintf(heading, sizeof heading, "%s by %s", bp_metric_names[aggregation->query.metric],
@@ -60,10 +62,13 @@ static bool write_rows(const struct bp_aggregation *aggregation,
 		line->bar = row.bytes.interval;
 		bp_bytes_figure_text(&row.bytes, bp_style_of(options), line->cells[0]);
 		bp_objects_figure_text(&row.objects, bp_style_of(options), line->cells[1]);
+		bp_objects_column_look(&column, &row);
 		bp_count_text(row.samples, line->cells[2]);
 		*ret_overlaps += i > 0 && row.bytes.interval.high >= low_before;
 		low_before = row.bytes.interval.low;
 	}
+	if (!bp_objects_column_is_shown(&column, &aggregation->query))
+		bp_grid_leave_out(&grid, 1);
 	if (good && shown > 0 && bp_grid_write(&grid, options, out))
 		bp_write_bar_legend(options, out);
 	bp_grid_finish(&grid);

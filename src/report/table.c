@@ -4,7 +4,7 @@
  * scale (so that two rows can be compared by looking whether their bars meet) and in numbers. The
  * layout follows from the width of the terminal: name, bar, bytes, objects, samples. Where there is no
  * room names are shortened first, then samples go, then objects; where even that leaves none for bars
- * they go, and the columns come back.
+ * they go, and the columns come back. Objects are left out where they tell nothing (objects_column.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "report/escape.h"
 #include "report/header.h"
 #include "report/name_text.h"
+#include "report/objects_column.h"
 #include "report/report.h"
 
 #define NAME_BYTES 4096
@@ -40,9 +41,13 @@ static void widen(unsigned *columns, const char *text)
 
 /* Widths that every row fits into. */
 static struct layout widths_of(
-	const struct line *lines, uint32_t count, const struct bp_report_options *options)
+	const struct line *lines, uint32_t count, bool has_objects,
+	const struct bp_report_options *options)
 {
-	struct layout layout = { .name = NAME_COLUMNS_MIN, .bytes = 5, .objects = 7, .samples = 7 };
+	struct layout layout = { .name = NAME_COLUMNS_MIN,
+		.bytes = 5,
+		.objects = has_objects ? 7 : 0,
+		.samples = 7 };
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = lines[i].row.name;
 		const unsigned columns =
@@ -50,7 +55,8 @@ static struct layout widths_of(
 		if (columns > layout.name)
 			layout.name = columns;
 		widen(&layout.bytes, lines[i].bytes);
-		widen(&layout.objects, lines[i].objects);
+		if (has_objects)
+			widen(&layout.objects, lines[i].objects);
 		widen(&layout.samples, lines[i].samples);
 		if (isfinite(lines[i].row.bytes.interval.high))
 			layout.scale_bytes =
@@ -63,12 +69,14 @@ static struct layout widths_of(
  * two columns of margin, and two between columns. */
 static unsigned make_room(struct layout *layout, unsigned least, unsigned columns)
 {
-	unsigned numbers = 2 + layout->bytes + layout->objects + layout->samples + 3 * 2;
+	unsigned numbers = 2 + layout->bytes + layout->samples + 2 * 2;
+	if (layout->objects > 0)
+		numbers += layout->objects + 2;
 	if (numbers + least > columns) {
 		numbers -= layout->samples + 2;
 		layout->samples = 0;
 	}
-	if (numbers + least > columns) {
+	if (numbers + least > columns && layout->objects > 0) {
 		numbers -= layout->objects + 2;
 		layout->objects = 0;
 	}
@@ -94,10 +102,10 @@ static void tighten(struct layout *layout, const struct line *lines, uint32_t co
 	layout->name = most;
 }
 
-static struct layout lay_out(
-	const struct line *lines, uint32_t count, const struct bp_report_options *options)
+static struct layout lay_out(const struct line *lines, uint32_t count, bool has_objects,
+	const struct bp_report_options *options)
 {
-	const struct layout whole = widths_of(lines, count, options);
+	const struct layout whole = widths_of(lines, count, has_objects, options);
 	const unsigned least = bp_bar_room_least(whole.name);
 	struct layout layout = whole;
 	unsigned room = make_room(&layout, least, options->columns);
@@ -212,7 +220,8 @@ static void write_heading(const char *subject, const struct layout *layout,
 
 /* Returns whether there was room for the bars. */
 static bool write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
-	uint32_t count, uint32_t left_out, const struct bp_report_options *options, FILE *out)
+	uint32_t count, uint32_t left_out, bool has_objects,
+	const struct bp_report_options *options, FILE *out)
 {
 	bool by_stack = aggregation->query.by == BP_KEY_STACK;
 	char subject[128] = "";
@@ -221,7 +230,7 @@ static bool write_lines(const struct bp_aggregation *aggregation, const struct l
 		bp_write_subject(aggregation, text);
 		fclose(text);
 	}
-	struct layout layout = lay_out(lines, count, options);
+	struct layout layout = lay_out(lines, count, has_objects, options);
 	write_heading(subject, &layout, options, out);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct bp_row *row = &lines[i].row;
@@ -254,10 +263,13 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	if (lines == NULL)
 		return bp_error_set(error, "out of memory");
 	bp_write_header(aggregation, options, out);
+	struct bp_objects_column column = { 0 };
 	for (uint32_t i = 0; i < shown; i++) {
 		bp_aggregation_row(aggregation, i, &lines[i].row);
+		bp_objects_column_look(&column, &lines[i].row);
 		fill(&lines[i], options);
 	}
+	const bool has_objects = bp_objects_column_is_shown(&column, &aggregation->query);
 	uint32_t count = shown;
 	bool rest = bp_aggregation_rest(aggregation, shown, &lines[count].row);
 	char name[64];
@@ -268,10 +280,13 @@ static bool write_table(const struct bp_aggregation *aggregation,
 		fill(&lines[count++], options);
 	}
 	if (count > 0) {
-		const bool bars = write_lines(aggregation, lines, count, rest, options, out);
+		const bool bars = write_lines(
+			aggregation, lines, count, rest, has_objects, options, out);
 		putc('\n', out);
 		if (bars)
 			bp_write_bar_legend(options, out);
+		if (!has_objects)
+			bp_write_objects_left_out(options, out);
 		bp_write_charged(aggregation, options, out);
 	} else if (aggregation->query.filter_count == 0) {
 		fputs("\n  no samples of this metric\n", out);

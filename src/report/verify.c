@@ -256,8 +256,8 @@ static void write_verdict(const struct page *page)
 	static const char *const sentences[] = {
 		[BP_TRUTH_GOOD] = "GOOD: as many intervals hold what was counted as they promise.",
 		[BP_TRUTH_ASSUMED] =
-			"ASSUMED: bytes hold what they promise; objects would, were there no "
-			"smaller objects than\n  they assume: use --min-size.",
+			"ASSUMED: bytes hold what they promise; objects would, if --min-size were "
+			"no larger than\n  the smallest object.",
 		[BP_TRUTH_BAD] = "BAD: more figures are wrong than chance allows.",
 		[BP_TRUTH_UNSURE] = "UNSURE: not every object could be counted, so there is "
 				    "nothing to compare with.",

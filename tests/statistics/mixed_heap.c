@@ -180,15 +180,15 @@ static uint64_t live_after(const struct mixed_phase *phase, uint64_t events)
 	return dead < objects ? objects - dead : 0;
 }
 
-double mixed_row_bytes(const struct mixed_heap *heap, unsigned row, uint64_t time_ns)
+double mixed_row(const struct mixed_heap *heap, unsigned row, bool objects, uint64_t time_ns)
 {
 	const uint64_t events = time_ns / MIXED_EVENT_NS;
-	double bytes = 0;
+	double sum = 0;
 	for (unsigned i = 0; i < heap->plan->phase_count; i++) {
 		const struct mixed_phase *phase = &heap->plan->phases[i];
 		if (phase->row == row && events > heap->first_events[i])
-			bytes += (double)(live_after(phase, events - heap->first_events[i]) *
-					  mixed_size(phase));
+			sum += (double)(live_after(phase, events - heap->first_events[i]) *
+					(objects ? 1 : mixed_size(phase)));
 	}
-	return bytes;
+	return sum;
 }

@@ -52,7 +52,7 @@ uint64_t mixed_size(const struct mixed_phase *phase);
 void mixed_make(struct mixed_heap *heap, const struct mixed_plan *plan, struct stream *stream);
 void mixed_finish(struct mixed_heap *heap);
 
-/* True bytes of a row after the event at `time_ns` since the start. */
-double mixed_row_bytes(const struct mixed_heap *heap, unsigned row, uint64_t time_ns);
+/* True bytes, or objects, of a row after the event at `time_ns` since the start. */
+double mixed_row(const struct mixed_heap *heap, unsigned row, bool objects, uint64_t time_ns);
 
 #endif

@@ -69,7 +69,8 @@ static struct bp_interval part_objects(const struct evidence *evidence, double a
 {
 	uint64_t total = (uint64_t)evidence->total_objects;
 	return bp_estimate_known_objects(&evidence->drawn->sums, &evidence->others->sums,
-		evidence->interval_max, total, total, alpha, evidence->size_min, SIMULATE_CHARGE);
+		evidence->interval_max, total, total, alpha,
+		(struct bp_size_min){ evidence->size_min, evidence->size_min }, SIMULATE_CHARGE);
 }
 
 /* Without trials after the hits, which only move it, the negative binomial interval is one of the

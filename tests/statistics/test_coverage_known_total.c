@@ -70,8 +70,8 @@ static struct bp_interval estimate(
 	uint64_t total = (uint64_t)exact, unknown = total < INTERVAL / 2 ? total : INTERVAL / 2;
 	uint64_t size_min = others.size < key_parts[0].size ? others.size : key_parts[0].size;
 	if (figure == OBJECTS) /* of a key of one size: the second part is empty */
-		return bp_estimate_known_objects(
-			key, complement, INTERVAL, total, total, 0.05, size_min, CHARGE);
+		return bp_estimate_known_objects(key, complement, INTERVAL, total, total, 0.05,
+			(struct bp_size_min){ size_min, size_min }, CHARGE);
 	if (figure == BYTES)
 		return bp_estimate_known_total(key, complement, INTERVAL, total, total, 0.05);
 	return bp_estimate_known_total(

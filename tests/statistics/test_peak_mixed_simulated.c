@@ -8,7 +8,7 @@
  * interval of the peak misses on each side; how often the limit at the chosen moment alone would
  * (which must fail, or the test is none); how often a `check` at its default error of 1 % would find
  * the peak within a limit below it; how often a row of --metric peak misses what was live at the named
- * moment; and that nothing contradicts itself: estimates lie within limits, the peak is not below
+ * moment, in bytes and in objects (of rows with a sample), and their sum; and that nothing contradicts itself: estimates lie within limits, the peak is not below
  * what is certain to have been live at the named moment, rows add up to that moment's figure, a row
  * with samples is not 0.
  *
@@ -89,7 +89,7 @@ struct sides {
 struct result {
 	unsigned runs, contradictions, chosen_high, gate;
 	double estimate, width; /* over the truth, summed */
-	struct sides total, rows[MIXED_ROWS], moment;
+	struct sides total, rows[MIXED_ROWS], moment, objects[MIXED_ROWS + 1];
 };
 
 static void count(struct sides *sides, double truth, const struct bp_interval *interval)
@@ -103,19 +103,25 @@ static void look_at_rows(const struct bp_aggregation *aggregation, const struct 
 {
 	static const char *const names[MIXED_ROWS] = { "row0", "row1", "row2", "row3" };
 	const struct bp_interval *moment = &aggregation->peak_moment.bytes.interval;
-	double sum = 0, whole = 0;
+	double sum = 0, whole = 0, whole_objects = 0;
 	for (unsigned row = 0; row < MIXED_ROWS; row++) {
-		const double truth = mixed_row_bytes(heap, row, aggregation->peak_at_ns);
+		const double truth = mixed_row(heap, row, false, aggregation->peak_at_ns);
+		const double objects = mixed_row(heap, row, true, aggregation->peak_at_ns);
 		struct bp_interval interval = { 0, 0, -log(.025) / bp_lambda(interval_max), 0, 0 };
 		if (small_has_row(aggregation, names[row])) {
-			interval = small_row(aggregation, names[row]).bytes.interval;
+			const struct bp_row found = small_row(aggregation, names[row]);
+			interval = found.bytes.interval;
+			count(&result->objects[row], objects, &found.objects.interval);
 			result->contradictions += !(interval.estimate > 0);
 		}
 		count(&result->rows[row], truth, &interval);
 		sum += interval.estimate;
 		whole += truth;
+		whole_objects += objects;
 	}
 	count(&result->moment, whole, moment);
+	count(&result->objects[MIXED_ROWS], whole_objects,
+		&aggregation->peak_moment.objects.interval);
 	result->contradictions += !(fabs(sum - moment->estimate) <= 1e-9 * moment->estimate);
 }
 
@@ -164,13 +170,12 @@ static struct result run_scene(const struct scene *scene, unsigned runs, uint64_
 	return result;
 }
 
-static struct sides worst_row(const struct result *result)
+static struct sides worst_of(const struct sides *rows, unsigned count)
 {
 	struct sides worst = { 0, 0 };
-	for (unsigned row = 0; row < MIXED_ROWS; row++) {
-		worst.low = result->rows[row].low > worst.low ? result->rows[row].low : worst.low;
-		worst.high =
-			result->rows[row].high > worst.high ? result->rows[row].high : worst.high;
+	for (unsigned row = 0; row < count; row++) {
+		worst.low = rows[row].low > worst.low ? rows[row].low : worst.low;
+		worst.high = rows[row].high > worst.high ? rows[row].high : worst.high;
 	}
 	return worst;
 }
@@ -178,24 +183,26 @@ static struct sides worst_row(const struct result *result)
 static void write_scene(const struct scene *scene, const struct result *result)
 {
 	const double n = result->runs;
-	const struct sides rows = worst_row(result);
+	const struct sides rows = worst_of(result->rows, MIXED_ROWS);
+	const struct sides objects = worst_of(result->objects, MIXED_ROWS + 1);
 	print_message("# %s, %u runs: estimate %+.1f %%, width %.1f %%, limit of the chosen moment "
 		      "misses %.2f %%; misses %.2f %% below, %.2f above, %.2f for 1; the "
-		      "moment %.2f %.2f; rows %.2f %.2f\n",
+		      "moment %.2f %.2f; rows %.2f %.2f; objects %.2f %.2f\n",
 		scene->plan.name, result->runs, 100 * (result->estimate / n - 1),
 		100 * result->width / n, 100 * result->chosen_high / n,
 		100 * result->total.low / n, 100 * result->total.high / n, 100 * result->gate / n,
 		100 * result->moment.low / n, 100 * result->moment.high / n, 100 * rows.low / n,
-		100 * rows.high / n);
+		100 * rows.high / n, 100 * objects.low / n, 100 * objects.high / n);
 	if (table != NULL)
 		fprintf(table,
 			"| %s | %u | %+.1f | %.1f | %.2f | %.2f / %.2f | %.2f | %.2f / %.2f | %.2f / "
-			"%.2f |\n",
+			"%.2f | %.2f / %.2f |\n",
 			scene->plan.name, result->runs, 100 * (result->estimate / n - 1),
 			100 * result->width / n, 100 * result->chosen_high / n,
 			100 * result->total.low / n, 100 * result->total.high / n,
 			100 * result->gate / n, 100 * result->moment.low / n, 100 * result->moment.high / n,
-			100 * rows.low / n, 100 * rows.high / n);
+			100 * rows.low / n, 100 * rows.high / n, 100 * objects.low / n,
+			100 * objects.high / n);
 }
 
 static void intervals_of_the_peak_hold(void **state)
@@ -206,12 +213,14 @@ static void intervals_of_the_peak_hold(void **state)
 		const unsigned runs = is_long ? 20000 : scene->short_runs;
 		const struct result result = run_scene(scene, runs, 500 + i);
 		const double most = binomial_limit(runs, tail, false_alarm);
-		const struct sides rows = worst_row(&result);
+		const struct sides rows = worst_of(result.rows, MIXED_ROWS);
+		const struct sides objects = worst_of(result.objects, MIXED_ROWS + 1);
 		write_scene(scene, &result);
 		assert_int_equal(result.contradictions, 0);
 		assert_true(result.total.low <= most && result.total.high <= most);
 		assert_true(result.moment.low <= most && result.moment.high <= most);
 		assert_true(rows.low <= most && rows.high <= most);
+		assert_true(objects.low <= most && objects.high <= most);
 		assert_true(result.gate <= binomial_limit(runs, gate_error, false_alarm));
 		assert_true(!scene->bites || result.chosen_high > most);
 	}
@@ -303,7 +312,8 @@ int main(int argc, char **argv)
 	if (table != NULL)
 		fprintf(table, "| heap | runs | estimate, %% | width, %% | limit of the chosen moment "
 			       "misses above | the peak misses below / above | a limit of 1 %% | "
-			       "the named moment | rows, worst |\n|-|-|-|-|-|-|-|-|-|\n");
+			       "the named moment | rows, worst | objects, worst |\n"
+			       "|-|-|-|-|-|-|-|-|-|-|\n");
 	const int failed = cmocka_run_group_tests_name("peak of mixed heaps", tests, NULL, NULL);
 	if (table != NULL)
 		fclose(table);

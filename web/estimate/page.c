@@ -45,7 +45,7 @@ struct totals {
 	unsigned has;
 	uint64_t offered_low, offered_high, offered_objects_low, offered_objects_high;
 	double bytes_low, bytes_high, objects_low, objects_high;
-	uint64_t size_min;
+	uint64_t size_min, size_min_beside; /* that can be among the row's objects, and among all else */
 	double ratio_max;
 };
 
@@ -180,12 +180,13 @@ EXPORT void bp_page_assume(double interval_unseen, double charge, double turnove
 
 EXPORT void bp_page_calibrate(double has, double offered_low, double offered_high, double bytes_low,
 	double bytes_high, double objects_low, double objects_high, double size_min,
-	double ratio_max, double offered_objects_low, double offered_objects_high)
+	double ratio_max, double offered_objects_low, double offered_objects_high,
+	double size_min_beside)
 {
 	counted = (struct totals){ (unsigned)has, whole_number(offered_low),
 		whole_number(offered_high), whole_number(offered_objects_low),
 		whole_number(offered_objects_high), bytes_low, bytes_high, objects_low,
-		objects_high, whole_number(size_min), ratio_max };
+		objects_high, whole_number(size_min), whole_number(size_min_beside), ratio_max };
 }
 
 /* Estimation: see src/profile/figures.c, function by function. */
@@ -199,8 +200,21 @@ static struct bp_interval values_of(const struct bp_sums *sums, double alpha)
 	return bp_estimate_values(sums, assumed.interval_unseen, ratio, alpha);
 }
 
-static struct bp_interval objects_of(const struct bp_sums *sums, double alpha)
+/* `complement`: all else of the counted number; NULL: it is part of none. */
+static struct bp_interval objects_of(
+	const struct bp_sums *sums, const struct bp_sums *complement, int metric, double alpha)
 {
+	if (complement != NULL) {
+		const uint64_t low = counted.offered_objects_low;
+		const uint64_t high = counted.offered_objects_high;
+		struct bp_interval objects = bp_estimate_known_objects(sums, complement,
+			assumed.interval_unseen, low, high, alpha,
+			(struct bp_size_min){ counted.size_min, counted.size_min_beside },
+			assumed.charge);
+		if (metric == PEAK || bp_objects_are_missing_beside(sums, complement, low, high))
+			bp_uncalibrate_objects(&objects, sums);
+		return objects;
+	}
 	if (assumed.by_classes)
 		return bp_estimate_objects_by_classes(
 			&classes, assumed.interval_unseen, alpha, counted.size_min, assumed.charge);
@@ -253,21 +267,18 @@ EXPORT int bp_page_estimate(int metric)
 	read_record(buffer + RECORD, &complement);
 	if (assumed.by_classes)
 		read_classes();
+	const int part = metric != WINDOW_TOTAL && counted.has & PARTS && !assumed.by_classes;
+	const struct bp_sums *others = part ? &complement : NULL;
 	struct bp_interval bytes = values_of(&row, assumed.alpha);
-	struct bp_interval objects = objects_of(&row, assumed.alpha);
-	const int part = metric != PEAK && metric != WINDOW_TOTAL && counted.has & PARTS &&
-			 !assumed.by_classes;
-	if (part && !assumed.usable)
+	struct bp_interval objects = objects_of(&row, others, metric, assumed.alpha);
+	if (part && metric != PEAK && !assumed.usable)
 		bytes = bp_estimate_known_total(&row, &complement, assumed.interval_unseen,
 			counted.offered_low, counted.offered_high, assumed.alpha);
-	if (part)
-		bp_calibrate_objects(&objects, &row, &complement, counted.offered_objects_low,
-			counted.offered_objects_high);
 	if (metric == PEAK) {
 		const double level =
 			2 * bp_peak_lower_level(assumed.alpha, assumed.turnovers, BP_PEAK_FACTOR);
 		bytes = bp_peak_moment_interval(bytes, values_of(&row, level));
-		objects = bp_peak_moment_interval(objects, objects_of(&row, level));
+		objects = bp_peak_moment_interval(objects, objects_of(&row, others, metric, level));
 	}
 	if (counted.has & CAPS && !assumed.usable)
 		cap(&bytes, counted.bytes_high);

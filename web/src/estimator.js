@@ -153,7 +153,7 @@ class Estimator {
     const c = counted;
     this.wasm.bp_page_calibrate(
       c.has, c.offered_bytes[0], c.offered_bytes[1], c.bytes[0], c.bytes[1], c.objects[0], c.objects[1], smallest, c.ratio_max,
-      c.offered_objects[0], c.offered_objects[1],
+      c.offered_objects[0], c.offered_objects[1], this.head.assumptions.size_min_beside,
     );
   }
 

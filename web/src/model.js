@@ -187,7 +187,7 @@ export class Profile {
   // do not count under the metric, and `outside`, of which the page has sums only.
   select(view, metric) {
     const counted = this.counted_of(view, metric);
-    const calibrated = metric !== 'peak' && (counted.has & PARTS) !== 0 && !this.head.assumptions.classes;
+    const calibrated = (counted.has & PARTS) !== 0 && !this.head.assumptions.classes;
     const filtered = this.has_filter(view);
     let cells = this.cells_of(view, metric);
     if (filtered) cells = cells.filter(this.passes_filters(view));
@@ -228,7 +228,8 @@ export class Profile {
   weights(selection, unit) {
     const { sums: s, records } = this.cells;
     const [sampled, rest, variance] = unit === 'objects' ? [0, 5, 6] : [1, 2, 3]; // columns
-    if (!selection.calibrated || (unit === 'bytes' && this.head.unit === 'usable')) return [s[sampled], s[rest]];
+    const moved = selection.calibrated && selection.metric !== 'peak' && (unit === 'objects' || this.head.unit !== 'usable');
+    if (!moved) return [s[sampled], s[rest]];
     selection.shares ??= {};
     const share = (selection.shares[unit] ??= this.calibration_share(selection, sampled, rest, variance));
     return [s[sampled], share === 0 ? s[rest] : s[rest].map((more, i) => more + share * s[variance][i])];

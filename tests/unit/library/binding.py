@@ -132,8 +132,7 @@ class Assumptions(Sized):
                 ("interval", c_uint64), ("ratio_max", c_double), ("bytes", Count),
                 ("objects", Count), ("offered", Count),
                 ("offered_objects", Count), ("size_min", c_uint64),
-                ("size_floor", c_uint64), ("objects_counted", c_uint64),
-                ("objects_estimated", c_double), ("objects_variance", c_double)]
+                ("size_min_beside", c_uint64)]
 
 
 class Comparison(Sized):

@@ -171,11 +171,10 @@ def check_hostile():
         records = [random_sums(random_) for _ in range(random_.randint(0, 4))]
         others = [random_sums(random_)] if random_.random() < 0.3 else None
         assumed = binding.Assumptions(
-            flags=random_.getrandbits(4), objects_counted=random_.getrandbits(9),
-            objects_estimated=random_.random() * 100, objects_variance=random_.random() * 9,
+            flags=random_.getrandbits(4),
             charge=random_.randint(0, 2),
-            interval=random_.choice([0] + [1, 2, 4096, 2**40, 2**64 - 1] * 5),
-            size_min=random_.choice([0, 1, 2**63]), ratio_max=random_.choice([0.0, math.inf] + [1.0, 25.0] * 9),
+            interval=random_.choice([0] + [1, 2, 4096, 2**40, 2**64 - 1] * 8),
+            size_min=random_.choice([0, 1, 2**63]), ratio_max=random_.choice([0.0, math.inf] + [1.0, 25.0] * 40),
             bytes=binding.Count(random_.getrandbits(20), 2**64 - 1),
             objects=binding.Count(0, random_.getrandbits(30)),
             offered=binding.Count(0, random_.getrandbits(40)),

@@ -272,9 +272,9 @@ static void sampled_rows_are_estimated(void **state)
 	assert_int_equal(row.samples, 10);
 	assert_same(row.bytes.interval,
 		bp_estimate_known_total(&inside, &others, 4096, 300000, 300000, 0.05));
-	struct bp_interval objects = bp_estimate_objects(&inside, 4096, 0.05, 64, 1);
-	bp_calibrate_objects(&objects, &inside, &others, 2600, 2600);
-	assert_same(row.objects.interval, objects);
+	const struct bp_size_min any = { 0, 0 };
+	assert_same(row.objects.interval,
+		bp_estimate_known_objects(&inside, &others, 4096, 2600, 2600, 0.05, any, 1));
 	/* What was seen is certain, but small objects may be unseen beside it. */
 	row = small_row(&a, "large");
 	assert_true(row.bytes.interval.low == 8192 && row.bytes.interval.estimate == 8192);
@@ -297,7 +297,7 @@ static void allocated_rows_are_parts_of_the_total(void **state)
 	struct bp_profile profile;
 	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
 	struct bp_sums inside = { 0 }, others = { 0 };
-	struct bp_interval objects;
+	const struct bp_size_min any = { 0, 0 }, some = { 32, 32 };
 	struct bp_row row;
 	double sum = 0;
 	(void)state;
@@ -307,10 +307,8 @@ static void allocated_rows_are_parts_of_the_total(void **state)
 	row = small_row(&a, "mixed");
 	assert_same(row.bytes.interval,
 		bp_estimate_known_total(&inside, &others, 4096, 300000, 300000, 0.05));
-	/* Of objects the estimate alone, unless asked for: most may be of sizes never sampled. */
-	objects = bp_estimate_objects(&inside, 4096, 0.05, 64, 1);
-	bp_calibrate_objects(&objects, &inside, &others, 2600, 2600);
-	assert_same(row.objects.interval, objects);
+	assert_same(row.objects.interval,
+		bp_estimate_known_objects(&inside, &others, 4096, 2600, 2600, 0.05, any, 1));
 	for (uint32_t i = 0; i < a.row_count; i++) {
 		bp_aggregation_row(&a, i, &row);
 		sum += row.bytes.interval.estimate;
@@ -332,7 +330,14 @@ static void allocated_rows_are_parts_of_the_total(void **state)
 	a = small_aggregate(&profile, &query);
 	row = small_row(&a, "mixed");
 	assert_same(row.objects.interval,
-		bp_estimate_known_objects(&inside, &others, 4096, 2600, 2600, 0.05, 64, 1));
+		bp_estimate_known_objects(&inside, &others, 4096, 2600, 2600, 0.05, any, 1));
+	bp_aggregation_finish(&a);
+	query = (struct bp_query){
+		.metric = BP_METRIC_ALLOCATED, .has_size_min = true, .size_min = 32
+	};
+	a = small_aggregate(&profile, &query);
+	assert_same(small_row(&a, "mixed").objects.interval,
+		bp_estimate_known_objects(&inside, &others, 4096, 2600, 2600, 0.05, some, 1));
 	bp_aggregation_finish(&a);
 	query = (struct bp_query){ .metric = BP_METRIC_ALLOCATED, .estimator = BP_ESTIMATOR_HT };
 	a = small_aggregate(&profile, &query);
@@ -403,35 +408,35 @@ static void losses_make_bounds(void **state)
 	bp_profile_finish(&profile);
 }
 
-static void smallest_size_follows_the_count(void **state)
+static void no_smallest_size_is_assumed(void **state)
 {
 	struct bp_profile profile;
-	struct bp_query query = { 0 };
+	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
 	(void)state;
 	make_sampled(&profile);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
-	assert_int_equal(a.size_min, 64);
-	assert_false(small_has_warning(&a, "--min-size 0"));
-	/* 500 objects more than all estimates and their noise can explain: one in 500 is sampled. */
-	struct bp_sums all = a.state->totals[BP_METRIC_ALLOCATED].sums;
-	uint64_t objects = (uint64_t)((double)all.samples + all.n1 + 2 * sqrt(all.n2)) + 500;
-	small_totals(&profile, (struct bp_process_id){ 1 }, 600000, 600000, objects, objects);
+	assert_int_equal(a.size_min, 0);
 	bp_aggregation_finish(&a);
-	a = small_aggregate(&profile, &query);
-	assert_int_equal(a.size_min, 4096 / 500 - 1);
-	assert_false(small_has_warning(&a, "--min-size 0"));
-	bp_aggregation_finish(&a);
-	/* A hundred thousand objects of a byte each that no sample shows. */
+	/* A hundred thousand objects of a byte each that no sample shows: they may be any row's, and are
+	 * no row's for certain. */
 	small_totals(&profile, (struct bp_process_id){ 1 }, 400000, 400000, 103800, 103800);
 	a = small_aggregate(&profile, &query);
 	assert_int_equal(a.size_min, 0);
+	struct bp_row row = small_row(&a, "small");
+	assert_true(row.objects.interval.high > 10000 && row.objects.interval.estimate < 3000);
 	bp_aggregation_finish(&a);
-	/* Told otherwise, the count contradicts. */
+	/* Stated otherwise, the count contradicts. */
 	query.has_size_min = true;
 	query.size_min = 64;
 	a = small_aggregate(&profile, &query);
 	assert_int_equal(a.size_min, 64);
-	assert_true(small_has_warning(&a, "--min-size 0"));
+	assert_true(small_has_warning(&a, "--min-size"));
+	bp_aggregation_finish(&a);
+	/* What the kind of profile implies is no assumption. */
+	query.has_size_min = false;
+	profile.processes.data[1].size_floor = 24;
+	a = small_aggregate(&profile, &query);
+	assert_int_equal(a.size_min, 24);
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }
@@ -506,7 +511,7 @@ int main(void)
 		cmocka_unit_test(allocated_rows_are_parts_of_the_total),
 		cmocka_unit_test(a_killed_process_has_totals_within_limits),
 		cmocka_unit_test(losses_make_bounds),
-		cmocka_unit_test(smallest_size_follows_the_count),
+		cmocka_unit_test(no_smallest_size_is_assumed),
 		cmocka_unit_test(empty_profiles_say_why),
 		cmocka_unit_test(meaningless_queries_are_refused),
 	};

@@ -175,7 +175,7 @@ static void large_objects_by_trial_take_size_classes(void **state)
 	assert_near(row.bytes.interval.low, wanted.low);
 	assert_near(row.bytes.interval.high, wanted.high);
 	assert_true(wanted.high != plain.high);
-	wanted = bp_estimate_objects_by_classes(&classes, INTERVAL, 0.05, 64, 1);
+	wanted = bp_estimate_objects_by_classes(&classes, INTERVAL, 0.05, 0, 1);
 	assert_near(row.objects.interval.low, wanted.low);
 	assert_near(row.objects.interval.high, wanted.high);
 }
