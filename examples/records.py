@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program of the README's example: keeps records, serialises them, parses them back."""
+"""The Python program of docs/report.md: keeps records, serialises them, parses them back."""
 import json
 
 
