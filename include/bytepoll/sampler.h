@@ -145,7 +145,7 @@ static inline bool bp_sampler_crosses(struct bp_sampler_hot *hot, size_t size)
 #elif defined(__aarch64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
 	/* There the carry says that nothing was borrowed, so adding one to the count, which never
 	 * carries, is what makes the second instruction subtract size + 1. A signal handler that
-	 * charges between the loads and the stores is not seen: see docs/ARCHITECTURE.md. */
+	 * charges between the loads and the stores is not seen: see docs/internals/machines.md. */
 	uint64_t left = hot->trials_left, objects = hot->objects;
 	bool borrow;
 	__asm__("adds %1, %1, #1\n\tsbcs %0, %0, %3"

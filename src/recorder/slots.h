@@ -2,7 +2,7 @@
 /*
  * Where sampled objects below 64 KiB live: slots in the recorder's own slabs, each with a fake
  * malloc header whose size word has the top bit set and carries the slot's number, so that `free`,
- * reading the word glibc's free reads next, finds them (docs/ARCHITECTURE.md, "Recognition").
+ * reading the word glibc's free reads next, finds them (docs/internals/recognition.md).
  * Thread-safe; not in signal handlers, except bp_slot_find and bp_slot_defer. Damage to the memory of slots is
  * noted where it is found (damage.h).
  */

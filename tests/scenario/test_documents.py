@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The commands of the README and of the users' pages, run as a reader would run them.
+"""The documents: their links, and the commands of the README and of the users' pages, run as a reader would run them.
 
     test_documents.py            compares what the documents quote with what the commands print
     test_documents.py --write    puts the figures of this run into the documents
@@ -130,10 +130,36 @@ def expectations():
     profiled.expect(match(["a", OMITTED, "c"], ["a", "b", "c"]) == ["a", OMITTED, "c"], "a gap that is marked")
 
 
+def documents():
+    """README, CONTRIBUTING and every page under docs."""
+    for folder, _, names in os.walk(os.path.join(ROOT, "docs")):
+        yield from (os.path.join(folder, name) for name in names if name.endswith(".md"))
+    yield from (os.path.join(ROOT, name) for name in ("README.md", "CONTRIBUTING.md"))
+
+
+def links():
+    """Every file that a page links to is there, and so is every page that a source, a test or a page names."""
+    for path in documents():
+        with open(path, encoding="utf-8") as file:
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read()):
+                profiled.expect(os.path.exists(os.path.join(os.path.dirname(path), target)),
+                                "%s links to %s" % (os.path.relpath(path, ROOT), target))
+    naming = list(documents())
+    for top in ("bench", "bindings", "examples", "fuzz", "include", "scripts", "src", "tests", "tools"):
+        for folder, _, names in os.walk(os.path.join(ROOT, top)):
+            naming += [os.path.join(folder, name) for name in names]
+    for path in naming:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for page in re.findall(r"(?<![\w/.-])docs/(?!design/)[\w/-]+\.(?:md|5\.scd)", file.read()):
+                profiled.expect(os.path.exists(os.path.join(ROOT, page)),
+                                "%s names %s" % (os.path.relpath(path, ROOT), page))
+
+
 def main():
     write = "--write" in sys.argv
     tap = profiled.Tap()
     tap.attempt("the comparison can fail", expectations)
+    tap.attempt("what pages link to and sources name is there", links)
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
         for document in DOCUMENTS:
