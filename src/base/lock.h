@@ -1,11 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder's own lock: one word, a futex when contended. Never held across the program's code;
- * a thread holds at most one lock, except in the fork handlers, which take all in a fixed order, at the end of
- * the process (recorder/lifecycle.c), which takes that of the threads after its own, and
- * where the list of threads is gone through (recorder/window.c), which takes the writer's after it.
- * Zero is unlocked. A signal handler never waits on one: the per-thread busy flag (recorder/hot.h) keeps it
- * out of the code that takes locks.
+ * The lock of the inside half (recorder, hosts, the trace's writer): one word, and a futex when two threads
+ * meet. Zero is unlocked. No lock is held while the program's code runs. A signal handler never waits for
+ * one: the per-thread busy flag (recorder/hot.h) keeps it out of the code that takes locks.
+ *
+ * A thread that holds a lock takes only locks that come later in this order; of several of one kind, only
+ * those with a higher index. The order is that of the fork handlers, which take all but those in brackets:
+ *
+ *	[end_lock]		recorder/lifecycle.c	the totals at the end of the process
+ *	spare.lock		recorder/census.c	the stack of a thread without a block
+ *	stacks.lock		recorder/census.c	sums by stack
+ *	stripes[i].lock		recorder/census_table.c	counted objects by address
+ *	threads.lock		recorder/thread.c	the list of threads
+ *	table.lock		recorder/labels.c	label texts
+ *	names.lock		recorder/pools.c	names of pools
+ *	set.lock		recorder/pool_set.c	live samples of pools
+ *	table.lock		recorder/modules.c	modules
+ *	parts[i].lock		recorder/live_set.c	live samples by address
+ *	classes[i].lock		recorder/slots.c	slabs of one class
+ *	pool.lock		recorder/slots.c	numbers of slabs, slabs of one slot
+ *	[outage.lock]		trace/writer_outage.c	of whoever tries to end an outage; never waited for
+ *	lanes[i].lock		trace/writer.c		an open chunk
+ *	grow_lock		trace/writer_file.c	the file's size and windows, thread slots
+ *
+ * Outside of the fork handlers these are held together, and no others:
+ *
+ *	end_lock > threads
+ *	spare > modules > lane > grow_lock
+ *	stacks > grow_lock
+ *	threads > lane > grow_lock	(recorder/window.c), and threads > grow_lock (recorder/thread.c)
+ *	modules > lane > grow_lock
+ *	class > pool
+ *	outage > all lanes > grow_lock, and outage > lane > grow_lock
+ *	lane > grow_lock
+ *
+ * Three more are held with no other lock, and a child of fork resets them: `wanting` (recorder/window.c),
+ * `bp_control.lock` and `budget.lock`; the last two are never waited for.
+ *
+ * A host (src/host) has locks of its own, in this order: the list of threads, or one thread, or the names of one
+ * kind; then the host's memory; then the writer's. The locks of its live samples and of its listeners are
+ * held with no other. It has no fork handlers: in a child a host does nothing.
  */
 #ifndef BP_BASE_LOCK_H
 #define BP_BASE_LOCK_H
