@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock of the inside half (recorder, hosts, the trace's writer): one word, and a futex when two threads
- * meet. Zero is unlocked. No lock is held while the program's code runs. A signal handler never waits for
- * one: the per-thread busy flag (recorder/hot.h) keeps it out of the code that takes locks.
+ * The lock of the inside half (recorder, hosts, the trace's writer): one word, and a futex when two
+ * threads meet. Zero is unlocked. No lock is held while the program's code runs. A signal handler
+ * never waits for one: the per-thread busy flag (recorder/hot.h) keeps it out of the code that
+ * takes locks.
  *
- * A thread that holds a lock takes only locks that come later in this order; of several of one kind, only
- * those with a higher index. The order is that of the fork handlers, which take all but those in brackets:
+ * A thread that holds a lock takes only locks that come later in this order; of several of one
+ * kind, only those with a higher index. The order is that of the fork handlers, which take all but
+ * those in brackets:
  *
  *	[end_lock]		recorder/lifecycle.c	the totals at the end of the process
  *	spare.lock		recorder/census.c	the stack of a thread without a block
@@ -34,12 +36,12 @@
  *	outage > all lanes > grow_lock, and outage > lane > grow_lock
  *	lane > grow_lock
  *
- * Three more are held with no other lock, and a child of fork resets them: `wanting` (recorder/window.c),
- * `bp_control.lock` and `budget.lock`; the last two are never waited for.
+ * Three more are held with no other lock, and a child of fork resets them: `wanting`
+ * (recorder/window.c), `bp_control.lock` and `budget.lock`; the last two are never waited for.
  *
- * A host (src/host) has locks of its own, in this order: the list of threads, or one thread, or the names of one
- * kind; then the host's memory; then the writer's. The locks of its live samples and of its listeners are
- * held with no other. It has no fork handlers: in a child a host does nothing.
+ * A host (src/host) has locks of its own, in this order: the list of threads, or one thread, or the
+ * names of one kind; then the host's memory; then the writer's. The locks of its live samples and
+ * of its listeners are held with no other. It has no fork handlers: in a child a host does nothing.
  */
 #ifndef BP_BASE_LOCK_H
 #define BP_BASE_LOCK_H
