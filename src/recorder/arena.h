@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder's own memory: zeroed blocks cut from mappings of its own, never given back, bounded.
- * Everything the recorder keeps (tables, stacks, thread blocks, slabs' books) comes from here.
+ * The recorder's own memory: zeroed pieces, cut from mappings of the recorder's own. Pieces are
+ * never given back, and their sum is bounded. Everything the recorder keeps (tables, stacks, thread
+ * blocks, the books of slabs) comes from here.
  */
 #ifndef BP_RECORDER_ARENA_H
 #define BP_RECORDER_ARENA_H
@@ -9,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Most that may be cut in all, bytes. */
+/* The most bytes that all pieces together may have. */
 #define BP_ARENA_MAX_BYTES ((uint64_t)1 << 32)
 
-/* Zeroed memory, aligned to 64 bytes; NULL when there is none. Thread-safe, without a lock, so that a
- * fork needs nothing; not in signal handlers. */
+/* Returns zeroed memory, aligned to 64 bytes; NULL when there is none. Thread-safe; it takes no
+ * lock, so that nothing has to be done around a fork. Not in signal handlers. */
 void *bp_arena_allocate(size_t bytes);
 
 /* Bytes mapped so far. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request of the program, as sample.c passes it on: what was asked for, and which of the real
- * functions serves it. Thread-safe as these are.
+ * One request of the program, as sample.c passes it on: what the program asked for, and which of
+ * the real functions serves the request. As thread-safe as these functions are.
  */
 #ifndef BP_RECORDER_CALL_H
 #define BP_RECORDER_CALL_H
@@ -26,10 +26,10 @@ struct bp_call {
 	enum bp_function function;
 	uint8_t kind; /* enum bp_kind */
 	size_t size, alignment;
-	size_t room; /* bytes the object must have: the size, but for pvalloc */
+	size_t room; /* bytes that the object must have: the size, except for pvalloc */
 };
 
-/* What the program would have got without us; NULL: the failure is in errno. */
+/* Calls the real function. Returns the object; NULL: it failed, and errno says why. */
 static inline void *bp_call_real(const struct bp_call *call)
 {
 	void *object = NULL;

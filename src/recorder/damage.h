@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ends a process whose program damaged the memory of sampled objects, where glibc would have noticed
- * the like of its own: a line of the same words on standard error, and abort.
+ * Ends a process whose program has damaged the memory of sampled objects, as glibc would do for its
+ * own memory: with a line of the same words on standard error, and abort.
  */
 #ifndef BP_RECORDER_DAMAGE_H
 #define BP_RECORDER_DAMAGE_H
@@ -14,12 +14,13 @@ enum bp_damage {
 	BP_DAMAGE_OVERFLOW     /* a write behind the usable end of an object */
 };
 
-/* What was found, by any thread, where the process cannot be ended: it goes on until somebody asks. A
- * damage is handed out once. */
+/* bp_damage_note stores a damage that was found where the process cannot be ended. bp_damage_noted
+ * returns it, once, to the next thread that asks. */
 void bp_damage_note(enum bp_damage damage);
 enum bp_damage bp_damage_noted(void);
 
-/* Ends the process. Outside a visit, no lock held: the program may have a handler for SIGABRT. */
+/* Ends the process. Called outside a visit, with no lock held, because the program may have a
+ * handler for SIGABRT. */
 __attribute__((noreturn)) void bp_damage_end(enum bp_damage damage);
 
 #endif

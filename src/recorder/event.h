@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happened in a visit, written down: a sample, the free of one. Both go to the trace, to
- * tracepoints, and, where somebody listens (listeners.h), to the end of the visit, which tells of them.
- * All within a visit; the caller has taken the event's number before memory could change hands.
+ * Records the events of a visit: a sample, and the free of one. Each goes to the trace and to the
+ * tracepoints; if there are listeners (listeners.h), the end of the visit calls them with it. All
+ * functions are called within a visit. The caller has taken the event's sequence number before
+ * another thread could get the memory.
  */
 #ifndef BP_RECORDER_EVENT_H
 #define BP_RECORDER_EVENT_H
@@ -11,26 +12,27 @@
 #include "recorder/tracepoints.h"
 #include "recorder/visit.h"
 
-/* Asks the sampler about a charged object. True: bp_control_note is due when its answer is carried
- * out. */
+/* Lets the sampler decide about a charged object. True: bp_control_note has to be called after the
+ * decision was carried out. */
 bool bp_event_offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision);
 
-/* A sample as the trace has it, beside what the visit and the thread know. */
+/* The fields of a sample that the visit and its thread do not have. */
 struct bp_event_sample {
 	const struct bp_call *call;
 	const struct bp_decision *decision;
-	const void *object; /* placed already */
+	const void *object; /* at its final address */
 	uint64_t sequence;
 	size_t usable; /* 0: not known */
-	uint32_t type; /* of the pool that it is of; 0: none */
+	uint32_t type; /* of its pool; 0: none */
 };
 
-/* Writes it, with the stack that the caller has captured (bp_stack_capture, not called from here because
- * each frame of the recorder's own takes part of a walk). False: lost, and counted. */
+/* Records a sample, with the stack that the caller has captured. (bp_stack_capture is not called
+ * from here, because each frame of the recorder's own makes the walk longer.) False: the sample is
+ * lost, and counted as lost. */
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample);
 
-/* Writes that `object`, the sample of that number, was freed. `ahead`: trials of an object that is counted already,
- * although it is made after the free (by the realloc that frees); 0: none is. */
+/* Records that `object`, the sample with the number `sample_sequence`, was freed. `ahead`: in a
+ * realloc the trials of the new object, which are counted before the free; otherwise 0. */
 void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
 	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which pages hold a live sample: what `free` asks first where malloc is not glibc's and the words
- * before an object say nothing. One byte counts the live samples that begin in a page; pages whose
- * addresses agree in their low 32 bits share a byte. So "no" is certain and "yes" is a reason to look
- * the object up in the live set (live_set.h), which owns the counts. Includes nothing of the engine:
- * the hot hooks use it.
+ * Which pages hold a live sample. `free` looks here first where malloc is not glibc's, because the
+ * words before an object say nothing there. One byte counts the live samples that begin in a page;
+ * pages whose addresses agree in their low 32 bits share a byte. So a zero is certain, and another
+ * value is a reason to look the object up in the live set (live_set.h), which owns the counts. This
+ * header includes nothing of the engine, because the hot hooks use it.
  *
- * The question costs three instructions because the counts lie below 2 GiB, where an instruction can
- * name their address (hooks/patch.c); elsewhere it costs a load more.
+ * The look-up costs three instructions, because the counts lie below 2 GiB, where an instruction
+ * can name their address (hooks/patch.c). Elsewhere it costs one load more.
  */
 #ifndef BP_RECORDER_FILTER_H
 #define BP_RECORDER_FILTER_H
@@ -28,11 +28,11 @@ static inline bool bp_filter_hit(const void *object)
 	return bp_filter_counts[(uint32_t)(uintptr_t)object >> BP_FILTER_PAGE_SHIFT] != 0;
 }
 
-/* Once, before anything else; false: no memory. */
+/* Called once, before all others; false: no memory. */
 bool bp_filter_init(void);
 
-/* A live sample at `address` more or less. No effect without bp_filter_init. The caller sees to it
- * that one thread at a time does this. */
+/* Counts one live sample at `address` more, or one less. Without bp_filter_init there is no effect.
+ * The caller makes sure that only one thread at a time calls these. */
 void bp_filter_add(uint64_t address);
 void bp_filter_remove(uint64_t address);
 
