@@ -230,8 +230,8 @@ static void count_freed(uint32_t stack, uint64_t size, bool temporary)
 	add(&live_bytes, -size);
 }
 
-/* Within a section: an object was made. */
-static void enlist(const struct section *section, void *object, size_t size)
+/* Within a section: enters an object that was made into the table, and counts it. */
+static void insert_object(const struct section *section, void *object, size_t size)
 {
 	struct bp_census_entry replaced = { 0 };
 	struct bp_trace_census *sums = NULL;
@@ -295,7 +295,7 @@ void bp_census_made(void *object, size_t size)
 		note_nested(size);
 		return;
 	}
-	enlist(&section, object, size);
+	insert_object(&section, object, size);
 	leave(&section);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Call frame information: from a pc to the rules that recover its caller's registers, read from the
- * .eh_frame tables that every binary carries for exceptions. Takes no lock (the loader's tables are
- * read through _dl_find_object, which takes none either), allocates nothing, reads nothing outside
- * the module it was told about.
- * Thread-safe, async-signal-safe.
+ * .eh_frame tables that every binary carries for exceptions. The functions take no lock (the
+ * loader's tables are read through _dl_find_object, which takes none either), allocate nothing, and
+ * read nothing outside the given module. Thread-safe, async-signal-safe.
  */
 #ifndef BP_RECORDER_FRAME_RULES_H
 #define BP_RECORDER_FRAME_RULES_H
@@ -54,8 +53,8 @@ struct bp_cie {
 	bool signal_frame, augmented;
 };
 
-/* Room for the work, kept by the caller because stacks may be tiny; zeros at first. The last CIE is
- * kept in it, known by its bytes. */
+/* Working memory, which the caller provides because the program's stack may be tiny; zeros at
+ * first. It keeps the last CIE, which is recognised by its bytes. */
 struct bp_frame_scratch {
 	struct bp_frame_row row;	/* the result */
 	struct bp_frame_row initial;	/* as the CIE sets it */
@@ -65,7 +64,7 @@ struct bp_frame_scratch {
 	uint8_t cie_bytes[36];
 };
 
-/* A mapped module, as _dl_find_object tells it. */
+/* A mapped module, as _dl_find_object describes it. */
 struct bp_module_range {
 	uintptr_t start, end; /* mapped addresses; of a module with holes, the piece asked for */
 	const uint8_t *frame_header; /* its .eh_frame_hdr */
@@ -75,8 +74,9 @@ struct bp_module_range {
 /* The module that covers `pc`; false if there is none. */
 bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range);
 
-/* Rules at `pc` (already moved into the call instruction for a return address) into scratch->row;
- * `ret_signal_frame`: the caller was interrupted, its pc is exact. False: no information. */
+/* Finds the rules at `pc` (for a return address the caller has moved it back into the call
+ * instruction) and stores them in scratch->row. `ret_signal_frame`: the caller was interrupted, so
+ * that its pc is exact. False: there is no information. */
 bool bp_frame_rules(const struct bp_module_range *code, uintptr_t pc,
 	struct bp_frame_scratch *scratch, bool *ret_signal_frame);
 

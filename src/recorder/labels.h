@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tags of threads (bytepoll/bytepoll.h), which samples carry as labels: docs/trace-format.md 3.8. A
- * thread has one number, bp_hot.labels, of a whole set: the text that the trace has of it, `key=value`
- * pairs sorted by key, a newline between two. So a sample costs a load, and a scope ends by putting a
- * number back.
+ * The tags of threads (bytepoll/bytepoll.h), which samples carry as labels: docs/trace-format.md
+ * 3.8. A thread has one number, bp_hot.labels, which stands for its whole set of tags. The text of
+ * a set is its `key=value` pairs, sorted by key, with a newline between two. So a sample costs one
+ * load, and the end of a scope stores the number from before.
  */
 #ifndef BP_RECORDER_LABELS_H
 #define BP_RECORDER_LABELS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The number of a set that found no room: samples under it are without labels, which is counted. */
+/* The number of every set that found no room: samples under it have no labels, which is counted. */
 #define BP_LABELS_UNKNOWN UINT32_MAX
 
 #define BP_LABEL_KEY_BYTES 100u
@@ -21,17 +21,17 @@
 #define BP_LABELS_SETS 16384u
 #define BP_LABELS_TABLE_BYTES ((uint64_t)2 << 20)
 
-/* The set `text` with `key` having `value` (NULL: without the key), in `to`, room for BP_LABELS_BYTES.
- * False: no right key or value, or no room. Pure. */
+/* Writes to `to`, which has room for BP_LABELS_BYTES, the set `text` with `value` for `key` (NULL:
+ * without the key). False: the key or the value is not valid, or there is no room. Pure. */
 bool bp_labels_with(const char *text, size_t bytes, const char *key, const char *value, char *to,
 	size_t *ret_bytes);
 
-/* The calling thread's set with that change; the one before in `ret_before`. False as above, and where the
- * recorder is in the middle of something (a signal handler). */
+/* Makes that change to the calling thread's set, and returns the number of the set before in
+ * `ret_before`. False as above, and in a signal handler that interrupted the recorder. */
 bool bp_labels_change(const char *key, const char *value, uint32_t *ret_before);
 
-/* Within a visit: the number of a set as the trace has it, which is written if need be; 0: none, or lost
- * (which is counted). */
+/* Called within a visit. Returns the number of a set in the trace, and writes the set to the trace
+ * if it is not there yet; 0: there is no set, or it is lost (which is counted). */
 uint32_t bp_labels_of(uint32_t labels);
 
 void bp_labels_lock(void);

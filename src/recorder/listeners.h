@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of the program's own that are told of every sample and every free of one (bytepoll/bytepoll.h).
- * A visit collects what it wrote, and its end, when the thread is the program's again, tells. Who tells
- * nothing else meanwhile: what a listener allocates is recorded like anything else, and told to nobody.
+ * Listeners: functions of the program that are called for every sample and every free of one
+ * (bytepoll/bytepoll.h). A visit collects the events that it has recorded. The end of the visit,
+ * when the recorder's work is done, calls the listeners. What a listener allocates is recorded like
+ * any other allocation, but no listener is called for it.
  *
- * Thread-safe. No lock is taken, here or while a listener runs.
+ * Thread-safe. No lock is taken here, and none is held while a listener runs.
  */
 #ifndef BP_RECORDER_LISTENERS_H
 #define BP_RECORDER_LISTENERS_H
@@ -16,7 +17,7 @@
 
 struct bp_visit;
 
-/* How many there are; read in every sample and every free of one. */
+/* The number of listeners; read in every sample and every free of one. */
 extern uint32_t bp_listeners_count __attribute__((visibility("hidden")));
 static inline bool bp_listeners_any(void)
 {
@@ -27,10 +28,10 @@ static inline bool bp_listeners_any(void)
 uint32_t bp_listeners_add(bp_listener *listener, void *context);
 bool bp_listeners_remove(uint32_t number);
 
-/* Ends a visit that has events, and calls the listeners. */
+/* Ends a visit that has events, and then calls the listeners. */
 void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left);
 
-/* Counts an event that they are not told of; how many there were. */
+/* Counts an event for which no listener is called; returns the number of these events. */
 void bp_listeners_untold(void);
 uint64_t bp_listeners_untold_count(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the unwinder must know of the processor, and nothing else in it does: numbers of registers, how
- * they are read at entry, what a signal frame looks like, what comes before a return address, and how
- * the rules of an ordinary frame fit into few bits. This file says what each machine's half has to
- * offer; the half is machine_<machine>.h (constants and what must be inline) and machine_<machine>.c.
- * The build takes the .c by the machine it builds for; this is one of the few places where a header
- * asks for it.
+ * All that the unwinder has to know about the processor: the numbers of registers, how they are
+ * read at entry, what a signal frame looks like, what comes before a return address, and how the
+ * rules of an ordinary frame fit into few bits. This file says what each machine's part has to
+ * define. The part is machine_<machine>.h (constants and inline functions) and machine_<machine>.c.
+ * The build chooses the .c file by the machine; for the header, this is one of the few places with
+ * an #if.
  *
  *   enum bp_register         DWARF numbers: BP_FRAME_POINTER, BP_STACK_POINTER, BP_RETURN (the column
  *                            whose rule gives the return address), BP_PC (the column that holds the
@@ -38,14 +38,14 @@ struct bp_frame_state {
 	uint64_t pc, sp, fp;
 };
 
-/* Rules of a frame in BP_COMPACT_BITS bits, so that they fit into a word with what is left of the pc
- * they are for (rule_cache.h). The low three bits are the kind: 0 never, three that are the same for
- * all machines, the rest the machine's own. */
+/* Rules of a frame in BP_COMPACT_BITS bits, so that they fit into a word with what is left of the
+ * pc they are for (rule_cache.h). The low three bits are the kind: 0 never, three that are the same
+ * for all machines, the rest the machine's own. */
 #define BP_COMPACT_BITS 29
 enum bp_compact_kind {
 	BP_COMPACT_OUTERMOST = 1, /* there is no caller */
-	BP_COMPACT_ODD = 2,	  /* too odd for few bits: read the tables */
-	BP_COMPACT_UNKNOWN = 3,	  /* code without tables: the frame pointer helped */
+	BP_COMPACT_ODD = 2,	  /* does not fit into these bits: read the tables */
+	BP_COMPACT_UNKNOWN = 3,	  /* code without tables: the walk used the frame pointer */
 	BP_COMPACT_MACHINE = 4,	  /* first of the machine's own */
 	BP_COMPACT_KIND_MASK = 7,
 	BP_COMPACT_NO_MODULE = BP_COMPACT_UNKNOWN | 8 /* the same, in no module */
@@ -61,15 +61,17 @@ enum bp_compact_kind {
 
 struct bp_frame_row;
 
-/* Packs a row (frame_rules.h); false if it is too odd: then it is BP_COMPACT_ODD. Not for signal
- * frames. Rules of registers other than the frame pointer and the return address are ignored. */
+/* Packs a row (frame_rules.h). False: the row does not fit, and its rules are BP_COMPACT_ODD. Not
+ * for signal frames. Rules of registers other than the frame pointer and the return address are
+ * ignored. */
 bool bp_machine_pack(const struct bp_frame_row *row, uint32_t *ret_rules);
 
-/* If `code`, BP_SIGNAL_CODE_BYTES of it, is the return from a signal handler: the row that finds the
- * interrupted registers above the stack pointer. For handlers whose return has no tables. */
+/* For signal handlers whose return has no tables. If the BP_SIGNAL_CODE_BYTES at `code` are the
+ * return from a signal handler, returns the row that finds the interrupted registers above the
+ * stack pointer. */
 bool bp_machine_signal_row(const uint8_t *code, struct bp_frame_row *ret_row);
 
-/* Does a call instruction end right before `end`? `end` has BP_CODE_BYTES readable before it. */
+/* Does a call instruction end directly before `end`? BP_CODE_BYTES before `end` are readable. */
 bool bp_machine_is_after_call(const uint8_t *end);
 
 #endif

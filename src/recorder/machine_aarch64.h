@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine.h for aarch64 (DWARF for the Arm 64-bit Architecture, section 4.1, for the numbers). Included
- * by machine.h alone.
+ * machine.h for aarch64 (DWARF for the Arm 64-bit Architecture, section 4.1, for the numbers).
+ * Included by machine.h alone.
  *
- * A call leaves the return address in x30, and a function that calls others keeps it in its frame, next
- * to the frame pointer and lower: where exactly, and whether CFA is found from sp or x29, is the
- * compiler's choice. Compact rules, 29 bits:
+ * A call leaves the return address in x30, and a function that calls others keeps it in its frame,
+ * next to the frame pointer and lower: where exactly, and whether CFA is found from sp or x29, is
+ * the compiler's choice. Compact rules, 29 bits:
  *   0..2    kind: CFA = sp + offset, x29 + offset
  *   3       the caller's x29 is saved in the word before the return address; else it is unchanged
  *   4..15   the return address is at CFA - 8 n
  *   16..28  offset, in units of 16 bytes, which sp is always a multiple of
  *
  * Where code is built with pointer authentication, return addresses on the stack carry a signature
- * in the bits that addresses do not use. How many these are depends on the kernel (16 with addresses of
- * 48 bits, 25 with 39); xpaclri knows, and does nothing on processors that have no such thing.
+ * in the bits that addresses do not use. How many these are depends on the kernel (16 with
+ * addresses of 48 bits, 25 with 39); xpaclri knows, and does nothing on processors that have no
+ * such thing.
  */
 #ifndef BP_RECORDER_MACHINE_AARCH64_H
 #define BP_RECORDER_MACHINE_AARCH64_H

@@ -43,7 +43,8 @@ static inline uint64_t bp_machine_code_address(uint64_t value)
 	return value;
 }
 
-/* registers[BP_REGISTERS]: rbx, rbp, rsp, r12 to r15 and the pc of the function this is inlined into. */
+/* registers[BP_REGISTERS]: rbx, rbp, rsp, r12 to r15 and the pc of the function this is inlined
+ * into. */
 static inline __attribute__((always_inline)) uint64_t bp_machine_capture(uint64_t *registers)
 {
 	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"

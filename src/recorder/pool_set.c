@@ -214,10 +214,10 @@ static uint32_t new_sample(void)
 }
 
 bool bp_pool_set_insert(const void *pool, const void *object, uint64_t sequence, uint32_t *ret_type,
-	uint64_t *ret_buried)
+	uint64_t *ret_replaced)
 {
 	bp_lock_take(&set.lock);
-	*ret_buried = remove_address((uint64_t)object);
+	*ret_replaced = remove_address((uint64_t)object);
 	const uint32_t home = find_or_make_pool((uint64_t)pool);
 	const uint32_t number = home == 0 ? 0 : new_sample();
 	if (number != 0) {

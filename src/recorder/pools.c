@@ -30,20 +30,20 @@ static void end_sample(
 		sequence, end, 0);
 }
 
-static void enlist(struct bp_visit *visit, const void *pool, const void *object,
+static void record_sample(struct bp_visit *visit, const void *pool, const void *object,
 	const struct bp_call *call, const struct bp_decision *decision)
 {
-	uint64_t buried;
+	uint64_t replaced;
 	uint32_t type = 0;
 	if (bp_unlikely(bp_recorder.writer.stopped)) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
 		return;
 	}
 	const uint64_t sequence = bp_recorder_next_sequence();
-	const bool room = bp_pool_set_insert(pool, object, sequence, &type, &buried);
-	if (bp_unlikely(buried != 0)) {
-		/* Its end was not told. */
-		end_sample(visit, (uint64_t)object, buried, BP_TRACEPOINT_UNSEEN);
+	const bool room = bp_pool_set_insert(pool, object, sequence, &type, &replaced);
+	if (bp_unlikely(replaced != 0)) {
+		/* Its end was not reported. */
+		end_sample(visit, (uint64_t)object, replaced, BP_TRACEPOINT_UNSEEN);
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 	}
 	if (!room) {
@@ -79,7 +79,7 @@ void bp_cold_pool(const void *pool, const void *object, size_t size)
 	}
 	const bool changed = bp_event_offer(&visit, size, &decision);
 	if (decision.sampled)
-		enlist(&visit, pool, object, &call, &decision);
+		record_sample(&visit, pool, object, &call, &decision);
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
 	bp_visit_end(&visit, visit.left);

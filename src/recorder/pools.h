@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of bytepoll/annotate.h behind the hooks: what a charge that borrowed, and what the free of a
- * sampled object, of an annotated pool lead to. Thread-safe; safe in signal handlers as malloc is.
+ * The calls of bytepoll/annotate.h behind the hooks. The hooks call these functions when the charge
+ * of a pool's object borrowed, and when a pool's object that may be sampled is freed. Thread-safe;
+ * safe in signal handlers as far as malloc is.
  */
 #ifndef BP_RECORDER_POOLS_H
 #define BP_RECORDER_POOLS_H
@@ -12,26 +13,27 @@
 #include "base/attributes.h"
 #include "bytepoll/annotate.h"
 
-/* The charge of an object borrowed. */
+/* The charge of a pool's object borrowed. */
 BP_COLD void bp_cold_pool(const void *pool, const void *object, size_t size);
 
-/* The object may be a live sample (bp_pool_set_may_hold), and goes. */
+/* An object that may be a live sample (bp_pool_set_may_hold) is freed. */
 BP_COLD void bp_pools_end(const void *object, bool by_realloc);
 
-/* As bp_pool_trim, and bp_pool_destroy with `destroy`. */
+/* Does what bp_pool_trim does; with `destroy` what bp_pool_destroy does. */
 BP_COLD void bp_pools_trim(const void *pool, const void *keep, size_t keep_bytes, bool destroy);
 
 BP_COLD void bp_pools_name(const void *pool, const char *name);
 BP_COLD void bp_pools_move(const void *from, const void *to);
-/* The name that is the type of a pool's objects in the trace, terminated; "" for 0. */
+/* Returns the name of a type, terminated; "" for 0. */
 BP_COLD const char *bp_pools_type_name(uint32_t type);
 
-/* A visit that stays open while the program's code runs, so that its allocations pass through as those of
- * a signal handler do; at its end the thread's two words are as they were. */
+/* A visit that stays open while the program's code runs, so that the program's allocations pass
+ * through as those of a signal handler do. At its end the thread's two words have their values from
+ * before. */
 void bp_pools_uncounted_begin(struct bp_uncounted *ret_token);
 void bp_pools_uncounted_end(struct bp_uncounted *token);
 
-/* Around fork. */
+/* Called around fork. */
 void bp_pools_lock(void);
 void bp_pools_unlock(void);
 void bp_pools_after_fork(void);

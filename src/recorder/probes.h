@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one list of events that tests watch (tracers have tracepoints.h). Nothing in an ordinary build; in the test
- * build (libbytepoll-recorder-test.so) each committed sample is told to a second process, what
- * reaches the real allocator is counted below the hooks, slots in use are counted, and the recorder's
- * system calls can be made to fail (probes_test.c).
+ * The list of events that tests watch (tracers have tracepoints.h). In an ordinary build these
+ * functions do nothing. In the test build (libbytepoll-recorder-test.so) each committed sample is
+ * sent to a second process, the calls that reach the real allocator are counted below the hooks,
+ * slots in use are counted, and the recorder's system calls can be made to fail (probes_test.c).
  */
 #ifndef BP_RECORDER_PROBES_H
 #define BP_RECORDER_PROBES_H
@@ -17,7 +17,7 @@ void bp_probe_start(char **environment); /* the real functions are known */
 void bp_probe_sample(uint64_t sequence); /* its record is committed */
 void bp_probe_slot(size_t size);	 /* an object went to a slot, not to malloc */
 void bp_probe_slots_in_use(int change);
-bool bp_probe_fails(long number); /* is this system call to fail, with ENOMEM? */
+bool bp_probe_fails(long number); /* shall this system call fail, with ENOMEM? */
 #else
 static inline void bp_probe_start(char **environment)
 {

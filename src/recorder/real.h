@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions behind the hooks: what the program would have called without us. Filled by
- * hooks/real.c before anything else happens; until then each entry is a stub that fills the table
- * first. Called with the exact arguments of the C library's functions.
+ * The functions behind the hooks: those that the program would call without the recorder. This is
+ * the one place where the recorder calls into hooks/: hooks/real.c defines the functions of this
+ * header, and fills the table before all else. Until then each entry is a stub that fills the table
+ * first. The entries are called with the exact arguments of the C library's functions.
  */
 #ifndef BP_RECORDER_REAL_H
 #define BP_RECORDER_REAL_H
@@ -26,22 +27,23 @@ struct bp_real {
 
 extern struct bp_real bp_real __attribute__((visibility("hidden")));
 
-/* Whose the program's malloc is, and what was done about it. */
+/* Which malloc the program uses, and how the hooks adapt to it. */
 enum bp_real_form {
 	BP_REAL_GLIBC,	  /* chunk headers can be trusted */
-	BP_REAL_FOREIGN,  /* behind us; `free` and its like ask the live set (hooks/foreign.c) */
-	BP_REAL_NOT_OURS, /* the program never calls our malloc, or there was no memory: the hooks
-			   * that read chunk headers are plain jumps */
+	BP_REAL_FOREIGN,  /* another malloc behind the hooks; `free` asks the live set (hooks/foreign.c) */
+	BP_REAL_NOT_OURS, /* the program never calls the hook of malloc, or there was no memory: the
+			   * hooks that read chunk headers are plain jumps */
 	BP_REAL_STUCK,	  /* foreign, and the hooks' text could not be changed */
-	BP_REAL_SANITIZED, /* a sanitizer's, which is not to be met before its own start */
+	BP_REAL_SANITIZED, /* a sanitizer's, which must not be called before its own start */
 	BP_REAL_OTHER_LIBC /* the program's C library is not glibc (musl): the recorder stays off */
 };
 
 /* Fills the table and adapts the hooks to what was found (idempotent). */
 enum bp_real_form bp_real_resolve(void);
 
-/* Does a sanitizer own the process? Its runtime stands before most functions of the C library and starts
- * itself at the first call of one, also when that call is ours; and it asks dlsym for its own. */
+/* Does the process have a sanitizer? Its runtime replaces most functions of the C library, and
+ * starts itself at the first call of one of them, even if the recorder makes that call; and it
+ * finds the real ones by dlsym. */
 bool bp_real_is_sanitized(void);
 
 /* Is the program's C library glibc? */
@@ -50,17 +52,17 @@ bool bp_real_has_glibc(void);
 /* Do the C library's own symbols of the malloc family lead to our hooks (hooks/libc_symbols.c)? */
 bool bp_real_is_redirected(void);
 
-/* Is `function` one of the object that the program's malloc is of, and that malloc behind ours? */
+/* Is `function` in the object of the program's malloc, and is that malloc behind the hooks? */
 bool bp_real_is_home(const void *function);
 
-/* What malloc_usable_size says; 0 if the program's malloc has none of its own. */
+/* Returns what the real malloc_usable_size says; 0 if the program's malloc has none. */
 size_t bp_real_usable_size(void *object);
 
-/* Puts counting and watching hooks before the C++ operators and the entries beside malloc's that a
- * foreign malloc brings. Calls each operator: only at start. */
+/* Puts hooks before the C++ operators of a foreign malloc, and before its functions with names of
+ * its own (hooks/extended.h). Calls each operator once, so it is for the start alone. */
 void bp_real_adopt_entries(void);
 
-/* An address in whatever the program's malloc is: glibc's behind ours, or somebody else's. */
+/* An address in the object of the program's malloc. */
 uintptr_t bp_real_malloc_owner(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine: what the hooks call, and what its parts share.
+ * The engine: the functions that the hooks call, and what the parts of the engine share.
  *
- * Entries for hooks come in two kinds. A *charged* call comes from a hook whose charge borrowed: the
- * object is counted already, and the sampler must decide. A *known* call comes from a hook that saw a
- * header word of 64 KiB or more, or a page with a live sample: nothing is charged or decided, but the object may be a live sample.
- * All behave to the program exactly as the real functions: results, errno, failures.
- * Thread-safe; safe in signal handlers as far as malloc itself is.
+ * The functions for hooks are of two kinds. A *charged* call comes from a hook whose charge
+ * borrowed: the object is counted already, and the sampler has to decide. A *known* call comes from
+ * a hook that saw a header word of 64 KiB or more, or a page with a live sample: there is nothing
+ * to charge or to decide, but the object may be a live sample. For the program all of them behave
+ * exactly as the real functions: results, errno, failures. Thread-safe; safe in signal handlers as
+ * far as malloc itself is.
  */
 #ifndef BP_RECORDER_RECORDER_H
 #define BP_RECORDER_RECORDER_H
@@ -33,14 +34,16 @@ BP_COLD void bp_known_free(void *object);
 BP_COLD void *bp_known_realloc(void *object, size_t size);
 BP_COLD size_t bp_known_usable_size(void *object);
 
-/* For the hooks of a foreign malloc, whose objects all stay in its heap. `bp_cold_object`: an object
- * that exists already; its charge borrowed. `bp_cold_uncharge`: takes a charge back, be it that it
- * borrowed. `bp_known_end`: an object that may be a live sample is about to be freed; not by us. */
+/* For the hooks of a foreign malloc, whose objects all stay in its heap. `bp_cold_object`: the
+ * object exists already, and its charge borrowed. `bp_cold_uncharge`: undoes a charge, whether it
+ * borrowed or not. `bp_known_end`: an object that may be a live sample is about to be freed by the
+ * allocator. */
 BP_COLD void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind kind);
 BP_COLD void bp_cold_uncharge(size_t size);
 BP_COLD void bp_known_end(void *object);
 
-/* The charge of an object that no visit is possible for borrowed: it is counted, and not offered. */
+/* The charge of an object borrowed, and no visit is possible: the object is counted, and not passed
+ * to the sampler. */
 BP_COLD void bp_cold_pass(size_t size);
 
 /* For the hooks: events of the process's life. */
@@ -66,7 +69,7 @@ enum bp_mode {
 struct bp_recorder {
 	uint32_t mode;	      /* enum bp_mode */
 	uint32_t recognition; /* enum bp_recognition: how free knows a sampled object */
-	bool ended;	      /* the trace says so; every allocation now publishes itself */
+	bool ended;	      /* the trace says that it ended; every allocation publishes the counters */
 	uint8_t perturb;      /* glibc's M_PERTURB: what freed memory is filled with, 0: nothing */
 	uint32_t seal;	      /* enum bp_seal: which system calls were given up (seal.h) */
 	uint32_t law;
@@ -75,19 +78,20 @@ struct bp_recorder {
 	uint32_t last_ordinal; /* of threads */
 	uint32_t forks;	       /* children so far */
 	uint32_t pid;
-	uint32_t *fork_mark; /* 1; in a page that reads 0 in a child no handler saw */
+	uint32_t *fork_mark; /* 1; its page reads 0 in a child of a fork that no handler saw */
 	uint8_t trace_id[16];
 	struct bp_writer writer;
 };
 
 extern struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
 
-/* Between the engine's parts. Starts the recorder if need be; true: it is on. */
+/* For the parts of the engine. Starts the recorder if it has not started; true: it is on. */
 bool bp_recorder_is_on(void);
-/* The child of a fork that no handler saw (raw clone, _Fork): found by the mark. Its counters begin at
- * zero, but for the object being charged (0: none is). */
+/* Called in the child of a fork that no handler saw (raw clone, _Fork), which is found by the mark.
+ * Its counters begin at zero, but for the trials of the object that is being charged (`charged`; 0:
+ * there is none). */
 void bp_recorder_unmarked_child(uint64_t charged);
-/* The next number of the process-wide order. */
+/* Returns the next sequence number of the process. */
 static inline uint64_t bp_recorder_next_sequence(void)
 {
 	return __atomic_add_fetch(&bp_recorder.sequence, 1, __ATOMIC_RELAXED);

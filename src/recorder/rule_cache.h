@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of pcs: compact rules (machine.h) by the address they hold for, process-wide.
+ * The cache of unwind rules of the process: compact rules (machine.h) by the address that they are
+ * for.
  *
- * An entry is one word, so that it is read and written whole, by any thread, without locks, in signal
- * handlers, across forks. It holds the rules and all of the address: address * odd constant modulo
- * 2^48 can be undone, so its upper bits, which choose the set, and its lower bits, which stand in the
- * entry, together are the address, and a look-up never errs. Two entries make a set; eight lie in a
- * cache line. 128 KiB, from the arena, at the first use.
+ * An entry is one word, so that it is read and written whole, by any thread, without locks, in
+ * signal handlers, across forks. It holds the rules and all of the address: address * odd constant
+ * modulo 2^48 can be undone, so its upper bits, which choose the set, and its lower bits, which
+ * stand in the entry, together are the address, and a look-up never errs. Two entries make a set;
+ * eight lie in a cache line. 128 KiB, from the arena, at the first use.
  *
  *   BITS    MEANING
  *   0..28   rules; never 0, so that an entry of zeros is empty
@@ -34,13 +35,15 @@ struct bp_rule_cache {
 };
 extern struct bp_rule_cache bp_rule_cache __attribute__((visibility("hidden")));
 
-/* Memory for it, if there is none yet. Not in signal handlers of the recorder's own. */
+/* Allocates the cache, if that was not done yet. Not in a signal handler that interrupted the
+ * recorder. */
 void bp_rule_cache_init(void);
 
-/* Remembers rules that were found while the epoch was `epoch`. */
+/* Stores rules that were found while the epoch was `epoch`. */
 void bp_rule_cache_store(uint64_t address, uint32_t rules, uint32_t epoch);
 
-/* Forgets all, and what is being found just now: other code may come to these addresses. */
+/* Forgets all rules, and those that other threads are just finding, because other code may come to
+ * their addresses. */
 void bp_rule_cache_forget(void);
 
 static inline uint64_t bp_rule_scramble(uint64_t address)
@@ -48,7 +51,7 @@ static inline uint64_t bp_rule_scramble(uint64_t address)
 	return (address * 0x9E3779B97F4A7C15u) & (((uint64_t)1 << BP_RULE_ADDRESS_BITS) - 1);
 }
 
-/* The rules at `address`; 0: not known. */
+/* Returns the rules at `address`; 0: they are not in the cache. */
 static inline uint32_t bp_rule_cache_find(uint64_t address)
 {
 	const uint64_t *entries = __atomic_load_n(&bp_rule_cache.entries, __ATOMIC_ACQUIRE);

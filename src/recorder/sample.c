@@ -130,9 +130,9 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 	return object;
 }
 
-/* An object that was sampled at this address is gone, freed by a function that is not ours: its end
- * is not seen before its place is taken again. */
-static void bury(struct bp_visit *visit, const void *object)
+/* Ends the sample that the live set still has at this address, if it has one: its object was freed by
+ * a function without a hook, so that the end is noticed only now, when the address is used again. */
+static void end_unseen_sample(struct bp_visit *visit, const void *object)
 {
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
 	if (bp_likely(sample == 0))
@@ -141,19 +141,20 @@ static void bury(struct bp_visit *visit, const void *object)
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
-/* Makes a placed object a live sample: number, book or table, record. */
-static void enlist(struct bp_visit *visit, const struct bp_call *call, void *object,
+/* Makes an object at its final address a live sample: takes a sequence number, enters the object into
+ * the slot's book or the live set, and writes the record. */
+static void record_sample(struct bp_visit *visit, const struct bp_call *call, void *object,
 	struct bp_slot *slot, const struct bp_decision *decision)
 {
 	if (bp_unlikely(slot == NULL && bp_recorder.writer.stopped)) {
 		/* Nothing is measured and no stack walked for a record that cannot be written. */
-		bury(visit, object);
+		end_unseen_sample(visit, object);
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
 		return;
 	}
 	const uint64_t began_ns = bp_budget_begin(visit->thread);
 	if (slot == NULL)
-		bury(visit, object);
+		end_unseen_sample(visit, object);
 	uint64_t sequence = bp_recorder_next_sequence();
 	if (slot == NULL && !bp_live_insert(object, sequence)) {
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_LARGE_TABLE);
@@ -197,11 +198,11 @@ static void *place_sample(
 		if (object == NULL)
 			return NULL;
 	}
-	enlist(visit, call, object, slot, decision);
+	record_sample(visit, call, object, slot, decision);
 	return object;
 }
 
-/* Gives a slot back, filled as the C library was told to. False as bp_slot_release. */
+/* Gives a slot back, filled as the C library is set to fill freed memory. False as bp_slot_release. */
 static bool release(struct bp_slot *slot, void *object)
 {
 	if (bp_unlikely(bp_recorder.perturb != 0))
@@ -329,7 +330,7 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 	}
 	const bool changed = bp_event_offer(&visit, size, &decision);
 	if (decision.sampled)
-		enlist(&visit, &call, object, NULL, &decision);
+		record_sample(&visit, &call, object, NULL, &decision);
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
 	bp_visit_end(&visit, visit.left);
@@ -522,7 +523,7 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct bp_ca
 	if (to_slot && !by_copy)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
 	if (decision->sampled && (slot != NULL || !to_slot))
-		enlist(visit, call, object, slot, decision);
+		record_sample(visit, call, object, slot, decision);
 	if (by_copy && object != old->object)
 		give_up(old);
 	return object;

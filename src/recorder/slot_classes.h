@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which class of slots a request belongs to: strides of 32, 48 ... 528 bytes, then eight per doubling, up to
- * 64 KiB. Part of slots.c; pure.
+ * Which class of slots a request belongs to: strides of 32, 48 ... 528 bytes, then eight per
+ * doubling, up to 64 KiB. Part of slots.c; pure.
  */
 #ifndef BP_RECORDER_SLOT_CLASSES_H
 #define BP_RECORDER_SLOT_CLASSES_H

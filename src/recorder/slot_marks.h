@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is written into the memory of slots so that damage is noticed, as glibc notices the like: one word at
- * the beginning of a freed object, and one word behind the usable end of an object. The marks are not secret:
- * they find mistakes, and a program that wants to can restore them.
+ * Marks in the memory of slots, by which damage is noticed as glibc notices it: one word at the
+ * beginning of a freed object, and one word behind the usable end of an object. The marks are not
+ * secret: they find mistakes, and a program can restore them if it wants to.
  *
- * A freed object has one marked word and not more, because glibc keeps its list of free blocks in that word
- * alone (tcache, since 2.26). A program that writes further into a freed object lives on unprofiled, and so it
- * must live on here.
+ * A freed object has one marked word and not more, because glibc keeps its list of free blocks in
+ * that word alone (tcache, since 2.26). A program that writes further into a freed object runs on
+ * unprofiled, and so it must run on here.
  */
 #ifndef BP_RECORDER_SLOT_MARKS_H
 #define BP_RECORDER_SLOT_MARKS_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Odd at every byte, so that no short text, small number or zero is one of them by chance. */
+/* Every byte is unusual, so that no short text, small number or zero is one of them by chance. */
 #define BP_MARK_FREED 0xd96eb1a810caaf5fu
 #define BP_MARK_BEHIND 0xc862c2b36dbe3d87u
 

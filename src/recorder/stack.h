@@ -12,12 +12,13 @@
 #include "recorder/stack_memory.h"
 #include "trace/format.h"
 
-/* Frames of a walk: the recorder's own, below the hook, are not kept; more of them were a fault of ours. */
+/* The most frames of a walk: those that are kept, and the recorder's own below the hook, of which
+ * there are fewer than 32. */
 #define BP_STACK_FRAMES_MAX (BP_STACK_MAX_DEPTH + 32u)
 
-/* A frame of an earlier walk: the rules that were right at an address are right there still. */
+/* A frame of an earlier walk. Rules that were right at an address are still right there. */
 struct bp_known_frame {
-	uint64_t address; /* that the rules are for: the pc, less one if it is a return address */
+	uint64_t address; /* which the rules are for: the pc, or the pc less one for a return address */
 	uint32_t sp;	  /* the lower half of the stack pointer */
 	uint32_t rules;	  /* machine.h */
 };
@@ -29,21 +30,22 @@ struct bp_stack_capture {
 	uint32_t flags; /* enum bp_stack_flag */
 	uint64_t pcs[BP_STACK_MAX_DEPTH];
 	uint8_t exact_mask[BP_STACK_MAX_DEPTH / 8];
-	/* The last walk, found in epoch `known_epoch`, and this one, in turn; an address of 0 ends each. */
+	/* The frames of the last walk, found in epoch `known_epoch`, and those of this walk; they change
+	 * places with each walk, and an address of 0 ends each list. */
 	uint32_t known_epoch, known_turn;
 	struct bp_known_frame known[BP_STACK_FRAMES_MAX + 1][2];
-	/* Last, because a walk of what is known touches the pages before it alone. */
+	/* Last, because a walk with known rules touches only the pages before it. */
 	struct bp_frame_scratch scratch;
 };
 
-/* Once, at start, where the loader may still be asked. */
+/* Called once, at start, when functions of the loader may still be called. */
 void bp_stack_init(void);
 
-/* Fills depth, flags, pcs and exact_mask with the callers of the recorder, innermost first; frames of
- * the recorder itself are left out. Any garbage in registers or on the stack ends the walk. */
+/* Fills depth, flags, pcs and exact_mask with the callers of the recorder, innermost first, without
+ * the frames of the recorder itself. Invalid values in registers or on the stack end the walk. */
 void bp_stack_capture(struct bp_stack_capture *capture);
 
-/* Forgets all cached rules: a module was unloaded. Thread-safe. */
+/* Forgets all cached rules, because a module was unloaded. Thread-safe. */
 void bp_stack_forget_rules(void);
 
 #endif

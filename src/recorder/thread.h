@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads: birth at the first cold path, publication of their two counters in every one, death by a
- * thread-specific-data destructor. The caller is inside the recorder (busy).
+ * Threads. A thread becomes known at its first cold path, publishes its two counters in every cold
+ * path, and ends in a destructor of thread-specific data. The caller is inside the recorder (busy).
  */
 #ifndef BP_RECORDER_THREAD_H
 #define BP_RECORDER_THREAD_H
@@ -11,8 +11,8 @@
 #include "recorder/recorder.h"
 #include "recorder/stack.h"
 
-/* Events of one visit, where somebody listens: a free, one more of an object nobody saw go, a sample, and a
- * free that a signal handler left. */
+/* The most events of one visit, if there are listeners: a free; the end of an object whose free was
+ * not seen; a sample; and a free that a signal handler has deferred. */
 #define BP_THREAD_EVENTS 4u
 
 struct bp_thread {
@@ -27,12 +27,12 @@ struct bp_thread {
 	uint32_t ordinal, tid;
 	uint32_t rounds;   /* of destructors seen */
 	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
-	bool ending;	   /* destructors run: every allocation publishes itself */
-	bool lost;	   /* a visit of its never ended: it makes no other (bp_thread_lose) */
-	bool uncounted;	   /* what it makes within its visit does not count (pools.h) */
-	uint32_t visits; /* begins and ends of visits: odd within one, and then the next two hold */
-	uint64_t visit_trials, visit_objects; /* made at its begin, with the object at hand */
-	/* Of window.c: in the newest record of a moment, and the moment at which it was seen to run. */
+	bool ending;	   /* destructors run: every allocation publishes the counters */
+	bool lost;	   /* one of its visits will never end: it begins no other (bp_thread_lose) */
+	bool uncounted;	   /* its allocations within its visit do not count (pools.h) */
+	uint32_t visits; /* begins and ends of visits; odd within one, when the next two fields hold */
+	uint64_t visit_trials, visit_objects; /* made until its begin, with the current object */
+	/* For window.c: as in the newest record of a moment; the moment at which it was seen to run. */
 	uint64_t noted_trials, noted_moment;
 	uint64_t seen_trials, seen_objects; /* by the last look of bp_threads_totals */
 	struct bp_stack_capture capture;
@@ -40,48 +40,53 @@ struct bp_thread {
 		events[BP_THREAD_EVENTS]; /* of the visit it is in; not on the program's stack */
 };
 
-/* Once, at start. False: no thread-specific key (thread ends go unseen then). */
+/* Called once, at start. False: there is no thread-specific key, so that the ends of threads are
+ * not seen. */
 bool bp_threads_init(void);
 
-/* The calling thread's block, made if need be; NULL: no memory. Sets bp_hot.thread. */
+/* Returns the calling thread's block, and makes it if there is none; NULL: no memory. Sets
+ * bp_hot.thread. */
 struct bp_thread *bp_thread_self(void);
 
-/* Trials and objects made by a thread so far; `trials_left` is the value in force. */
+/* Returns the trials that a thread has made so far; `trials_left` is the value in force. */
 static inline uint64_t bp_thread_trials(const struct bp_thread *thread, uint64_t trials_left)
 {
 	return bp_sampler_trials(&thread->sampler, trials_left) + thread->hot->unoffered_trials;
 }
 
-/* Stores the counters, and `trials_left` as what is armed, where a reader finds them. */
+/* Stores the counters, and `trials_left` as `armed`, in the slot, where readers find them. */
 void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left);
 
-/* The end of the calling thread, whose countdown is empty: its totals go to the trace, its block and slot
- * are free again. For the end of a visit (visit.h). */
+/* Ends the calling thread, whose countdown is empty: writes its totals to the trace, and frees its
+ * block and its slot. Called at the end of a visit (visit.h). */
 void bp_thread_end(struct bp_thread *thread);
 
-/* The visit that the calling thread is in will never end: a signal handler that interrupted it ended the
- * thread or the process, or left it by siglongjmp. The thread stays busy, because it may hold locks, and so is
- * sampled no more. What it has made since the visit began is set right, and counts as not offered to the
- * sampler and as lost; from now on every allocation publishes itself (bp_thread_pass). False, and nothing is done,
- * where the thread is busy without a visit. May be called again. */
+/* Called when the visit of the calling thread will never end, because a signal handler that
+ * interrupted it ended the thread or the process, or left the visit by siglongjmp. The thread stays
+ * busy, because it may hold locks, and so is not sampled any more. Its counters since the begin of
+ * the visit are corrected, and count as not passed to the sampler and as lost. From now on every
+ * allocation publishes the counters (bp_thread_pass). False: the thread is busy without a visit,
+ * and nothing was done. May be called again. */
 bool bp_thread_lose(void);
 
-/* A charge of a lost thread borrowed, and was counted. */
+/* Called when a charge of a lost thread borrowed. The charge was counted. */
 void bp_thread_pass(void);
 
-/* Sums over all threads, ended ones included, as of now. Of some that is not all: `open_threads` cannot be
- * read (they ended without a word, or are too busy), or allocate: they have made something since the last
- * look at them, and may do so before they publish again. What these may have made beyond is `open_trials` at
- * most. (A first look finds that everybody allocates; it is only to be followed by another.) False: a lock was
- * held, and `wait` is false, because the calling thread may itself be the one that holds it. */
+/* Sums over all threads, ended ones included, as of now. The sums may miss something of
+ * `open_threads` threads: some cannot be read (they ended without a destructor, or are too busy),
+ * and others allocate (they have made something since the last call, and may do so before they
+ * publish again). These threads may have made at most `open_trials` more. (In a first call every
+ * thread seems to allocate, so that a second call has to follow.) False: a lock was held, and
+ * `wait` is false, because the calling thread itself may hold it. */
 struct bp_totals {
 	uint64_t trials, objects, unoffered_trials, unoffered_objects;
 	uint64_t open_threads, open_trials;
-	bool has_others; /* threads that run beside the calling one */
+	bool has_others; /* other threads run beside the calling one */
 };
 bool bp_threads_totals(struct bp_totals *ret_totals, bool wait);
 
-/* Around a visit, for threads that read this one's counters: what it has made, its countdown being `left`. */
+/* Called at the begin and the end of a visit, for threads that read this thread's counters: they
+ * store what the thread has made so far, with the countdown `left`. */
 static inline void bp_thread_enter(struct bp_thread *thread, uint64_t left, uint64_t objects)
 {
 	__atomic_store_n(&thread->visit_trials, bp_thread_trials(thread, left), __ATOMIC_RELAXED);
@@ -92,7 +97,7 @@ static inline void bp_thread_enter(struct bp_thread *thread, uint64_t left, uint
 static inline void bp_thread_leave(struct bp_thread *thread)
 {
 	__atomic_store_n(&thread->visits, thread->visits + 1, __ATOMIC_RELEASE);
-	/* Before the next one's numbers. */
+	/* Before the numbers of the next visit. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
@@ -102,26 +107,27 @@ static inline void bp_thread_enter_again(struct bp_thread *thread, uint64_t left
 	bp_thread_enter(thread, left, objects);
 }
 
-/* The two counters of a running thread as of one moment, the control word it follows and its T. Of them, what signal
- * handlers made within the visit that the thread is in; more, where one left that visit for good by a jump. False: too busy
- * to be caught in so many attempts, or gone without a word. From within
- * bp_threads_each; not for the caller itself. */
+/* The two counters of a running thread as of one moment, the control word that it follows, and its
+ * T. `nested_...`: the part that signal handlers made within the thread's current visit (and more,
+ * if a handler left that visit by a jump). False: the thread was too busy in all these attempts, or
+ * has ended without a destructor. Called within bp_threads_each, and not for the calling thread. */
 struct bp_thread_counters {
 	uint64_t trials, objects, control, interval;
 	uint64_t nested_trials, nested_objects;
 };
 bool bp_thread_read(
 	const struct bp_thread *thread, uint32_t attempts, struct bp_thread_counters *ret_counters);
-/* Asks the system; to be done before bp_thread_read. */
+/* Asks the system whether the thread runs. Called before bp_thread_read. */
 bool bp_thread_is_running(const struct bp_thread *thread);
 
-/* Calls `look` for every running thread that has allocated, none of which can end meanwhile, and says what
- * the ended ones made. `look` takes no lock but those of the writer. */
+/* Calls `look` for every running thread that has allocated. No thread can end during that time.
+ * `ret_ended` is what the ended threads have made. `look` takes no locks except those of the
+ * writer. */
 void bp_threads_each(void (*look)(struct bp_thread *thread, void *context), void *context,
 	struct bp_totals *ret_ended);
 
-/* In a child of fork: only the caller is left, its counters at zero, its generator drawn anew.
- * `armed`: value of trials_left the caller will arm with is returned. */
+/* Called in a child of fork: only the calling thread is left; its counters begin at zero, and its
+ * random numbers anew. */
 void bp_threads_after_fork(void);
 void bp_threads_lock(void);
 void bp_threads_unlock(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A visit: one thread's stay inside the recorder, from the borrow to the return. While it lasts
- * bp_hot.busy is set and the hot countdown holds BP_VISIT_LEFT, so that a signal handler that
- * allocates meanwhile passes through: its objects are counted, but never offered to the sampler.
- * errno is the program's again afterwards. Listeners (listeners.h)
- * are told after it, when the thread is the program's.
+ * A visit: the time that one thread spends inside the recorder, from the borrow to the return.
+ * During a visit bp_hot.busy is set and the hot countdown holds BP_VISIT_LEFT, so that the
+ * allocations of a signal handler pass through: they are counted, but never passed to the sampler.
+ * At the end of the visit errno has its value from before. Listeners (listeners.h) are called after
+ * the visit.
  */
 #ifndef BP_RECORDER_VISIT_H
 #define BP_RECORDER_VISIT_H
@@ -15,20 +15,21 @@
 #include "recorder/seal.h"
 #include "recorder/thread.h"
 
-/* A countdown nobody reaches. */
+/* A countdown that no program reaches. */
 #define BP_VISIT_LEFT ((uint64_t)1 << 62)
 
 struct bp_visit {
 	struct bp_hot *hot;
 	struct bp_thread *thread;
-	uint64_t left;	  /* the thread's countdown, wrapped if a charge borrowed */
-	uint64_t objects; /* its objects at entry */
+	uint64_t left;	  /* the thread's countdown; it has wrapped if a charge borrowed */
+	uint64_t objects; /* the thread's objects at entry */
 	int saved_errno;
-	uint32_t event_count; /* of thread->events, which listeners are told of at the end */
+	uint32_t event_count; /* of thread->events, with which listeners are called at the end */
 };
 
-/* `charged`: trials of the object whose charge borrowed, 0 if none did. False: pass through (nested,
- * or the recorder is off); nothing was changed. */
+/* `charged`: the trials of the object whose charge borrowed; 0: no charge did. False: there is no
+ * visit, and nothing was changed, because the thread is inside the recorder already or the recorder
+ * is off. */
 static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 {
 	struct bp_hot *hot = &bp_hot;
@@ -47,7 +48,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 		if (visit->thread != NULL && bp_recorder.mode == BP_MODE_ON) {
 			const uint64_t left = hot->counters.trials_left;
 			visit->objects = hot->counters.objects;
-			/* Told before the countdown is out of reach: see thread.c, "Counters". */
+			/* Stored before the countdown is out of reach: see thread.c, "Counters". */
 			bp_thread_enter(visit->thread, left, visit->objects);
 			visit->left = __atomic_exchange_n(
 				&hot->counters.trials_left, BP_VISIT_LEFT, __ATOMIC_RELAXED);
@@ -63,7 +64,8 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 	return false;
 }
 
-/* The thread is the program's again, and goes on with `trials_left` (unwrapped). */
+/* Ends the recorder's part of the visit. The thread goes on with `trials_left`, which has not
+ * wrapped. */
 static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 {
 	struct bp_hot *hot = visit->hot;
@@ -90,7 +92,7 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 	hot->busy = 0;
 }
 
-/* Ends the visit: leaves, and listeners are told. */
+/* Ends the visit, and calls the listeners. */
 static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)
 {
 	if (bp_unlikely(visit->event_count != 0))
