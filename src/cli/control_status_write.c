@@ -9,8 +9,10 @@
 #include "cli/control_status.h"
 #include "profile/losses.h"
 #include "report/escape.h"
+#include "report/json_writer.h"
 
 #define PPM_PER_PERCENT 10000.0
+#define JSON_INDENT 5 /* of the lines of a process but its first */
 
 /* T of the threads. */
 static void write_in_force(
@@ -166,87 +168,101 @@ void bp_status_write_text(const struct bp_status *status, struct bp_quantity_sty
 	fprintf(out, "  trace      %s (%s)\n", path, text);
 }
 
-static void write_limits(
-	const char *name, const struct bp_trace_limits *limits, bool last, FILE *out)
+static void write_limits(struct bp_json *json, const char *name, const struct bp_trace_limits *limits)
 {
-	fprintf(out, "\"%s\": {\"low\": %" PRIu64 ", \"high\": %" PRIu64 "}%s", name, limits->low,
-		limits->high, last ? "" : ", ");
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_whole(json, "low", limits->low);
+	bp_json_whole(json, "high", limits->high);
+	bp_json_end(json);
 }
 
 /* A time of the window that is still to come. */
-static void write_seconds(const char *name, uint64_t time_ns, FILE *out)
+static void write_seconds(struct bp_json *json, const char *name, uint64_t time_ns)
 {
 	if (time_ns == 0)
-		fprintf(out, " \"%s\": null,", name);
+		bp_json_null(json, name);
 	else
-		fprintf(out, " \"%s\": %.3f,", name, (double)time_ns / 1e9);
+		bp_json_fixed(json, name, (double)time_ns / 1e9, 3);
 }
 
-static void write_words(const struct bp_status *status, FILE *out)
+static void write_words(struct bp_json *json, const struct bp_status *status)
 {
 	const struct bp_control *control = &status->control;
-	fprintf(out, "     \"state\": \"%s\", \"automatic\": %s, \"fine_start\": %s,\n     \"interval\": %" PRIu64
-		",\n",
-		control->on ? "on" : "dormant", control->automatic ? "true" : "false",
-		control->fine_start ? "true" : "false", control->interval);
-	fputs("     \"in_force\": ", out);
+	bp_json_break(json, JSON_INDENT);
+	bp_json_text(json, "state", control->on ? "on" : "dormant");
+	bp_json_bool(json, "automatic", control->automatic);
+	bp_json_bool(json, "fine_start", control->fine_start);
+	bp_json_break(json, JSON_INDENT);
+	bp_json_whole(json, "interval", control->interval);
+	bp_json_break(json, JSON_INDENT);
 	if (status->in_force.low == 0)
-		fputs("null", out);
+		bp_json_null(json, "in_force");
 	else
-		fprintf(out, "{\"low\": %" PRIu64 ", \"high\": %" PRIu64 "}", status->in_force.low,
-			status->in_force.high);
-	fprintf(out, ", \"change\": %" PRIu32 ", \"budget_percent\": ", control->number);
+		write_limits(json, "in_force", &status->in_force);
+	bp_json_whole(json, "change", control->number);
 	if (control->automatic && control->budget_ppm != 0)
-		fprintf(out, "%g,\n", (double)control->budget_ppm / PPM_PER_PERCENT);
+		bp_json_digits(json, "budget_percent",
+			(double)control->budget_ppm / PPM_PER_PERCENT, 6);
 	else
-		fputs("null,\n", out);
-	if (status->outage_ns != 0)
-		fprintf(out, "     \"outage_s\": %.3f,\n", (double)status->outage_ns / 1e9);
-	fputs("    ", out);
-	write_seconds("begins_in_s", status->window.begins_ns, out);
-	write_seconds("ends_in_s", status->window.ends_ns, out);
-	putc('\n', out);
+		bp_json_null(json, "budget_percent");
+	bp_json_break(json, JSON_INDENT);
+	if (status->outage_ns != 0) {
+		bp_json_fixed(json, "outage_s", (double)status->outage_ns / 1e9, 3);
+		bp_json_break(json, JSON_INDENT);
+	}
+	write_seconds(json, "begins_in_s", status->window.begins_ns);
+	write_seconds(json, "ends_in_s", status->window.ends_ns);
 }
 
-static void write_process(const struct bp_status *status, FILE *out)
+static void write_lost(struct bp_json *json, const struct bp_status *status)
+{
+	bp_json_object(json, "lost", BP_JSON_SPACED);
+	for (int i = 0; i < BP_LOSS_COUNT; i++)
+		if (status->lost[i] != 0)
+			bp_json_whole(json, bp_loss_kind((uint32_t)i).name, status->lost[i]);
+	bp_json_end(json);
+}
+
+static void write_process(struct bp_json *json, const struct bp_status *status)
 {
 	const struct bp_following *f = &status->following;
-	const char *comma = "";
-	fprintf(out, "    {\"pid\": %ld, \"program\": ", (long)status->traced->pid);
-	bp_write_json_string(out, status->traced->program);
-	fputs(", \"name\": ", out);
-	bp_write_json_string(out, status->traced->name);
-	fputs(", \"trace\": ", out);
-	bp_write_json_string(out, status->traced->path);
-	fprintf(out, ", \"trace_bytes\": %" PRIu64 ", \"uptime_s\": %.3f,\n", status->file_bytes,
-		(double)status->uptime_ns / 1e9);
-	write_words(status, out);
-	fprintf(out,
-		"     \"threads\": {\"running\": %" PRIu32 ", \"following\": %" PRIu32
-		", \"off\": %" PRIu32 ", \"left_bytes_max\": %" PRIu64
-		", \"left_bytes_sum\": %" PRIu64 "},\n",
-		f->running, f->following, status->off_threads, f->left_max, f->left_sum);
-	fprintf(out, "     \"samples\": %" PRIu64 ", \"live_samples\": %" PRIu64 ", \"lost\": {",
-		status->samples, status->live_samples);
-	for (int i = 0; i < BP_LOSS_COUNT; i++) {
-		if (status->lost[i] == 0)
-			continue;
-		fprintf(out, "%s\"%s\": %" PRIu64, comma, bp_loss_kind((uint32_t)i).name,
-			status->lost[i]);
-		comma = ", ";
-	}
-	fputs("},\n     \"allocated\": {", out);
-	write_limits("bytes", &status->bytes, false, out);
-	write_limits("objects", &status->objects, true, out);
-	fprintf(out, "}, \"counters_read\": %s}", status->current ? "true" : "false");
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_signed(json, "pid", status->traced->pid);
+	bp_json_text(json, "program", status->traced->program);
+	bp_json_text(json, "name", status->traced->name);
+	bp_json_text(json, "trace", status->traced->path);
+	bp_json_whole(json, "trace_bytes", status->file_bytes);
+	bp_json_fixed(json, "uptime_s", (double)status->uptime_ns / 1e9, 3);
+	write_words(json, status);
+	bp_json_break(json, JSON_INDENT);
+	bp_json_object(json, "threads", BP_JSON_SPACED);
+	bp_json_whole(json, "running", f->running);
+	bp_json_whole(json, "following", f->following);
+	bp_json_whole(json, "off", status->off_threads);
+	bp_json_whole(json, "left_bytes_max", f->left_max);
+	bp_json_whole(json, "left_bytes_sum", f->left_sum);
+	bp_json_end(json);
+	bp_json_break(json, JSON_INDENT);
+	bp_json_whole(json, "samples", status->samples);
+	bp_json_whole(json, "live_samples", status->live_samples);
+	write_lost(json, status);
+	bp_json_break(json, JSON_INDENT);
+	bp_json_object(json, "allocated", BP_JSON_SPACED);
+	write_limits(json, "bytes", &status->bytes);
+	write_limits(json, "objects", &status->objects);
+	bp_json_end(json);
+	bp_json_bool(json, "counters_read", status->current);
+	bp_json_end(json);
 }
 
 void bp_status_write_json(const struct bp_status *statuses, uint32_t count, FILE *out)
 {
-	fputs("{\n  \"schema\": \"bytepoll-control-1\",\n  \"processes\": [\n", out);
-	for (uint32_t i = 0; i < count; i++) {
-		write_process(&statuses[i], out);
-		fputs(i + 1 < count ? ",\n" : "\n", out);
-	}
-	fputs("  ]\n}\n", out);
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-control-1");
+	bp_json_array(&json, "processes", BP_JSON_TALL);
+	for (uint32_t i = 0; i < count; i++)
+		write_process(&json, &statuses[i]);
+	bp_json_end(&json);
+	bp_json_end_document(&json);
 }

@@ -9,121 +9,121 @@
 #include <math.h>
 
 #include "report/check.h"
-#include "report/escape.h"
-#include "report/json_values.h"
+#include "report/json_writer.h"
 
-static void write_text(FILE *out, const char *text)
+#define INDENT 5 /* of the lines of a limit but its first */
+
+/* Empty is null. */
+static void write_text(struct bp_json *json, const char *key, const char *text)
 {
-	if (text == NULL || *text == '\0')
-		fputs("null", out);
-	else
-		bp_write_json_string(out, text);
+	bp_json_text(json, key, text == NULL || *text == '\0' ? NULL : text);
 }
 
-static void write_texts(FILE *out, const char *name, const char *const *texts, uint32_t count)
+static void write_texts(
+	struct bp_json *json, const char *name, const char *const *texts, uint32_t count)
 {
-	fprintf(out, "  \"%s\": [", name);
-	for (uint32_t i = 0; i < count; i++) {
-		fputs(i > 0 ? ", " : "", out);
-		bp_write_json_string(out, texts[i]);
-	}
-	fputs("],\n", out);
+	bp_json_array(json, name, BP_JSON_SPACED);
+	for (uint32_t i = 0; i < count; i++)
+		bp_json_text(json, NULL, texts[i]);
+	bp_json_end(json);
 }
 
-static void write_interval(FILE *out, const struct bp_judgement *judgement)
+static void write_interval(struct bp_json *json, const struct bp_judgement *judgement)
 {
 	const struct bp_interval *interval = &judgement->figure.interval;
-	fputs("\"interval\": {\"estimate\": ", out);
-	bp_write_json_number(out, interval->unknown ? NAN : interval->estimate);
-	fputs(", \"low\": ", out);
-	bp_write_json_number(out, judgement->low_holds ? interval->low : NAN);
-	fputs(", \"high\": ", out);
-	bp_write_json_number(out, judgement->high_holds ? interval->high : NAN);
-	fprintf(out, "%s, \"confidence\": %.10g}", judgement->counted ? ", \"exact\": true" : "",
-		1 - 2 * judgement->error);
+	bp_json_object(json, "interval", BP_JSON_SPACED);
+	bp_json_number(json, "estimate", interval->unknown ? NAN : interval->estimate);
+	bp_json_number(json, "low", judgement->low_holds ? interval->low : NAN);
+	bp_json_number(json, "high", judgement->high_holds ? interval->high : NAN);
+	if (judgement->counted)
+		bp_json_bool(json, "exact", true);
+	bp_json_digits(json, "confidence", 1 - 2 * judgement->error, 10);
+	bp_json_end(json);
 }
 
-static void write_need(FILE *out, const struct bp_judgement *judgement)
+static void write_need(struct bp_json *json, const struct bp_judgement *judgement)
 {
 	const struct bp_gate_need *need = &judgement->need;
 	if (judgement->reason != BP_REASON_SAMPLES) {
-		fputs("\"needs\": null", out);
+		bp_json_null(json, "needs");
 		return;
 	}
-	fputs("\"needs\": {\"samples\": ", out);
-	bp_write_json_number(out, need->samples);
-	fputs(", \"samples_now\": ", out);
-	bp_write_json_number(out, need->samples_now);
-	fprintf(out, ", \"interval\": %llu}", (unsigned long long)need->interval);
+	bp_json_object(json, "needs", BP_JSON_SPACED);
+	bp_json_number(json, "samples", need->samples);
+	bp_json_number(json, "samples_now", need->samples_now);
+	bp_json_whole(json, "interval", need->interval);
+	bp_json_end(json);
 }
 
-static void write_growth(FILE *out, const struct bp_judgement *judgement)
+static void write_side(
+	struct bp_json *json, const char *name, double estimate, uint64_t samples, uint32_t runs)
 {
-	fputs("     \"new\": {\"estimate\": ", out);
-	bp_write_json_number(out, judgement->new_estimate);
-	fprintf(out, ", \"samples\": %llu, \"runs\": %u}, \"base\": {\"estimate\": ",
-		(unsigned long long)judgement->samples, judgement->new_runs);
-	bp_write_json_number(out, judgement->base_estimate);
-	fprintf(out, ", \"samples\": %llu, \"runs\": %u},\n",
-		(unsigned long long)judgement->base_samples, judgement->base_runs);
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_number(json, "estimate", estimate);
+	bp_json_whole(json, "samples", samples);
+	bp_json_whole(json, "runs", runs);
+	bp_json_end(json);
 }
 
-static void write_judgement(FILE *out, const struct bp_judgement *judgement)
+static void write_judgement(struct bp_json *json, const struct bp_judgement *judgement)
 {
 	const struct bp_limit *limit = judgement->limit;
 	char words[BP_CHECK_WORDS_BYTES];
-	const char *reason = bp_reason_name(judgement);
-	fputs("\n    {\"limit\": ", out);
-	bp_write_json_string(out, limit->text);
-	fprintf(out, ", \"kind\": \"%s\", \"file\": ", limit->growth ? "growth" : "limit");
-	bp_write_json_string(out, judgement->file);
-	fprintf(out, ",\n     \"metric\": \"%s\", \"unit\": \"%s\", \"filter\": ",
-		bp_limit_metric_name(limit), limit->objects ? "objects" : "bytes");
-	write_text(out, limit->filter_text);
-	fprintf(out,
-		",\n     \"verdict\": \"%s\", \"bound\": ", bp_outcome_names[judgement->outcome]);
-	bp_write_json_number(out, limit->most);
-	fputs(",\n     ", out);
-	write_interval(out, judgement);
-	fprintf(out,
-		",\n     \"false_alarm\": %.10g, \"samples\": %llu, \"sampling_interval\": %llu",
-		judgement->a, (unsigned long long)judgement->samples,
-		(unsigned long long)judgement->interval_max);
-	fputs(",\n", out);
-	if (limit->growth)
-		write_growth(out, judgement);
-	fputs("     \"reason\": ", out);
-	write_text(out, reason);
-	fputs(", ", out);
-	write_need(out, judgement);
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_text(json, "limit", limit->text);
+	bp_json_text(json, "kind", limit->growth ? "growth" : "limit");
+	bp_json_text(json, "file", judgement->file);
+	bp_json_break(json, INDENT);
+	bp_json_text(json, "metric", bp_limit_metric_name(limit));
+	bp_json_text(json, "unit", limit->objects ? "objects" : "bytes");
+	write_text(json, "filter", limit->filter_text);
+	bp_json_break(json, INDENT);
+	bp_json_text(json, "verdict", bp_outcome_names[judgement->outcome]);
+	bp_json_number(json, "bound", limit->most);
+	bp_json_break(json, INDENT);
+	write_interval(json, judgement);
+	bp_json_break(json, INDENT);
+	bp_json_digits(json, "false_alarm", judgement->a, 10);
+	bp_json_whole(json, "samples", judgement->samples);
+	bp_json_whole(json, "sampling_interval", judgement->interval_max);
+	bp_json_break(json, INDENT);
+	if (limit->growth) {
+		write_side(json, "new", judgement->new_estimate, judgement->samples,
+			judgement->new_runs);
+		write_side(json, "base", judgement->base_estimate, judgement->base_samples,
+			judgement->base_runs);
+		bp_json_break(json, INDENT);
+	}
+	write_text(json, "reason", bp_reason_name(judgement));
+	write_need(json, judgement);
+	bp_json_break(json, INDENT);
 	bp_check_advice(judgement, words);
-	fputs(",\n     \"advice\": ", out);
-	write_text(out, words);
+	write_text(json, "advice", words);
 	bp_check_note(judgement, words);
-	fputs(", \"note\": ", out);
-	write_text(out, words);
-	putc('}', out);
+	write_text(json, "note", words);
+	bp_json_end(json);
 }
 
 void bp_check_write_json(const struct bp_check *check, FILE *out)
 {
-	fprintf(out, "{\n  \"schema\": \"bytepoll-check-1\",\n  \"verdict\": \"%s\",\n",
-		bp_outcome_names[check->verdict]);
-	fprintf(out, "  \"false_alarm\": %.10g,\n", check->false_alarm);
-	write_texts(out, "files", (const char *const *)check->files, check->file_count);
-	write_texts(out, "against", check->base, check->base_count);
-	fputs("  \"limits\": [", out);
-	for (uint32_t i = 0; i < check->count; i++) {
-		fputs(i > 0 ? "," : "", out);
-		write_judgement(out, &check->judgements[i]);
-	}
-	fputs("\n  ],\n  \"warnings\": [", out);
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-check-1");
+	bp_json_text(&json, "verdict", bp_outcome_names[check->verdict]);
+	bp_json_digits(&json, "false_alarm", check->false_alarm, 10);
+	write_texts(&json, "files", (const char *const *)check->files, check->file_count);
+	write_texts(&json, "against", check->base, check->base_count);
+	bp_json_array(&json, "limits", BP_JSON_TALL);
+	for (uint32_t i = 0; i < check->count; i++)
+		write_judgement(&json, &check->judgements[i]);
+	bp_json_end(&json);
+	bp_json_array(&json, "warnings", BP_JSON_LINES);
 	for (uint32_t i = 0; i < check->warning_count; i++) {
-		fputs(i > 0 ? ",\n    {\"file\": " : "\n    {\"file\": ", out);
-		bp_write_json_string(out, check->warnings[i].file);
-		fputs(", \"text\": ", out);
-		bp_write_json_string(out, check->warnings[i].sentence);
-		putc('}', out);
+		bp_json_object(&json, NULL, BP_JSON_SPACED);
+		bp_json_text(&json, "file", check->warnings[i].file);
+		bp_json_text(&json, "text", check->warnings[i].sentence);
+		bp_json_end(&json);
 	}
-	fprintf(out, "%s]\n}\n", check->warning_count > 0 ? "\n  " : "");
+	bp_json_end(&json);
+	bp_json_end_document(&json);
 }

@@ -9,6 +9,7 @@
 
 #include "profile/difference.h"
 #include "profile/moments.h"
+#include "report/json_writer.h"
 #include "report/report.h"
 
 struct bp_diff_options {
@@ -25,9 +26,11 @@ void bp_write_diff_text(
 void bp_write_diff_json(
 	const struct bp_difference *difference, const struct bp_diff_options *options, FILE *out);
 
-/* One row of that JSON, without its name. */
-void bp_write_diff_json_row(
-	const struct bp_difference *difference, const struct bp_difference_row *row, FILE *out);
+/* Of that JSON: one row without its name, and how many rows got each verdict. */
+void bp_json_difference_row(struct bp_json *json, const char *key,
+	const struct bp_difference *difference, const struct bp_difference_row *row);
+void bp_json_verdicts(
+	struct bp_json *json, const struct bp_difference *difference, enum bp_json_layout layout);
 
 /* The call paths (bytepoll-diff-paths-1) of a comparison made with `paths`. False: no memory. */
 bool bp_write_diff_paths(const struct bp_difference *difference, FILE *out);

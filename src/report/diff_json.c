@@ -27,244 +27,208 @@
  * {made, freed}}.
  */
 #include <math.h>
-#include <string.h>
 
 #include "profile/filter.h"
 #include "report/diff.h"
-#include "report/escape.h"
 #include "report/json_values.h"
 
-static void write_pair(
-	FILE *out, const char *name, const struct bp_figure *bytes, const struct bp_figure *objects)
+static const char *const side_names[BP_SIDES] = { [BP_BASE] = "base", [BP_NEW] = "new" };
+
+static void write_pair(struct bp_json *json, const char *name, const struct bp_figure *bytes,
+	const struct bp_figure *objects)
 {
-	fprintf(out, ", \"%s\": {\"bytes\": ", name);
-	bp_write_json_figure(out, bytes, 1);
-	fputs(", \"objects\": ", out);
-	bp_write_json_figure(out, objects, 1);
-	putc('}', out);
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_figures(json, bytes, objects);
+	bp_json_end(json);
 }
 
-static void write_text(FILE *out, const struct bp_profile *profile, struct bp_string_id id)
+/* "name" or "stack". */
+static void write_key(struct bp_json *json, const struct bp_difference_row *row)
 {
-	bp_write_json_string(out, bp_profile_text(profile, id));
+	if (row->name != NULL)
+		bp_json_text(json, "name", row->name);
+	else
+		bp_json_frames(json, "stack", row->profile, row->frames, row->frame_count);
 }
 
-/* "name" or "stack", with a comma behind. */
-static void write_key(FILE *out, const struct bp_difference_row *row)
+static void write_deviations(struct bp_json *json, const struct bp_difference_row *row)
 {
-	if (row->name != NULL) {
-		fputs("\"name\": ", out);
-		bp_write_json_string(out, row->name);
-		fputs(", ", out);
-		return;
-	}
-	fputs("\"stack\": ", out);
-	bp_write_json_frames(out, row->profile, row->frames, row->frame_count);
-	fputs(", ", out);
-}
-
-static void write_deviations(FILE *out, const struct bp_difference_row *row)
-{
-	fputs(", \"between_runs\": {", out);
+	bp_json_object(json, "between_runs", BP_JSON_SPACED);
 	for (int side = 0; side < BP_SIDES; side++) {
-		fprintf(out, "%s\"%s\": {\"bytes\": ", side > 0 ? ", " : "",
-			side == BP_BASE ? "base" : "new");
-		bp_write_json_number(out, row->bytes.deviation[side]);
-		fputs(", \"objects\": ", out);
-		bp_write_json_number(out, row->objects.deviation[side]);
-		putc('}', out);
+		bp_json_object(json, side_names[side], BP_JSON_SPACED);
+		bp_json_number(json, "bytes", row->bytes.deviation[side]);
+		bp_json_number(json, "objects", row->objects.deviation[side]);
+		bp_json_end(json);
 	}
-	putc('}', out);
+	bp_json_end(json);
 }
 
-static void write_row(FILE *out, const struct bp_difference *difference,
-	const struct bp_difference_row *row, bool with_key)
+/* The members of a row, and its end. */
+static void write_row(struct bp_json *json, const struct bp_difference *difference,
+	const struct bp_difference_row *row)
 {
 	const struct bp_comparison *asked = difference->query.objects ? &row->objects : &row->bytes;
-	putc('{', out);
-	if (with_key)
-		write_key(out, row);
-	fprintf(out, "\"verdict\": \"%s\", \"p\": ", bp_verdict_names[row->verdict]);
-	fprintf(out, "%.10g, \"q\": ", asked->p);
-	if (isnan(row->q))
-		fputs("null", out);
-	else
-		fprintf(out, "%.10g", row->q);
-	fputs(", \"ratio\": ", out);
-	bp_write_json_interval(out, &asked->ratio, 1);
-	putc('}', out);
-	write_pair(out, "base", &row->bytes.side[BP_BASE], &row->objects.side[BP_BASE]);
-	write_pair(out, "new", &row->bytes.side[BP_NEW], &row->objects.side[BP_NEW]);
-	write_pair(out, "change", &row->bytes.change, &row->objects.change);
-	fprintf(out, ", \"samples\": {\"base\": %llu, \"new\": %llu}, \"tested\": %s",
-		(unsigned long long)row->samples[BP_BASE], (unsigned long long)row->samples[BP_NEW],
-		row->tested ? "true" : "false");
+	bp_json_text(json, "verdict", bp_verdict_names[row->verdict]);
+	bp_json_digits(json, "p", asked->p, 10);
+	bp_json_digits(json, "q", row->q, 10);
+	bp_json_interval(json, "ratio", &asked->ratio, 1);
+	for (int side = 0; side < BP_SIDES; side++)
+		write_pair(json, side_names[side], &row->bytes.side[side], &row->objects.side[side]);
+	write_pair(json, "change", &row->bytes.change, &row->objects.change);
+	bp_json_object(json, "samples", BP_JSON_SPACED);
+	for (int side = 0; side < BP_SIDES; side++)
+		bp_json_whole(json, side_names[side], row->samples[side]);
+	bp_json_end(json);
+	bp_json_bool(json, "tested", row->tested);
 	if (difference->run_count[BP_BASE] > 1 || difference->run_count[BP_NEW] > 1)
-		write_deviations(out, row);
-	putc('}', out);
+		write_deviations(json, row);
+	bp_json_end(json);
 }
 
-void bp_write_diff_json_row(
-	const struct bp_difference *difference, const struct bp_difference_row *row, FILE *out)
+void bp_json_difference_row(struct bp_json *json, const char *key,
+	const struct bp_difference *difference, const struct bp_difference_row *row)
 {
-	write_row(out, difference, row, false);
+	bp_json_object(json, key, BP_JSON_SPACED);
+	write_row(json, difference, row);
 }
 
-static void write_run(FILE *out, const struct bp_run *run, double work)
+void bp_json_verdicts(
+	struct bp_json *json, const struct bp_difference *difference, enum bp_json_layout layout)
+{
+	bp_json_object(json, "verdicts", layout);
+	for (int verdict = 0; verdict < BP_VERDICT_COUNT; verdict++)
+		bp_json_whole(json, bp_verdict_names[verdict], difference->verdicts[verdict]);
+	bp_json_end(json);
+}
+
+static void write_run(struct bp_json *json, const struct bp_run *run, double work)
 {
 	const struct bp_aggregation *a = run->shown;
 	const struct bp_process *subject = &a->profile->processes.data[a->subject.i];
 	uint64_t lost = 0;
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++)
 		lost += a->lost[reason];
-	fputs("\n    {\"file\": ", out);
-	bp_write_json_string(out, run->file);
-	fputs(", \"program\": ", out);
-	write_text(out, a->profile, subject->program);
-	fputs(", \"name\": ", out);
-	bp_write_json_string(out, bp_process_name(a->profile, subject));
-	fprintf(out, ", \"pid\": %u, \"duration_s\": %.9f, \"interval\": %llu, \"law\": \"%s\", ",
-		subject->pid, (double)a->duration_ns / 1e9,
-		(unsigned long long)bp_aggregation_assumptions(a).interval_max,
-		subject->law == 0 ? "exact" : "bernoulli");
-	fprintf(out,
-		"\"samples\": %llu, \"lost\": %llu, \"work\": ", (unsigned long long)a->samples,
-		(unsigned long long)lost);
-	bp_write_json_number(out, work);
-	fprintf(out, ", \"scale\": %.10g}", run->scale);
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_text(json, "file", run->file);
+	bp_json_name(json, "program", a->profile, subject->program);
+	bp_json_text(json, "name", bp_process_name(a->profile, subject));
+	bp_json_whole(json, "pid", subject->pid);
+	bp_json_seconds(json, "duration_s", a->duration_ns);
+	bp_json_whole(json, "interval", bp_aggregation_assumptions(a).interval_max);
+	bp_json_text(json, "law", subject->law == 0 ? "exact" : "bernoulli");
+	bp_json_whole(json, "samples", a->samples);
+	bp_json_whole(json, "lost", lost);
+	bp_json_number(json, "work", work);
+	bp_json_digits(json, "scale", run->scale, 10);
+	bp_json_end(json);
 }
 
-static void write_sides(
-	FILE *out, const struct bp_difference *difference, const struct bp_diff_options *options)
+static void write_sides(struct bp_json *json, const struct bp_difference *difference,
+	const struct bp_diff_options *options)
 {
 	for (int side = 0; side < BP_SIDES; side++) {
-		fprintf(out, "  \"%s\": {\"runs\": [", side == BP_BASE ? "base" : "new");
-		for (uint32_t i = 0; i < difference->run_count[side]; i++) {
-			fputs(i > 0 ? "," : "", out);
-			write_run(out, &difference->runs[side][i],
+		bp_json_object(json, side_names[side], BP_JSON_SPACED);
+		bp_json_array(json, "runs", BP_JSON_TALL);
+		for (uint32_t i = 0; i < difference->run_count[side]; i++)
+			write_run(json, &difference->runs[side][i],
 				options->normalize != NULL ? options->work[side][i] : NAN);
-		}
-		fputs("\n  ]},\n", out);
+		bp_json_end(json);
+		bp_json_end(json);
 	}
 }
 
-static void write_filters(FILE *out, const struct bp_query *query)
+static void write_moments(struct bp_json *json, const struct bp_difference *difference)
 {
-	fputs("  \"filters\": [", out);
-	for (uint32_t i = 0; i < query->filter_count; i++) {
-		fputs(i > 0 ? ", " : "", out);
-		bp_write_json_string(out, query->filters[i].text);
+	if (!difference->query.moments) {
+		bp_json_null(json, "moments");
+		return;
 	}
-	fputs("],\n", out);
+	bp_json_object(json, "moments", BP_JSON_SPACED);
+	for (int side = 0; side < BP_SIDES; side++)
+		bp_json_seconds(json, side_names[side], difference->runs[side][0].shown->at_ns);
+	bp_json_end(json);
 }
 
-static void write_question(
-	FILE *out, const struct bp_difference *difference, const struct bp_diff_options *options)
+static void write_question(struct bp_json *json, const struct bp_difference *difference,
+	const struct bp_diff_options *options)
 {
-	const struct bp_aggregation *base = difference->runs[BP_BASE][0].shown;
-	const struct bp_aggregation *new = difference->runs[BP_NEW][0].shown;
-	const struct bp_query *query = &new->query;
-	fprintf(out, "  \"metric\": \"%s\",\n  \"by\": \"%s\",\n  \"cumulative\": %s,\n",
-		bp_metric_names[query->metric], bp_query_by(query),
-		query->cumulative ? "true" : "false");
-	fprintf(out, "  \"bytes\": \"%s\",\n  \"unit\": \"%s\",\n",
-		query->usable ? "usable" : "requested",
-		difference->query.objects ? "objects" : "bytes");
-	fprintf(out, "  \"confidence\": %.10g,\n  \"fdr\": %.10g,\n", query->confidence,
-		difference->query.rate);
-	write_filters(out, query);
-	fputs("  \"at\": ", out);
-	bp_write_json_number(out,
-		query->has_at && !difference->query.moments ? (double)query->at_ns / 1e9 : NAN);
-	fputs(",\n  \"moments\": ", out);
-	if (difference->query.moments)
-		fprintf(out, "{\"base\": %.9f, \"new\": %.9f}", (double)base->at_ns / 1e9,
-			(double)new->at_ns / 1e9);
-	else
-		fputs("null", out);
-	fputs(",\n  \"normalize\": ", out);
-	if (options->normalize != NULL)
-		fprintf(out, "{\"by\": \"%s\", \"reference\": %.10g}", options->normalize,
-			options->work_reference);
-	else
-		fputs("null", out);
-	bool covered = difference->run_count[BP_BASE] > 1 && difference->run_count[BP_NEW] > 1;
-	fprintf(out, ",\n  \"variation_between_runs\": %s,\n", covered ? "true" : "false");
-}
-
-static void write_warnings(FILE *out, const struct bp_difference *difference)
-{
-	fputs("  \"warnings\": [", out);
-	for (uint32_t i = 0; difference->warnings[i] != NULL; i++) {
-		fputs(i > 0 ? ", " : "", out);
-		bp_write_json_string(out, difference->warnings[i]);
+	const struct bp_query *query = &difference->runs[BP_NEW][0].shown->query;
+	const bool has_at = query->has_at && !difference->query.moments;
+	const bool covered = difference->run_count[BP_BASE] > 1 && difference->run_count[BP_NEW] > 1;
+	bp_json_text(json, "metric", bp_metric_names[query->metric]);
+	bp_json_text(json, "by", bp_query_by(query));
+	bp_json_bool(json, "cumulative", query->cumulative);
+	bp_json_text(json, "bytes", query->usable ? "usable" : "requested");
+	bp_json_text(json, "unit", difference->query.objects ? "objects" : "bytes");
+	bp_json_digits(json, "confidence", query->confidence, 10);
+	bp_json_digits(json, "fdr", difference->query.rate, 10);
+	bp_json_filters(json, query);
+	bp_json_number(json, "at", has_at ? (double)query->at_ns / 1e9 : NAN);
+	write_moments(json, difference);
+	if (options->normalize != NULL) {
+		bp_json_object(json, "normalize", BP_JSON_SPACED);
+		bp_json_text(json, "by", options->normalize);
+		bp_json_digits(json, "reference", options->work_reference, 10);
+		bp_json_end(json);
+	} else {
+		bp_json_null(json, "normalize");
 	}
-	fputs("]\n}\n", out);
-}
-
-static void write_counts(FILE *out, const struct bp_difference *difference)
-{
-	const uint32_t *counts = difference->verdicts;
-	fprintf(out, "  \"keys\": %u,\n  \"tested\": %u,\n  \"verdicts\": {", difference->row_count,
-		difference->tested_count);
-	for (int verdict = 0; verdict < BP_VERDICT_COUNT; verdict++)
-		fprintf(out, "%s\"%s\": %u", verdict > 0 ? ", " : "", bp_verdict_names[verdict],
-			counts[verdict]);
-	fputs("},\n", out);
+	bp_json_bool(json, "variation_between_runs", covered);
 }
 
 void bp_write_diff_json(
 	const struct bp_difference *difference, const struct bp_diff_options *options, FILE *out)
 {
-	uint32_t rows = difference->row_count, limit = options->report.rows;
-	uint32_t shown = rows < limit ? rows : limit;
+	const uint32_t rows = difference->row_count, limit = options->report.rows;
+	const uint32_t shown = rows < limit ? rows : limit;
+	struct bp_json json = bp_json_begin(out);
 	struct bp_difference_row row;
-	fputs("{\n  \"schema\": \"bytepoll-diff-1\",\n", out);
-	write_question(out, difference, options);
-	write_sides(out, difference, options);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-diff-1");
+	write_question(&json, difference, options);
+	write_sides(&json, difference, options);
 	bp_difference_total(difference, &row);
-	fputs("  \"total\": ", out);
-	write_row(out, difference, &row, false);
-	fputs(",\n", out);
-	write_counts(out, difference);
-	fputs("  \"rows\": [", out);
+	bp_json_difference_row(&json, "total", difference, &row);
+	bp_json_whole(&json, "keys", rows);
+	bp_json_whole(&json, "tested", difference->tested_count);
+	bp_json_verdicts(&json, difference, BP_JSON_SPACED);
+	bp_json_array(&json, "rows", BP_JSON_LINES);
 	for (uint32_t i = 0; i < shown; i++) {
 		bp_difference_row(difference, i, &row);
-		fputs(i > 0 ? ",\n    " : "\n    ", out);
-		write_row(out, difference, &row, true);
+		bp_json_object(&json, NULL, BP_JSON_SPACED);
+		write_key(&json, &row);
+		write_row(&json, difference, &row);
 	}
-	fprintf(out, "%s],\n  \"rest\": ", shown > 0 ? "\n  " : "");
+	bp_json_end(&json);
 	if (bp_difference_together(difference, shown, rows, &row))
-		write_row(out, difference, &row, false);
+		bp_json_difference_row(&json, "rest", difference, &row);
 	else
-		fputs("null", out);
-	fprintf(out, ",\n  \"rows_left_out\": %u,\n", rows - shown);
-	write_warnings(out, difference);
+		bp_json_null(&json, "rest");
+	bp_json_whole(&json, "rows_left_out", rows - shown);
+	bp_json_texts(&json, "warnings", difference->warnings);
+	bp_json_end_document(&json);
 }
 
-static void write_growth_row(
-	FILE *out, const struct bp_difference_row *row, double seconds, bool with_key)
+/* `key` "total", or NULL for a row, which has a name. */
+static void write_growth_row(struct bp_json *json, const char *key,
+	const struct bp_difference_row *row, double seconds)
 {
-	putc('{', out);
-	if (with_key)
-		write_key(out, row);
-	fprintf(out, "\"suspect\": %s, \"p\": %.10g, \"q\": ",
-		row->verdict != BP_VERDICT_UNCLEAR ? "true" : "false", row->bytes.p);
-	if (isnan(row->q))
-		fputs("null", out);
-	else
-		fprintf(out, "%.10g", row->q);
-	fputs(", \"at_least_bytes_per_s\": ", out);
-	bp_write_json_number(out, row->bytes.lower / seconds);
-	fputs(", \"bytes_per_s\": ", out);
-	bp_write_json_figure(out, &row->bytes.change, seconds);
-	fputs(", \"objects_per_s\": ", out);
-	bp_write_json_figure(out, &row->objects.change, seconds);
-	write_pair(out, "from", &row->bytes.side[BP_BASE], &row->objects.side[BP_BASE]);
-	write_pair(out, "to", &row->bytes.side[BP_NEW], &row->objects.side[BP_NEW]);
-	fprintf(out, ", \"samples\": {\"made\": %llu, \"freed\": %llu}}",
-		(unsigned long long)row->samples[BP_NEW],
-		(unsigned long long)row->samples[BP_BASE]);
+	bp_json_object(json, key, BP_JSON_SPACED);
+	if (key == NULL)
+		write_key(json, row);
+	bp_json_bool(json, "suspect", row->verdict != BP_VERDICT_UNCLEAR);
+	bp_json_digits(json, "p", row->bytes.p, 10);
+	bp_json_digits(json, "q", row->q, 10);
+	bp_json_number(json, "at_least_bytes_per_s", row->bytes.lower / seconds);
+	bp_json_figure(json, "bytes_per_s", &row->bytes.change, seconds);
+	bp_json_figure(json, "objects_per_s", &row->objects.change, seconds);
+	write_pair(json, "from", &row->bytes.side[BP_BASE], &row->objects.side[BP_BASE]);
+	write_pair(json, "to", &row->bytes.side[BP_NEW], &row->objects.side[BP_NEW]);
+	bp_json_object(json, "samples", BP_JSON_SPACED);
+	bp_json_whole(json, "made", row->samples[BP_NEW]);
+	bp_json_whole(json, "freed", row->samples[BP_BASE]);
+	bp_json_end(json);
+	bp_json_end(json);
 }
 
 void bp_write_growth_json(
@@ -272,32 +236,34 @@ void bp_write_growth_json(
 {
 	const struct bp_difference *difference = &moments->difference;
 	const struct bp_aggregation *new = &moments->shown[BP_NEW];
-	uint32_t rows = difference->row_count;
-	uint32_t shown = rows < options->rows ? rows : options->rows;
-	double seconds = (double)(moments->at_ns[BP_NEW] - moments->at_ns[BP_BASE]) / 1e9;
+	const struct bp_process *subject = &new->profile->processes.data[new->subject.i];
+	const uint32_t rows = difference->row_count;
+	const uint32_t shown = rows < options->rows ? rows : options->rows;
+	const double seconds = (double)(moments->at_ns[BP_NEW] - moments->at_ns[BP_BASE]) / 1e9;
+	struct bp_json json = bp_json_begin(out);
 	struct bp_difference_row row;
-	fprintf(out, "{\n  \"schema\": \"bytepoll-growth-1\",\n  \"program\": ");
-	write_text(out, new->profile, new->profile->processes.data[new->subject.i].program);
-	fputs(",\n  \"name\": ", out);
-	bp_write_json_string(
-		out, bp_process_name(new->profile, &new->profile->processes.data[new->subject.i]));
-	fprintf(out, ",\n  \"from_s\": %.9f,\n  \"to_s\": %.9f,\n  \"by\": \"%s\",\n",
-		(double)moments->at_ns[BP_BASE] / 1e9, (double)moments->at_ns[BP_NEW] / 1e9,
-		bp_query_by(&new->query));
-	fprintf(out, "  \"cumulative\": %s,\n  \"confidence\": %.10g,\n  \"error\": %.10g,\n",
-		new->query.cumulative ? "true" : "false", new->query.confidence,
-		difference->query.rate);
-	write_filters(out, &new->query);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-growth-1");
+	bp_json_name(&json, "program", new->profile, subject->program);
+	bp_json_text(&json, "name", bp_process_name(new->profile, subject));
+	bp_json_seconds(&json, "from_s", moments->at_ns[BP_BASE]);
+	bp_json_seconds(&json, "to_s", moments->at_ns[BP_NEW]);
+	bp_json_text(&json, "by", bp_query_by(&new->query));
+	bp_json_bool(&json, "cumulative", new->query.cumulative);
+	bp_json_digits(&json, "confidence", new->query.confidence, 10);
+	bp_json_digits(&json, "error", difference->query.rate, 10);
+	bp_json_filters(&json, &new->query);
 	bp_difference_total(difference, &row);
-	fputs("  \"total\": ", out);
-	write_growth_row(out, &row, seconds, false);
-	fprintf(out, ",\n  \"keys\": %u,\n  \"suspects\": %u,\n  \"rows\": [", rows,
-		difference->verdict_count);
+	write_growth_row(&json, "total", &row, seconds);
+	bp_json_whole(&json, "keys", rows);
+	bp_json_whole(&json, "suspects", difference->verdict_count);
+	bp_json_array(&json, "rows", BP_JSON_LINES);
 	for (uint32_t i = 0; i < shown; i++) {
 		bp_difference_row(difference, i, &row);
-		fputs(i > 0 ? ",\n    " : "\n    ", out);
-		write_growth_row(out, &row, seconds, true);
+		write_growth_row(&json, NULL, &row, seconds);
 	}
-	fprintf(out, "%s],\n  \"rows_left_out\": %u,\n", shown > 0 ? "\n  " : "", rows - shown);
-	write_warnings(out, difference);
+	bp_json_end(&json);
+	bp_json_whole(&json, "rows_left_out", rows - shown);
+	bp_json_texts(&json, "warnings", difference->warnings);
+	bp_json_end_document(&json);
 }

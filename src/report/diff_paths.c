@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "report/diff.h"
-#include "report/escape.h"
 
 #define NODES_MAX 10000u /* 2 MB of JSON, which pack into 300 kB */
 #define SHARE_LEAST (1.0 / 4096)
@@ -100,7 +99,7 @@ static int compare_names(const void *left, const void *right, void *context)
 }
 
 /* Names once each. */
-static bool write_names(struct shown *shown, FILE *out)
+static bool write_names(struct shown *shown, struct bp_json *json)
 {
 	uint32_t *order = calloc((size_t)shown->nodes + 1, sizeof *order), used = 0;
 	if (order == NULL)
@@ -109,17 +108,16 @@ static bool write_names(struct shown *shown, FILE *out)
 		if (shown->number[i] != 0)
 			order[used++] = i;
 	qsort_r(order, used, sizeof *order, compare_names, shown);
-	fputs(",\n\"names\":[", out);
+	bp_json_array(json, "names", BP_JSON_ROWS);
 	for (uint32_t i = 0; i < used; i++) {
 		const char *name = shown->paths[order[i]].name;
 		if (i == 0 || name != shown->paths[order[i - 1]].name) {
-			fputs(shown->names > 0 ? ",\n" : "", out);
-			bp_write_json_string(out, name);
+			bp_json_text(json, NULL, name);
 			shown->names++;
 		}
 		shown->name[order[i]] = shown->names - 1;
 	}
-	putc(']', out);
+	bp_json_end(json);
 	free(order);
 	return true;
 }
@@ -138,17 +136,13 @@ static void number_rows(struct shown *shown)
 
 /* A list of one number for each node. */
 static void write_column(const struct shown *shown, const char *name,
-	uint32_t (*value)(const struct shown *, uint32_t), FILE *out)
+	uint32_t (*value)(const struct shown *, uint32_t), struct bp_json *json)
 {
-	bool first = true;
-	fprintf(out, ",\n\"%s\":[", name);
-	for (uint32_t i = 1; i <= shown->count; i++) {
-		if (shown->number[i] == 0)
-			continue;
-		fprintf(out, "%s%u", first ? "" : ",", value(shown, i));
-		first = false;
-	}
-	putc(']', out);
+	bp_json_array(json, name, BP_JSON_COMPACT);
+	for (uint32_t i = 1; i <= shown->count; i++)
+		if (shown->number[i] != 0)
+			bp_json_whole(json, NULL, value(shown, i));
+	bp_json_end(json);
 }
 
 static uint32_t caller_of(const struct shown *shown, uint32_t path)
@@ -167,68 +161,67 @@ static uint32_t row_of(const struct shown *shown, uint32_t path)
 }
 
 /* What a path is as wide as, of both sides. */
-static void write_widths(const struct shown *shown, bool objects, FILE *out)
+static void write_widths(const struct shown *shown, bool objects, struct bp_json *json)
 {
-	fprintf(out, ",\n\"%s\":{", objects ? "objects" : "bytes");
+	bp_json_object(json, objects ? "objects" : "bytes", BP_JSON_ROWS);
 	for (int side = 0; side < BP_SIDES; side++) {
-		bool first = true;
-		fputs(side == BP_BASE ? "\"base\":[" : "],\n\"new\":[", out);
+		bp_json_array(json, side == BP_BASE ? "base" : "new", BP_JSON_COMPACT);
 		for (uint32_t i = 1; i <= shown->count; i++) {
 			const struct bp_difference_path *path = &shown->paths[i];
-			if (shown->number[i] == 0)
-				continue;
-			fprintf(out, "%s%.10g", first ? "" : ",",
-				objects ? path->objects[side] : path->bytes[side]);
-			first = false;
+			if (shown->number[i] != 0)
+				bp_json_digits(json, NULL,
+					objects ? path->objects[side] : path->bytes[side], 10);
 		}
+		bp_json_end(json);
 	}
-	fputs("]}", out);
+	bp_json_end(json);
 }
 
-static void write_rows(const struct shown *shown, FILE *out)
+static void write_rows(const struct shown *shown, struct bp_json *json)
 {
 	struct bp_difference_row row;
 	uint32_t written = 0;
 	bp_difference_total(shown->difference, &row);
-	fputs(",\n\"rows\":[", out);
-	bp_write_diff_json_row(shown->difference, &row, out);
+	bp_json_array(json, "rows", BP_JSON_ROWS);
+	bp_json_difference_row(json, NULL, shown->difference, &row);
 	for (uint32_t i = shown->count; i > 0; i--) {
 		if (shown->number[i] == 0 || shown->row[i] <= written)
 			continue;
 		bp_difference_path_row(shown->difference, i, &row);
-		fputs(",\n", out);
-		bp_write_diff_json_row(shown->difference, &row, out);
+		bp_json_difference_row(json, NULL, shown->difference, &row);
 		written++;
 	}
-	fputs("]}\n", out);
+	bp_json_end(json);
+}
+
+static bool write_paths(struct shown *shown, struct bp_json *json)
+{
+	bp_json_object(json, NULL, BP_JSON_ROWS);
+	bp_json_text(json, "schema", "bytepoll-diff-paths-1");
+	bp_json_whole(json, "paths", shown->count);
+	bp_json_whole(json, "tested", shown->difference->tested_count);
+	bp_json_whole(json, "left_out", shown->left_out);
+	bp_json_whole(json, "left_out_verdicts", shown->left_out_verdicts);
+	bp_json_digits(json, "share", shown->share, 10);
+	bp_json_verdicts(json, shown->difference, BP_JSON_COMPACT);
+	number_rows(shown);
+	if (!write_names(shown, json))
+		return false;
+	write_column(shown, "caller", caller_of, json);
+	write_column(shown, "name", name_of, json);
+	write_column(shown, "row", row_of, json);
+	write_widths(shown, false, json);
+	write_widths(shown, true, json);
+	write_rows(shown, json);
+	bp_json_end_document(json);
+	return true;
 }
 
 bool bp_write_diff_paths(const struct bp_difference *difference, FILE *out)
 {
+	struct bp_json json = bp_json_begin(out);
 	struct shown shown;
-	const bool good = init(&shown, difference);
-	if (good) {
-		fprintf(out,
-			"{\"schema\":\"bytepoll-diff-paths-1\",\n\"paths\":%u,\n\"tested\":%u,\n"
-			"\"left_out\":%u,\n\"left_out_verdicts\":%u,\n\"share\":%.10g,"
-			"\n\"verdicts\":{",
-			shown.count, difference->tested_count, shown.left_out,
-			shown.left_out_verdicts, shown.share);
-		for (int verdict = 0; verdict < BP_VERDICT_COUNT; verdict++)
-			fprintf(out, "%s\"%s\":%u", verdict > 0 ? "," : "",
-				bp_verdict_names[verdict], difference->verdicts[verdict]);
-		putc('}', out);
-		number_rows(&shown);
-	}
-	const bool named = good && write_names(&shown, out);
-	if (named) {
-		write_column(&shown, "caller", caller_of, out);
-		write_column(&shown, "name", name_of, out);
-		write_column(&shown, "row", row_of, out);
-		write_widths(&shown, false, out);
-		write_widths(&shown, true, out);
-		write_rows(&shown, out);
-	}
+	const bool good = init(&shown, difference) && write_paths(&shown, &json);
 	finish(&shown);
-	return named;
+	return good;
 }

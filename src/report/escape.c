@@ -179,9 +179,8 @@ void bp_write_visible(FILE *out, const char *text, const char *special,
 	}
 }
 
-void bp_write_json_string(FILE *out, const char *text)
+void bp_write_json_text(FILE *out, const char *text)
 {
-	putc('"', out);
 	while (*text != '\0') {
 		unsigned bytes;
 		uint32_t code = bp_utf8_next(text, &bytes);
@@ -198,6 +197,12 @@ void bp_write_json_string(FILE *out, const char *text)
 			fwrite(text, 1, bytes, out);
 		text += bytes;
 	}
+}
+
+void bp_write_json_string(FILE *out, const char *text)
+{
+	putc('"', out);
+	bp_write_json_text(out, text);
 	putc('"', out);
 }
 

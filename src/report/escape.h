@@ -35,8 +35,10 @@ unsigned bp_terminal_columns(const char *text, bool utf8);
 void bp_write_visible(FILE *out, const char *text, const char *special,
 	void (*put_special)(FILE *out, char special));
 
-/* Writes `text` as a JSON string with its quotes; invalid bytes become U+FFFD. */
+/* Writes `text` as a JSON string with its quotes, or without them; invalid bytes become U+FFFD. For the writer
+ * of JSON alone (json_writer.h). */
 void bp_write_json_string(FILE *out, const char *text);
+void bp_write_json_text(FILE *out, const char *text);
 
 /* Writes `text` as a CSV field (RFC 4180), always quoted; invalid bytes become U+FFFD, and what must not
  * reach a terminal, but for tabs and ends of lines, \x1b and \u{202e}: a pipe often ends at one. A name that begins

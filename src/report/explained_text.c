@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "report/escape.h"
 #include "report/header.h"
 #include "report/json_values.h"
 
@@ -99,25 +98,24 @@ static const char *cause_of(const struct bp_explained *explained)
 	return explained->kept ? "kept" : explained->files ? "files" : "mapped";
 }
 
-void bp_write_json_explained(const struct bp_explained *explained, FILE *out)
+void bp_json_explained(struct bp_json *json, const struct bp_explained *explained)
 {
 	const struct bp_quantity_style style = { .utf8 = true };
 	const struct bp_interval share = bp_explained_share(explained);
+	const bool little = explained->little;
 	char text[BP_EXPLAINED_BYTES];
-	fprintf(out, "\"explained\": {\"little\": %s, \"at\": %.9f, \"share\": ",
-		explained->little ? "true" : "false", (double)explained->time_ns / 1e9);
-	bp_write_json_interval(out, &share, 1);
-	if (!explained->little) {
-		fputs("}, \"cause\": null, \"text\": null, \"advice\": null}", out);
-		return;
-	}
-	fprintf(out, "}, \"cause\": \"%s\", \"text\": ", cause_of(explained));
-	bp_explained_text(explained, style, text);
-	bp_write_json_string(out, text);
-	fputs(", \"advice\": ", out);
-	bp_explained_advice(explained, style, text);
-	bp_write_json_string(out, text);
-	putc('}', out);
+	bp_json_object(json, "explained", BP_JSON_SPACED);
+	bp_json_bool(json, "little", little);
+	bp_json_seconds(json, "at", explained->time_ns);
+	bp_json_interval(json, "share", &share, 1);
+	bp_json_text(json, "cause", little ? cause_of(explained) : NULL);
+	if (little)
+		bp_explained_text(explained, style, text);
+	bp_json_text(json, "text", little ? text : NULL);
+	if (little)
+		bp_explained_advice(explained, style, text);
+	bp_json_text(json, "advice", little ? text : NULL);
+	bp_json_end(json);
 }
 
 void bp_write_explained(const struct bp_report_options *options, FILE *out)

@@ -7,6 +7,7 @@
 #define BP_REPORT_EXPLAINED_TEXT_H
 
 #include "profile/explained.h"
+#include "report/json_writer.h"
 #include "report/quantity.h"
 #include "report/report.h"
 
@@ -31,8 +32,8 @@ const char *bp_explained_heap(const struct bp_explained *explained);
  * among it)", or empty where nothing is known of it. `explained` may be NULL. */
 void bp_explained_rest_text(const struct bp_explained *explained, char *buffer, size_t bytes);
 
-/* The field "explained" of bytepoll-report-1, without a comma. */
-void bp_write_json_explained(const struct bp_explained *explained, FILE *out);
+/* The member "explained" of bytepoll-report-1. */
+void bp_json_explained(struct bp_json *json, const struct bp_explained *explained);
 
 /* Both as a warning of a report's header; nothing unless malloc explains little. */
 void bp_write_explained(const struct bp_report_options *options, FILE *out);

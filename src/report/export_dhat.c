@@ -15,8 +15,8 @@
 #include "base/vec.h"
 #include "profile/entries.h"
 #include "profile/id_index.h"
-#include "report/escape.h"
 #include "report/export.h"
+#include "report/json_values.h"
 
 enum { TOTAL, PEAK, END, MOMENTS };
 
@@ -47,7 +47,7 @@ struct dhat {
 	struct point *points;
 	uint32_t point_count, point_capacity;
 	struct bp_id_index frame_index, point_index;
-	FILE *out;
+	struct bp_json json;
 };
 
 /* ---- tables ---- */
@@ -169,102 +169,115 @@ static long long larger(long long a, long long b)
 	return a > b ? a : b;
 }
 
-static void write_point(const struct dhat *dhat, const struct point *point,
-	struct bp_rounding bytes[], struct bp_rounding objects[])
+static void write_point(struct dhat *dhat, const struct point *point, struct bp_rounding bytes[],
+	struct bp_rounding objects[])
 {
+	struct bp_json *json = &dhat->json;
 	long long b[MOMENTS], n[MOMENTS];
 	for (int moment = 0; moment < MOMENTS; moment++) {
 		b[moment] = bp_round_next(&bytes[moment], point->bytes[moment]);
 		n[moment] = bp_round_next(&objects[moment], point->objects[moment]);
 	}
-	fprintf(dhat->out, "{\"tb\":%lld,\"tbk\":%lld", b[TOTAL], n[TOTAL]);
-	if (dhat->moments)
-		fprintf(dhat->out,
-			",\"tl\":%.0f,\"mb\":%lld,\"mbk\":%lld,\"gb\":%lld,\"gbk\":%lld,"
-			"\"eb\":%lld,\"ebk\":%lld",
-			point->lifetime_ns / 1e3, larger(b[PEAK], b[END]), larger(n[PEAK], n[END]),
-			b[PEAK], n[PEAK], b[END], n[END]);
-	fputs(",\"fs\":[", dhat->out);
+	bp_json_break(json, 0);
+	bp_json_object(json, NULL, BP_JSON_COMPACT);
+	bp_json_signed(json, "tb", b[TOTAL]);
+	bp_json_signed(json, "tbk", n[TOTAL]);
+	if (dhat->moments) {
+		bp_json_fixed(json, "tl", point->lifetime_ns / 1e3, 0);
+		bp_json_signed(json, "mb", larger(b[PEAK], b[END]));
+		bp_json_signed(json, "mbk", larger(n[PEAK], n[END]));
+		bp_json_signed(json, "gb", b[PEAK]);
+		bp_json_signed(json, "gbk", n[PEAK]);
+		bp_json_signed(json, "eb", b[END]);
+		bp_json_signed(json, "ebk", n[END]);
+	}
+	bp_json_array(json, "fs", BP_JSON_COMPACT);
 	for (uint32_t i = 0; i < point->depth; i++)
-		fprintf(dhat->out, "%s%u", i > 0 ? "," : "",
-			dhat->point_frames[point->first_frame + i]);
-	fputs("]}", dhat->out);
-}
-
-/* A string of JSON without its quotes: the text of a frame is put together of several. */
-static bool write_inside(const struct dhat *dhat, const char *text)
-{
-	char *quoted = NULL;
-	size_t bytes = 0;
-	FILE *memory = open_memstream(&quoted, &bytes);
-	if (memory == NULL)
-		return false;
-	bp_write_json_string(memory, text);
-	bool good = fclose(memory) == 0 && bytes >= 2;
-	if (good)
-		fwrite(quoted + 1, 1, bytes - 2, dhat->out);
-	free(quoted);
-	return good;
+		bp_json_whole(json, NULL, dhat->point_frames[point->first_frame + i]);
+	bp_json_end(json);
+	bp_json_end(json);
 }
 
 /* "0x401136: parse (parse.c:12)", or "(in /usr/bin/program)" without a source file. */
-static bool write_frame(const struct dhat *dhat, const struct frame *frame)
+static void write_frame(struct dhat *dhat, const struct frame *frame)
 {
+	struct bp_json *json = &dhat->json;
 	const char *name = bp_profile_text(dhat->profile, frame->function);
 	const char *file = bp_profile_text(dhat->profile, frame->file);
 	const char *module = bp_profile_text(dhat->profile, frame->module);
-	fprintf(dhat->out, ",\n\"0x%llX: ", (unsigned long long)frame->address);
-	if (!write_inside(dhat, *name != '\0' ? name : BP_EXPORT_NO_STACK))
-		return false;
-	fputs(*file != '\0' ? " (" : " (in ", dhat->out);
-	if (!write_inside(dhat, *file != '\0' ? file : *module != '\0' ? module : "?"))
-		return false;
+	char number[32];
+	snprintf(number, sizeof number, "0x%llX: ", (unsigned long long)frame->address);
+	bp_json_text_begin(json, NULL);
+	bp_json_text_part(json, number);
+	bp_json_text_part(json, *name != '\0' ? name : BP_EXPORT_NO_STACK);
+	bp_json_text_part(json, *file != '\0' ? " (" : " (in ");
+	bp_json_text_part(json, *file != '\0' ? file : *module != '\0' ? module : "?");
+	snprintf(number, sizeof number, ":%u", frame->line);
 	if (*file != '\0' && frame->line != 0)
-		fprintf(dhat->out, ":%u", frame->line);
-	fputs(")\"", dhat->out);
-	return true;
+		bp_json_text_part(json, number);
+	bp_json_text_part(json, ")");
+	bp_json_text_end(json);
 }
 
-static void write_head(const struct dhat *dhat)
+/* A line begins where valgrind begins one. */
+static void write_head(struct dhat *dhat)
 {
+	struct bp_json *json = &dhat->json;
 	const struct bp_aggregation *any = dhat->any;
 	const struct bp_process *subject = &dhat->profile->processes.data[any->subject.i];
-	fprintf(dhat->out,
-		"{\"dhatFileVersion\":2\n,\"mode\":\"heap\",\"verb\":\"Allocated\"\n"
-		",\"bklt\":%s,\"bkacc\":false\n",
-		dhat->moments ? "true" : "false");
-	if (dhat->moments)
-		fprintf(dhat->out, ",\"tuth\":500\n,\"tg\":%llu\n",
-			(unsigned long long)(dhat->peak_at_ns / 1000));
-	fprintf(dhat->out,
-		",\"bu\":\"byte\",\"bsu\":\"bytes\",\"bksu\":\"blocks\"\n"
-		",\"tu\":\"us\",\"Mtu\":\"s\"\n,\"te\":%llu\n,\"pid\":%u\n,\"cmd\":",
-		(unsigned long long)(any->duration_ns / 1000 + 1), subject->pid);
-	bp_write_json_string(dhat->out, bp_profile_text(dhat->profile, subject->command_line));
+	bp_json_whole(json, "dhatFileVersion", 2);
+	bp_json_break(json, 0);
+	bp_json_text(json, "mode", "heap");
+	bp_json_text(json, "verb", "Allocated");
+	bp_json_break(json, 0);
+	bp_json_bool(json, "bklt", dhat->moments);
+	bp_json_bool(json, "bkacc", false);
+	bp_json_break(json, 0);
+	if (dhat->moments) {
+		bp_json_whole(json, "tuth", 500);
+		bp_json_break(json, 0);
+		bp_json_whole(json, "tg", dhat->peak_at_ns / 1000);
+		bp_json_break(json, 0);
+	}
+	bp_json_text(json, "bu", "byte");
+	bp_json_text(json, "bsu", "bytes");
+	bp_json_text(json, "bksu", "blocks");
+	bp_json_break(json, 0);
+	bp_json_text(json, "tu", "us");
+	bp_json_text(json, "Mtu", "s");
+	bp_json_break(json, 0);
+	bp_json_whole(json, "te", any->duration_ns / 1000 + 1);
+	bp_json_break(json, 0);
+	bp_json_whole(json, "pid", subject->pid);
+	bp_json_break(json, 0);
+	bp_json_name(json, "cmd", dhat->profile, subject->command_line);
 }
 
-static bool write_points(const struct dhat *dhat)
+static void write_points(struct dhat *dhat)
 {
+	struct bp_json *json = &dhat->json;
 	struct bp_rounding bytes[MOMENTS] = { 0 }, objects[MOMENTS] = { 0 };
-	bool good = true;
+	bp_json_object(json, NULL, BP_JSON_COMMAS_FIRST);
 	write_head(dhat);
-	fputs("\n,\"pps\":[", dhat->out);
-	for (uint32_t i = 0; i < dhat->point_count; i++) {
-		fputs(i > 0 ? ",\n" : "\n", dhat->out);
+	bp_json_break(json, 0);
+	bp_json_array(json, "pps", BP_JSON_COMPACT);
+	for (uint32_t i = 0; i < dhat->point_count; i++)
 		write_point(dhat, &dhat->points[i], bytes, objects);
-	}
-	fputs("]\n,\"ftbl\":[\"[root]\"", dhat->out);
-	for (uint32_t i = 0; good && i < dhat->frame_count; i++)
-		good = write_frame(dhat, &dhat->frames[i]);
-	fputs("]}\n", dhat->out);
-	return good;
+	bp_json_end(json);
+	bp_json_break(json, 0);
+	bp_json_array(json, "ftbl", BP_JSON_ROWS);
+	bp_json_text(json, NULL, "[root]");
+	for (uint32_t i = 0; i < dhat->frame_count; i++)
+		write_frame(dhat, &dhat->frames[i]);
+	bp_json_end(json);
+	bp_json_end_document(json);
 }
 
 static bool write_dhat(const struct bp_export_source *source, FILE *out, struct bp_error *error)
 {
 	const struct bp_aggregation *moments[MOMENTS] = { source->metrics[BP_METRIC_ALLOCATED],
 		source->metrics[BP_METRIC_PEAK], source->metrics[BP_METRIC_LIVE] };
-	struct dhat dhat = { .profile = source->profile, .any = moments[TOTAL], .out = out };
+	struct dhat dhat = { .profile = source->profile, .any = moments[TOTAL], .json = bp_json_begin(out) };
 	if (dhat.any == NULL)
 		return bp_error_set(error,
 			"this file does not tell what was allocated in all, which DHAT's format "
@@ -276,7 +289,9 @@ static bool write_dhat(const struct bp_export_source *source, FILE *out, struct 
 	if (!bp_entries_build(
 		    moments, MOMENTS, (struct bp_entry_options){ 0 }, &dhat.entries, error))
 		return false;
-	bool good = make_points(&dhat) && write_points(&dhat);
+	const bool good = make_points(&dhat);
+	if (good)
+		write_points(&dhat);
 	free(dhat.frames);
 	free(dhat.point_frames);
 	free(dhat.points);

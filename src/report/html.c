@@ -86,22 +86,21 @@ static bool assemble(const struct bp_page_bytes *wasm, const struct piece *piece
 static bool describe_functions(const struct bp_aggregation *shown, struct bp_aggregation *ret_live,
 	bool *ret_has_live, FILE *out, struct bp_error *error)
 {
-	bool first = true;
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_ROWS);
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		struct bp_query query = shown->query;
 		struct bp_aggregation other;
 		if (!shown->totals[metric].known)
 			continue;
-		fputs(first ? "" : ",\n", out);
-		first = false;
 		if (metric == (int)shown->query.metric) {
-			bp_page_write_functions(shown, out);
+			bp_page_write_functions(&json, shown);
 			continue;
 		}
 		query.metric = (enum bp_metric)metric;
 		if (!bp_aggregate(shown->profile, &query, &other, error))
 			return false;
-		bp_page_write_functions(&other, out);
+		bp_page_write_functions(&json, &other);
 		if (metric == BP_METRIC_LIVE) {
 			*ret_live = other;
 			*ret_has_live = true;
@@ -109,6 +108,7 @@ static bool describe_functions(const struct bp_aggregation *shown, struct bp_agg
 			bp_aggregation_finish(&other);
 		}
 	}
+	bp_json_end(&json);
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "profile/cube.h"
 #include "report/html.h"
 #include "report/html_encode.h"
+#include "report/json_values.h"
 
 struct bp_page_sampled {
 	uint64_t samples;
@@ -38,7 +39,7 @@ struct bp_page_source {
 	const struct bp_aggregation *shown;
 	const struct bp_aggregation *live; /* of metric live; NULL: the profile does not tell it */
 	const struct bp_page_options *options;
-	const struct bp_page_bytes *functions; /* JSON, by metric */
+	const struct bp_page_bytes *functions; /* a JSON object, by metric */
 	const struct bp_cube *cube;	       /* packed */
 	struct bp_page_numbers numbers;
 	char pruned[512];
@@ -48,19 +49,19 @@ struct bp_page_source {
 bool bp_page_numbers_init(struct bp_page_numbers *numbers, const struct bp_aggregation *shown,
 	const struct bp_cube *cube, struct bp_error *error);
 void bp_page_numbers_finish(struct bp_page_numbers *numbers);
-void bp_page_write_names(const struct bp_page_source *source, FILE *out);
-/* Text as JSON, cut where nobody reads on. */
-void bp_page_write_text(const char *text, FILE *out);
+void bp_page_write_names(const struct bp_page_source *source, struct bp_json *json);
+/* Text, cut where nobody reads on. */
+void bp_page_write_text(struct bp_json *json, const char *key, const char *text);
 /* html_stacks.c: the tree of stacks. False: no memory. */
-bool bp_page_write_stacks(const struct bp_page_source *source, FILE *out);
+bool bp_page_write_stacks(const struct bp_page_source *source, struct bp_json *json);
 /* html_source.c: {file: {line: text}}, or null. */
-bool bp_page_write_source(const struct bp_page_source *source, FILE *out);
+bool bp_page_write_source(const struct bp_page_source *source, struct bp_json *json);
 
 /* html_resident.c: the fields of resident memory. */
-void bp_page_write_resident(const struct bp_page_options *options, FILE *out);
+void bp_page_write_resident(const struct bp_page_options *options, struct bp_json *json);
 
-/* html_head.c */
-bool bp_page_write_functions(const struct bp_aggregation *aggregation, FILE *out);
+/* html_head.c: the first functions of one metric; the head, which has them of all. */
+void bp_page_write_functions(struct bp_json *json, const struct bp_aggregation *aggregation);
 bool bp_page_write_head(const struct bp_page_source *source, FILE *out, struct bp_error *error);
 /* html_cells.c */
 bool bp_page_write_cells(const struct bp_page_source *source, struct bp_page_bytes *ret_bytes,

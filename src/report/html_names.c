@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "report/escape.h"
 #include "report/html_data.h"
 
 #define NAME_BYTES_MAX 2000 /* nobody reads on */
@@ -128,7 +127,7 @@ bool bp_page_numbers_init(struct bp_page_numbers *numbers, const struct bp_aggre
 	return true;
 }
 
-void bp_page_write_text(const char *text, FILE *out)
+void bp_page_write_text(struct bp_json *json, const char *key, const char *text)
 {
 	char cut[NAME_BYTES_MAX + 4];
 	if (strlen(text) > NAME_BYTES_MAX) {
@@ -139,83 +138,123 @@ void bp_page_write_text(const char *text, FILE *out)
 		strcpy(cut + bytes, "\xe2\x80\xa6");
 		text = cut;
 	}
-	bp_write_json_string(out, text);
+	bp_json_text(json, key, text);
 }
 
-static void write_frames(const struct bp_page_source *source, FILE *out)
+static void write_numbers(struct bp_json *json, const uint32_t *numbers, size_t count)
+{
+	bp_json_array(json, NULL, BP_JSON_COMPACT);
+	for (size_t i = 0; i < count; i++)
+		bp_json_whole(json, NULL, numbers[i]);
+	bp_json_end(json);
+}
+
+static void write_frames(const struct bp_page_source *source, struct bp_json *json)
 {
 	const struct bp_profile *profile = source->shown->profile;
 	const struct bp_page_numbers *numbers = &source->numbers;
-	fprintf(out, ",\n\"frames\":[[0,0,0,0,0],[%u,0,0,0,0]", numbers->callers_name);
+	const uint32_t first[][5] = { { 0 }, { numbers->callers_name } };
+	bp_json_array(json, "frames", BP_JSON_COMPACT);
+	write_numbers(json, first[0], BP_COUNT(first[0]));
+	write_numbers(json, first[1], BP_COUNT(first[1]));
 	for (uint32_t i = BP_PAGE_CALLERS + 1; i < numbers->frame_count; i++) {
 		const struct bp_frame *frame = &profile->frames.data[numbers->frame_of[i]];
-		fprintf(out, ",[%u,%u,%u,%u,%d]", numbers->names[frame->function.i],
+		const uint32_t values[] = { numbers->names[frame->function.i],
 			numbers->names[frame->source_file.i], frame->line,
 			numbers->names[profile->modules.data[frame->module.i].path.i],
-			frame->inlined);
+			frame->inlined };
+		write_numbers(json, values, BP_COUNT(values));
 	}
-	putc(']', out);
+	bp_json_end(json);
 }
 
 /* What was counted of a thread or process; not where fewer than were sampled. */
-static void write_own(const struct bp_page_source *source, bool thread, uint32_t id, FILE *out)
+static void write_own(
+	const struct bp_page_source *source, bool thread, uint32_t id, struct bp_json *json)
 {
 	const struct bp_page_sampled *sampled =
 		thread ? &source->numbers.thread_sums[id] : &source->numbers.process_sums[id];
 	struct bp_known_total bytes, objects;
 	if (!bp_cube_own_counters(source->shown, thread, id, &bytes, &objects) ||
-		objects.high < sampled->samples || (double)bytes.high < sampled->bytes)
-		fputs(",null]", out);
-	else
-		fprintf(out, ",[%llu,%llu,%llu,%llu]]", (unsigned long long)bytes.low,
-			(unsigned long long)bytes.high, (unsigned long long)objects.low,
-			(unsigned long long)objects.high);
+		objects.high < sampled->samples || (double)bytes.high < sampled->bytes) {
+		bp_json_null(json, NULL);
+		return;
+	}
+	bp_json_array(json, NULL, BP_JSON_COMPACT);
+	bp_json_whole(json, NULL, bytes.low);
+	bp_json_whole(json, NULL, bytes.high);
+	bp_json_whole(json, NULL, objects.low);
+	bp_json_whole(json, NULL, objects.high);
+	bp_json_end(json);
 }
 
-static void write_threads(const struct bp_page_source *source, FILE *out)
+/* Number 0 of the threads and of the processes. */
+static void write_nobody(struct bp_json *json, bool thread)
+{
+	bp_json_array(json, NULL, BP_JSON_COMPACT);
+	bp_json_text(json, NULL, "");
+	bp_json_whole(json, NULL, 0);
+	if (thread)
+		bp_json_whole(json, NULL, 0);
+	bp_json_null(json, NULL);
+	bp_json_end(json);
+}
+
+static void write_threads(const struct bp_page_source *source, struct bp_json *json)
 {
 	const struct bp_profile *profile = source->shown->profile;
 	const struct bp_page_numbers *numbers = &source->numbers;
-	fputs(",\n\"threads\":[[\"\",0,0,null]", out);
+	bp_json_array(json, "threads", BP_JSON_ROWS);
+	write_nobody(json, true);
 	for (uint32_t i = 1; i < numbers->thread_count; i++) {
 		const struct bp_thread *thread = &profile->threads.data[numbers->thread_of[i]];
-		fputs(",\n[", out);
-		bp_page_write_text(bp_profile_text(profile, thread->name), out);
-		fprintf(out, ",%u,%u", thread->tid, numbers->processes[thread->process.i]);
-		write_own(source, true, numbers->thread_of[i], out);
+		bp_json_array(json, NULL, BP_JSON_COMPACT);
+		bp_page_write_text(json, NULL, bp_profile_text(profile, thread->name));
+		bp_json_whole(json, NULL, thread->tid);
+		bp_json_whole(json, NULL, numbers->processes[thread->process.i]);
+		write_own(source, true, numbers->thread_of[i], json);
+		bp_json_end(json);
 	}
-	fputs("],\n\"processes\":[[\"\",0,null]", out);
-	for (uint32_t i = 1; i < numbers->process_count; i++) {
-		const struct bp_process *process = &profile->processes.data[numbers->process_of[i]];
-		fputs(",\n[", out);
-		bp_page_write_text(bp_process_name(profile, process), out);
-		fprintf(out, ",%u", process->pid);
-		write_own(source, false, numbers->process_of[i], out);
-	}
-	putc(']', out);
+	bp_json_end(json);
 }
 
-void bp_page_write_names(const struct bp_page_source *source, FILE *out)
+static void write_processes(const struct bp_page_source *source, struct bp_json *json)
+{
+	const struct bp_profile *profile = source->shown->profile;
+	const struct bp_page_numbers *numbers = &source->numbers;
+	bp_json_array(json, "processes", BP_JSON_ROWS);
+	write_nobody(json, false);
+	for (uint32_t i = 1; i < numbers->process_count; i++) {
+		const struct bp_process *process = &profile->processes.data[numbers->process_of[i]];
+		bp_json_array(json, NULL, BP_JSON_COMPACT);
+		bp_page_write_text(json, NULL, bp_process_name(profile, process));
+		bp_json_whole(json, NULL, process->pid);
+		write_own(source, false, numbers->process_of[i], json);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+}
+
+void bp_page_write_names(const struct bp_page_source *source, struct bp_json *json)
 {
 	const struct bp_profile *profile = source->shown->profile;
 	const struct bp_page_numbers *numbers = &source->numbers;
 	const uint32_t types = source->cube->type_count < BP_PAGE_ENTRIES_MAX
 				       ? source->cube->type_count
 				       : BP_PAGE_ENTRIES_MAX;
-	fputs(",\n\"names\":[\"\"", out);
-	for (uint32_t i = 1; i < numbers->name_count; i++) {
-		fputs(",\n", out);
-		bp_page_write_text(profile->strings.data[numbers->name_of[i]], out);
-	}
-	fprintf(out, ",\n\"%s\"]", callers_text);
-	write_frames(source, out);
-	write_threads(source, out);
-	fputs(",\n\"types\":[", out);
-	for (uint32_t i = 0; i < types; i++) {
-		fputs(i > 0 ? ",\n" : "", out);
-		bp_page_write_text(bp_cube_type_name(source->cube, i), out);
-	}
+	bp_json_array(json, "names", BP_JSON_ROWS);
+	bp_json_text(json, NULL, "");
+	for (uint32_t i = 1; i < numbers->name_count; i++)
+		bp_page_write_text(json, NULL, profile->strings.data[numbers->name_of[i]]);
+	bp_json_text(json, NULL, callers_text);
+	bp_json_end(json);
+	write_frames(source, json);
+	write_threads(source, json);
+	write_processes(source, json);
+	bp_json_array(json, "types", BP_JSON_ROWS);
+	for (uint32_t i = 0; i < types; i++)
+		bp_page_write_text(json, NULL, bp_cube_type_name(source->cube, i));
 	if (types < source->cube->type_count)
-		fputs(",\n\"[other types]\"", out);
-	putc(']', out);
+		bp_json_text(json, NULL, "[other types]");
+	bp_json_end(json);
 }

@@ -111,9 +111,10 @@ static FILE *open_source(const struct bp_profile *profile, const struct wanted *
 }
 
 /* The lines of one file, `count` of `wanted`. Returns how many were there. */
-static uint32_t write_lines(FILE *file, const struct wanted *wanted, uint32_t count, FILE *out)
+static uint32_t write_lines(
+	FILE *file, const struct wanted *wanted, uint32_t count, struct bp_json *json)
 {
-	char *line = NULL;
+	char *line = NULL, key[16];
 	size_t capacity = 0;
 	uint32_t number = 0, written = 0;
 	while (written < count && getline(&line, &capacity, file) > 0) {
@@ -122,44 +123,41 @@ static uint32_t write_lines(FILE *file, const struct wanted *wanted, uint32_t co
 		line[strcspn(line, "\r\n")] = '\0';
 		if (strlen(line) > LINE_BYTES_MAX)
 			line[LINE_BYTES_MAX] = '\0';
-		fprintf(out, "%s\"%u\":", written > 0 ? "," : "", number);
-		bp_page_write_text(line, out);
+		snprintf(key, sizeof key, "%u", number);
+		bp_page_write_text(json, key, line);
 		written++;
 	}
 	free(line);
 	return written;
 }
 
-bool bp_page_write_source(const struct bp_page_source *source, FILE *out)
+bool bp_page_write_source(const struct bp_page_source *source, struct bp_json *json)
 {
 	const struct bp_profile *profile = source->shown->profile;
 	uint32_t count = 0, lines = 0;
-	bool first = true;
-	fputs(",\n\"sources\":", out);
 	if (!source->options->embed_source) {
-		fputs("null", out);
+		bp_json_null(json, "sources");
 		return true;
 	}
 	struct wanted *wanted = collect(source, &count);
 	if (wanted == NULL)
 		return false;
-	putc('{', out);
+	bp_json_object(json, "sources", BP_JSON_COMPACT);
 	for (uint32_t i = 0, end; i < count && lines < LINES_MAX; i = end) {
 		for (end = i + 1; end < count && wanted[end].file == wanted[i].file;)
 			end++;
 		FILE *file = open_source(profile, &wanted[i]);
 		if (file == NULL)
 			continue;
-		fputs(first ? "\n" : ",\n", out);
-		first = false;
-		bp_page_write_text(
-			bp_profile_text(profile, (struct bp_string_id){ wanted[i].file }), out);
-		fputs(":{", out);
-		lines += write_lines(file, &wanted[i], end - i, out);
-		putc('}', out);
+		bp_json_break(json, 0);
+		bp_json_object(json,
+			bp_profile_text(profile, (struct bp_string_id){ wanted[i].file }),
+			BP_JSON_COMPACT);
+		lines += write_lines(file, &wanted[i], end - i, json);
+		bp_json_end(json);
 		fclose(file);
 	}
-	putc('}', out);
+	bp_json_end(json);
 	free(wanted);
 	return true;
 }

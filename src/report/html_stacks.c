@@ -68,30 +68,30 @@ static void grow_tree(struct tree *tree)
 	}
 }
 
-static void write_numbers(const uint32_t *numbers, uint32_t count, FILE *out)
+static void write_numbers(
+	struct bp_json *json, const char *key, const uint32_t *numbers, uint32_t count)
 {
-	putc('[', out);
+	bp_json_array(json, key, BP_JSON_COMPACT);
 	for (uint32_t i = 0; i < count; i++)
-		fprintf(out, "%s%u", i > 0 ? "," : "", numbers[i]);
-	putc(']', out);
+		bp_json_whole(json, NULL, numbers[i]);
+	bp_json_end(json);
 }
 
-static void write_tree(const struct tree *tree, FILE *out)
+static void write_tree(const struct tree *tree, struct bp_json *json)
 {
 	const struct bp_cube *cube = tree->cube;
-	fputs(",\n\"tree\":[", out);
-	write_numbers(tree->frame + 1, tree->count, out);
-	fputs(",\n", out);
-	write_numbers(tree->back + 1, tree->count, out);
-	fputs("],\n\"stacks\":", out);
-	write_numbers(tree->end, cube->stack_count, out);
-	fputs(",\n\"attribution\":[", out);
+	bp_json_array(json, "tree", BP_JSON_ROWS);
+	write_numbers(json, NULL, tree->frame + 1, tree->count);
+	write_numbers(json, NULL, tree->back + 1, tree->count);
+	bp_json_end(json);
+	write_numbers(json, "stacks", tree->end, cube->stack_count);
+	bp_json_array(json, "attribution", BP_JSON_COMPACT);
 	for (uint32_t i = 0; i < cube->stack_count; i++)
-		fprintf(out, "%s%u", i > 0 ? "," : "", cube->stacks[i].charged);
-	putc(']', out);
+		bp_json_whole(json, NULL, cube->stacks[i].charged);
+	bp_json_end(json);
 }
 
-bool bp_page_write_stacks(const struct bp_page_source *source, FILE *out)
+bool bp_page_write_stacks(const struct bp_page_source *source, struct bp_json *json)
 {
 	const struct bp_cube *cube = source->cube;
 	const size_t stacks = (size_t)cube->stack_count + 1,
@@ -110,7 +110,7 @@ bool bp_page_write_stacks(const struct bp_page_source *source, FILE *out)
 			tree.order[i] = i;
 		qsort_r(tree.order, cube->stack_count, sizeof *tree.order, compare_stacks, &tree);
 		grow_tree(&tree);
-		write_tree(&tree, out);
+		write_tree(&tree, json);
 	}
 	free(tree.order);
 	free(tree.end);

@@ -1,61 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-/* See json_values.h. */
+/* See json_values.h. All stand on one line, with blanks, wherever they stand. */
 #include "report/json_values.h"
 
 #include <math.h>
 
-#include "report/escape.h"
+#include "profile/filter.h"
 
-void bp_write_json_number(FILE *out, double value)
+void bp_json_name(struct bp_json *json, const char *key, const struct bp_profile *profile,
+	struct bp_string_id id)
 {
-	if (!isfinite(value))
-		fputs("null", out);
-	else if (value == floor(value) && fabs(value) < 0x1p63)
-		fprintf(out, "%.0f", value);
-	else
-		fprintf(out, "%.12g", value);
+	bp_json_text(json, key, bp_profile_text(profile, id));
 }
 
-void bp_write_json_interval(FILE *out, const struct bp_interval *interval, double divisor)
+void bp_json_interval_members(
+	struct bp_json *json, const struct bp_interval *interval, double divisor)
 {
-	fputs("{\"estimate\": ", out);
-	bp_write_json_number(out, interval->unknown ? NAN : interval->estimate / divisor);
-	fputs(", \"low\": ", out);
-	bp_write_json_number(out, interval->low / divisor);
-	fputs(", \"high\": ", out);
-	bp_write_json_number(out, interval->high / divisor);
+	bp_json_number(json, "estimate", interval->unknown ? NAN : interval->estimate / divisor);
+	bp_json_number(json, "low", interval->low / divisor);
+	bp_json_number(json, "high", interval->high / divisor);
 }
 
-void bp_write_json_figure(FILE *out, const struct bp_figure *figure, double divisor)
+void bp_json_interval(struct bp_json *json, const char *key, const struct bp_interval *interval,
+	double divisor)
 {
-	bp_write_json_interval(out, &figure->interval, divisor);
+	bp_json_object(json, key, BP_JSON_SPACED);
+	bp_json_interval_members(json, interval, divisor);
+	bp_json_end(json);
+}
+
+void bp_json_figure(
+	struct bp_json *json, const char *key, const struct bp_figure *figure, double divisor)
+{
+	bp_json_object(json, key, BP_JSON_SPACED);
+	bp_json_interval_members(json, &figure->interval, divisor);
 	if (figure->interval.exact)
-		fputs(", \"exact\": true", out);
+		bp_json_bool(json, "exact", true);
 	if (figure->lower_bound)
-		fputs(", \"lower_bound\": true", out);
+		bp_json_bool(json, "lower_bound", true);
 	if (figure->upper_bound)
-		fputs(", \"upper_bound\": true", out);
-	putc('}', out);
+		bp_json_bool(json, "upper_bound", true);
+	bp_json_end(json);
 }
 
-static void write_text(FILE *out, const struct bp_profile *profile, struct bp_string_id id)
+void bp_json_figures(
+	struct bp_json *json, const struct bp_figure *bytes, const struct bp_figure *objects)
 {
-	bp_write_json_string(out, bp_profile_text(profile, id));
+	bp_json_figure(json, "bytes", bytes, 1);
+	bp_json_figure(json, "objects", objects, 1);
 }
 
-void bp_write_json_frames(FILE *out, const struct bp_profile *profile,
+void bp_json_limits(struct bp_json *json, const char *key, uint64_t low, uint64_t high)
+{
+	bp_json_object(json, key, BP_JSON_SPACED);
+	bp_json_whole(json, "low", low);
+	bp_json_whole(json, "high", high);
+	bp_json_end(json);
+}
+
+void bp_json_frames(struct bp_json *json, const char *key, const struct bp_profile *profile,
 	const struct bp_frame_id *frames, uint32_t count)
 {
-	putc('[', out);
+	bp_json_array(json, key, BP_JSON_SPACED);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct bp_frame *frame = &profile->frames.data[frames[i].i];
-		fprintf(out, "%s{\"function\": ", i > 0 ? ", " : "");
-		write_text(out, profile, frame->function);
-		fputs(", \"file\": ", out);
-		write_text(out, profile, frame->source_file);
-		fprintf(out, ", \"line\": %u, \"module\": ", frame->line);
-		write_text(out, profile, profile->modules.data[frame->module.i].path);
-		fprintf(out, ", \"inlined\": %s}", frame->inlined ? "true" : "false");
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_name(json, "function", profile, frame->function);
+		bp_json_name(json, "file", profile, frame->source_file);
+		bp_json_whole(json, "line", frame->line);
+		bp_json_name(json, "module", profile, profile->modules.data[frame->module.i].path);
+		bp_json_bool(json, "inlined", frame->inlined);
+		bp_json_end(json);
 	}
-	putc(']', out);
+	bp_json_end(json);
+}
+
+void bp_json_texts(struct bp_json *json, const char *key, char *const *texts)
+{
+	bp_json_array(json, key, BP_JSON_SPACED);
+	for (; *texts != NULL; texts++)
+		bp_json_text(json, NULL, *texts);
+	bp_json_end(json);
+}
+
+void bp_json_filters(struct bp_json *json, const struct bp_query *query)
+{
+	bp_json_array(json, "filters", BP_JSON_SPACED);
+	for (uint32_t i = 0; i < query->filter_count; i++)
+		bp_json_text(json, NULL, query->filters[i].text);
+	bp_json_end(json);
 }

@@ -242,59 +242,49 @@ static void write_text(const struct plan *plan, const struct bp_report_options *
 	write_next(plan, style, out);
 }
 
-static void write_json_row(const struct plan *plan, const struct line *line, FILE *out)
+static void write_json_row(
+	const struct plan *plan, const struct line *line, struct bp_json *json)
 {
-	const struct bp_interval *bytes = &line->row.bytes.interval;
-	bool planned = line->interval > 0;
-	fputs("{\"name\": ", out);
-	bp_write_json_string(out, line->row.name != NULL ? line->row.name : "");
-	fprintf(out, ", \"samples\": %llu, \"bytes\": {\"estimate\": ",
-		(unsigned long long)line->row.samples);
-	bp_write_json_number(out, bytes->unknown ? NAN : bytes->estimate);
-	fputs(", \"low\": ", out);
-	bp_write_json_number(out, bytes->low);
-	fputs(", \"high\": ", out);
-	bp_write_json_number(out, bytes->high);
-	fputs("}, \"accuracy_now\": ", out);
-	bp_write_json_number(out, line->hopeless ? NAN : line->accuracy);
-	fputs(", \"equivalent_samples\": ", out);
-	bp_write_json_number(out, planned ? line->equivalent : NAN);
-	fputs(", \"interval\": ", out);
-	bp_write_json_number(out, planned ? (double)line->interval : NAN);
-	fputs(", \"expected_samples\": ", out);
-	bp_write_json_number(out, planned ? samples_at(plan, line->interval) : NAN);
-	fputs(", \"trace_bytes\": ", out);
-	bp_write_json_number(out, planned ? trace_bytes_at(plan, line->interval) : NAN);
-	putc('}', out);
+	const bool planned = line->interval > 0;
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_text(json, "name", line->row.name != NULL ? line->row.name : "");
+	bp_json_whole(json, "samples", line->row.samples);
+	bp_json_interval(json, "bytes", &line->row.bytes.interval, 1);
+	bp_json_number(json, "accuracy_now", line->hopeless ? NAN : line->accuracy);
+	bp_json_number(json, "equivalent_samples", planned ? line->equivalent : NAN);
+	bp_json_number(json, "interval", planned ? (double)line->interval : NAN);
+	bp_json_number(
+		json, "expected_samples", planned ? samples_at(plan, line->interval) : NAN);
+	bp_json_number(
+		json, "trace_bytes", planned ? trace_bytes_at(plan, line->interval) : NAN);
+	bp_json_end(json);
 }
 
 static void write_json(const struct plan *plan, FILE *out)
 {
 	const struct bp_query *query = &plan->aggregation->query;
-	fprintf(out,
-		"{\n  \"schema\": \"bytepoll-plan-profile-1\",\n  \"interval\": %llu,\n"
-		"  \"samples\": %llu,\n  \"metric\": \"%s\",\n  \"by\": \"%s\",\n"
-		"  \"accuracy\": %.10g,\n  \"confidence\": %.10g,\n  \"rows\": [",
-		(unsigned long long)plan->interval, (unsigned long long)plan->aggregation->samples,
-		bp_metric_names[query->metric], bp_query_by(query), plan->question->accuracy,
-		plan->question->confidence);
-	for (uint32_t i = 0; i < plan->count; i++) {
-		fputs(i > 0 ? ",\n    " : "\n    ", out);
-		write_json_row(plan, &plan->lines[i], out);
-	}
-	fputs("\n  ],\n  \"warnings\": [", out);
-	for (char **warning = plan->aggregation->warnings; *warning != NULL; warning++) {
-		fputs(warning != plan->aggregation->warnings ? ", " : "", out);
-		bp_write_json_string(out, *warning);
-	}
-	fputs("]\n}\n", out);
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-plan-profile-1");
+	bp_json_whole(&json, "interval", plan->interval);
+	bp_json_whole(&json, "samples", plan->aggregation->samples);
+	bp_json_text(&json, "metric", bp_metric_names[query->metric]);
+	bp_json_text(&json, "by", bp_query_by(query));
+	bp_json_digits(&json, "accuracy", plan->question->accuracy, 10);
+	bp_json_digits(&json, "confidence", plan->question->confidence, 10);
+	bp_json_array(&json, "rows", BP_JSON_TALL);
+	for (uint32_t i = 0; i < plan->count; i++)
+		write_json_row(plan, &plan->lines[i], &json);
+	bp_json_end(&json);
+	bp_json_texts(&json, "warnings", plan->aggregation->warnings);
+	bp_json_end_document(&json);
 }
 
 static void write_csv_number(FILE *out, bool known, double value)
 {
 	putc(',', out);
 	if (known && isfinite(value))
-		bp_write_json_number(out, value);
+		bp_write_number(out, value);
 }
 
 static void write_csv(const struct plan *plan, FILE *out)

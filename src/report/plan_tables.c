@@ -16,7 +16,7 @@
 #include "estimate/plan.h"
 #include "report/escape.h"
 #include "report/header.h"
-#include "report/json_values.h"
+#include "report/json_writer.h"
 #include "report/plan.h"
 
 const char *const bp_plan_chart_names[BP_PLAN_CHART_COUNT] = { "probability", "error",
@@ -154,49 +154,61 @@ static void write_text(unsigned charts, uint64_t interval, double confidence,
 	}
 }
 
-static void write_grid_json(enum bp_plan_chart chart, FILE *out)
+static void write_grid_json(enum bp_plan_chart chart, struct bp_json *json)
 {
-	fprintf(out, ",\n  \"%s\": [", bp_plan_chart_names[chart]);
+	bp_json_array(json, bp_plan_chart_names[chart], BP_JSON_LINES);
 	for (unsigned i = 0; i < BP_PLAN_TABLE_INTERVALS; i++) {
-		uint64_t interval = bp_plan_table_interval(i);
-		fprintf(out, "%s\n    {\"interval\": %llu, \"points\": [", i > 0 ? "," : "",
-			(unsigned long long)interval);
+		const uint64_t interval = bp_plan_table_interval(i);
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_whole(json, "interval", interval);
+		bp_json_array(json, "points", BP_JSON_SPACED);
 		for (unsigned j = 0; j < BP_PLAN_TABLE_SIZES; j++) {
-			uint64_t size = (uint64_t)1 << j;
-			fprintf(out, "%s[%llu, ", j > 0 ? ", " : "", (unsigned long long)size);
-			bp_write_json_number(out, bp_plan_table_value(chart, size, interval));
-			putc(']', out);
+			const uint64_t size = (uint64_t)1 << j;
+			bp_json_array(json, NULL, BP_JSON_SPACED);
+			bp_json_whole(json, NULL, size);
+			bp_json_number(json, NULL, bp_plan_table_value(chart, size, interval));
+			bp_json_end(json);
 		}
-		fputs("]}", out);
+		bp_json_end(json);
+		bp_json_end(json);
 	}
-	fputs("\n  ]", out);
+	bp_json_end(json);
 }
 
-static void write_quantiles_json(uint64_t interval, double confidence, FILE *out)
+static void write_quantiles_json(uint64_t interval, double confidence, struct bp_json *json)
 {
-	fprintf(out, ",\n  \"quantiles\": {\"interval\": %llu, \"confidence\": %.10g, \"rows\": [",
-		(unsigned long long)interval, confidence);
+	bp_json_object(json, "quantiles", BP_JSON_SPACED);
+	bp_json_whole(json, "interval", interval);
+	bp_json_digits(json, "confidence", confidence, 10);
+	bp_json_array(json, "rows", BP_JSON_LINES);
 	for (unsigned i = 0; i < BP_PLAN_TABLE_SAMPLES; i++) {
-		uint64_t samples = bp_plan_table_samples[i];
-		struct bp_interval row = bp_plan_table_quantiles(samples, interval, confidence);
-		fprintf(out, "%s\n    {\"samples\": %llu, \"low\": %.0f, \"high\": %.0f}",
-			i > 0 ? "," : "", (unsigned long long)samples, row.low, row.high);
+		const uint64_t samples = bp_plan_table_samples[i];
+		const struct bp_interval row =
+			bp_plan_table_quantiles(samples, interval, confidence);
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_whole(json, "samples", samples);
+		bp_json_fixed(json, "low", row.low, 0);
+		bp_json_fixed(json, "high", row.high, 0);
+		bp_json_end(json);
 	}
-	fputs("\n  ]}", out);
+	bp_json_end(json);
+	bp_json_end(json);
 }
 
 static void write_json(unsigned charts, uint64_t interval, double confidence, FILE *out)
 {
-	fputs("{\n  \"schema\": \"bytepoll-plan-tables-1\"", out);
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-plan-tables-1");
 	for (unsigned chart = 0; chart < BP_PLAN_CHART_COUNT; chart++) {
 		if (!(charts >> chart & 1))
 			continue;
 		if (chart == BP_PLAN_CHART_QUANTILES)
-			write_quantiles_json(interval, confidence, out);
+			write_quantiles_json(interval, confidence, &json);
 		else
-			write_grid_json((enum bp_plan_chart)chart, out);
+			write_grid_json((enum bp_plan_chart)chart, &json);
 	}
-	fputs("\n}\n", out);
+	bp_json_end_document(&json);
 }
 
 static void write_csv_line(

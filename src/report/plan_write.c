@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "estimate/plan.h"
-#include "report/escape.h"
 #include "report/header.h"
-#include "report/json_values.h"
+#include "report/json_writer.h"
 
 #define LABEL_COLUMNS 44
 
@@ -160,61 +159,66 @@ static void write_text(
 	write_next(answer, out);
 }
 
-static void write_json_fact(const struct bp_plan_fact *fact, FILE *out)
+static void write_json_fact(const struct bp_plan_fact *fact, struct bp_json *json)
 {
-	fputs(", ", out);
-	bp_write_json_string(out, fact->name);
-	fputs(": ", out);
-	if (fact->unit == BP_PLAN_UNIT_COST) {
-		fputs("{\"samples\": ", out);
-		bp_write_json_number(out, fact->value);
-		fputs(", \"trace_bytes\": ", out);
-		bp_write_json_number(out, fact->bytes);
-		fputs(", \"seconds\": ", out);
-		bp_write_json_number(out, fact->seconds);
-		putc('}', out);
-		return;
+	switch (fact->unit) {
+	case BP_PLAN_UNIT_COST:
+		bp_json_object(json, fact->name, BP_JSON_SPACED);
+		bp_json_number(json, "samples", fact->value);
+		bp_json_number(json, "trace_bytes", fact->bytes);
+		bp_json_number(json, "seconds", fact->seconds);
+		bp_json_end(json);
+		break;
+	case BP_PLAN_UNIT_LIMITS:
+		bp_json_object(json, fact->name, BP_JSON_SPACED);
+		bp_json_number(json, "low", fact->value);
+		bp_json_number(json, "high", fact->high);
+		bp_json_end(json);
+		break;
+	default:
+		bp_json_number(json, fact->name, fact->value);
 	}
-	if (fact->unit != BP_PLAN_UNIT_LIMITS) {
-		bp_write_json_number(out, fact->value);
-		return;
+}
+
+static void write_json_facts(const struct bp_plan_answer *answer, struct bp_json *json)
+{
+	bool open = false;
+	bp_json_array(json, "answers", BP_JSON_LINES);
+	for (unsigned i = 0; i < answer->fact_count; i++) {
+		const struct bp_plan_fact *fact = &answer->facts[i];
+		if (fact->unit != BP_PLAN_UNIT_SECTION) {
+			write_json_fact(fact, json);
+			continue;
+		}
+		if (open)
+			bp_json_end(json);
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_text(json, "answer", fact->name);
+		bp_json_text(json, "title", fact->text);
+		open = true;
 	}
-	fputs("{\"low\": ", out);
-	bp_write_json_number(out, fact->value);
-	fputs(", \"high\": ", out);
-	bp_write_json_number(out, fact->high);
-	fputs("}", out);
+	if (open)
+		bp_json_end(json);
+	bp_json_end(json);
 }
 
 static void write_json(const struct bp_plan_answer *answer, FILE *out)
 {
 	const struct bp_plan_question *question = answer->question;
-	bool open = false;
-	fprintf(out,
-		"{\n  \"schema\": \"bytepoll-plan-1\",\n  \"confidence\": %.10g,\n"
-		"  \"power\": %.10g,\n  \"false_alarm\": %.10g,\n  \"interval\": ",
-		question->confidence, question->power, question->false_alarm);
-	bp_write_json_number(out, answer->interval == UINT64_MAX ? NAN : (double)answer->interval);
-	fputs(",\n  \"answers\": [", out);
-	for (unsigned i = 0; i < answer->fact_count; i++) {
-		const struct bp_plan_fact *fact = &answer->facts[i];
-		if (fact->unit != BP_PLAN_UNIT_SECTION) {
-			write_json_fact(fact, out);
-			continue;
-		}
-		fputs(open ? "},\n" : "\n", out);
-		fputs("    {\"answer\": ", out);
-		bp_write_json_string(out, fact->name);
-		fputs(", \"title\": ", out);
-		bp_write_json_string(out, fact->text);
-		open = true;
-	}
-	fputs(open ? "}\n  ],\n  \"assumes\": [" : "],\n  \"assumes\": [", out);
-	for (unsigned i = 0; i < answer->note_count; i++) {
-		fputs(i > 0 ? ",\n    " : "\n    ", out);
-		bp_write_json_string(out, answer->notes[i]);
-	}
-	fputs("\n  ]\n}\n", out);
+	const bool looked_for = answer->interval != UINT64_MAX;
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-plan-1");
+	bp_json_digits(&json, "confidence", question->confidence, 10);
+	bp_json_digits(&json, "power", question->power, 10);
+	bp_json_digits(&json, "false_alarm", question->false_alarm, 10);
+	bp_json_number(&json, "interval", looked_for ? (double)answer->interval : NAN);
+	write_json_facts(answer, &json);
+	bp_json_array(&json, "assumes", BP_JSON_TALL);
+	for (unsigned i = 0; i < answer->note_count; i++)
+		bp_json_text(&json, NULL, answer->notes[i]);
+	bp_json_end(&json);
+	bp_json_end_document(&json);
 }
 
 /* What samples are good for. */
@@ -266,27 +270,35 @@ static void write_overview(
 		bp_plan_unseen(level), power);
 }
 
+static void write_json_need(struct bp_json *json, const char *key, double value, uint64_t samples)
+{
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_digits(json, key, value, 6);
+	bp_json_whole(json, "samples", samples);
+	bp_json_end(json);
+}
+
 static void write_overview_json(const struct bp_plan_question *question, FILE *out)
 {
-	double level = 1 - question->confidence;
-	fprintf(out,
-		"{\n  \"schema\": \"bytepoll-plan-1\",\n  \"confidence\": %.10g,\n"
-		"  \"power\": %.10g,\n  \"unseen_intervals\": ",
-		question->confidence, question->power);
-	bp_write_json_number(out, bp_plan_unseen(level));
-	fputs(",\n  \"accuracies\": [", out);
+	const double level = 1 - question->confidence, power = question->power;
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-plan-1");
+	bp_json_digits(&json, "confidence", question->confidence, 10);
+	bp_json_digits(&json, "power", power, 10);
+	bp_json_number(&json, "unseen_intervals", bp_plan_unseen(level));
+	bp_json_array(&json, "accuracies", BP_JSON_SPACED);
 	for (size_t i = 0; i < BP_COUNT(overview_accuracies); i++) {
-		const struct bp_plan_aim aim = { overview_accuracies[i], question->power, level };
-		fprintf(out, "%s{\"accuracy\": %g, \"samples\": %llu}", i > 0 ? ", " : "",
-			overview_accuracies[i], (unsigned long long)bp_plan_samples(0, 0, aim));
+		const struct bp_plan_aim aim = { overview_accuracies[i], power, level };
+		write_json_need(&json, "accuracy", aim.accuracy, bp_plan_samples(0, 0, aim));
 	}
-	fputs("],\n  \"changes\": [", out);
+	bp_json_end(&json);
+	bp_json_array(&json, "changes", BP_JSON_SPACED);
 	for (size_t i = 0; i < BP_COUNT(overview_changes); i++)
-		fprintf(out, "%s{\"change\": %g, \"samples\": %llu}", i > 0 ? ", " : "",
-			overview_changes[i],
-			(unsigned long long)bp_plan_samples_for_change(
-				overview_changes[i], question->power, level));
-	fputs("]\n}\n", out);
+		write_json_need(&json, "change", overview_changes[i],
+			bp_plan_samples_for_change(overview_changes[i], power, level));
+	bp_json_end(&json);
+	bp_json_end_document(&json);
 }
 
 void bp_plan_write_answer(const struct bp_plan_question *question, enum bp_plan_format format,

@@ -204,41 +204,46 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 		options, out);
 }
 
-static void write_json_moment(const char *name, const struct bp_reconciled *moment, FILE *out)
+static void write_json_moment(
+	struct bp_json *json, const char *name, const struct bp_reconciled *moment)
 {
 	const struct bp_resident_point *p = &moment->point;
-	fprintf(out,
-		",\n    \"%s\": {\"at\": %.9f, \"resident\": %llu, \"anonymous\": %llu, \"file\": "
-		"%llu, \"shared\": %llu, \"swapped\": %llu, \"recorder_most\": %llu, "
-		"\"stack_most\": %llu, \"live\": ",
-		name, (double)moment->time_ns / 1e9, (unsigned long long)bp_resident_sum(p),
-		(unsigned long long)p->anonymous, (unsigned long long)p->file,
-		(unsigned long long)p->shared, (unsigned long long)p->swapped,
-		(unsigned long long)moment->recorder_most, (unsigned long long)moment->stack_most);
-	bp_write_json_figure(out, &moment->live, 1);
-	fputs(", \"rest\": ", out);
-	bp_write_json_interval(out, &moment->rest, 1);
-	fputs("}}", out);
+	bp_json_break(json, 4);
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_seconds(json, "at", moment->time_ns);
+	bp_json_whole(json, "resident", bp_resident_sum(p));
+	bp_json_whole(json, "anonymous", p->anonymous);
+	bp_json_whole(json, "file", p->file);
+	bp_json_whole(json, "shared", p->shared);
+	bp_json_whole(json, "swapped", p->swapped);
+	bp_json_whole(json, "recorder_most", moment->recorder_most);
+	bp_json_whole(json, "stack_most", moment->stack_most);
+	bp_json_figure(json, "live", &moment->live, 1);
+	bp_json_interval(json, "rest", &moment->rest, 1);
+	bp_json_end(json);
 }
 
-static void write_json_points(const struct bp_resident *resident, uint64_t start_ns, FILE *out)
+static void write_json_points(
+	struct bp_json *json, const struct bp_resident *resident, uint64_t start_ns)
 {
-	fputs(",\n    \"points\": [", out);
+	bp_json_break(json, 4);
+	bp_json_array(json, "points", BP_JSON_TALL);
 	for (uint32_t i = 0; i < resident->count; i++) {
 		const struct bp_resident_point *p = &resident->points[i];
-		fprintf(out,
-			"%s\n      {\"time_s\": %.9f, \"anonymous\": %llu, \"file\": %llu, "
-			"\"shared\": %llu, \"swapped\": %llu, \"stack\": %llu}",
-			i > 0 ? "," : "", ((double)p->time_ns - (double)start_ns) / 1e9,
-			(unsigned long long)p->anonymous, (unsigned long long)p->file,
-			(unsigned long long)p->shared, (unsigned long long)p->swapped,
-			(unsigned long long)p->stack);
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_fixed(json, "time_s", ((double)p->time_ns - (double)start_ns) / 1e9, 9);
+		bp_json_whole(json, "anonymous", p->anonymous);
+		bp_json_whole(json, "file", p->file);
+		bp_json_whole(json, "shared", p->shared);
+		bp_json_whole(json, "swapped", p->swapped);
+		bp_json_whole(json, "stack", p->stack);
+		bp_json_end(json);
 	}
-	fputs("\n    ]", out);
+	bp_json_end(json);
 }
 
-void bp_write_json_resident(const struct bp_aggregation *aggregation,
-	const struct bp_report_options *options, FILE *out)
+void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_resident *resident = options->resident;
@@ -247,20 +252,19 @@ void bp_write_json_resident(const struct bp_aggregation *aggregation,
 	if (!bp_reconcile(aggregation, resident, moments))
 		return;
 	bp_resident_peak(resident, profile, &peak);
-	fprintf(out,
-		"  \"resident\": {\"pid\": %u, \"period_s\": %.9f, \"uncertain_bytes\": %llu, "
-		"\"peak\": {\"low\": %llu, \"high\": %llu}",
-		resident->pid, (double)resident->period_ns / 1e9,
-		(unsigned long long)resident->uncertain_bytes, (unsigned long long)peak.low,
-		(unsigned long long)peak.high);
-	write_json_moment("highest", &moments[BP_RECONCILED_HIGHEST], out);
-	write_json_moment("last", &moments[BP_RECONCILED_LAST], out);
+	bp_json_object(json, "resident", BP_JSON_SPACED);
+	bp_json_whole(json, "pid", resident->pid);
+	bp_json_seconds(json, "period_s", resident->period_ns);
+	bp_json_whole(json, "uncertain_bytes", resident->uncertain_bytes);
+	bp_json_limits(json, "peak", peak.low, peak.high);
+	write_json_moment(json, "highest", &moments[BP_RECONCILED_HIGHEST]);
+	write_json_moment(json, "last", &moments[BP_RECONCILED_LAST]);
 	if (options->explained != NULL) {
-		fputs(",\n    ", out);
-		bp_write_json_explained(options->explained, out);
+		bp_json_break(json, 4);
+		bp_json_explained(json, options->explained);
 	}
 	if (options->moments > 0)
 		write_json_points(
-			resident, profile->processes.data[profile->root.i].start_time_ns, out);
-	fputs("},\n", out);
+			json, resident, profile->processes.data[profile->root.i].start_time_ns);
+	bp_json_end(json);
 }

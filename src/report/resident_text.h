@@ -7,6 +7,7 @@
 #ifndef BP_REPORT_RESIDENT_TEXT_H
 #define BP_REPORT_RESIDENT_TEXT_H
 
+#include "report/json_writer.h"
 #include "report/quantity.h"
 #include "report/report.h"
 
@@ -24,8 +25,8 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct bp_figure *live,
 	const struct bp_report_options *options, FILE *out);
 
-/* The field "resident" of bytepoll-report-1 and a comma; the points themselves only with a timeline. */
-void bp_write_json_resident(const struct bp_aggregation *aggregation,
-	const struct bp_report_options *options, FILE *out);
+/* The member "resident" of bytepoll-report-1, where it is known; the points themselves only with a timeline. */
+void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options);
 
 #endif

@@ -5,10 +5,11 @@
 #ifndef BP_REPORT_STATS_H
 #define BP_REPORT_STATS_H
 
+#include "report/json_writer.h"
 #include "report/report.h"
 
-/* The field "stats" of bytepoll-report-1 and a comma. The aggregation must be of metric allocated. */
-bool bp_write_json_stats(
-	FILE *out, const struct bp_aggregation *aggregation, struct bp_error *error);
+/* The member "stats" of bytepoll-report-1. The aggregation must be of metric allocated. */
+bool bp_json_stats(
+	struct bp_json *json, const struct bp_aggregation *aggregation, struct bp_error *error);
 
 #endif

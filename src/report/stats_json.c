@@ -20,95 +20,92 @@
 
 #define TIMES 100
 
-static void write_amount(FILE *out, const char *name, const struct bp_amount *amount)
+static void write_amount(struct bp_json *json, const char *name, const struct bp_amount *amount)
 {
-	fprintf(out, "\"%s\": {\"samples\": %llu, \"bytes\": ", name,
-		(unsigned long long)amount->samples);
-	bp_write_json_figure(out, &amount->bytes, 1);
-	fputs(", \"objects\": ", out);
-	bp_write_json_figure(out, &amount->objects, 1);
-	putc('}', out);
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_whole(json, "samples", amount->samples);
+	bp_json_figures(json, &amount->bytes, &amount->objects);
+	bp_json_end(json);
 }
 
-static void write_sizes(FILE *out, const struct bp_distribution *distribution)
+static void write_sizes(struct bp_json *json, const struct bp_distribution *distribution)
 {
-	bool first = true;
-	fputs("    \"sizes\": [", out);
+	bp_json_break(json, 4);
+	bp_json_array(json, "sizes", BP_JSON_TALL);
 	for (unsigned i = 0; i < BP_SIZE_RANGES; i++) {
 		const struct bp_size_range *range = &distribution->sizes[i];
 		if (range->allocated.samples == 0)
 			continue;
-		fprintf(out, "%s\n      {\"low\": %llu, \"high\": %llu, ", first ? "" : ",",
-			(unsigned long long)range->low, (unsigned long long)range->high);
-		write_amount(out, "allocated", &range->allocated);
-		fputs(", ", out);
-		write_amount(out, "live", &range->live);
-		putc('}', out);
-		first = false;
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_whole(json, "low", range->low);
+		bp_json_whole(json, "high", range->high);
+		write_amount(json, "allocated", &range->allocated);
+		write_amount(json, "live", &range->live);
+		bp_json_end(json);
 	}
-	fputs("\n    ],\n    \"unseen\": ", out);
-	bp_write_json_figure(out, &distribution->unseen, 1);
-	fputs(",\n", out);
+	bp_json_end(json);
+	bp_json_break(json, 4);
+	bp_json_figure(json, "unseen", &distribution->unseen, 1);
 }
 
-static void write_ages(FILE *out, const struct bp_distribution *distribution)
+static void write_ages(struct bp_json *json, const struct bp_distribution *distribution)
 {
+	bp_json_break(json, 4);
 	if (!distribution->ages_known) {
-		fputs("    \"lifetimes\": null,\n", out);
+		bp_json_null(json, "lifetimes");
 		return;
 	}
-	fprintf(out, "    \"lifetimes\": {\"resolution_s\": %.9f, ",
-		(double)distribution->age_resolution_ns / 1e9);
-	write_amount(out, "freed", &distribution->freed);
-	fputs(", ", out);
-	write_amount(out, "still_live", &distribution->censored);
-	fputs(",\n      \"ranges\": [", out);
+	bp_json_object(json, "lifetimes", BP_JSON_SPACED);
+	bp_json_seconds(json, "resolution_s", distribution->age_resolution_ns);
+	write_amount(json, "freed", &distribution->freed);
+	write_amount(json, "still_live", &distribution->censored);
+	bp_json_break(json, 6);
+	bp_json_array(json, "ranges", BP_JSON_LINES);
 	for (unsigned i = 0; i < BP_AGE_RANGES; i++) {
 		const struct bp_age_range *range = &distribution->ages[i];
-		fprintf(out, "%s\n        {\"low_s\": ", i > 0 ? "," : "");
-		bp_write_json_number(out, (double)range->low_ns / 1e9);
-		fputs(", \"high_s\": ", out);
-		bp_write_json_number(
-			out, range->high_ns == BP_TIME_NEVER ? NAN : (double)range->high_ns / 1e9);
-		fputs(", ", out);
-		write_amount(out, "freed", &range->freed);
-		fputs(", ", out);
-		write_amount(out, "still_live", &range->censored);
-		putc('}', out);
+		const bool open = range->high_ns == BP_TIME_NEVER;
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_number(json, "low_s", (double)range->low_ns / 1e9);
+		bp_json_number(json, "high_s", open ? NAN : (double)range->high_ns / 1e9);
+		write_amount(json, "freed", &range->freed);
+		write_amount(json, "still_live", &range->censored);
+		bp_json_end(json);
 	}
-	fputs("\n      ]},\n", out);
+	bp_json_end(json);
+	bp_json_end(json);
 }
 
-static void write_times(FILE *out, const struct bp_distribution *distribution)
+static void write_times(struct bp_json *json, const struct bp_distribution *distribution)
 {
-	fputs("    \"rates\": [", out);
+	bp_json_break(json, 4);
+	bp_json_array(json, "rates", BP_JSON_TALL);
 	for (uint32_t i = 0; distribution->times_known && i < distribution->time_count; i++) {
 		const struct bp_time_range *range = &distribution->times[i];
 		const double seconds = (double)(range->high_ns - range->low_ns) / 1e9;
-		fprintf(out, "%s\n      {\"from_s\": %.9f, \"to_s\": %.9f, ", i > 0 ? "," : "",
-			(double)range->low_ns / 1e9, (double)range->high_ns / 1e9);
-		write_amount(out, "allocated", &range->allocated);
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_seconds(json, "from_s", range->low_ns);
+		bp_json_seconds(json, "to_s", range->high_ns);
+		write_amount(json, "allocated", &range->allocated);
 		if (seconds > 0) {
-			fputs(", \"bytes_per_s\": ", out);
-			bp_write_json_figure(out, &range->allocated.bytes, seconds);
-			fputs(", \"objects_per_s\": ", out);
-			bp_write_json_figure(out, &range->allocated.objects, seconds);
+			bp_json_figure(json, "bytes_per_s", &range->allocated.bytes, seconds);
+			bp_json_figure(json, "objects_per_s", &range->allocated.objects, seconds);
 		}
-		putc('}', out);
+		bp_json_end(json);
 	}
-	fputs("\n    ]},\n", out);
+	bp_json_end(json);
 }
 
-bool bp_write_json_stats(
-	FILE *out, const struct bp_aggregation *aggregation, struct bp_error *error)
+bool bp_json_stats(
+	struct bp_json *json, const struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	struct bp_distribution distribution;
 	if (!bp_distribution_make(aggregation, TIMES, &distribution, error))
 		return false;
-	fputs("  \"stats\": {\n", out);
-	write_sizes(out, &distribution);
-	write_ages(out, &distribution);
-	write_times(out, &distribution);
+	bp_json_object(json, "stats", BP_JSON_SPACED);
+	write_sizes(json, &distribution);
+	write_ages(json, &distribution);
+	write_times(json, &distribution);
+	bp_json_end(json);
 	bp_distribution_finish(&distribution);
 	return true;
 }

@@ -1,33 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* The check as one JSON object, schema bytepoll-verify-1: fields may be added, never changed. */
-#include <inttypes.h>
-#include <math.h>
-
-#include "report/escape.h"
+#include "base/attributes.h"
 #include "report/json_values.h"
 #include "report/verify.h"
+
+#define INDENT 5 /* of the lines of a process or group but its first */
 
 static const char *const unit_names[BP_TRUTH_UNITS] = { "bytes", "objects" };
 static const char *const verdict_names[] = { "good", "assumed", "bad", "unsure" };
 
-static void write_figure(FILE *out, const struct bp_truth_figure *figure)
-{
-	const struct bp_interval *interval = &figure->shown.interval;
-	bp_write_json_interval(out, interval, 1);
-	fprintf(out, "%s, \"truth\": %" PRIu64 ", \"held\": %s}",
-		interval->exact ? ", \"exact\": true" : "", figure->truth,
-		figure->held ? "true" : "false");
-}
-
-static void write_units(FILE *out, const struct bp_truth_figure *figures)
+static void write_units(struct bp_json *json, const struct bp_truth_figure *figures)
 {
 	for (int unit = 0; unit < BP_TRUTH_UNITS; unit++) {
-		fprintf(out, "%s\"%s\": ", unit > 0 ? ", " : "", unit_names[unit]);
-		write_figure(out, &figures[unit]);
+		const struct bp_truth_figure *figure = &figures[unit];
+		bp_json_object(json, unit_names[unit], BP_JSON_SPACED);
+		bp_json_interval_members(json, &figure->shown.interval, 1);
+		if (figure->shown.interval.exact)
+			bp_json_bool(json, "exact", true);
+		bp_json_whole(json, "truth", figure->truth);
+		bp_json_bool(json, "held", figure->held);
+		bp_json_end(json);
 	}
 }
 
-static void write_census(FILE *out, const struct bp_process_census *census)
+static void write_census(struct bp_json *json, const struct bp_process_census *census)
 {
 	const struct {
 		const char *name;
@@ -43,86 +39,105 @@ static void write_census(FILE *out, const struct bp_process_census *census)
 		{ "unknown_frees", census->unknown_frees },
 		{ "missed_frees", census->missed_frees },
 	};
-	fputs("\"census\": {", out);
-	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-		fprintf(out, "%s\"%s\": %" PRIu64, i > 0 ? ", " : "", fields[i].name,
-			fields[i].value);
-	putc('}', out);
+	bp_json_object(json, "census", BP_JSON_SPACED);
+	for (size_t i = 0; i < BP_COUNT(fields); i++)
+		bp_json_whole(json, fields[i].name, fields[i].value);
+	bp_json_end(json);
 }
 
-static void write_process(FILE *out, const struct bp_truth_process *process)
+static void write_process(struct bp_json *json, const struct bp_truth_process *process)
 {
-	fputs("    {\"program\": ", out);
-	bp_write_json_string(out, process->program);
-	fprintf(out,
-		", \"pid\": %u, \"ended\": %s, \"samples\": %" PRIu64 ", \"interval\": %" PRIu64
-		", \"size_min\": %" PRIu64 ", \"smallest\": %" PRIu64 ",\n     ",
-		process->pid, process->ended ? "true" : "false", process->samples,
-		process->interval, process->size_min, process->smallest);
-	write_census(out, &process->census);
-	fputs(",\n     \"totals\": {", out);
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_text(json, "program", process->program);
+	bp_json_whole(json, "pid", process->pid);
+	bp_json_bool(json, "ended", process->ended);
+	bp_json_whole(json, "samples", process->samples);
+	bp_json_whole(json, "interval", process->interval);
+	bp_json_whole(json, "size_min", process->size_min);
+	bp_json_whole(json, "smallest", process->smallest);
+	bp_json_break(json, INDENT);
+	write_census(json, &process->census);
+	bp_json_break(json, INDENT);
+	bp_json_object(json, "totals", BP_JSON_SPACED);
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
-		fprintf(out, "%s\n      \"%s\": {", metric > 0 ? "," : "", bp_metric_names[metric]);
-		write_units(out, process->totals[metric]);
-		putc('}', out);
+		bp_json_break(json, INDENT + 1);
+		bp_json_object(json, bp_metric_names[metric], BP_JSON_SPACED);
+		write_units(json, process->totals[metric]);
+		bp_json_end(json);
 	}
-	fputs("},\n     \"allocated_by_samples\": {", out);
-	write_units(out, process->by_samples);
-	fputs("}}", out);
+	bp_json_end(json);
+	bp_json_break(json, INDENT);
+	bp_json_object(json, "allocated_by_samples", BP_JSON_SPACED);
+	write_units(json, process->by_samples);
+	bp_json_end(json);
+	bp_json_end(json);
 }
 
-static void write_list(FILE *out, const char *name, const struct bp_truth_list *list)
+static void write_list(struct bp_json *json, const char *name, const struct bp_truth_list *list)
 {
-	fprintf(out, ",\n     \"%s\": [", name);
+	bp_json_break(json, INDENT);
+	bp_json_array(json, name, BP_JSON_SPACED);
 	for (uint32_t i = 0; i < list->count; i++) {
-		fprintf(out, "%s\n      {\"name\": ", i > 0 ? "," : "");
-		bp_write_json_string(out, list->rows[i].name);
-		fprintf(out, ", \"pid\": %u, \"samples\": %" PRIu64 ", ", list->rows[i].pid,
-			list->rows[i].samples);
-		write_units(out, list->rows[i].units);
-		putc('}', out);
+		bp_json_break(json, INDENT + 1);
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_text(json, "name", list->rows[i].name);
+		bp_json_whole(json, "pid", list->rows[i].pid);
+		bp_json_whole(json, "samples", list->rows[i].samples);
+		write_units(json, list->rows[i].units);
+		bp_json_end(json);
 	}
-	putc(']', out);
+	bp_json_end(json);
 }
 
-static void write_group(FILE *out, const struct bp_truth_group *group)
+static void write_tally(struct bp_json *json, const char *name, const struct bp_truth_tally *tally)
 {
-	fprintf(out, "    {\"metric\": \"%s\", \"by\": \"%s\"", bp_metric_names[group->metric],
-		bp_key_names[group->by]);
-	for (int unit = 0; unit <= BP_TRUTH_UNITS; unit++) {
-		const struct bp_truth_tally *tally =
-			unit < BP_TRUTH_UNITS ? &group->units[unit] : &group->informed;
-		fprintf(out,
-			",\n     \"%s\": {\"figures\": %" PRIu64 ", \"unsampled\": %" PRIu64
-			", \"held\": %" PRIu64 ", \"misses_expected_at_most\": %.3f"
-			", \"misses_allowed\": %" PRIu64 ", \"good\": %s}",
-			unit < BP_TRUTH_UNITS ? unit_names[unit] : "objects_informed",
-			tally->figures, tally->unsampled, tally->held, tally->chance,
-			tally->misses_allowed, tally->good ? "true" : "false");
-	}
-	write_list(out, "missed", &group->missed);
-	write_list(out, "errors", &group->errors);
-	putc('}', out);
+	bp_json_break(json, INDENT);
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_whole(json, "figures", tally->figures);
+	bp_json_whole(json, "unsampled", tally->unsampled);
+	bp_json_whole(json, "held", tally->held);
+	bp_json_fixed(json, "misses_expected_at_most", tally->chance, 3);
+	bp_json_whole(json, "misses_allowed", tally->misses_allowed);
+	bp_json_bool(json, "good", tally->good);
+	bp_json_end(json);
+}
+
+static void write_group(struct bp_json *json, const struct bp_truth_group *group)
+{
+	bp_json_object(json, NULL, BP_JSON_SPACED);
+	bp_json_text(json, "metric", bp_metric_names[group->metric]);
+	bp_json_text(json, "by", bp_key_names[group->by]);
+	for (int unit = 0; unit < BP_TRUTH_UNITS; unit++)
+		write_tally(json, unit_names[unit], &group->units[unit]);
+	write_tally(json, "objects_informed", &group->informed);
+	write_list(json, "missed", &group->missed);
+	write_list(json, "errors", &group->errors);
+	bp_json_end(json);
 }
 
 void bp_verify_write_json(const struct bp_truth *truth, FILE *out)
 {
-	fprintf(out, "{\n  \"schema\": \"bytepoll-verify-1\",\n  \"verdict\": \"%s\",\n",
-		verdict_names[truth->verdict]);
-	fprintf(out, "  \"confidence\": %.10g,\n  \"error\": %.10g,\n  \"tests\": %u,\n",
-		truth->query.confidence, truth->error, truth->tests);
-	fprintf(out,
-		"  \"totals_missed\": %u,\n  \"totals_assumed\": %u,\n  \"counts_wrong\": %u,\n",
-		truth->totals_missed, truth->totals_assumed, truth->counts_wrong);
-	fputs("  \"processes\": [", out);
+	struct bp_json json = bp_json_begin(out);
+	bp_json_object(&json, NULL, BP_JSON_LINES);
+	bp_json_text(&json, "schema", "bytepoll-verify-1");
+	bp_json_text(&json, "verdict", verdict_names[truth->verdict]);
+	bp_json_digits(&json, "confidence", truth->query.confidence, 10);
+	bp_json_digits(&json, "error", truth->error, 10);
+	bp_json_whole(&json, "tests", truth->tests);
+	bp_json_whole(&json, "totals_missed", truth->totals_missed);
+	bp_json_whole(&json, "totals_assumed", truth->totals_assumed);
+	bp_json_whole(&json, "counts_wrong", truth->counts_wrong);
+	bp_json_array(&json, "processes", BP_JSON_SPACED);
 	for (uint32_t i = 0; i < truth->process_count; i++) {
-		fputs(i > 0 ? ",\n" : "\n", out);
-		write_process(out, &truth->processes[i]);
+		bp_json_break(&json, INDENT - 1);
+		write_process(&json, &truth->processes[i]);
 	}
-	fputs("],\n  \"groups\": [", out);
+	bp_json_end(&json);
+	bp_json_array(&json, "groups", BP_JSON_SPACED);
 	for (int i = 0; i < BP_TRUTH_GROUPS; i++) {
-		fputs(i > 0 ? ",\n" : "\n", out);
-		write_group(out, &truth->groups[i]);
+		bp_json_break(&json, INDENT - 1);
+		write_group(&json, &truth->groups[i]);
 	}
-	fputs("]\n}\n", out);
+	bp_json_end(&json);
+	bp_json_end_document(&json);
 }

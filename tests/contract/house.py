@@ -127,6 +127,13 @@ def words_to_a_terminal(path, text):
             yield f"{path}:{line_of(text, match)}: say it by bp_say (cli/spoken.h)"
 
 
+def json_by_hand(path, text):
+    """JSON has one writer, src/report/json_writer.h; a key in a string of C is another one."""
+    if path.startswith("src/") and path.endswith((".c", ".h")):
+        for match in re.finditer(r'\\"[\w$]+\\":', text):
+            yield f"{path}:{line_of(text, match)}: write JSON by report/json_writer.h: {match.group(0)}"
+
+
 def licence_line(path, text):
     script = text.startswith("#!")
     if (path.endswith(CODE) or script) and "SPDX-License-Identifier: MIT" not in text[:200]:
@@ -161,6 +168,7 @@ RULES = {  # rule: (a path, text that breaks it)
     conditions: ("src/a/b.h", "#ifndef A_H\n#define A_H\n#ifdef __linux__\n#endif\n#endif\n"),
     calls_in_target: ("src/recorder/a.c", "\tx = malloc(4);\n"),
     words_to_a_terminal: ("src/cli/b.c", '\tfprintf(stderr, "bytepoll: %s\\n", path);\n'),
+    json_by_hand: ("src/a/b.c", '\tprintf("{\\"pid\\": %d}", pid);\n'),
     licence_line: ("src/a/b.c", "int x;\n"),
     essay: ("src/a/b.c", "/* SPDX-License-Identifier: MIT */\nint x;\n"),
     forbidden_words: ("src/a/b.c", "/* TO" "DO */\n"),
