@@ -11,32 +11,32 @@ import sys
 
 PAGE_HEAD = """# What is hooked
 
-The recorder puts itself before these functions of libc and of the C++ library, and before no others.
-All behave as without it: results, errno, exceptions, failures. *Counted* calls make trials and appear
-in the exact totals; the rest only keep the recorder informed. Generated from `src/hooks/names.h`.
+The recorder hooks these functions of libc and of the C++ library, and no others. All of them behave as
+without the recorder: results, errno, exceptions, failures. *Counted* calls make trials and appear in the
+exact totals; the other hooks only keep the recorder informed. This page is generated from `src/hooks/names.h`.
 
 | name | what the hook does |
 |---|---|
 """
 
 PAGE_TAIL = """
-A library behind the recorder that puts one of these functions before glibc's is called as often as without
-it, and makes the malloc of the process a foreign one. `libc_malloc_debug.so.0` (mcheck, mtrace, `MALLOC_CHECK_`)
-is such a library: it checks every object, sampled ones included, behind the recorder or preloaded before it
-(then the program runs unprofiled). What a program asks of glibc by a `__libc_` name behind the back of such a
-library is passed on and not counted.
+A library behind the recorder may replace one of these functions of glibc. It is then called as often as
+without the recorder, and the malloc of the process counts as a foreign one. `libc_malloc_debug.so.0` (mcheck,
+mtrace, `MALLOC_CHECK_`) is such a library: it checks every object, sampled ones included. It may be behind the
+recorder, or be preloaded before it (then the program runs unprofiled). If a program calls glibc by a `__libc_`
+name, which such a library does not replace, the call is passed on and not counted.
 
-Where the program's malloc is another than glibc's (jemalloc, TCMalloc, mimalloc, any other), the C++
-operators that it brings are counted, too, and so are its own entries where it exports them: calls that
-the objects loaded at the start make of them, and those by addresses from `dlsym`. The recorder exports
-none of these names (`src/hooks/extended.h`):
+Where the program's malloc is not glibc's (but jemalloc, TCMalloc, mimalloc or any other), the C++ operators
+of that allocator are counted, too, and so are its own functions where it exports them: calls by objects that
+are loaded at the start, and calls by addresses from `dlsym`. The recorder exports none of these names
+(`src/hooks/extended.h`):
 
 """
 
 
 PAGE_CALLS = """
-For programs that know of it the recorder exports some functions that it puts itself before nothing with
-(docs/in-process.md):
+The recorder also exports some functions for programs that know of it (docs/in-process.md). They hook
+nothing:
 
 | name | what the call does |
 |---|---|

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one list of entries that other allocators have beside malloc's, and that count and end samples
- * where the allocator that the program runs on exports them. They are not exported by us: programs ask
- * whether such a name exists to find out what they run on. Their callers are bound to us instead
- * (bind.c), and dlsym answers with ours (symbols.c). Private to hooks/.
+ * The list of functions that other allocators have beside malloc's ("entries"). Where the program's
+ * allocator exports them, the recorder counts their objects and ends their samples. The recorder
+ * does not export these names, because programs look for them to find out which allocator they run
+ * on. Instead the callers are bound to the recorder's functions (bind.c), and dlsym returns these
+ * (symbols.c). Private to hooks/.
  *
  * BP_ENTRY(name, shape): which arguments hold the size and the object, extended.c.
  */
@@ -113,21 +114,22 @@ typedef uintptr_t bp_entry(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);
 	BP_ENTRIES_TCMALLOC(BP_ENTRY) \
 	BP_ENTRIES_MIMALLOC(BP_ENTRY)
 
-/* One entry: its name, ours, and the allocator's (NULL: this one has no such entry). */
+/* One entry: its name, the recorder's function, and the allocator's (NULL: this allocator has
+ * none). */
 struct bp_extended {
 	const char *name;
 	bp_entry *hook;
 	bp_entry **real;
 };
 
-/* The entry of that name; NULL if there is none. */
+/* Returns the entry of that name; NULL if there is none. */
 const struct bp_extended *bp_extended_find(const char *name);
 
-/* Finds the allocator's entries; false if it has none. At start. */
+/* Finds the allocator's entries; false if it has none. Called at start. */
 bool bp_extended_resolve(void);
 
-/* Binds the callers of those entries in all loaded objects, the allocator itself set aside, to the
- * hooks. At start. */
+/* Binds the callers of those entries in all loaded objects, except the allocator itself, to the
+ * hooks. Called at start. */
 void bp_extended_bind(void);
 
 #endif

@@ -5,15 +5,16 @@
 
 #include <stdbool.h>
 
-/* `free`, `realloc` and `malloc_usable_size` take their forms for a foreign malloc, the filter is made.
- * False: no memory, or the text cannot be changed; then nothing was done. bp_real is filled. */
+/* Gives `free`, `realloc` and `malloc_usable_size` their forms for a foreign malloc, and makes the
+ * filter. False: there is no memory, or the code cannot be changed; nothing was done. bp_real is
+ * filled already. */
 bool bp_foreign_hooks(void);
 
-/* The three become plain jumps to the real ones, for a recorder that stays off. False: the text cannot
- * be changed. */
+/* Makes the three hooks plain jumps to the real functions, for a recorder that stays off. False:
+ * the code cannot be changed. */
 bool bp_foreign_bypass(void);
 
-/* See bp_real_adopt_entries. bp_real_other is filled. */
+/* Does what bp_real_adopt_entries says. bp_real_other is filled already. */
 void bp_foreign_entries(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one list of hooked names and of calls for the program: every symbol the recorder exports, in
- * groups by the file that has its body. From it come the version script (exports.map, compared by a test), the table of real
- * functions and docs/hooks.md. A new hook is one line here and one body.
+ * The one list of hooked names and of calls for the program: every symbol that the recorder
+ * exports, in groups by the file that has its body. The version script (exports.map) and
+ * docs/hooks.md are made from it, which a test checks, and so is the table of real functions. A new
+ * hook is one line here and one body.
  *
  * BP_HOOK(name, what the hook does)
  */
@@ -37,8 +38,8 @@
 	BP_HOOK(__libc_valloc, "valloc")                                                          \
 	BP_HOOK(__libc_pvalloc, "pvalloc")
 
-/* cxx.c: the C++ operators, by their mangled names; libstdc++'s call malloc, which counts, those that
- * another allocator brings count themselves (foreign.c). */
+/* cxx.c: the C++ operators, by their mangled names. libstdc++'s operators call malloc, whose hook
+ * counts; operators of another allocator have counting hooks of their own (foreign.c). */
 #define BP_HOOKS_NEW(BP_HOOK)                                                                     \
 	BP_HOOK(_Znwm, "operator new")                                                            \
 	BP_HOOK(_Znam, "operator new[]")                                                          \
@@ -63,17 +64,17 @@
 	BP_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, "operator delete, aligned, nothrow")         \
 	BP_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, "operator delete[], aligned, nothrow")
 
-/* life.c, symbols.c and seccomp.c: ends, new images, and what bears on the trace's mapping. */
+/* life.c, symbols.c and seccomp.c: ends, new images, and calls that affect the trace's mapping. */
 #define BP_HOOKS_LIFE(BP_HOOK)                                                                    \
 	BP_HOOK(_exit, "publishes the exact totals")                                              \
 	BP_HOOK(_Exit, "publishes the exact totals")                                              \
 	BP_HOOK(quick_exit, "publishes the exact totals")                                         \
 	BP_HOOK(abort, "publishes the exact totals")                                              \
-	BP_HOOK(fork, "notes the child")                                                          \
+	BP_HOOK(fork, "records the child")                                                        \
 	BP_HOOK(dlsym, "answers with our hooks where those of the program's malloc would be")     \
-	BP_HOOK(dlclose, "notes unloaded modules")                                                \
+	BP_HOOK(dlclose, "records unloaded modules")                                              \
 	BP_HOOK(prctl, "gives up the system calls that seccomp is about to forbid")               \
-	BP_HOOK(syscall, "the same, where it asks for seccomp")                                   \
+	BP_HOOK(syscall, "the same, where the call is seccomp")                                   \
 	BP_HOOK(mallopt, "M_PERTURB holds for sampled objects, too")                              \
 	BP_HOOK(mlockall, "gives back what is mapped ahead")                                      \
 	BP_HOOK(setrlimit, "gives back what is mapped ahead")                                     \
@@ -83,7 +84,7 @@
 
 /* exec.c */
 #define BP_HOOKS_EXEC(BP_HOOK)                                                                    \
-	BP_HOOK(execve, "notes the new image and publishes the totals")                           \
+	BP_HOOK(execve, "records the new image and publishes the totals")                         \
 	BP_HOOK(execv, "as execve")                                                               \
 	BP_HOOK(execvp, "as execve")                                                              \
 	BP_HOOK(execvpe, "as execve")                                                             \
@@ -91,33 +92,33 @@
 	BP_HOOK(execlp, "as execve")                                                              \
 	BP_HOOK(execle, "as execve")                                                              \
 	BP_HOOK(fexecve, "as execve")                                                             \
-	BP_HOOK(posix_spawn, "notes the new image")                                               \
-	BP_HOOK(posix_spawnp, "notes the new image")
+	BP_HOOK(posix_spawn, "records the new image")                                             \
+	BP_HOOK(posix_spawnp, "records the new image")
 
-/* calls.c and pools.c: not hooked, but for the program to call: bytepoll/bytepoll.h and annotate.h, and
- * what programs written for heaptrack look for. */
+/* calls.c and pools.c: not hooked, but for the program to call: bytepoll/bytepoll.h and annotate.h,
+ * and what programs written for heaptrack look for. */
 #define BP_CALLS(BP_CALL)                                                                         \
-	BP_CALL(bytepoll_status, "how things stand")                                              \
-	BP_CALL(bytepoll_start, "sampling on")                                                    \
-	BP_CALL(bytepoll_stop, "sampling off")                                                    \
-	BP_CALL(bytepoll_interval, "another interval")                                            \
-	BP_CALL(bytepoll_snapshot, "notes a moment in the trace")                                 \
-	BP_CALL(bytepoll_window_start, "a window begins")                                         \
-	BP_CALL(bytepoll_window_stop, "what was in it")                                           \
-	BP_CALL(bytepoll_tag, "a tag of the thread")                                              \
-	BP_CALL(bytepoll_tags, "all its tags, by a number")                                       \
-	BP_CALL(bytepoll_tags_put, "all its tags, from a number")                                 \
-	BP_CALL(bytepoll_listen, "a function is told of every sample and its free")               \
-	BP_CALL(bytepoll_unlisten, "and no longer")                                               \
-	BP_CALL(bytepoll_pool_create, "a pool's name")                                            \
+	BP_CALL(bytepoll_status, "returns the state of the recorder")                             \
+	BP_CALL(bytepoll_start, "switches sampling on")                                           \
+	BP_CALL(bytepoll_stop, "switches sampling off")                                           \
+	BP_CALL(bytepoll_interval, "sets the interval")                                           \
+	BP_CALL(bytepoll_snapshot, "records a moment in the trace")                               \
+	BP_CALL(bytepoll_window_start, "begins a window")                                         \
+	BP_CALL(bytepoll_window_stop, "ends a window, and returns what was in it")                \
+	BP_CALL(bytepoll_tag, "sets a tag of the thread")                                         \
+	BP_CALL(bytepoll_tags, "returns all its tags as a number")                                \
+	BP_CALL(bytepoll_tags_put, "sets all its tags from such a number")                        \
+	BP_CALL(bytepoll_listen, "adds a function that is called for every sample and its free")  \
+	BP_CALL(bytepoll_unlisten, "removes such a function")                                     \
+	BP_CALL(bytepoll_pool_create, "gives a pool a name")                                      \
 	BP_CALL(bytepoll_pool_alloc, "an object of a pool: counted, size + 1 trials")             \
-	BP_CALL(bytepoll_pool_free, "an object of a pool goes")                                   \
+	BP_CALL(bytepoll_pool_free, "an object of a pool is freed")                               \
 	BP_CALL(bytepoll_pool_resize, "a free and a new allocation of the whole new size")        \
-	BP_CALL(bytepoll_pool_trim, "a pool's objects go, but for some")                          \
-	BP_CALL(bytepoll_pool_destroy, "a pool goes with all its objects")                        \
-	BP_CALL(bytepoll_pool_move, "a pool goes by another address")                             \
-	BP_CALL(bytepoll_uncounted_begin, "what the thread allocates is not counted")             \
-	BP_CALL(bytepoll_uncounted_end, "is counted again")                                       \
+	BP_CALL(bytepoll_pool_trim, "frees a pool's objects, except those in a range")            \
+	BP_CALL(bytepoll_pool_destroy, "frees a pool with all its objects")                       \
+	BP_CALL(bytepoll_pool_move, "gives a pool another address")                               \
+	BP_CALL(bytepoll_uncounted_begin, "from here on the thread's allocations are not counted") \
+	BP_CALL(bytepoll_uncounted_end, "from here on they are counted again")                    \
 	BP_CALL(heaptrack_malloc, "as bytepoll_pool_alloc")                                       \
 	BP_CALL(heaptrack_realloc, "as bytepoll_pool_resize")                                     \
 	BP_CALL(heaptrack_free, "as bytepoll_pool_free")

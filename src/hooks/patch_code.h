@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Machine code about to be written over one of our functions: what patch.c and the encoders of one
- * machine (patch_x86_64.c or patch_aarch64.c, chosen by the build) share. Code is put together here
- * and written at once. Private to patch*.
+ * Machine code that will be written over one of the recorder's functions. patch.c and the encoder
+ * of the machine (patch_x86_64.c or patch_aarch64.c, chosen by the build) share this header. The
+ * code is put together here and written in one piece. Private to patch*.
  */
 #ifndef BP_HOOKS_PATCH_CODE_H
 #define BP_HOOKS_PATCH_CODE_H
@@ -20,7 +20,8 @@ struct bp_code {
 	bool good; /* false: a distance does not fit its field */
 };
 
-/* Writes it over the function; false: it was not good, or the text can neither be written nor replaced. */
+/* Writes the code over the function. False: the code is not good, or the function's code can
+ * neither be written nor replaced. */
 bool bp_code_write(const struct bp_code *code);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Operators are passed through with whatever arguments they have: at most three, all integers. */
+/* Operators are called with all arguments that they may have: at most three, all integers. */
 typedef uintptr_t bp_operator(uintptr_t first, uintptr_t second, uintptr_t third);
 
 /* The C library's function of system calls, with all its registers and a word on the stack. */
@@ -56,13 +56,13 @@ const struct bp_real_other *bp_real_others(void);
 extern struct bp_real_other bp_real_other __attribute__((visibility("hidden")));
 void bp_real_resolve_others(void);
 
-/* The real syscall; looked up alone, because everything else needs it. */
+/* The real syscall, which is looked up by itself, because all other look-ups need it. */
 static inline bp_system_call *bp_real_syscall(void);
 
 /* The first definition of the name behind the recorder (symbol_table.h); NULL if there is none. */
 void *bp_real_next(const char *name);
 
-/* cxx.c: fills in what the operators do where no C++ library was there at start. */
+/* cxx.c: fills in the operators for a program in which there was no C++ library at start. */
 void bp_cxx_fall_back(void);
 
 static inline bp_system_call *bp_real_syscall(void)

@@ -9,9 +9,10 @@
 
 struct sock_filter;
 
-/* What must be given up before the filter of `count` instructions comes into force: calls that it
- * answers by ending the process or the thread, or by a signal, must not be made. Pure; any program
- * text will do (one that the kernel would refuse gives anything). */
+/* Returns what has to be given up before the filter of `count` instructions comes into force: the
+ * recorder must not make calls for which the filter ends the process or the thread, or raises a
+ * signal. Pure; any program is allowed (for one that the kernel would refuse the result has no
+ * meaning). */
 enum bp_seal bp_seccomp_forbids(const struct sock_filter *program, size_t count);
 
 #endif

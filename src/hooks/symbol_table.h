@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dynamic symbol tables of loaded objects, read in place. The loader's own look-ups (dlsym) are not
- * used for what the recorder itself wants to know: one that fails leaves a text for dlerror, which is the
- * program's memory and is freed by the program's free; and dlsym does not find a definition whose version
- * is not the default one, though a program's call reaches it.
+ * The dynamic symbol tables of loaded objects, read in place. The loader's own look-ups (dlsym) are
+ * not used for the recorder's own purposes: a look-up that fails leaves a text for dlerror, which
+ * is memory of the program and is freed by the program's free; and dlsym does not find a definition
+ * whose version is not the default one, though a program's call reaches it.
  *
  * These functions call nothing of the C library, allocate nothing and take no lock. They walk the
- * loader's list of objects, so they are for the start, when no other thread loads or unloads anything.
- * Private to hooks/.
+ * loader's list of objects, so they are for the start, when no other thread loads or unloads
+ * anything. Private to hooks/.
  */
 #ifndef BP_HOOKS_SYMBOL_TABLE_H
 #define BP_HOOKS_SYMBOL_TABLE_H
@@ -38,19 +38,19 @@ uint32_t bp_symbol_table_hash(const char *name);
 /* Does the object define a function of that name, in any version? */
 bool bp_symbol_table_defines(const struct link_map *map, const char *name);
 
-/* A function that is looked for: its name, and the place of the function pointer that gets its address. */
+/* A function that is looked for: its name, and the function pointer that gets its address. */
 struct bp_wanted {
 	const char *name;
 	void *ret_function;
 };
 
-/* Stores the address of the first definition of each wanted function: in the objects behind the recorder,
- * in the loader's order, which is the order of dlsym(RTLD_NEXT). Default versions come first within an
- * object; if it defines the name in other versions only, one of those counts. What is not defined stays
- * as it is. Returns false if the list of objects is not found. */
+/* Stores the address of the first definition of each wanted function: in the objects behind the
+ * recorder, in the loader's order, which is the order of dlsym(RTLD_NEXT). Default versions come
+ * first within an object; if it defines the name in other versions only, one of those counts. What
+ * is not defined stays as it is. Returns false if the list of objects is not found. */
 bool bp_symbol_table_find_behind(const struct bp_wanted wanted[], size_t count);
 
-/* The same in all objects: what a call in the program reaches. */
+/* The same in all objects: finds the functions that a call in the program reaches. */
 bool bp_symbol_table_find_first(const struct bp_wanted wanted[], size_t count);
 
 #endif
