@@ -2,7 +2,8 @@
 # The front door. Meson and ninja do the work; `make` leaves build/bytepoll, which works from there.
 #   make           build
 #   make demo      install what is missing, build, profile a small C program, show where its memory goes
-#   make test      install what is missing, build, run every test (WITHOUT: suites that are left out)
+#   make test      install what is missing, build, run the tests of every feature that take seconds (WITHOUT: suites left out)
+#   make test-all  the same with all tests, for half an hour (tests/long lists those that `make test` leaves out)
 #   make bench     measure what profiling costs
 #   make statistics  simulate every interval at length, write the tables into docs/statistics.md
 #   make laws      judge the laws of the sampler's forms over 10^9 objects, into docs/embedding.md
@@ -18,7 +19,7 @@ PREFIX =
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test bench statistics laws torture real storms live-dotnet fuzz install uninstall clean
+.PHONY: all demo test test-all bench statistics laws torture real storms live-dotnet fuzz install uninstall clean
 all:
 	@scripts/build $(BUILD) $(if $(PREFIX),--prefix=$(abspath $(PREFIX)))
 
@@ -28,6 +29,10 @@ demo:
 	@scripts/demo $(BUILD)
 
 test:
+	@scripts/install-deps
+	@scripts/run-tests $(BUILD) --quick $(WITHOUT)
+
+test-all:
 	@scripts/install-deps
 	@scripts/run-tests $(BUILD) $(WITHOUT)
 

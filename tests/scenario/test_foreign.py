@@ -225,6 +225,10 @@ def main():
     except AssertionError as error:
         tap.check(False, "the allocators are installed", str(error))
         return tap.finish()
+    sampled = list(libraries.values())[:3]
+    if sys.argv[1:]:  # `jemalloc`, or `others`
+        libraries = {name: library for name, library in libraries.items()
+                     if (name == "jemalloc") == (sys.argv[1] == "jemalloc")}
     intervals = (1, 64, 4096, None) if profiled.LONG else (1, None)
     for name, library in libraries.items():
         tap.attempt(name + ": header", lambda: header(library))
@@ -246,8 +250,9 @@ def main():
             for interval in intervals:
                 tap.attempt("%s: %s at T = %s" % (name, " ".join(words), interval or "default"),
                             lambda: life(words, library, interval))
-    for program in ("truth", "truth_cpp") if profiled.LONG else ("truth",):
-        truth_by_sampling(tap, program, list(libraries.values())[:3])
+    if sys.argv[1:] != ["jemalloc"]:
+        for program in ("truth", "truth_cpp") if profiled.LONG else ("truth",):
+            truth_by_sampling(tap, program, sampled)
     return tap.finish()
 
 
