@@ -82,10 +82,13 @@ class Shelf:
         shutil.copytree(self.folder, folder, copy_function=shutil.copy2 if to_change else os.link)
 
     def changed(self, folder):
-        """The files that are not as they were lent."""
+        """The files that are not as they were lent, which was with the time 0. One that is a link and has
+        another time was written to where no line may write."""
         for path in self.files(folder):
             mine = self.folder / path.relative_to(folder)
-            if not mine.exists() or mine.read_bytes() != path.read_bytes():
+            if mine.exists() and path.stat().st_mtime == 0:
+                continue
+            if not mine.exists() or mine.samefile(path) or mine.read_bytes() != path.read_bytes():
                 yield path
 
 
