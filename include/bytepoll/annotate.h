@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For pools, arenas and allocators of a program's own, whose objects malloc never sees: told by these
- * calls, they are counted and sampled by the recorder as if malloc had made them, with their stacks, as
- * kind `pool`, and under the pool's name in `report --by type`. As in bytepoll/bytepoll.h every call is a
- * weak symbol: nothing is linked, and without a recorder nothing happens.
+ * For pools, arenas and allocators of a program's own, whose objects malloc never sees. If the
+ * program reports these objects by the calls below, the recorder counts and samples them as
+ * malloc's objects, with their stacks, as kind `pool`, and under the pool's name in `report --by
+ * type`. As in bytepoll/bytepoll.h, every call is a weak symbol: nothing is linked, and without a
+ * recorder the calls do nothing.
  *
  *	void *arena_alloc(struct arena *arena, size_t size)
  *	{
@@ -19,16 +20,18 @@
  *	}
  *
  * Nothing is counted twice if the memory that a pool takes from malloc is taken between
- * bp_uncounted_begin and bp_uncounted_end; memory from mmap is not counted anyway. Without these two calls
- * chunks count as malloc's beside the objects in them (`--filter kind=pool` shows the objects alone).
+ * bp_uncounted_begin and bp_uncounted_end; memory from mmap is not counted anyway. Without these
+ * two calls chunks count as malloc's beside the objects in them (`--filter kind=pool` shows the
+ * objects alone).
  *
- * A pool is named by an address, whatever the program likes (its struct, its first chunk); NULL is a pool
- * as well. It need not be created: only a name does. Objects are known by their address: two that live at
- * the same time have different ones, whatever their pools.
+ * A pool is identified by an address that the program chooses (its struct, its first chunk); NULL
+ * is allowed, too. A pool need not be created; bp_pool_create only gives it a name. Objects are
+ * identified by their address, in all pools together: no two live objects may have the same
+ * address.
  *
- * Cost: an allocation 5 instructions and a call, a free about 10 and a call. Thread-safety: any call by any
- * thread; the calls about one object in the order in which things happened to it.
- * The recorder that counts every object (`run --verify`) takes no notice of these calls.
+ * Cost: an allocation takes 5 instructions and a call, a free about 10 and a call. Thread-safety:
+ * any thread may make any call; the calls about one object are made in the order of its events. The
+ * recorder that counts every object (`run --verify`) ignores these calls.
  */
 #ifndef BYTEPOLL_ANNOTATE_H
 #define BYTEPOLL_ANNOTATE_H
@@ -41,8 +44,9 @@
 extern "C" {
 #endif
 
-/* Gives a pool a name, of which 200 bytes are kept: the type of its objects from now on. The recorder knows
- * 65,536 pools by name at a time, and 1000 different names; objects of others are without. */
+/* Gives a pool a name, which is the type of its objects from now on; 200 bytes of it are kept.
+ * There may be 65,536 pools with a name at a time, and 1000 different names; objects of other pools
+ * have no type. */
 void bytepoll_pool_create(const void *pool, const char *name) __attribute__((weak));
 static inline void bp_pool_create(const void *pool, const char *name)
 {
@@ -50,7 +54,7 @@ static inline void bp_pool_create(const void *pool, const char *name)
 		bytepoll_pool_create(pool, name);
 }
 
-/* An object was made: after it is there. */
+/* An object was allocated. Called after the allocation. */
 void bytepoll_pool_alloc(const void *pool, const void *object, size_t size) __attribute__((weak));
 static inline void bp_pool_alloc(const void *pool, const void *object, size_t size)
 {
@@ -58,7 +62,7 @@ static inline void bp_pool_alloc(const void *pool, const void *object, size_t si
 		bytepoll_pool_alloc(pool, object, size);
 }
 
-/* It is given back: before its place can be taken again. NULL is ignored. */
+/* An object is freed. Called before its memory can be used again. NULL is ignored. */
 void bytepoll_pool_free(const void *pool, const void *object) __attribute__((weak));
 static inline void bp_pool_free(const void *pool, const void *object)
 {
@@ -66,8 +70,8 @@ static inline void bp_pool_free(const void *pool, const void *object)
 		bytepoll_pool_free(pool, object);
 }
 
-/* It became one of `size` bytes, at `to` (which may be `from`): a free and an allocation of the whole new
- * size. */
+/* An object became one of `size` bytes at `to` (which may be `from`). This counts as a free and an
+ * allocation of the whole new size. */
 void bytepoll_pool_resize(const void *pool, const void *from, const void *to, size_t size)
 	__attribute__((weak));
 static inline void bp_pool_resize(const void *pool, const void *from, const void *to, size_t size)
@@ -76,7 +80,7 @@ static inline void bp_pool_resize(const void *pool, const void *from, const void
 		bytepoll_pool_resize(pool, from, to, size);
 }
 
-/* All its objects are given back at once, but for those that begin in [keep, keep + keep_bytes). */
+/* All objects of a pool are freed at once, except those that begin in [keep, keep + keep_bytes). */
 void bytepoll_pool_trim(const void *pool, const void *keep, size_t keep_bytes)
 	__attribute__((weak));
 static inline void bp_pool_trim(const void *pool, const void *keep, size_t keep_bytes)
@@ -90,7 +94,7 @@ static inline void bp_pool_clear(const void *pool)
 	bp_pool_trim(pool, NULL, 0);
 }
 
-/* The pool is gone, its name too, and its objects. */
+/* The pool is destroyed, with its name and its objects. */
 void bytepoll_pool_destroy(const void *pool) __attribute__((weak));
 static inline void bp_pool_destroy(const void *pool)
 {
@@ -98,7 +102,7 @@ static inline void bp_pool_destroy(const void *pool)
 		bytepoll_pool_destroy(pool);
 }
 
-/* The pool goes by another address from now on. */
+/* The pool is identified by another address from now on. */
 void bytepoll_pool_move(const void *from, const void *to) __attribute__((weak));
 static inline void bp_pool_move(const void *from, const void *to)
 {
@@ -106,10 +110,10 @@ static inline void bp_pool_move(const void *from, const void *to)
 		bytepoll_pool_move(from, to);
 }
 
-/* What this thread allocates between the two calls is not the program's business: neither counted nor
- * sampled. Keep it short, and one such stretch at a time: calls in it to bytepoll/bytepoll.h and to those
- * above do nothing. Frees in it are done, and those of samples recorded late (below 64 KiB over glibc) or
- * counted as lost. The token is the program's own memory. */
+/* What this thread allocates between the two calls is neither counted nor sampled. Keep the time
+ * between them short, and do not nest them: in between, the calls of bytepoll/bytepoll.h and those
+ * above do nothing. Frees in between are done; those of samples are recorded later (objects below
+ * 64 KiB over glibc) or counted as lost. The token is the program's own memory. */
 struct bp_uncounted {
 	uint64_t private_words[4];
 };

@@ -4,30 +4,31 @@
  * coin flip with probability 1/T, and an object is sampled when one of its bytes comes up.
  *
  * How it works. An object of `size` bytes makes m = size + 1 trials (the one more lets objects of
- * zero bytes be seen). The hot half, two words per thread, holds the failed trials left before the
- * next look (`trials_left`) and the objects made (`objects`); charging an object is one subtraction
- * with its borrow and costs two instructions on x86-64, four on aarch64. When the subtraction borrows,
- * the cold half decides. Under the law `exact` an object with m >= T is always taken, with weight 1, because the
- * countdown never exceeds T - 1; smaller ones are taken at their first successful trial, with
- * probability 1 - (1 - 1/T)^m. The countdown is never longer than 1 MiB either, so that every thread
- * looks up now and then; when it trips without a success it is drawn anew, which changes nothing
- * (the geometric law has no memory).
+ * zero bytes be sampled). The hot half, two words per thread, holds the failed trials left before
+ * the next look (`trials_left`) and the objects made (`objects`); charging an object is one
+ * subtraction with its borrow and costs two instructions on x86-64, four on aarch64. When the
+ * subtraction borrows, the cold half decides. Under the law `exact` an object with m >= T is always
+ * taken, with weight 1, because the countdown never exceeds T - 1; smaller ones are taken at their
+ * first successful trial, with probability 1 - (1 - 1/T)^m. The countdown is never longer than 1
+ * MiB either, so that every thread looks up now and then; when it trips without a success it is
+ * drawn anew, which changes nothing (the geometric law has no memory).
  *
- * At any moment trials made = sampler.trials + (sampler.armed - hot.trials_left), so allocated bytes
- * = trials made - objects are known exactly, for nothing.
+ * At any moment trials made = sampler.trials + (sampler.armed - hot.trials_left), so allocated
+ * bytes = trials made - objects are known exactly, at no cost.
  *
- * Changing T (bp_sampler_set_interval) takes effect at the next look: the object at hand is decided
- * wholly under the old T. It may depend on anything that has happened so far, and each sample carries
- * the T it was decided under: so estimates stay unbiased, however often T changes.
+ * Changing T (bp_sampler_set_interval) takes effect at the next look: the current object is decided
+ * wholly under the old T. T may depend on everything that has happened so far, and each sample
+ * carries the T that it was decided under. So estimates stay unbiased, however often T changes.
  *
- * Off (T = BP_SAMPLER_OFF) is one more state of the cold half, and the hot half does not know it:
- * objects are charged and counted as ever, with looks every 1 MiB, and none is sampled. So totals stay
- * exact, and switching on again is a change of T like any other.
+ * Off (T = BP_SAMPLER_OFF) is one more state of the cold half, which the hot half does not know:
+ * objects are charged and counted as before, the cold half is entered every 1 MiB, and no object is
+ * sampled. So totals stay exact, and switching on again is a change of T like any other.
  *
- * The cold half takes constant time, whatever the object's size: two draws of the generator at most.
+ * The cold half takes constant time, whatever the object's size: two draws of the generator at
+ * most.
  *
- * What must not be sampled is simply not charged; after a pause call
- * bp_sampler_restart, never "sample the next one" (that is biased).
+ * An object that must not be sampled is not charged. After a pause call bp_sampler_restart; to
+ * sample the next object instead would be biased.
  *
  * Freestanding: no libc, no libm. Thread-safety: one sampler belongs to one thread. Derivations:
  * docs/statistics.md, "The law".
@@ -61,14 +62,14 @@ enum bp_sampler_law {
 /* What every allocation touches. Zeroed memory is valid: the first object takes the cold path. */
 struct bp_sampler_hot {
 	uint64_t trials_left; /* failed trials left before the cold path must look */
-	uint64_t objects;     /* objects made, ever */
+	uint64_t objects;     /* objects made so far */
 };
 
 /* The cold half. bp_sampler_init before use. */
 struct bp_sampler {
 	uint64_t random[4]; /* state of the generator (xoshiro256++) */
-	uint64_t interval;  /* T the countdown in force was drawn with, bytes, or BP_SAMPLER_OFF */
-	uint64_t interval_wanted; /* the same from the next draw on */
+	uint64_t interval;  /* T that the current countdown was drawn with, bytes, or BP_SAMPLER_OFF */
+	uint64_t interval_wanted; /* T from the next draw on */
 	uint64_t armed;		  /* trials_left when it was last set */
 	uint64_t trials;	  /* trials accounted for up to then */
 	uint64_t look_max;	  /* longest countdown under `interval` */
@@ -88,12 +89,13 @@ struct bp_decision {
 };
 
 /* Seeds the generator from `seed` through SplitMix64 and arms an empty countdown, so that the first
- * object is looked at. `interval`: 1 to BP_SAMPLER_INTERVAL_MAX bytes, or BP_SAMPLER_OFF. Never seed
- * from an address or a clock alone. */
+ * object is looked at. `interval`: 1 to BP_SAMPLER_INTERVAL_MAX bytes, or BP_SAMPLER_OFF. Never
+ * seed from an address or a clock alone. */
 void bp_sampler_init(struct bp_sampler *sampler, uint64_t seed, uint64_t interval, uint32_t law);
 
 /* To be called when charging an object of `size` bytes borrowed. `trials_left` is the wrapped value
- * the subtraction left behind; returns the value to store in its place. size + 1 must not overflow.*/
+ * the subtraction left behind; returns the value to store in its place. size + 1 must not
+ * overflow. */
 uint64_t bp_sampler_decide(struct bp_sampler *sampler, uint64_t trials_left, size_t size,
 	struct bp_decision *ret_decision);
 
@@ -103,24 +105,25 @@ struct bp_list_hit {
 	struct bp_decision decision;
 };
 
-/* Charges `count` objects of `size` bytes each, handed out together (a list of free cells, say), and
- * decides them as if they had been charged one after the other; `index` is the place of an object in
- * that order. Writes the first `room` objects sampled to `ret_hits` and returns how many were: with
- * room for `count` none is left out. Time grows with those that are looked at, not with `count`.
- * size + 1 must not overflow. */
+/* Charges `count` objects of `size` bytes each, handed out together (a list of free cells, say),
+ * and decides them as if they had been charged one after the other; `index` is the place of an
+ * object in that order. Writes the first `room` objects sampled to `ret_hits` and returns how many
+ * were: with room for `count` none is left out. Time grows with those that are looked at, not with
+ * `count`. size + 1 must not overflow. */
 size_t bp_sampler_charge_list(struct bp_sampler *sampler, struct bp_sampler_hot *hot, size_t size,
 	size_t count, struct bp_list_hit *ret_hits, size_t room);
 
-/* A new mean interval, or off, as above; in force once the next object that is looked at has been
- * decided. */
+/* Sets a new mean interval, or off, as above. It is in force after the next object for which the
+ * cold half is entered was decided. */
 void bp_sampler_set_interval(struct bp_sampler *sampler, uint64_t interval);
 
-/* Discards the countdown `trials_left` and draws anew; returns the value to store. For every pause
- * and interruption. */
+/* Discards the countdown `trials_left` and draws anew; returns the value to store. Called after
+ * every pause and interruption. */
 uint64_t bp_sampler_restart(struct bp_sampler *sampler, uint64_t trials_left);
 
-/* Discards the countdown `trials_left` so that the next object takes the cold path, whatever its size
- * (its gap is drawn there); returns 0, the value to store. For a thread that is about to end. */
+/* Discards the countdown `trials_left` so that the next object takes the cold path, whatever its
+ * size (its gap is drawn there); returns 0, the value to store. For a thread that is about to
+ * end. */
 uint64_t bp_sampler_look_next(struct bp_sampler *sampler, uint64_t trials_left);
 
 /* Trials made so far, given the hot word's present value. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For code that tells Valgrind of its pools: with this header in the place of valgrind/valgrind.h and
- * valgrind/memcheck.h the same macros tell bytepoll (bytepoll/annotate.h). Included after them, it takes the
- * macros over, and Valgrind hears nothing.
+ * For code that tells Valgrind of its pools: with this header in the place of valgrind/valgrind.h
+ * and valgrind/memcheck.h the same macros tell bytepoll (bytepoll/annotate.h). Included after them,
+ * it takes the macros over, and Valgrind hears nothing.
  *
  *	VALGRIND_CREATE_MEMPOOL(_EXT), _DESTROY_MEMPOOL, _MEMPOOL_ALLOC, _MEMPOOL_FREE, _MEMPOOL_TRIM,
  *	_MOVE_MEMPOOL, _MEMPOOL_CHANGE, _MEMPOOL_EXISTS
  *	VALGRIND_MALLOCLIKE_BLOCK, _FREELIKE_BLOCK, _RESIZEINPLACE_BLOCK (as of a pool NULL)
  *
- * What these say of red zones and of zeroed memory is not looked at. Valgrind has no word for the memory a
- * pool takes: see bp_uncounted_begin. Macros that have nothing to do with allocation (accessibility of
- * memory, errors) become nothing.
+ * What these say of red zones and of zeroed memory is not looked at. Valgrind has no word for the
+ * memory a pool takes: see bp_uncounted_begin. Macros that have nothing to do with allocation
+ * (accessibility of memory, errors) become nothing.
  */
 #ifndef BYTEPOLL_VALGRIND_POOLS_H
 #define BYTEPOLL_VALGRIND_POOLS_H
