@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a host is: private to src/host. One mapping of its own holds it; names and threads lie in its
- * memory. Made by host.c, used by events.c and told_names.c.
+ * The state of a host; private to src/host. It has a mapping of its own; names and threads lie in
+ * `memory`. Made by host.c, used by events.c and told_names.c.
  */
 #ifndef BP_HOST_HOST_STATE_H
 #define BP_HOST_HOST_STATE_H
@@ -22,7 +22,7 @@ struct bp_host_heard {
 
 struct bp_host {
 	struct bp_host_filter filter; /* first: bytepoll/host.h reads it */
-	uint32_t *fork_mark;	      /* 1; zeroed by the kernel in children. NULL: it cannot */
+	uint32_t *fork_mark;	      /* 1; the kernel zeroes it in children. NULL: it cannot */
 	uint32_t pid;
 	struct bp_host_options options; /* no pointers */
 	uint64_t sequence;		/* the last that was given */
@@ -37,7 +37,7 @@ struct bp_host {
 	struct bp_writer writer;
 };
 
-/* Is there a host, and is this its process? What every call asks first. */
+/* Is there a host, and is this its process? Every call tests this first. */
 static inline bool bp_host_is_here(const struct bp_host *host)
 {
 	if (host == NULL)
@@ -46,7 +46,8 @@ static inline bool bp_host_is_here(const struct bp_host *host)
 				       : bp_system_pid() == host->pid;
 }
 
-/* For who looks at a running host: the interval that a thread has just taken up (1.8). */
+/* Stores the interval that a thread has just taken up in the state page, for readers of a running
+ * host (docs/trace-format.md 1.8). */
 void bp_host_note_interval(struct bp_host *host, uint64_t interval);
 
 static inline uint64_t bp_host_next_sequence(struct bp_host *host)

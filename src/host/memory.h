@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host's own memory: zeroed pieces cut from mappings, none given back before all are. Names lie here.
- * The inside half: no malloc. Thread-safe, but for bp_host_memory_finish.
+ * A host's own memory: zeroed pieces, cut from mappings. All of them are given back together. Names
+ * lie here. Inside half: no malloc. Thread-safe, except bp_host_memory_finish.
  */
 #ifndef BP_HOST_MEMORY_H
 #define BP_HOST_MEMORY_H
@@ -11,7 +11,7 @@
 
 #include "base/lock.h"
 
-/* Most that is mapped for one host's pieces. */
+/* The most bytes that are mapped for one host's pieces. */
 #define BP_HOST_MEMORY_MAX_BYTES ((uint64_t)64 << 20)
 
 /* Zeroed memory is an empty, valid value. */
@@ -23,7 +23,7 @@ struct bp_host_memory {
 	uint64_t bytes; /* mapped so far */
 };
 
-/* Zeroed memory, aligned to 16 bytes; NULL: there is none. */
+/* Returns zeroed memory, aligned to 16 bytes; NULL: there is none. */
 void *bp_host_allocate(struct bp_host_memory *memory, size_t bytes);
 
 /* Gives all of it back. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host's threads by number, with the counters they told last: those stand in the thread slots of the
- * trace (docs/trace-format.md 1.6), where a reader finds them after a kill, and are summed at the end.
- * Thread-safe; one thread's counters may be told by any.
+ * A host's threads by number, with their last counters. These are in the thread slots of the trace
+ * (docs/trace-format.md 1.6), where a reader finds them after a kill, and are summed at the end.
+ * Thread-safe; any thread may pass the counters of any other.
  */
 #ifndef BP_HOST_THREADS_H
 #define BP_HOST_THREADS_H
@@ -19,7 +19,7 @@
 
 struct bp_host_thread {
 	struct bp_lock lock;
-	uint32_t tid;		     /* of who made it known */
+	uint32_t tid;		     /* of the thread that added it */
 	struct bp_thread_slot *slot; /* NULL: none, or given back */
 	uint64_t trials, objects;
 	bool ended;
@@ -37,32 +37,33 @@ struct bp_host_totals {
 	uint64_t trials, objects;
 };
 
-/* The sums of what every thread told last, and what is known of what they made beyond that. */
+/* The sums of all threads' last counters, and what is known of what they have made beyond these. */
 struct bp_host_end {
 	struct bp_host_totals totals;
-	uint64_t open_threads; /* that told no end */
-	uint64_t open_trials;  /* 0: there was nothing beyond */
+	uint64_t open_threads; /* threads without a bp_host_threads_end */
+	uint64_t open_trials;  /* 0: the sums are complete */
 };
 
-/* A new thread's ordinal; 0: no room (counted). Its begin is in the trace. */
+/* Adds a thread, writes its begin to the trace, and returns its ordinal; 0: there is no room, which
+ * is counted. */
 uint32_t bp_host_threads_add(struct bp_host_threads *threads, struct bp_host_memory *memory,
 	struct bp_writer *writer, const char *name);
 
-/* Publishes counters; smaller ones than before are ignored. Of a thread that is not known they only say that
- * there is one. A thread that has ended goes on if they are larger. */
+/* Publishes a thread's counters; smaller ones than before are ignored. For an unknown thread only
+ * `has_unknown` is set. If a thread has ended, and its counters are larger now, it has gone on. */
 void bp_host_threads_publish(struct bp_host_threads *threads, struct bp_writer *writer,
 	uint32_t ordinal, struct bp_host_totals counters);
 
-/* The same of a thread that has made an object at least. */
+/* The same for a thread of which an object was sampled. */
 void bp_host_threads_sampled(struct bp_host_threads *threads, struct bp_writer *writer,
 	uint32_t ordinal, struct bp_host_totals counters);
 
-/* The same for the last time: its end goes to the trace and its slot to others. With smaller counters than
- * before it is no end. */
+/* The same for the last time: writes the thread's end to the trace, and frees its slot. If the
+ * counters are smaller than before, the thread has not ended. */
 void bp_host_threads_end(struct bp_host_threads *threads, struct bp_writer *writer,
 	uint32_t ordinal, struct bp_host_totals counters);
 
-/* The end of recording. What a thread told last is final if that was its end. */
+/* Called at the end of recording: returns the sums. */
 struct bp_host_end bp_host_threads_finish(struct bp_host_threads *threads);
 
 #endif

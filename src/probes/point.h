@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A USDT probe point, without <sys/sdt.h>: a function that does nothing, and a note in the ELF file that
- * says where it is. A tracer reads the note, puts a breakpoint on the function's first instruction, adds
- * one to the semaphore so that the function is called at all, and finds the arguments where the note
- * says: in the registers and on the stack, as the machine's calling convention has them. (A tracer that
- * reads argument registers without looking at the note gets the first six right, too.)
+ * A USDT probe point, without <sys/sdt.h>: a function that does nothing, and a note in the ELF file
+ * that says where it is. A tracer reads the note, puts a breakpoint on the function's first
+ * instruction, adds one to the semaphore so that the function is called at all, and finds the
+ * arguments where the note says: in the registers and on the stack, as the machine's calling
+ * convention has them. (A tracer that reads argument registers without looking at the note gets the
+ * first six right, too.)
  *
  *   .note.stapsdt, not loaded      OFFSET SIZE
  *     length of the name, 8             0    4
@@ -16,10 +17,10 @@
  *     address of the semaphore         36    8    16 bits, in .probes
  *     provider, name, arguments        44         strings; an argument is BYTES@PLACE, blanks between
  *
- * The function is assembler text, because a compiler may put an argument anywhere and this way every
- * one has a place for good. It begins with a one-byte no-operation: the kernel carries that out itself
- * and need not step over it, and a debugger's breakpoint of one byte leaves nothing to be restored.
- * Used by points_<machine>.c alone, which has the machine's words for arguments.
+ * The function is assembler text, because a compiler may put an argument anywhere and this way
+ * every one has a place for good. It begins with a one-byte no-operation: the kernel carries that
+ * out itself and need not step over it, and a debugger's breakpoint of one byte leaves nothing to
+ * be restored. Used by points_<machine>.c alone, which has the machine's words for arguments.
  */
 #ifndef BP_PROBES_POINT_H
 #define BP_PROBES_POINT_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probe points (point.h): functions that do nothing but be found. Their arguments are those of the
- * probes, at the places where the machine's calling convention puts them; the notes in
- * points_<machine>.c name the places, and must agree with the number of arguments here. At most 12,
- * which is what libbpf, SystemTap and gdb take; bpftrace 0.17 names the first six of them on x86-64.
- * Called by tracepoints.c alone.
+ * The probe points (point.h): functions that do nothing. Tracers put breakpoints on them. Their
+ * arguments are those of the probes, at the places where the machine's calling convention puts
+ * them. The notes in points_<machine>.c name these places, and must agree with the number of
+ * arguments here. At most 12, which is what libbpf, SystemTap and gdb take; bpftrace 0.17 names the
+ * first six of them on x86-64. Called by tracepoints.c alone.
  */
 #ifndef BP_PROBES_POINTS_H
 #define BP_PROBES_POINTS_H

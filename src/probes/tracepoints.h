@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracepoints: what is told, while the program runs, to whoever listens from outside (docs/tracepoints.md
- * has the contract; perf, bpftrace, SystemTap, gdb and LTTng read it). Called by the recorder and by
- * hosts for every sample that was written to the trace and for every end of one.
+ * Tracepoints: events for tracers outside the process, while the program runs (docs/tracepoints.md
+ * is the contract; perf, bpftrace, SystemTap, gdb and LTTng can listen). The recorder and hosts
+ * call these functions for every sample that was written to the trace, and for every end of one.
  *
- * Each event has a semaphore, which a tracer counts up while it listens. So an event that nobody wants
- * costs one comparison with memory and a branch not taken, on the slow path; hot paths know nothing of it.
- * That is also the switch of which events are on: there is no other level.
+ * Each event has a semaphore, which a tracer increments while it listens. So an event without a
+ * listening tracer costs one comparison with memory and a branch that is not taken, on the slow
+ * path; hot paths contain nothing of it. The semaphores are also the only switch for events.
  *
- * Thread-safe, async-signal-safe: nothing but reads and a call of an empty function.
+ * Thread-safe, async-signal-safe: the functions only read, and call an empty function.
  */
 #ifndef BP_PROBES_TRACEPOINTS_H
 #define BP_PROBES_TRACEPOINTS_H
@@ -18,8 +18,8 @@
 
 #include "base/attributes.h"
 
-/* How often each event is listened to. Written by tracers; the offsets stand in the notes
- * (points_<machine>.c). What is asked about together lies together. */
+/* How many tracers listen to each event. Written by tracers; the offsets stand in the notes
+ * (points_<machine>.c). Semaphores that are tested together lie together. */
 struct bp_tracepoint_semaphores {
 	union {
 		struct {
@@ -41,7 +41,7 @@ extern struct bp_tracepoint_semaphores bp_tracepoint_semaphores
 /* A sampled object; the arguments of `bytepoll:alloc`, in their order. */
 struct bp_tracepoint_alloc {
 	const void *object;
-	uint64_t size;	       /* bytes asked for */
+	uint64_t size;	       /* bytes requested */
 	uint64_t amount_bytes; /* allocated bytes it stands for (sampler/amount.h) */
 	uint32_t kind;	       /* docs/trace-format.md 3, SAMPLE */
 	const char *type_name; /* "" if not known */
@@ -49,8 +49,8 @@ struct bp_tracepoint_alloc {
 	uint32_t thread;       /* its number in the trace */
 	uint64_t type_id;      /* of the runtime's own; 0 not known */
 	uint64_t interval;     /* T in force, bytes */
-	uint32_t runtime;      /* which instance of a runtime, from 0; with */
-	uint32_t heap;	       /* the heap number in one argument: runtime << 32 | heap */
+	uint32_t runtime;      /* which instance of a runtime, from 0 */
+	uint32_t heap;	       /* its heap number; one argument: runtime << 32 | heap */
 	uint64_t offset;  /* failed trials of the object before its success; 0 if taken exactly */
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
@@ -59,7 +59,7 @@ enum bp_tracepoint_end {
 	BP_TRACEPOINT_FREED = 0,
 	BP_TRACEPOINT_REALLOCATED = 1, /* its object was resized, or moved by realloc */
 	BP_TRACEPOINT_UNSEEN =
-		2 /* ended some time before: a collection, or a free nobody told of */
+		2 /* ended some time before, by a collection or by a free that was not seen */
 };
 
 /* The end of one; the arguments of `bytepoll:free`. */
@@ -72,11 +72,12 @@ struct bp_tracepoint_free {
 	uint64_t time_ns;
 };
 
-/* Reads the value of BYTEPOLL_TRACEPOINTS (NULL: not set): `otel` switches the probes of OpenTelemetry's
- * contract on, `none` is like no value. False: it was not understood, and counts as absent. */
+/* Reads the value of BYTEPOLL_TRACEPOINTS (NULL: not set). `otel` switches the probes of
+ * OpenTelemetry's contract on; `none` means the same as no value. False: the value is not valid,
+ * and counts as not set. */
 bool bp_tracepoints_configure(const char *value);
 
-/* The halves of what follows that somebody listens to. */
+/* These fire an event. Called only if the function below says that a tracer listens. */
 BP_COLD void bp_tracepoint_tell_alloc(const struct bp_tracepoint_alloc *event);
 BP_COLD void bp_tracepoint_tell_free(const struct bp_tracepoint_free *event);
 BP_COLD void bp_tracepoint_tell_interval(
@@ -84,7 +85,7 @@ BP_COLD void bp_tracepoint_tell_interval(
 BP_COLD void bp_tracepoint_tell_move(
 	const void *from, const void *to, uint64_t sample, uint64_t time_ns);
 
-/* Does somebody listen? To be asked before an event is put together. */
+/* Does a tracer listen? Called before the fields of an event are put together. */
 static inline bool bp_tracepoint_wants_alloc(void)
 {
 	return bp_unlikely(

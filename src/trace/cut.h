@@ -8,7 +8,7 @@
 
 #include "trace/reader.h"
 
-/* Of the trace and its folded part, whose ranges must have been read. */
+/* Looks at the trace and its folded part. The ranges of the folded part must have been read. */
 bool bp_trace_is_cut(const struct bp_trace_reader *reader);
 
 #endif

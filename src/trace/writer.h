@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The target side of the trace (docs/trace-format.md): records go into a shared mapping of the file,
- * without a system call but for a page now and then, so that they survive kill -9. No descriptor is
- * held between calls, no malloc, no stdio; errno is clobbered (callers save it).
+ * The target side of the trace (docs/trace-format.md). Records go into a shared mapping of the
+ * file, so that they survive kill -9; only for a new page a system call is made. No descriptor is
+ * held between calls. The writer uses no malloc and no stdio, and changes errno (callers save it).
  *
- * Several records are written at a time: each of BP_LANES lanes has a chunk open and a lock of its
- * own; a thread takes the first lane that is free. Everything here may be
- * called by any thread, but not by a signal handler that interrupted another call (the recorder's
- * busy flag sees to that).
+ * Several records can be written at a time: each of BP_LANES lanes has an open chunk and a lock of
+ * its own, and a thread takes the first lane that is free. Any thread may call the functions, but
+ * no signal handler that interrupted another call (the recorder's busy flag makes sure of that).
  *
- * A call that returns false lost its record, and has counted that (samples and frees).
+ * When a call returns false its record is lost. Lost samples and frees are counted.
  *
- * Where the file cannot grow (a full disk) records wait in memory, and whatever is left of the process's
- * samples then should not be drawn: see bp_writer_outage_since.
+ * While the file cannot grow (a full disk) records wait in memory, of which there is little. So the
+ * process should not sample during that time: see bp_writer_outage_since.
  */
 #ifndef BP_TRACE_WRITER_H
 #define BP_TRACE_WRITER_H
@@ -25,7 +24,7 @@
 #include "trace/format.h"
 
 #define BP_LANES 64
-/* More than lanes, so that chunks held open by idle lanes never stop the file from growing. */
+/* More than lanes, so that open chunks of idle lanes never stop the file from growing. */
 #define BP_WINDOWS 128
 #define BP_PATH_BYTES 4096
 
@@ -40,21 +39,21 @@ struct bp_window {
 /* One open chunk and the decoding state at its end (docs/trace-format.md section 3). */
 struct bp_lane {
 	struct bp_lock lock;
-	struct bp_window *window;      /* NULL with a chunk: that is held in memory */
+	struct bp_window *window;      /* NULL although there is a chunk: the chunk waits in memory */
 	struct bp_chunk_header *chunk; /* NULL: none open */
 	uint32_t ready_bytes;	       /* of the chunk, present in memory and on disk */
 	uint32_t thread;
 	uint64_t time_ns, sequence, address, trials, objects;
-} __attribute__((aligned(64))); /* threads write to several at a time */
+} __attribute__((aligned(64))); /* several threads write to different lanes at a time */
 
 /* Chunks of records that can wait in memory until the file can grow: some 200,000 frees. */
 #define BP_HELD_CHUNKS 64u
 
-/* While the file cannot grow (writer_outage.c). Zeroed: it can. */
+/* An outage: the file cannot grow (writer_outage.c). All zeros: the file can grow. */
 struct bp_outage {
 	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: it can grow. Cleared with all lanes locked */
 	uint64_t next_try_ns;
-	struct bp_lock lock; /* of the one who tries again */
+	struct bp_lock lock; /* held by the thread that tries again */
 	/* Guarded by grow_lock: BP_HELD_CHUNKS chunks, and behind them thread slots (pointers) of threads
 	 * whose end stands in those chunks; NULL: none. */
 	uint8_t *memory;
@@ -81,20 +80,20 @@ struct bp_writer {
 	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
 	uint32_t more_slots_used;
 	bool preallocate;     /* no MADV_POPULATE_WRITE: reserve disk when opening */
-	bool stopped;	      /* nothing can be written: nor is there room in memory until it can */
-	bool files_forbidden; /* by seccomp: it cannot grow beyond what is mapped */
+	bool stopped;	      /* nothing can be written: there is no room in memory either */
+	bool files_forbidden; /* by seccomp: the file cannot grow beyond what is mapped */
 	struct bp_outage outage;
 	char path[BP_PATH_BYTES];
 };
 
-/* Creates `path` (never overwrites; false with errno EEXIST if it exists) with the given header; the
- * checksum and header_bytes are filled in. `strings`: the four strings, lengths in the header. The
- * writer must be zeroed memory. On failure everything is undone. */
+/* Creates `path` (never overwrites; false with errno EEXIST if it exists) with the given header;
+ * the checksum and header_bytes are filled in. `strings`: the four strings, lengths in the header.
+ * The writer must be zeroed memory. On failure everything is undone. */
 bool bp_writer_open(struct bp_writer *writer, const char *path, struct bp_trace_header *header,
 	const char *strings);
 
-/* The same in a folder that is open as `folder`: the file is created there under the last name of `path`,
- * wherever the rest of `path` leads by now. */
+/* The same in a folder that is open as `folder`: the file is created there under the last part of
+ * `path`, even if the other parts of `path` lead to another folder by now. */
 bool bp_writer_open_in(struct bp_writer *writer, int folder, const char *path,
 	struct bp_trace_header *header, const char *strings);
 
@@ -107,40 +106,42 @@ static inline struct bp_trace_state *bp_writer_state(const struct bp_writer *wri
 /* Counts one loss. */
 void bp_writer_lost(struct bp_writer *writer, enum bp_loss reason);
 
-/* A free thread slot, state 1, zeroed; NULL when there is none. */
+/* Takes a free thread slot, zeroed, with state 1; NULL when there is none. */
 struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer);
 
-/* Gives it back, after the THREAD END of its thread: at once, or when that has reached the file. */
+/* Gives a slot back, after the THREAD END of its thread was written: at once, or when that record
+ * has reached the file. */
 void bp_writer_give_slot(struct bp_writer *writer, struct bp_thread_slot *slot);
 
-/* An outage: since when the file has been unable to grow; 0: it can. Records wait in memory until then,
- * of which there is little: sampling should be off. Samples and frees that wait are counted as lost
- * until they are in the file. */
+/* Returns since when the file cannot grow (an outage); 0: it can grow. During an outage records
+ * wait in memory, of which there is little, so that sampling should be off. Samples and frees that
+ * wait are counted as lost until they are in the file. */
 static inline uint64_t bp_writer_outage_since(const struct bp_writer *writer)
 {
 	return __atomic_load_n(&writer->outage.since_ns, __ATOMIC_RELAXED);
 }
 
-/* In an outage: this thread samples nothing from these counters on. Its INTERVAL record waits in memory, but
- * this is in the state page at once, for as many threads as it has room for. */
+/* In an outage: records in the state page that this thread samples nothing from these counters on.
+ * (Its INTERVAL record waits in memory.) The state page has room for BP_OUTAGE_STOPS threads. */
 void bp_writer_outage_stop(
 	struct bp_writer *writer, uint32_t ordinal, uint64_t trials, uint64_t objects);
 
-/* Tries again to make the file grow, unless that was tried less than a second before `now_ns`; when it
- * can, writes what waited, and the OUTAGE record. UINT64_MAX: at the end, in any case. */
+/* Tries again to make the file grow, unless that was tried less than a second before `now_ns`. If
+ * the file can grow, writes the records that waited, and an OUTAGE record. UINT64_MAX: tries in any
+ * case, at the end. */
 void bp_writer_try_again(struct bp_writer *writer, uint64_t now_ns);
 
-/* BP_CENSUS_IN_CHUNK zeroed sums of stacks (1.7) in a chunk of their own, which stays mapped; NULL when the file
- * cannot grow. Fields may be changed atomically, `state` last. */
+/* BP_CENSUS_IN_CHUNK zeroed sums of stacks (1.7) in a chunk of their own, which stays mapped; NULL
+ * when the file cannot grow. Fields may be changed atomically, `state` last. */
 struct bp_trace_census *bp_writer_take_census(struct bp_writer *writer);
 
 struct bp_record_sample {
 	uint64_t sequence, time_ns, address, size, usable, offset, trials, objects;
 	uint64_t interval_bytes;
 	uint32_t law, thread, stack;
-	uint8_t kind, alignment_log2; /* 0: no alignment asked for */
+	uint8_t kind, alignment_log2; /* 0: no alignment was requested */
 	bool exact, usable_known;
-	/* Zeros: none. `told`: a host tells of the object, its type (0: not known) and heap. */
+	/* 0: none. `told`: the object is a host's; `type` (0: not known) and `heap` hold. */
 	bool told;
 	uint32_t labels, type, heap;
 };
@@ -166,7 +167,8 @@ struct bp_record_module {
 };
 bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *record);
 
-/* A record made of varints and, if `text` is not NULL, a string (at most 4000 bytes of it). */
+/* Writes a record of varints and, if `text` is not NULL, a string, of which at most 4000 bytes are
+ * kept. */
 bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
 	size_t count, const char *text);
 
@@ -183,20 +185,20 @@ bool bp_writer_names(struct bp_writer *writer, enum bp_tag tag, const uint64_t *
 bool bp_writer_named_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint32_t depth,
 	const uint32_t *frames);
 
-/* The end of recording, when nobody is in a call: seals the open chunks, gives back what is mapped and cuts
- * the unused tail of the file. Zeroed memory afterwards: it may be opened again. */
+/* Ends recording, when no thread is in a call: closes the open chunks, unmaps the file and cuts its
+ * unused tail. Afterwards the writer is zeroed memory, and may be opened again. */
 void bp_writer_close(struct bp_writer *writer);
 
-/* Gives back what is mapped ahead beyond the next few chunks: before the program locks its memory
- * or limits its address space. */
+/* Unmaps what is mapped ahead beyond the next few chunks. Called before the program locks its
+ * memory or limits its address space. */
 void bp_writer_trim(struct bp_writer *writer);
 
-/* In a child that inherited the writer in the middle of a call, but none of its mappings: puts empty
- * memory in their places, so that the call comes to its end. What it writes is nobody's. */
+/* Called in a child that inherited the writer in the middle of a call, but none of its mappings:
+ * puts empty memory in their places, so that the call can end. What the call writes is not used. */
 void bp_writer_replace_mappings(struct bp_writer *writer);
 
-/* Around fork: all locks taken, all released in the parent. The child zeroes the writer: the
- * mappings were not inherited. */
+/* Called around fork: takes all locks before it, and releases all in the parent. The child zeroes
+ * the writer, because it has not inherited the mappings. */
 void bp_writer_lock_all(struct bp_writer *writer);
 void bp_writer_unlock_all(struct bp_writer *writer);
 
