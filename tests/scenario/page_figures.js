@@ -101,7 +101,7 @@ class Page {
     const { wasm, cells, head } = this;
     const window = request.window;
     const counted = window ? head.calibration.windows[this.windowNumber(window)] : head.calibration.whole;
-    wasm.bp_page_calibrate(...counted);
+    wasm.bp_page_calibrate(...counted, head.assumptions.size_min_beside);
     const rows = new Map();
     const members = [];
     for (let i = 0; i < cells.rows; i++) {
@@ -126,7 +126,7 @@ class Page {
       .set(members.flatMap((m) => [m[0] * stride + (this.records > 1 ? m[2] : 0), m[1]]));
     wasm.bp_page_merge_pairs(at(firstRow), base, base + total * SUMS * 8, members.length);
     const result = {};
-    const parts = counted[0] & 2 && request.metric !== 'peak' && !(request.metric === 'allocated' && request.by === 'all');
+    const parts = counted[0] & 2 && !(request.metric === 'allocated' && request.by === 'all');
     const rest = parts ? this.others(request) : [];
     for (const [name, row] of rows) {
       const buffer = wasm.bp_page_buffer();
