@@ -22,9 +22,9 @@ def build(bench):
     """The program with and without frame pointers, beside the unwinder as a library of its own (it leaves
     out the frames of the object it lies in)."""
     library = os.path.join(bench.programs, "libunwinder.so")
-    include = ["-I" + SOURCE, "-I" + os.path.join(SOURCE, "..", "include")]
+    include = ["-I" + SOURCE, "-I" + os.path.join(SOURCE, "target"), "-I" + os.path.join(SOURCE, "..", "include")]
     subprocess.run(["gcc", *FLAGS, *include, "-fPIC", "-shared", "-o", library] +
-                   [os.path.join(SOURCE, "recorder", name + ".c") for name in UNWINDER], check=True)
+                   [os.path.join(SOURCE, "target", "recorder", name + ".c") for name in UNWINDER], check=True)
     for name, flag in (("unwind", "-fomit-frame-pointer"), ("unwind-fp", "-fno-omit-frame-pointer")):
         subprocess.run(["gcc", *FLAGS, *include, flag, "-rdynamic", "-o", os.path.join(bench.programs, name),
                         os.path.join(PROGRAMS, "unwind.c"), library, "-ldl"], check=True)

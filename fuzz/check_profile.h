@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 
 /* Ends the program where it does not hold. */
 void bp_fuzz_require(bool condition);

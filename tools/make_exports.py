@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes what follows from the one list of hooked names (src/hooks/names.h): the recorder's version
+"""Writes what follows from the one list of hooked names (src/target/hooks/names.h): the recorder's version
 script, or with --page the documentation. Both are committed; a test compares.
 
-usage: make_exports.py NAMES_H > src/hooks/exports.map
+usage: make_exports.py NAMES_H > src/target/hooks/exports.map
        make_exports.py --page NAMES_H > docs/hooks.md"""
 import os
 import re
@@ -13,7 +13,7 @@ PAGE_HEAD = """# What is hooked
 
 The recorder hooks these functions of libc and of the C++ library, and no others. All of them behave as
 without the recorder: results, errno, exceptions, failures. *Counted* calls make trials and appear in the
-exact totals; the other hooks only keep the recorder informed. This page is generated from `src/hooks/names.h`.
+exact totals; the other hooks only keep the recorder informed. This page is generated from `src/target/hooks/names.h`.
 
 | name | what the hook does |
 |---|---|
@@ -29,7 +29,7 @@ name, which such a library does not replace, the call is passed on and not count
 Where the program's malloc is not glibc's (but jemalloc, TCMalloc, mimalloc or any other), the C++ operators
 of that allocator are counted, too, and so are its own functions where it exports them: calls by objects that
 are loaded at the start, and calls by addresses from `dlsym`. The recorder exports none of these names
-(`src/hooks/extended.h`):
+(`src/target/hooks/extended.h`):
 
 """
 

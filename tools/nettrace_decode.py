@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A second decoder of .nettrace files, written from the format's documents and not from the C.
 
-src/import reads the same files; the tests hold the two against each other sample by sample, and
+src/tool/import reads the same files; the tests hold the two against each other sample by sample, and
 this one against what Microsoft's TraceEvent library found in the same files (tests/data/dotnet).
 Formats 4 and 5 (objects with tags, aligned blocks) and 6 (blocks with a kind byte), pointers of 4
 and 8 bytes. Python 3.11 and its standard library only, everything in memory.

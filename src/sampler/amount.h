@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How many bytes a sampled object stands for; see amount.c. For whoever tells of samples while they are
- * made (tracepoints, listeners); reports weight by src/estimate. Pure, freestanding. */
+ * made (tracepoints, listeners); reports weight by src/tool/estimate. Pure, freestanding. */
 #ifndef BP_SAMPLER_AMOUNT_H
 #define BP_SAMPLER_AMOUNT_H
 

@@ -22,8 +22,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/place.h"
 #include "base/index.h"
+#include "base/place.h"
 #include "trace/folded.h"
 #include "trace/format.h"
 

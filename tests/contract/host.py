@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-ARCHIVE = "src/host/libbytepoll-host.a"
+ARCHIVE = "src/target/host/libbytepoll-host.a"
 # libc's, all of them without memory or locks of its own; syscall carries the rest.
 ALLOWED = {"syscall", "clock_gettime", "getauxval", "secure_getenv", "__errno_location", "memcpy",
            "memmove", "memset", "memcmp", "strlen", "strcmp",

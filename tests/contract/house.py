@@ -20,10 +20,10 @@ DATA_TABLES = ["*.csv", "*.md", "*.svg", "tests/data/*", "fuzz/corpus/*"]
 GENERATED = ["fuzz/corpus/*", "web/dist/*", "web/package-lock.json"]
 
 CODE = (".c", ".h", ".py", ".js", ".jsx", ".mjs")
-IN_TARGET = ["src/recorder/*", "src/hooks/*", "src/sampler/*", "src/trace/writer*", "src/host/*",
+IN_TARGET = ["src/target/recorder/*", "src/target/hooks/*", "src/sampler/*", "src/trace/writer*", "src/target/host/*",
              "include/bytepoll/*"]
 # Where a question about the compiler or the machine may stand.
-CONDITIONS_ALLOWED = ["src/base/attributes.h", "src/recorder/probes.h", "src/recorder/machine.h",
+CONDITIONS_ALLOWED = ["src/base/attributes.h", "src/target/recorder/probes.h", "src/target/recorder/machine.h",
                       "include/bytepoll/sampler.h"]  # the last must be whole by itself
 DRAWERS = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers", "internal"}
 # What may not be called in somebody else's process: it allocates, locks, buffers or exits.
@@ -32,7 +32,7 @@ BANNED_CALLS = re.compile(
     r"|fgets|getline|perror|syslog|strerror|strdup|strndup|malloc|calloc|realloc|free|alloca"
     r"|pthread_create|pthread_mutex_lock|exit|atexit|setlocale|strtod|localtime|opendir|system"
     r"|popen|log|log2|exp|pow|sqrt)\s*\(")
-# In src/hooks these names are our own functions; that libc's are not called, the list of undefined
+# In src/target/hooks these names are our own functions; that libc's are not called, the list of undefined
 # symbols shows.
 OUR_OWN = {"malloc", "calloc", "realloc", "free"}
 MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(?:home|root|work|Users)/\w")
@@ -41,7 +41,7 @@ ISSUE_NUMBERS = re.compile(r"\bissue\s+#?\d|\bPR\s+#\d", re.IGNORECASE)
 
 
 # Those whose words hold nothing but figures and our own.
-SPEAKERS = ["src/cli/spoken.c", "src/cli/recorded.c", "src/cli/live.c"]
+SPEAKERS = ["src/tool/cli/spoken.c", "src/tool/cli/recorded.c", "src/tool/cli/live/live.c"]
 
 
 def matches(path, patterns):
@@ -110,7 +110,7 @@ def calls_in_target(path, text):
     plain = without_comments(text)
     for number, line in enumerate(plain.splitlines(), 1):
         for match in BANNED_CALLS.finditer(line):
-            if path.startswith("src/hooks/") and match.group(1) in OUR_OWN:
+            if path.startswith("src/target/hooks/") and match.group(1) in OUR_OWN:
                 continue
             yield f"{path}:{number}: {match.group(1)} may not be called in the target"
         if re.search(r"\b(secure_)?getenv\s*\(", line) and not path.endswith("/config.c"):
@@ -119,7 +119,7 @@ def calls_in_target(path, text):
 
 def words_to_a_terminal(path, text):
     """What a command says of names and arguments goes by cli/spoken.h, which lets no escape through."""
-    if not path.startswith("src/cli/") or not path.endswith(".c") or path in SPEAKERS:
+    if not path.startswith("src/tool/cli/") or not path.endswith(".c") or path in SPEAKERS:
         return
     for match in re.finditer(r"\b(?:fprintf|fputs)\s*\((?:[^;\"]|\"(?:\\.|[^\"\\])*\")*?;", text):
         call = match.group(0)
@@ -128,7 +128,7 @@ def words_to_a_terminal(path, text):
 
 
 def json_by_hand(path, text):
-    """JSON has one writer, src/report/json_writer.h; a key in a string of C is another one."""
+    """JSON has one writer, src/tool/report/json_writer.h; a key in a string of C is another one."""
     if path.startswith("src/") and path.endswith((".c", ".h")):
         for match in re.finditer(r'\\"[\w$]+\\":', text):
             yield f"{path}:{line_of(text, match)}: write JSON by report/json_writer.h: {match.group(0)}"
@@ -166,8 +166,8 @@ RULES = {  # rule: (a path, text that breaks it)
     function_lengths: ("src/a/b.c", "void f(void)\n{\n" + "\tx();\n" * 71 + "}\n"),
     drawer_names: ("src/a/string_utils.c", ""),
     conditions: ("src/a/b.h", "#ifndef A_H\n#define A_H\n#ifdef __linux__\n#endif\n#endif\n"),
-    calls_in_target: ("src/recorder/a.c", "\tx = malloc(4);\n"),
-    words_to_a_terminal: ("src/cli/b.c", '\tfprintf(stderr, "bytepoll: %s\\n", path);\n'),
+    calls_in_target: ("src/target/recorder/a.c", "\tx = malloc(4);\n"),
+    words_to_a_terminal: ("src/tool/cli/b.c", '\tfprintf(stderr, "bytepoll: %s\\n", path);\n'),
     json_by_hand: ("src/a/b.c", '\tprintf("{\\"pid\\": %d}", pid);\n'),
     licence_line: ("src/a/b.c", "int x;\n"),
     essay: ("src/a/b.c", "/* SPDX-License-Identifier: MIT */\nint x;\n"),
@@ -177,10 +177,10 @@ RULES = {  # rule: (a path, text that breaks it)
 # Text that breaks no rule.
 RIGHT = [
     ("src/a/b.h", "/* SPDX-License-Identifier: MIT */\n/* What. */\n#ifndef A_H\n#define A_H\n#endif\n"),
-    ("src/hooks/malloc.c",
+    ("src/target/hooks/malloc.c",
      "/* SPDX-License-Identifier: MIT */\n/* Calls malloc(3). */\nBP_EXPORT void *malloc(size_t size)\n"
      "{\n\treturn real.malloc(size);\n}\n"),
-    ("src/recorder/config.c", "/* SPDX-License-Identifier: MIT */\n/* a */\nint x = getenv(y);\n"),
+    ("src/target/recorder/config.c", "/* SPDX-License-Identifier: MIT */\n/* a */\nint x = getenv(y);\n"),
 ]
 
 

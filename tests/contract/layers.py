@@ -38,6 +38,14 @@ def sources(root):
                 yield os.path.relpath(os.path.join(folder, name), root)
 
 
+SIDES = ("target/", "tool/")  # of the boundary between the processes: folders of folders
+
+
+def named(path):
+    """A path below src/ as includes and the table name it: without the side that it is on."""
+    return next((path[len(side):] for side in SIDES if path.startswith(side)), path)
+
+
 def row_of(rows, path):
     """The row of a file, and whether its own folder is open to it."""
     for pattern in rows:
@@ -49,18 +57,18 @@ def row_of(rows, path):
 
 def wrong_includes(rows, path, text, is_public):
     """Findings in one file; `path` is relative to src/ or to include/."""
-    may, own_folder = (set(), False) if is_public else row_of(rows, path)
+    may, own_folder = (set(), False) if is_public else row_of(rows, named(path))
     if may is None:
         yield f"src/{path}: its folder is not in src/layers.txt"
         return
     for header in INCLUDE.findall(text):
-        folder, _, name = header.rpartition("/")
+        folder, _, name = header.partition("/")
         if is_public:
             if folder != "bytepoll":
                 yield f"include/{path}: a public header may not include \"{header}\""
-        elif not folder:
+        elif not name:
             yield f"src/{path}: include \"{header}\" by its path from src/"
-        elif own_folder and folder == path.split("/")[0]:
+        elif own_folder and folder == named(path).split("/")[0]:
             continue
         elif header not in may and folder not in may:
             yield f"src/{path}: may not include \"{header}\""
@@ -91,6 +99,9 @@ PLANTED = {  # file: (an include, what must be found; None: nothing)
     "src/split/inside.c": ('#include "split/outside.h"', "may not include"),
     "src/split/outside.c": ('#include "split/outside.h"', None),
     "src/stray/a.c": ("", "not in src/layers.txt"),
+    "src/tool/high/below/good.c": ('#include "low/a.h"', None),
+    "src/tool/low/upwards.c": ('#include "high/below/x.h"', "may not include"),
+    "src/tool/stray/a.c": ("", "not in src/layers.txt"),
     "include/bytepoll/good.h": ('#include "bytepoll/other.h"', None),
     "include/bytepoll/bad.h": ('#include "low/a.h"', "public header"),
 }

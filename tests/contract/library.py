@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What libbytepoll.so may be, read from the built object: it lives in somebody else's process.
 
-  exports     it exports what src/library/exports.map names, each as bytepoll_... with the version
+  exports     it exports what src/tool/library/exports.map names, each as bytepoll_... with the version
               BYTEPOLL_1, and that is what bytepoll/analysis.h declares: no more, no less
   undefined   it cannot end the program (exit, abort, assert), print to standard output, change the
               locale, or read the environment and write to standard error but where said here
@@ -14,8 +14,8 @@ import re
 import subprocess
 import sys
 
-# fprintf and stderr: of src/symbols/symbols.c, where `verbose` or the command line ask for it; getenv:
-# of src/symbols/frame_cache.c, when the caller asked for the cache; setenv, unsetenv, signal and _exit:
+# fprintf and stderr: of src/tool/symbols/symbols.c, where `verbose` or the command line ask for it; getenv:
+# of src/tool/symbols/frame_cache.c, when the caller asked for the cache; setenv, unsetenv, signal and _exit:
 # in processes of its own.
 FORBIDDEN = {"exit", "abort", "__assert_fail", "quick_exit", "_Exit", "raise", "err", "errx", "warn",
              "warnx", "error", "perror", "psignal", "puts", "putchar", "printf", "vprintf", "__printf_chk",
@@ -36,14 +36,14 @@ def without_comments(path):
 
 
 def check_exports(source, library):
-    script = without_comments(f"{source}/src/library/exports.map")
+    script = without_comments(f"{source}/src/tool/library/exports.map")
     named = set(re.findall(r"\b(\w+);", script.split("local:")[0]))
     declared = set(re.findall(r"\b(bytepoll_\w+)\(", without_comments(
         f"{source}/include/bytepoll/analysis.h")))
     rows = [line.split() for line in output("nm", "-D", "--defined-only", library).splitlines()]
     exported = {row[-1] for row in rows if row[-2] != "A"}
     if len(named) < 30:
-        yield "src/library/exports.map names hardly anything"
+        yield "src/tool/library/exports.map names hardly anything"
     for name in sorted(named ^ declared):
         yield f"{name} stands in only one of exports.map and analysis.h"
     for name in sorted(exported ^ {name + "@@BYTEPOLL_1" for name in named}):

@@ -4,7 +4,7 @@
 
   undefined     every undefined symbol stands in recorder-undefined.txt (no malloc, no stdio, no libm,
                 no thread of its own, no __tls_get_addr)
-  exports       what it exports is what src/hooks/exports.map names, and that is what src/hooks/names.h
+  exports       what it exports is what src/target/hooks/exports.map names, and that is what src/target/hooks/names.h
                 lists: no more, no less
   tls           at most 64 bytes of thread-local storage, initial-exec
   needed        it needs libc (and the loader) alone
@@ -29,7 +29,7 @@ LIBRARY_VERIFY = "libbytepoll-recorder-verify.so"
 OF_BOTH = ("undefined", "exports", "tls", "needed")  # the verifying hooks are not hot
 TLS_BYTES_MAX = 64
 PAIR_INSTRUCTIONS_MAX = 10
-FREE_BYTES_MIN = 28  # what src/hooks/patch.c may write over it
+FREE_BYTES_MIN = 28  # what src/target/hooks/patch.c may write over it
 
 
 def output(*command):
@@ -70,24 +70,24 @@ def listed_names(path):
 
 
 def check_exports(source, library):
-    named = script_names(os.path.join(source, "src/hooks/exports.map"))
+    named = script_names(os.path.join(source, "src/target/hooks/exports.map"))
     exported = names_of(library, "--defined-only")
     if not named:
-        yield "src/hooks/exports.map names nothing"
-    listed = listed_names(os.path.join(source, "src/hooks/names.h"))
+        yield "src/target/hooks/exports.map names nothing"
+    listed = listed_names(os.path.join(source, "src/target/hooks/names.h"))
     for name in sorted(named ^ listed):
-        yield f"{name} stands in only one of src/hooks/exports.map and src/hooks/names.h"
+        yield f"{name} stands in only one of src/target/hooks/exports.map and src/target/hooks/names.h"
     for name in sorted(exported - named):
-        yield f"{name} is exported, but not in src/hooks/exports.map"
+        yield f"{name} is exported, but not in src/target/hooks/exports.map"
     for name in sorted(named - exported):
-        yield f"{name} is in src/hooks/exports.map, but not exported"
-    for options, committed in (([], "src/hooks/exports.map"), (["--page"], "docs/hooks.md")):
+        yield f"{name} is in src/target/hooks/exports.map, but not exported"
+    for options, committed in (([], "src/target/hooks/exports.map"), (["--page"], "docs/hooks.md")):
         made = subprocess.run([sys.executable, os.path.join(source, "tools/make_exports.py"), *options,
-                               os.path.join(source, "src/hooks/names.h")],
+                               os.path.join(source, "src/target/hooks/names.h")],
                               capture_output=True, text=True, check=True).stdout
         with open(os.path.join(source, committed), encoding="utf-8") as file:
             if file.read() != made:
-                yield f"{committed} is not what tools/make_exports.py makes of src/hooks/names.h"
+                yield f"{committed} is not what tools/make_exports.py makes of src/target/hooks/names.h"
 
 
 
@@ -207,7 +207,7 @@ def clang_objects(build, directory):
         commands = json.load(file)
     found = {}
     for index, entry in enumerate(commands):
-        if "src/hooks/" not in entry["file"] or LIBRARY + ".p" not in entry["output"]:
+        if "src/target/hooks/" not in entry["file"] or LIBRARY + ".p" not in entry["output"]:
             continue
         target = os.path.join(directory, f"{index}.o")
         words = shlex.split(entry["command"])
@@ -232,7 +232,7 @@ def check_clang(_, library):
     with tempfile.TemporaryDirectory() as directory:
         objects = clang_objects(os.path.dirname(library), directory)
         if set(objects) != {"malloc", "free"}:
-            yield "src/hooks defines no malloc or no free"
+            yield "src/target/hooks defines no malloc or no free"
             return
         yield from judge_pair(objects, "clang")
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "chance.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 
 #define MIXED_INTERVAL UINT64_C(4096)
 #define MIXED_ROWS 4

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "chance.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 
 #define HEAP_INTERVAL UINT64_C(65536)
 #define HEAP_SIZE (HEAP_INTERVAL / 32 - 1) /* with its charge T/32 trials */

@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "estimate/compare.h"
 #include "chance.h"
+#include "estimate/compare.h"
 #include "test_coverage.h"
 
 #define INTERVAL UINT64_C(524288)

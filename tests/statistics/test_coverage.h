@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the coverage tests share: binomial probabilities by their recurrence (no function of
- * src/estimate is used, so that it does not check itself), and the sums of a number of equal
+ * src/tool/estimate is used, so that it does not check itself), and the sums of a number of equal
  * samples. A miss is the truth outside an interval, counted apart for each side: `low` where the
  * truth is below the lower limit, `high` where it is above the upper one.
  */

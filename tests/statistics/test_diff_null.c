@@ -34,7 +34,7 @@
 #include <string.h>
 
 #include "bytepoll/sampler.h"
-#include "profile/difference.h"
+#include "diff/difference.h"
 
 #define INTERVAL 4096u
 #define KEYS_MAX 200

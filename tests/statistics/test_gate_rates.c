@@ -31,7 +31,7 @@
 #include <string.h>
 
 #include "bytepoll/sampler.h"
-#include "profile/judgement.h"
+#include "check/judgement.h"
 #include "small_profile.h"
 
 #define INTERVAL 2048

@@ -28,10 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregation/aggregation_state.h"
 #include "base/attributes.h"
 #include "chance.h"
 #include "estimate/estimate.h"
-#include "profile/aggregation_state.h"
 #include "small_profile.h"
 
 #define INTERVAL UINT64_C(4096)

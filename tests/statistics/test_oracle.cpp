@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The special functions of src/estimate against an oracle: Boost.Math on 113-bit floating point
+ * The special functions of src/tool/estimate against an oracle: Boost.Math on 113-bit floating point
  * (float128), other formulas by other authors with twice the digits. More than 100,000 seeded
  * points over the ranges that follow; BYTEPOLL_LONG_TESTS=1 takes ten times as many.
  *

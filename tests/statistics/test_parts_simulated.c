@@ -26,10 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregation/row_sums.h"
 #include "base/attributes.h"
 #include "chance.h"
 #include "estimate/estimate.h"
-#include "profile/row_sums.h"
 #include "small_profile.h"
 
 #define INTERVAL UINT64_C(4096)

@@ -32,9 +32,9 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "diff/difference.h"
 #include "estimate/estimate.h"
 #include "mixed_heap.h"
-#include "profile/difference.h"
 #include "small_profile.h"
 
 static const double false_alarm = 1e-10, tail = .0275, gate_error = .011;

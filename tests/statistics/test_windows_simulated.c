@@ -33,7 +33,7 @@
 #include "base/attributes.h"
 #include "chance.h"
 #include "estimate/negative_binomial.h"
-#include "profile/filter.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 #define INTERVAL UINT64_C(65536)

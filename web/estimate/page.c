@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimation of the page that `bytepoll html` writes: src/estimate, compiled to WebAssembly, under
- * a few functions that take and give doubles. Which of its methods is used follows src/profile/figures.c,
+ * The estimation of the page that `bytepoll html` writes: src/tool/estimate, compiled to WebAssembly, under
+ * a few functions that take and give doubles. Which of its methods is used follows src/tool/aggregation/figures.c,
  * so that the page shows for a selection what `bytepoll report` shows for the same one
  * (docs/page-format.md has the contract, tests/scenario/test_html.py compares the two).
  *
@@ -189,7 +189,7 @@ EXPORT void bp_page_calibrate(double has, double offered_low, double offered_hig
 		objects_high, whole_number(size_min), whole_number(size_min_beside), ratio_max };
 }
 
-/* Estimation: see src/profile/figures.c, function by function. */
+/* Estimation: see src/tool/aggregation/figures.c, function by function. */
 
 static struct bp_interval values_of(const struct bp_sums *sums, double alpha)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The project's own estimator (src/estimate, in WebAssembly) behind a few calls. All figures of the
+// The project's own estimator (src/tool/estimate, in WebAssembly) behind a few calls. All figures of the
 // page come from here; nothing else in the page knows statistics. Memory is one array of rows of 16
 // doubles (struct bp_sums), dealt out here: the cells first, for good, then
 // regions that a view fills anew whenever the selection changes. The last one, that of the call tree,
@@ -14,7 +14,7 @@ export const METRICS = ['live', 'peak', 'allocated', 'temporary'];
 const ROW_BYTES = SUMS * 8;
 const PAIRS = 4096; // merges in one call
 const PAIRS_ROWS = Math.ceil((PAIRS * 8) / ROW_BYTES);
-const CLASSES = 17; // BP_SIZE_CLASSES of src/estimate/size_classes.h
+const CLASSES = 17; // BP_SIZE_CLASSES of src/tool/estimate/size_classes.h
 
 // Of a promise of its bytes.
 export function compile_estimator(bytes) {

@@ -169,7 +169,7 @@ export class Profile {
   }
 
   // What was counted of a window, whatever was sampled of it (struct bp_cube_window of
-  // src/profile/cube.h): {has, offered_bytes, offered_objects, bytes, objects (each [low, high]), size_min, ratio_max}.
+  // src/tool/page/cube.h): {has, offered_bytes, offered_objects, bytes, objects (each [low, high]), size_min, ratio_max}.
   counted_of(view, metric) {
     const { whole, windows } = this.head.calibration;
     const { from, to } = this.window_of(view);

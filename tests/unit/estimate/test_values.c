@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every row of tests/data/statistics/values.csv against the functions of src/estimate.
+ * Every row of tests/data/statistics/values.csv against the functions of src/tool/estimate.
  *
  * The rows were computed with 40 digits by other code; each carries the relative tolerance it was
  * printed for. A row is handed to the checker of its function. A function that has none must stand

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "import/trace_started.h"
-#include "profile/unseen.h"
+#include "model/unseen.h"
 
 #define SHELL_PID 10u
 

@@ -3,7 +3,7 @@
 #ifndef BP_TESTS_DIFFERENCE_ROWS_H
 #define BP_TESTS_DIFFERENCE_ROWS_H
 
-#include "profile/difference.h"
+#include "diff/difference.h"
 
 /* Is there a row of this name? Then it is in `row`. */
 bool find_difference_row(

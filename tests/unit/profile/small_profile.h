@@ -6,8 +6,8 @@
 #ifndef BP_TESTS_SMALL_PROFILE_H
 #define BP_TESTS_SMALL_PROFILE_H
 
-#include "profile/aggregate.h"
-#include "profile/profile.h"
+#include "aggregation/aggregate.h"
+#include "model/profile.h"
 
 #define SMALL_BASE_NS 1000000000000u /* start of the first process */
 #define SMALL_SECOND 1000000000u

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "profile/aggregation_state.h"
-#include "profile/filter.h"
+#include "aggregation/aggregation_state.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 static void assert_same(struct bp_interval a, struct bp_interval b)

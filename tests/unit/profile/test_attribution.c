@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/allocators.h"
-#include "profile/attribution.h"
+#include "model/allocators.h"
+#include "query/attribution.h"
 #include "small_profile.h"
 
 static void allocators_are_known_by_name(void **state)

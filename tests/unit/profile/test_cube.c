@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "profile/cube.h"
-#include "profile/filter.h"
+#include "page/cube.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 #define SAMPLES 3000u

@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile/filter.h"
-#include "profile/losses.h"
-#include "profile/difference.h"
+#include "diff/difference.h"
 #include "difference_rows.h"
+#include "model/losses.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 #define RUNS_MAX 8

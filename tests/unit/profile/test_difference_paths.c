@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff/difference.h"
 #include "difference_rows.h"
-#include "profile/difference.h"
 #include "small_profile.h"
 
 struct comparison {

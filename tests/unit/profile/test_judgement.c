@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "profile/judgement.h"
+#include "check/judgement.h"
 #include "small_profile.h"
 
 #define INTERVAL 100000

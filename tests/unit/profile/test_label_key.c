@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "profile/filter.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 /* Sizes are powers of two, so that a sum says which objects are in it. */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "profile/moments.h"
+#include "diff/moments.h"
 #include "difference_rows.h"
 #include "small_profile.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "profile/nameless.h"
+#include "aggregation/nameless.h"
 #include "small_profile.h"
 
 /* Takes the name of a function away; its code lies in `path`. */

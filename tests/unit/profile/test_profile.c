@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/sample_order.h"
+#include "model/sample_order.h"
 #include "small_profile.h"
 
 static void equal_strings_are_one(void **state)

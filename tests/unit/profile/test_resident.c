@@ -11,9 +11,9 @@
 
 #include <stdlib.h>
 
-#include "profile/distribution.h"
-#include "profile/explained.h"
-#include "profile/resident.h"
+#include "aggregation/distribution.h"
+#include "resident/explained.h"
+#include "resident/resident.h"
 #include "small_profile.h"
 
 #define CAPACITY 16u

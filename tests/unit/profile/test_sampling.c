@@ -12,9 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "profile/judgement.h"
-#include "profile/truth.h"
+#include "check/judgement.h"
 #include "small_profile.h"
+#include "verify/truth.h"
 
 #define SECOND (uint64_t) SMALL_SECOND
 #define A 0.01

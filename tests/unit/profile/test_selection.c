@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile/filter.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 static struct bp_aggregation filtered(struct bp_profile *profile, struct bp_query query,

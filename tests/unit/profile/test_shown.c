@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "profile/filter.h"
-#include "profile/shown.h"
+#include "policy/shown.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 /* A program at T = 1 with `left` objects of 10 bytes at its end, of `most` at its peak. */

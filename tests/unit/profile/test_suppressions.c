@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile/filter.h"
-#include "profile/suppressions.h"
+#include "model/suppressions.h"
+#include "query/filter.h"
 #include "small_profile.h"
 
 /* What each matches was asked of LeakSanitizer's own matcher (LLVM 14). */

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/timeline.h"
 #include "base/hash.h"
 #include "small_profile.h"
+#include "time/timeline.h"
 
 /* splitmix64: all the randomness of these tests. */
 static uint64_t next_random(uint64_t *state)

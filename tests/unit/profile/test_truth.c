@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "profile/truth.h"
 #include "small_profile.h"
+#include "verify/truth.h"
 
 static void allowed_misses(void **state)
 {

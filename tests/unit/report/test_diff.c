@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "read_report.h"
 #include "report/diff.h"
 #include "report/quantity.h"
-#include "read_report.h"
 #include "small_profile.h"
 
 static const char *reader; /* read_report.py */

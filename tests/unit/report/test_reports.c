@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile/filter.h"
-#include "report/report.h"
+#include "query/filter.h"
 #include "read_report.h"
+#include "report/report.h"
 #include "small_profile.h"
 
 static const char *reader; /* read_report.py */

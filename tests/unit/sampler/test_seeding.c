@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No two threads, and no two processes, share a stream. A thread's generator is seeded from the
- * process's key and the thread's ordinal as src/recorder/thread.c does it: SplitMix64 of the key,
+ * process's key and the thread's ordinal as src/target/recorder/thread.c does it: SplitMix64 of the key,
  * plus the ordinal, expanded by SplitMix64 again.
  *
  * False alarms, were the seeds not fixed: two of 10^6 right first outputs agree with probability

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "symbols/symbols.h"
 
 struct question {

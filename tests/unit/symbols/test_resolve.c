@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "symbols/symbols.h"
 #include "workshop.h"
 

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll export FILE... --to FORMAT -o OUT`: options into a query, files into a profile, the profile
+ * into one aggregation for each metric that the format needs, and those into a file.
+ */
+#include <string.h>
+
+#include "cli/allocator_options.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/query_options.h"
+#include "cli/spoken.h"
+#include "cli/written_file.h"
+#include "export/export.h"
+#include "library/read.h"
+#include "policy/shown.h"
+
+struct request {
+	struct bp_query_options query_options;
+	const struct bp_export *format;
+	struct bp_export_options options;
+	struct bp_written_file file;
+};
+
+/* ---- options ---- */
+
+static bool read_labels(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	struct bp_entry_options *labels = &request->options.labels;
+	for (int i = 0; i < arguments->given_count; i++) {
+		const struct bp_given *given = &arguments->given[i];
+		if (strcmp(given->option->name, "label") != 0)
+			continue;
+		labels->by_thread = labels->by_thread || strcmp(given->value, "thread") == 0;
+		labels->by_size = labels->by_size || strcmp(given->value, "bytes") == 0;
+	}
+	request->options.variances = bp_option_given(arguments, "variances");
+	request->options.objects =
+		strcmp(bp_option_value_or(arguments, "count", "bytes"), "objects") == 0;
+	if ((labels->by_thread || labels->by_size || request->options.variances) &&
+		request->format != &bp_export_pprof)
+		return bp_error_set(error, "--label and --variances are for --to pprof");
+	if (bp_option_given(arguments, "count") && request->format != &bp_export_collapsed)
+		return bp_error_set(
+			error, "--count is for --to collapsed: %s has both", request->format->name);
+	return true;
+}
+
+/* What is shown by rows may have any key; everything else is by stack. */
+static bool read_keys(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	struct bp_query *query = &request->query_options.query;
+	const struct bp_export *format = request->format;
+	if (!format->by_rows && (bp_option_given(arguments, "by") || query->cumulative))
+		return bp_error_set(error, "--to %s is by stack: leave --by and --cumulative out",
+			format->name);
+	if (format->live_only && bp_option_given(arguments, "metric") &&
+		query->metric != BP_METRIC_LIVE)
+		return bp_error_set(
+			error, "--to %s is about what is live: leave --metric out", format->name);
+	if (format->live_only && (bp_option_given(arguments, "by") || query->cumulative))
+		return bp_error_set(error,
+			"--to %s is by function: leave --by and --cumulative out", format->name);
+	if (format->refused & BP_METRIC_BIT(query->metric))
+		return bp_error_set(error,
+			"--to %s has no place for --metric %s: choose collapsed, speedscope, "
+			"json or csv",
+			format->name, bp_metric_names[query->metric]);
+	if (!format->by_rows)
+		query->by = BP_KEY_STACK;
+	return true;
+}
+
+static bool read_request(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	const char *to = bp_option_value(arguments, "to");
+	if (arguments->operand_count == 0)
+		return bp_error_set(
+			error, "no file given: bytepoll export FILE --to FORMAT -o OUT");
+	if (to == NULL)
+		return bp_error_set(error, "which format? --to pprof, for example");
+	request->format = bp_export_find(to);
+	request->file = (struct bp_written_file){ .path = bp_option_value(arguments, "output"),
+		.option = "-o",
+		.force = bp_option_given(arguments, "force"),
+		.mode = 0600,
+		.inputs = (const char *const *)arguments->operands,
+		.input_count = (size_t)arguments->operand_count };
+	if (request->file.path == NULL || *request->file.path == '\0')
+		return bp_error_set(error, "where to? -o FILE, or -o - for standard output");
+	return bp_query_options_read(arguments, &request->query_options, error) &&
+	       read_labels(arguments, request, error) && read_keys(arguments, request, error);
+}
+
+/* ---- aggregations ---- */
+
+struct set {
+	struct bp_aggregation asked, metrics[BP_METRIC_COUNT];
+	bool has_asked, has[BP_METRIC_COUNT];
+};
+
+static void finish_set(struct set *set)
+{
+	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
+		if (set->has[metric])
+			bp_aggregation_finish(&set->metrics[metric]);
+	if (set->has_asked)
+		bp_aggregation_finish(&set->asked);
+}
+
+/* The metrics that the format needs beside, as far as the file tells them. */
+static bool aggregate_metrics(const struct request *request, const struct bp_profile *profile,
+	struct set *set, struct bp_error *error)
+{
+	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
+		struct bp_query query = set->asked.query;
+		if (!(request->format->metrics & BP_METRIC_BIT(metric)) ||
+			set->asked.absent & BP_METRIC_BIT(metric) ||
+			(set->asked.frees_unseen && metric != BP_METRIC_ALLOCATED) ||
+			(metric == BP_METRIC_PEAK && profile->merged_unrelated) ||
+			metric == (int)set->asked.query.metric)
+			continue;
+		query.metric = (enum bp_metric)metric;
+		query.has_at = query.has_at && metric == BP_METRIC_LIVE;
+		query.without_peak = true;
+		set->has[metric] = bp_aggregate(profile, &query, &set->metrics[metric], error);
+		if (!set->has[metric])
+			return false;
+	}
+	return true;
+}
+
+static bool aggregate(const struct bp_arguments *arguments, struct request *request,
+	const struct bp_profile *profile, struct set *set, struct bp_error *error)
+{
+	const struct bp_export *format = request->format;
+	struct bp_query *query = &request->query_options.query;
+	const bool by_default = !bp_option_given(arguments, "metric");
+	if (by_default && format->live_only && bp_profile_lacks_frees(profile))
+		return bp_error_set(error,
+			"--to %s: this file does not tell what was freed, so that nobody "
+			"knows what is live",
+			format->name);
+	if (by_default && bp_profile_lacks_frees(profile))
+		query->metric = BP_METRIC_ALLOCATED;
+	set->has_asked = bp_aggregate_shown(
+		profile, query, by_default && format->one_moment, &set->asked, error);
+	return set->has_asked && aggregate_metrics(request, profile, set, error);
+}
+
+/* What the file does not say: which metric was chosen, or that it has nothing of it. */
+static void say_metric(const struct bp_aggregation *asked)
+{
+	const enum bp_metric metric = asked->query.metric;
+	if (asked->totals[metric].samples == 0)
+		bp_say(stderr,
+			"bytepoll: no samples of metric %s: try --metric peak or allocated",
+			bp_metric_names[metric]);
+	else if (metric == BP_METRIC_PEAK)
+		fputs("bytepoll: little is live at exit: what was live at the peak was "
+		      "written (--metric live for the rest)\n",
+			stderr);
+}
+
+static bool write_profile(const struct bp_arguments *arguments, struct request *request,
+	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
+	struct bp_error *error)
+{
+	struct bp_written_file *file = &request->file;
+	struct set set = { 0 };
+	bool good = aggregate(arguments, request, profile, &set, error);
+	if (good) {
+		struct bp_export_source source = {
+			.profile = profile, .asked = &set.asked, .options = request->options
+		};
+		for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
+			if (set.has[metric])
+				source.metrics[metric] = &set.metrics[metric];
+		source.metrics[set.asked.query.metric] = &set.asked;
+		(void)bp_read_warn(&set.asked, symbols);
+		good = bp_written_file_begin(file, error) &&
+		       bp_written_file_end(
+			       file, request->format->write(&source, file->out, error), error);
+		if (good && !bp_option_given(arguments, "metric"))
+			say_metric(&set.asked);
+	}
+	finish_set(&set);
+	return good;
+}
+
+static int export(const struct bp_arguments *arguments)
+{
+	struct request request = { 0 };
+	struct bp_profile profile;
+	struct bp_symbol_summary symbols;
+	struct bp_error error = { 0 };
+	if (!read_request(arguments, &request, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	/* Before minutes of reading: can it be written at all? */
+	if (!bp_written_file_check(&request.file, &error))
+		return bp_command_fail(1, &error);
+	if (!bp_input_read(arguments->operands, arguments->operand_count,
+		    bp_input_options_of(arguments, &request.query_options), &profile, &symbols,
+		    &error))
+		return bp_command_fail(1, &error);
+	bool good = write_profile(arguments, &request, &profile, &symbols, &error);
+	bp_profile_finish(&profile);
+	return good ? 0 : bp_command_fail(1, &error);
+}
+
+static const struct bp_option options[] = {
+	{ .summary = "What is written" },
+	{ .name = "to",
+		.argument = "FORMAT",
+		.choices = "pprof|collapsed|speedscope|dhat|firefox|json|csv|suppressions",
+		.summary = "the format" },
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "OUT",
+		.file = true,
+		.summary = "the file to write; - for standard output" },
+	{ .name = "force",
+		.letter = 'f',
+		.summary = "replace OUT if it exists, unless it is a recording" },
+	{ .name = "label",
+		.argument = "LABEL",
+		.choices = "thread|bytes",
+		.repeatable = true,
+		.summary = "pprof: keep threads, or sizes of objects, apart" },
+	{ .name = "variances", .summary = "pprof: sample types with the variance of every value" },
+	{ .name = "count",
+		.argument = "WHAT",
+		.choices = "bytes|objects",
+		.summary = "collapsed: what the numbers are (default: bytes)" },
+	{ .name = "by",
+		.letter = 'b',
+		.argument = "KEY",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
+			   "label:KEY",
+		.summary = "json, csv: what a row stands for (default: function)" },
+	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
+	{ .summary = "What is counted" },
+	BP_OPTION_METRIC,
+	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },
+	BP_OPTION_FROM,
+	{ .name = "until", .argument = "TIME", .summary = "only what was allocated before" },
+	BP_OPTION_BYTES,
+	BP_OPTION_PID,
+	BP_OPTION_FILTER,
+	{ .summary = "How it is estimated" },
+	BP_OPTION_CONFIDENCE,
+	BP_OPTION_ESTIMATOR,
+	BP_OPTION_MIN_SIZE,
+	BP_OPTION_ASSUME_INTERVAL,
+	BP_OPTION_DEBUG_DIRECTORY,
+	{ 0 },
+};
+
+const struct bp_command bp_command_export = {
+	.name = "export",
+	.summary = "write a profile for other tools",
+	.usage = "[options] FILE... --to FORMAT -o OUT",
+	.details =
+		"Writes what `bytepoll report` shows in the format of another tool:\n"
+		"\n"
+		"  pprof         go tool pprof, Pyroscope, Parca, Grafana (profile.proto, gzip)\n"
+		"  collapsed     flamegraph.pl, inferno: a line for each stack\n"
+		"  speedscope    https://speedscope.app\n"
+		"  dhat          dh_view.html of valgrind, and the Firefox Profiler\n"
+		"  firefox       https://profiler.firefox.com: allocations over time\n"
+		"  json, csv     as bytepoll report --json and --csv\n"
+		"  suppressions  for LeakSanitizer, and for bytepoll report --suppressions\n"
+		"\n"
+		"Values are estimates of all objects, weighted already. Most formats have no\n"
+		"place for intervals: totals have them in a comment or a title, json and csv\n"
+		"everywhere.",
+	.options = options,
+	.examples = "bytepoll export app.bpt --to pprof -o app.pb.gz\n"
+		    "    then: go tool pprof -http : app.pb.gz\n"
+		    "bytepoll export app.bpt --to collapsed -o - | flamegraph.pl > app.svg\n"
+		    "    a flame graph of what was live at exit\n"
+		    "bytepoll export app.bpt --metric peak --to speedscope -o peak.json\n"
+		    "    what was live at the peak\n",
+	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
+	.usage_status = 2,
+	.run = export,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll html FILE...`: the profile as one HTML file. What is decided here is which metric is shown first
+ * and where the file goes.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/allocator_options.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/own_heaps.h"
+#include "cli/page_file.h"
+#include "cli/query_options.h"
+#include "cli/resident.h"
+#include "library/read.h"
+#include "page/html.h"
+#include "policy/shown.h"
+
+/* The default name: of the program, in the current directory, with what could steer a terminal or a
+ * path left out. */
+static void default_name(const struct bp_aggregation *aggregation, char *ret_name, size_t bytes)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const char *name =
+		bp_process_name(profile, &profile->processes.data[aggregation->subject.i]);
+	char plain[101];
+	size_t length = 0;
+	for (const char *c = name; *c != '\0' && length < 100; c++) {
+		const bool keep = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+				  (*c >= '0' && *c <= '9') || strchr("-_+", *c) != NULL ||
+				  (*c == '.' && length > 0);
+		plain[length++] = keep ? *c : '_';
+	}
+	plain[length] = '\0';
+	snprintf(ret_name, bytes, "bytepoll.%s.html", length > 0 ? plain : "profile");
+}
+
+/* Resident memory as the page takes it. */
+struct seen {
+	struct bp_page_resident *points; /* NULL: nothing is known */
+	struct bp_reconciled parts[BP_RECONCILED_COUNT];
+	struct bp_explained explained;
+};
+
+/* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a warning. */
+static void read_resident(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
+	struct seen *seen, struct bp_page_options *options)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	struct bp_resident resident = { 0 };
+	struct bp_error error;
+	if (arguments->operand_count == 1 &&
+		!bp_resident_read(arguments->operands[0], profile, &resident, &error))
+		bp_aggregation_warn(aggregation, "%s", error.text);
+	const uint32_t pid = aggregation->query.pid;
+	if (resident.count > 0 && (pid == 0 || pid == resident.pid))
+		seen->points = calloc(resident.count, sizeof *seen->points);
+	for (uint32_t i = 0; seen->points != NULL && i < resident.count; i++) {
+		const uint64_t time_ns = resident.points[i].time_ns;
+		seen->points[i] = (struct bp_page_resident){
+			time_ns > root->start_time_ns ? time_ns - root->start_time_ns : 0,
+			bp_resident_sum(&resident.points[i])
+		};
+	}
+	if (seen->points != NULL) {
+		options->resident = seen->points;
+		options->resident_count = resident.count;
+		options->resident_pid = resident.pid;
+		if (bp_reconcile(aggregation, &resident, seen->parts))
+			options->resident_parts = seen->parts;
+		if (bp_explain_process(aggregation, &resident, &seen->explained))
+			options->explained = &seen->explained;
+	}
+	bp_resident_finish(&resident);
+}
+
+static struct bp_written_file page_file(const struct bp_arguments *arguments, const char *otherwise)
+{
+	return bp_page_file(arguments, bp_option_value_or(arguments, "output", otherwise), "-o");
+}
+
+static bool write_page(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
+	struct bp_error *error)
+{
+	struct bp_page_options options = { .bytes_max = BP_PAGE_BYTES_MAX,
+		.embed_source = bp_option_given(arguments, "embed-source") };
+	struct bp_page_summary summary = { 0 };
+	char name[PATH_MAX];
+	default_name(aggregation, name, sizeof name);
+	struct bp_written_file file = page_file(arguments, name);
+	if (!bp_page_file_check(&file, error) || !bp_written_file_begin(&file, error))
+		return false;
+	struct seen seen = { 0 };
+	read_resident(arguments, aggregation, &seen, &options);
+	const bool good = bp_page_write(aggregation, &options, file.out, &summary, error);
+	free(seen.points);
+	if (!bp_written_file_end(&file, good, error))
+		return false;
+	bp_page_file_tell(file.path, summary.bytes, summary.pruned);
+	return true;
+}
+
+static int html(const struct bp_arguments *arguments)
+{
+	struct bp_query_options options = { 0 };
+	struct bp_profile profile;
+	struct bp_symbol_summary symbols;
+	struct bp_aggregation aggregation;
+	struct bp_error error = { 0 };
+	const struct bp_written_file file = page_file(arguments, NULL);
+	if (arguments->operand_count == 0)
+		return bp_command_fail_usage(
+			arguments->command, "no file given: bytepoll html FILE");
+	if (!bp_query_options_read(arguments, &options, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	if (file.path != NULL && !bp_page_file_check(&file, &error))
+		return bp_command_fail(1, &error);
+	struct bp_input_options input = bp_input_options_of(arguments, &options);
+	input.keep_readings = true; /* a window can be chosen in the page */
+	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
+		    &error))
+		return bp_command_fail(1, &error);
+	bool good = bp_aggregate_shown(&profile, &options.query,
+		!bp_option_given(arguments, "metric"), &aggregation, &error);
+	if (good) {
+		(void)bp_read_warn_alone(&aggregation, &symbols);
+		good = write_page(arguments, &aggregation, &error);
+		bp_aggregation_finish(&aggregation);
+	}
+	bp_profile_finish(&profile);
+	return good ? 0 : bp_command_fail(1, &error);
+}
+
+static const struct bp_option options[] = {
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "FILE",
+		.file = true,
+		.summary = "where to (bytepoll.PROGRAM.html; - for standard output)" },
+	{ .name = "force",
+		.letter = 'f',
+		.summary = "replace a file that is there, unless it is a recording" },
+	{ .name = "embed-source", .summary = "the source lines of the functions shown, too" },
+	{ .summary = "What is in it" },
+	BP_OPTION_METRIC,
+	BP_OPTION_BYTES,
+	BP_OPTION_PID,
+	BP_OPTION_FILTER,
+	BP_OPTION_ALLOCATORS,
+	{ .summary = "How it is estimated" },
+	BP_OPTION_CONFIDENCE,
+	BP_OPTION_MIN_SIZE,
+	BP_OPTION_ASSUME_INTERVAL,
+	BP_OPTION_DEBUG_DIRECTORY,
+	{ 0 },
+};
+
+const struct bp_command bp_command_html = {
+	.name = "html",
+	.summary = "write a page to explore a profile in a browser",
+	.usage = "[options] FILE...",
+	.details =
+		"Writes one HTML file that needs nothing else: no server, no network. It shows "
+		"what\n"
+		"was live at exit, at the peak or at any moment, and what was allocated, by "
+		"stack,\n"
+		"function, line, thread, type and size, each figure with its confidence "
+		"interval,\n"
+		"made in the page from the samples as `bytepoll report` makes it. --metric says\n"
+		"what it shows first.\n"
+		"\n"
+		"A page stays below 5 MB. Of very large profiles it shows time in fewer steps, "
+		"and\n"
+		"of stacks with few samples only the function that allocated; it says so.\n"
+		"Whoever has the page has the names of functions, files and programs, and the\n"
+		"command line; with --embed-source also lines of source. They are taken only for\n"
+		"modules that are here, unchanged, and belong to you or to root.",
+	.options = options,
+	.examples = "bytepoll html app.bpt\n"
+		    "    writes bytepoll.app.html\n"
+		    "bytepoll html --metric peak -o peak.html app.bpt\n"
+		    "    begins with what was live at the peak\n"
+		    "bytepoll html --filter module=libfoo* --embed-source -o foo.html app.bpt\n"
+		    "    one library alone, with the lines of its source\n",
+	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
+	.usage_status = 2,
+	.run = html,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From files named on a command line to a profile that is ready to be aggregated: imported, finished,
+ * with names. Used by every command that reads profiles. One thread.
+ */
+#ifndef BP_CLI_INPUT_H
+#define BP_CLI_INPUT_H
+
+#include "aggregation/aggregate.h"
+#include "base/error.h"
+#include "cli/query_options.h"
+#include "symbols/symbols.h"
+
+struct bp_input_options {
+	const char *debug_directory; /* NULL: the default */
+	uint64_t assume_interval; /* T of files that do not tell theirs, bytes; 0: their writers' */
+	bool keep_readings;	  /* the query has a window in time: keep what tells its total */
+};
+
+/* What the command line says of it: --debug-directory (which the command's table must have), and the query
+ * that was read from it. */
+struct bp_input_options bp_input_options_of(
+	const struct bp_arguments *arguments, const struct bp_query_options *options);
+
+/* Reads `count` >= 1 files into one profile; several are summed as unrelated. On failure there is
+ * nothing to finish. */
+bool bp_input_read(char *const *files, int count, struct bp_input_options options,
+	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
+	struct bp_error *error);
+
+/* Which run this is: the trace id of its first process. */
+struct bp_run_id {
+	uint8_t bytes[16]; /* all 0: not known, as of files that are no traces */
+};
+
+struct bp_run_id bp_input_run_id(const struct bp_profile *profile);
+
+/* Are both the same run, as far as is known? Given twice it would count as two runs that agree, and
+ * hide how much the program varies. */
+bool bp_input_same_run(struct bp_run_id a, struct bp_run_id b);
+
+#endif

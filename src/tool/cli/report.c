@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll report FILE...`: options into a query, files into a profile, the profile into an
+ * aggregation, the aggregation into one of the reports. Everything that is decided here is how the
+ * command line is read and what the terminal can show.
+ */
+#include <string.h>
+
+#include "cli/allocator_options.h"
+#include "cli/command.h"
+#include "cli/growth.h"
+#include "cli/input.h"
+#include "cli/own_heaps.h"
+#include "cli/pager.h"
+#include "cli/query_options.h"
+#include "cli/resident.h"
+#include "cli/spoken.h"
+#include "cli/suppressed.h"
+#include "cli/terminal.h"
+#include "library/read.h"
+#include "policy/shown.h"
+
+struct request {
+	struct bp_query_options query_options;
+	const struct bp_report *report;
+	struct bp_report_options options;
+};
+
+#define MOMENTS_SHOWN 24 /* for eyes */
+#define MOMENTS_WRITTEN 200
+#define MOMENTS_MAX 100000
+
+/* The timeline is a report of its own, or with --json and --csv a part of theirs. */
+static bool read_timeline(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	const struct bp_query *query = &request->query_options.query;
+	bool data = bp_option_given(arguments, "json") || bp_option_given(arguments, "csv");
+	uint64_t moments = data ? MOMENTS_WRITTEN : MOMENTS_SHOWN;
+	if (!bp_option_given(arguments, "timeline"))
+		return !bp_option_given(arguments, "moments") ||
+		       bp_error_set(error, "--moments is for --timeline");
+	if (query->metric != BP_METRIC_LIVE || query->has_at)
+		return bp_error_set(error,
+			"--timeline shows what was live, moment by moment: leave --metric and "
+			"--at out");
+	if (!bp_option_number(arguments, "moments", MOMENTS_MAX, &moments, error))
+		return false;
+	if (moments < 2)
+		return bp_error_set(error, "--moments: at least 2");
+	request->options.moments = (uint32_t)moments;
+	if (!data)
+		request->report = &bp_report_timeline;
+	return true;
+}
+
+/* Distributions are of what was allocated, and the summary chooses its rows itself. */
+static bool read_whole(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const chosen[] = { "by", "cumulative", "sort", "timeline", "growth" };
+	struct bp_query *query = &request->query_options.query;
+	const bool stats = bp_option_given(arguments, "stats");
+	const char *name = stats ? "stats" : "summary";
+	if (!stats && !bp_option_given(arguments, "summary"))
+		return true;
+	for (size_t i = 0; i < BP_COUNT(chosen); i++)
+		if (bp_option_given(arguments, chosen[i]))
+			return bp_error_set(error, "--%s and --%s: choose one", name, chosen[i]);
+	if (!stats) {
+		query->by = BP_KEY_FUNCTION;
+		return !bp_option_given(arguments, "json") ||
+		       bp_error_set(error, "--summary is for reading: take --json alone");
+	}
+	if (bp_option_given(arguments, "metric"))
+		return bp_error_set(error,
+			"--stats is about all that was allocated, and what of it "
+			"is live: leave --metric out");
+	request->options.stats = true;
+	query->metric = BP_METRIC_ALLOCATED;
+	query->by = BP_KEY_SIZE;
+	return true;
+}
+
+/* Which report, and how many rows. */
+static bool read_report(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const names[] = { "tree", "summary", "stats", "json", "csv" };
+	uint64_t rows;
+	request->report = bp_reports[0];
+	if (!read_whole(arguments, request, error))
+		return false;
+	if (bp_option_given(arguments, "growth"))
+		return bp_growth_check(arguments, &request->query_options.query, error);
+	if (!read_timeline(arguments, request, error))
+		return false;
+	for (size_t i = 0; i < BP_COUNT(names); i++) {
+		if (!bp_option_given(arguments, names[i]))
+			continue;
+		if (request->options.stats && strcmp(names[i], "json") == 0)
+			request->report = bp_reports[0]; /* distributions, as JSON */
+		if (request->report != bp_reports[0])
+			return bp_error_set(error, "--%s and --%s: choose one",
+				request->report->name, names[i]);
+		request->report = bp_report_find(names[i]);
+	}
+	rows = request->report->rows;
+	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error))
+		return false;
+	request->options.rows = (uint32_t)rows;
+	if (!request->report->needs_stacks)
+		return true;
+	if (bp_option_given(arguments, "by") && request->query_options.query.by != BP_KEY_STACK)
+		return bp_error_set(
+			error, "--%s is by stack: leave --by out", request->report->name);
+	if (request->query_options.query.cumulative)
+		return bp_error_set(error, "--%s is cumulative by nature: leave --cumulative out",
+			request->report->name);
+	request->query_options.query.by = BP_KEY_STACK;
+	if (request->query_options.query.sort != BP_SORT_OBJECTS)
+		request->query_options.query.sort = BP_SORT_BYTES;
+	return true;
+}
+
+static bool aggregate(const struct bp_arguments *arguments, const struct request *request,
+	const struct bp_profile *profile, struct bp_aggregation *ret_aggregation,
+	struct bp_error *error)
+{
+	struct bp_query query = request->query_options.query;
+	const bool given = bp_option_given(arguments, "metric");
+	const bool hides = bp_option_given(arguments, "suppressions");
+	/* What programs read has the metric that was asked for. */
+	const bool by_default = !given && !hides && request->report->for_eyes &&
+				request->options.moments == 0 && !request->options.stats;
+	if (!given && bp_profile_lacks_frees(profile))
+		query.metric = BP_METRIC_ALLOCATED;
+	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))
+		return false;
+	return !hides || query.metric != BP_METRIC_LIVE ||
+	       bp_suppressed_tell(ret_aggregation, error);
+}
+
+static bool show(const struct bp_arguments *arguments, const struct request *request,
+	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
+	struct bp_error *error)
+{
+	struct bp_report_options options = request->options;
+	struct bp_aggregation aggregation;
+	struct bp_explained explained;
+	if (!aggregate(arguments, request, profile, &aggregation, error))
+		return false;
+	(void)bp_read_warn_alone(&aggregation, symbols);
+	if (bp_explain_process(&aggregation, options.resident, &explained))
+		options.explained = &explained;
+	bool good = request->report->write(&aggregation, &options, stdout, error);
+	bp_aggregation_finish(&aggregation);
+	return good;
+}
+
+/* FILE.resident, if it is there; what is wrong with it is a warning. */
+static void read_resident(const struct bp_arguments *arguments, const struct bp_profile *profile,
+	struct bp_resident *ret_resident)
+{
+	struct bp_error error;
+	*ret_resident = (struct bp_resident){ 0 };
+	if (arguments->operand_count == 1 &&
+		!bp_resident_read(arguments->operands[0], profile, ret_resident, &error))
+		bp_say(stderr, "bytepoll: warning: %s", error.text);
+}
+
+/* Through a pager, where there is one. */
+static bool write_report(const struct bp_arguments *arguments, struct request *request,
+	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
+	struct bp_error *error)
+{
+	struct bp_resident resident;
+	struct bp_error pager_error;
+	read_resident(arguments, profile, &resident);
+	request->options.resident = resident.count > 0 ? &resident : NULL;
+	request->options.file = arguments->operand_count == 1 ? arguments->operands[0] : NULL;
+	bp_pager_begin_unless(arguments);
+	bool good = bp_option_given(arguments, "growth")
+			    ? bp_growth_write(arguments, profile, &request->query_options.query,
+				      &request->options, symbols, error)
+			    : show(arguments, request, profile, symbols, error);
+	if (!bp_pager_end(&pager_error) && good) {
+		*error = pager_error;
+		good = false;
+	}
+	bp_resident_finish(&resident);
+	return good;
+}
+
+static int report(const struct bp_arguments *arguments)
+{
+	struct request request = { 0 };
+	struct bp_profile profile;
+	struct bp_symbol_summary symbols;
+	struct bp_suppressed suppressed = { 0 };
+	struct bp_error error = { 0 };
+	if (arguments->operand_count == 0)
+		return bp_command_fail_usage(
+			arguments->command, "no file given: bytepoll report FILE");
+	if (!bp_query_options_read(arguments, &request.query_options, &error) ||
+		!read_report(arguments, &request, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	request.options.si = bp_option_given(arguments, "si");
+	bp_terminal_look(&request.options);
+	if (!bp_suppressed_read(arguments, &suppressed, &request.query_options, &error))
+		return bp_command_fail(1, &error);
+	bool good = bp_input_read(arguments->operands, arguments->operand_count,
+		bp_input_options_of(arguments, &request.query_options), &profile, &symbols, &error);
+	if (good) {
+		good = write_report(arguments, &request, &profile, &symbols, &error);
+		bp_profile_finish(&profile);
+	}
+	bp_suppressed_finish(&suppressed);
+	return good ? 0 : bp_command_fail(1, &error);
+}
+
+static const struct bp_option options[] = {
+	{ .summary = "What is counted" },
+	BP_OPTION_METRIC,
+	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },
+	BP_OPTION_FROM,
+	BP_OPTION_UNTIL,
+	BP_OPTION_BYTES,
+	BP_OPTION_PID,
+	BP_OPTION_FILTER,
+	BP_OPTION_SUPPRESSIONS,
+	{ .summary = "How it is shown" },
+	{ .name = "by",
+		.letter = 'b',
+		.argument = "KEY",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
+			   "label:KEY",
+		.summary = "what a row stands for (default: function)" },
+	BP_OPTION_CUMULATIVE,
+	BP_OPTION_ALLOCATORS,
+	{ .name = "sort",
+		.argument = "KEY",
+		.choices = "bytes|objects|samples|name",
+		.summary = "order of the rows (default: bytes)" },
+	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (20)" },
+	{ .name = "summary",
+		.summary = "one screen: totals, the largest, suspects, what to run next" },
+	{ .name = "tree", .summary = "the call tree from the outermost function on" },
+	{ .name = "stats", .summary = "distributions over sizes, lifetimes and time" },
+	{ .name = "growth",
+		.summary = "what grew from --from (half of the run) to --until (nine tenths)" },
+	{ .name = "timeline", .summary = "live memory over time, with its confidence band" },
+	{ .name = "moments",
+		.argument = "N",
+		.summary = "of the timeline (24; with --json and --csv 200)" },
+	{ .name = "json", .summary = "everything as JSON (schema bytepoll-report-1)" },
+	{ .name = "csv", .summary = "rows as comma-separated values" },
+	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	BP_OPTION_NO_PAGER,
+	{ .summary = "How it is estimated" },
+	BP_OPTION_CONFIDENCE,
+	BP_OPTION_ESTIMATOR,
+	BP_OPTION_INTERVAL_METHOD,
+	BP_OPTION_EDGES,
+	BP_OPTION_MIN_SIZE,
+	BP_OPTION_ASSUME_INTERVAL,
+	BP_OPTION_DEBUG_DIRECTORY,
+	{ 0 },
+};
+
+const struct bp_command bp_command_report = {
+	.name = "report",
+	.summary = "show where memory goes",
+	.usage = "[options] FILE...",
+	.details =
+		"Shows what a recorded program held and allocated, with the confidence interval "
+		"of\n"
+		"every figure. The files of the processes it started are found beside FILE and\n"
+		"summed. Several unrelated files are summed too; they have no common peak.\n"
+		"\n"
+		"Without --metric it is about what was live at exit, or where that is no more\n"
+		"than a quarter of the peak, about the peak. Allocation functions (malloc, operator new, xmalloc ...) are left out:\n"
+		"their callers are charged (--allocators).\n"
+		"\n"
+		"A TIME is in seconds since the first process started, or has a unit: 500ms, 2m.\n"
+		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.\n"
+		"\n"
+		"Where `bytepoll run` left FILE.resident, resident memory stands beside the\n"
+		"estimate. "
+		"On a terminal, what is longer than the screen goes through $PAGER,\n"
+		"or less.",
+	.options = options,
+	.examples = "bytepoll report --summary app.bpt\n"
+		    "    what happened, and where to look\n"
+		    "bytepoll report app.bpt\n"
+		    "    what was live at exit, by function\n"
+		    "bytepoll report --metric peak --by line app.bpt\n"
+		    "    the source lines behind the peak\n"
+		    "bytepoll report --metric allocated --tree app.bpt\n"
+		    "    who calls whom to allocate\n"
+		    "bytepoll report --timeline --from 10 app.bpt\n"
+		    "    the heap over time, from the tenth second on\n"
+		    "bytepoll report --growth --from 60 app.bpt\n"
+		    "    what leaks, in bytes a second, after a minute of warming up\n",
+	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
+	.usage_status = 2,
+	.run = report,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The array of formats, and what several of them share; see export.h. */
+#include "export/export.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/quantity.h"
+#include "report/report.h"
+
+const struct bp_export *const bp_exports[] = {
+	&bp_export_pprof,
+	&bp_export_collapsed,
+	&bp_export_speedscope,
+	&bp_export_dhat,
+	&bp_export_firefox,
+	&bp_export_json,
+	&bp_export_csv,
+	&bp_export_suppressions,
+	NULL,
+};
+
+const struct bp_export *bp_export_find(const char *name)
+{
+	for (size_t i = 0; bp_exports[i] != NULL; i++)
+		if (strcmp(bp_exports[i]->name, name) == 0)
+			return bp_exports[i];
+	return NULL;
+}
+
+/* "12897484 [11800000, 12900000]"; a figure that is exact has no limits. */
+static void plain_figure(const struct bp_figure *figure, char *buffer, size_t bytes)
+{
+	const struct bp_interval *interval = &figure->interval;
+	const char *bound = figure->lower_bound	  ? " at least"
+			    : figure->upper_bound ? " at most"
+						  : "";
+	if (interval->exact)
+		snprintf(buffer, bytes, "%.0f exactly", interval->estimate);
+	else if (interval->unknown)
+		snprintf(buffer, bytes, "[%.0f, %.0f]%s", interval->low, interval->high, bound);
+	else
+		snprintf(buffer, bytes, "%.0f [%.0f, %.0f]%s", interval->estimate, interval->low,
+			interval->high, bound);
+}
+
+void bp_export_total_line(
+	const struct bp_aggregation *aggregation, enum bp_metric metric, char *buffer)
+{
+	const struct bp_total *total = &aggregation->totals[metric];
+	const struct bp_quantity_style style = { .utf8 = true };
+	char bytes[BP_QUANTITY_BYTES], exact_bytes[BP_QUANTITY_BYTES];
+	char exact_objects[BP_QUANTITY_BYTES];
+	const char *name =
+		metric == BP_METRIC_LIVE ? bp_live_name(aggregation) : bp_metric_names[metric];
+	if (!total->known) {
+		snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: not known", name);
+		return;
+	}
+	bp_bytes_figure_text(&total->bytes, style, bytes);
+	plain_figure(&total->bytes, exact_bytes, sizeof exact_bytes);
+	plain_figure(&total->objects, exact_objects, sizeof exact_objects);
+	snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: %s (bytes %s; objects %s; confidence %g %%)",
+		name, bytes, exact_bytes, exact_objects, aggregation->query.confidence * 100);
+}
+
+void bp_export_sampling_line(const struct bp_aggregation *aggregation, char *buffer)
+{
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	const struct bp_process *subject =
+		&aggregation->profile->processes.data[aggregation->subject.i];
+	size_t used = (size_t)snprintf(buffer, BP_EXPORT_LINE_BYTES, "sampled with T =");
+	for (uint32_t i = 0; i < sampling->interval_count && used < BP_EXPORT_LINE_BYTES / 2; i++)
+		used += (size_t)snprintf(buffer + used, BP_EXPORT_LINE_BYTES - used, "%s %llu",
+			i > 0 ? "," : "", (unsigned long long)sampling->intervals[i]);
+	snprintf(buffer + used, BP_EXPORT_LINE_BYTES - used,
+		" bytes, law %s, %llu samples; bytepoll " BP_VERSION,
+		subject->law == 0 ? "exact" : "bernoulli",
+		(unsigned long long)aggregation->samples);
+}
+
+/* ---- stacks by their functions ---- */
+
+static int compare_stacks(
+	const struct bp_aggregation *aggregation, struct bp_stack_id a, struct bp_stack_id b)
+{
+	const struct bp_frame *frames = aggregation->profile->frames.data;
+	uint32_t count_a, count_b;
+	const struct bp_frame_id *frames_a = bp_entry_frames(aggregation, a, &count_a);
+	const struct bp_frame_id *frames_b = bp_entry_frames(aggregation, b, &count_b);
+	for (uint32_t i = 1; i <= count_a && i <= count_b; i++) {
+		uint32_t x = frames[frames_a[count_a - i].i].function.i;
+		uint32_t y = frames[frames_b[count_b - i].i].function.i;
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return count_a == count_b ? 0 : count_a < count_b ? -1 : 1;
+}
+
+static int compare_entries(const void *left, const void *right, void *aggregation)
+{
+	const struct bp_entry *a = left, *b = right;
+	int order = compare_stacks(aggregation, a->stack, b->stack);
+	if (order != 0)
+		return order;
+	return a->stack.i < b->stack.i ? -1 : a->stack.i > b->stack.i;
+}
+
+void bp_export_sort(const struct bp_aggregation *aggregation, struct bp_entries *entries)
+{
+	if (entries->count > 0)
+		qsort_r(entries->items, entries->count, sizeof *entries->items, compare_entries,
+			(void *)(uintptr_t)aggregation);
+}
+
+bool bp_export_same_functions(
+	const struct bp_aggregation *aggregation, struct bp_stack_id a, struct bp_stack_id b)
+{
+	return compare_stacks(aggregation, a, b) == 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profiles for other tools: the array of formats (export.c). A new one is one file with a
+ * `struct bp_export` and one line in that array; docs/exports.md says what each format can hold.
+ * What is written are the figures of the report: a format that has no place for intervals gets the
+ * estimates, rounded to whole numbers so that their sums stay (bp_round_next), and the totals with
+ * their intervals where it takes a comment or a title.
+ *
+ * Called by cli/export.c. Names come from files and programs that may be hostile: no format passes
+ * control characters or invalid UTF-8 on.
+ */
+#ifndef BP_REPORT_EXPORT_H
+#define BP_REPORT_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "aggregation/aggregate.h"
+#include "aggregation/entries.h"
+#include "base/error.h"
+
+struct bp_export_options {
+	struct bp_entry_options labels; /* of pprof */
+	bool variances;			/* of pprof: further sample types */
+	bool objects;			/* of collapsed: objects, not bytes */
+};
+
+/* What there is to write. */
+struct bp_export_source {
+	const struct bp_profile *profile;
+	const struct bp_aggregation *asked; /* the metric asked for */
+	/* The metrics that the format needs, by stack; NULL where the file does not tell them. */
+	const struct bp_aggregation *metrics[BP_METRIC_COUNT];
+	struct bp_export_options options;
+};
+
+#define BP_METRIC_BIT(metric) (1u << (metric))
+
+struct bp_export {
+	const char *name;	 /* as in --to */
+	const char *description; /* one line for --help */
+	unsigned metrics;	 /* beside the one asked for; bits of enum bp_metric */
+	unsigned refused;	 /* metrics it has no place for, likewise */
+	bool by_rows;		 /* shows rows of any --by; otherwise stacks */
+	bool live_only;		 /* is about what lives at the end, whatever else there is */
+	bool one_moment; /* shows what lived at one moment: the peak, where little lives at
+			  * the end and nobody chose (policy/shown.h) */
+	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
+	bool (*write)(const struct bp_export_source *source, FILE *out, struct bp_error *error);
+};
+
+extern const struct bp_export *const bp_exports[]; /* NULL-terminated */
+const struct bp_export *bp_export_find(const char *name);
+
+extern const struct bp_export bp_export_pprof;
+extern const struct bp_export bp_export_collapsed;
+extern const struct bp_export bp_export_speedscope;
+extern const struct bp_export bp_export_dhat;
+extern const struct bp_export bp_export_firefox;
+extern const struct bp_export bp_export_json;
+extern const struct bp_export bp_export_csv;
+extern const struct bp_export bp_export_suppressions;
+
+/* ---- for the formats ---- */
+
+#define BP_EXPORT_NO_STACK "(no stack recorded)"
+
+/* The total of a metric with its intervals, as a line of text: "live at exit: 12.3 MiB ±0.8 (12897484
+ * bytes [...]; ...". */
+#define BP_EXPORT_LINE_BYTES 512
+void bp_export_total_line(
+	const struct bp_aggregation *aggregation, enum bp_metric metric, char *buffer);
+
+/* How it was sampled: "T = 512 KiB, law exact, 1234 samples". */
+void bp_export_sampling_line(const struct bp_aggregation *aggregation, char *buffer);
+
+/* Entries in the order of their functions, outermost first, so that equal ones are neighbours. */
+void bp_export_sort(const struct bp_aggregation *aggregation, struct bp_entries *entries);
+
+/* Do two stacks read as the same functions? */
+bool bp_export_same_functions(
+	const struct bp_aggregation *aggregation, struct bp_stack_id a, struct bp_stack_id b);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes to profile: the array of importers (import.c), found by sniffing the content. A new format
+ * is one file with a `struct bp_importer` and one line in that array.
+ */
+#ifndef BP_IMPORT_IMPORT_H
+#define BP_IMPORT_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/profile.h"
+
+struct bp_importer {
+	const char *name;	 /* "bytepoll trace" */
+	const char *description; /* one line for --help */
+	/* Does a file that begins with these bytes look like one of this format? */
+	bool (*sniff)(const uint8_t *head, size_t bytes);
+	/* Adds the file at `path` (and the files that belong to it) to the profile. */
+	bool (*import)(const char *path, struct bp_profile *profile, struct bp_error *error);
+};
+
+extern const struct bp_importer *const bp_importers[]; /* NULL-terminated */
+
+/* Opens, sniffs and imports one file into an initialised profile. Errors name the path and say what
+ * to do (missing, unreadable, empty, a directory, of no known format, torn before its header). */
+bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_error *error);
+
+/* Adds one trace of ours alone, without the files of the processes it started. */
+bool bp_import_one_process(const char *path, struct bp_profile *profile, struct bp_error *error);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Import, finish, resolve; see read.h. */
+#include "library/read.h"
+
+#include "aggregation/nameless.h"
+#include "import/import.h"
+
+static bool import_all(const char *const *files, size_t count,
+	const struct bp_read_options *options, struct bp_profile *profile, struct bp_error *error)
+{
+	bool good = true;
+	profile->progress = options->progress;
+	profile->progress_context = options->progress_context;
+	for (size_t i = 0; good && i < count; i++)
+		good = bp_import_file(files[i], profile, error);
+	profile->progress = NULL;
+	return good && bp_profile_finish_import(profile, count > 1, error);
+}
+
+/* Every address by its offset, as if no file of code could be read. */
+static const struct bp_symbol_options no_names = { .no_files = true };
+
+bool bp_read_files(const char *const *files, size_t count, const struct bp_read_options *options,
+	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
+	struct bp_error *error)
+{
+	struct bp_symbol_summary symbols = { 0 };
+	struct bp_profile profile = { 0 };
+	bool good = bp_profile_init(&profile, error);
+	profile.keep_readings = options->keep_readings;
+	profile.assume_interval = options->assume_interval;
+	profile.allocators = options->allocators;
+	good = good && import_all(files, count, options, &profile, error) &&
+	       bp_symbols_resolve(&profile, options->no_symbols ? &no_names : options->symbols,
+		       &symbols, error);
+	if (!good) {
+		bp_profile_finish(&profile);
+		return false;
+	}
+	*ret_profile = profile;
+	*ret_symbols = options->no_symbols ? (struct bp_symbol_summary){ 0 } : symbols;
+	return true;
+}
+
+bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
+{
+	const uint32_t replaced = symbols->modules_replaced, missing = symbols->modules_missing;
+	if (replaced > 0 &&
+		!bp_aggregation_warn(aggregation,
+			"%u file%s replaced since the recording and not used for names, for "
+			"example %s",
+			replaced, replaced == 1 ? " was" : "s were", symbols->replaced_example))
+		return false;
+	const uint32_t large = symbols->modules_too_large;
+	if (large > 0 &&
+		!bp_aggregation_warn(aggregation,
+			"debug information of %u file%s not read, for example of %s: unpacked it would "
+			"take more than 1 GiB, or than 64 times its size (objcopy "
+			"--decompress-debug-sections unpacks it)",
+			large, large == 1 ? " was" : "s was", symbols->too_large_example))
+		return false;
+	return missing == 0 ||
+	       bp_aggregation_warn(aggregation, "%u file%s of the program cannot be read for names",
+		       missing, missing == 1 ? "" : "s");
+}
+
+bool bp_read_warn_alone(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
+{
+	return bp_read_warn(aggregation, symbols) &&
+	       (symbols->modules == 0 || bp_aggregation_warn_of_nameless(
+						aggregation, symbols->modules_replaced > 0));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From files to a profile that is ready to be aggregated: imported, finished, with names. The road
+ * that every reader of profiles takes, the command line and the library alike. One thread for one
+ * profile.
+ */
+#ifndef BP_LIBRARY_READ_H
+#define BP_LIBRARY_READ_H
+
+#include "aggregation/aggregate.h"
+#include "base/error.h"
+#include "symbols/symbols.h"
+
+struct bp_read_options {
+	uint64_t assume_interval; /* T of files that do not tell theirs, bytes; 0: their writers' */
+	bool keep_readings;	  /* keep what tells the totals of windows in time */
+	bool no_symbols;	  /* leave names out: no process is started */
+	const struct bp_symbol_options *symbols; /* NULL: the default */
+	const struct bp_allocators *allocators;	 /* must stay; NULL: the built-in ones */
+	/* Is told now and then how many samples were read; NULL: nobody asks. */
+	void (*progress)(void *context, uint64_t samples);
+	void *progress_context;
+};
+
+/* Reads `count` >= 1 files into one profile; several are summed as unrelated. On failure there is
+ * nothing to finish. `ret_symbols` is zeros where names were left out. */
+bool bp_read_files(const char *const *files, size_t count, const struct bp_read_options *options,
+	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
+	struct bp_error *error);
+
+/* Adds to the warnings of an aggregation what could not be read for names. False: no memory. */
+bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
+
+/* The same, and how much of what is shown has no name for all that (aggregation/nameless.h); for what is looked
+ * at by itself. Comparisons have warnings of their own. */
+bool bp_read_warn_alone(
+	struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
+
+#endif

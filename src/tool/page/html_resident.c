@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Resident memory in the head of a page: the looks at it, of which process they are, and two of them taken
+ * apart as `bytepoll report --summary` does (resident/resident.h). The page knows no process but by its
+ * pid, and cannot make the parts itself: live objects are those of this process alone, at that moment.
+ */
+#include "page/html_data.h"
+#include "report/explained_text.h"
+#include "report/json_values.h"
+
+static void write_moment(
+	struct bp_json *json, const char *name, const struct bp_reconciled *moment)
+{
+	const struct bp_resident_point *point = &moment->point;
+	bp_json_object(json, name, BP_JSON_COMPACT);
+	bp_json_seconds(json, "at_s", moment->time_ns);
+	bp_json_whole(json, "resident", bp_resident_sum(point));
+	bp_json_whole(json, "file", point->file);
+	bp_json_whole(json, "shared", point->shared);
+	bp_json_whole(json, "swapped", point->swapped);
+	bp_json_whole(json, "recorder_most", moment->recorder_most);
+	bp_json_whole(json, "stack_most", moment->stack_most);
+	bp_json_figure(json, "live", &moment->live, 1);
+	bp_json_array(json, "rest", BP_JSON_COMPACT);
+	bp_json_number(json, NULL, moment->rest.low);
+	bp_json_number(json, NULL, moment->rest.high);
+	bp_json_end(json);
+	bp_json_end(json);
+}
+
+/* The words for the top of the page, where malloc explains little of the process. */
+static void write_explained(struct bp_json *json, const struct bp_explained *explained)
+{
+	const struct bp_quantity_style style = { .utf8 = true };
+	char text[BP_EXPLAINED_BYTES];
+	if (explained == NULL || !explained->little) {
+		bp_json_null(json, "explained");
+		return;
+	}
+	bp_json_object(json, "explained", BP_JSON_COMPACT);
+	bp_explained_text(explained, style, text);
+	bp_json_text(json, "text", text);
+	bp_explained_advice(explained, style, text);
+	bp_json_text(json, "advice", text);
+	bp_json_end(json);
+}
+
+void bp_page_write_resident(const struct bp_page_options *options, struct bp_json *json)
+{
+	const struct bp_reconciled *parts = options->resident_parts;
+	write_explained(json, options->explained);
+	if (options->resident_count == 0) {
+		bp_json_null(json, "resident");
+		return;
+	}
+	bp_json_array(json, "resident", BP_JSON_COMPACT);
+	for (uint32_t i = 0; i < options->resident_count; i++) {
+		bp_json_array(json, NULL, BP_JSON_COMPACT);
+		bp_json_seconds(json, NULL, options->resident[i].time_ns);
+		bp_json_whole(json, NULL, options->resident[i].bytes);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+	bp_json_whole(json, "resident_pid", options->resident_pid);
+	if (parts == NULL) {
+		bp_json_null(json, "resident_parts");
+		return;
+	}
+	bp_json_object(json, "resident_parts", BP_JSON_ROWS);
+	write_moment(json, "highest", &parts[BP_RECONCILED_HIGHEST]);
+	write_moment(json, "last", &parts[BP_RECONCILED_LAST]);
+	bp_json_end(json);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The words of a question, and which of them mean something together; see query.h. */
+#include "query/query.h"
+
+#include <string.h>
+
+const char *const bp_metric_names[BP_METRIC_COUNT] = { "live", "peak", "allocated", "temporary" };
+const char *const bp_key_names[BP_KEY_COUNT] = { "function", "stack", "line", "file", "module",
+	"thread", "size", "type", "process", "kind", "label" };
+const char *const bp_sort_names[BP_SORT_COUNT] = { "bytes", "objects", "samples", "name" };
+const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { "default", "ht", "weighted",
+	"calibrated", "failed-trials", "tcmalloc", "hits", "memray" };
+const char *const bp_method_names[BP_METHOD_COUNT] = { "default", "n3", "negative-binomial",
+	"camp-paulson" };
+const char *const bp_edges_names[BP_EDGES_COUNT] = { "end", "sample", "both" };
+
+int bp_word_index(const char *const *words, int count, const char *word)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(words[i], word) == 0)
+			return i;
+	return -1;
+}
+
+bool bp_estimator_is_other(enum bp_estimator estimator)
+{
+	return estimator >= BP_ESTIMATOR_FAILED_TRIALS;
+}
+
+bool bp_method_is_negative_binomial(enum bp_method method)
+{
+	return method == BP_METHOD_NEGATIVE_BINOMIAL || method == BP_METHOD_CAMP_PAULSON;
+}
+
+static bool key_is_of_stack(enum bp_key key)
+{
+	return key <= BP_KEY_MODULE;
+}
+
+bool bp_query_check(const struct bp_query *query, struct bp_error *error)
+{
+	bool counted = query->metric == BP_METRIC_ALLOCATED && !query->usable;
+	if (!(query->confidence >= 0 && query->confidence < 1))
+		return bp_error_set(error, "--confidence %g: must be between 0 and 1, as 0.95",
+			query->confidence);
+	if (query->cumulative && (!key_is_of_stack(query->by) || query->by == BP_KEY_STACK))
+		return bp_error_set(error,
+			"--cumulative with --by %s means nothing: "
+			"use --by function, line, file or module",
+			bp_key_names[query->by]);
+	if (query->metric == BP_METRIC_PEAK && query->has_at)
+		return bp_error_set(error, "--at with --metric peak means nothing: "
+					   "use --metric live --at TIME");
+	if (query->has_to && query->to_ns <= (query->has_from ? query->from_ns : 0))
+		return bp_error_set(error, "--until must be later than --from");
+	if (query->metric == BP_METRIC_PEAK &&
+		(bp_estimator_is_other(query->estimator) ||
+			bp_method_is_negative_binomial(query->method)))
+		return bp_error_set(error,
+			"--metric peak: the moment is chosen by looking at the samples, which other "
+			"estimators and methods do not allow for; use --metric live --at TIME");
+	if (query->edges != BP_EDGES_END && !bp_method_is_negative_binomial(query->method))
+		return bp_error_set(error,
+			"--edges is for --interval-method negative-binomial and camp-paulson");
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && query->method != BP_METHOD_DEFAULT)
+		return bp_error_set(error,
+			"--estimator calibrated has an interval of its own: leave "
+			"--interval-method out");
+	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
+		return bp_error_set(error,
+			"--estimator calibrated: an exact total is known only for "
+			"--metric allocated --bytes requested");
+	return true;
+}

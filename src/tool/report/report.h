@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profile to bytes: the array of reports (report.c). A new report is one file with a
+ * `struct bp_report` and one line in that array. Reports take an aggregation, ask it for the rows
+ * they show, and write; they decide nothing about figures.
+ *
+ * Names in a profile come from files and programs that may be hostile: every report escapes them
+ * (escape.h) as its format needs.
+ */
+#ifndef BP_REPORT_REPORT_H
+#define BP_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "aggregation/aggregate.h"
+#include "base/error.h"
+#include "resident/explained.h"
+#include "resident/resident.h"
+
+#define BP_ROWS_ALL UINT32_MAX
+
+struct bp_report_options {
+	uint32_t rows;	  /* at most so many; BP_ROWS_ALL: no limit */
+	uint32_t moments; /* of the timeline, 0 or >= 2; 0: without it. The aggregation must then be
+			   * of metric live at exit */
+	unsigned columns; /* width of the terminal, characters */
+	bool utf8;	  /* the terminal shows UTF-8; otherwise ASCII only */
+	bool colour;
+	bool terminal; /* it is a terminal that is written to: nothing may reach it that steers it */
+	bool si; /* kB, MB, GB instead of KiB, MiB, GiB */
+	bool stats; /* of json: distributions too (stats.c) */
+	const struct bp_resident *resident; /* memory of the run, NULL: not known */
+	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */
+	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
+};
+
+struct bp_report {
+	const char *name;	 /* as in --NAME; "table" is the default */
+	const char *description; /* one line for --help */
+	bool for_eyes;		 /* read by people, not by programs */
+	bool needs_stacks;	 /* the aggregation must be by stack, sorted by bytes or objects */
+	uint32_t rows;		 /* --rows unless given */
+	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
+	bool (*write)(const struct bp_aggregation *aggregation,
+		const struct bp_report_options *options, FILE *out, struct bp_error *error);
+};
+
+extern const struct bp_report *const bp_reports[]; /* NULL-terminated; the first is the default */
+
+/* The report of this name, or NULL. */
+const struct bp_report *bp_report_find(const char *name);
+
+extern const struct bp_report bp_report_table;
+extern const struct bp_report bp_report_tree;
+extern const struct bp_report bp_report_json;
+extern const struct bp_report bp_report_csv;
+extern const struct bp_report bp_report_timeline;
+extern const struct bp_report bp_report_summary;
+extern const struct bp_report bp_report_stats;
+
+#define BP_SPAN_BYTES 128 /* room for bp_off_text */
+
+/* How long sampling was off: "2.1 s of 3.2 s". What counts is when no process that ran was sampled;
+ * "a time" where there is no such moment. */
+void bp_off_text(const struct bp_aggregation *aggregation, char *buffer);
+
+/* "live at exit", or of a program that has not ended in order (it was killed, it still runs, or this
+ * is a snapshot) "live at the end". */
+const char *bp_live_name(const struct bp_aggregation *aggregation);
+
+#endif

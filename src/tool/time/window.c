@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's counters only grow. At a window's edge they were at least what the last record before it
+ * says and at most what the first record after it says, and so the difference of the two edges is
+ * known within limits. A thread that nothing is heard of in the whole window may have done anything
+ * its neighbouring records allow; one without any record, anything up to its total.
+ */
+#include "time/window.h"
+
+#include <stdlib.h>
+
+/* The counters of one thread at one edge. */
+struct edge {
+	uint64_t bytes_low, bytes_high, objects_low, objects_high;
+};
+
+struct thread_window {
+	struct edge from, to;
+};
+
+static void look(struct edge *edge, const struct bp_reading *reading, uint64_t time_ns)
+{
+	if (reading->time_ns < time_ns) {
+		edge->bytes_low =
+			reading->bytes > edge->bytes_low ? reading->bytes : edge->bytes_low;
+		edge->objects_low =
+			reading->objects > edge->objects_low ? reading->objects : edge->objects_low;
+	} else {
+		edge->bytes_high =
+			reading->bytes < edge->bytes_high ? reading->bytes : edge->bytes_high;
+		edge->objects_high = reading->objects < edge->objects_high ? reading->objects
+									   : edge->objects_high;
+	}
+}
+
+/* (Without an upper limit: UINT64_MAX.) */
+static void add_high(uint64_t *high, uint64_t more)
+{
+	if (__builtin_add_overflow(*high, more, high))
+		*high = UINT64_MAX;
+}
+
+static uint64_t edge_time(uint64_t base_ns, uint64_t since_ns)
+{
+	return since_ns > BP_TIME_NEVER - base_ns ? BP_TIME_NEVER : base_ns + since_ns;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Of an upper limit. */
+static uint64_t less_high(uint64_t high, uint64_t part)
+{
+	return high == UINT64_MAX ? UINT64_MAX : less(high, part);
+}
+
+/* What is known of a thread's counters at a time without any record of it: nothing before its process
+ * began, all when that has ended. */
+static struct edge begin(
+	const struct bp_view *view, const struct bp_thread *thread, uint64_t time_ns)
+{
+	const struct bp_process *process = &view->profile->processes.data[thread->process.i];
+	struct edge edge = { 0, thread->bytes_allocated.high, 0, thread->objects_allocated.high };
+	if (time_ns <= process->start_time_ns)
+		return (struct edge){ 0 };
+	if (time_ns > view->processes[thread->process.i].end_ns) {
+		edge.bytes_low = thread->bytes_allocated.low;
+		edge.objects_low = thread->objects_allocated.low;
+	}
+	return edge;
+}
+
+static void add_thread(struct bp_window_totals *totals, const struct thread_window *window)
+{
+	const struct edge *from = &window->from, *to = &window->to;
+	totals->bytes.low += less(to->bytes_low, from->bytes_high);
+	add_high(&totals->bytes.high, less_high(to->bytes_high, from->bytes_low));
+	totals->objects.low += less(to->objects_low, from->objects_high);
+	add_high(&totals->objects.high, less_high(to->objects_high, from->objects_low));
+}
+
+/* What a process allocated beyond the threads that are known may all lie in the window. */
+static void add_unknown_threads(const struct bp_view *view, struct bp_window_totals *totals)
+{
+	const struct bp_profile *profile = view->profile;
+	uint64_t bytes = 0, objects = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		if (!view->processes[i].included)
+			continue;
+		add_high(&bytes, profile->processes.data[i].bytes_allocated.high);
+		add_high(&objects, profile->processes.data[i].objects_allocated.high);
+	}
+	for (uint32_t i = 1; i < profile->threads.count; i++) {
+		const struct bp_thread *thread = &profile->threads.data[i];
+		if (!view->processes[thread->process.i].included)
+			continue;
+		bytes = less_high(bytes, thread->bytes_allocated.high);
+		objects = less_high(objects, thread->objects_allocated.high);
+	}
+	add_high(&totals->bytes.high, bytes);
+	add_high(&totals->objects.high, objects);
+}
+
+bool bp_window_totals(
+	const struct bp_view *view, struct bp_window_totals *ret_totals, struct bp_error *error)
+{
+	const struct bp_profile *profile = view->profile;
+	struct bp_window_totals totals = { 0 };
+	struct thread_window *windows = calloc(profile->threads.count, sizeof *windows);
+	if (windows == NULL)
+		return bp_error_set(error, "out of memory");
+	for (uint32_t i = 1; i < profile->threads.count; i++) {
+		const struct bp_thread *thread = &profile->threads.data[i];
+		uint64_t base_ns = view->processes[thread->process.i].base_ns;
+		windows[i].from = begin(view, thread, edge_time(base_ns, view->from_ns));
+		windows[i].to = begin(view, thread, edge_time(base_ns, view->to_ns));
+	}
+	for (uint32_t i = 1; i < profile->readings.count; i++) {
+		const struct bp_reading *reading = &profile->readings.data[i];
+		uint32_t process = profile->threads.data[reading->thread.i].process.i;
+		uint64_t base_ns = view->processes[process].base_ns;
+		struct thread_window *window = &windows[reading->thread.i];
+		look(&window->from, reading, edge_time(base_ns, view->from_ns));
+		look(&window->to, reading, edge_time(base_ns, view->to_ns));
+	}
+	for (uint32_t i = 1; i < profile->threads.count; i++)
+		if (view->processes[profile->threads.data[i].process.i].included)
+			add_thread(&totals, &windows[i]);
+	add_unknown_threads(view, &totals);
+	free(windows);
+	*ret_totals = totals;
+	return true;
+}
