@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What every profile must be, however hostile the file it came from. For the harnesses of this folder. */
+/* What every profile must be, however hostile the file it came from. For the harnesses of this
+ * folder. */
 #ifndef BP_FUZZ_CHECK_PROFILE_H
 #define BP_FUZZ_CHECK_PROFILE_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzing of what takes debug files apart before libdw sees them: sections packed by zstd (unpacked_elf.c) and
- * packages of split units (dwarf_package.c). The input is an ELF file. Whatever bytes it holds, both must come to
- * an end without a wrong access, and what they make must be an ELF file whose sections lie within it.
+ * Fuzzing of what takes debug files apart before libdw sees them: sections packed by zstd
+ * (unpacked_elf.c) and packages of split units (dwarf_package.c). The input is an ELF file.
+ * Whatever bytes it holds, both must come to an end without a wrong access, and what they make must
+ * be an ELF file whose sections lie within it.
  *
  * The harness is the same for libFuzzer (clang) and for the regression driver (replay.c).
  */

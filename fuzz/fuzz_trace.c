@@ -125,8 +125,9 @@ static void write_image(struct image *image, int fd)
 	image->raw_checksums = 0;
 }
 
-/* The records of a folded part are read from a file of its own only by tools: the importer wants the
- * trace beside it. What a record holds can be walked to its end, and refers to ticks there are. */
+/* The records of a folded part are read from a file of its own only by tools: the importer wants
+ * the trace beside it. What a record holds can be walked to its end, and refers to ticks there
+ * are. */
 static void read_as_part(const char *path)
 {
 	struct bp_trace_reader reader;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that makes a large trace: `churn OBJECTS THREADS`. Each thread allocates OBJECTS / THREADS
- * objects through a few thousand different call paths, of sizes from 16 bytes to 16 KiB, mostly small
- * ones, and frees them as programs do: half within some dozens of allocations, most of the others within
- * some ten thousand, one in a hundred never. What is drawn depends on nothing but the number of the
- * thread, so that every run asks for the same.
+ * A program that makes a large trace: `churn OBJECTS THREADS`. Each thread allocates OBJECTS /
+ * THREADS objects through a few thousand different call paths, of sizes from 16 bytes to 16 KiB,
+ * mostly small ones, and frees them as programs do: half within some dozens of allocations, most of
+ * the others within some ten thousand, one in a hundred never. What is drawn depends on nothing but
+ * the number of the thread, so that every run asks for the same.
  */
 #include <pthread.h>
 #include <stdint.h>

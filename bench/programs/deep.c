@@ -2,18 +2,18 @@
 /*
  * deep DEPTH PATHS ROUNDS [cold]: what one sample and the free of one cost, by stack depth.
  *
- * Below `main` lie DEPTH calls through 60 functions in 30 pairs of different frame sizes; which of a
- * pair is called is a bit of the path. In each round every path allocates OBJECTS objects of 64 bytes
- * at its end, then all are freed from `main`. PATHS 0: a new random path each time, so that nearly
- * every stack is new. The two phases are timed apart; with the sampler asleep (a huge interval) the
- * same program gives the baseline.
+ * Below `main` lie DEPTH calls through 60 functions in 30 pairs of different frame sizes; which of
+ * a pair is called is a bit of the path. In each round every path allocates OBJECTS objects of 64
+ * bytes at its end, then all are freed from `main`. PATHS 0: a new random path each time, so that
+ * nearly every stack is new. The two phases are timed apart; with the sampler asleep (a huge
+ * interval) the same program gives the baseline.
  *
- * `cold`: instead, before each single malloc and before each free 24 MiB are read, so that nothing of
- * the recorder is left in the near caches.
+ * `cold`: instead, before each single malloc and before each free 24 MiB are read, so that nothing
+ * of the recorder is left in the near caches.
  *
  * Prints {"allocate_ns": ..., "free_ns": ...}, each per object: the lower quartile of slices of
- * ROUNDS_IN_SLICE rounds (cold: the median of single objects). Not a lower percentile, because slices
- * with few samples would be picked out: at the quartile that shift is below 2 %.
+ * ROUNDS_IN_SLICE rounds (cold: the median of single objects). Not a lower percentile, because
+ * slices with few samples would be picked out: at the quartile that shift is below 2 %.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server with a thread for each request, without a network: `requests THREADS`. Each thread makes and
- * frees five objects and ends; two spawners start them one behind the other, each waiting for its own.
+ * A server with a thread for each request, without a network: `requests THREADS`. Each thread makes
+ * and frees five objects and ends; two spawners start them one behind the other, each waiting for
+ * its own.
  */
 #include <pthread.h>
 #include <stdint.h>

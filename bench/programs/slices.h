@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Timing by slices: a run is cut into slices of consecutive operations, each slice gives the mean
- * CPU time of one operation, and the run reports the 5th percentile of the slices: what an operation
- * costs while nobody disturbs it. Prints one line of JSON.
+ * CPU time of one operation, and the run reports the 5th percentile of the slices: what an
+ * operation costs while nobody disturbs it. Prints one line of JSON.
  */
 #ifndef BENCH_SLICES_H
 #define BENCH_SLICES_H

@@ -8,12 +8,12 @@
  *   libgcc          _Unwind_Backtrace
  *   libunwind       unw_backtrace, if the library can be opened
  *
- * Below `main` lie DEPTH calls through 60 functions in 30 pairs of different frame sizes; which of a
- * pair is called is a bit of the path, and paths are taken in turn. At the end of each the stack is
- * captured between two readings of the clock. `cold`: 24 MiB are read before each capture.
+ * Below `main` lie DEPTH calls through 60 functions in 30 pairs of different frame sizes; which of
+ * a pair is called is a bit of the path, and paths are taken in turn. At the end of each the stack
+ * is captured between two readings of the clock. `cold`: 24 MiB are read before each capture.
  *
- * Prints {"ns": ..., "frames": ..., "agree": ...}: the median, the frames found, and whether they are
- * libgcc's.
+ * Prints {"ns": ..., "frames": ..., "agree": ...}: the median, the frames found, and whether they
+ * are libgcc's.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples as LTTng events. A library of its own, because LTTng allocates and starts threads, which the
- * recorder must not: where both are preloaded, this one listens to the recorder as any program may
- * (bytepoll/bytepoll.h), and hosts are passed on by the program itself (bytepoll/lttng.h). While no
- * session records, an event is a call and a test.
+ * Samples as LTTng events. A library of its own, because LTTng allocates and starts threads, which
+ * the recorder must not: where both are preloaded, this one listens to the recorder as any program
+ * may (bytepoll/bytepoll.h), and hosts are passed on by the program itself (bytepoll/lttng.h).
+ * While no session records, an event is a call and a test.
  *
- * What LTTng allocates for itself is the program's allocation to the recorder. Allocations from within an
- * event (LTTng's first in a thread) are recorded in the trace, but no events of their own: the recorder
- * tells no listener of them, and counts them.
+ * What LTTng allocates for itself is the program's allocation to the recorder. Allocations from
+ * within an event (LTTng's first in a thread) are recorded in the trace, but no events of their
+ * own: the recorder tells no listener of them, and counts them.
  */
 #include "bytepoll/bytepoll.h"
 #include "bytepoll/host.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The LTTng events of bytepoll: fields as of the USDT probes of the same names (docs/tracepoints.md). An
- * event is passed as one struct, because LTTng takes ten arguments and there are more.
+ * The LTTng events of bytepoll: fields as of the USDT probes of the same names
+ * (docs/tracepoints.md). An event is passed as one struct, because LTTng takes ten arguments and
+ * there are more.
  *
- * LTTng includes this file several times, each time with other meanings of its macros: hence the odd
- * guard. Made by provider.c, used by listener.c.
+ * LTTng includes this file several times, each time with other meanings of its macros: hence the
+ * odd guard. Made by provider.c, used by listener.c.
  *
- * A type that is not known is "-" and not the empty string, in whose place babeltrace2 2.0.4 prints the
- * name of some event before it.
+ * A type that is not known is "-" and not the empty string, in whose place babeltrace2 2.0.4 prints
+ * the name of some event before it.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bytepoll

@@ -419,8 +419,9 @@ struct bytepoll_assumptions {
 	/* Allocated, by the counters: no figure is larger. High UINT64_MAX: not known. */
 	struct bytepoll_count bytes, objects;
 	struct bytepoll_count offered, offered_objects; /* of these, what could be sampled */
-	/* The smallest size that can be among what is selected, and among all else: what the query
-	 * states, what the kind of profile implies, what the filters leave. 0: nothing is assumed. */
+	/* The smallest size that can be among what is selected, and among all else: what the
+	 * query states, what the kind of profile implies, what the filters leave. 0: nothing is
+	 * assumed. */
 	uint64_t size_min, size_min_beside;
 };
 

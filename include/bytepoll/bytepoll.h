@@ -115,7 +115,8 @@ struct bp_snapshot {
 	/* Limits of what all threads have allocated. */
 	uint64_t bytes_low, bytes_high, objects_low, objects_high;
 	uint32_t threads; /* threads that run and have allocated */
-	/* Those of them that were too busy to be read: the limits allow for what they may have made. */
+	/* Those of them that were too busy to be read: the limits allow for what they may have
+	 * made. */
 	uint32_t threads_unread;
 };
 
@@ -153,7 +154,8 @@ struct bp_window_profile {
 	const char *path;		   /* of the trace, as in bp_status */
 	uint64_t from_ns, to_ns;	   /* [from, to), since the start of this trace */
 	uint64_t from_time_ns, to_time_ns; /* the same by CLOCK_MONOTONIC */
-	/* Numbers of both moments in the order of events: events in between belong to the window. */
+	/* Numbers of both moments in the order of events: events in between belong to the
+	 * window. */
 	uint64_t from_sequence, to_sequence;
 	uint64_t samples; /* samples written in the window */
 	/* Certain limits of what all threads have allocated in the window. */

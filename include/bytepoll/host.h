@@ -59,21 +59,21 @@ struct bp_host;
 
 struct bp_host_options {
 	const char *name; /* of the runtime, in reports: "lua 5.4"; not NULL */
-	/* Path of the trace; `%p` is the pid, `%%` a percent sign. NULL: BYTEPOLL_HOST_OUTPUT, and if that is
-	 * not set bytepoll.<pid>.bpt. A file that exists is never replaced: the host is then not opened. It is
-	 * not opened either with NULL in a program with more rights than its caller (set-uid, file
-	 * capabilities). */
+	/* Path of the trace; `%p` is the pid, `%%` a percent sign. NULL: BYTEPOLL_HOST_OUTPUT, and
+	 * if that is not set bytepoll.<pid>.bpt. A file that exists is never replaced: the host is
+	 * then not opened. It is not opened either with NULL in a program with more rights than its
+	 * caller (set-uid, file capabilities). */
 	const char *path;
 	uint64_t interval; /* T in force at the start, bytes; BP_SAMPLER_OFF: switched on later */
 	uint32_t law;	   /* enum bp_sampler_law */
-	/* Trials of an object beyond its size, the same for all: BP_SAMPLER_CHARGE with the byte counter,
-	 * 0 with allocation contexts. */
+	/* Trials of an object beyond its size, the same for all: BP_SAMPLER_CHARGE with the byte
+	 * counter, 0 with allocation contexts. */
 	uint32_t charge;
 	uint64_t seed; /* recorded in the trace if `seed_given` */
 	bool seed_given;
 	bool frees_unseen; /* bp_host_freed is never called: reports show only what was allocated */
-	/* Objects are not counted (as with allocation contexts): `objects` is ignored everywhere, totals of
-	 * objects are estimates, and temporary memory is not known. */
+	/* Objects are not counted (as with allocation contexts): `objects` is ignored everywhere,
+	 * totals of objects are estimates, and temporary memory is not known. */
 	bool objects_uncounted;
 };
 
@@ -168,8 +168,8 @@ void bp_host_moved(struct bp_host *host, const void *from, const void *to);
 void bp_host_moves_end(struct bp_host *host);
 
 /* Called after a collection. Calls `alive` for every live sample that was not moved since the last
- * bp_host_moves_end; `alive` returns false if the object is gone. No lock is held, and `alive` may call
- * bp_host_moved, so that a copying collector needs nothing else:
+ * bp_host_moves_end; `alive` returns false if the object is gone. No lock is held, and `alive` may
+ * call bp_host_moved, so that a copying collector needs nothing else:
  *
  *	static bool survived(const void *object, void *host)
  *	{
@@ -181,7 +181,7 @@ void bp_host_moves_end(struct bp_host *host);
  *	...
  *	bp_host_sweep(host, survived, host);
  *	bp_host_moves_end(host);
- */
+ * */
 typedef bool bp_host_alive(const void *object, void *context);
 void bp_host_sweep(struct bp_host *host, bp_host_alive *alive, void *context);
 

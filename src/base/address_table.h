@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an object's address to the number of its sample, inside the target: an open-addressing hash table
- * with linear probing and backward-shift deletion (no tombstones, so a program that frees for a year
- * probes as briefly as on its first day). Writers, of whom the caller lets in one at a time, make
- * `version` odd meanwhile; bp_address_table_has, which a free of an unsampled object calls, only reads,
- * and tries again when the version moved. A grown table leaves the old array where it is, for its
- * readers' sake: all the old ones together are no larger than the new one. The owner gives the memory.
+ * From an object's address to the number of its sample, inside the target: an open-addressing hash
+ * table with linear probing and backward-shift deletion (no tombstones, so a program that frees for
+ * a year probes as briefly as on its first day). Writers, of whom the caller lets in one at a time,
+ * make `version` odd meanwhile; bp_address_table_has, which a free of an unsampled object calls,
+ * only reads, and tries again when the version moved. A grown table leaves the old array where it
+ * is, for its readers' sake: all the old ones together are no larger than the new one. The owner
+ * gives the memory.
  *
  * Zeroed memory is an empty table. No address is 0, no sequence is 0. Usable inside the target.
  */
@@ -75,8 +76,9 @@ static inline void bp_address_change_end(struct bp_address_table *table)
 	__atomic_store_n(&table->version, table->version + 1, __ATOMIC_RELEASE);
 }
 
-/* Bytes of zeroed memory that bp_address_table_grow wants before one more entry finds room: arrays are at
- * most half full, so that probes stay short. 0: it has room. SIZE_MAX: it is full for good. */
+/* Bytes of zeroed memory that bp_address_table_grow wants before one more entry finds room:
+ * arrays are at most half full, so that probes stay short. 0: it has room. SIZE_MAX: it is full
+ * for good. */
 static inline size_t bp_address_table_wants(const struct bp_address_table *table)
 {
 	const struct bp_address_array *array = table->array;
@@ -154,8 +156,8 @@ static inline void bp_address_table_remove(struct bp_address_table *table, uint6
 	table->count--;
 }
 
-/* Without being let in, also by a signal handler: is `address` there? Never wrong about an object of the
- * caller's own. */
+/* Without being let in, also by a signal handler: is `address` there? Never wrong about an object
+ * of the caller's own. */
 static inline bool bp_address_table_has(const struct bp_address_table *table, uint64_t address)
 {
 	if (address == 0) /* an empty entry has this address */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of the file that holds the program. It is the target of /proc/self/exe, unless the program was
- * started by its loader ("/lib64/ld-linux-x86-64.so.2 ./program", as Nix, AppImage and patched
- * programs do): then /proc/self/exe is the loader. The kernel loaded no interpreter beside it in that case, so
- * that AT_BASE is 0, and the loader wrote the address of the program's own headers into AT_PHDR. The kernel says in
- * /proc/self/maps which file is mapped at that address. No memory is allocated; async-signal-safe.
+ * The path of the file that holds the program. It is the target of /proc/self/exe, unless the
+ * program was started by its loader ("/lib64/ld-linux-x86-64.so.2 ./program", as Nix, AppImage and
+ * patched programs do): then /proc/self/exe is the loader. The kernel loaded no interpreter beside
+ * it in that case, so that AT_BASE is 0, and the loader wrote the address of the program's own
+ * headers into AT_PHDR. The kernel says in /proc/self/maps which file is mapped at that address. No
+ * memory is allocated; async-signal-safe.
  */
 #ifndef BP_BASE_EXECUTABLE_H
 #define BP_BASE_EXECUTABLE_H
@@ -19,7 +20,8 @@
 /* A program that has mapped more than this before it is looked for keeps the loader's name. */
 #define BP_EXECUTABLE_MAPS_BYTES_MAX (16u << 20)
 
-/* A line of /proc/self/maps, "BEGIN-END MODE OFFSET DEVICE INODE     PATH", as far as it was read. */
+/* A line of /proc/self/maps, "BEGIN-END MODE OFFSET DEVICE INODE     PATH", as far as it was
+ * read. */
 struct bp_executable_line {
 	uint64_t number, begin; /* the number that is being read, and the first one */
 	unsigned spaces;	/* how many fields have ended */
@@ -27,7 +29,8 @@ struct bp_executable_line {
 	size_t path_bytes;
 };
 
-/* Takes the next character of the file; true when the line of `address` has ended and its path is in `to`. */
+/* Takes the next character of the file; true when the line of `address` has ended and its path is
+ * in `to`. */
 static inline bool bp_executable_take(
 	struct bp_executable_line *line, char c, uintptr_t address, char *to, size_t bytes)
 {

@@ -39,9 +39,10 @@
  * Three more are held with no other lock, and a child of fork resets them: `wanting`
  * (recorder/window.c), `bp_control.lock` and `budget.lock`; the last two are never waited for.
  *
- * A host (src/target/host) has locks of its own, in this order: the list of threads, or one thread, or the
- * names of one kind; then the host's memory; then the writer's. The locks of its live samples and
- * of its listeners are held with no other. It has no fork handlers: in a child a host does nothing.
+ * A host (src/target/host) has locks of its own, in this order: the list of threads, or one thread,
+ * or the names of one kind; then the host's memory; then the writer's. The locks of its live
+ * samples and of its listeners are held with no other. It has no fork handlers: in a child a host
+ * does nothing.
  */
 #ifndef BP_BASE_LOCK_H
 #define BP_BASE_LOCK_H

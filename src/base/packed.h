@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of rows of numbers that only grows, at as few bytes a row as its numbers need: for tables of
- * tens of millions of rows, each of which must still be read by its number at once.
+ * A table of rows of numbers that only grows, at as few bytes a row as its numbers need: for tables
+ * of tens of millions of rows, each of which must still be read by its number at once.
  *
- * Rows are kept in blocks of BP_PACKED_ROWS. Of each column a block has once the high bytes that are the
- * same in all rows, and of every row the low bytes that are not:
+ * Rows are kept in blocks of BP_PACKED_ROWS. Of each column a block has once the high bytes that
+ * are the same in all rows, and of every row the low bytes that are not:
  *
  *	block	where its rows are; where columns are in a row, at how many bytes; what their rows share
  *	rows	row 0: low bytes of column 0, column 1 ...; row 1 ...; without a gap, little endian
  *
- * Neighbours are mostly alike (times, sequence numbers), or few different numbers (indices), so that eight
- * bytes shrink to one, two or three; whatever the numbers are, they come back as they were. (Counting in
- * bits takes a fifth less memory, and twice the instructions.) Blocks lie side by side and apart from their
- * rows, 64 bytes each, so that what is read at random waits for memory twice and not four times. The rows
- * that do not fill a block yet are kept as they are. A row is written once.
+ * Neighbours are mostly alike (times, sequence numbers), or few different numbers (indices), so
+ * that eight bytes shrink to one, two or three; whatever the numbers are, they come back as they
+ * were. (Counting in bits takes a fifth less memory, and twice the instructions.) Blocks lie side
+ * by side and apart from their rows, 64 bytes each, so that what is read at random waits for memory
+ * twice and not four times. The rows that do not fill a block yet are kept as they are. A row is
+ * written once.
  *
- * Zeroed memory is an empty table, and columns of zeros take no room. Thread-safety: reading is safe from several threads.
+ * Zeroed memory is an empty table, and columns of zeros take no room. Thread-safety: reading is
+ * safe from several threads.
  */
 #ifndef BP_BASE_PACKED_H
 #define BP_BASE_PACKED_H
@@ -92,8 +94,8 @@ static inline struct bp_packed_row bp_packed_row_of(
 	return found;
 }
 
-/* Where a row is, for __builtin_prefetch. (Not done here: gcc takes a function that does nothing else for
- * one without effect, and leaves it out.) */
+/* Where a row is, for __builtin_prefetch. (Not done here: gcc takes a function that does nothing
+ * else for one without effect, and leaves it out.) */
 static inline const void *bp_packed_where(const struct bp_packed *table, uint32_t row)
 {
 	const uint32_t number = row >> BP_PACKED_ROWS_LOG2;
@@ -147,8 +149,8 @@ static inline bool bp_packed_seal(struct bp_packed *table, unsigned columns)
 	return true;
 }
 
-/* Appends a row, of which the first `columns` count (a constant, for speed, and always the same for a
- * table; the others come back as anything). False: no memory, or more rows than 32 bits count. */
+/* Appends a row, of which the first `columns` count (a constant, for speed, and always the same for
+ * a table; the others come back as anything). False: no memory, or more rows than 32 bits count. */
 static inline bool bp_packed_add(
 	struct bp_packed *table, const struct bp_packed_row *row, unsigned columns)
 {
@@ -158,7 +160,8 @@ static inline bool bp_packed_add(
 			(struct bp_packed_row *)malloc(BP_PACKED_ROWS * sizeof *table->pending);
 	if (table->pending == NULL || table->count == UINT32_MAX)
 		return false;
-	/* (One by one, so that a row just made is not read in larger pieces than it was written in.) */
+	/* (One by one, so that a row just made is not read in larger pieces than it was written
+	 * in.) */
 #pragma GCC unroll 6
 	for (unsigned c = 0; c < columns; c++)
 		table->pending[in_block].column[c] = row->column[c];

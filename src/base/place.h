@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file by the open folder that it lies in. A path is looked up anew at every use, so that whoever may rename a
- * folder on the way decides between two uses what the second one meets. Code that looks at a file, and then
- * creates, replaces or removes something beside it, opens the folder once and asks its descriptor.
+ * A file by the open folder that it lies in. A path is looked up anew at every use, so that whoever
+ * may rename a folder on the way decides between two uses what the second one meets. Code that
+ * looks at a file, and then creates, replaces or removes something beside it, opens the folder once
+ * and asks its descriptor.
  */
 #ifndef BP_BASE_PLACE_H
 #define BP_BASE_PLACE_H
@@ -28,15 +29,16 @@ static inline const char *bp_place_name(const struct bp_place *place)
 	return place->folder == AT_FDCWD ? place->path : bp_last_part(place->path);
 }
 
-/* As open(2), with close-on-exec; a link of that name is not followed, and nothing is waited for: neither the
- * writer of a FIFO nor the holder of a lease. */
+/* As open(2), with close-on-exec; a link of that name is not followed, and nothing is waited for:
+ * neither the writer of a FIFO nor the holder of a lease. */
 static inline int bp_place_open(const struct bp_place *place, int flags)
 {
 	return openat(place->folder, bp_place_name(place),
 		flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 }
 
-/* Opens the folder that the last name of `path` lies in, for *at calls alone; -1: errno says why. */
+/* Opens the folder that the last name of `path` lies in, for *at calls alone; -1: errno says
+ * why. */
 static inline int bp_place_open_folder(const char *path)
 {
 	char folder[PATH_MAX];

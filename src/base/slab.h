@@ -2,8 +2,8 @@
 /*
  * Memory for many small pieces that are given back together: pieces lie one behind the other in
  * slabs, which grow as more is taken. Large slabs get their pages from the kernel at once
- * (MADV_POPULATE_WRITE, Linux 5.14; without it, one by one), which takes a third less time there; at
- * most one of them is not full.
+ * (MADV_POPULATE_WRITE, Linux 5.14; without it, one by one), which takes a third less time there;
+ * at most one of them is not full.
  *
  * Zeroed memory is an empty, valid value. Called by packed.h. Thread-safety: a slab belongs to its
  * caller. Not for the inside of a target (it allocates).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searching in a sorted array, by halves: entries of any size, each of which begins with its key, 64 bits
- * without a sign, in growing order; equal keys are allowed. Pure; log2(count) + 1 steps.
+ * Searching in a sorted array, by halves: entries of any size, each of which begins with its key,
+ * 64 bits without a sign, in growing order; equal keys are allowed. Pure; log2(count) + 1 steps.
  */
 #ifndef BP_BASE_SORTED_H
 #define BP_BASE_SORTED_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many of the entries have a key of at most `key`: the number of the first one above it. `entries` may
- * be NULL if there are none. */
+/* How many of the entries have a key of at most `key`: the number of the first one above it.
+ * `entries` may be NULL if there are none. */
 static inline uint32_t bp_sorted_upto(
 	const void *entries, size_t entry_bytes, uint32_t count, uint64_t key)
 {

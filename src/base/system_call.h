@@ -27,8 +27,9 @@
 /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack. */
 #define BP_ADVICE_POPULATE_WRITE 23
 
-/* Bytes of a page: 4 KiB on x86-64; on aarch64 4, 16 or 64 KiB, as the kernel was built. Addresses given
- * to bp_system_advise and bp_system_unmap begin a page; of lengths the kernel makes whole pages. */
+/* Bytes of a page: 4 KiB on x86-64; on aarch64 4, 16 or 64 KiB, as the kernel was built. Addresses
+ * given to bp_system_advise and bp_system_unmap begin a page; of lengths the kernel makes whole
+ * pages. */
 static inline size_t bp_system_page_bytes(void)
 {
 	return (size_t)getauxval(AT_PAGESZ);
@@ -108,7 +109,8 @@ static inline uint64_t bp_system_time_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Unpredictable bytes; early in boot or in a sandbox that refuses them: not secret, but different. */
+/* Unpredictable bytes; early in boot or in a sandbox that refuses them: not secret, but
+ * different. */
 static inline void bp_system_random(void *to, size_t bytes)
 {
 	if (syscall(SYS_getrandom, to, bytes, 1 /* GRND_NONBLOCK */) == (long)bytes)

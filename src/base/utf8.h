@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing UTF-8 (RFC 3629). (What reads it, strictly, is bp_utf8_next of report/escape.h.) Pure; for the
- * outside half. */
+/* Writing UTF-8 (RFC 3629). (What reads it, strictly, is bp_utf8_next of report/escape.h.) Pure;
+ * for the outside half. */
 #ifndef BP_BASE_UTF8_H
 #define BP_BASE_UTF8_H
 
@@ -9,8 +9,8 @@
 
 #define BP_UTF8_BYTES 4
 
-/* Writes one character, at most BP_UTF8_BYTES; returns how many bytes, 0 for what is none: a surrogate, or
- * beyond U+10FFFF. */
+/* Writes one character, at most BP_UTF8_BYTES; returns how many bytes, 0 for what is none: a
+ * surrogate, or beyond U+10FFFF. */
 static inline size_t bp_utf8_write(uint32_t code, char *to)
 {
 	size_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;

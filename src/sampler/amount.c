@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weights inside the target, where there is no libm. With lambda = -log1p(-1/T), the rate at which the
- * gaps are drawn (gap.c), an object of m trials is sampled with probability
+ * Weights inside the target, where there is no libm. With lambda = -log1p(-1/T), the rate at which
+ * the gaps are drawn (gap.c), an object of m trials is sampled with probability
  *
  *   P = 1 - (1 - 1/T)^m = -expm1(-lambda m).
  *
- * -expm1(-x): x is halved until it is at most 1/4, where the alternating series needs no more than 12
- * terms (what is left out is below (1/4)^12/13! = 1e-17 of the first), and doubled back by
- * 1 - e^(-2x) = y (2 - y) for y = 1 - e^(-x): sums and products of positive numbers, so that nothing
- * cancels for small x. Every doubling adds a relative rounding of 3 * 2^-53 at most; from 8 halvings
- * on P is 1 to within a double anyway (e^-40), which is the cut.
+ * -expm1(-x): x is halved until it is at most 1/4, where the alternating series needs no more than
+ * 12 terms (what is left out is below (1/4)^12/13! = 1e-17 of the first), and doubled back by 1 -
+ * e^(-2x) = y (2 - y) for y = 1 - e^(-x): sums and products of positive numbers, so that nothing
+ * cancels for small x. Every doubling adds a relative rounding of 3 * 2^-53 at most; from 8
+ * halvings on P is 1 to within a double anyway (e^-40), which is the cut.
  */
 #include "sampler/amount.h"
 

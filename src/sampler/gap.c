@@ -9,9 +9,9 @@
  *
  * With s^2 <= 0.02944 the series needs no fitted constants: cut after s^21/21, what is left out is
  * below 2 s^23/23 < 2.2e-19, under the rounding of a double. ln 2 is split in two so that e ln 2
- * carries no error of its own. Together the relative error stays below 4e-16 everywhere, which moves
- * the mean gap by as much: 10^8 draws see 10^-4. The 53 bits of U cut the law at 36.7 T, where
- * 1e-16 of it is left.
+ * carries no error of its own. Together the relative error stays below 4e-16 everywhere, which
+ * moves the mean gap by as much: 10^8 draws see 10^-4. The 53 bits of U cut the law at 36.7 T,
+ * where 1e-16 of it is left.
  */
 #include "sampler/gap.h"
 
@@ -71,8 +71,8 @@ double bp_gap_scale(uint64_t interval)
 {
 	if (interval <= 1)
 		return 0;
-	/* -log1p(-x) = 2 artanh(x / (2 - x)), and x / (2 - x) = 1 / (2T - 1) for x = 1/T: one rounding
-	 * where the plain form has three. */
+	/* -log1p(-x) = 2 artanh(x / (2 - x)), and x / (2 - x) = 1 / (2T - 1) for x = 1/T: one
+	 * rounding where the plain form has three. */
 	return 1 / twice_artanh(1 / (2 * (double)interval - 1));
 }
 

@@ -8,7 +8,8 @@
 /* -ln(u) for u in (0, 1]; relative error below 4e-16 (tests/unit/sampler/test_gap.c). */
 double bp_negative_log(double u);
 
-/* 1 / lambda = -1 / log1p(-1/interval) for interval >= 1; 0 at interval 1. Relative error as above. */
+/* 1 / lambda = -1 / log1p(-1/interval) for interval >= 1; 0 at interval 1. Relative error as
+ * above. */
 double bp_gap_scale(uint64_t interval);
 
 /* Failed trials before the next success, from 64 random bits: floor(-ln(U) * gap_scale), U uniform

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is all of the file there? A writer makes the file long enough before it hands a chunk out, so a file
- * holds every chunk that its state page has counted, unless it was shortened afterwards. That happens in
- * order too: `bytepoll run` and copies of a running trace leave out what holds nothing,
+ * Is all of the file there? A writer makes the file long enough before it hands a chunk out, so a
+ * file holds every chunk that its state page has counted, unless it was shortened afterwards. That
+ * happens in order too: `bytepoll run` and copies of a running trace leave out what holds nothing,
  *
  *	chunks at the end that were handed out and never begun
  *	of the last one that was begun what lies behind its records, from the next multiple of 8 on
  *
- * and so end where the records of their last chunk do. Whatever is shorter and ends elsewhere was cut by
- * somebody else: an interrupted copy, a full disk, `head -c`. Where the two look alike (nothing but
- * chunk 0, or a chunk of slots at the end, and more was handed out) it is called cut: a limit that is not
- * given can be had again, one that does not hold cannot be taken back.
+ * and so end where the records of their last chunk do. Whatever is shorter and ends elsewhere was
+ * cut by somebody else: an interrupted copy, a full disk, `head -c`. Where the two look alike
+ * (nothing but chunk 0, or a chunk of slots at the end, and more was handed out) it is called cut:
+ * a limit that is not given can be had again, one that does not hold cannot be taken back.
  */
 #include "trace/cut.h"
 

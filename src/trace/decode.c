@@ -39,8 +39,9 @@ static uint64_t take_delta(struct bp_bytes *fields, uint64_t base)
 	return base + (uint64_t)bp_bytes_zigzag(fields);
 }
 
-/* The numbers of a record, of which a report reads a hundred million: whether they ended with the record is
- * asked once, behind the last. Until then they are read from behind it too, where they mean nothing. */
+/* The numbers of a record, of which a report reads a hundred million: whether they ended with the
+ * record is asked once, behind the last. Until then they are read from behind it too, where they
+ * mean nothing. */
 struct numbers {
 	const uint8_t *at;
 	bool failed;
@@ -62,8 +63,9 @@ static __attribute__((noinline)) struct long_number read_long(const uint8_t *at)
 	return (struct long_number){ value, bytes.failed ? NULL : bytes.at };
 }
 
-/* A varint. How long it is is hard to foresee, so it is not asked byte by byte: of most the two first bytes
- * are taken, of others the seven bits of each of eight are moved together, pairs, fours, and all. */
+/* A varint. How long it is is hard to foresee, so it is not asked byte by byte: of most the two
+ * first bytes are taken, of others the seven bits of each of eight are moved together, pairs,
+ * fours, and all. */
 static inline __attribute__((always_inline)) uint64_t number(struct numbers *from)
 {
 	uint64_t word;

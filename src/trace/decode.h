@@ -16,7 +16,8 @@ enum bp_trace_decoded {
 	BP_TRACE_NO_MEMORY
 };
 
-/* So many bytes behind the payload must be the caller's memory, too; what they are does not matter. */
+/* So many bytes behind the payload must be the caller's memory, too; what they are does not
+ * matter. */
 #define BP_TRACE_SLACK 256u
 
 /* Decodes one record; there must be bytes left. */

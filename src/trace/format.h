@@ -18,7 +18,8 @@
 #define BP_ENV_FOLLOW_PID "BYTEPOLL_FOLLOW_PID" /* profile only this pid (--no-follow-fork) */
 #define BP_ENV_BUDGET "BYTEPOLL_BUDGET"		/* of CPU for --interval auto: parts per million */
 #define BP_ENV_START "BYTEPOLL_START" /* dormant: sampling is off until it is switched on */
-/* Sampling begins, ends, at that time: CLOCK_MONOTONIC ns; or after `+` ns from the start of the process image. */
+/* Sampling begins, ends, at that time: CLOCK_MONOTONIC ns; or after `+` ns from the start of the
+ * process image. */
 #define BP_ENV_START_TIME "BYTEPOLL_START_TIME"
 #define BP_ENV_STOP_TIME "BYTEPOLL_STOP_TIME"
 /* What tracepoints tell beside their own: otel, or none (docs/tracepoints.md). */
@@ -166,8 +167,8 @@ struct bp_trace_state {
 	uint64_t end_trials, end_objects, last_sequence, samples;
 	uint64_t unoffered_trials, unoffered_objects, own_bytes, unmarked_fork;
 	uint64_t unmarked_children; /* forks that no handler saw, by the children that found out */
-	/* Threads whose last counters were not known at the end, and what they may have made beyond: the
-	 * totals above are lower limits where `open_trials` is not 0. */
+	/* Threads whose last counters were not known at the end, and what they may have made
+	 * beyond: the totals above are lower limits where `open_trials` is not 0. */
 	uint64_t open_threads, open_trials;
 	uint64_t end_signal; /* that ended the process, told by `bytepoll run`; 0: none, or not known */
 	uint64_t lost[BP_LOSS_MAX];
@@ -180,8 +181,8 @@ struct bp_trace_state {
 	struct bp_trace_stop stops[BP_OUTAGE_STOPS];
 };
 
-/* 1.8, the word `control`: T wanted in the low 41 bits (0: sampling is off), whether T may change by
- * itself, and the number of the change, modulo 2^22. */
+/* 1.8, the word `control`: T wanted in the low 41 bits (0: sampling is off), whether T may change
+ * by itself, and the number of the change, modulo 2^22. */
 #define BP_CONTROL_INTERVAL_MASK (((uint64_t)1 << 41) - 1)
 #define BP_CONTROL_AUTO ((uint64_t)1 << 41)
 #define BP_CONTROL_NUMBER_SHIFT 42u

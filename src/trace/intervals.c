@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was sampled and what was not. INTERVAL records cut the life of a thread into pieces, each with
- * one T or none; the place of a cut is given by the thread's own counters. So of the first v bytes of a
- * thread (or objects: both are counted, and both only grow)
+ * What was sampled and what was not. INTERVAL records cut the life of a thread into pieces, each
+ * with one T or none; the place of a cut is given by the thread's own counters. So of the first v
+ * bytes of a thread (or objects: both are counted, and both only grow)
  *
  *	off(v) = what lies in pieces without sampling
  *
- * is known exactly for every v; and as off(v) and v - off(v) never fall when v grows, limits of v become
- * limits of both parts.
+ * is known exactly for every v; and as off(v) and v - off(v) never fall when v grows, limits of v
+ * become limits of both parts.
  *
- * The process: its total may be known better than those of its threads (at an orderly end the threads
- * that still ran have not published their last). What is not in one part is in the other, so each
- * part is also within [total less the most, total less the least] of the other part. At an end
- * where all running threads were on, or all off, both parts are exact.
+ * The process: its total may be known better than those of its threads (at an orderly end the
+ * threads that still ran have not published their last). What is not in one part is in the other,
+ * so each part is also within [total less the most, total less the least] of the other part. At an
+ * end where all running threads were on, or all off, both parts are exact.
  *
  * Records come in the order of no clock, as several lanes write them: they are sorted once, at the
  * end. A file may say anything: counters that fall within a thread are taken as not having moved.
@@ -89,8 +89,8 @@ static int compare_switches(const void *left, const void *right)
 	return order != 0 ? order : compare(a->interval, b->interval);
 }
 
-/* The number of the first change that comes after every change of a smaller thread, and of this thread
- * up to `bytes` or `objects`, whichever is looked at. */
+/* The number of the first change that comes after every change of a smaller thread, and of this
+ * thread up to `bytes` or `objects`, whichever is looked at. */
 static uint32_t first_after(
 	const struct bp_trace_reader *reader, uint32_t thread, bool by_bytes, uint64_t value)
 {
@@ -168,8 +168,8 @@ bool bp_trace_intervals_last_outage(struct bp_trace_reader *reader)
 	return bp_trace_intervals_outage(reader, &last);
 }
 
-/* What a thread had made, and of that off, when it came to this change. `before`: the change before it
- * of the same thread, or NULL. */
+/* What a thread had made, and of that off, when it came to this change. `before`: the change before
+ * it of the same thread, or NULL. */
 static void reach(const struct bp_trace_reader *reader, const struct bp_trace_switch *before,
 	struct bp_trace_switch *now)
 {
@@ -184,8 +184,8 @@ static void reach(const struct bp_trace_reader *reader, const struct bp_trace_sw
 	now->off_objects = from->off_objects + (off ? now->objects - from->objects : 0);
 }
 
-/* In an outage that went on at the end (3.9) a thread that was on before may have stopped anywhere behind its
- * last record. */
+/* In an outage that went on at the end (3.9) a thread that was on before may have stopped anywhere
+ * behind its last record. */
 static bool may_have_stopped(
 	const struct bp_trace_reader *reader, const struct bp_trace_thread *thread)
 {

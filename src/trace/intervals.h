@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes of the sampling interval (docs/trace-format.md 3.7): how much of each thread's life, and of
- * the whole process, was sampled and how much was not; private to the reader.
+ * Changes of the sampling interval (docs/trace-format.md 3.7): how much of each thread's life, and
+ * of the whole process, was sampled and how much was not; private to the reader.
  */
 #ifndef BP_TRACE_INTERVALS_H
 #define BP_TRACE_INTERVALS_H
@@ -22,7 +22,8 @@ void bp_trace_intervals_finish(struct bp_trace_reader *reader);
 void bp_trace_intervals_totals(
 	const struct bp_trace_reader *reader, struct bp_trace_totals *totals);
 
-/* An OUTAGE record; and after the last record the outage that went on, if one did. False: no memory. */
+/* An OUTAGE record; and after the last record the outage that went on, if one did. False: no
+ * memory. */
 bool bp_trace_intervals_outage(
 	struct bp_trace_reader *reader, const struct bp_trace_outage *outage);
 bool bp_trace_intervals_last_outage(struct bp_trace_reader *reader);

@@ -4,8 +4,9 @@
  *
  *	1: FLOCK  ADVISORY  WRITE 4711 08:01:131090 0 EOF
  *
- * with the process that took the lock, and the file as major:minor:inode. Those of other process namespaces have
- * the number 0 there, and some file systems number their devices otherwise than stat does.
+ * with the process that took the lock, and the file as major:minor:inode. Those of other process
+ * namespaces have the number 0 there, and some file systems number their devices otherwise than
+ * stat does.
  */
 #include "trace/lock.h"
 

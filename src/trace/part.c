@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finding the folded part. A folder holds FILE locked while it puts the new FILE.fold in the place
- * of the old one and gives back the chunks of FILE that it stands for; readers lock FILE too, all of
- * them together, so that they see both files as they belong together. See part.h.
+ * of the old one and gives back the chunks of FILE that it stands for; readers lock FILE too, all
+ * of them together, so that they see both files as they belong together. See part.h.
  *
- * Anybody who can read FILE can keep its lock for ever. So a reader that has waited long enough reads without it,
- * and looks at the end whether FILE.fold is the file that it was: chunks are given back only after a new one was
- * put in its place.
+ * Anybody who can read FILE can keep its lock for ever. So a reader that has waited long enough
+ * reads without it, and looks at the end whether FILE.fold is the file that it was: chunks are
+ * given back only after a new one was put in its place.
  */
 #include "trace/part.h"
 

@@ -9,8 +9,8 @@
 
 #include "trace/reader.h"
 
-/* Opens FILE.fold of the trace at `place`, whose header is read. Without one, `is_open` stays false;
- * one that is there and cannot be read is an error. */
+/* Opens FILE.fold of the trace at `place`, whose header is read. Without one, `is_open` stays
+ * false; one that is there and cannot be read is an error. */
 bool bp_trace_part_open(
 	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error);
 
@@ -20,12 +20,12 @@ enum bp_trace_added bp_trace_part_take(
 
 void bp_trace_part_close(struct bp_trace_part *part);
 
-/* Keeps folders away from the trace until `reader->fd` is closed. Where somebody else holds its lock for longer than
- * one waits, or files cannot be locked, it is read without. */
+/* Keeps folders away from the trace until `reader->fd` is closed. Where somebody else holds its
+ * lock for longer than one waits, or files cannot be locked, it is read without. */
 void bp_trace_part_lock(struct bp_trace_reader *reader);
 
-/* The whole trace was read. If that was done without the lock: was it folded meanwhile? Then parts of it may
- * have been missed, which is an error. */
+/* The whole trace was read. If that was done without the lock: was it folded meanwhile? Then parts
+ * of it may have been missed, which is an error. */
 bool bp_trace_part_check(const struct bp_trace_reader *reader, struct bp_error *error);
 
 #endif

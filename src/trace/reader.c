@@ -2,8 +2,8 @@
 /*
  * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by
  * one; threads.c keeps the totals, intervals.c what was allocated while sampling was off. In the
- * order of this file: reading bytes, opening (every way in which a file can be the wrong one has its
- * own sentence), finding the next chunk, handing out records.
+ * order of this file: reading bytes, opening (every way in which a file can be the wrong one has
+ * its own sentence), finding the next chunk, handing out records.
  *
  * The rule for whatever is not as docs/trace-format.md wants it: header and state decide whether
  * there is a trace at all, and are an error; beyond them, damage costs the chunk it is in, from the
@@ -127,8 +127,8 @@ static struct bp_trace_text header_text(const uint8_t **at, uint16_t bytes)
 	return text;
 }
 
-/* The state page counts chunk 0 before the header has its magic: without that it was never written, or
- * lost. The file's length is asked for afterwards, as a running one only grows. */
+/* The state page counts chunk 0 before the header has its magic: without that it was never written,
+ * or lost. The file's length is asked for afterwards, as a running one only grows. */
 static bool read_state(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
 	struct stat status;
@@ -175,7 +175,8 @@ static bool open_file(
 {
 	const char *path = place->path;
 	struct stat status;
-	/* Non-blocking: a FIFO without a writer must not hold us. Who names a file may name a link. */
+	/* Non-blocking: a FIFO without a writer must not hold us. Who names a file may name a
+	 * link. */
 	reader->fd = place->folder != AT_FDCWD
 			     ? bp_place_open(place, O_RDONLY)
 			     : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

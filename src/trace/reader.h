@@ -6,8 +6,8 @@
  *
  * The file may still be written, may be cut off anywhere and may be hostile. So it is never mapped:
  * one chunk at a time is read into memory; everything is checked against the bytes that are there;
- * what does not fit is counted as damage and left out. Memory is two chunks, the header, some
- * 150 bytes per thread, 80 per change of its interval and, where the recorder verified, 64 per stack.
+ * what does not fit is counted as damage and left out. Memory is two chunks, the header, some 150
+ * bytes per thread, 80 per change of its interval and, where the recorder verified, 64 per stack.
  *
  * Life: bp_trace_reader_open; bp_trace_reader_next until it says BP_TRACE_END; then
  * bp_trace_reader_totals; bp_trace_reader_close (safe on zeroed memory, and after a failed open).
@@ -117,7 +117,8 @@ struct bp_trace_interval {
 	uint32_t thread;	  /* ordinal */
 };
 
-/* OUTAGE: the file could not grow, so that sampling was off for any thread that came to the recorder. */
+/* OUTAGE: the file could not grow, so that sampling was off for any thread that came to the
+ * recorder. */
 struct bp_trace_outage {
 	uint64_t from_ns, to_ns; /* not before from_ns; UINT64_MAX: it went on at the end */
 };
@@ -162,8 +163,8 @@ struct bp_trace_thread {
 	/* Private: the END with most trials, and the largest counters of a slot. */
 	struct bp_trace_thread_event end;
 	uint64_t slot_trials, slot_objects;
-	/* The bytes and objects above in two parts: allocated while sampling was on, and off (3.7). Complete,
-	 * and none before, at BP_TRACE_END. */
+	/* The bytes and objects above in two parts: allocated while sampling was on, and off (3.7).
+	 * Complete, and none before, at BP_TRACE_END. */
 	struct bp_trace_limits on_bytes, on_objects, off_bytes, off_objects;
 };
 
@@ -254,8 +255,8 @@ struct bp_trace_reader {
 enum bp_trace_next { BP_TRACE_ERROR, BP_TRACE_END, BP_TRACE_RECORD };
 
 /* Opens a trace and reads header and state. Errors name the path: missing, unreadable, a directory,
- * empty, torn before the end of its header or its state page, foreign, of another version, with fatal
- * flags, header damaged. */
+ * empty, torn before the end of its header or its state page, foreign, of another version, with
+ * fatal flags, header damaged. */
 bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error);
 /* The same for a file in a folder that is open. */
 bool bp_trace_reader_open_place(
@@ -273,12 +274,12 @@ enum bp_trace_next bp_trace_reader_next(
 bool bp_trace_reader_numbers(struct bp_trace_reader *reader, struct bp_trace_record *ret_records,
 	uint32_t most, uint32_t *ret_count, struct bp_error *error);
 
-/* Is all of it there that was written, as far as the file tells: not cut, no chunk damaged, no sample
- * missing? After BP_TRACE_END. */
+/* Is all of it there that was written, as far as the file tells: not cut, no chunk damaged, no
+ * sample missing? After BP_TRACE_END. */
 bool bp_trace_reader_is_whole(const struct bp_trace_reader *reader);
 
-/* What is known of the totals of the process (1.6): without upper limits, UINT64_MAX, where it did not
- * end in order and is not whole. Call it after BP_TRACE_END. */
+/* What is known of the totals of the process (1.6): without upper limits, UINT64_MAX, where it did
+ * not end in order and is not whole. Call it after BP_TRACE_END. */
 struct bp_trace_totals bp_trace_reader_totals(const struct bp_trace_reader *reader);
 
 /* How many of the first `bytes` bytes (`objects` objects) of thread `ordinal` were allocated while
@@ -288,8 +289,8 @@ uint64_t bp_trace_reader_off_bytes(
 uint64_t bp_trace_reader_off_objects(
 	const struct bp_trace_reader *reader, uint32_t ordinal, uint64_t objects);
 
-/* The number in `switches` of the first change of thread `ordinal`; where it has none, of any change
- * of a later thread. After BP_TRACE_END. */
+/* The number in `switches` of the first change of thread `ordinal`; where it has none, of any
+ * change of a later thread. After BP_TRACE_END. */
 uint32_t bp_trace_reader_first_switch(const struct bp_trace_reader *reader, uint32_t ordinal);
 
 void bp_trace_reader_close(struct bp_trace_reader *reader);

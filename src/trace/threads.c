@@ -93,7 +93,8 @@ static inline void raise_to(uint64_t *low, uint64_t *high, uint64_t value)
 		*high = value;
 }
 
-/* Raises the lower limits to counters that were true at some moment; [upper ones never lie below]. */
+/* Raises the lower limits to counters that were true at some moment; [upper ones never lie
+ * below]. */
 static inline void raise(
 	struct bp_trace_thread *thread, uint64_t trials, uint64_t objects, uint64_t bytes)
 {
@@ -195,8 +196,8 @@ bool bp_trace_threads_event(
 	return true;
 }
 
-/* All is read. The end of a thread overrides whatever else was said of it, but for a slot with larger counters: it
- * went on. */
+/* All is read. The end of a thread overrides whatever else was said of it, but for a slot with
+ * larger counters: it went on. */
 static void settle_end(const struct bp_trace_reader *reader, struct bp_trace_thread *thread)
 {
 	const struct bp_trace_thread_event *end = &thread->end;
@@ -268,9 +269,9 @@ uint64_t bp_trace_unseen(const struct bp_trace_reader *reader)
 	return reader->state.unmarked_fork ? BP_LOOK_MAX : 1;
 }
 
-/* May threads be missing, or the ends of some? Whatever is not there may have told of one, and of a thread
- * without slot and end nobody knows how much it made. (Where there was no slot for it that is counted as
- * a loss.) */
+/* May threads be missing, or the ends of some? Whatever is not there may have told of one, and of a
+ * thread without slot and end nobody knows how much it made. (Where there was no slot for it that
+ * is counted as a loss.) */
 static bool threads_are_missing(const struct bp_trace_reader *reader)
 {
 	const bool counted = reader->state.lost[BP_LOSS_THREAD_SLOT] > 0;
@@ -280,8 +281,9 @@ static bool threads_are_missing(const struct bp_trace_reader *reader)
 	return !bp_trace_reader_is_whole(reader);
 }
 
-/* What the end of a process says that all its threads have made; false: nothing, or less than is known of them. (A
- * thread may have gone on behind the end; and in a host's trace there are threads that it does not know.) */
+/* What the end of a process says that all its threads have made; false: nothing, or less than is
+ * known of them. (A thread may have gone on behind the end; and in a host's trace there are threads
+ * that it does not know.) */
 static bool take_end(const struct bp_trace_reader *reader, struct bp_trace_totals *totals)
 {
 	const struct bp_trace_state *state = &reader->state;

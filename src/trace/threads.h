@@ -32,8 +32,8 @@ bool bp_trace_threads_finish(struct bp_trace_reader *reader);
 /* Bytes = trials - charge * objects (1.6); never below 0, whatever a hostile file says. */
 uint64_t bp_trace_bytes_of(const struct bp_trace_reader *reader, uint64_t trials, uint64_t objects);
 
-/* Trials and the like of a process that did not end in order may be so many more than its threads say:
- * the object in flight; or what a fork that no handler saw hides. */
+/* Trials and the like of a process that did not end in order may be so many more than its threads
+ * say: the object in flight; or what a fork that no handler saw hides. */
 uint64_t bp_trace_unseen(const struct bp_trace_reader *reader);
 
 /* Bytes at `offset` of the file that are there, at most `bytes`; the rest of `data` is zeroed.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records into chunks (docs/trace-format.md section 3). Each record is encoded in place behind what
- * is committed, then `committed` moves over it in one store: a reader, or the reader of a file whose
- * writer was killed, sees it whole or not at all.
+ * is committed, then `committed` moves over it in one store: a reader, or the reader of a file
+ * whose writer was killed, sees it whole or not at all.
  */
 #include "trace/writer.h"
 
@@ -26,8 +26,8 @@ struct place {
 	uint8_t *record, *payload;
 };
 
-/* The first lane that is free, from the first one on: as many chunks are open as threads write at the
- * same moment, and a program of one thread fills one. */
+/* The first lane that is free, from the first one on: as many chunks are open as threads write at
+ * the same moment, and a program of one thread fills one. */
 static struct bp_lane *take_lane(struct bp_writer *writer)
 {
 	for (uint32_t i = 0; i < BP_LANES; i++)
@@ -59,7 +59,8 @@ static bool begin_chunk(struct bp_writer *writer, struct bp_lane *lane, uint64_t
 	return true;
 }
 
-/* Room for a payload of `bytes` in some lane, which is locked then. interval_bytes 0: the file's. */
+/* Room for a payload of `bytes` in some lane, which is locked then. interval_bytes 0: the
+ * file's. */
 static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
 	uint64_t interval_bytes, uint32_t bytes, struct place *ret_place)
 {
@@ -69,8 +70,8 @@ static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
 		return false;
 	struct bp_lane *lane = take_lane(writer);
 	const uint32_t need = bytes + PREFIX_BYTES;
-	/* (In an outage what room is left in chunks of the file is not used: so whatever a reader finds of a
-	 * thread there is from before it stopped sampling.) */
+	/* (In an outage what room is left in chunks of the file is not used: so whatever a reader
+	 * finds of a thread there is from before it stopped sampling.) */
 	bool fresh = lane->chunk == NULL || lane->chunk->committed + need > BP_PAYLOAD_BYTES ||
 		     bp_unlikely(lane->window != NULL && bp_writer_outage_since(writer) != 0);
 	for (;;) {

@@ -54,8 +54,8 @@ struct bp_outage {
 	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: it can grow. Cleared with all lanes locked */
 	uint64_t next_try_ns;
 	struct bp_lock lock; /* held by the thread that tries again */
-	/* Guarded by grow_lock: BP_HELD_CHUNKS chunks, and behind them thread slots (pointers) of threads
-	 * whose end stands in those chunks; NULL: none. */
+	/* Guarded by grow_lock: BP_HELD_CHUNKS chunks, and behind them thread slots (pointers) of
+	 * threads whose end stands in those chunks; NULL: none. */
 	uint8_t *memory;
 	uint32_t chunks, slots;
 	struct bp_held {

@@ -9,13 +9,13 @@
  * exceeding it raises SIGXFSZ; storing through a mapping is not subject to it.
  *
  * No descriptor is kept: to grow, the file is opened again by name and its device and inode are
- * compared. When that fails (chroot, dropped privileges, renamed) that is counted, and what follows is an
- * outage (writer_outage.c), as a full disk is.
- * The one hole: a third party that truncates the mapped file.
+ * compared. When that fails (chroot, dropped privileges, renamed) that is counted, and what follows
+ * is an outage (writer_outage.c), as a full disk is. The one hole: a third party that truncates the
+ * mapped file.
  *
- * Chunk 0 stays mapped for good. A window goes when its last open chunk is closed and a newer window
- * exists; the pages of a closed chunk are dropped at once, so that a long trace does not make the
- * program look larger.
+ * Chunk 0 stays mapped for good. A window goes when its last open chunk is closed and a newer
+ * window exists; the pages of a closed chunk are dropped at once, so that a long trace does not
+ * make the program look larger.
  */
 #include "trace/writer_file.h"
 
@@ -190,8 +190,8 @@ static void close_chunk(struct bp_writer *writer, struct bp_lane *lane)
 	bp_writer_drop_chunk(writer, lane->window, chunk);
 }
 
-/* A chunk of the file, its first page present, which carries the header. That is not done under the lock:
- * other lanes would wait. A chunk without a header is passed over by readers. */
+/* A chunk of the file, its first page present, which carries the header. That is not done under the
+ * lock: other lanes would wait. A chunk without a header is passed over by readers. */
 static uint8_t *new_file_chunk(
 	struct bp_writer *writer, struct bp_window **ret_window, uint64_t *ret_number)
 {
@@ -361,8 +361,8 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 	writer->head = map_file(descriptor, 0, BP_CHUNK_BYTES);
 	if (writer->head == NULL)
 		return false;
-	/* The state page alone (and what shares a larger page with it) is inherited by a forked child,
-	 * which may have to tell its parent that it found no trace of its own. */
+	/* The state page alone (and what shares a larger page with it) is inherited by a forked
+	 * child, which may have to tell its parent that it found no trace of its own. */
 	const uintptr_t state = (uintptr_t)writer->head + BP_STATE_OFFSET;
 	const uintptr_t page = bp_system_page_of(state);
 	if (!bp_system_advise((void *)page, state + 4096 - page, MADV_DOFORK))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The file under the writer: what writer.c (records) asks of writer_file.c (mappings) and of
- * writer_outage.c (what waits while the file cannot grow), and these of each other. Private to trace/. */
+ * writer_outage.c (what waits while the file cannot grow), and these of each other. Private to
+ * trace/. */
 #ifndef BP_TRACE_WRITER_FILE_H
 #define BP_TRACE_WRITER_FILE_H
 
@@ -10,16 +11,17 @@
 #define BP_HELD_SLOTS (BP_CHUNK_BYTES / sizeof(struct bp_thread_slot *))
 #define BP_HELD_BYTES ((BP_HELD_CHUNKS + 1) * (size_t)BP_CHUNK_BYTES)
 
-/* Both: the lane is locked by the caller; false: nothing to write to, not even in memory.
- * Closes the lane's chunk, if any, and gives it a fresh one, its header page present and its magic not
- * yet stored. */
+/* Both: the lane is locked by the caller; false: nothing to write to, not even in memory. Closes
+ * the lane's chunk, if any, and gives it a fresh one, its header page present and its magic not yet
+ * stored. */
 bool bp_writer_new_chunk(struct bp_writer *writer, struct bp_lane *lane);
 
-/* Makes the first `bytes` bytes of the lane's chunk safe to store to; false: an outage begins, and the
- * lane needs a new chunk. */
+/* Makes the first `bytes` bytes of the lane's chunk safe to store to; false: an outage begins, and
+ * the lane needs a new chunk. */
 bool bp_writer_make_ready(struct bp_writer *writer, struct bp_lane *lane, uint32_t bytes);
 
-/* grow_lock held. The next chunk of the file, not present in memory yet; NULL when it cannot grow. */
+/* grow_lock held. The next chunk of the file, not present in memory yet; NULL when it cannot
+ * grow. */
 uint8_t *bp_writer_hand_out(struct bp_writer *writer);
 
 /* Makes the pages of these bytes present and backed by disk; false: no room. */

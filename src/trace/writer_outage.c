@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An outage: the file cannot grow, because the disk is full, a limit is reached, or the right to open it was
- * given up. From then on lanes write to chunks in memory, as they would to the file. Their owner stops
- * sampling (recorder/control.c), so that what they get is little: the last sample of each thread and its
- * counters then, the ends of threads, and frees of objects that were sampled before, of which nobody
- * could say later when they were freed. When the file can grow again the chunks are copied into it, and
- * an OUTAGE record says from when to when nothing was sampled.
+ * An outage: the file cannot grow, because the disk is full, a limit is reached, or the right to
+ * open it was given up. From then on lanes write to chunks in memory, as they would to the file.
+ * Their owner stops sampling (recorder/control.c), so that what they get is little: the last sample
+ * of each thread and its counters then, the ends of threads, and frees of objects that were sampled
+ * before, of which nobody could say later when they were freed. When the file can grow again the
+ * chunks are copied into it, and an OUTAGE record says from when to when nothing was sampled.
  *
  *	begin	 the first lane that finds no room; the state page says since when
  *	hold	 the next chunk in memory, as long as there are some
  *	try	 at most once a second: a whole chunk of the file is made present. If there is disk for
  *		 it, all lanes are locked and everything that waits is copied
  *
- * Until they are in the file, samples and frees are counted as lost: a process may be killed, and then
- * nothing else would say so. [Lanes have no chunk in memory when there is no outage.]
+ * Until they are in the file, samples and frees are counted as lost: a process may be killed, and
+ * then nothing else would say so. [Lanes have no chunk in memory when there is no outage.]
  */
 #include "base/system_call.h"
 #include "trace/writer_file.h"
@@ -127,8 +127,8 @@ void bp_writer_outage_stop(
 	__atomic_store_n(&stop->ordinal, ordinal, __ATOMIC_RELEASE);
 }
 
-/* What the state page says of an outage that is over; another may have begun since, of which some stops are
- * forgotten then. */
+/* What the state page says of an outage that is over; another may have begun since, of which some
+ * stops are forgotten then. */
 static void clear_state(struct bp_writer *writer, uint64_t since_ns)
 {
 	struct bp_trace_state *state = bp_writer_state(writer);
@@ -232,8 +232,8 @@ static void unlock_lanes(struct bp_writer *writer, int count)
 		bp_lock_release(&writer->lanes[i].lock);
 }
 
-/* False, and none is locked: one stays locked, as by a thread that a signal handler took out of the recorder
- * for good (siglongjmp). */
+/* False, and none is locked: one stays locked, as by a thread that a signal handler took out of the
+ * recorder for good (siglongjmp). */
 static bool lock_lanes(struct bp_writer *writer)
 {
 	for (int i = 0; i < BP_LANES; i++) {

@@ -21,7 +21,8 @@ GENERATED = ["fuzz/corpus/*", "web/dist/*", "web/package-lock.json"]
 
 CODE = (".c", ".h", ".py", ".js", ".jsx", ".mjs")
 IN_TARGET = ["src/target/recorder/*", "src/target/hooks/*", "src/sampler/*", "src/trace/writer*", "src/target/host/*",
-             "include/bytepoll/*"]
+             "src/target/probes/*", "include/bytepoll/*", "bindings/lttng/*"]
+COMMENT_COLUMNS_MAX = 100
 # Where a question about the compiler or the machine may stand.
 CONDITIONS_ALLOWED = ["src/base/attributes.h", "src/target/recorder/probes.h", "src/target/recorder/machine.h",
                       "include/bytepoll/sampler.h"]  # the last must be whole by itself
@@ -161,6 +162,16 @@ def blanks(path, text):
             yield f"{path}:{number}: blanks at the end of the line"
 
 
+def comment_columns(path, text):
+    """Comments of C are at most so wide (a tab is eight columns), but for tables, which have tabs in their lines."""
+    if not path.endswith((".c", ".h")) or not path.startswith(("src/", "include/", "bindings/", "fuzz/", "bench/")):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"\s*(/\*|\*( |/|$))", line) and "\t" not in line.lstrip() and not line.endswith("\\"):
+            if len(line.expandtabs(8)) > COMMENT_COLUMNS_MAX:
+                yield f"{path}:{number}: a comment beyond {COMMENT_COLUMNS_MAX} columns"
+
+
 RULES = {  # rule: (a path, text that breaks it)
     file_lengths: ("src/a/b.c", "int x;\n" * 601),
     function_lengths: ("src/a/b.c", "void f(void)\n{\n" + "\tx();\n" * 71 + "}\n"),
@@ -173,6 +184,7 @@ RULES = {  # rule: (a path, text that breaks it)
     essay: ("src/a/b.c", "/* SPDX-License-Identifier: MIT */\nint x;\n"),
     forbidden_words: ("src/a/b.c", "/* TO" "DO */\n"),
     blanks: ("src/a/b.c", "int x; \n"),
+    comment_columns: ("src/a/b.h", "\t/* " + "word " * 19 + "*/\n"),
 }
 # Text that breaks no rule.
 RIGHT = [

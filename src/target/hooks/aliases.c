@@ -3,14 +3,15 @@
  * Other names under which a program reaches the same functions. glibc's own `__libc_` names are
  * among them, so that no sampled object reaches its free unseen.
  *
- * Such a name is not always the same function. A library that puts its own calloc before glibc's may go on
- * to `__libc_calloc` (as libc_malloc_debug.so does), and a program's own malloc to `__libc_malloc`: these mean
- * glibc's heap, and to send them to the hook of calloc would send them in circles. So a `__libc_` name is a
- * hook only where the function behind it is of the same object as the one behind the hook; elsewhere it
- * passes the call on.
+ * Such a name is not always the same function. A library that puts its own calloc before glibc's
+ * may go on to `__libc_calloc` (as libc_malloc_debug.so does), and a program's own malloc to
+ * `__libc_malloc`: these mean glibc's heap, and to send them to the hook of calloc would send them
+ * in circles. So a `__libc_` name is a hook only where the function behind it is of the same object
+ * as the one behind the hook; elsewhere it passes the call on.
  *
- * reallocarray calls realloc by its public name, in glibc as here: if the program has a realloc of its own,
- * that is the one. A library that puts a reallocarray before glibc's, and no realloc, is called.
+ * reallocarray calls realloc by its public name, in glibc as here: if the program has a realloc of
+ * its own, that is the one. A library that puts a reallocarray before glibc's, and no realloc, is
+ * called.
  */
 #include "hooks/aliases.h"
 
@@ -34,8 +35,8 @@ struct functions {
 #undef BP_HOOK
 };
 
-/* The functions behind the aliases (NULL: there is none); those to which calls are passed on (NULL: the
- * alias is a hook). */
+/* The functions behind the aliases (NULL: there is none); those to which calls are passed on (NULL:
+ * the alias is a hook). */
 static struct functions next, pass;
 
 /* An alias, and the hook that it stands for. */
@@ -80,7 +81,8 @@ bool bp_aliases_are_of(const void *object)
 {
 	for (size_t i = 0; i < BP_COUNT(aliases); i++) {
 		const void *function = function_at(aliases[i].next);
-		/* A library may have a reallocarray for systems without one (libbsd), which calls realloc. */
+		/* A library may have a reallocarray for systems without one (libbsd), which calls
+		 * realloc. */
 		if (aliases[i].pass == (void *)&pass.reallocarray)
 			continue;
 		if (function != NULL && object_of(function) != object)
@@ -89,8 +91,9 @@ bool bp_aliases_are_of(const void *object)
 	return true;
 }
 
-/* Does the reallocarray of that object do what ours does: call realloc by its public name, or resize an object
- * as the realloc of the same allocator would? Else it is a library's that has put it before the real one. */
+/* Does the reallocarray of that object do what ours does: call realloc by its public name, or
+ * resize an object as the realloc of the same allocator would? Else it is a library's that has put
+ * it before the real one. */
 static bool calls_realloc(const struct link_map *object, const void *libc)
 {
 	return object == libc || bp_symbol_table_defines(object, "realloc");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Binding callers of an allocator's own entries (extended.h) to our hooks: in each loaded object the
- * places that the loader fills, or will fill, with such an entry's address get our hook's.
+ * Binding callers of an allocator's own entries (extended.h) to our hooks: in each loaded object
+ * the places that the loader fills, or will fill, with such an entry's address get our hook's.
  *
  * Per object: undefined symbols stand in front of the hashed ones in its dynamic symbol table (the
  * format of DT_GNU_HASH wants it so). Nearly always none is of interest, and that is all. Else its
- * relocations are walked. A place that holds something else than the entry, and is no PLT slot still to
- * be bound, is left alone. Places that the loader has made read-only are opened for the moment.
+ * relocations are walked. A place that holds something else than the entry, and is no PLT slot
+ * still to be bound, is left alone. Places that the loader has made read-only are opened for the
+ * moment.
  *
  * Objects loaded later are not looked at: what they do by these entries is not seen.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program may ask of the recorder in its own process: the weak symbols of bytepoll/bytepoll.h.
- * Structs come with the size that the program was built with: a larger one is filled with zeros beyond
- * what is known here, of a smaller one so much is filled.
+ * What the program may ask of the recorder in its own process: the weak symbols of
+ * bytepoll/bytepoll.h. Structs come with the size that the program was built with: a larger one is
+ * filled with zeros beyond what is known here, of a smaller one so much is filled.
  */
 #include "bytepoll/bytepoll.h"
 

@@ -2,8 +2,9 @@
 /*
  * The C++ operators new and delete, in C: their mangled names are valid C names, so that no C++
  * runtime enters the target. libstdc++'s operators call malloc and free, which our hooks see; so
- * these pass through, uncounted, with a jump. Exceptions (std::bad_alloc) then never meet a frame of
- * ours. Behind them foreign.c may have put something that counts, where another allocator brings its own.
+ * these pass through, uncounted, with a jump. Exceptions (std::bad_alloc) then never meet a frame
+ * of ours. Behind them foreign.c may have put something that counts, where another allocator brings
+ * its own.
  *
  * A library that brings libstdc++ may be loaded late and privately (dlopen, RTLD_LOCAL); the
  * look-up at start found nothing then, yet its calls reach us, since we come first in every scope.

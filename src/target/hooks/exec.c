@@ -28,8 +28,8 @@
 extern char **environ;
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); /* ours */
 
-/* Does the dynamic section name a library? A file that asks for no loader and has such a name is a loader itself,
- * which was started by hand and preloads for the program it is given. */
+/* Does the dynamic section name a library? A file that asks for no loader and has such a name is a
+ * loader itself, which was started by hand and preloads for the program it is given. */
 static bool names_library(int descriptor, const ElfW(Phdr) * dynamic)
 {
 	ElfW(Dyn) entries[DYNAMIC_MAX];
@@ -176,8 +176,8 @@ BP_EXPORT int fexecve(int descriptor, char *const argv[], char *const environmen
 	return failed(bp_real_others()->fexecve(descriptor, argv, environment));
 }
 
-/* The arguments of the l-forms as an array on the caller's stack; `after`: NULL, or where the pointer
- * behind the terminator goes. */
+/* The arguments of the l-forms as an array on the caller's stack; `after`: NULL, or where the
+ * pointer behind the terminator goes. */
 static size_t count_arguments(va_list arguments)
 {
 	size_t count = 1; /* the first one, which the prototype says is there */

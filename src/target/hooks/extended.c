@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies for the entries of extended.h, one for each shape: the allocator's own function does the work
- * as it would have; then the object counts, and may be found to be a sample where it lies. What ends
- * is ended before, since its address may be somebody else's a moment later. So a resize that fails for
- * want of memory leaves an object whose sample has ended.
+ * Bodies for the entries of extended.h, one for each shape: the allocator's own function does the
+ * work as it would have; then the object counts, and may be found to be a sample where it lies.
+ * What ends is ended before, since its address may be somebody else's a moment later. So a resize
+ * that fails for want of memory leaves an object whose sample has ended.
  *
  * None of them makes its object by a function that counts: the allocator's own calls of its entries
  * are not bound to us, and malloc by its public name none of them calls.
@@ -124,7 +124,8 @@ const struct bp_extended *bp_extended_find(const char *name)
 	return NULL;
 }
 
-/* Which lists to go through: by the one entry that each such allocator has. What fails takes long. */
+/* Which lists to go through: by the one entry that each such allocator has. What fails takes
+ * long. */
 static bool has(const char *name)
 {
 	return bp_real_is_home(bp_real_next(name));

@@ -2,19 +2,19 @@
 /*
  * A malloc that is not glibc's: jemalloc, TCMalloc, mimalloc, any other, linked or preloaded.
  *
- * What lies before an object says nothing then, and the allocator may have entries we have never heard
- * of (dallocx, mi_free, tc_free, a private copy of free). So every sampled object stays where the
- * allocator put it: whoever frees it, frees an object of the allocator's own. `free` asks the filter
- * (recorder/filter.h), in as many instructions as over glibc, and on a yes the live set.
+ * What lies before an object says nothing then, and the allocator may have entries we have never
+ * heard of (dallocx, mi_free, tc_free, a private copy of free). So every sampled object stays where
+ * the allocator put it: whoever frees it, frees an object of the allocator's own. `free` asks the
+ * filter (recorder/filter.h), in as many instructions as over glibc, and on a yes the live set.
  *
  * malloc and the other hooks that allocate need no other form. `free`, `realloc` and
- * `malloc_usable_size`, which read the word before an object over glibc, are rewritten at start: `free`
- * in place, realloc as a jump to the one here, malloc_usable_size as a jump to the real one.
+ * `malloc_usable_size`, which read the word before an object over glibc, are rewritten at start:
+ * `free` in place, realloc as a jump to the one here, malloc_usable_size as a jump to the real one.
  *
- * C++ operators. Those of libstdc++ call malloc, which counts; those that the allocator brings do not,
- * and count here. Which is which is found out by trying: an operator that calls a counting hook has
- * counted (jemalloc's aligned ones do). Exceptions: the real operator is called when nothing of ours
- * is under way, so that std::bad_alloc and new-handlers pass through.
+ * C++ operators. Those of libstdc++ call malloc, which counts; those that the allocator brings do
+ * not, and count here. Which is which is found out by trying: an operator that calls a counting
+ * hook has counted (jemalloc's aligned ones do). Exceptions: the real operator is called when
+ * nothing of ours is under way, so that std::bad_alloc and new-handlers pass through.
  */
 #include "hooks/foreign.h"
 
@@ -108,8 +108,8 @@ static bool is_aligned(const char *name)
 	return strstr(name, "align_val") != NULL;
 }
 
-/* The charge borrowed. It is taken back until the object is there, because the operator may throw, or
- * run a new-handler that allocates. Arguments in this order, so that it is reached by a jump. */
+/* The charge borrowed. It is taken back until the object is there, because the operator may throw,
+ * or run a new-handler that allocates. Arguments in this order, so that it is reached by a jump. */
 static BP_COLD uintptr_t cold_new(
 	uintptr_t size, uintptr_t second, uintptr_t third, bp_operator *real, const char *name)
 {
@@ -140,8 +140,8 @@ BP_HOOKS_NEW(BP_HOOK)
 BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
 
-/* Does this operator call no hook of ours that counts? Asked with a small and a large object, and not
- * once: the allocator may make an object for itself meanwhile. */
+/* Does this operator call no hook of ours that counts? Asked with a small and a large object, and
+ * not once: the allocator may make an object for itself meanwhile. */
 static bool counts_nowhere(bp_operator *real, bp_operator *delete, bool aligned)
 {
 	static const uintptr_t sizes[] = { 24, 100000 };

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Over glibc a sampled object below 64 KiB is no chunk of glibc's, and must not reach glibc's own free.
- * Whoever looks names up in the usual order finds our hooks first. But a library opened with
- * RTLD_DEEPBIND looks into itself and what it needs first, which is the C library; so does dlsym on the
- * C library's handle, dlvsym, and whatever else knows where to look. Such a library would hand objects
- * of ours, those that libc's strdup or getline made for it included, to a free that ends the program.
+ * Over glibc a sampled object below 64 KiB is no chunk of glibc's, and must not reach glibc's own
+ * free. Whoever looks names up in the usual order finds our hooks first. But a library opened with
+ * RTLD_DEEPBIND looks into itself and what it needs first, which is the C library; so does dlsym on
+ * the C library's handle, dlvsym, and whatever else knows where to look. Such a library would hand
+ * objects of ours, those that libc's strdup or getline made for it included, to a free that ends
+ * the program.
  *
- * So the C library's own dynamic symbols of the malloc family get our hooks' addresses: all those roads
- * end at them, before a constructor of the library has run, and what it allocates counts like the
- * rest. The names' values are relative to where the library lies, and wrap as the loader's sums do.
+ * So the C library's own dynamic symbols of the malloc family get our hooks' addresses: all those
+ * roads end at them, before a constructor of the library has run, and what it allocates counts like
+ * the rest. The names' values are relative to where the library lies, and wrap as the loader's sums
+ * do.
  *
- * The table is in a read-only piece of the file's mapping: a private copy is made of the few pages that
- * change, and the piece, taken whole so that it stays one mapping, is read-only again afterwards. What
- * is left is that dladdr no longer knows code inside glibc's malloc by that name.
+ * The table is in a read-only piece of the file's mapping: a private copy is made of the few pages
+ * that change, and the piece, taken whole so that it stays one mapping, is read-only again
+ * afterwards. What is left is that dladdr no longer knows code inside glibc's malloc by that name.
  *
- * A namespace of its own (dlmopen) has a C library of its own and is not touched: its heap is another,
- * and glibc's two heaps do not take each other's objects either.
+ * A namespace of its own (dlmopen) has a C library of its own and is not touched: its heap is
+ * another, and glibc's two heaps do not take each other's objects either.
  */
 #include "hooks/libc_symbols.h"
 

@@ -8,9 +8,9 @@
  *   malloc  mov (TLS offset), subq, sbb, jb, jmp                5
  *   free    test, je, cmp (the size word), jae, jmp             5
  * Over a malloc that is not glibc's, free, realloc and malloc_usable_size are rewritten at start
- * (foreign.c): free is then mov, shr, cmpb, jne, jmp, and needs 28 bytes of room.
- * malloc, calloc and realloc jump on, and so cannot take the charge of a request back that fails later. The aligned
- * functions are rarer and fail for more reasons (alignments); they look at what they get.
+ * (foreign.c): free is then mov, shr, cmpb, jne, jmp, and needs 28 bytes of room. malloc, calloc
+ * and realloc jump on, and so cannot take the charge of a request back that fails later. The
+ * aligned functions are rarer and fail for more reasons (alignments); they look at what they get.
  * The cold functions take the same arguments, so that reaching them is a jump too: no frame.
  */
 #include <malloc.h>

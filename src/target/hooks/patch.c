@@ -3,7 +3,8 @@
  * See patch.h; what is written is made by patch_x86_64.c or patch_aarch64.c.
  *
  * Services are often forbidden to make memory both writable and executable (systemd's
- * MemoryDenyWriteExecute, PR_SET_MDWE). A new mapping of a file is still allowed, as it is to dlopen.
+ * MemoryDenyWriteExecute, PR_SET_MDWE). A new mapping of a file is still allowed, as it is to
+ * dlopen.
  */
 #include "hooks/patch.h"
 

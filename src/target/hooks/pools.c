@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of bytepoll/annotate.h, and those under which programs tell heaptrack of their pools. What
- * every object pays: the charge, as in malloc, and at its end a look at one word.
+ * The calls of bytepoll/annotate.h, and those under which programs tell heaptrack of their pools.
+ * What every object pays: the charge, as in malloc, and at its end a look at one word.
  */
 #include "bytepoll/annotate.h"
 

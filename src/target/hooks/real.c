@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding the real functions, once, at start: the first definition of each behind the recorder, which is
- * what the program would have got without us (symbol_table.h). The table begins as stubs that look first,
- * so that a hook called before the constructor works.
+ * Finding the real functions, once, at start: the first definition of each behind the recorder,
+ * which is what the program would have got without us (symbol_table.h). The table begins as stubs
+ * that look first, so that a hook called before the constructor works.
  *
  * Is the real malloc glibc's own? It is if malloc and its whole family lie in the object that has
- * gnu_get_libc_version (the name `__libc_malloc` proves nothing: other allocators define it too). One
- * function that another library puts before glibc's makes it a foreign malloc: such a library sees all
- * its calls then, and asks for the function behind it without meeting us.
+ * gnu_get_libc_version (the name `__libc_malloc` proves nothing: other allocators define it too).
+ * One function that another library puts before glibc's makes it a foreign malloc: such a library
+ * sees all its calls then, and asks for the function behind it without meeting us.
  *
  * And a program (or a library before us) that defines malloc itself never calls ours: the first
  * definition among all objects tells.
@@ -110,8 +110,8 @@ static const struct bp_wanted wanted[] = { WANTED(malloc), WANTED(free), WANTED(
 	WANTED(realloc), WANTED(memalign), WANTED(aligned_alloc), WANTED(posix_memalign),
 	WANTED(valloc), WANTED(pvalloc), WANTED(malloc_usable_size) };
 
-/* The loader's name for the object that covers `address`; NULL if there is none. Not by dladdr, which
- * searches the whole symbol table. */
+/* The loader's name for the object that covers `address`; NULL if there is none. Not by dladdr,
+ * which searches the whole symbol table. */
 static const void *object_of(const void *address)
 {
 	struct bp_module_range range;
@@ -136,16 +136,16 @@ static const void *owner, *home; /* home: the object that the real malloc is of 
 static enum bp_real_form form;
 static bool redirected;
 
-/* Does the allocator colour its memory (aarch64's tagging, GLIBC_TUNABLES=glibc.mem.tagging)? Then the
- * words before an object may not be read by way of its address. */
+/* Does the allocator colour its memory (aarch64's tagging, GLIBC_TUNABLES=glibc.mem.tagging)? Then
+ * the words before an object may not be read by way of its address. */
 static bool is_memory_tagged(void)
 {
 	const long control = syscall(SYS_prctl, 56 /* PR_GET_TAGGED_ADDR_CTRL */, 0, 0, 0, 0);
 	return control > 0 && (control & 6 /* PR_MTE_TCF_MASK */) != 0;
 }
 
-/* Are all functions of the family glibc's? Only then do they understand one another, and call no other
- * library. An entry that no object defines is still a stub of ours. */
+/* Are all functions of the family glibc's? Only then do they understand one another, and call no
+ * other library. An entry that no object defines is still a stub of ours. */
 static bool is_family_of(const void *libc)
 {
 	const void *ours = object_of((const void *)is_family_of);
@@ -186,16 +186,17 @@ uintptr_t bp_real_malloc_owner(void)
 	return (uintptr_t)(owner != NULL ? owner : (const void *)bp_real.malloc);
 }
 
-/* The entries by which a sanitizer's runtime is known, linked in or loaded: weak, so that the loader
- * answers before anything of anybody's runs. */
+/* The entries by which a sanitizer's runtime is known, linked in or loaded: weak, so that the
+ * loader answers before anything of anybody's runs. */
 extern void __asan_init(void) __attribute__((weak));
 extern void __hwasan_init(void) __attribute__((weak));
 extern void __lsan_init(void) __attribute__((weak));
 extern void __msan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 
-/* gcc keeps those of a runtime that is linked in to itself. Then it is known by what it stands before:
- * whoever has a malloc of its own has reasons, who has a strcmp and a clock_gettime with it watches. */
+/* gcc keeps those of a runtime that is linked in to itself. Then it is known by what it stands
+ * before: whoever has a malloc of its own has reasons, who has a strcmp and a clock_gettime with it
+ * watches. */
 static bool stands_before_libc(const void *malloc_owner)
 {
 	const void *object = object_of(malloc_owner);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prctl, and the C library's function syscall, by which seccomp is reached as well: before a process
- * gives up system calls the recorder gives up those (recorder/seal.h). In strict mode none is left that
- * it could make; what a filter forbids is found out by running it (seccomp_filter.c).
+ * prctl, and the C library's function syscall, by which seccomp is reached as well: before a
+ * process gives up system calls the recorder gives up those (recorder/seal.h). In strict mode none
+ * is left that it could make; what a filter forbids is found out by running it (seccomp_filter.c).
  *
- * Both functions take what they are given in registers, and a seventh word on the stack; so do these,
- * whatever the caller meant by its arguments, and go on with a jump. The recorder's own system calls
- * come through here as well, from its very first on.
+ * Both functions take what they are given in registers, and a seventh word on the stack; so do
+ * these, whatever the caller meant by its arguments, and go on with a jump. The recorder's own
+ * system calls come through here as well, from its very first on.
  *
- * A filter that stands before the program begins (a service manager's, a container's) is not seen: it
- * has to allow what docs/recorder.md lists.
+ * A filter that stands before the program begins (a service manager's, a container's) is not seen:
+ * it has to allow what docs/recorder.md lists.
  */
 #include <errno.h>
 #include <linux/filter.h>

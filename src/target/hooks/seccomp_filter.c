@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A seccomp filter is a program of the classic packet filter's over the number and arguments of a
- * system call (linux/seccomp.h, linux/filter.h). To learn what it would do to ours it is run here, for
- * each call that the recorder makes after its start, with the arguments it makes it with
+ * system call (linux/seccomp.h, linux/filter.h). To learn what it would do to ours it is run here,
+ * for each call that the recorder makes after its start, with the arguments it makes it with
  * (docs/recorder.md lists them, a test compares). Refusing a call with an error is no harm: every
  * failure has its road. Ending the process or raising SIGSYS is.
  */

@@ -168,8 +168,8 @@ static const struct link_map *own_map(void)
 
 #define WANTED_MAX 64 /* at a time: one bit of a word each */
 
-/* From `map` on. `handle`: asks dlsym for the same, where a symbol's address is computed by a function of
- * its object. */
+/* From `map` on. `handle`: asks dlsym for the same, where a symbol's address is computed by a
+ * function of its object. */
 static void find_from(
 	const struct link_map *map, void *handle, const struct bp_wanted wanted[], size_t count)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * dlsym: a program may ask libc itself for `free` (a foreign function interface that loads
- * "libc.so.6", an interposer's RTLD_NEXT) and hand it an object of ours. So where the answer would be
- * the very function that one of our hooks is in the place of, it is our hook.
+ * "libc.so.6", an interposer's RTLD_NEXT) and hand it an object of ours. So where the answer would
+ * be the very function that one of our hooks is in the place of, it is our hook.
  *
- * Every other call goes on with a jump, because dlsym looks at its caller's address. So does every call
- * over glibc once its own symbols lead to our hooks (libc_symbols.c). And over another malloc so does
- * every look-up behind the caller: there the caller may be the library that our hooks call, which wants
- * what is behind it and must not be given itself.
+ * Every other call goes on with a jump, because dlsym looks at its caller's address. So does every
+ * call over glibc once its own symbols lead to our hooks (libc_symbols.c). And over another malloc
+ * so does every look-up behind the caller: there the caller may be the library that our hooks call,
+ * which wants what is behind it and must not be given itself.
  */
 #include <dlfcn.h>
 #include <malloc.h>

@@ -42,8 +42,8 @@ bool bp_host_path_of(const char *given, uint32_t pid, char *path)
 {
 	struct text to = { path, path + BP_PATH_BYTES };
 	bool fits = true;
-	/* A program with more rights than its caller (set-uid, file capabilities) would make the file where the
-	 * caller's current directory says. */
+	/* A program with more rights than its caller (set-uid, file capabilities) would make the
+	 * file where the caller's current directory says. */
 	if (given == NULL && getauxval(AT_SECURE) != 0) {
 		errno = EPERM;
 		return false;

@@ -2,9 +2,10 @@
 /*
  * What a host tells of objects and counters, into the trace and to whoever listens.
  *
- * Order. A sample gets its number after the one that its address had is gone, and is in the table before
- * its record is written: who frees it has it from the caller, who has it back only then. The record of a
- * free is written before the memory is given out again, as the contract says, so numbers order both.
+ * Order. A sample gets its number after the one that its address had is gone, and is in the table
+ * before its record is written: who frees it has it from the caller, who has it back only then. The
+ * record of a free is written before the memory is given out again, as the contract says, so
+ * numbers order both.
  */
 #include <errno.h>
 

@@ -2,10 +2,10 @@
 /*
  * The life of a host: opening and closing its trace.
  *
- * Fork. The trace's mappings are not inherited, locks may have been held, and what is counted in the child
- * is another process's. So the child's host does nothing: a page that the kernel wipes in children
- * (WIPEONFORK, Linux 4.14; before that the pid) is looked at before anything else. vfork children share
- * the memory and count as their parent.
+ * Fork. The trace's mappings are not inherited, locks may have been held, and what is counted in
+ * the child is another process's. So the child's host does nothing: a page that the kernel wipes in
+ * children (WIPEONFORK, Linux 4.14; before that the pid) is looked at before anything else. vfork
+ * children share the memory and count as their parent.
  */
 #include <errno.h>
 #include <link.h>
@@ -151,8 +151,8 @@ void bp_host_close(struct bp_host *host)
 		write_end(host);
 		bp_writer_close(&host->writer);
 	} else if (host->writer.head != NULL) {
-		/* Of the trace a child has the state page alone: other things may lie where the rest
-		 * was. */
+		/* Of the trace a child has the state page alone: other things may lie where the
+		 * rest was. */
 		const uintptr_t state = (uintptr_t)host->writer.head + BP_STATE_OFFSET;
 		const uintptr_t page = bp_system_page_of(state);
 		bp_system_unmap((void *)page, state + BP_STATE_OFFSET - page);

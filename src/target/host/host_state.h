@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of a host; private to src/target/host. It has a mapping of its own; names and threads lie in
- * `memory`. Made by host.c, used by events.c and told_names.c.
+ * The state of a host; private to src/target/host. It has a mapping of its own; names and threads
+ * lie in `memory`. Made by host.c, used by events.c and told_names.c.
  */
 #ifndef BP_HOST_HOST_STATE_H
 #define BP_HOST_HOST_STATE_H

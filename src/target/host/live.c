@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An address_table.h in mapped memory, behind a lock; and the filter in front of it, a byte for each page
- * of 4 KiB, modulo 4 GiB. A byte that has reached its end stays there:
- * its page is asked about for ever, which costs time and is never wrong. Readers need no order: who frees
- * an object has learnt of it from who made it, after it was counted here.
+ * An address_table.h in mapped memory, behind a lock; and the filter in front of it, a byte for
+ * each page of 4 KiB, modulo 4 GiB. A byte that has reached its end stays there: its page is asked
+ * about for ever, which costs time and is never wrong. Readers need no order: who frees an object
+ * has learnt of it from who made it, after it was counted here.
  */
 #include "host/live.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See names.h. A fixed array of chains: an entry is filled and its record written before it is put at the
- * head of its chain, by a store that readers of the chain see after all else; it never changes and never
- * goes. Who does not find a content takes the lock and looks again. [equal contents have one number]
+ * See names.h. A fixed array of chains: an entry is filled and its record written before it is put
+ * at the head of its chain, by a store that readers of the chain see after all else; it never
+ * changes and never goes. Who does not find a content takes the lock and looks again. [equal
+ * contents have one number]
  */
 #include "host/names.h"
 
@@ -62,8 +63,8 @@ static const struct bp_host_name *add(struct bp_host_names *names, struct bp_hos
 	struct bp_host_name **place = place_of(names, memory, names->last_id + 1);
 	struct bp_host_name *name =
 		place == NULL ? NULL : bp_host_allocate(memory, sizeof *name + bytes + 1);
-	/* Without its record a number means nothing; the memory is lost, which happens at the end of
-	 * recording alone. */
+	/* Without its record a number means nothing; the memory is lost, which happens at the end
+	 * of recording alone. */
 	if (name == NULL || !write(context, names->last_id + 1, content, bytes))
 		return NULL;
 	name->next = *bucket;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probe points and their notes, 64-bit ARM: eight arguments in registers, the others at the stack
- * pointer. See point.h, points.h; docs/tracepoints.md lists the probes.
+ * The probe points and their notes, 64-bit ARM: eight arguments in registers, the others at the
+ * stack pointer. See point.h, points.h; docs/tracepoints.md lists the probes.
  */
 #include "probes/points.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tracepoints.h. The events as calls of the probe points, each behind its own semaphore; the order of
- * arguments is the contract of docs/tracepoints.md.
+ * See tracepoints.h. The events as calls of the probe points, each behind its own semaphore; the
+ * order of arguments is the contract of docs/tracepoints.md.
  *
- * OpenTelemetry's probes (provider otel_memory) are read by a profiler that attaches to every process
- * with such notes. Its contract is young, and its provider's name provisional; so they are off unless
- * BYTEPOLL_TRACEPOINTS says `otel`, whatever their semaphores say.
+ * OpenTelemetry's probes (provider otel_memory) are read by a profiler that attaches to every
+ * process with such notes. Its contract is young, and its provider's name provisional; so they are
+ * off unless BYTEPOLL_TRACEPOINTS says `otel`, whatever their semaphores say.
  */
 #include "probes/tracepoints.h"
 

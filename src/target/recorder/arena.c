@@ -24,13 +24,14 @@ static struct {
 
 #define BLOCK_BYTES_MIN ((size_t)64 << 10)
 #define BLOCK_BYTES_MAX ((size_t)4 << 20)
-/* Of what may still be mapped a block takes this part at most, so that thousands of threads that map one at a
- * time, all but one of which will unmap it, do not reach the bound. */
+/* Of what may still be mapped a block takes this part at most, so that thousands of threads that
+ * map one at a time, all but one of which will unmap it, do not reach the bound. */
 #define BLOCK_PART 1024u
 
 static void *map(size_t bytes)
 {
-	/* Claimed only where it fits: a claim that is given back later would refuse others meanwhile. */
+	/* Claimed only where it fits: a claim that is given back later would refuse others
+	 * meanwhile. */
 	uint64_t mapped = __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);
 	do {
 		if (bytes > BP_ARENA_MAX_BYTES - mapped)
@@ -66,7 +67,8 @@ static void *cut(struct block *block, size_t bytes)
 /* A new block from which `bytes` are cut already. */
 static struct block *make_block(size_t bytes)
 {
-	/* By what was published: thousands of threads that map at a time would count one another's. */
+	/* By what was published: thousands of threads that map at a time would count one
+	 * another's. */
 	const uint64_t published = __atomic_load_n(&arena.published_bytes, __ATOMIC_RELAXED);
 	const uint64_t left =
 		BP_ARENA_MAX_BYTES - __atomic_load_n(&arena.mapped_bytes, __ATOMIC_RELAXED);

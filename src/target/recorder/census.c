@@ -3,10 +3,10 @@
  * Counting every object of the program, for `bytepoll run --verify`.
  *
  * A section is one thread's stay here, after the hook has done everything that it would do without
- * us: it holds the thread's busy flag and, as a visit does, puts a countdown nobody reaches in place
- * of the sampler's, so that a signal handler that allocates meanwhile is passed by (and counted as
- * `nested`); then it puts the sampler's back, untouched. Every section publishes the thread's
- * counters first, so that totals read from outside stay exact to the object.
+ * us: it holds the thread's busy flag and, as a visit does, puts a countdown nobody reaches in
+ * place of the sampler's, so that a signal handler that allocates meanwhile is passed by (and
+ * counted as `nested`); then it puts the sampler's back, untouched. Every section publishes the
+ * thread's counters first, so that totals read from outside stay exact to the object.
  *
  * Made: the stack is captured and numbered as a sample's is, the object goes to the table of live
  * ones (census_table.h), and its stack's sums and the totals of the process are raised. Freed: the
@@ -16,8 +16,8 @@
  * The curve of live bytes moves with each event; its maximum is found by comparison after each
  * addition. Two threads that raise it at the same moment may leave the number of objects of either.
  *
- * What cannot be counted is said: `nested` as above, `uncounted` without memory or room in the file,
- * `missed_frees` of a signal handler that met a stripe of the table in use.
+ * What cannot be counted is said: `nested` as above, `uncounted` without memory or room in the
+ * file, `missed_frees` of a signal handler that met a stripe of the table in use.
  *
  * Where no handler saw the fork (visit.h), counting begins with the child's first look, like
  * sampling: until then a section does not begin.

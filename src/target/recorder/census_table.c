@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open addressing with linear probing and backward-shift deletion (no tombstones), in stripes by the
- * high bits of the hash: each has a lock and an array of its own, which doubles when it is three
- * quarters full. Nobody reads without the lock, so the old array goes at once.
+ * Open addressing with linear probing and backward-shift deletion (no tombstones), in stripes by
+ * the high bits of the hash: each has a lock and an array of its own, which doubles when it is
+ * three quarters full. Nobody reads without the lock, so the old array goes at once.
  *
- * Forks. The arrays are wiped in a child by the kernel (MADV_WIPEONFORK), at no cost to it: what the
- * child inherits are the parent's objects, and its own table begins empty. Address and capacity of an
- * array are one word, so that a child made while another thread let the array grow finds the old one
- * or the new one, never half of each. Where the kernel cannot wipe, the child does, before it uses
- * them.
+ * Forks. The arrays are wiped in a child by the kernel (MADV_WIPEONFORK), at no cost to it: what
+ * the child inherits are the parent's objects, and its own table begins empty. Address and capacity
+ * of an array are one word, so that a child made while another thread let the array grow finds the
+ * old one or the new one, never half of each. Where the kernel cannot wipe, the child does, before
+ * it uses them.
  */
 #include "recorder/census_table.h"
 

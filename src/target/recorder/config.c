@@ -96,8 +96,8 @@ static void default_name(char *name)
 		append_pid(name) && append(name, ".bpt"));
 }
 
-/* The name given, `%p` being the process id (a restarted service then has a file each time) and `%%` a
- * percent sign. */
+/* The name given, `%p` being the process id (a restarted service then has a file each time) and
+ * `%%` a percent sign. */
 static void given_name(char *name, const char *given)
 {
 	char letter[2] = "";
@@ -228,7 +228,8 @@ static void read_sampling(char **environment, struct bp_config *config)
 	note(config, BP_VARIABLE_FOLLOW_PID, follow, given);
 }
 
-/* A number as the C library reads its own settings (decimal, 0x, 0), up to `end`; false if there is none below
+/* A number as the C library reads its own settings (decimal, 0x, 0), up to `end`; false if there is
+ * none below
  * 256. */
 static bool parse_byte(const char *text, const char *end, uint8_t *ret_byte)
 {

@@ -156,7 +156,8 @@ uint64_t bp_control_word(void)
 	return is_valid(word) ? word : __atomic_load_n(&bp_control.valid, __ATOMIC_RELAXED);
 }
 
-/* Is T that of the fine start under this word? Not once anybody has steered, nor while sampling is off. */
+/* Is T that of the fine start under this word? Not once anybody has steered, nor while sampling is
+ * off. */
 static bool is_fine_start(uint64_t word)
 {
 	return bp_control.fine_start && bp_control_number(word) == 0 &&

@@ -24,7 +24,8 @@ static uint8_t log2_of(size_t alignment)
 	return alignment > 1 ? (uint8_t)__builtin_ctzll(alignment) : 0;
 }
 
-/* Returns the place of an event for listeners; NULL: there are none, or they are not called for it. */
+/* Returns the place of an event for listeners; NULL: there are none, or they are not called for
+ * it. */
 static struct bp_event *tell_later(struct bp_visit *visit, uint32_t what)
 {
 	if (bp_likely(!bp_listeners_any()))

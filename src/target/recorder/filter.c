@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A byte that has reached its end stays there: its page is asked about for ever, which costs time and
- * is never wrong. Readers need no order: who frees an object has learnt of it from who made it, after
- * it was counted here.
+ * A byte that has reached its end stays there: its page is asked about for ever, which costs time
+ * and is never wrong. Readers need no order: who frees an object has learnt of it from who made it,
+ * after it was counted here.
  *
  * Place. At the top of the low 2 GiB, some random megabytes down: the heap of a program at fixed
  * addresses grows from below, and just-in-time compilers that want such addresses begin below, too.

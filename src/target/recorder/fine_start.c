@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See fine_start.h. Each step has about as many samples as the one before it, so that what a
- * program holds at any time is sampled as finely, relative to its size, whenever it is made. The steps were
- * chosen by what they cost (docs/benchmarks.md, "The fine start").
+ * program holds at any time is sampled as finely, relative to its size, whenever it is made. The
+ * steps were chosen by what they cost (docs/benchmarks.md, "The fine start").
  */
 #include "recorder/fine_start.h"
 

@@ -7,11 +7,11 @@
  *   CIE             alignment factors, encodings, first instructions
  *
  * The instructions are a small program that builds a row of rules as the location advances; it is
- * run up to the pc. Only the encodings that linkers write are understood: a table of pairs of 32-bit
- * offsets from the header, pointers of 4 or 8 bytes, absolute or relative to themselves. Anything
- * else, and anything that would read outside the module, ends the walk, never the program. A module may
- * have holes between its segments, which the loader leaves inaccessible: nothing is read beyond those
- * that join the one with the header.
+ * run up to the pc. Only the encodings that linkers write are understood: a table of pairs of
+ * 32-bit offsets from the header, pointers of 4 or 8 bytes, absolute or relative to themselves.
+ * Anything else, and anything that would read outside the module, ends the walk, never the program.
+ * A module may have holes between its segments, which the loader leaves inaccessible: nothing is
+ * read beyond those that join the one with the header.
  */
 #include "recorder/frame_rules.h"
 
@@ -253,7 +253,8 @@ static void restore(struct bp_frame_scratch *scratch, uint64_t number)
 		scratch->row.rules[number] = scratch->initial.rules[number];
 }
 
-/* The instructions that define the CFA, but for def_cfa_offset; false if `op` is not one of them. */
+/* The instructions that define the CFA, but for def_cfa_offset; false if `op` is not one of
+ * them. */
 static bool run_cfa(struct bp_frame_row *row, struct cursor *cursor, uint8_t op, int64_t factor)
 {
 	switch (op) {
@@ -450,9 +451,9 @@ static bool has_expression(const struct bp_frame_row *row)
 	return any;
 }
 
-/* The CIE at `at` into scratch->cie, and the row it begins with into scratch->initial. Most functions of
- * a program share one, or have one of the same bytes: of those that were read last nothing is read
- * again. What holds an expression is in the module and not kept. */
+/* The CIE at `at` into scratch->cie, and the row it begins with into scratch->initial. Most
+ * functions of a program share one, or have one of the same bytes: of those that were read last
+ * nothing is read again. What holds an expression is in the module and not kept. */
 static bool begin_row(
 	const struct bp_module_range *range, uintptr_t at, struct bp_frame_scratch *scratch)
 {

@@ -2,16 +2,18 @@
 /*
  * Rows applied to frames; and three ways on where there is no row for the pc:
  *
- *   a return address that is the first instruction of a function: nothing called from before it, so it
- *   was put there by hand, as the end of a coroutine (makecontext). If the tables there say that there
- *   is no caller, the walk ends in order.
+ *   a return address that is the first instruction of a function: nothing called from before it, so
+ *   it was put there by hand, as the end of a coroutine (makecontext). If the tables there say that
+ *   there is no caller, the walk ends in order.
  *
- *   code that returns from a signal handler: the interrupted registers lie where the kernel put them.
+ *   code that returns from a signal handler: the interrupted registers lie where the kernel put
+ *   them.
  *
- *   the frame pointer. Code that compilers make at run time, and V8's builtins, keep one; other code
- *   without tables may not, and its frame pointer is then an outer frame's or nonsense. So the step is
- *   taken only if the frame it leads to lies above the stack pointer and its pc is preceded by a call
- *   instruction. What passes that can still skip the callers between; it never invents one.
+ *   the frame pointer. Code that compilers make at run time, and V8's builtins, keep one; other
+ *   code without tables may not, and its frame pointer is then an outer frame's or nonsense. So the
+ *   step is taken only if the frame it leads to lies above the stack pointer and its pc is preceded
+ *   by a call instruction. What passes that can still skip the callers between; it never invents
+ *   one.
  */
 #include "recorder/frame_step.h"
 
@@ -61,8 +63,8 @@ static enum bp_step step_by_row(
 		return BP_STEP_FAILED;
 	caller.registers[BP_STACK_POINTER] = cfa;
 	caller.known |= (uint64_t)1 << BP_STACK_POINTER;
-	/* A return address is below the CFA. Tables that have it above (glibc's aarch64 trampoline of lazy
-	 * binding) mean the stack pointer as it is there, with that word pushed last. */
+	/* A return address is below the CFA. Tables that have it above (glibc's aarch64 trampoline
+	 * of lazy binding) mean the stack pointer as it is there, with that word pushed last. */
 	if (row->rules[BP_RETURN].kind == BP_RULE_OFFSET && row->rules[BP_RETURN].value >= 0)
 		caller.registers[BP_STACK_POINTER] += (uint64_t)row->rules[BP_RETURN].value + 8;
 	bool missed = frame->missed;
@@ -115,8 +117,8 @@ bool bp_frame_step_by_pointer(
 	return true;
 }
 
-/* Puts right the stack pointer of a frame that was found by the record of the one it called; false if
- * where that is cannot be known. */
+/* Puts right the stack pointer of a frame that was found by the record of the one it called; false
+ * if where that is cannot be known. */
 static bool place_stack_pointer(struct bp_frame_state *state, struct bp_frame_scratch *scratch)
 {
 	struct bp_module_range module;

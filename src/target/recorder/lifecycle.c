@@ -3,15 +3,17 @@
  * The life of a profiled process.
  *
  * Start. At the constructor, or at the first cold path should that come earlier: the real functions
- * are found, the configuration is read, the trace is created. Where the program never calls our malloc,
- * or the hooks could not be made fit for another one, the trace holds nothing but a header that says why.
- * A process that has more rights than its caller reads no configuration and makes no trace.
+ * are found, the configuration is read, the trace is created. Where the program never calls our
+ * malloc, or the hooks could not be made fit for another one, the trace holds nothing but a header
+ * that says why. A process that has more rights than its caller reads no configuration and makes no
+ * trace.
  *
- * Fork. A handler takes every lock before, so that the child inherits whole structures; in the child
- * it opens a trace of its own at once (the process may drop its privileges next) and starts the
- * counters at zero. The parent's mappings are not inherited, but for its state page. A child made behind the handlers' back
- * (raw clone, _Fork) is found by a page that the kernel wipes in children, looked at before anything
- * is written; there locks may have been held, and what they guarded is abandoned.
+ * Fork. A handler takes every lock before, so that the child inherits whole structures; in the
+ * child it opens a trace of its own at once (the process may drop its privileges next) and starts
+ * the counters at zero. The parent's mappings are not inherited, but for its state page. A child
+ * made behind the handlers' back (raw clone, _Fork) is found by a page that the kernel wipes in
+ * children, looked at before anything is written; there locks may have been held, and what they
+ * guarded is abandoned.
  *
  * vfork children share the memory and count as the parent's thread that made them; exec and _exit
  * called by them do not end the parent's trace (the pid tells).
@@ -45,8 +47,8 @@
 #include "recorder/window.h"
 #include "sampler/prng.h"
 
-/* What glibc's pthread_atfork calls. Weak, because another C library has no such function, and would refuse
- * to start a program that the recorder is preloaded to. */
+/* What glibc's pthread_atfork calls. Weak, because another C library has no such function, and
+ * would refuse to start a program that the recorder is preloaded to. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 	void *object) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -180,9 +182,10 @@ static bool make_fork_mark(void)
 	return true;
 }
 
-/* Set-uid, set-gid, or file capabilities. Such a process would create the trace with rights that its
- * caller lacks, at a path that its caller chose, be it by BYTEPOLL_OUTPUT or by the current directory.
- * The kernel says so in the auxiliary vector, which is there before libc's environ and secure_getenv. */
+/* Set-uid, set-gid, or file capabilities. Such a process would create the trace with rights that
+ * its caller lacks, at a path that its caller chose, be it by BYTEPOLL_OUTPUT or by the current
+ * directory. The kernel says so in the auxiliary vector, which is there before libc's environ and
+ * secure_getenv. */
 static bool has_more_rights_than_caller(void)
 {
 	return getauxval(AT_SECURE) != 0;
@@ -201,7 +204,8 @@ static void start(char **environment)
 		[BP_REAL_OTHER_LIBC] = { BP_RECOGNITION_NONE, BP_UNPROFILED_OTHER_LIBC },
 	};
 	const enum bp_real_form form = bp_real_resolve();
-	/* A sanitizer: before its start no function may be called that it stands before, not even to say so. */
+	/* A sanitizer: before its start no function may be called that it stands before, not even
+	 * to say so. */
 	if (form == BP_REAL_SANITIZED || has_more_rights_than_caller()) {
 		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
 		return;
@@ -254,8 +258,9 @@ __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char 
 	(void)argc, (void)argv;
 	if (!bp_real_has_glibc())
 		environment = environ; /* other C libraries call constructors without arguments */
-	/* We come before libc's own start. Another malloc, which is first called by ours, shall find its
-	 * settings in the environment (MALLOC_CONF ...) all the same; libc will store the same pointer. */
+	/* We come before libc's own start. Another malloc, which is first called by ours, shall
+	 * find its settings in the environment (MALLOC_CONF ...) all the same; libc will store the
+	 * same pointer. */
 	if (environ == NULL)
 		environ = environment;
 	if (bp_hot.busy)
@@ -272,14 +277,14 @@ __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char 
 void bp_recorder_fork_prepare(void)
 {
 	if (bp_hot.forking > 0) {
-		/* A handler of a signal that came between the handlers of another fork: theirs are the
-		 * locks, some of which may still be to be taken. */
+		/* A handler of a signal that came between the handlers of another fork: theirs are
+		 * the locks, some of which may still be to be taken. */
 		bp_hot.forking++;
 		return;
 	}
 	/* A signal handler that interrupted a visit may be the one that forks: this thread may hold
-	 * locks. And a child that nobody has met yet may have inherited held ones. Their children are
-	 * left to the mark. */
+	 * locks. And a child that nobody has met yet may have inherited held ones. Their children
+	 * are left to the mark. */
 	if (bp_recorder.mode != BP_MODE_ON || bp_recorder.seal == BP_SEAL_ALL || bp_hot.busy ||
 		*bp_recorder.fork_mark == 0)
 		return;
@@ -321,8 +326,8 @@ void bp_recorder_fork_parent(void)
 static void become_child(bool unmarked)
 {
 	struct bp_trace_state *parent = bp_writer_state(&bp_recorder.writer);
-	/* Its place among its parent's children, for a key of its own: those that no handler saw count
-	 * themselves, from the other end. Several at a time come in any order. */
+	/* Its place among its parent's children, for a key of its own: those that no handler saw
+	 * count themselves, from the other end. Several at a time come in any order. */
 	bp_recorder.forks = unmarked ? ~(uint32_t)__atomic_fetch_add(
 					       &parent->unmarked_children, 1, __ATOMIC_RELAXED)
 				     : bp_recorder.forks + 1;
@@ -360,7 +365,8 @@ void bp_recorder_fork_child(void)
 		become_child(false);
 		bp_hot.busy = bp_hot.forking = 0;
 	} else if (bp_recorder.mode == BP_MODE_ON && bp_hot.busy) {
-		/* The visit or fork that was interrupted goes on here, too: into memory of its own. */
+		/* The visit or fork that was interrupted goes on here, too: into memory of its
+		 * own. */
 		bp_writer_replace_mappings(&bp_recorder.writer);
 	}
 	errno = saved_errno;
@@ -401,8 +407,8 @@ static void store_end(
 	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);
 }
 
-/* The time between two looks at the other threads, at the first end: whoever allocates at that moment is
- * found out by them. */
+/* The time between two looks at the other threads, at the first end: whoever allocates at that
+ * moment is found out by them. */
 #define LOOKS_APART_NS 20000u
 
 static bool look_at_threads(struct bp_totals *ret_totals, bool wait)
@@ -456,8 +462,8 @@ void bp_recorder_end(enum bp_end_reason reason)
 	if (!is_own_process())
 		return;
 	if (bp_hot.busy) {
-		/* From the end of a visit, to bring the totals up to date. Or from a signal handler that ends the
-		 * process inside a visit, or after one left it by a jump. */
+		/* From the end of a visit, to bring the totals up to date. Or from a signal handler
+		 * that ends the process inside a visit, or after one left it by a jump. */
 		const bool lost = is_lost(reason) && bp_thread_lose();
 		if ((lost || reason == BP_END_NONE) && write_end(reason, !lost))
 			bp_recorder.ended = true;

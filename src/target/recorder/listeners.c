@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A place for each of eight listeners. One word says which listener is in it (`number`, 0: none; numbers
- * are not used again), one counts the threads that are in it. A caller counts itself in and then looks
- * whether the number is still there; whoever removes takes the number out and then looks whether
- * anybody is in. Both order their store before their load (sequentially consistent), so one of the two
- * sees the other: after a removal that found nobody, nobody comes. A place is given to another only when
- * nobody is in it.
+ * A place for each of eight listeners. One word says which listener is in it (`number`, 0: none;
+ * numbers are not used again), one counts the threads that are in it. A caller counts itself in and
+ * then looks whether the number is still there; whoever removes takes the number out and then looks
+ * whether anybody is in. Both order their store before their load (sequentially consistent), so one
+ * of the two sees the other: after a removal that found nobody, nobody comes. A place is given to
+ * another only when nobody is in it.
  */
 #include "recorder/listeners.h"
 
@@ -83,7 +83,8 @@ BP_COLD void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left
 {
 	const struct bp_thread *thread = visit->thread;
 	const uint32_t count = visit->event_count;
-	/* Copies: what a listener allocates is a visit of its own, and the thread may end with this one. */
+	/* Copies: what a listener allocates is a visit of its own, and the thread may end with this
+	 * one. */
 	struct bp_event events[BP_THREAD_EVENTS];
 	uintptr_t frames[BP_STACK_MAX_DEPTH];
 	for (uint32_t i = 0; i < thread->capture.depth; i++)

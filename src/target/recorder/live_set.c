@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sixteen address_table.h of the recorder's own memory, each behind a lock: over a foreign malloc all
- * samples of all threads come here. Which of them is chosen by the page, so that a page's count in
- * filter.h is changed under one lock.
+ * Sixteen address_table.h of the recorder's own memory, each behind a lock: over a foreign malloc
+ * all samples of all threads come here. Which of them is chosen by the page, so that a page's count
+ * in filter.h is changed under one lock.
  */
 #include "recorder/live_set.h"
 
@@ -116,7 +116,8 @@ void bp_live_after_fork(void)
 	for (uint32_t i = 0; i < PARTS; i++) {
 		struct bp_address_table *table = &live.parts[i].table;
 		if (bp_lock_reset(&live.parts[i].lock)) {
-			/* Half changed: forget it. Frees of what was in it go unrecorded in the child. */
+			/* Half changed: forget it. Frees of what was in it go unrecorded in the
+			 * child. */
 			table->array = NULL;
 			table->count = 0;
 		}

@@ -2,7 +2,8 @@
 /*
  * The table of modules seen in stacks. It is consulted only when a stack is written for the first
  * time, so a linear search over the few dozen modules of a program will do. What a module is called
- * comes from the loader's link map, what it is from its own notes (the build-id) and from stat, once.
+ * comes from the loader's link map, what it is from its own notes (the build-id) and from stat,
+ * once.
  */
 #include "recorder/modules.h"
 

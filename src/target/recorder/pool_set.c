@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two hash tables of chains, of live samples by their address and of pools by theirs; entries stand in
- * blocks that never move and are named by numbers, 0 being none. Everything is under one lock but for
- * the heads of the chains of samples: an empty chain is "no" to whoever asks without it, which is what
- * nearly every free of a pool asks. (Who frees an object learnt of it from who made it, after it was
- * entered.)
+ * Two hash tables of chains, of live samples by their address and of pools by theirs; entries stand
+ * in blocks that never move and are named by numbers, 0 being none. Everything is under one lock
+ * but for the heads of the chains of samples: an empty chain is "no" to whoever asks without it,
+ * which is what nearly every free of a pool asks. (Who frees an object learnt of it from who made
+ * it, after it was entered.)
  *
- * A pool has an entry as long as it has a live sample or a name: programs may have millions of pools that
- * nothing is sampled in.
+ * A pool has an entry as long as it has a live sample or a name: programs may have millions of
+ * pools that nothing is sampled in.
  */
 #include "recorder/pool_set.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of annotated pools: charged to the same two words as malloc's, decided by the same sampler,
- * written as samples of kind pool. They stay where the pool put them, and are found again in pool_set.h.
+ * Objects of annotated pools: charged to the same two words as malloc's, decided by the same
+ * sampler, written as samples of kind pool. They stay where the pool put them, and are found again
+ * in pool_set.h.
  */
 #include "recorder/pools.h"
 
@@ -147,8 +148,8 @@ void bp_pools_move(const void *from, const void *to)
 
 /* Words of the token: 1, the countdown, the objects, the thread. */
 
-/* For threads that read this one's counters the visit is another one from here on: they find what was charged
- * to the countdown within it, and whether that counts, together or not at all. */
+/* For threads that read this one's counters the visit is another one from here on: they find what
+ * was charged to the countdown within it, and whether that counts, together or not at all. */
 static void set_uncounted(
 	struct bp_thread *thread, bool uncounted, uint64_t left, uint64_t objects)
 {
@@ -176,8 +177,8 @@ void bp_pools_uncounted_begin(struct bp_uncounted *ret_token)
 void bp_pools_uncounted_end(struct bp_uncounted *token)
 {
 	struct bp_hot *hot = &bp_hot;
-	/* Not by another thread, and not in a child, whose thread was begun anew (by fork: it is not busy;
-	 * behind our back: it is found out at its next visit). */
+	/* Not by another thread, and not in a child, whose thread was begun anew (by fork: it is
+	 * not busy; behind our back: it is found out at its next visit). */
 	if (token->private_words[0] != 1 || !hot->busy || hot->thread == NULL ||
 		hot->thread->ordinal != token->private_words[3])
 		return;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See predecessor.h. Environment variables say how the first image of a tree begins; they could not be
- * changed for a later one without writing to what is the program's. But the traces of the tree lie side by
- * side and name their process: FILE, or FILE.d/PID.n.bpt, the newest being that with the largest n.
+ * See predecessor.h. Environment variables say how the first image of a tree begins; they could not
+ * be changed for a later one without writing to what is the program's. But the traces of the tree
+ * lie side by side and name their process: FILE, or FILE.d/PID.n.bpt, the newest being that with
+ * the largest n.
  *
  * A number of a process is used again, and a tree may leave many traces behind. The trace of an
- * earlier process is not taken for this one's: it began before this process did, by the kernel's books.
- * What is read is a file that any owner of it may have written: nothing of it is believed but words
- * that are in range.
+ * earlier process is not taken for this one's: it began before this process did, by the kernel's
+ * books. What is read is a file that any owner of it may have written: nothing of it is believed
+ * but words that are in range.
  */
 #include "recorder/predecessor.h"
 
@@ -31,7 +32,8 @@ static bool read_at(int descriptor, void *to, size_t bytes, long offset)
 	return syscall(SYS_pread64, descriptor, to, bytes, offset) == (long)bytes;
 }
 
-/* `folder`: what `path` is relative to. False: there is no such file. One that is no trace has pid 0. */
+/* `folder`: what `path` is relative to. False: there is no such file. One that is no trace has pid
+ * 0. */
 static bool read_trace(int folder, const char *path, struct found *ret_found)
 {
 	const int descriptor = bp_system_open_in(
@@ -97,8 +99,8 @@ static uint64_t process_start_ns(uint32_t pid)
 	}
 	for (; text[end] >= '0' && text[end] <= '9'; end++)
 		ticks = ticks * 10 + (uint64_t)(text[end] - '0');
-	/* The kernel counts from the boot, suspended time included. In this order, so that the difference
-	 * is never below zero. */
+	/* The kernel counts from the boot, suspended time included. In this order, so that the
+	 * difference is never below zero. */
 	const uint64_t now_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	const uint64_t suspended_ns = bp_system_time_ns(CLOCK_BOOTTIME) - now_ns;
 	const uint64_t start_ns = ticks * TICK_NS;

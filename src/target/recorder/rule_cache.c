@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forgetting. Rules are found (tables are read) before they are stored, and what was read may have been
- * of a module that is unloaded meanwhile. The storer looks at the epoch after its store, the forgetter
- * counts it up before it clears: in whatever order they meet, one of them takes the entry out.
+ * Forgetting. Rules are found (tables are read) before they are stored, and what was read may have
+ * been of a module that is unloaded meanwhile. The storer looks at the epoch after its store, the
+ * forgetter counts it up before it clears: in whatever order they meet, one of them takes the entry
+ * out.
  */
 #include "recorder/rule_cache.h"
 

@@ -11,9 +11,9 @@
  *                              large, unknown: the real free, without a visit
  *   realloc      a free and a new allocation of the whole new size, in place too
  *
- * Over a malloc that is not glibc's every sampled object stays where the program's own allocator puts
- * it, whatever its size, and is in the live set; what is said above of 64 KiB and more holds for all.
- * No object of ours then ever reaches a function we do not know.
+ * Over a malloc that is not glibc's every sampled object stays where the program's own allocator
+ * puts it, whatever its size, and is in the live set; what is said above of 64 KiB and more holds
+ * for all. No object of ours then ever reaches a function we do not know.
  *
  * An event's number is taken before memory can be used again by somebody else: so the order of
  * numbers is an order in which the events could have happened.
@@ -56,8 +56,8 @@ static void undo(struct bp_visit *visit, size_t size)
 	visit->thread->sampler.trials -= (uint64_t)size + BP_SAMPLER_CHARGE;
 }
 
-/* A charge borrowed, but there can be no visit: the countdown is set right, the object stays counted
- * and is not offered. */
+/* A charge borrowed, but there can be no visit: the countdown is set right, the object stays
+ * counted and is not offered. */
 static void pass_charge(size_t size)
 {
 	struct bp_hot *hot = &bp_hot;
@@ -89,17 +89,17 @@ static bool lives_in_slot(size_t size)
 	return bp_recorder.recognition == BP_RECOGNITION_HEADER && bp_slot_fits(size);
 }
 
-/* The word before an object means something over glibc only; elsewhere it may not even be readable. */
+/* The word before an object means something over glibc only; elsewhere it may be unreadable. */
 static bool is_in_slot(const void *object)
 {
 	return bp_recorder.recognition == BP_RECOGNITION_HEADER &&
 	       (bp_header_word(object) & BP_SLOT_BIT) != 0;
 }
 
-/* Does the real function refuse the request because of its alignment? What the C library does about one
- * that is no power of two differs between its versions (before 2.38 aligned_alloc rounds it up, from then on it
- * fails with EINVAL), so it is asked, for more than there can be: it fails in either case, and errno says
- * whether the alignment or the size is refused. */
+/* Does the real function refuse the request because of its alignment? What the C library does about
+ * one that is no power of two differs between its versions (before 2.38 aligned_alloc rounds it up,
+ * from then on it fails with EINVAL), so it is asked, for more than there can be: it fails in
+ * either case, and errno says whether the alignment or the size is refused. */
 static bool is_refused(const struct bp_call *call)
 {
 	const bool odd = call->alignment == 0 || (call->alignment & (call->alignment - 1)) != 0;
@@ -130,8 +130,9 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 	return object;
 }
 
-/* Ends the sample that the live set still has at this address, if it has one: its object was freed by
- * a function without a hook, so that the end is noticed only now, when the address is used again. */
+/* Ends the sample that the live set still has at this address, if it has one: its object was freed
+ * by a function without a hook, so that the end is noticed only now, when the address is used
+ * again. */
 static void end_unseen_sample(struct bp_visit *visit, const void *object)
 {
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
@@ -141,8 +142,8 @@ static void end_unseen_sample(struct bp_visit *visit, const void *object)
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
-/* Makes an object at its final address a live sample: takes a sequence number, enters the object into
- * the slot's book or the live set, and writes the record. */
+/* Makes an object at its final address a live sample: takes a sequence number, enters the object
+ * into the slot's book or the live set, and writes the record. */
 static void record_sample(struct bp_visit *visit, const struct bp_call *call, void *object,
 	struct bp_slot *slot, const struct bp_decision *decision)
 {
@@ -202,7 +203,7 @@ static void *place_sample(
 	return object;
 }
 
-/* Gives a slot back, filled as the C library is set to fill freed memory. False as bp_slot_release. */
+/* Gives a slot back, filled as the C library fills freed memory. False as bp_slot_release. */
 static bool release(struct bp_slot *slot, void *object)
 {
 	if (bp_unlikely(bp_recorder.perturb != 0))
@@ -225,7 +226,8 @@ static void free_deferred(struct bp_visit *visit)
 	}
 }
 
-/* Ends a visit in which slots were taken or given back, and the process if their memory was damaged. */
+/* Ends a visit in which slots were taken or given back, and the process if their memory was
+ * damaged. */
 static void end_visit(struct bp_visit *visit)
 {
 	bp_visit_end(visit, visit->left);
@@ -447,8 +449,8 @@ static struct old look_at(void *object)
 	return old;
 }
 
-/* Can this be a block of glibc's heap, by its size and the next one's, as far as glibc's realloc looks? What
- * cannot is left to that function, which ends the process with its own words. */
+/* Can this be a block of glibc's heap, by its size and the next one's, as far as glibc's realloc
+ * looks? What cannot is left to that function, which ends the process with its own words. */
 static bool is_block(const void *object)
 {
 	const uint64_t word = bp_header_word(object), size = word & ~(uint64_t)7;
@@ -456,7 +458,8 @@ static bool is_block(const void *object)
 		return false;
 	if ((word & 2) != 0) /* a mapping of its own */
 		return true;
-	/* With its flags, as glibc compares it: the end of a heap is marked by a block of 16 bytes in use. */
+	/* With its flags, as glibc compares it: the end of a heap is marked by a block of 16 bytes
+	 * in use. */
 	const uint64_t next = bp_header_word((const char *)object + size);
 	return next > 16 && next <= BLOCK_BYTES_MAX;
 }
@@ -469,8 +472,9 @@ static void give_up(const struct old *old)
 		bp_real.free(old->object);
 }
 
-/* The new object, not in glibc's heap or not from it: a slot, the old slot kept, or a copy out of it.
- * NULL: no memory; the old object is untouched. `ret_slot`: where it lives, NULL in glibc's heap. */
+/* The new object, not in glibc's heap or not from it: a slot, the old slot kept, or a copy out of
+ * it. NULL: no memory; the old object is untouched. `ret_slot`: where it lives, NULL in glibc's
+ * heap. */
 static void *move(
 	const struct old *old, const struct bp_call *call, bool sampled, struct bp_slot **ret_slot)
 {

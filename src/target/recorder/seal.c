@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See seal.h. In a sealed process no visit begins any more, so that every road that leads to a system
- * call is closed at one place; the calls of the hooks then take the roads made for signal handlers:
- * objects come from the real functions, and a slot that is freed is put aside. What such a handler may
- * still do to the live set it may not here, since letting a lock go can be a system call.
+ * See seal.h. In a sealed process no visit begins any more, so that every road that leads to a
+ * system call is closed at one place; the calls of the hooks then take the roads made for signal
+ * handlers: objects come from the real functions, and a slot that is freed is put aside. What such
+ * a handler may still do to the live set it may not here, since letting a lock go can be a system
+ * call.
  *
- * Counting goes on: the sampler decides, without a visit, so that a sample lost is counted as one, and
- * the thread's totals are stored where a reader finds them. There is no end to such a trace: it reads
- * as that of a killed process, with totals up to what the last cold path of each thread stored.
+ * Counting goes on: the sampler decides, without a visit, so that a sample lost is counted as one,
+ * and the thread's totals are stored where a reader finds them. There is no end to such a trace: it
+ * reads as that of a killed process, with totals up to what the last cold path of each thread
+ * stored.
  */
 #include "recorder/seal.h"
 

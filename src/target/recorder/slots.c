@@ -8,26 +8,26 @@
  *   s + 8    8   size word: top bit, slab number << 16, index in the slab
  *   s + 16       the object; usable up to s + stride + 8
  *
- * so that a sampled object takes what glibc would have taken, and malloc_usable_size can answer what
- * glibc would have answered. An aligned object sits further into a larger slot, its size word before it
- * all the same.
+ * so that a sampled object takes what glibc would have taken, and malloc_usable_size can answer
+ * what glibc would have answered. An aligned object sits further into a larger slot, its size word
+ * before it all the same.
  *
- * A slab is one mapping of slots of one stride. Slabs of a class are linked; each has its own list of
- * free slots and a mark up to which slots were ever used. A slab whose slots are all free gives its pages back when more than
- * EMPTY_KEEP_BYTES are kept that way. What is too large for a class (an alignment of megabytes) gets
- * a slab of one slot, unmapped when freed.
+ * A slab is one mapping of slots of one stride. Slabs of a class are linked; each has its own list
+ * of free slots and a mark up to which slots were ever used. A slab whose slots are all free gives
+ * its pages back when more than EMPTY_KEEP_BYTES are kept that way. What is too large for a class
+ * (an alignment of megabytes) gets a slab of one slot, unmapped when freed.
  *
  * Locks: one per class, and one for the directory of slabs. Finding a slot takes none: slab entries
- * are published once and never move. Threads do not wait for each other, as a rule: where a class is
- * locked an object gets a slot of the next larger one, and one that is given back is put on the class's
- * list of returned slots, which whoever holds the lock empties, looking once more when it was let go.
+ * are published once and never move. Threads do not wait for each other, as a rule: where a class
+ * is locked an object gets a slot of the next larger one, and one that is given back is put on the
+ * class's list of returned slots, which whoever holds the lock empties, and looks again afterwards.
  *
- * Every list links slots through their books, by handles: the slab's number and the index in it. Nothing
- * that the program can write to decides where the recorder writes: a size word only says which book to
- * look at, and the book says whether an object of the program begins there.
+ * Every list links slots through their books, by handles: the slab's number and the index in it.
+ * Nothing that the program can write to decides where the recorder writes: a size word only says
+ * which book to look at, and the book says whether an object of the program begins there.
  *
- * Damage is looked for where a slot is taken and given back (slot_marks.h): the marks of a freed object, and
- * the word behind an object, a mark or the size word of the next slot, which is written with it.
+ * Damage is looked for where a slot is taken and given back (slot_marks.h): the marks of a freed
+ * object, and the word behind an object: a mark, or the next slot's size word, written with it.
  */
 #include "recorder/slots.h"
 
@@ -129,8 +129,8 @@ static void unmap_slab(uint8_t *memory, uint64_t bytes)
 	__atomic_fetch_sub(&pool.mapped_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-/* The book of a slab of `count` slots, in one piece of the arena, which takes nothing back: all of it
- * or none. */
+/* The book of a slab of `count` slots, in one piece of the arena, which takes nothing back: all of
+ * it or none. */
 static struct slab *make_book(uint32_t class, uint32_t stride, uint32_t count)
 {
 	struct slab *slab = bp_arena_allocate(sizeof *slab + count * sizeof *slab->slots);
@@ -143,8 +143,8 @@ static struct slab *make_book(uint32_t class, uint32_t stride, uint32_t count)
 	return slab;
 }
 
-/* A new slab of `count` slots; class NONE: its memory is mapped by the caller each time. The book comes
- * last, because it cannot be given back: where there is no memory, trying again and again costs none. */
+/* A new slab of `count` slots; class NONE: its memory is mapped by the caller each time. The book
+ * comes last, because it cannot be given back: trying again where memory is short costs none. */
 static struct slab *make_slab(uint32_t class, uint32_t stride, uint32_t count)
 {
 	const uint64_t bytes = bp_system_whole_pages((size_t)stride * count + 16);
@@ -248,8 +248,8 @@ static void check_behind(const struct bp_slot *slot)
 		bp_damage_note(BP_DAMAGE_OVERFLOW);
 }
 
-/* A slot is about to be used again. Was its object written to since it was freed? The pages of a slab may have
- * been given back when it was empty (`emptied`), and are zeros then. */
+/* A slot is about to be used again. Was its object written to since it was freed? The pages of a
+ * slab may have been given back when it was empty (`emptied`), and are zeros then. */
 static void check_freed(const struct bp_slot *slot, bool emptied)
 {
 	const uint64_t *object = (const uint64_t *)(const void *)object_of(slot);
@@ -590,8 +590,8 @@ void bp_slot_after_fork(void)
 	for (uint32_t i = 0; i < CLASSES; i++) {
 		struct class *class = &pool.classes[i];
 		if (bp_lock_reset(&class->lock)) {
-			/* Half changed by a thread that is not here: start with no slabs. Objects in
-			 * the old ones are still found, and freed into lists nobody reads. */
+			/* Half changed by a thread that is not here: start with no slabs. Objects
+			 * in the old ones are still found, and freed into lists nobody reads. */
 			class->first = class->current = NULL;
 		}
 	}

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk. A step applies the rules at a frame's pc to get the caller's frame. There are three ways
- * to the rules, each for what the one before does not know:
+ * The walk. A step applies the rules at a frame's pc to get the caller's frame. There are three
+ * ways to the rules, each for what the one before does not know:
  *
- *   the last walk   Consecutive samples of a thread share most of their stack: main and what it calls,
+ *   the last walk   Consecutive samples of a thread share most of their stack: main and what it
+ *   calls,
  *                   and the recorder's own frames. Of the last walk the thread keeps address, stack
- *                   pointer and rules of each frame, in order. Where the next address is the same, its
- *                   rules are at hand without a look-up; and because they come from the list and not
- *                   from what was just read, the processor runs ahead, and the cache misses of many
- *                   frames overlap. After a difference the lists are brought in step again by the
- *                   stack pointer.
- *   the cache       rules by address, one word each (rule_cache.h).
- *   the tables      frame_step.c: odd frames (signals, linkage tables, expressions), and addresses met
+ *                   pointer and rules of each frame, in order. Where the next address is the same,
+ *                   its rules are at hand without a look-up; and because they come from the list
+ *                   and not from what was just read, the processor runs ahead, and the cache misses
+ *                   of many frames overlap. After a difference the lists are brought in step again
+ *                   by the stack pointer.
+ *   the cache       rules by address, one word each (rule_cache.h). the tables      frame_step.c:
+ *   odd frames (signals, linkage tables, expressions), and addresses met
  *                   for the first time.
  *
  * The first two know pc, stack pointer and frame pointer alone, which is what ordinary frames are
@@ -89,8 +90,8 @@ static inline const struct bp_known_frame *resume(const struct bp_known_frame *o
 	return old;
 }
 
-/* As far as rules of the machine's kinds are at hand. The last entry of the list is then of the frame
- * where the walk stands, which is kept already. BP_STEP_CALLER: it has other rules. */
+/* As far as rules of the machine's kinds are at hand. The last entry of the list is then of the
+ * frame where the walk stands, which is kept already. BP_STEP_CALLER: it has other rules. */
 static enum bp_step run(struct walk *walk)
 {
 	struct bp_stack_capture *const capture = walk->capture;
@@ -153,8 +154,8 @@ static bool step_by_known_pointer(struct walk *walk)
 	return true;
 }
 
-/* Rules of the machine's kinds of an address that is met for the first time, into here->rules; false:
- * it has none. */
+/* Rules of the machine's kinds of an address that is met for the first time, into here->rules;
+ * false: it has none. */
 static bool learn(struct walk *walk, struct bp_known_frame *here)
 {
 	if (here->rules != 0 ||
@@ -241,7 +242,8 @@ static enum bp_step walk_by_tables(struct walk *walk)
 	uint32_t rules;
 	for (uint32_t frames = 0; frames < BP_STACK_FRAMES_MAX; frames++) {
 		const uint64_t pc = frame->registers[BP_PC];
-		/* Interrupted code may have no frame of its own, the return address in a register. */
+		/* Interrupted code may have no frame of its own, the return address in a
+		 * register. */
 		const uint64_t old_sp = frame->registers[BP_STACK_POINTER] - frame->exact;
 		if (frame->exact)
 			mark_exact(capture, pc);

@@ -30,8 +30,8 @@ struct bp_stack_capture {
 	uint32_t flags; /* enum bp_stack_flag */
 	uint64_t pcs[BP_STACK_MAX_DEPTH];
 	uint8_t exact_mask[BP_STACK_MAX_DEPTH / 8];
-	/* The frames of the last walk, found in epoch `known_epoch`, and those of this walk; they change
-	 * places with each walk, and an address of 0 ends each list. */
+	/* The frames of the last walk, found in epoch `known_epoch`, and those of this walk; they
+	 * change places with each walk, and an address of 0 ends each list. */
 	uint32_t known_epoch, known_turn;
 	struct bp_known_frame known[BP_STACK_FRAMES_MAX + 1][2];
 	/* Last, because a walk with known rules touches only the pages before it. */

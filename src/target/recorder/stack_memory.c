@@ -4,9 +4,9 @@
  * its end stays so. Other threads' stacks may be memory that the program supplied
  * (pthread_attr_setstack): between the live stack pointer and the end it must stay mapped, or the
  * thread could not return; below, the program may have unmapped it, or mapped something else, when
- * the thread was not that deep. So there known_low follows the stack pointer up as well as down, and
- * what lies below it is verified again when the thread gets there: a system call for each page by
- * which the stack is deeper than at the thread's last capture.
+ * the thread was not that deep. So there known_low follows the stack pointer up as well as down,
+ * and what lies below it is verified again when the thread gets there: a system call for each page
+ * by which the stack is deeper than at the thread's last capture.
  */
 #include "recorder/stack_memory.h"
 

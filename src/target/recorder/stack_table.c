@@ -40,7 +40,8 @@ static inline uint64_t hash_step(uint64_t hash, uint64_t pc)
 	return hash ^ hash >> 32;
 }
 
-/* Four hashes of every fourth frame each, which the processor computes side by side, and one of them. */
+/* Four hashes of every fourth frame each, which the processor computes side by side, and one of
+ * them. */
 static uint64_t hash_of(const struct bp_stack_capture *capture)
 {
 	const uint64_t first = capture->depth ^ (uint64_t)capture->flags << 32;

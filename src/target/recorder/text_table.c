@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buckets of linked entries that never change or go; an entry is filled before it is put into the array by
- * number, and stands there before it is put into its bucket. So whoever finds it, by text or by number,
- * finds it whole, also in a child that forked (behind our back) while somebody was adding.
+ * Buckets of linked entries that never change or go; an entry is filled before it is put into the
+ * array by number, and stands there before it is put into its bucket. So whoever finds it, by text
+ * or by number, finds it whole, also in a child that forked (behind our back) while somebody was
+ * adding.
  */
 #include "recorder/text_table.h"
 

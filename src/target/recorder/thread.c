@@ -6,8 +6,8 @@
  * The end of a thread. Its destructor asks to be called again while glibc still makes rounds, so
  * that it is among the last; from its first call on the countdown is always empty, and each later
  * allocation of the thread publishes itself. In the last round the totals go to the trace (THREAD
- * END) and the words back to zero: should the thread allocate even later, it is born once more under
- * another ordinal.
+ * END) and the words back to zero: should the thread allocate even later, it is born once more
+ * under another ordinal.
  */
 #include "recorder/thread.h"
 
@@ -180,7 +180,8 @@ static void unlink_thread(struct bp_thread *thread)
 void bp_thread_end(struct bp_thread *thread)
 {
 	struct bp_hot *hot = thread->hot;
-	/* The countdown is empty, and the slot says so: a reader from outside adds nothing to it. */
+	/* The countdown is empty, and the slot says so: a reader from outside adds nothing to
+	 * it. */
 	uint64_t trials = bp_thread_trials(thread, 0);
 	char name[NAME_BYTES] = "";
 	(void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
@@ -206,11 +207,11 @@ void bp_thread_end(struct bp_thread *thread)
 
 /* ---- Counters of another thread ----
  *
- * Outside the recorder: the two words, read twice, and with them what a visit changes behind the countdown.
- * That is a countdown, or just below zero (a charge borrowed, and the visit is about to begin). A visit
- * puts it out of reach before it changes anything, but first tells what the thread has made up to then
- * (`visits` odd): it makes nothing until it comes out again, with the countdown back before `visits` is
- * even. So one of the two holds at any moment. */
+ * Outside the recorder: the two words, read twice, and with them what a visit changes behind the
+ * countdown. That is a countdown, or just below zero (a charge borrowed, and the visit is about to
+ * begin). A visit puts it out of reach before it changes anything, but first tells what the thread
+ * has made up to then (`visits` odd): it makes nothing until it comes out again, with the countdown
+ * back before `visits` is even. So one of the two holds at any moment. */
 static bool is_in_reach(uint64_t left)
 {
 	return left <= BP_SAMPLER_LOOK_MAX || left >= (uint64_t)1 << 63;
@@ -252,7 +253,8 @@ static bool try_inside(const struct bp_thread *thread, struct bp_thread_counters
 		.interval = __atomic_load_n(&thread->interval, __ATOMIC_RELAXED),
 		.nested_trials = charged_within(
 			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED)) };
-	/* What a visit undoes (a request that failed) it takes from the present count of objects. */
+	/* What a visit undoes (a request that failed) it takes from the present count of
+	 * objects. */
 	const uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&thread->uncounted, __ATOMIC_RELAXED))
 		found.nested_trials = 0;
@@ -334,14 +336,15 @@ bool bp_thread_lose(void)
 	if (thread->lost || thread->uncounted || hot->forking > 0 ||
 		(!visiting && (!reachable || thread->slot == NULL)))
 		return thread->lost;
-	/* Before `busy` was followed by the begin of the visit, or after its end: as published last. */
+	/* Before `busy` was followed by the begin of the visit, or after its end: as published
+	 * last. */
 	const uint64_t before = visiting ? thread->visit_trials : thread->slot->trials;
 	const uint64_t objects_before = visiting ? thread->visit_objects : thread->slot->objects;
 	const uint64_t trials = reachable ? bp_thread_trials(thread, left)
 					  : before + charged_within(left);
 	const uint64_t objects = larger(hot->counters.objects, objects_before);
-	/* While the countdown is in reach, some were counted as not offered already; and outside of a visit what was made
-	 * since the last one was offered, by the countdown. */
+	/* While the countdown is in reach, some were counted as not offered already; and outside of
+	 * a visit what was made since the last one was offered, by the countdown. */
 	if (visiting) {
 		hot->unoffered_trials = larger(hot->unoffered_trials,
 			trials - before + (reachable ? 0 : hot->unoffered_trials));
@@ -374,9 +377,10 @@ void bp_thread_pass(void)
 	errno = saved_errno;
 }
 
-/* A destructor of the thread, in a visit. The slot keeps the totals, for good. Later destructors may still allocate,
- * so that this waits for the last round; then the block must not be found any more, because the thread-local words
- * go away. Where the lock cannot be had, the system says that the thread is gone. */
+/* A destructor of the thread, in a visit. The slot keeps the totals, for good. Later destructors
+ * may still allocate, so that this waits for the last round; then the block must not be found any
+ * more, because the thread-local words go away. Where the lock cannot be had, the system says that
+ * the thread is gone. */
 static void end_lost(struct bp_thread *thread)
 {
 	if (!bp_thread_lose())
@@ -396,15 +400,16 @@ static void end_lost(struct bp_thread *thread)
 	bp_lock_release(&threads.lock);
 }
 
-/* Beyond what a thread published it makes no more than it was armed with before it publishes again. */
+/* Beyond what a thread published it makes no more than it was armed with before it publishes
+ * again. */
 static void add_open(struct bp_totals *totals, uint64_t armed)
 {
 	totals->open_threads += armed != 0;
 	totals->open_trials += armed;
 }
 
-/* One that cannot be read: it has ended without destructors, or is too busy to be caught. What it published
- * last. */
+/* One that cannot be read: it has ended without destructors, or is too busy to be caught. What it
+ * published last. */
 static void add_published(struct bp_totals *totals, const struct bp_thread *thread, bool is_running)
 {
 	const struct bp_thread_slot *slot = thread->slot;

@@ -32,7 +32,8 @@ struct bp_thread {
 	bool uncounted;	   /* its allocations within its visit do not count (pools.h) */
 	uint32_t visits; /* begins and ends of visits; odd within one, when the next two fields hold */
 	uint64_t visit_trials, visit_objects; /* made until its begin, with the current object */
-	/* For window.c: as in the newest record of a moment; the moment at which it was seen to run. */
+	/* For window.c: as in the newest record of a moment; the moment at which it was seen to
+	 * run. */
 	uint64_t noted_trials, noted_moment;
 	uint64_t seen_trials, seen_objects; /* by the last look of bp_threads_totals */
 	struct bp_stack_capture capture;

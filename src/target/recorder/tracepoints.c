@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tracepoints.h. What malloc is asked for has no type and no heap that the recorder knew of; pools have
- * names. */
+/* See tracepoints.h. What malloc is asked for has no type and no heap that the recorder knew of;
+ * pools have names. */
 #include "recorder/tracepoints.h"
 
 #include "bytepoll/sampler.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tree_folder.h. FILE may lie where others can write, /tmp say, and FILE.d has a name that they can guess.
- * Whoever makes it first, as a folder or as a link, would choose where this process creates files, and what it
- * takes for the settings of its predecessor. So the folder is opened without following a link, its owner and
- * mode are looked at, and everything below is done by that descriptor.
+ * See tree_folder.h. FILE may lie where others can write, /tmp say, and FILE.d has a name that they
+ * can guess. Whoever makes it first, as a folder or as a link, would choose where this process
+ * creates files, and what it takes for the settings of its predecessor. So the folder is opened
+ * without following a link, its owner and mode are looked at, and everything below is done by that
+ * descriptor.
  */
 #include "recorder/tree_folder.h"
 

@@ -71,8 +71,8 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 	struct bp_hot *hot = visit->hot;
 	if (bp_unlikely(visit->thread->ending || bp_recorder.ended))
 		trials_left = bp_sampler_look_next(&visit->thread->sampler, trials_left);
-	/* Published before the countdown runs: whoever reads the two words from outside, and the slot's
-	 * generation before and after, knows that they belong together. */
+	/* Published before the countdown runs: whoever reads the two words from outside, and the
+	 * slot's generation before and after, knows that they belong together. */
 	bp_thread_publish(visit->thread, trials_left);
 	uint64_t left =
 		__atomic_exchange_n(&hot->counters.trials_left, trials_left, __ATOMIC_RELEASE);

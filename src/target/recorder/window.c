@@ -2,16 +2,17 @@
 /*
  * A moment F between two readings of all threads' counters:
  *
- *   reading 1   what each thread has made is written (INTERVAL, docs/trace-format.md 3.7, which changes
+ *   reading 1   what each thread has made is written (INTERVAL, docs/trace-format.md 3.7, which
+ *   changes
  *               nothing: T is the one that the thread follows), told as of a time before F
  *   F           the clock is read until it has moved on from all of that
  *   reading 2   the same again, told as of F
  *
- * A report on a window that begins or ends at F then knows for each thread: it had made at least what
- * reading 1 says, at most what reading 2 says. The calling thread stands still meanwhile, so that its
- * two are the same; those of a thread that goes on allocating differ by what it makes in some
- * microseconds. Everything that the caller recorded before has a time before F, everything after it F
- * or later.
+ * A report on a window that begins or ends at F then knows for each thread: it had made at least
+ * what reading 1 says, at most what reading 2 says. The calling thread stands still meanwhile, so
+ * that its two are the same; those of a thread that goes on allocating differ by what it makes in
+ * some microseconds. Everything that the caller recorded before has a time before F, everything
+ * after it F or later.
  *
  * A window asks for nothing to be kept: its token has the facts of its first moment, and stopping
  * subtracts. Only those that want sampling switched on are counted.
@@ -27,7 +28,8 @@
 
 /* ---- readings ---- */
 
-/* How long a thread that is inside the recorder is waited for: a visit takes a microsecond or so. */
+/* How long a thread that is inside the recorder is waited for: a visit takes a microsecond or
+ * so. */
 #define READ_ATTEMPTS 2000u
 
 struct reading {
@@ -40,8 +42,8 @@ struct reading {
 	bool brief; /* only the caller's is written */
 };
 
-/* The record sorts before any change of T that the thread makes at these very counters, since the moment's
- * number was taken before they were read. */
+/* The record sorts before any change of T that the thread makes at these very counters, since the
+ * moment's number was taken before they were read. */
 static void write_counters(const struct reading *reading, struct bp_thread *thread,
 	const struct bp_thread_counters *counters)
 {
@@ -62,8 +64,8 @@ static bool runs(const struct reading *reading, struct bp_thread *thread)
 	return thread->noted_moment == reading->sequence;
 }
 
-/* One running thread; the list of threads is locked. An idle one's first reading stands in the trace already:
- * it is that of the moment before. */
+/* One running thread; the list of threads is locked. An idle one's first reading stands in the
+ * trace already: it is that of the moment before. */
 static void read_thread(struct bp_thread *thread, void *context)
 {
 	struct reading *reading = context;
@@ -189,7 +191,8 @@ bool bp_window_snapshot(struct bp_snapshot *ret_snapshot)
 
 /* ---- steering ---- */
 
-/* A changed word holds for the calling thread at once: its countdown is discarded and drawn anew. */
+/* A changed word holds for the calling thread at once: its countdown is discarded and drawn
+ * anew. */
 static void take_up(struct bp_visit *visit)
 {
 	if (!bp_control_look(visit))
@@ -222,7 +225,8 @@ bool bp_steer_interval(uint64_t interval)
 
 /* ---- windows ---- */
 
-/* Windows that want sampling, and the number of the change that switched it on for them; 0: it was on. */
+/* Windows that want sampling, and the number of the change that switched it on for them; 0: it was
+ * on. */
 static struct {
 	struct bp_lock lock;
 	uint32_t count;
@@ -241,7 +245,8 @@ static void want_sampling(void)
 	bp_lock_release(&wanting.lock);
 }
 
-/* Sampling goes off with the last, if it went on with the first, and nobody changed anything since. */
+/* Sampling goes off with the last, if it went on with the first, and nobody changed anything
+ * since. */
 static void want_no_more(void)
 {
 	bp_lock_take(&wanting.lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Aggregation from top to bottom: prepare (who is looked at, which filters hold), samples into cells
- * and totals (sample_sums.c), cells into rows, rows into their order.
- * Intervals come later, row by row (figures.c). See aggregate.h and aggregation_state.h.
+ * Aggregation from top to bottom: prepare (who is looked at, which filters hold), samples into
+ * cells and totals (sample_sums.c), cells into rows, rows into their order. Intervals come later,
+ * row by row (figures.c). See aggregate.h and aggregation_state.h.
  */
 #include "aggregation/aggregate.h"
 

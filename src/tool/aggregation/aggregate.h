@@ -83,7 +83,8 @@ bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format,
 void bp_aggregation_row(
 	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row);
 
-/* What a comparison needs beside figures: the sums of a total, and what intervals of it assume. Valid as long as the aggregation. */
+/* What a comparison needs beside figures: the sums of a total, and what intervals of it assume.
+ * Valid as long as the aggregation. */
 struct bp_assumptions {
 	uint64_t interval_min, interval_max; /* smallest and largest T in force, >= 1 */
 	uint64_t interval_unseen; /* for limits: the T that bounds what may be there unseen */
@@ -97,8 +98,8 @@ const struct bp_sums *bp_aggregation_total_sums(
 	const struct bp_aggregation *aggregation, enum bp_metric metric);
 struct bp_assumptions bp_aggregation_assumptions(const struct bp_aggregation *aggregation);
 
-/* T as samples had it on average, by what they stand for: what advice on T starts from. The one T where
- * there is one, or no sample. Pure. */
+/* T as samples had it on average, by what they stand for: what advice on T starts from. The one T
+ * where there is one, or no sample. Pure. */
 uint64_t bp_mean_interval(const struct bp_sums *sums, const struct bp_assumptions *assumed);
 
 /* What was live at one moment. */
@@ -110,10 +111,10 @@ struct bp_moment_figures {
 	bool unrecorded; /* because nothing could be recorded: the figures say nothing */
 };
 
-/* The heap over time: what was live at `count` >= 2 evenly spaced moments from the start of the run,
- * or of the query's window, to its end; each is what metric live shows for that moment (`at_ns`),
- * whenever it was allocated. Every interval holds by itself; that all hold at once is less likely.
- * The aggregation must be of metric live, without at_ns. */
+/* The heap over time: what was live at `count` >= 2 evenly spaced moments from the start of the
+ * run, or of the query's window, to its end; each is what metric live shows for that moment
+ * (`at_ns`), whenever it was allocated. Every interval holds by itself; that all hold at once is
+ * less likely. The aggregation must be of metric live, without at_ns. */
 bool bp_aggregation_timeline(const struct bp_aggregation *aggregation, uint32_t count,
 	struct bp_moment_figures *ret_moments, struct bp_error *error);
 
@@ -121,10 +122,10 @@ bool bp_aggregation_timeline(const struct bp_aggregation *aggregation, uint32_t 
 bool bp_aggregation_rest(
 	const struct bp_aggregation *aggregation, uint32_t shown, struct bp_row *ret_row);
 
-/* What was allocated while sampling was off is counted as well as the rest. Where the question is about
- * the whole of what was allocated it is added to `interval`, the bytes or objects of the total: true, as
- * where sampling was never off. False, and nothing is added: some of it may belong there, and
- * nobody knows how much. Pure. */
+/* What was allocated while sampling was off is counted as well as the rest. Where the question is
+ * about the whole of what was allocated it is added to `interval`, the bytes or objects of the
+ * total: true, as where sampling was never off. False, and nothing is added: some of it may belong
+ * there, and nobody knows how much. Pure. */
 bool bp_aggregation_add_off(const struct bp_aggregation *aggregation, enum bp_metric metric,
 	bool objects, struct bp_interval *interval);
 

@@ -107,19 +107,19 @@ struct bp_aggregation_state {
 	uint32_t charge;
 };
 
-/* sample_sums.c: finds the peak, where there is one, and fills cells and totals; which metrics count a
- * sample that is looked at, a bit each. */
+/* sample_sums.c: finds the peak, where there is one, and fills cells and totals; which metrics
+ * count a sample that is looked at, a bit each. */
 bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error);
 unsigned bp_sample_metrics(
 	const struct bp_aggregation_state *state, const struct bp_sample *sample);
-/* The number of the cell of a sample that has one; UINT32_MAX: no memory. The unseen unit with which upper
- * limits are searched. */
+/* The number of the cell of a sample that has one; UINT32_MAX: no memory. The unseen unit with
+ * which upper limits are searched. */
 uint32_t bp_cell_of_sample(
 	const struct bp_aggregation *aggregation, const struct bp_sample *sample);
 double bp_reach_unit(const struct bp_aggregation *aggregation);
 
-/* What of a counted total is in none of the cells of a metric: what the filters left out, and what was
- * allocated and does not count under the metric. */
+/* What of a counted total is in none of the cells of a metric: what the filters left out, and what
+ * was allocated and does not count under the metric. */
 void bp_sum_rests(struct bp_aggregation_state *state);
 
 /* row_key.c: fills rows, cell_rows and names from the cells. */
@@ -130,8 +130,8 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 
 /* figures.c: the four totals; one row. */
 void bp_figures_totals(struct bp_aggregation *aggregation);
-/* The largest value at any time, of both ends together at error `alpha` instead of the query's. The peak is
- * known. */
+/* The largest value at any time, of both ends together at error `alpha` instead of the query's. The
+ * peak is known. */
 struct bp_interval bp_figures_peak(const struct bp_aggregation *aggregation, double alpha);
 /* The interval of the bytes, or of the objects, of these sums by themselves, at error `alpha`. */
 struct bp_interval bp_figures_of_sums(const struct bp_aggregation *aggregation,
@@ -154,7 +154,8 @@ void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct 
 struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 	const struct bp_tally *tally, double alpha, uint64_t size_min);
 
-/* other_methods.c: what other methods than our own make of one sample, in `buffer`; NULL if the query asks for none of them. */
+/* other_methods.c: what other methods than our own make of one sample, in `buffer`; NULL if the
+ * query asks for none of them. */
 const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	const struct bp_sample *sample, const struct bp_sample_weight *weight,
 	struct bp_other_sums *buffer);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One walk over the samples, each into the tallies of its size, its age and its time. What was allocated
- * is counted, so a range of it is part of a known total, and the other ranges are what it is compared
- * with (figures.c). Of a range of sizes the smallest size that can occur is known: its lower end.
+ * One walk over the samples, each into the tallies of its size, its age and its time. What was
+ * allocated is counted, so a range of it is part of a known total, and the other ranges are what it
+ * is compared with (figures.c). Of a range of sizes the smallest size that can occur is known: its
+ * lower end.
  */
 #include "aggregation/distribution.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How what was allocated is distributed: over sizes, over lifetimes, over time. Every figure is an
- * estimate with its interval, made from sums as the rows of an aggregation are; raw counts of samples
- * would show the large objects of a program and hide the small ones.
+ * estimate with its interval, made from sums as the rows of an aggregation are; raw counts of
+ * samples would show the large objects of a program and hide the small ones.
  *
- * Lifetimes are known of objects whose free was seen. Those that still lived when their process ended
- * have reached an age, and would have gone on living: they are right-censored, and told apart.
+ * Lifetimes are known of objects whose free was seen. Those that still lived when their process
+ * ended have reached an age, and would have gone on living: they are right-censored, and told
+ * apart.
  *
  * Called by report/stats.c. Pure but for memory. Thread-safety: as an aggregation.
  */
@@ -50,8 +51,8 @@ struct bp_distribution {
 	struct bp_figure unseen;    /* bytes that a range without a sample may hold */
 };
 
-/* `aggregation` says which processes, window, filters and moment; its metric must be allocated. `times`
- * >= 1: how many parts. */
+/* `aggregation` says which processes, window, filters and moment; its metric must be allocated.
+ * `times` >= 1: how many parts. */
 bool bp_distribution_make(const struct bp_aggregation *aggregation, uint32_t times,
 	struct bp_distribution *ret_distribution, struct bp_error *error);
 void bp_distribution_finish(struct bp_distribution *distribution);

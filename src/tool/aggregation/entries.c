@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Entries are made in one walk over the samples for each aggregation, with the weights that the
- * aggregation itself has used, calibrated as its figures are. Then each is scaled by its row: the row's
- * estimate over the sum of what the entries of that row weigh. The factor is 1, but where that
- * estimate is less than what was sampled. See entries.h.
+ * aggregation itself has used, calibrated as its figures are. Then each is scaled by its row: the
+ * row's estimate over the sum of what the entries of that row weigh. The factor is 1, but where
+ * that estimate is less than what was sampled. See entries.h.
  */
 #include "aggregation/entries.h"
 
@@ -123,8 +123,8 @@ static uint32_t row_of(const struct bp_aggregation_state *state, struct bp_stack
 	return state->cell_rows[state->cells[state->cell_of[stack.i] - 1].first_row];
 }
 
-/* What to multiply a row's entries by, which weigh `sum` together. The report's estimate without its
- * limits, which take far longer and are not asked for; no less than what was sampled. */
+/* What to multiply a row's entries by, which weigh `sum` together. The report's estimate without
+ * its limits, which take far longer and are not asked for; no less than what was sampled. */
 static double factor_of(const struct bp_aggregation *aggregation, const struct bp_row_sums *row,
 	enum bp_sort unit, double sum)
 {
@@ -218,7 +218,8 @@ bool bp_each_weighted_sample(const struct bp_aggregation *aggregation, bool whol
 			continue;
 		const struct bp_process_view *process = &view->processes[sample.process.i];
 		const struct bp_moment death = bp_view_death(view, &sample);
-		/* What lives until its process ends was not freed, if that is when the run ended. */
+		/* What lives until its process ends was not freed, if that is when the run
+		 * ended. */
 		bool lived_on = bp_view_is_live(view, &sample, &process->live);
 		struct bp_weighted_sample weighted = { .sample = &sample,
 			.bytes = share.bytes,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile as other tools want it: a list of stacks as recorded, each with what it stands for in
- * several metrics at once. Rows of a report join what reads alike; here places in code are kept apart,
- * and, if asked for, threads and sizes too. The figures are the report's all the same: what a row's
- * samples weigh is scaled so that the entries of a row add up to its estimate.
+ * several metrics at once. Rows of a report join what reads alike; here places in code are kept
+ * apart, and, if asked for, threads and sizes too. The figures are the report's all the same: what
+ * a row's samples weigh is scaled so that the entries of a row add up to its estimate.
  *
  * Called by report/. Entries stand in the order of their first sample in time.
  */
@@ -60,14 +60,15 @@ struct bp_weighted_sample {
 	uint64_t birth_ns, death_ns; /* since the start; death: BP_TIME_NEVER if it lived on */
 };
 
-/* Calls `take` for every sample that the metric of `aggregation` counts, in the order of time. With
- * `whole` for every one that was ever allocated, whatever the metric. False as soon as `take` is. */
+/* Calls `take` for every sample that the metric of `aggregation` counts, in the order of time.
+ * With `whole` for every one that was ever allocated, whatever the metric. False as soon as
+ * `take` is. */
 bool bp_each_weighted_sample(const struct bp_aggregation *aggregation, bool whole,
 	bool (*take)(void *context, const struct bp_weighted_sample *sample), void *context);
 
-/* Whole numbers in the place of estimates, one after the other: what was rounded off one is passed on to
- * the next, so that any run of them adds up to within one of the estimates' sum. Zeroed is the
- * start. */
+/* Whole numbers in the place of estimates, one after the other: what was rounded off one is passed
+ * on to the next, so that any run of them adds up to within one of the estimates' sum. Zeroed is
+ * the start. */
 struct bp_rounding {
 	double exact;
 	int64_t given;

@@ -2,32 +2,33 @@
 /*
  * From sums to figures. Which of the methods of estimate/ is used, and with which assumptions:
  *
- * - totals of `allocated`: the recorder's own counters, exact after an orderly end. Like all figures
- *   they are of what was allocated while sampling was on; what was allocated while it was off is
- *   counted apart (sampling.h);
+ * - totals of `allocated`: the recorder's own counters, exact after an orderly end. Like all
+ *   figures they are of what was allocated while sampling was on; what was allocated while it was
+ *   off is counted apart (sampling.h);
  * - rows of `allocated`, what is live, what was temporary: parts of that counted total (calibrated
- *   estimate, tilted beta interval), if every sample of the processes looked at is there to be compared
- *   with: no window in time of which too little is known, no usable sizes, no samples lost. Objects
- *   of every metric, the peak included, are parts of the counted objects likewise: nothing else
- *   bounds how many small ones there may be, since no smallest size is assumed;
+ *   estimate, tilted beta interval), if every sample of the processes looked at is there to be
+ *   compared with: no window in time of which too little is known, no usable sizes, no samples
+ *   lost. Objects of every metric, the peak included, are parts of the counted objects likewise:
+ *   nothing else bounds how many small ones there may be, since no smallest size is assumed;
  * - threads, processes: their own counters;
  * - peak: rows are of the named moment, their lower limits widened for its choice; the total is the
- *   largest value at any time, with the largest upper limit of all moments and the cross-fitted estimate;
- * - everything else: Horvitz-Thompson with the N3 interval, by size classes where objects of T bytes
- *   and more were sampled by trial; such processes are not calibrated either, since nothing of the
- *   kind is known for parts of a counted total.
+ *   largest value at any time, with the largest upper limit of all moments and the cross-fitted
+ *   estimate;
+ * - everything else: Horvitz-Thompson with the N3 interval, by size classes where objects of T
+ *   bytes and more were sampled by trial; such processes are not calibrated either, since nothing
+ *   of the kind is known for parts of a counted total.
  *
- * The choice depends on the query and on what was lost, never on the samples: taking the narrower of
- * two intervals after looking would break both. What is part of what was allocated cannot be more
- * than that was: where it is not calibrated, upper limits stop there.
+ * The choice depends on the query and on what was lost, never on the samples: taking the narrower
+ * of two intervals after looking would break both. What is part of what was allocated cannot be
+ * more than that was: where it is not calibrated, upper limits stop there.
  */
 #include <math.h>
 
 #include "aggregation/aggregation_state.h"
 
-/* What is part of a counted total is not more than it: neither limits nor estimate. (Where the part is
- * nearly the whole this pulls an estimate down on average, by less than its error; but not those that
- * are calibrated, which never pass the total.) */
+/* What is part of a counted total is not more than it: neither limits nor estimate. (Where the part
+ * is nearly the whole this pulls an estimate down on average, by less than its error; but not those
+ * that are calibrated, which never pass the total.) */
 static void cap(struct bp_interval *interval, uint64_t total)
 {
 	if (interval->unknown || !(interval->high > (double)total) || interval->low > (double)total)
@@ -37,9 +38,9 @@ static void cap(struct bp_interval *interval, uint64_t total)
 	interval->exact = interval->low == interval->high;
 }
 
-/* The peak is no smaller than what is live at the end, a moment that was not chosen. That moment's lower
- * limit is taken at a smaller error, `low`: the larger one of two limits misses whenever one of them
- * does, and the peak's own has used up to 1.4 % of the 2.5. */
+/* The peak is no smaller than what is live at the end, a moment that was not chosen. That moment's
+ * lower limit is taken at a smaller error, `low`: the larger one of two limits misses whenever one
+ * of them does, and the peak's own has used up to 1.4 % of the 2.5. */
 static const double error_of_live_in_peak = 1.0 / 3;
 
 static void raise(struct bp_interval *peak, const struct bp_interval *live, double low)
@@ -81,8 +82,8 @@ struct evidence {
 	uint64_t size_min;	      /* the smallest size that can be among them, bytes */
 };
 
-/* Are intervals of this metric asked for by the negative binomial? The peak, whose moment is chosen by
- * looking, has no such form; nor is there anything to estimate at T = 1. */
+/* Are intervals of this metric asked for by the negative binomial? The peak, whose moment is chosen
+ * by looking, has no such form; nor is there anything to estimate at T = 1. */
 static bool is_negative_binomial(const struct bp_aggregation *aggregation, enum bp_metric metric)
 {
 	return bp_method_is_negative_binomial(aggregation->query.method) &&
@@ -113,18 +114,18 @@ struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 		&tally->sums, state->interval_unseen, alpha, size_min, state->charge);
 }
 
-/* What was counted where figures of this metric are from: the peak may hold what was allocated before
- * the window. */
+/* What was counted where figures of this metric are from: the peak may hold what was allocated
+ * before the window. */
 static const struct bp_counted *counted_of(
 	const struct bp_aggregation_state *state, enum bp_metric metric)
 {
 	return metric == BP_METRIC_PEAK ? &state->counted : &state->window;
 }
 
-/* Most objects of a program may be of sizes that were never sampled; their number is then missing from
- * the sum of all estimates, and calibration would hand it to the keys that were: the estimate is only
- * calibrated where the count shows none to be missing, or where that is asked for. Nor is that of the
- * peak, whose moment is where the samples show most. */
+/* Most objects of a program may be of sizes that were never sampled; their number is then missing
+ * from the sum of all estimates, and calibration would hand it to the keys that were: the estimate
+ * is only calibrated where the count shows none to be missing, or where that is asked for. Nor is
+ * that of the peak, whose moment is where the samples show most. */
 static struct bp_interval objects_of(
 	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
 {
@@ -272,9 +273,9 @@ static void whole_figure(const struct bp_aggregation_state *state, struct bp_kno
 		narrow(&figure->interval, total);
 }
 
-/* An object that was not sampled may have a larger ratio than any that was: glibc gives at most 24 bytes
- * more than asked for, and 24 for none, which is one trial. Only what the query says is known of sizes:
- * no assumption is made from samples. */
+/* An object that was not sampled may have a larger ratio than any that was: glibc gives at most 24
+ * bytes more than asked for, and 24 for none, which is one trial. Only what the query says is known
+ * of sizes: no assumption is made from samples. */
 double bp_largest_ratio(const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -307,7 +308,8 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 			       !(state->absent & 1u << metric);
 		if (!total->known)
 			continue;
-		/* (Without a filter everything that was allocated is selected, and part of nothing.) */
+		/* (Without a filter everything that was allocated is selected, and part of
+		 * nothing.) */
 		if (metric != BP_METRIC_ALLOCATED || whole || query->filter_count > 0)
 			evidence.others = rest_of(state, (enum bp_metric)metric);
 		estimate(aggregation, &evidence, &total->bytes, &total->objects);
@@ -380,8 +382,8 @@ static bool own_counters(const struct bp_aggregation *aggregation, const struct 
 	       (double)ret_bytes->high >= sums->bytes;
 }
 
-/* The error of the estimates of all that was allocated, a variance of theirs taken for one. It is the same
- * for every metric, since every part and all else make up the same whole. */
+/* The error of the estimates of all that was allocated, a variance of theirs taken for one. It is
+ * the same for every metric, since every part and all else make up the same whole. */
 static double share_of_error(
 	const struct bp_sums *all, struct bp_known_total total, bool objects, bool fully)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What figures are made with: the processes' counters, the sampling intervals, and which of the methods
- * of figures.c the query and the losses allow.
+ * What figures are made with: the processes' counters, the sampling intervals, and which of the
+ * methods of figures.c the query and the losses allow.
  */
 #include "aggregation/aggregation_state.h"
 #include "time/window.h"
@@ -75,8 +75,8 @@ static void count_processes(struct bp_aggregation *aggregation)
 	state->charge = charge == UINT32_MAX ? 1 : charge;
 }
 
-/* What was counted in the query's window, if the profile has kept what that takes. What was not offered
- * to the sampler may have been there or not. */
+/* What was counted in the query's window, if the profile has kept what that takes. What was not
+ * offered to the sampler may have been there or not. */
 static bool count_window(struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -98,9 +98,10 @@ static bool count_window(struct bp_aggregation *aggregation, struct bp_error *er
 	return true;
 }
 
-/* Is the total of the window known well enough for its parts to profit? With a wide range the limits of
- * a part, which must hold for every total in it, are wider than without. The width is that of the
- * gaps between records at the window's edges; what was sampled inside has no part in it. */
+/* Is the total of the window known well enough for its parts to profit? With a wide range the
+ * limits of a part, which must hold for every total in it, are wider than without. The width is
+ * that of the gaps between records at the window's edges; what was sampled inside has no part in
+ * it. */
 static bool is_tight(const struct bp_aggregation_state *state)
 {
 	struct bp_known_total total = state->window.bytes;

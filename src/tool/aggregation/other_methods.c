@@ -5,10 +5,10 @@
  * object the successful byte was, which ours need not.
  *
  * The negative binomial interval is one of trials. Ours make one trial more per object than it has
- * bytes, so its limits are turned into bytes by the ratio that the samples themselves
- * show; without a sample, by the largest there can be. Numbers of objects have no such ratio: where sizes are
- * mixed, and nobody knows that they are not, the few trials of many small objects are what is not seen.
- * They keep N3.
+ * bytes, so its limits are turned into bytes by the ratio that the samples themselves show; without
+ * a sample, by the largest there can be. Numbers of objects have no such ratio: where sizes are
+ * mixed, and nobody knows that they are not, the few trials of many small objects are what is not
+ * seen. They keep N3.
  */
 #include "aggregation/aggregation_state.h"
 #include "estimate/negative_binomial.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From cells to rows, which are known by two words (row_name.h); rows of stacks by the number of the first
- * stack with equal frames, and 0.
+ * From cells to rows, which are known by two words (row_name.h); rows of stacks by the number of
+ * the first stack with equal frames, and 0.
  *
  * Equal stacks are found by comparing all frames (function, file, line, module), since two traces
- *of one program, or two calls on one line, give different addresses for what reads the same.
+ * of one program, or two calls on one line, give different addresses for what reads the same.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,8 +22,9 @@ struct bp_row_parts {
  * of other estimators and methods than our own. */
 bool bp_aggregation_is_of_sums(const struct bp_aggregation *aggregation);
 
-/* Row `i` < row_count; all that is selected, of the query's metric; all else that was allocated in the
- * window and processes looked at: what the filters left out, and what does not count under the metric. */
+/* Row `i` < row_count; all that is selected, of the query's metric; all else that was allocated in
+ * the window and processes looked at: what the filters left out, and what does not count under the
+ * metric. */
 struct bp_row_parts bp_aggregation_row_parts(const struct bp_aggregation *aggregation, uint32_t i);
 struct bp_row_parts bp_aggregation_total_parts(const struct bp_aggregation *aggregation);
 struct bp_row_parts bp_aggregation_outside_parts(const struct bp_aggregation *aggregation);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples into cells and totals: where the time of a report of millions of samples goes. The search for the
- * peak and one walk over everything else are made at the same time, on two processors; then what lived at
- * the peak is looked at once more. Of most samples the walk asks little: they died long before the moment
- * that the report is about, and what is alike in many of them weighs the same. Sums are made in the order
- * of births, so that they do not depend on who made them. See aggregation_state.h.
+ * Samples into cells and totals: where the time of a report of millions of samples goes. The search
+ * for the peak and one walk over everything else are made at the same time, on two processors; then
+ * what lived at the peak is looked at once more. Of most samples the walk asks little: they died
+ * long before the moment that the report is about, and what is alike in many of them weighs the
+ * same. Sums are made in the order of births, so that they do not depend on who made them. See
+ * aggregation_state.h.
  */
 #include <math.h>
 #include <pthread.h>
@@ -121,7 +122,8 @@ unsigned bp_sample_metrics(const struct bp_aggregation_state *state, const struc
 	return metrics_of(state, sample) | (in_peak ? 1u << BP_METRIC_PEAK : 0);
 }
 
-/* What other methods make of an entry; apart from where samples are summed, which hardly ever needs it. */
+/* What other methods make of an entry; apart from where samples are summed, which hardly ever needs
+ * it. */
 static __attribute__((noinline)) const struct bp_other_sums *look_at_offset(
 	const struct bp_aggregation *aggregation, uint32_t entry,
 	const struct bp_sample_weight *weight, struct bp_other_sums *buffer)
@@ -187,8 +189,8 @@ static inline bool add_sample(struct bp_aggregation *aggregation, struct bp_alik
 	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, other);
 }
 
-/* The same of an entry that died before any moment that is looked at, where nothing is left out: of such
- * there are many, and little has to be known of them. */
+/* The same of an entry that died before any moment that is looked at, where nothing is left out: of
+ * such there are many, and little has to be known of them. */
 static bool add_dead(
 	struct bp_aggregation *aggregation, struct bp_alike_weights *weights, uint32_t entry)
 {
@@ -221,8 +223,8 @@ static bool add_dead(
 	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, NULL);
 }
 
-/* Deaths below this number are before every moment that metric live is about; 0 where windows, filters or
- * methods ask for more of a sample. */
+/* Deaths below this number are before every moment that metric live is about; 0 where windows,
+ * filters or methods ask for more of a sample. */
 static uint32_t dead_for_all(const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -336,8 +338,9 @@ static void take_in(const struct bp_moment *moment, uint64_t *first_ns, uint64_t
 	*last_ns = moment->time_ns > *last_ns ? moment->time_ns : *last_ns;
 }
 
-/* All that was allocated but what was live at the peak. Of entries that are alike it is enough to know how
- * many: those that lived then are far fewer than the others, of which none is looked at again. */
+/* All that was allocated but what was live at the peak. Of entries that are alike it is enough to
+ * know how many: those that lived then are far fewer than the others, of which none is looked at
+ * again. */
 static void sum_rest_of_peak(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -357,8 +360,8 @@ static void sum_rest_of_peak(struct bp_aggregation *aggregation)
 	}
 }
 
-/* Adds what was live at the peak, where its upper limit is largest, or at the moment that one half of the
- * samples chose. */
+/* Adds what was live at the peak, where its upper limit is largest, or at the moment that one half
+ * of the samples chose. */
 static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	const struct bp_peak *peak = &aggregation->state->peak;
@@ -385,7 +388,8 @@ static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error
 	return true;
 }
 
-/* (Before it is known which of the usable sizes was the largest per trial. At T = 1 nothing is unseen.) */
+/* (Before it is known which of the usable sizes was the largest per trial. At T = 1 nothing is
+ * unseen.) */
 double bp_reach_unit(const struct bp_aggregation *aggregation)
 {
 	const double unit = 1 / bp_lambda(aggregation->state->interval_unseen);

@@ -2,14 +2,15 @@
 /*
  * See sampling.h. Pauses of several processes are brought to one clock and united.
  *
- * The unseen T (docs/statistics.md, "When T changes"). What a key may hold without a sample is bounded by
- * ln(1/a) expected samples, which at the largest T are most bytes. But if only A trials were made under
- * that T, no key has more of them there; the rest of ln(1/a) goes to the next smaller T. So x
- * expected samples are at most L(x) trials, and L is a concave line of pieces with slopes 1/lambda, the
- * largest T first, each A lambda long. The unseen unit of N3 is exponential with mean 1/lambda where there
- * is one T; here it is given the mean E L(X), X exponential of mean 1, times 1.1: then its quantile at
- * any a <= .09 is no smaller than L(ln(1/a)) whatever the pieces. The T that has this 1/lambda is the
- * unseen T; with one T, or where the trials are not known, it is the largest.
+ * The unseen T (docs/statistics.md, "When T changes"). What a key may hold without a sample is
+ * bounded by ln(1/a) expected samples, which at the largest T are most bytes. But if only A trials
+ * were made under that T, no key has more of them there; the rest of ln(1/a) goes to the next
+ * smaller T. So x expected samples are at most L(x) trials, and L is a concave line of pieces with
+ * slopes 1/lambda, the largest T first, each A lambda long. The unseen unit of N3 is exponential
+ * with mean 1/lambda where there is one T; here it is given the mean E L(X), X exponential of mean
+ * 1, times 1.1: then its quantile at any a <= .09 is no smaller than L(ln(1/a)) whatever the
+ * pieces. The T that has this 1/lambda is the unseen T; with one T, or where the trials are not
+ * known, it is the largest.
  */
 #include "aggregation/sampling.h"
 
@@ -72,8 +73,8 @@ static void collect_intervals(struct bp_sampling *sampling, const struct bp_view
 	sampling->interval_count = kept;
 }
 
-/* Trials made under the T with number `i` in `intervals`, in all processes looked at. Where a process does
- * not say, INFINITY. */
+/* Trials made under the T with number `i` in `intervals`, in all processes looked at. Where a
+ * process does not say, INFINITY. */
 static double trials_under(
 	const struct bp_sampling *sampling, const struct bp_view *view, uint32_t i)
 {
@@ -111,7 +112,8 @@ static void find_unseen(struct bp_sampling *sampling, const struct bp_view *view
 		mean += (exp(-expected) - exp(-next)) / lambda;
 		expected = next;
 	}
-	/* T = 1 / (1 - e^-lambda), upwards. T = 1 claims that all is known: only if it was the only one. */
+	/* T = 1 / (1 - e^-lambda), upwards. T = 1 claims that all is known: only if it was the only
+	 * one. */
 	const double unseen = mean > 0 ? fmax(2, ceil(-1 / expm1(-1 / (1.1 * mean)))) : 1;
 	if (unseen < (double)largest)
 		sampling->interval_unseen = (uint64_t)unseen;
@@ -122,7 +124,8 @@ static uint64_t since(uint64_t time_ns, uint64_t base_ns)
 	return time_ns > base_ns ? time_ns - base_ns : 0;
 }
 
-/* Pauses into `spans`, which has room for them: sorted, and those that overlap in one. Returns how many. */
+/* Pauses into `spans`, which has room for them: sorted, and those that overlap in one. Returns how
+ * many. */
 static uint32_t merge_spans(const struct bp_view *view, const struct bp_pause *pauses,
 	uint32_t pause_count, struct bp_span *spans)
 {

@@ -315,9 +315,9 @@ static void say_losses(struct list *list, const struct bp_aggregation *aggregati
 		say(list, "because of lost frees live and peak may be too large");
 }
 
-/* The smallest size that the query states is part of every figure of objects: it is said. And does the
- * counted number of objects contradict it? At an error of 1 %, so that one profile in two hundred is
- * accused wrongly at most. */
+/* The smallest size that the query states is part of every figure of objects: it is said. And does
+ * the counted number of objects contradict it? At an error of 1 %, so that one profile in two
+ * hundred is accused wrongly at most. */
 static void say_size_min(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;

@@ -144,7 +144,8 @@ static void count_pauses(const struct bp_aggregation *aggregation, const struct 
 	if (bp_aggregation_add_off(aggregation, limit->metric, limit->objects, interval))
 		return;
 	measure->off = (double)off.high;
-	/* A usable size is the requested one and the allocator's rounding, which was not recorded. */
+	/* A usable size is the requested one and the allocator's rounding, which was not
+	 * recorded. */
 	measure->off_unknown = query->usable && !limit->objects;
 	interval->high += measure->off;
 	interval->exact = interval->exact && !(measure->off > 0);

@@ -6,8 +6,8 @@
  *
  * A side of a figure can fail to hold for other reasons than sampling: samples were lost, processes
  * were not seen, names are missing. Then the outcome that would rest on it is not given. What was
- * allocated while sampling was off is counted: all of it may be what a limit is on, and so all of it
- * stands in the upper limit. (Of growth it makes the sides unequal, and there closes its side.)
+ * allocated while sampling was off is counted: all of it may be what a limit is on, and so all of
+ * it stands in the upper limit. (Of growth it makes the sides unequal, and there closes its side.)
  *
  * Called by cli/check.c, report/ and tests. Reading a finished profile is safe from several
  * threads.

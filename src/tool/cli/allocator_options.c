@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See allocator_options.h. The word `none` leaves no allocation function; what is given after it (or before)
- * would be without effect, and is refused. */
+/* See allocator_options.h. The word `none` leaves no allocation function; what is given after it
+ * (or before) would be without effect, and is refused. */
 #include "cli/allocator_options.h"
 
 #include <string.h>

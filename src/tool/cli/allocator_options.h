@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --allocators: which functions count as allocation functions (model/allocators.h), for all profiles that
- * a command reads. main.c takes it before the command runs, as it does options of symbols. Not thread-safe.
+ * --allocators: which functions count as allocation functions (model/allocators.h), for all
+ * profiles that a command reads. main.c takes it before the command runs, as it does options of
+ * symbols. Not thread-safe.
  */
 #ifndef BP_CLI_ALLOCATOR_OPTIONS_H
 #define BP_CLI_ALLOCATOR_OPTIONS_H

@@ -6,8 +6,8 @@
 #include "check/judgement.h"
 #include "report/quantity.h"
 
-/* Tells `warner` where malloc explains little of the process at all, first, and which limits on malloc the process
- * itself is beyond. Error: memory. */
+/* Tells `warner` where malloc explains little of the process at all, first, and which limits on
+ * malloc the process itself is beyond. Error: memory. */
 bool bp_check_warn_of_process(const struct bp_profile *profile, const struct bp_resident *resident,
 	const struct bp_query *query, const struct bp_limit *limits, uint32_t count,
 	struct bp_quantity_style style, struct bp_warner *warner, struct bp_error *error);

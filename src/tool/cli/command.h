@@ -4,8 +4,8 @@
  * main.c. Its option table is data: parsing, --help, the manual page and the shell completions are
  * all made from it, so none of them can disagree (options.h has the functions).
  *
- * To add a command: write src/tool/cli/NAME.c with a `const struct bp_command bp_command_NAME`, declare
- * it below, and add it to the array in main.c and to meson.build.
+ * To add a command: write src/tool/cli/NAME.c with a `const struct bp_command bp_command_NAME`,
+ * declare it below, and add it to the array in main.c and to meson.build.
  */
 #ifndef BP_CLI_COMMAND_H
 #define BP_CLI_COMMAND_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll completion bash|zsh|fish` prints a script to be sourced or installed; `bytepoll completion
- * processes` is what the scripts ask for the processes that are being profiled: a line each, the pid, a
- * tab and the name. Hidden, because both are the packager's business. See completion.h.
+ * `bytepoll completion bash|zsh|fish` prints a script to be sourced or installed; `bytepoll
+ * completion processes` is what the scripts ask for the processes that are being profiled: a line
+ * each, the pid, a tab and the name. Hidden, because both are the packager's business. See
+ * completion.h.
  */
 #include "cli/completion.h"
 
@@ -146,8 +147,9 @@ static void pass_on(int from)
 	}
 }
 
-/* What is in the way is not told, and nobody waits for it: the maps of a process can take minutes to open,
- * and whoever waits for them need not even heed a signal. Such a child is left to end by itself. */
+/* What is in the way is not told, and nobody waits for it: the maps of a process can take minutes
+ * to open, and whoever waits for them need not even heed a signal. Such a child is left to end by
+ * itself. */
 static int print_processes(void)
 {
 	struct bp_processes processes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shell completions from the command tables: what completion.c, with one file for each shell, prints a
- * script from. Everything is read from the tables, so that no script can differ from what a command takes.
+ * Shell completions from the command tables: what completion.c, with one file for each shell,
+ * prints a script from. Everything is read from the tables, so that no script can differ from what
+ * a command takes.
  */
 #ifndef BP_CLI_COMPLETION_H
 #define BP_CLI_COMPLETION_H
@@ -11,8 +12,8 @@
 
 #include "cli/command.h"
 
-/* Files that are read as they come: ours, .NET's, pprof's (docs/importers.md). They come first, with folders;
- * other files where there are none. Separated by spaces. */
+/* Files that are read as they come: ours, .NET's, pprof's (docs/importers.md). They come first,
+ * with folders; other files where there are none. Separated by spaces. */
 #define BP_COMPLETION_TRACES "bpt nettrace pprof pb.gz"
 
 /* What the operands of a command are, by the words of its usage. */
@@ -35,8 +36,8 @@ bool bp_completion_more(const struct bp_option *option);
 void bp_completion_print_choices(const char *choices);
 /* The names of the commands that are not hidden, with spaces between them. */
 void bp_completion_print_commands(void);
-/* A text for the inside of single quotes, with `quote` for a quote and a backslash before each character
- * of `special`. */
+/* A text for the inside of single quotes, with `quote` for a quote and a backslash before each
+ * character of `special`. */
 void bp_completion_print_quoted(const char *text, const char *quote, const char *special);
 
 void bp_completion_print_bash(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The script for bash: data for each command (options, those that take a word, what its operands are), and a
- * function that goes by it. bash breaks words at = and :, so that `--by=th` comes as three; where the user
- * has it otherwise, it comes as one.
+ * The script for bash: data for each command (options, those that take a word, what its operands
+ * are), and a function that goes by it. bash breaks words at = and :, so that `--by=th` comes as
+ * three; where the user has it otherwise, it comes as one.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The script for fish: a line for each command and option. What the command is, its second word says;
- * behind PROGRAM, options are no more ours.
+ * The script for fish: a line for each command and option. What the command is, its second word
+ * says; behind PROGRAM, options are no more ours.
  */
 #include <stdio.h>
 #include <string.h>
@@ -117,8 +117,8 @@ static void begin_option(const struct bp_command *command, const struct bp_optio
 		fputs(option->file ? " -r -F" : " -x", stdout);
 }
 
-/* Its words have a line of their own: fish would show the option's description beside each of them. It takes the
- * description from the last line of an option. */
+/* Its words have a line of their own: fish would show the option's description beside each of them.
+ * It takes the description from the last line of an option. */
 static void print_option(const struct bp_command *command, const struct bp_option *option)
 {
 	if (option->choices != NULL) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The script for zsh: a call of _arguments for each command. It can stand in $fpath as _bytepoll, or be
- * sourced behind compinit.
+ * The script for zsh: a call of _arguments for each command. It can stand in $fpath as _bytepoll,
+ * or be sourced behind compinit.
  */
 #include <stdio.h>
 #include <string.h>

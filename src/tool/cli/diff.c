@@ -274,8 +274,8 @@ static bool choose_metric(const struct bp_arguments *arguments, struct request *
 	return *metric == BP_METRIC_LIVE || aggregate_all(request, count, error);
 }
 
-/* The question by call paths: a family of keys of its own, judged by itself. The samples are the same: with
- * --cumulative a filter looks at every frame, so that stays. */
+/* The question by call paths: a family of keys of its own, judged by itself. The samples are the
+ * same: with --cumulative a filter looks at every frame, so that stays. */
 static struct bp_query query_by_path(const struct request *request)
 {
 	struct bp_query query = request->query_options.query;

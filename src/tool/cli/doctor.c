@@ -256,7 +256,8 @@ static bool look_up(struct examination *e, const char *operand, struct bp_error 
 		if (!bp_program_find(operand, &e->program, &status, error))
 			return false;
 		bp_program_examine(&e->program);
-		/* The loader takes what stands before a link for $ORIGIN, where the kernel does not. */
+		/* The loader takes what stands before a link for $ORIGIN, where the kernel does
+		 * not. */
 		return bp_libraries_of_program(
 			realpath(e->program.image, resolved) != NULL ? resolved : e->program.image,
 			e->program.loader, &e->libraries, &e->libraries_known, error);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process's surroundings, out of /proc: is it run by valgrind, which puts its own malloc in place of
- * all others; does a debugger hold it; has it given up system calls; is it in a container, whose files
- * are others; may its memory be read, which exact counters of a running process need. And of the
- * kernel: the age at which the trace costs more to write, and the setting that restricts reading.
+ * A process's surroundings, out of /proc: is it run by valgrind, which puts its own malloc in place
+ * of all others; does a debugger hold it; has it given up system calls; is it in a container, whose
+ * files are others; may its memory be read, which exact counters of a running process need. And of
+ * the kernel: the age at which the trace costs more to write, and the setting that restricts
+ * reading.
  */
 #include "cli/doctor_process.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What `bytepoll doctor` says of a process beside its program: in what it runs, and who watches it. */
+/* What `bytepoll doctor` says of a process beside its program: in what it runs, and who watches
+ * it. */
 #ifndef BP_CLI_DOCTOR_PROCESS_H
 #define BP_CLI_DOCTOR_PROCESS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll export FILE... --to FORMAT -o OUT`: options into a query, files into a profile, the profile
- * into one aggregation for each metric that the format needs, and those into a file.
+ * `bytepoll export FILE... --to FORMAT -o OUT`: options into a query, files into a profile, the
+ * profile into one aggregation for each metric that the format needs, and those into a file.
  */
 #include <string.h>
 

@@ -2,8 +2,9 @@
 /*
  * `bytepoll fold`: puts what the older part of a trace says into FILE.fold, in less room, and gives
  * the disk back. The same as `run --max-size` does by itself while its program runs, for programs
- * that were started without `run` (from cron, say), and for traces that are kept. FILE.d holds the other
- * processes of the same run: each file is folded by the same rule, and one that fails stops no other.
+ * that were started without `run` (from cron, say), and for traces that are kept. FILE.d holds the
+ * other processes of the same run: each file is folded by the same rule, and one that fails stops
+ * no other.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The folding process looks at the disk that each file takes, sleeps, and folds what is too large.
- * It is a process of its own so that `run` can wait for the program and for nothing else; it runs at
- * low priority, and may be killed at any moment.
+ * It is a process of its own so that `run` can wait for the program and for nothing else; it runs
+ * at low priority, and may be killed at any moment.
  *
  * How long it sleeps follows from how fast the files grow: until the fastest could have filled half
  * of what is left to its bound, and from 20 ms to 2 s. A page of the file is written by a store, so
  * there is no event to wait for.
  *
- * A file is folded to half of the bound, the newest eighth left as it is, so that each folding frees
- * room for many chunks. A file that cannot be folded (a full disk, a file system without holes) is said
- * once, and tried again after 2 s, after 4 s and so on, and when the program has ended: disks are made
- * room on. Who reads a file then is waited for, but not for ever: `run` has to end.
+ * A file is folded to half of the bound, the newest eighth left as it is, so that each folding
+ * frees room for many chunks. A file that cannot be folded (a full disk, a file system without
+ * holes) is said once, and tried again after 2 s, after 4 s and so on, and when the program has
+ * ended: disks are made room on. Who reads a file then is waited for, but not for ever: `run` has
+ * to end.
  */
 #include "cli/folding.h"
 
@@ -88,8 +89,8 @@ static void say_once(struct said *said, const struct bp_error *error)
 	bp_say(stderr, "bytepoll: --max-size: %s", error->text);
 }
 
-/* Is there enough in FILE itself that folding is worth writing FILE.fold again? That may be large, for
- * objects that are all different cannot be folded to any size. */
+/* Is there enough in FILE itself that folding is worth writing FILE.fold again? That may be large,
+ * for objects that are all different cannot be folded to any size. */
 static bool is_worth_it(const struct watch *watch, const char *path, uint64_t bytes)
 {
 	struct stat status;
@@ -263,8 +264,8 @@ pid_t bp_folding_start(const char *output, uint64_t most_bytes)
 	return 0;
 }
 
-/* The child of the end: folds, and leaves in shared memory what came of it. Ctrl-C is for it, and is no
- * loss: a folding that is cut short has not been. */
+/* The child of the end: folds, and leaves in shared memory what came of it. Ctrl-C is for it, and
+ * is no loss: a folding that is cut short has not been. */
 static void fold_and_leave(struct watch *watch)
 {
 	const int interrupts[] = { SIGINT, SIGQUIT };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growth is a difference of two moments, asked one-sidedly; see growth.h. By default the time from half
- * to nine tenths of the run is looked at: before, much is built up that is then used for long, and at
- * the end many programs free what they have. A run that was ended from outside (killed, or still
- * running) has no such end, and is looked at until then.
+ * Growth is a difference of two moments, asked one-sidedly; see growth.h. By default the time from
+ * half to nine tenths of the run is looked at: before, much is built up that is then used for long,
+ * and at the end many programs free what they have. A run that was ended from outside (killed, or
+ * still running) has no such end, and is looked at until then.
  */
 #include "cli/growth.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --help from the command tables. Lines are as wide as the terminal, within 80 and 100 columns, and 80 where
- * there is none: names on the left, what they do in one column beside them; a name too wide for the column gets
- * a line of its own.
+ * --help from the command tables. Lines are as wide as the terminal, within 80 and 100 columns, and
+ * 80 where there is none: names on the left, what they do in one column beside them; a name too
+ * wide for the column gets a line of its own.
  */
 #include "cli/help.h"
 
@@ -37,8 +37,8 @@ static int columns_of(FILE *out)
 	return size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
 }
 
-/* Prints `bytes` of text whose words are parted by spaces or ends of lines, from column `used` on. Where a line is
- * full another one begins, `indent` columns to the right. */
+/* Prints `bytes` of text whose words are parted by spaces or ends of lines, from column `used` on.
+ * Where a line is full another one begins, `indent` columns to the right. */
 static void print_text(FILE *out, const char *text, size_t bytes, int indent, int used)
 {
 	const int columns = columns_of(out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll html FILE...`: the profile as one HTML file. What is decided here is which metric is shown first
- * and where the file goes.
+ * `bytepoll html FILE...`: the profile as one HTML file. What is decided here is which metric is
+ * shown first and where the file goes.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ struct seen {
 	struct bp_explained explained;
 };
 
-/* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a warning. */
+/* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a
+ * warning. */
 static void read_resident(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
 	struct seen *seen, struct bp_page_options *options)
 {

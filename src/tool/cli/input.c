@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command line adds to library/read.h: its options, and progress on a terminal. See input.h. */
+/* What the command line adds to library/read.h: its options, and progress on a terminal. See
+ * input.h. */
 #include "cli/input.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From files named on a command line to a profile that is ready to be aggregated: imported, finished,
- * with names. Used by every command that reads profiles. One thread.
+ * From files named on a command line to a profile that is ready to be aggregated: imported,
+ * finished, with names. Used by every command that reads profiles. One thread.
  */
 #ifndef BP_CLI_INPUT_H
 #define BP_CLI_INPUT_H
@@ -17,8 +17,8 @@ struct bp_input_options {
 	bool keep_readings;	  /* the query has a window in time: keep what tells its total */
 };
 
-/* What the command line says of it: --debug-directory (which the command's table must have), and the query
- * that was read from it. */
+/* What the command line says of it: --debug-directory (which the command's table must have), and
+ * the query that was read from it. */
 struct bp_input_options bp_input_options_of(
 	const struct bp_arguments *arguments, const struct bp_query_options *options);
 

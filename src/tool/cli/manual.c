@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manual pages in roff from the command tables: `bytepoll manual [COMMAND]`; and bytepoll-trace(5), which
- * scdoc makes of docs/bytepoll-trace.5.scd and the program holds: `bytepoll manual trace`. The build runs it
- * and installs the pages; hidden, because hardly anybody else needs it.
+ * Manual pages in roff from the command tables: `bytepoll manual [COMMAND]`; and bytepoll-trace(5),
+ * which scdoc makes of docs/bytepoll-trace.5.scd and the program holds: `bytepoll manual trace`.
+ * The build runs it and installs the pages; hidden, because hardly anybody else needs it.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytepoll-trace(5), the page of the trace's format, as scdoc made it: not terminated; empty where there was
- * no scdoc. Defined by manual_trace.S, read by manual.c.
+ * bytepoll-trace(5), the page of the trace's format, as scdoc made it: not terminated; empty where
+ * there was no scdoc. Defined by manual_trace.S, read by manual.c.
  */
 #ifndef BP_CLI_MANUAL_TRACE_H
 #define BP_CLI_MANUAL_TRACE_H

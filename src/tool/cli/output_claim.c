@@ -55,8 +55,8 @@ static pid_t writer_of(const char *path)
 	pid_t writer = bp_running_carrier(path);
 	if (writer != 0 || !bp_tree_read(path, &tree, NULL))
 		return writer;
-	/* A snapshot, and a trace of before the machine was started again, name a pid that may be running. Who
-	 * writes to the file has mapped it. */
+	/* A snapshot, and a trace of before the machine was started again, name a pid that may be
+	 * running. Who writes to the file has mapped it. */
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.files[i].running && maps_part(path, &tree.files[i]))
 			writer = (pid_t)tree.files[i].header.pid;

@@ -35,7 +35,8 @@ char *bp_output_variable(const char *path)
 	return variable;
 }
 
-/* `%p` is the pid and `%%` a percent sign, as the recorder reads BYTEPOLL_OUTPUT. False: too long. */
+/* `%p` is the pid and `%%` a percent sign, as the recorder reads BYTEPOLL_OUTPUT. False: too
+ * long. */
 static bool expand(const char *given, pid_t pid, char *to, size_t capacity)
 {
 	size_t length = 0;

@@ -17,13 +17,14 @@
  * `bytepoll.PROGRAM.PID.EXTENSION` in the current directory. */
 bool bp_output_path(const char *given, const char *program, pid_t pid, const char *extension,
 	char *ret_path, size_t capacity, struct bp_error *error);
-/* The variable that tells a recorder to write to that path, `NAME=` included: percent signs are to be
- * read as such. To be freed; NULL: no memory. */
+/* The variable that tells a recorder to write to that path, `NAME=` included: percent signs are to
+ * be read as such. To be freed; NULL: no memory. */
 char *bp_output_variable(const char *path);
-/* May `path` be written to? Neither it nor PATH.d may exist, or with `force` nothing but an earlier trace. */
+/* May `path` be written to? Neither it nor PATH.d may exist, or with `force` nothing but an earlier
+ * trace. */
 bool bp_output_is_free(const char *path, bool force, struct bp_error *error);
-/* Can a trace be made at `path`? With `force` what an earlier run left there is set aside, to be removed or
- * restored by the caller; otherwise, and on failure, everything stays as it is. */
+/* Can a trace be made at `path`? With `force` what an earlier run left there is set aside, to be
+ * removed or restored by the caller; otherwise, and on failure, everything stays as it is. */
 bool bp_output_prepare(const char *path, bool force, struct bp_set_aside *ret_earlier,
 	struct bp_error *error);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pager is a child that reads a pipe. While it runs, INT and QUIT of the terminal are for it alone: a
- * bytepoll that died of them would leave it, and the terminal's settings, to themselves. Writing to a pager
- * that has gone fails with EPIPE, which is not told: whoever quit has seen enough.
+ * The pager is a child that reads a pipe. While it runs, INT and QUIT of the terminal are for it
+ * alone: a bytepoll that died of them would leave it, and the terminal's settings, to themselves.
+ * Writing to a pager that has gone fails with EPIPE, which is not told: whoever quit has seen
+ * enough.
  *
- * less gets F (end at once if all fits on the screen), R (colours) and X (leave it on the screen). Where LESS
- * has the user's own options it gets R before them: without it escape sequences are shown as text.
+ * less gets F (end at once if all fits on the screen), R (colours) and X (leave it on the screen).
+ * Where LESS has the user's own options it gets R before them: without it escape sequences are
+ * shown as text.
  *
- * Whether the program is there is asked before anything is written to it, of PATH and then of the shell, which
- * knows its own words. Where it is not, the terminal gets the text, and a line on stderr behind it.
+ * Whether the program is there is asked before anything is written to it, of PATH and then of the
+ * shell, which knows its own words. Where it is not, the terminal gets the text, and a line on
+ * stderr behind it.
  */
 #include "cli/pager.h"
 
@@ -80,7 +83,8 @@ static bool shell_knows(char *word)
 	return !started || status == 0;
 }
 
-/* Can the shell start this? Only of a command that begins with a plain word is that known before. */
+/* Can the shell start this? Only of a command that begins with a plain word is that known
+ * before. */
 static bool can_start(const char *command)
 {
 	char word[4096];

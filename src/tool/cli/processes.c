@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/PID/stat of every process: the field after the state is the parent. Descendants are gathered at
- * the front of the list: the children of the process, then those of each one gathered.
+ * /proc/PID/stat of every process: the field after the state is the parent. Descendants are
+ * gathered at the front of the list: the children of the process, then those of each one gathered.
  */
 #include "cli/processes.h"
 
@@ -53,7 +53,8 @@ bool bp_process_status_read(int descriptor, char text[BP_PROCESS_STATUS_BYTES])
 	return got > 0;
 }
 
-/* (The name of the program, which may be anything, is in the first line: newlines in it are escaped.) */
+/* (The name of the program, which may be anything, is in the first line: newlines in it are
+ * escaped.) */
 unsigned bp_process_status_numbers(
 	const char *text, const char *name, uint64_t *ret_numbers, unsigned capacity)
 {

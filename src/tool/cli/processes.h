@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of this machine as /proc lists them: who is whose child, and when each began. All of it is
- * of a moment that is over when one reads it. Not thread-safe.
+ * The processes of this machine as /proc lists them: who is whose child, and when each began. All
+ * of it is of a moment that is over when one reads it. Not thread-safe.
  */
 #ifndef BP_CLI_PROCESSES_H
 #define BP_CLI_PROCESSES_H
@@ -22,15 +22,15 @@ struct bp_process_stat {
 /* False: there is no such process. */
 bool bp_process_stat_read(pid_t pid, struct bp_process_stat *ret_stat);
 
-/* What /proc/PID/status says. Its descriptor goes on telling of the same process after an exec; -1: there
- * is no such process. */
+/* What /proc/PID/status says. Its descriptor goes on telling of the same process after an exec; -1:
+ * there is no such process. */
 int bp_process_status_open(pid_t pid);
-/* Its text of now, terminated; the groups of the user are in it, before memory: some 8,000. False: the
- * process has ended. */
+/* Its text of now, terminated; the groups of the user are in it, before memory: some 8,000. False:
+ * the process has ended. */
 #define BP_PROCESS_STATUS_BYTES 65536
 bool bp_process_status_read(int descriptor, char text[BP_PROCESS_STATUS_BYTES]);
-/* The numbers of the line "NAME:" of such a text, `capacity` of them at most; returns how many there are.
- * (Sizes are in units of 1024 bytes.) */
+/* The numbers of the line "NAME:" of such a text, `capacity` of them at most; returns how many
+ * there are. (Sizes are in units of 1024 bytes.) */
 unsigned bp_process_status_numbers(
 	const char *text, const char *name, uint64_t *ret_numbers, unsigned capacity);
 /* The same of a process at once. */

@@ -185,7 +185,8 @@ static bool has_sanitizer(const struct bp_elf_file *file)
 	for (size_t j = 0; j < BP_COUNT(functions); j++)
 		if (bp_elf_exports(file, functions[j]))
 			return true;
-	/* gcc keeps those of a runtime that is linked in to itself; the recorder knows it likewise. */
+	/* gcc keeps those of a runtime that is linked in to itself; the recorder knows it
+	 * likewise. */
 	return bp_elf_exports(file, "malloc") && bp_elf_exports(file, "strcmp") &&
 	       bp_elf_exports(file, "clock_gettime");
 }

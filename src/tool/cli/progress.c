@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time left is the time taken so far in proportion; it is told once there is something to go by. What
- * there is to do is known from state pages: how many samples a trace says it holds. It may hold others (the
- * program still writes), so that a share above 1 is no share any more and is left out.
+ * The time left is the time taken so far in proportion; it is told once there is something to go
+ * by. What there is to do is known from state pages: how many samples a trace says it holds. It may
+ * hold others (the program still writes), so that a share above 1 is no share any more and is left
+ * out.
  */
 #include "cli/progress.h"
 

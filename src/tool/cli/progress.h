@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a long work is, on standard error: one line that is written over, and gone when the work is done.
- * Only where standard error is a terminal that is more than a dumb one, only for work that takes longer than a
- * moment, and at most ten times a second. No escape sequences: carriage returns and blanks. One at a time.
+ * How far a long work is, on standard error: one line that is written over, and gone when the work
+ * is done. Only where standard error is a terminal that is more than a dumb one, only for work that
+ * takes longer than a moment, and at most ten times a second. No escape sequences: carriage returns
+ * and blanks. One at a time.
  */
 #ifndef BP_CLI_PROGRESS_H
 #define BP_CLI_PROGRESS_H
@@ -30,8 +31,8 @@ void bp_progress_end(struct bp_progress *progress);
 void bp_progress_text(const struct bp_progress *progress, uint64_t done, uint64_t elapsed_ns,
 	unsigned columns, char *buffer, size_t bytes);
 
-/* Samples that the trace at `file` and those beside it hold, by their state pages; 0: not known (another kind of
- * file, or folded). */
+/* Samples that the trace at `file` and those beside it hold, by their state pages; 0: not known
+ * (another kind of file, or folded). */
 uint64_t bp_progress_samples(const char *file);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The options that say which samples are looked at and how figures are made of them: the same words
- * with the same meaning in every command that aggregates (report, diff, check, plan). A command puts
- * the entries it takes into its option table; reading skips those its table lacks.
- * Not thread-safe, as options.h.
+ * with the same meaning in every command that aggregates (report, diff, check, plan). A command
+ * puts the entries it takes into its option table; reading skips those its table lacks. Not
+ * thread-safe, as options.h.
  */
 #ifndef BP_CLI_QUERY_OPTIONS_H
 #define BP_CLI_QUERY_OPTIONS_H

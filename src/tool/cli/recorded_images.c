@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Of an image that began no trace nothing is known but the path that its exec named, in the root
- * and as the user of the process that became it, or that started it. The path is looked at in ours: it may be another
- * file there, so that only what would explain it (file capabilities, a sanitizer ...) is said.
+ * and as the user of the process that became it, or that started it. The path is looked at in ours:
+ * it may be another file there, so that only what would explain it (file capabilities, a sanitizer
+ * ...) is said.
  */
 #include "cli/recorded_images.h"
 
@@ -59,8 +60,8 @@ static bool is_settled(uint32_t pid, uint64_t time_ns)
 	       bp_system_time_ns(CLOCK_MONOTONIC) > time_ns + SETTLED_NS;
 }
 
-/* Is there a program at this path? Whether an exec in a vfork child succeeded is not recorded: one of a file that is
- * not there, or no program, did not. */
+/* Is there a program at this path? Whether an exec in a vfork child succeeded is not recorded: one
+ * of a file that is not there, or no program, did not. */
 static bool is_program(const char *path)
 {
 	struct stat status;

@@ -15,8 +15,8 @@
 /* Why a program stayed unprofiled, and what can be done; `reason`: enum bp_unprofiled. */
 const char *bp_unprofiled_text(uint32_t reason);
 
-/* A line on standard error for each kind that there is. `recorder`: path of its library. `alone`: what the
- * program started was not to be recorded, so that nothing of it is missing. */
+/* A line on standard error for each kind that there is. `recorder`: path of its library. `alone`:
+ * what the program started was not to be recorded, so that nothing of it is missing. */
 void bp_recorded_images_print(const struct bp_profile *profile, const char *recorder, bool alone);
 
 /* Is it the program of the run itself, in the end, that nothing was recorded of: the image that

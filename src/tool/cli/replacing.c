@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See replacing.h. Two names are one file if device and inode are the same, so hard and symbolic links are
- * seen through. A name that does not exist yet is compared by its folder and its last part: a new file called
- * FILE.fold would be read as a part of FILE from then on.
+ * See replacing.h. Two names are one file if device and inode are the same, so hard and symbolic
+ * links are seen through. A name that does not exist yet is compared by its folder and its last
+ * part: a new file called FILE.fold would be read as a part of FILE from then on.
  */
 #include "cli/replacing.h"
 
@@ -256,8 +256,8 @@ bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct b
 
 /* ---- setting a recording aside ---- */
 
-/* Renames FILE, and of a trace all that belongs to it: the parts whose bits are in `wanted`. What is missing is
- * passed over; `*ret_moved` gets the bits of what was renamed, on failure, too. */
+/* Renames FILE, and of a trace all that belongs to it: the parts whose bits are in `wanted`. What
+ * is missing is passed over; `*ret_moved` gets the bits of what was renamed, on failure, too. */
 static bool rename_all(const char *from, const char *to, enum bp_recording_kind kind, uint32_t wanted,
 	uint32_t *ret_moved, struct bp_error *error)
 {

@@ -11,8 +11,9 @@
  * The last line says how many points stand before it: without it the file is torn. Whoever reads it
  * believes nothing: not the number of lines, not the numbers, not their order.
  *
- * It is written again and again while the program runs, each time whole, beside its place, and then moved
- * there, so that a reader never finds a part of it and a `run` that is killed leaves the last one.
+ * It is written again and again while the program runs, each time whole, beside its place, and then
+ * moved there, so that a reader never finds a part of it and a `run` that is killed leaves the last
+ * one.
  */
 #include "cli/resident.h"
 
@@ -76,8 +77,8 @@ void bp_resident_remove(const char *path)
 		unlink(path);
 }
 
-/* Writes the whole file under a name of its own. A file that an earlier `run` left there when it was killed
- * is ours, or empty. */
+/* Writes the whole file under a name of its own. A file that an earlier `run` left there when it
+ * was killed is ours, or empty. */
 static bool write_new(
 	const char *path, const struct bp_resident *resident, const uint8_t trace_id[16])
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking on. /proc/PID/status is opened once: it goes on telling of the same process after an exec,
- * whatever user it becomes. A look is one pread and takes some 15 us of our own time; ten a second are
- * 0.02 % of a processor.
+ * Looking on. /proc/PID/status is opened once: it goes on telling of the same process after an
+ * exec, whatever user it becomes. A look is one pread and takes some 15 us of our own time; ten a
+ * second are 0.02 % of a processor.
  *
  * The first looks come at 1, 2, 4 ... ms, so that short programs have some too; from 100 ms on they
  * come every period. When the table is full every second point goes and the period doubles, so that
  * the table never holds less than half of what it can hold, whatever the run lasts.
  *
- * What was seen is written to FILE.resident at the first looks and then every second (WRITE_NS and the
- * time for each point, so that writing a long table takes .03 % of a processor): whatever kills `run`, the
- * last one stays, and says by an end of 0 that it is not the end.
+ * What was seen is written to FILE.resident at the first looks and then every second (WRITE_NS and
+ * the time for each point, so that writing a long table takes .03 % of a processor): whatever kills
+ * `run`, the last one stays, and says by an end of 0 that it is not the end.
  *
- * /proc/PID/smaps would tell more and is not read: its reader holds the lock that the program's page
- * faults wait for. What the kernel sums lazily (threads or processors hold back some pages each) is
- * told as an uncertainty.
+ * /proc/PID/smaps would tell more and is not read: its reader holds the lock that the program's
+ * page faults wait for. What the kernel sums lazily (threads or processors hold back some pages
+ * each) is told as an uncertainty.
  */
 #include "base/system_call.h"
 #include "cli/resident.h"
@@ -110,9 +110,9 @@ static uint64_t uncertain_bytes(uint32_t threads)
 	return (by_threads > by_processors ? by_threads : by_processors) * (uint64_t)page;
 }
 
-/* False: there is no trace, or not yet, or another one stands there (an earlier recording that was brought back
- * because the program could not be started). One without samples tells something, too: that none of the memory was
- * malloc'ed. */
+/* False: there is no trace, or not yet, or another one stands there (an earlier recording that was
+ * brought back because the program could not be started). One without samples tells something, too:
+ * that none of the memory was malloc'ed. */
 static bool read_trace_id(const char *file, uint32_t pid, uint8_t ret_trace_id[16])
 {
 	struct bp_trace_header header;

@@ -11,8 +11,8 @@
  * looked at the output file, whose default name holds the child's pid), the child answers with the
  * errno of a failed exec or, by silence, that the program runs.
  *
- * While it waits it looks ten times a second at what the kernel says of the first process's resident
- * memory (resident.h), for the reports to set beside the estimate.
+ * While it waits it looks ten times a second at what the kernel says of the first process's
+ * resident memory (resident.h), for the reports to set beside the estimate.
  *
  * The exit status is the program's; death by a signal is repeated. 127 and 126 are a shell's: not
  * found, not executable. 125 is our own failure.
@@ -65,7 +65,8 @@ struct run {
 	struct bp_set_aside earlier; /* what --force is to replace */
 };
 
-/* How long the program is given to begin its recording before `run` goes on: steps of milliseconds. */
+/* How long the program is given to begin its recording before `run` goes on: steps of
+ * milliseconds. */
 #define BEGIN_STEPS 100
 #define BEGIN_STEP_NS 2000000
 
@@ -171,8 +172,8 @@ static bool set_preload(const char *recorder)
 	return good;
 }
 
-/* A program below this one may be built with AddressSanitizer, which as a library ends it where anything
- * is preloaded, unless it is told not to look. The recorder leaves it alone. */
+/* A program below this one may be built with AddressSanitizer, which as a library ends it where
+ * anything is preloaded, unless it is told not to look. The recorder leaves it alone. */
 static bool set_sanitizer(void)
 {
 	const char *before = getenv("ASAN_OPTIONS");
@@ -270,8 +271,9 @@ static bool has_recording(const struct run *run)
 	return lstat(run->output, &status) == 0 || lstat(folder, &status) == 0;
 }
 
-/* An earlier recording is removed when there is another one, not before: a program that cannot be started or
- * profiled, or that ends before it is one, costs nobody a recording. `ended`: there will be none any more. */
+/* An earlier recording is removed when there is another one, not before: a program that cannot be
+ * started or profiled, or that ends before it is one, costs nobody a recording. `ended`: there will
+ * be none any more. */
 static void settle_earlier(struct run *run, bool ended)
 {
 	struct bp_error reason = { 0 };
@@ -293,7 +295,8 @@ static void settle_earlier(struct run *run, bool ended)
 static bool start(struct run *run, pid_t child, int *ret_status, struct bp_error *error)
 {
 	const bool force = bp_option_given(run->arguments, "force");
-	/* A default name has the program's own pid in it, so that no other run can have chosen it. */
+	/* A default name has the program's own pid in it, so that no other run can have chosen
+	 * it. */
 	const bool named = bp_option_given(run->arguments, "output");
 	int lock = -1;
 	*ret_status = BP_STATUS_OWN_FAILURE;
@@ -381,7 +384,8 @@ static void warn_of_obstacle(const struct run *run)
 								      : "it runs");
 }
 
-/* With too few descriptors for us the program becomes what we are. Returns only if it cannot be started. */
+/* With too few descriptors for us the program becomes what we are. Returns only if it cannot be
+ * started. */
 static int run_unprofiled(const struct run *run)
 {
 	struct bp_error error = { 0 };

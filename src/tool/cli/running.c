@@ -46,8 +46,8 @@ static bool carries(pid_t pid, const char *wanted)
 	return found && !kept_out;
 }
 
-/* Did the process begin with that output and a recorder to preload? With --no-follow-fork only the process that
- * the variable names writes. */
+/* Did the process begin with that output and a recorder to preload? With --no-follow-fork only the
+ * process that the variable names writes. */
 static bool is_started_for(pid_t pid, const char *wanted)
 {
 	FILE *file = open_of(pid, "environ");

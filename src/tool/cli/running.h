@@ -19,8 +19,8 @@
  * writes: none is found.) */
 size_t bp_running_untold(const struct bp_tree *tree, const char *recorder, pid_t *ret_example);
 
-/* A process that was started to write to FILE at `path`, or by one that was: it carries that output, and preloads
- * a recorder. 0: none. */
+/* A process that was started to write to FILE at `path`, or by one that was: it carries that
+ * output, and preloads a recorder. 0: none. */
 pid_t bp_running_carrier(const char *path);
 
 /* Has the process mapped a file whose path has `path` in it? */

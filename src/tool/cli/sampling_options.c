@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was not given is not set: a variable that is in the environment already goes on to the program, as
- * under a bare LD_PRELOAD. A window is two moments of CLOCK_MONOTONIC, which all processes of the machine
- * share; a child that starts after the first samples from its beginning.
+ * What was not given is not set: a variable that is in the environment already goes on to the
+ * program, as under a bare LD_PRELOAD. A window is two moments of CLOCK_MONOTONIC, which all
+ * processes of the machine share; a child that starts after the first samples from its beginning.
  */
 #include "cli/sampling_options.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options of `run` that say when is sampled and how finely, and their form in the environment of the
- * program (trace/format.h). Not thread-safe, as options.h.
+ * The options of `run` that say when is sampled and how finely, and their form in the environment
+ * of the program (trace/format.h). Not thread-safe, as options.h.
  */
 #ifndef BP_CLI_SAMPLING_OPTIONS_H
 #define BP_CLI_SAMPLING_OPTIONS_H
@@ -15,12 +15,12 @@ struct bp_sampling_options {
 	uint64_t delay_ns, duration_ns;
 };
 
-/* Reads --interval, --budget, --seed, --law, --delay, --duration and --start-dormant, and refuses what
- * contradicts itself. */
+/* Reads --interval, --budget, --seed, --law, --delay, --duration and --start-dormant, and refuses
+ * what contradicts itself. */
 bool bp_sampling_options_read(const struct bp_arguments *arguments,
 	struct bp_sampling_options *ret_options, struct bp_error *error);
-/* Sets the variables of what was given; times count from now, and are absolute, so that every process of
- * the tree begins and ends at the same moment. False: no memory. */
+/* Sets the variables of what was given; times count from now, and are absolute, so that every
+ * process of the tree begins and ends at the same moment. False: no memory. */
 bool bp_sampling_options_set_environment(const struct bp_sampling_options *options);
 
 /* Variables that the caller's environment hands on to the program, and that no option replaces: are

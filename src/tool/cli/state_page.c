@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGBUS at an address of a page that is listed here: the handler lays memory of our own in its place,
- * and the access is done again. At any other address the signal does what it did before. The list
- * changes outside of the handler only, and the signal is synchronous: it never finds it half changed.
+ * SIGBUS at an address of a page that is listed here: the handler lays memory of our own in its
+ * place, and the access is done again. At any other address the signal does what it did before. The
+ * list changes outside of the handler only, and the signal is synchronous: it never finds it half
+ * changed.
  */
 #include "cli/state_page.h"
 

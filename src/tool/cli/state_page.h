@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state page of somebody else's trace, mapped so that it can be looked at and steered. Who may write the
- * file may also cut it off, and memory mapped beyond the end of a file faults when it is touched: that must
- * not end the reader. A page whose file was cut off reads as zeros from then on, and says so. Used by
- * traced.c alone. Not thread-safe.
+ * The state page of somebody else's trace, mapped so that it can be looked at and steered. Who may
+ * write the file may also cut it off, and memory mapped beyond the end of a file faults when it is
+ * touched: that must not end the reader. A page whose file was cut off reads as zeros from then on,
+ * and says so. Used by traced.c alone. Not thread-safe.
  */
 #ifndef BP_CLI_STATE_PAGE_H
 #define BP_CLI_STATE_PAGE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See suppressed.h. What is hidden is aggregated once more, with the filter turned round, so that it has
- * an interval of its own: intervals cannot be subtracted. */
+/* See suppressed.h. What is hidden is aggregated once more, with the filter turned round, so that
+ * it has an interval of its own: intervals cannot be subtracted. */
 #include "cli/suppressed.h"
 
 #include <string.h>

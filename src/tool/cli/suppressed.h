@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `--suppressions FILE`: stacks that the file names are hidden from what is live, and how much that is is
- * said. Used by the commands that have BP_OPTION_SUPPRESSIONS in their table.
+ * `--suppressions FILE`: stacks that the file names are hidden from what is live, and how much that
+ * is is said. Used by the commands that have BP_OPTION_SUPPRESSIONS in their table.
  */
 #ifndef BP_CLI_SUPPRESSED_H
 #define BP_CLI_SUPPRESSED_H

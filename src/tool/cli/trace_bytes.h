@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads what is there; missing bytes read as zeros (docs/trace-format.md section 1). False: an error, in errno. */
+/* Reads what is there; missing bytes read as zeros (docs/trace-format.md section 1). False: an
+ * error, in errno. */
 static inline bool bp_trace_bytes_read(int descriptor, void *data, size_t bytes, uint64_t offset)
 {
 	const ssize_t got = pread(descriptor, data, bytes, (off_t)offset);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a process to its trace. The recorder keeps chunk 0 of its trace mapped, shared and writable, for
- * as long as the process image lives; /proc/PID/maps shows that mapping at offset 0 of its file. (A
- * fork that has not met its recorder yet has inherited the state page alone, which is not at offset 0.)
+ * From a process to its trace. The recorder keeps chunk 0 of its trace mapped, shared and writable,
+ * for as long as the process image lives; /proc/PID/maps shows that mapping at offset 0 of its
+ * file. (A fork that has not met its recorder yet has inherited the state page alone, which is not
+ * at offset 0.)
  *
- * The path shown there is one of the process's own world: of another root directory, of another mount
- * namespace. So the file is opened through /proc/PID/root first, then by the path as it stands, then
- * through /proc/PID/map_files, which also finds a file that was removed but takes a privilege. What was
- * opened is the file mapped if device and inode agree. Stacked file systems show others in one place
- * than in the other: there the trace's random id is compared with the one in the process's memory.
+ * The path shown there is one of the process's own world: of another root directory, of another
+ * mount namespace. So the file is opened through /proc/PID/root first, then by the path as it
+ * stands, then through /proc/PID/map_files, which also finds a file that was removed but takes a
+ * privilege. What was opened is the file mapped if device and inode agree. Stacked file systems
+ * show others in one place than in the other: there the trace's random id is compared with the one
+ * in the process's memory.
  */
 #include "cli/traced.h"
 
@@ -109,9 +111,9 @@ static int open_flags(bool steer)
 	return (steer ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 }
 
-/* Opens a regular file and nothing else: to open a device is to act on it, and whoever owns the process chooses what
- * its names lead to. So the name is looked up without opening what is there, and that very file is opened when it
- * is known to be a regular one. */
+/* Opens a regular file and nothing else: to open a device is to act on it, and whoever owns the
+ * process chooses what its names lead to. So the name is looked up without opening what is there,
+ * and that very file is opened when it is known to be a regular one. */
 static int open_regular(const char *path, bool steer, bool follow)
 {
 	char again[64];
@@ -131,8 +133,8 @@ static int open_regular(const char *path, bool steer, bool follow)
 	return descriptor;
 }
 
-/* Opens the file of a mapping by whichever way leads to it. -1: none did, or it is no trace; `*ret_denied`
- * becomes true if permission was what was missing. */
+/* Opens the file of a mapping by whichever way leads to it. -1: none did, or it is no trace;
+ * `*ret_denied` becomes true if permission was what was missing. */
 static int open_mapping(pid_t pid, const struct mapping *mapping, bool steer,
 	struct bp_traced *ret_traced, bool *ret_denied)
 {
@@ -276,8 +278,8 @@ static bool no_maps(pid_t pid, struct bp_error *error)
 		(long)pid, strerror(errno));
 }
 
-/* The descriptor of the trace in one of the mappings, as open_mapping. One that a host writes (its runtime
- * may run under bytepoll, too) is taken if there is no other. */
+/* The descriptor of the trace in one of the mappings, as open_mapping. One that a host writes (its
+ * runtime may run under bytepoll, too) is taken if there is no other. */
 static int find_trace(
 	FILE *maps, pid_t pid, bool steer, struct bp_traced *ret_traced, bool *ret_denied)
 {
@@ -331,8 +333,8 @@ bool bp_traced_open(pid_t pid, bool steer, struct bp_traced *ret_traced, struct 
 	return true;
 }
 
-/* Is the mapped file this one? On a stacked file system the path of the mapping must lead here, too: a
- * copy of the trace has the same id. */
+/* Is the mapped file this one? On a stacked file system the path of the mapping must lead here,
+ * too: a copy of the trace has the same id. */
 static bool is_mapping_of(pid_t pid, const struct mapping *mapping, const struct stat *status,
 	const struct bp_trace_header *header)
 {

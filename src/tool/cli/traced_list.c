@@ -2,8 +2,8 @@
 /*
  * The traced processes of a tree. Processes come and go while one looks: those of a pid are looked
  * through until a round finds nobody new. A process forked in between begins as its parent was at
- * the fork, so one that is missed was either forked before its parent was changed, and is found by the
- * next round, or after, and needs no change.
+ * the fork, so one that is missed was either forked before its parent was changed, and is found by
+ * the next round, or after, and needs no change.
  */
 #include <ctype.h>
 #include <stdlib.h>

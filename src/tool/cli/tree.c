@@ -7,9 +7,10 @@
  * refused): cutting pages away under a writer would kill it, and a child that shares its parent's
  * memory can outlive it.
  *
- * FILE.d is opened once, without following a link, and its files are opened by that descriptor. They are changed
- * and removed only if it is a folder of ours that nobody else can write to: whoever makes it before `run`
- * does, as a link to another place, would otherwise choose what is removed there.
+ * FILE.d is opened once, without following a link, and its files are opened by that descriptor.
+ * They are changed and removed only if it is a folder of ours that nobody else can write to:
+ * whoever makes it before `run` does, as a link to another place, would otherwise choose what is
+ * removed there.
  */
 #include "cli/tree.h"
 
@@ -362,7 +363,8 @@ static uint64_t written_bytes(const struct bp_tree_file *file, int descriptor)
 	return chunks * BP_CHUNK_BYTES;
 }
 
-/* May the file be changed? FILE's own name is the caller's choice; what lies in FILE.d is ours if the folder is. */
+/* May the file be changed? FILE's own name is the caller's choice; what lies in FILE.d is ours if
+ * the folder is. */
 static bool is_ours_to_change(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
 	return !file->running && (file->first || bp_tree_owns_folder(tree)) &&
@@ -421,8 +423,8 @@ bool bp_tree_has_control(const struct bp_tree_file *file)
 	       file->state.control >> BP_CONTROL_NUMBER_SHIFT != 0;
 }
 
-/* Is it of a program that no other file tells of: one that cannot be profiled, or one that a vfork child
- * became and that began none? */
+/* Is it of a program that no other file tells of: one that cannot be profiled, or one that a vfork
+ * child became and that began none? */
 static bool tells_of_unseen(const struct bp_tree_file *file, const struct bp_trace_exec *exec,
 	const struct bp_birth *births, size_t count)
 {
@@ -516,7 +518,8 @@ static void remove_contents(DIR *folder)
 	}
 }
 
-/* Opens FILE.d if it is there (else `*ret_folder` is NULL) and if what it holds is ours to remove. */
+/* Opens FILE.d if it is there (else `*ret_folder` is NULL) and if what it holds is ours to
+ * remove. */
 static bool open_to_remove(const char *directory, DIR **ret_folder, struct bp_error *error)
 {
 	struct stat status;

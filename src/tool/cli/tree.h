@@ -71,7 +71,8 @@ void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums);
 /* Where a file lies: valid as long as the tree. */
 struct bp_place bp_tree_place(const struct bp_tree *tree, const struct bp_tree_file *file);
 
-/* Is FILE.d a folder of the effective user that nobody else can write to? Only there is anything changed. */
+/* Is FILE.d a folder of the effective user that nobody else can write to? Only there is anything
+ * changed. */
 bool bp_tree_owns_folder(const struct bp_tree *tree);
 
 /* Was sampling off at the start, or anything changed since? Then T is not that of the header. */
@@ -85,20 +86,22 @@ void bp_tree_read_rest(struct bp_tree *tree);
  * silent: readers ignore the tail. */
 void bp_tree_cut_tails(struct bp_tree *tree);
 
-/* A process that is seen to have ended at `time_ns` (CLOCK_MONOTONIC) and did not say so itself: its last
- * image lived until then, and by which signal it ended (0: none), which its trace will tell. Without effect where nothing is known of it. */
+/* A process that is seen to have ended at `time_ns` (CLOCK_MONOTONIC) and did not say so itself:
+ * its last image lived until then, and by which signal it ended (0: none), which its trace will
+ * tell. Without effect where nothing is known of it. */
 void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end_signal);
 
 /* Once nothing runs any more: writes FILE.d/index, removes the files in FILE.d that hold neither a
- * sample nor a census, and FILE.d itself if nothing was ever in it. Does nothing while a process of the
- * tree runs. An error where FILE.d is not ours. */
+ * sample nor a census, and FILE.d itself if nothing was ever in it. Does nothing while a process of
+ * the tree runs. An error where FILE.d is not ours. */
 bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error);
 
 /* Is a file called `name` in FILE.d one of the run's own? */
 bool bp_tree_keeps(const char *name);
 
 /* Removes FILE, and FILE.d with the traces and the index in it (--force); other files in FILE.d are
- * not touched, and then the directory stays and is an error. Nothing at all is removed where FILE.d is not ours. */
+ * not touched, and then the directory stays and is an error. Nothing at all is removed where FILE.d
+ * is not ours. */
 bool bp_tree_remove(const char *file, struct bp_error *error);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FILE.d/index (docs/trace-format.md, section 4). It is written to a temporary name and renamed, so that a reader
- * never sees half of it, and only then are the files without samples removed: what is removed is in the
- * index. All of it happens by the descriptor of FILE.d, and only if that is a folder of ours.
+ * FILE.d/index (docs/trace-format.md, section 4). It is written to a temporary name and renamed, so
+ * that a reader never sees half of it, and only then are the files without samples removed: what is
+ * removed is in the index. All of it happens by the descriptor of FILE.d, and only if that is a
+ * folder of ours.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -84,8 +85,8 @@ static void print_line(FILE *out, const struct bp_tree_file *file, const struct 
 	putc('\n', out);
 }
 
-/* In the folder itself: no link is followed, and a file of that name that is there goes first, for it may have
- * another name elsewhere. */
+/* In the folder itself: no link is followed, and a file of that name that is there goes first, for
+ * it may have another name elsewhere. */
 static bool write_index_file(
 	const struct bp_tree *tree, const struct bp_place *temporary, struct bp_error *error)
 {

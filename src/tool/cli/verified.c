@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each process of the tree is a profile of its own here: its census says what was live at its own end,
- * and nothing of the others. Symbols are needed, since rows are by function.
+ * Each process of the tree is a profile of its own here: its census says what was live at its own
+ * end, and nothing of the others. Symbols are needed, since rows are by function.
  */
 #include "cli/symbol_options.h"
 #include "cli/verified.h"

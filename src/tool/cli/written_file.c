@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See written_file.h. Without --force a name is taken by link(2), which replaces nothing, even if somebody
- * made the file meanwhile; with it by rename(2), which replaces what is there then and follows no link. A
- * file without a name is linked by its descriptor's place in /proc; where that is not mounted, and where
- * the file system has no such files, the temporary one is made.
+ * See written_file.h. Without --force a name is taken by link(2), which replaces nothing, even if
+ * somebody made the file meanwhile; with it by rename(2), which replaces what is there then and
+ * follows no link. A file without a name is linked by its descriptor's place in /proc; where that
+ * is not mounted, and where the file system has no such files, the temporary one is made.
  */
 #include "cli/written_file.h"
 

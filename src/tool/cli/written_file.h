@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that a command writes because it was asked to (-o, --svg, --html): it appears under its name when
- * it is whole, so that a failure leaves nothing and what was there stays until something better is. Nothing
- * is replaced without --force, and a symbolic link neither with it: who may put a link where somebody
- * writes would choose what is overwritten. Nor is a recording, or a file that the command reads (replacing.h).
+ * A file that a command writes because it was asked to (-o, --svg, --html): it appears under its
+ * name when it is whole, so that a failure leaves nothing and what was there stays until something
+ * better is. Nothing is replaced without --force, and a symbolic link neither with it: who may put
+ * a link where somebody writes would choose what is overwritten. Nor is a recording, or a file that
+ * the command reads (replacing.h).
  *
- * Where the file system can, the file has no name until then (O_TMPFILE), and whatever kills us leaves
- * nothing behind. Elsewhere it is PATH.XXXXXX in the same folder; INT, TERM and HUP remove it.
+ * Where the file system can, the file has no name until then (O_TMPFILE), and whatever kills us
+ * leaves nothing behind. Elsewhere it is PATH.XXXXXX in the same folder; INT, TERM and HUP remove
+ * it.
  *
  * One at a time; not thread-safe.
  */
@@ -37,9 +39,9 @@ struct bp_written_file {
 bool bp_written_file_check(const struct bp_written_file *file, struct bp_error *error);
 /* Opens `out`. */
 bool bp_written_file_begin(struct bp_written_file *file, struct bp_error *error);
-/* Closes it and gives it its name; with `good` false, or if that fails, nothing is left of it, and with
- * `good` false `error` is left alone. Returns whether all is well. Standard output is not closed (main.c
- * looks after it). */
+/* Closes it and gives it its name; with `good` false, or if that fails, nothing is left of it, and
+ * with `good` false `error` is left alone. Returns whether all is well. Standard output is not
+ * closed (main.c looks after it). */
 bool bp_written_file_end(struct bp_written_file *file, bool good, struct bp_error *error);
 
 #endif

@@ -10,9 +10,9 @@
  * other's lower one, so what it may hold unseen is less than what is there now.
  *
  * The rule which keys are tested looks at both sides together and never at their order, so that it
- * does not bias the p-values of the rest: at least BP_COMPARE_SAMPLES_LEAST samples, or figures worth
- * as much (three objects of 100 MiB each, taken exactly, are only three samples, but say more than
- * eight small ones).
+ * does not bias the p-values of the rest: at least BP_COMPARE_SAMPLES_LEAST samples, or figures
+ * worth as much (three objects of 100 MiB each, taken exactly, are only three samples, but say more
+ * than eight small ones).
  */
 #include "diff/difference.h"
 

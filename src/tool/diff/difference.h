@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changed between two sides, and which of the changes are real: aggregations of a base and of a
- * new side matched by stable names, every key compared, verdicts at a controlled rate of false
+ * What changed between two sides, and which of the changes are real: aggregations of a base and of
+ * a new side matched by stable names, every key compared, verdicts at a controlled rate of false
  * discoveries (docs/statistics.md, "Differences"). A side is one run or several of one program; two
  * moments of one run are compared through moments.h, and so is growth.
  *
@@ -14,8 +14,8 @@
 
 #include "aggregation/aggregate.h"
 
-/* One run of a side, aggregated by itself. `shown` is what the columns show, `compared` what the change
- * is made of: the same, but for two moments of one run, where what lives at both cancels. */
+/* One run of a side, aggregated by itself. `shown` is what the columns show, `compared` what the
+ * change is made of: the same, but for two moments of one run, where what lives at both cancels. */
 struct bp_run {
 	const struct bp_aggregation *shown, *compared;
 	double scale;	  /* > 0: all figures of the run are multiplied by it (per byte of work) */
@@ -53,9 +53,9 @@ struct bp_difference_query {
 	bool moments; /* one run a side, the same: `shown` and `compared` differ */
 	bool growth;  /* one-sided: which keys grew? Suspects in the order of their lower limits */
 	/* Rows are call paths: every beginning of every stack, from the outermost function on, with
-	 * all that was allocated under it. The aggregations are by function. Paths of the same samples
-	 * (main, and the one function it calls) are one question: tested once, and one among those
-	 * that are controlled. */
+	 * all that was allocated under it. The aggregations are by function. Paths of the same
+	 * samples (main, and the one function it calls) are one question: tested once, and one
+	 * among those that are controlled. */
 	bool paths;
 };
 
@@ -96,9 +96,9 @@ struct bp_difference {
 	struct bp_difference_state *state;
 };
 
-/* Is anything known of what the aggregation was asked for, or else of what was allocated? Of a program that was
- * not profiled nothing is known; to compare with nothing would make all of the other side new. `file` is for
- * the error. */
+/* Is anything known of what the aggregation was asked for, or else of what was allocated? Of a
+ * program that was not profiled nothing is known; to compare with nothing would make all of the
+ * other side new. `file` is for the error. */
 bool bp_difference_has_figures(
 	const struct bp_aggregation *aggregation, const char *file, struct bp_error *error);
 
@@ -116,8 +116,8 @@ void bp_difference_row(
 /* The sides as wholes; counted exactly where they are. Its q is its p. */
 void bp_difference_total(const struct bp_difference *difference, struct bp_difference_row *ret_row);
 
-/* Rows `first` to `end` - 1 as one (with a cumulative query they overlap, and there is none). False:
- * no such rows, or no memory. */
+/* Rows `first` to `end` - 1 as one (with a cumulative query they overlap, and there is none).
+ * False: no such rows, or no memory. */
 bool bp_difference_together(const struct bp_difference *difference, uint32_t first, uint32_t end,
 	struct bp_difference_row *ret_row);
 
@@ -127,7 +127,8 @@ struct bp_difference_path {
 	uint32_t caller;  /* the path without that; 0: it is the outermost */
 	uint32_t same; /* the one path that goes on from here and has the same samples; 0: none */
 	enum bp_verdict verdict;
-	/* As shown, and not cut off at what was counted: those of what a path calls add up to no more. */
+	/* As shown, and not cut off at what was counted: those of what a path calls add up to no
+	 * more. */
 	double bytes[BP_SIDES], objects[BP_SIDES];
 };
 

@@ -31,7 +31,8 @@ struct bp_difference_key {
 	const struct bp_aggregation *seen_in;
 	struct bp_stack_id stack;
 	uint64_t counted_for; /* the last cell that counts here, with its column: once each */
-	/* With `paths`: numbers of keys and 1, 0 for none. A chain is a name and the caller's number. */
+	/* With `paths`: numbers of keys and 1, 0 for none. A chain is a name and the caller's
+	 * number. */
 	uint32_t caller, first_callee;
 	uint32_t callees; /* how many */
 	bool is_end;	  /* some stack ends here */
@@ -52,7 +53,8 @@ struct bp_difference_keys {
 	uint32_t *names; /* where a name begins in `text` */
 	uint32_t name_count, name_capacity;
 	struct bp_id_index name_index; /* name number + 1 by text */
-	/* Where `keeps_pairs`: which keys the cells of the last column count under, sorted by cell. */
+	/* Where `keeps_pairs`: which keys the cells of the last column count under, sorted by
+	 * cell. */
 	bool keeps_pairs;
 	struct bp_cell_key *pairs;
 	uint32_t pair_count, pair_capacity;
@@ -60,8 +62,8 @@ struct bp_difference_keys {
 
 /* Sums the cells of an aggregation into one column. All columns must be of the same `by` and
  * `cumulative`. `program`: the stable name of the program's own file (it may have been renamed
- * between two runs; "" leaves it what it is called). Add columns in the order in which stacks should
- * be looked up, best one last. */
+ * between two runs; "" leaves it what it is called). Add columns in the order in which stacks
+ * should be looked up, best one last. */
 bool bp_difference_keys_add(struct bp_difference_keys *keys, uint32_t column,
 	const struct bp_aggregation *aggregation, const char *program, struct bp_error *error);
 void bp_difference_keys_finish(struct bp_difference_keys *keys);

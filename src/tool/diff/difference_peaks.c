@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two peaks compared. Each run named a moment by its samples, and the true one may be any that competes
- * with it (rivals.h). So a key has changed only if it has whichever pair of competing moments is the true
- * one: its limits on a side are the lowest and the highest over that side's competing moments. The change
- * lies between the extreme differences of the limits; p is twice the smallest two-sided error at which the
- * intervals of the two sides are apart: if the truths are equal, one of two limits has failed, or the true
- * moment does not compete, which happens in a thousandth of the runs.
+ * Two peaks compared. Each run named a moment by its samples, and the true one may be any that
+ * competes with it (rivals.h). So a key has changed only if it has whichever pair of competing
+ * moments is the true one: its limits on a side are the lowest and the highest over that side's
+ * competing moments. The change lies between the extreme differences of the limits; p is twice the
+ * smallest two-sided error at which the intervals of the two sides are apart: if the truths are
+ * equal, one of two limits has failed, or the true moment does not compete, which happens in a
+ * thousandth of the runs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #define PEAK_STEPS 10
 #define PEAK_ALPHA_LEAST 1e-15
 
-/* Moments are said to be of different kind if a key's limits at two of them are apart by more than this
- * share of the peak. */
+/* Moments are said to be of different kind if a key's limits at two of them are apart by more than
+ * this share of the peak. */
 #define PHASES_SHARE 0.25
 
 bool bp_difference_find_rivals(struct bp_difference *difference, struct bp_error *error)
@@ -53,8 +54,8 @@ static struct bp_interval named_at(const struct bp_run *run, const struct bp_key
 	return figure.interval;
 }
 
-/* The limits of a side at this level: of the peak itself, or of a key at whichever competing moment they are
- * lowest and highest, each as of a moment that was not chosen. */
+/* The limits of a side at this level: of the peak itself, or of a key at whichever competing moment
+ * they are lowest and highest, each as of a moment that was not chosen. */
 static struct bp_interval limits_at(const struct bp_run *run, const struct bp_key_cell *cell,
 	const struct bp_cells_of_row *row, bool objects, double alpha)
 {
@@ -123,8 +124,8 @@ double bp_difference_p_of_peaks(const struct bp_difference *difference,
 	return 2 * level_of(apart);
 }
 
-/* The limits of the change are those of the sides at half the error each: both sides hold at once as
- * often as is said, and 0 is left out just where p is below the error. */
+/* The limits of the change are those of the sides at half the error each: both sides hold at once
+ * as often as is said, and 0 is left out just where p is below the error. */
 void bp_difference_compare_peaks(const struct bp_difference *difference,
 	const struct bp_cells_of_row *row, bool objects, struct bp_comparison *comparison)
 {

@@ -2,8 +2,8 @@
 /*
  * From cells of the table to comparisons. A cell is a side of the comparison of estimate/compare.h:
  * a counted number where the recorder counted, else a gamma law from its sums. Everything is
- * Horvitz-Thompson here, also where a report would calibrate by the exact total: base + change = new
- * then holds, and of a calibrated part no comparison is known.
+ * Horvitz-Thompson here, also where a report would calibrate by the exact total: base + change =
+ * new then holds, and of a calibrated part no comparison is known.
  *
  * Several runs: their mean is compared, and each side's mean is compared with nothing to get an
  * interval that covers the program's own variation.
@@ -167,8 +167,9 @@ static void fill_moments(const struct bp_difference *difference, const struct bp
 			difference->query.rate / fmax(1, difference->row_count));
 }
 
-/* The p that is controlled: the melded one. The mid-p is right on average over outcomes, not in every
- * design, and makes twice as many false verdicts where samples are few (docs/statistics.md). */
+/* The p that is controlled: the melded one. The mid-p is right on average over outcomes, not in
+ * every design, and makes twice as many false verdicts where samples are few
+ * (docs/statistics.md). */
 static double p_of(const struct bp_difference *difference, const struct bp_change *change)
 {
 	return difference->query.growth ? change->p_increase : change->p;
@@ -193,7 +194,8 @@ static bool has_limits(const struct bp_difference *difference, bool objects)
 	return !all_exact;
 }
 
-/* Limits of counters hold with certainty: the totals differ if they are apart, else nobody knows. */
+/* Limits of counters hold with certainty: the totals differ if they are apart, else nobody
+ * knows. */
 static void compare_limits(struct bp_comparison *comparison)
 {
 	const struct bp_interval *base = &comparison->side[BP_BASE].interval;

@@ -41,7 +41,8 @@ struct bp_difference_state {
 	bool too_low[BP_SIDES], too_high[BP_SIDES];
 	double alpha;
 	bool peak;
-	/* Of a peak, by side: which keys its cells count under, and what they hold at competing moments. */
+	/* Of a peak, by side: which keys its cells count under, and what they hold at competing
+	 * moments. */
 	struct bp_cell_key *pairs[BP_SIDES];
 	uint32_t pair_count[BP_SIDES];
 	struct bp_rivals *rivals[BP_SIDES];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One walk over births and deaths in step. The sums of everything tell whether the state after an event
- * competes; a key's own sums are looked at when they are about to change, if any state competed while they
- * held. So the work is that of the events, whatever the number of moments and keys.
+ * One walk over births and deaths in step. The sums of everything tell whether the state after an
+ * event competes; a key's own sums are looked at when they are about to change, if any state
+ * competed while they held. So the work is that of the events, whatever the number of moments and
+ * keys.
  *
- * Sums are added to and subtracted from on the way, which leaves rounding errors of about 1e-16 of the
- * largest of them, and are set to nothing when their last sample dies. See rivals.h.
+ * Sums are added to and subtracted from on the way, which leaves rounding errors of about 1e-16 of
+ * the largest of them, and are set to nothing when their last sample dies. See rivals.h.
  */
 #include "diff/rivals.h"
 
@@ -14,8 +15,8 @@
 
 #include "model/sample_order.h"
 
-/* How many standard deviations the limits lie away by which moments are chosen. The limits that a verdict
- * rests on are computed from the sums afterwards. */
+/* How many standard deviations the limits lie away by which moments are chosen. The limits that a
+ * verdict rests on are computed from the sums afterwards. */
 #define DEPTH 3
 
 /* A key on the way. */
@@ -31,7 +32,8 @@ struct walk {
 	const uint32_t *first_pair; /* by cell */
 	struct running *keys;
 	struct bp_rivals *rivals;
-	/* Of all that lives; of that part of it that lives at the named moment, too; all of the latter. */
+	/* Of all that lives; of that part of it that lives at the named moment, too; all of the
+	 * latter. */
 	struct bp_cumulants all, shared, named;
 	double unit, depth, depth_low;
 	uint64_t base_ns;

@@ -4,10 +4,10 @@
  * ratio and difference with their intervals, for one run a side and for several; verdicts over many
  * keys at a controlled false-discovery rate (docs/statistics.md, "Differences").
  *
- * A side is all that a comparison needs to know of a figure: what of it is certain, mean and variance
- * of the rest, and the unseen unit. Sides are made from sums, or from a counted number, and may be
- * scaled (per byte of work) and added (several runs). Called by profile/ and the statistics tests. Pure, no allocation, safe
- * to call from any thread.
+ * A side is all that a comparison needs to know of a figure: what of it is certain, mean and
+ * variance of the rest, and the unseen unit. Sides are made from sums, or from a counted number,
+ * and may be scaled (per byte of work) and added (several runs). Called by profile/ and the
+ * statistics tests. Pure, no allocation, safe to call from any thread.
  *
  * All p-values and intervals here cover the noise of sampling. The program's own variation between
  * runs enters only through bp_compare_runs.
@@ -85,16 +85,16 @@ double bp_between_runs_deviation(const struct bp_side *runs, size_t count);
 double bp_ratio_lower(const struct bp_side *base, const struct bp_side *new, double a);
 double bp_difference_lower(const struct bp_side *base, const struct bp_side *new, double a);
 
-/* One-sided p-values and limits hold their nominal error, as far as was enumerated (docs/statistics.md),
- * with one exception: objects of 6 T and more as trials (law `bernoulli`) beside a few small ones,
- * against a counted figure or one that is all exact. There the upper limit misses, and p is at most
- * a, with a probability of up to 1.2 a at .05, 5 a at .0001. A gate that must hold even then, for a
- * in [.0001, .05], divides its error by this. */
+/* One-sided p-values and limits hold their nominal error, as far as was enumerated
+ * (docs/statistics.md), with one exception: objects of 6 T and more as trials (law `bernoulli`)
+ * beside a few small ones, against a counted figure or one that is all exact. There the upper limit
+ * misses, and p is at most a, with a probability of up to 1.2 a at .05, 5 a at .0001. A gate that
+ * must hold even then, for a in [.0001, .05], divides its error by this. */
 #define BP_COMPARE_SAFETY 9
 
-/* Benjamini and Hochberg's adjusted p-values: q[i] for p[i], in place of which they may stand. `order`
- * is scratch memory for `count` numbers. A key with q <= rate is a discovery; among the discoveries
- * at most `rate` are false on average. */
+/* Benjamini and Hochberg's adjusted p-values: q[i] for p[i], in place of which they may stand.
+ * `order` is scratch memory for `count` numbers. A key with q <= rate is a discovery; among the
+ * discoveries at most `rate` are false on average. */
 void bp_benjamini_hochberg(const double *p, size_t count, size_t *order, double *ret_q);
 
 /* Are there samples enough on both sides together for a verdict among many keys? (Blind to the

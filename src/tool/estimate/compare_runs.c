@@ -2,17 +2,17 @@
 /*
  * Several runs of a program a side (docs/statistics.md, "Differences").
  *
- * One profile says how much its own run allocated; how much another run of the same program
- * would have is not in it. With at least two runs a side that variation can be seen, together
- * with the sampling noise, in the variance S^2 of the runs' estimates, and Welch's test of two means
- * uses it. With few samples a run the estimates are so lumpy that S^2 can be small or zero by
- * accident; so the sampling test of the pooled runs must agree, and the larger p counts.
+ * One profile says how much its own run allocated; how much another run of the same program would
+ * have is not in it. With at least two runs a side that variation can be seen, together with the
+ * sampling noise, in the variance S^2 of the runs' estimates, and Welch's test of two means uses
+ * it. With few samples a run the estimates are so lumpy that S^2 can be small or zero by accident;
+ * so the sampling test of the pooled runs must agree, and the larger p counts.
  *
  * If no run of either side differs from the others, there is no variance to divide by. It is then
- * taken as that of a number which goes either way between two neighbours, a step apart: (step / 2)^2,
- * the largest that two values a step apart can have, with the step of a count or the unseen
- * unit of a sampled figure, whichever is larger. A program whose runs repeat to the byte can so be seen to have
- * changed, and counts of 1, 1 against 2, 2 prove nothing.
+ * taken as that of a number which goes either way between two neighbours, a step apart: (step /
+ * 2)^2, the largest that two values a step apart can have, with the step of a count or the unseen
+ * unit of a sampled figure, whichever is larger. A program whose runs repeat to the byte can so be
+ * seen to have changed, and counts of 1, 1 against 2, 2 prove nothing.
  *
  * Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946), for the degrees of
  * freedom.
@@ -125,9 +125,9 @@ static void add_welch_difference(
 	widen(&change->difference, difference - half, difference + half);
 }
 
-/* The ratio of the means on logarithms: the variance of ln(mean) is nearly that of the mean over its
- * square. A mean of 0 has no logarithm; there the limits of the sampling interval are moved out by
- * the same factor. */
+/* The ratio of the means on logarithms: the variance of ln(mean) is nearly that of the mean over
+ * its square. A mean of 0 has no logarithm; there the limits of the sampling interval are moved out
+ * by the same factor. */
 static void add_welch_ratio(
 	struct bp_change *change, const struct spread *base, const struct spread *new, double alpha)
 {

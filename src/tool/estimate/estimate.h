@@ -105,10 +105,10 @@ struct bp_interval bp_estimate_known_objects(const struct bp_sums *sums,
  * and hold it. */
 void bp_uncalibrate_objects(struct bp_interval *objects, const struct bp_sums *sums);
 
-/* Are more objects missing from the estimate of all than its noise explains? Then there are sizes that
- * were not sampled, nobody knows whose, and estimates of objects are not calibrated (docs/statistics.md,
- * "Part of a known total"). `missing`: objects counted less the estimate of all; `variance`: of that
- * estimate; or of a key and its complement, and the counted number. */
+/* Are more objects missing from the estimate of all than its noise explains? Then there are sizes
+ * that were not sampled, nobody knows whose, and estimates of objects are not calibrated
+ * (docs/statistics.md, "Part of a known total"). `missing`: objects counted less the estimate of
+ * all; `variance`: of that estimate; or of a key and its complement, and the counted number. */
 bool bp_objects_are_missing(double missing, double variance);
 bool bp_objects_are_missing_beside(const struct bp_sums *sums, const struct bp_sums *complement,
 	uint64_t total_low, uint64_t total_high);
@@ -121,9 +121,9 @@ uint64_t bp_trials(uint64_t size, uint32_t charge);
 double bp_lambda(uint64_t interval);
 double bp_inclusion_probability(uint64_t trials, uint64_t interval);
 
-/* Probability with which a live sample of m = `trials` is kept when the set of live samples is thinned
- * from interval `from` to `to` >= from: pi_to(m) / pi_from(m), where with `exact_law` an object of
- * m >= T has pi = 1. All that are kept then have the weight of `to` (docs/statistics.md,
+/* Probability with which a live sample of m = `trials` is kept when the set of live samples is
+ * thinned from interval `from` to `to` >= from: pi_to(m) / pi_from(m), where with `exact_law` an
+ * object of m >= T has pi = 1. All that are kept then have the weight of `to` (docs/statistics.md,
  * "Thinning"). */
 double bp_thinning_keep_probability(uint64_t trials, uint64_t from, uint64_t to, bool exact_law);
 
@@ -135,8 +135,8 @@ struct bp_half_split {
 };
 struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool exact);
 
-/* A number that is the sample's own, whatever is looked at and whatever it is read from: the seed of
- * what is drawn for it. Sequence and time as recorded. */
+/* A number that is the sample's own, whatever is looked at and whatever it is read from: the seed
+ * of what is drawn for it. Sequence and time as recorded. */
 static inline uint64_t bp_draw_identity(uint64_t sequence, uint64_t time_ns)
 {
 	/* Any constant: number 0 at time 0 must not have identity 0. */
@@ -154,30 +154,32 @@ double bp_peak_lower_level(double alpha, double turnovers, double factor);
  * case; 12 instead gives 1.5 to 3.0 % there. */
 #define BP_PEAK_FACTOR 25.0
 
-/* What was live at the moment that was named as the peak's, from its intervals there: one of error
- * alpha, whose upper limit holds, and one of error 2 bp_peak_lower_level(), whose lower limit does. */
+/* What was live at the moment that was named as the peak's, from its intervals there: one of
+ * error alpha, whose upper limit holds, and one of error 2 bp_peak_lower_level(), whose lower
+ * limit does. */
 struct bp_interval bp_peak_moment_interval(
 	struct bp_interval at_alpha, struct bp_interval at_level);
 
 /* Interval of the largest value at any time. `moment`: of the named moment, as above. `high`: the
  * largest of the upper limits of all moments, at error alpha / 2 each. `certain`: the most that was
- * sampled and live at any one moment, which the truth is not below. `estimate`: the cross-fitted one.
- * The limits are not moved by the estimate: the estimate is brought between them. */
+ * sampled and live at any one moment, which the truth is not below. `estimate`: the cross-fitted
+ * one. The limits are not moved by the estimate: the estimate is brought between them. */
 struct bp_interval bp_peak_interval(
 	struct bp_interval moment, double high, double certain, double estimate);
 
-/* What an upper limit is made from, of the samples that live at one moment: K, C1, C2, C3 of bp_sums. */
+/* What an upper limit is made from, of the samples that live at one moment: K, C1, C2, C3 of
+ * bp_sums. */
 struct bp_cumulants {
 	double sampled, c1, c2, c3;
 };
 
 /* N3's upper limit for the depth z >= 0 (the normal quantile of 1 - error) and the unseen unit
- * `unit` > 0, to a per cent of what lies above `sampled` at errors down to .025 (4 % at .0005), in a
- * hundredth of the time: for finding the moment at which the limit itself is worth computing
+ * `unit` > 0, to a per cent of what lies above `sampled` at errors down to .025 (4 % at .0005), in
+ * a hundredth of the time: for finding the moment at which the limit itself is worth computing
  * (docs/statistics.md, "Peak"). It grows with each of the four. */
 double bp_upper_limit_about(const struct bp_cumulants *sums, double unit, double depth);
-/* The lower limit likewise, >= sampled, to a third of a standard deviation. It grows with `sampled` and
- * `c1`. */
+/* The lower limit likewise, >= sampled, to a third of a standard deviation. It grows with `sampled`
+ * and `c1`. */
 double bp_lower_limit_about(const struct bp_cumulants *sums, double depth);
 /* The depth of a one-sided error in (0, 1); 0 from .5 on. */
 double bp_limit_depth(double error);

@@ -17,8 +17,8 @@
  *
  * which holds for a certain value too (v = b = 0).
  *
- * On the real axis, between the branch point -1/b_y and the pole 0, E has one saddle t_0. The line is
- * bent into the path of steepest descent through it, where E is real: E(t) = E(t_0) - v^2, and v
+ * On the real axis, between the branch point -1/b_y and the pole 0, E has one saddle t_0. The line
+ * is bent into the path of steepest descent through it, where E is real: E(t) = E(t_0) - v^2, and v
  * is the variable of integration,
  *
  *     P = exp(E(t_0)) / pi * integral over v > 0 of exp(-v^2) Im(dt/dv) dv,   dt/dv = -2 v / E'(t).

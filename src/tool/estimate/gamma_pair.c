@@ -2,11 +2,11 @@
 /*
  * X / Y and X - Y of two gamma variables.
  *
- * With scale = variance / mean, P(X <= Y) is the incomplete beta function of the two shapes
- * mean^2 / variance at scale_y / (scale_x + scale_y), and so is P(X <= r Y) with r scale_y. Where one
- * of the two is certain an incomplete gamma function is left, whose series takes sqrt(shape) steps;
- * from shape_large on the contour integral of gamma_contour.c stands in for it, which does not. (The
- * fraction of the beta function does not grow like that.)
+ * With scale = variance / mean, P(X <= Y) is the incomplete beta function of the two shapes mean^2
+ * / variance at scale_y / (scale_x + scale_y), and so is P(X <= r Y) with r scale_y. Where one of
+ * the two is certain an incomplete gamma function is left, whose series takes sqrt(shape) steps;
+ * from shape_large on the contour integral of gamma_contour.c stands in for it, which does not.
+ * (The fraction of the beta function does not grow like that.)
  *
  * Quantiles are found by Halley's method on the logarithm of the distribution function, whose two
  * derivatives are known. For X / Y in ln r, and for X - Y of shapes >= 1, which is all there is
@@ -51,9 +51,9 @@ static struct bp_gamma value_of(double value)
 	return (struct bp_gamma){ fmax(value, 0), 0 };
 }
 
-/* Is the tail of X beyond `value`, on that side of the mean, below the smallest double? By Chernoff's
- * bound, exp(shape (1 + ln r - r)) at r times the mean. Far left the path of the contour is lost in
- * rounding long before. */
+/* Is the tail of X beyond `value`, on that side of the mean, below the smallest double? By
+ * Chernoff's bound, exp(shape (1 + ln r - r)) at r times the mean. Far left the path of the contour
+ * is lost in rounding long before. */
 static bool tail_underflows(struct bp_gamma x, double value)
 {
 	double r = value / x.mean;
@@ -118,8 +118,9 @@ static bool negligible(struct bp_gamma x, struct bp_gamma y, double d, struct bp
 	return density * fabs(d) <= share * fmin(at_zero.at_most, at_zero.exceeds);
 }
 
-/* So many deviations out a tail is below the smallest double, and what computes it overflows. It falls
- * at least like exp(-z sqrt(shape) / 3) for z > sqrt(shape), else like that of a normal law. */
+/* So many deviations out a tail is below the smallest double, and what computes it overflows. It
+ * falls at least like exp(-z sqrt(shape) / 3) for z > sqrt(shape), else like that of a normal
+ * law. */
 static const double reach = 5000;
 
 static double root_of_shape(struct bp_gamma x)
@@ -307,8 +308,8 @@ static double shifted_start(const struct pair *pair, double x_more, double y_mor
 	return log(x / y) + deviation * z;
 }
 
-/* How near ln F can be brought to its level: at far lower tails of X the rounding of the means counts,
- * and a secant through two rounding errors leads nowhere. */
+/* How near ln F can be brought to its level: at far lower tails of X the rounding of the means
+ * counts, and a secant through two rounding errors leads nowhere. */
 static double attainable(const struct pair *pair, double y_more, double log_ratio, double slope)
 {
 	double r = exp(log_ratio), y = pair->y.mean;

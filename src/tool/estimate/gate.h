@@ -40,8 +40,9 @@ enum bp_outcome bp_gate_outcome(struct bp_bounds bounds, double most);
 /* The outcome of two gates together: exceeded if one is, else undecided if one is. */
 enum bp_outcome bp_gate_both(enum bp_outcome one, enum bp_outcome other);
 
-/* The smallest bound that a figure without any sample can be shown to be within: ln(1/a) unseen units
- * (1 / lambda bytes: 4.61 T at a = .01). Smaller ones are within only where something is counted. */
+/* The smallest bound that a figure without any sample can be shown to be within: ln(1/a) unseen
+ * units (1 / lambda bytes: 4.61 T at a = .01). Smaller ones are within only where something is
+ * counted. */
 double bp_gate_least(double unit, double a);
 
 /* Bounds of new / base, each at error a, from one run a side or more: bp_compare_runs, so that

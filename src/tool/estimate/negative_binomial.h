@@ -35,9 +35,9 @@ double bp_negative_binomial_cdf(
 double bp_negative_binomial_quantile(enum bp_negative_binomial method, double probability,
 	uint64_t successes, uint64_t interval);
 
-/* Interval and estimate s q/p + u of the trials made, from `samples` successes and u = `after_hits`:
- * the sum over samples of trials from the successful one on (m - f). Samples taken exactly are not
- * among them: add what they hold to all three figures. */
+/* Interval and estimate s q/p + u of the trials made, from `samples` successes and u =
+ * `after_hits`: the sum over samples of trials from the successful one on (m - f). Samples taken
+ * exactly are not among them: add what they hold to all three figures. */
 struct bp_interval bp_estimate_negative_binomial(enum bp_negative_binomial method,
 	enum bp_window_edges edges, uint64_t samples, double after_hits, uint64_t interval,
 	double alpha);

@@ -11,13 +11,13 @@
  * twice, and averaged: no selection bias is left but that a value at some moment cannot exceed the
  * peak.
  *
- * Lower limit: of the chosen moment, at an error divided by about the number of independent moments the
- * maximum was chosen from; and no lower than what is certain to have been live at one moment.
+ * Lower limit: of the chosen moment, at an error divided by about the number of independent moments
+ * the maximum was chosen from; and no lower than what is certain to have been live at one moment.
  *
- * Upper limit: the largest of all moments' upper limits. The one at the true moment holds as often as it
- * says, and the largest is not below it. (The limit at the chosen moment alone does not: where a large
- * object that was taken exactly made the estimate the largest, the true peak may have been small objects
- * at another time, whose estimate came out low.)
+ * Upper limit: the largest of all moments' upper limits. The one at the true moment holds as often
+ * as it says, and the largest is not below it. (The limit at the chosen moment alone does not:
+ * where a large object that was taken exactly made the estimate the largest, the true peak may have
+ * been small objects at another time, whose estimate came out low.)
  */
 #include "estimate/estimate.h"
 
@@ -68,15 +68,16 @@ struct bp_interval bp_peak_interval(
 	return moment;
 }
 
-/* The quantile of a Pearson III distribution by Wilson and Hilferty's cube, as its distance from the mean. */
+/* The quantile of a Pearson III distribution by Wilson and Hilferty's cube, as its distance from
+ * the mean. */
 static double quantile_about(double deviation, double skewness, double depth)
 {
 	const double cube = fmax(1 + skewness * (depth - skewness / 6) / 6, 0);
 	return 2 * deviation / skewness * (cube * cube * cube - 1);
 }
 
-/* The skewness is that of the gamma distribution with the same mean and variance, or the third cumulant's if
- * that is larger: as in bp_rest_upper. */
+/* The skewness is that of the gamma distribution with the same mean and variance, or the third
+ * cumulant's if that is larger: as in bp_rest_upper. */
 double bp_upper_limit_about(const struct bp_cumulants *sums, double unit, double depth)
 {
 	const double mean = sums->c1 + unit, variance = sums->c2 + unit * unit;

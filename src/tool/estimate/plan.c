@@ -2,9 +2,9 @@
 /*
  * Accuracy: how wide intervals will be (docs/statistics.md, "Planning"). What a figure's interval
  * will be is found by making it: a record of sums as the expected samples would leave it, handed to
- * the estimator that the report will use. So the plan cannot promise what the report does not keep. Samples
- * come by chance: an accuracy is planned for the number of samples that most runs reach, not for the
- * expected one, which half of them miss.
+ * the estimator that the report will use. So the plan cannot promise what the report does not keep.
+ * Samples come by chance: an accuracy is planned for the number of samples that most runs reach,
+ * not for the expected one, which half of them miss.
  *
  * Small objects are objects of one byte at an interval of 2^32, or of what is left of it where the
  * total would not fit into 64 bits: only sizes relative to T matter.
@@ -21,8 +21,8 @@
 static const double model_interval = 0x1p32, model_total_max = 0x1p61;
 /* A smaller part of a total gains nothing worth planning with. */
 static const double share_least = 0.001;
-/* Beyond, the normal interval is as good (its error is of the order of 1 / samples), and the shapes of
- * the others are past what doubles can tell apart. */
+/* Beyond, the normal interval is as good (its error is of the order of 1 / samples), and the shapes
+ * of the others are past what doubles can tell apart. */
 static const double samples_normal = 0x1p36;
 /* Beyond, the number of samples is as good as normal: its skewness is below 1e-4. */
 static const double samples_gamma = 1e8;
@@ -87,10 +87,10 @@ static bool is_within(struct bp_plan_factors limits, double accuracy)
 	return limits.low >= 1 - accuracy && limits.high <= 1 + accuracy;
 }
 
-/* How uneven runs are: the variance of the number of samples as a part of what Poisson's law has. Of
- * larger objects fewer are left to chance. For a part of a counted total it is four times that of the
- * logarithm of the accuracy, in which the samples of the others have their share: for a part q, by the variance
- * (1 - q)/s of the proportion, (1 + q)^2 + q^3/(1 - q). */
+/* How uneven runs are: the variance of the number of samples as a part of what Poisson's law has.
+ * Of larger objects fewer are left to chance. For a part of a counted total it is four times that
+ * of the logarithm of the accuracy, in which the samples of the others have their share: for a part
+ * q, by the variance (1 - q)/s of the proportion, (1 + q)^2 + q^3/(1 - q). */
 static double unevenness(double relative_size, double share)
 {
 	const double of_size = relative_size < 1 ? exp(-relative_size) : 0;

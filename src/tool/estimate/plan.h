@@ -39,15 +39,17 @@ struct bp_plan_aim {
 	double accuracy, power, alpha;
 };
 
-/* The smallest whole number of expected samples that reaches the aim, for objects of `relative_size` in
- * [0, 1) times T. Exact for small objects without a counted total, else to within 2 % of runs. */
+/* The smallest whole number of expected samples that reaches the aim, for objects of
+ * `relative_size` in [0, 1) times T. Exact for small objects without a counted total, else to
+ * within 2 % of runs. */
 uint64_t bp_plan_samples(double relative_size, double share, struct bp_plan_aim aim);
 
-/* The largest T at which a figure of `bytes` reaches the aim; 1 (every object) if no larger one does. */
+/* The largest T at which a figure of `bytes` reaches the aim; 1 (every object) if no larger one
+ * does. */
 uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, struct bp_plan_aim aim);
 
-/* How wide the interval of `bytes` will be at most in the part `power` of runs: the farther one of its
- * limits, as a part of the estimate; INFINITY where so many runs may be without a sample. */
+/* How wide the interval of `bytes` will be at most in the part `power` of runs: the farther one of
+ * its limits, as a part of the estimate; INFINITY where so many runs may be without a sample. */
 double bp_plan_accuracy(
 	double bytes, struct bp_plan_key key, uint64_t interval, double power, double alpha);
 
@@ -61,18 +63,18 @@ double bp_plan_equivalent_samples(double accuracy, double alpha);
 /* Samples expected of `bytes` in objects of `size` (0: small) at `interval`, by the law `exact`. */
 double bp_plan_expected_samples(double bytes, uint64_t size, uint64_t interval);
 
-/* Probability that at least one of `trials` bytes is a success of the sampler: that a sample is left
- * by so many bytes in small objects, or by one object of that size under the law `bernoulli`. Under
- * the law `exact`, one object of T or more is always recorded. */
+/* Probability that at least one of `trials` bytes is a success of the sampler: that a sample is
+ * left by so many bytes in small objects, or by one object of that size under the law `bernoulli`.
+ * Under the law `exact`, one object of T or more is always recorded. */
 double bp_plan_chance(uint64_t trials, uint64_t interval);
 
-/* Mean absolute error of the estimate of one object that was sampled, as a multiple of its size: g =
- * 1 / pi - 1, and 0 from T on. The same for Horvitz-Thompson, T + k - offset and T x hits. */
+/* Mean absolute error of the estimate of one object that was sampled, as a multiple of its size: g
+ * = 1 / pi - 1, and 0 from T on. The same for Horvitz-Thompson, T + k - offset and T x hits. */
 double bp_plan_error_if_sampled(uint64_t trials, uint64_t interval);
 
 /* The change by `factor` (> 1: grown; < 1: shrunk) of a figure with `samples` expected samples
- * before, T the same on both sides: the probability that the two-sided test of compare.h rejects "no
- * change" at `level` in the right direction. Exact sum over the outcomes of the conditional
+ * before, T the same on both sides: the probability that the two-sided test of compare.h rejects
+ * "no change" at `level` in the right direction. Exact sum over the outcomes of the conditional
  * binomial test for up to 20,000 samples (cut at 1e-7), its normal approximation beyond. */
 double bp_plan_change_power(double samples, double factor, double level);
 
@@ -96,8 +98,9 @@ double bp_plan_gate_power(
  * most limit / that. */
 double bp_plan_gate_samples(enum bp_plan_outcome outcome, double factor, double power, double a);
 
-/* Bytes that a trace grows by per sample, its free and its part of the tables of stacks included, and
- * those of a process without a sample. Measured on sqlite3, python3 and gcc: 25 to 40 a sample. */
+/* Bytes that a trace grows by per sample, its free and its part of the tables of stacks
+ * included, and those of a process without a sample. Measured on sqlite3, python3 and gcc: 25 to
+ * 40 a sample. */
 #define BP_PLAN_TRACE_BYTES_PER_SAMPLE 40.0
 #define BP_PLAN_TRACE_BYTES_LEAST 65536.0
 

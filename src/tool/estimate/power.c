@@ -5,9 +5,9 @@
  *
  * Change. Given the samples n of both sides, those of the new side are under "no change" binomial
  * with probability 1/2, and the melded p-value of compare.h is the tail of that. So with b samples
- * before the test rejects from a critical number c(b) after on, which grows with b. The power is the
- * sum over b of Poisson(b; N/T) P(Poisson(F N/T) >= c(b)): as many terms as b has likely values,
- * however large the factor F is.
+ * before the test rejects from a critical number c(b) after on, which grows with b. The power is
+ * the sum over b of Poisson(b; N/T) P(Poisson(F N/T) >= c(b)): as many terms as b has likely
+ * values, however large the factor F is.
  *
  * Gate. The lower bound exceeds a limit of mu samples if s is at least the smallest c with
  * P(Poisson(mu) >= c) < a; the upper bound is within it if s is at most the largest c with
@@ -39,8 +39,9 @@ static double normal_tail(double z)
 	return 0.5 * erfc(z / M_SQRT2);
 }
 
-/* The samples before at which a growth by `factor` is found with the standardised distance z: square
- * roots of counts have the variance 1/4; the second term is the correction for whole numbers. */
+/* The samples before at which a growth by `factor` is found with the standardised distance z:
+ * square roots of counts have the variance 1/4; the second term is the correction for whole
+ * numbers. */
 static double samples_normal(double z, double factor)
 {
 	double distance = sqrt(factor) - 1;

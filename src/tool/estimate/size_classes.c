@@ -2,14 +2,15 @@
 /*
  * N3 by size classes: which classes are counted object by object, and which stay in N3's rest.
  *
- * The classes are one T wide in m. From the largest down, they are counted as long as no more than 12
- * objects are expected to be unseen in all of them: so many that one more or less no longer shows,
- * and the gamma distribution carries the rest. Class 0 is never counted. What is counted goes to
- * unseen_large.c as four numbers a class; everything else is merged into one record for rest.c.
+ * The classes are one T wide in m. From the largest down, they are counted as long as no more than
+ * 12 objects are expected to be unseen in all of them: so many that one more or less no longer
+ * shows, and the gamma distribution carries the rest. Class 0 is never counted. What is counted
+ * goes to unseen_large.c as four numbers a class; everything else is merged into one record for
+ * rest.c.
  *
- * The estimate is that of the merge of all classes, and so is the interval where nothing was sampled
- * by trial at T and above. The lower limit is never above plain N3's: the mixture's own would miss in
- * up to 2.83 % instead of 2.5 without that.
+ * The estimate is that of the merge of all classes, and so is the interval where nothing was
+ * sampled by trial at T and above. The lower limit is never above plain N3's: the mixture's own
+ * would miss in up to 2.83 % instead of 2.5 without that.
  */
 #include "estimate/size_classes.h"
 

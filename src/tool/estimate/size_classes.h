@@ -6,8 +6,8 @@
  * per class of m/T, and what may be unseen of the large classes is counted out object by object.
  *
  * Called by profile/ and the statistics tests. Pure, no allocation, safe to call from any thread
- * (about 100 KiB of stack); preconditions as in estimate.h. Without a sample of m >= T that was made
- * by trial these are the intervals of estimate.h, to the last digit. A key costs 10 to 300 us.
+ * (about 100 KiB of stack); preconditions as in estimate.h. Without a sample of m >= T that was
+ * made by trial these are the intervals of estimate.h, to the last digit. A key costs 10 to 300 us.
  */
 #ifndef BP_ESTIMATE_SIZE_CLASSES_H
 #define BP_ESTIMATE_SIZE_CLASSES_H
@@ -18,8 +18,9 @@
  * taken exactly. */
 #define BP_SIZE_CLASSES 17
 
-/* The sums of a key, class by class: 17 records of bp_sums, nearly 3 KiB. Zeroed memory is an empty,
- * valid value. `single_size` is set in of[0], for the whole key, and kept by add and merge. */
+/* The sums of a key, class by class: 17 records of bp_sums, nearly 3 KiB. Zeroed memory is an
+ * empty, valid value. `single_size` is set in of[0], for the whole key, and kept by add and
+ * merge. */
 struct bp_size_classes {
 	struct bp_sums of[BP_SIZE_CLASSES];
 };
@@ -36,8 +37,8 @@ void bp_size_classes_add(
 void bp_size_classes_merge(struct bp_size_classes *classes, const struct bp_size_classes *other);
 
 /* Horvitz-Thompson estimate and interval, as bp_estimate_values and bp_estimate_objects give it for
- * the merge of all classes, but valid where objects of m >= T were sampled by trial. `ratio_max` > 0
- * is 1 for bytes as requested. low <= estimate <= high; exact at T = 1. */
+ * the merge of all classes, but valid where objects of m >= T were sampled by trial. `ratio_max` >
+ * 0 is 1 for bytes as requested. low <= estimate <= high; exact at T = 1. */
 struct bp_interval bp_estimate_values_by_classes(const struct bp_size_classes *classes,
 	uint64_t interval_max, double ratio_max, double alpha);
 struct bp_interval bp_estimate_objects_by_classes(const struct bp_size_classes *classes,

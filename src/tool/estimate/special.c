@@ -201,8 +201,8 @@ static double gamma_ratio_log(double a, double b)
 	       bp_stirling_rest(a);
 }
 
-/* b x - a y to the last digit, however near x is to the mean a / (a + b): the rounding errors of both
- * products are taken out (Kahan). fma is libm's, exact on every processor. */
+/* b x - a y to the last digit, however near x is to the mean a / (a + b): the rounding errors of
+ * both products are taken out (Kahan). fma is libm's, exact on every processor. */
 static double distance_from_mean(double a, double b, double x, double y)
 {
 	double right = a * y, error = fma(a, y, -right);

@@ -5,9 +5,9 @@
  * estimate/ only. Pure and safe to call from any thread.
  *
  * Preconditions of all: shapes a, b > 0 and finite; probabilities in (0, 1); no NaN. The smaller
- * tail is good to 1e-12 relative down to 1e-300, for shapes from .1 (gamma: .01) to 1e9, as measured
- * against an oracle; a small tail must be asked for as itself (Q, not 1 - P), which is why the
- * functions come in pairs. Formulas: docs/statistics.md, "Special functions".
+ * tail is good to 1e-12 relative down to 1e-300, for shapes from .1 (gamma: .01) to 1e9, as
+ * measured against an oracle; a small tail must be asked for as itself (Q, not 1 - P), which is why
+ * the functions come in pairs. Formulas: docs/statistics.md, "Special functions".
  */
 #ifndef BP_ESTIMATE_SPECIAL_H
 #define BP_ESTIMATE_SPECIAL_H

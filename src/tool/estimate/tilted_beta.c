@@ -16,8 +16,8 @@
 #define PANELS 64
 #define NODE_PAIRS 8
 
-/* Nodes on [-1, 1], which come in pairs +x and -x, and their weights: of the Legendre polynomial of degree
- * 16, to the last digit. */
+/* Nodes on [-1, 1], which come in pairs +x and -x, and their weights: of the Legendre polynomial of
+ * degree 16, to the last digit. */
 static const struct node_pair {
 	double node, weight;
 } node_pairs[NODE_PAIRS] = { { 0.9894009349916499, 0.027152459411754096 },

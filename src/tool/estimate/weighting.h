@@ -21,19 +21,20 @@ enum bp_weighting {
 	BP_WEIGHTING_COUNT
 };
 
-/* How many successes an object of `trials` has whose first one is after `offset` failures
- * (offset < trials): 1 + Bin(trials - 1 - offset, 1 / interval), drawn from `seed`: the same for the
- * same arguments. */
+/* How many successes an object of `trials` has whose first one is after `offset` failures (offset <
+ * trials): 1 + Bin(trials - 1 - offset, 1 / interval), drawn from `seed`: the same for the same
+ * arguments. */
 uint64_t bp_draw_hits(uint64_t trials, uint64_t offset, uint64_t interval, uint64_t seed);
 
-/* The number of objects that a sample of `trials` >= 1 at `interval` >= 1 stands for; times the size
- * (usable size, ...) it estimates bytes. `offset`: failures before the success, < trials. `exact`:
- * taken with certainty: weight 1 in every estimator. `seed` as above, used by those with hits. */
+/* The number of objects that a sample of `trials` >= 1 at `interval` >= 1 stands for; times the
+ * size (usable size, ...) it estimates bytes. `offset`: failures before the success, < trials.
+ * `exact`: taken with certainty: weight 1 in every estimator. `seed` as above, used by those with
+ * hits. */
 double bp_weighting_of(enum bp_weighting weighting, uint64_t trials, uint64_t interval,
 	uint64_t offset, bool exact, uint64_t seed);
 
-/* Variance, per object of `trials`, of its contribution to the estimate of a number of objects; times
- * trials^2 it is that of a number of trials. 0 if `exact`. */
+/* Variance, per object of `trials`, of its contribution to the estimate of a number of objects;
+ * times trials^2 it is that of a number of trials. 0 if `exact`. */
 double bp_weighting_variance(
 	enum bp_weighting weighting, uint64_t trials, uint64_t interval, bool exact);
 

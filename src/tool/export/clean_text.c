@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See clean_text.h. What is written is at most ten times as long as what is read: \u{10ffff} of four
- * bytes, \u{9b} of two, \xff of one. */
+/* See clean_text.h. What is written is at most ten times as long as what is read: \u{10ffff} of
+ * four bytes, \u{9b} of two, \xff of one. */
 #include "export/clean_text.h"
 
 #include <stdint.h>

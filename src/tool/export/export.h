@@ -66,8 +66,8 @@ extern const struct bp_export bp_export_suppressions;
 
 #define BP_EXPORT_NO_STACK "(no stack recorded)"
 
-/* The total of a metric with its intervals, as a line of text: "live at exit: 12.3 MiB ±0.8 (12897484
- * bytes [...]; ...". */
+/* The total of a metric with its intervals, as a line of text: "live at exit: 12.3 MiB ±0.8
+ * (12897484 bytes [...]; ...". */
 #define BP_EXPORT_LINE_BYTES 512
 void bp_export_total_line(
 	const struct bp_aggregation *aggregation, enum bp_metric metric, char *buffer);

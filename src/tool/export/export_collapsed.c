@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collapsed (folded) stacks, as flamegraph.pl, inferno, speedscope and many others read them: a line
- * for each stack, functions from the outermost to the innermost joined by semicolons, a space and a
- * whole number. The format has no comments; a name keeps its spaces, since the last one on a line
- * counts, and its semicolons become colons. Stacks that read alike are one line; those that round to
- * zero are left out, and what they stood for is in their neighbours.
+ * Collapsed (folded) stacks, as flamegraph.pl, inferno, speedscope and many others read them: a
+ * line for each stack, functions from the outermost to the innermost joined by semicolons, a space
+ * and a whole number. The format has no comments; a name keeps its spaces, since the last one on a
+ * line counts, and its semicolons become colons. Stacks that read alike are one line; those that
+ * round to zero are left out, and what they stood for is in their neighbours.
  */
 #include "export/clean_text.h"
 #include "export/export.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The JSON of valgrind's DHAT, version 2, as dh_view.html and the Firefox Profiler read it. Of each
- * stack: what was allocated in all (tb, tbk), how long it lived (tl, in microseconds), what of it was
- * live at the peak (gb, gbk) and at the end (eb, ebk). "mb, mbk", the most a stack ever held by itself, is
- * not estimated; the larger of the two moments stands there. Accesses are not known (bkacc is
- * false). Where the file does not tell of frees or of times, bklt is false and only totals are there.
+ * stack: what was allocated in all (tb, tbk), how long it lived (tl, in microseconds), what of it
+ * was live at the peak (gb, gbk) and at the end (eb, ebk). "mb, mbk", the most a stack ever held by
+ * itself, is not estimated; the larger of the two moments stands there. Accesses are not known
+ * (bkacc is false). Where the file does not tell of frees or of times, bklt is false and only
+ * totals are there.
  *
- * A viewer refuses a file in which two stacks are equal. Frames are texts with an address in front, and
- * stacks of equal texts are added up here.
+ * A viewer refuses a file in which two stacks are equal. Frames are texts with an address in front,
+ * and stacks of equal texts are added up here.
  */
 #include <stdlib.h>
 #include <string.h>

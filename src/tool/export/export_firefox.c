@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Firefox Profiler's processed format (https://github.com/firefox-devtools/profiler,
- * docs-developer/processed-profile-format.md), version 60, which the profiler goes on reading whatever
- * its own version is. A process is a "thread" of the format with a table of native allocations: when,
- * how many bytes, which stack.
+ * docs-developer/processed-profile-format.md), version 60, which the profiler goes on reading
+ * whatever its own version is. A process is a "thread" of the format with a table of native
+ * allocations: when, how many bytes, which stack.
  *
- * For metric live the table is balanced: each sampled object stands there when it was allocated with what
- * it stands for, and when it was freed with as much less, so that the profiler's view of retained
- * memory is ours of what is live, at any moment that one selects. These weights are
- * Horvitz-Thompson's. For other metrics, and where the file does not tell of frees, the table has what
- * the metric counts and nothing is freed. "Addresses" are numbers of samples: what pairs the two events.
+ * For metric live the table is balanced: each sampled object stands there when it was allocated
+ * with what it stands for, and when it was freed with as much less, so that the profiler's view of
+ * retained memory is ours of what is live, at any moment that one selects. These weights are
+ * Horvitz-Thompson's. For other metrics, and where the file does not tell of frees, the table has
+ * what the metric counts and nothing is freed. "Addresses" are numbers of samples: what pairs the
+ * two events.
  *
- * Tables are shared by all processes: strings, functions, frames, stacks (a tree in which every node names
- * its parent).
+ * Tables are shared by all processes: strings, functions, frames, stacks (a tree in which every
+ * node names its parent).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands in a file of the Firefox Profiler, before it is written: export_firefox.c gathers it from a profile,
- * export_firefox_write.c writes it. Private to these two.
+ * What stands in a file of the Firefox Profiler, before it is written: export_firefox.c gathers it
+ * from a profile, export_firefox_write.c writes it. Private to these two.
  */
 #ifndef BP_REPORT_EXPORT_FIREFOX_H
 #define BP_REPORT_EXPORT_FIREFOX_H

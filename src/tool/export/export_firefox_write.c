@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processed format of the Firefox Profiler, written from what export_firefox.c gathered; see there. */
+/* The processed format of the Firefox Profiler, written from what export_firefox.c gathered; see
+ * there. */
 #include "base/path.h"
 #include "export/export_firefox.h"
 
@@ -118,8 +119,8 @@ static void write_frames(struct bp_firefox *to)
 	end_table(to, count);
 }
 
-/* Strings are: functions' names from 1 on, their files behind them, then paths of modules; names and
- * files that are equal stand there several times, which does no harm. */
+/* Strings are: functions' names from 1 on, their files behind them, then paths of modules; names
+ * and files that are equal stand there several times, which does no harm. */
 static uint32_t file_string(const struct bp_firefox *to, uint32_t function)
 {
 	return to->functions.count + function;
@@ -313,8 +314,8 @@ static void write_sample(struct bp_json *json, double start_ms)
 	bp_json_end(json);
 }
 
-/* The number of a thread must be its own, and images of one process share theirs: the number in the profile
- * is taken. */
+/* The number of a thread must be its own, and images of one process share theirs: the number in the
+ * profile is taken. */
 static void write_process(
 	struct bp_firefox *to, const struct bp_process *process, uint32_t first, uint32_t end)
 {

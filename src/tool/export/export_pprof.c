@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof's profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto), gzipped, as
- * `go tool pprof`, Pyroscope, Parca, Grafana and speedscope read it. Four sample types in Go's order:
+ * pprof's profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto), gzipped,
+ * as `go tool pprof`, Pyroscope, Parca, Grafana and speedscope read it. Four sample types in Go's
+ * order:
  *
  *	alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes
  *
- * "inuse" is what is live at the end, at --at, or with --metric peak at the peak. A file that tells of
- * one of the pairs alone is written with that pair. Values are weighted already and period is T, as
- * Go's are: readers add them up and scale nothing.
+ * "inuse" is what is live at the end, at --at, or with --metric peak at the peak. A file that tells
+ * of one of the pairs alone is written with that pair. Values are weighted already and period is T,
+ * as Go's are: readers add them up and scale nothing.
  *
- * An error has no place in the format, but a variance has: it adds up over stacks as values do. With
- * --variances four more types follow, of the same names with _var, in squared units. Readers that know
- * nothing of them show and merge them rightly; -diff_base subtracts them, which is wrong. Bytes^2 that
- * do not fit are in KiB^2 or MiB^2, as the unit says; what then still does not fit is INT64_MAX.
+ * An error has no place in the format, but a variance has: it adds up over stacks as values do.
+ * With --variances four more types follow, of the same names with _var, in squared units. Readers
+ * that know nothing of them show and merge them rightly; -diff_base subtracts them, which is wrong.
+ * Bytes^2 that do not fit are in KiB^2 or MiB^2, as the unit says; what then still does not fit is
+ * INT64_MAX.
  *
- * A location is a place in code with one line for each function inlined there. What comes from another
- * pprof file has no address any more (pprof.c of import/), and none is written.
+ * A location is a place in code with one line for each function inlined there. What comes from
+ * another pprof file has no address any more (pprof.c of import/), and none is written.
  *
  * Fields may stand in any order. Samples come first, since they say which locations there are; the
  * strings come last.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suppressions in the syntax of LeakSanitizer (`leak:PATTERN`) for what is live at the end: one for each
- * function whose live objects are established, that is whose lower limit is above zero, with the figure
- * and its interval as a comment. A pattern has `*` for anything, `^` and `$` for the ends; characters of
- * a name that would mean something there, or that do not belong in a file of lines, become `*`.
- * Functions without a name have no pattern; comments say what they hold. The same file is read by
- * `bytepoll report --suppressions` and by programs built with -fsanitize=leak.
+ * Suppressions in the syntax of LeakSanitizer (`leak:PATTERN`) for what is live at the end: one for
+ * each function whose live objects are established, that is whose lower limit is above zero, with
+ * the figure and its interval as a comment. A pattern has `*` for anything, `^` and `$` for the
+ * ends; characters of a name that would mean something there, or that do not belong in a file of
+ * lines, become `*`. Functions without a name have no pattern; comments say what they hold. The
+ * same file is read by `bytepoll report --suppressions` and by programs built with -fsanitize=leak.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that the frames of some entries are in, numbered in the order in which they are met:
- * what formats with a table of functions write. A function is known by its name, its name in the
- * symbol table and its source file, or its module where no file is known. Called by the exporters.
+ * The functions that the frames of some entries are in, numbered in the order in which they are
+ * met: what formats with a table of functions write. A function is known by its name, its name in
+ * the symbol table and its source file, or its module where no file is known. Called by the
+ * exporters.
  */
 #ifndef BP_REPORT_FUNCTION_TABLE_H
 #define BP_REPORT_FUNCTION_TABLE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tag (field number and wire type), then a varint, or a length and so many bytes. See protobuf.h. */
+/* Tag (field number and wire type), then a varint, or a length and so many bytes. See
+ * protobuf.h. */
 #include "export/protobuf.h"
 
 #include <stdlib.h>

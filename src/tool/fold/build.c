@@ -11,7 +11,8 @@
  * Members are sorted, so that what is alike comes together: first by all that stands once in a
  * FOLDED record, then by size and ticks, which are coded as growth from entry to entry; equal ones
  * become one entry with a count. Of what stands once, sorting compares a hash alone (that was half
- * the time of folding): two that share one by chance are told apart afterwards, and cost some bytes.
+ * the time of folding): two that share one by chance are told apart afterwards, and cost some
+ * bytes.
  */
 #include "fold/build.h"
 
@@ -112,7 +113,8 @@ static void add_item(struct build *build, struct bp_fold_item *item)
 	const struct bp_trace_free *record = &freed->record;
 	const uint32_t birth = bp_trace_clock_find(build->clock, sample->time_ns, sample->sequence);
 	const uint32_t death = bp_trace_clock_find(build->clock, record->time_ns, record->sequence);
-	/* A freeing stack has no place in an entry; times that go backwards are a damaged file's. */
+	/* A freeing stack has no place in an entry; times that go backwards are a damaged
+	 * file's. */
 	if (!freed->ours || (record->flags & BP_FREE_STACK) || death < birth ||
 		death == build->clock->count)
 		return;

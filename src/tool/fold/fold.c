@@ -3,12 +3,12 @@
  * One folding, from the lock to the unlock. In the order of this file: opening and checking what is
  * there, choosing the clock, writing FILE.fold, giving back the chunks.
  *
- * The clock: stretches of 10 ms times a power of two, so that a run has 1000 of them at most, and no
- * finer than the clock so far. If that makes FILE.fold larger than wished the stretches are doubled,
- * down to 64 of them: less would say too little about the run to be worth the disk.
+ * The clock: stretches of 10 ms times a power of two, so that a run has 1000 of them at most, and
+ * no finer than the clock so far. If that makes FILE.fold larger than wished the stretches are
+ * doubled, down to 64 of them: less would say too little about the run to be worth the disk.
  *
- * The new FILE.fold is read back before it is put in its place: what was in the chunks is nowhere else
- * once they are given back, and a damaged FILE may hold what no test here has thought of.
+ * The new FILE.fold is read back before it is put in its place: what was in the chunks is nowhere
+ * else once they are given back, and a damaged FILE may hold what no test here has thought of.
  *
  * What happened in the last tenth of a second of a process that still runs is not folded: a thread
  * may have a record of then in its hands yet.
@@ -132,8 +132,8 @@ static bool lock(struct folding *folding, bool wait, bool *ret_busy)
 		folding->path, holder);
 }
 
-/* What root makes for the owner of a trace is given to that owner: only in a folder where the owner, or root
- * alone, could have put it. */
+/* What root makes for the owner of a trace is given to that owner: only in a folder where the
+ * owner, or root alone, could have put it. */
 static bool check_folder(struct folding *folding)
 {
 	struct stat status;

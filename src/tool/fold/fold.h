@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Folding a trace: what its older chunks say is put into FILE.fold in a compact form, and the disk
- * of those chunks is given back (docs/trace-format.md, section 5). Called by the command line, never
- * inside the profiled program; that one may run and go on appending to FILE meanwhile.
+ * of those chunks is given back (docs/trace-format.md, section 5). Called by the command line,
+ * never inside the profiled program; that one may run and go on appending to FILE meanwhile.
  *
  * At every moment of the work, power failures and kill -9 included, FILE and FILE.fold together say
- * the same: the new FILE.fold is written aside and put in its place in one step, it names the chunks
- * it stands for, and only then are they given back. Readers are kept out by a lock from before that
- * step to the end.
+ * the same: the new FILE.fold is written aside and put in its place in one step, it names the
+ * chunks it stands for, and only then are they given back. Readers are kept out by a lock from
+ * before that step to the end.
  *
  * Memory is some six times what is folded at once. Thread-safety: none needed, no state is kept.
  */
@@ -38,16 +38,16 @@ struct bp_fold_result {
 /* Disk that FILE at `path` and its FILE.fold take, bytes; 0 if FILE cannot be looked at. */
 uint64_t bp_fold_disk_bytes(const char *path);
 
-/* Folds the trace at `path`. With `wait` other readers and folders are waited for, some
- * seconds (trace/lock.h), after which they are an error; without, finding
- * one is a result of 0 chunks, `busy`. Errors name the path: not a trace, a folded part, somebody else's, a
- * FILE.fold that is damaged or another trace's, a file system that cannot give back parts of a file,
- * the disk, no memory; the files are then as they were. */
+/* Folds the trace at `path`. With `wait` other readers and folders are waited for, some seconds
+ * (trace/lock.h), after which they are an error; without, finding one is a result of 0 chunks,
+ * `busy`. Errors name the path: not a trace, a folded part, somebody else's, a FILE.fold that is
+ * damaged or another trace's, a file system that cannot give back parts of a file, the disk, no
+ * memory; the files are then as they were. */
 bool bp_fold(const char *path, const struct bp_fold_options *options, bool wait,
 	struct bp_fold_result *ret_result, struct bp_error *error);
 
-/* The same for a file in the folder that is open as `folder`: the last name of `path`. Everything is looked up
- * there, so that it does not matter who renames what on the way. */
+/* The same for a file in the folder that is open as `folder`: the last name of `path`. Everything
+ * is looked up there, so that it does not matter who renames what on the way. */
 bool bp_fold_in(int folder, const char *path, const struct bp_fold_options *options, bool wait,
 	struct bp_fold_result *ret_result, struct bp_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading for folding. The reader of trace/ hands records out one by one and hides the chunks; here
- * a chunk is the unit, since whole chunks are given back. A chunk can be given back if it is sealed,
- * its checksum is right and all of it can be read: so damage stays where it was and goes on being
- * counted. It is decoded twice, first to see whether it can be read to its end.
+ * a chunk is the unit, since whole chunks are given back. A chunk can be given back if it is
+ * sealed, its checksum is right and all of it can be read: so damage stays where it was and goes on
+ * being counted. It is decoded twice, first to see whether it can be read to its end.
  *
  * Records that refer to nothing before them in their chunk (all but SAMPLE and FREE) are kept byte
  * by byte, those of a kind not known here too; of stacks and modules with the same id the first.

@@ -74,8 +74,9 @@ struct bp_gathered {
 bool bp_fold_gather(struct bp_gathered *gathered, int fd, int part_fd, uint64_t keep_bytes,
 	const char *path, struct bp_error *error);
 
-/* Can a FILE.fold just written, open at `part_fd`, be read to its end as bp_fold_gather reads it, and does
- * it stand for just the chunks in `held`? It takes memory as that does. `path`: of FILE, for errors. */
+/* Can a FILE.fold just written, open at `part_fd`, be read to its end as bp_fold_gather reads it,
+ * and does it stand for just the chunks in `held`? It takes memory as that does. `path`: of FILE,
+ * for errors. */
 bool bp_fold_can_be_read(
 	int part_fd, const struct bp_trace_held *held, const char *path, struct bp_error *error);
 

@@ -9,13 +9,14 @@
  *	ticks       ↑┃   ↑   ↑↑
  *
  * The maximum of the maxima of all stretches is that of the whole run, so the peak of a process is
- * kept to the byte, with the maxima of the halves the cross-fitted estimate with it, and with those of
- * the upper limit, as a report of 95 % finds it, and of what was sampled its interval. And so it is when ticks of an earlier folding are chosen among: [the ticks of a new clock
- * up to the old one's last are ticks of the old clock]. The last event of each stretch keeps what
- * was freed before a long silence from being told at its end.
+ * kept to the byte, with the maxima of the halves the cross-fitted estimate with it, and with those
+ * of the upper limit, as a report of 95 % finds it, and of what was sampled its interval. And so it
+ * is when ticks of an earlier folding are chosen among: [the ticks of a new clock up to the old
+ * one's last are ticks of the old clock]. The last event of each stretch keeps what was freed
+ * before a long silence from being told at its end.
  *
- * Births are told at the tick, deaths at (time of the tick, 0): first everything dies, then everything
- * is born, and on the way from step to step the curve is never above both.
+ * Births are told at the tick, deaths at (time of the tick, 0): first everything dies, then
+ * everything is born, and on the way from step to step the curve is never above both.
  */
 #include "fold/ticks.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Choosing the ticks of a folded part's clock (docs/trace-format.md 5.2); private to fold/. The
- * curves of live bytes, the whole one, those of the two halves, its upper limit and what of it is certain
- * (docs/statistics.md, "Peak"), are walked once for each resolution that is tried.
+ * curves of live bytes, the whole one, those of the two halves, its upper limit and what of it is
+ * certain (docs/statistics.md, "Peak"), are walked once for each resolution that is tried.
  */
 #ifndef BP_FOLD_TICKS_H
 #define BP_FOLD_TICKS_H
@@ -12,8 +12,8 @@
 #define BP_FOLD_WEIGHTS 3 /* the whole, half 0, half 1 */
 #define BP_FOLD_CURVES 5  /* those, the upper limit, what was sampled */
 
-/* A birth or a death. The walk is in the order of (time, sequence); the tick of an event is where it
- * is told to have happened so far. */
+/* A birth or a death. The walk is in the order of (time, sequence); the tick of an event is where
+ * it is told to have happened so far. */
 struct bp_fold_event {
 	uint64_t time_ns, sequence;
 	struct bp_trace_tick tick;

@@ -115,8 +115,8 @@ static void append(char *to, size_t capacity, size_t *length, char c)
 		to[(*length)++] = c;
 }
 
-/* Square brackets that hold neither nothing nor commas nor an asterisk are those of generic arguments.
- * Deeper than this the closing ones stay square. */
+/* Square brackets that hold neither nothing nor commas nor an asterisk are those of generic
+ * arguments. Deeper than this the closing ones stay square. */
 #define DEPTH_MAX 64
 
 void bp_dotnet_type_name(const char *name, uint64_t type, char *to, size_t capacity)

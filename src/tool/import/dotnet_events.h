@@ -62,9 +62,9 @@ bool bp_dotnet_read_module(struct bp_bytes payload, struct bp_dotnet_module *ret
 /* The command line, from the first event of a file. */
 bool bp_dotnet_read_process_info(struct bp_bytes payload, char *to, size_t capacity);
 
-/* The name of a type as C# would write it: Pair`2[System.Int32,System.Int64] becomes Pair<System.Int32,
- * System.Int64>; arrays stay. "NULL" (what NativeAOT writes) and "" become "type 0x...". `to` is terminated
- * and holds `capacity` >= 32 bytes. */
+/* The name of a type as C# would write it: Pair`2[System.Int32,System.Int64] becomes
+ * Pair<System.Int32, System.Int64>; arrays stay. "NULL" (what NativeAOT writes) and "" become "type
+ * 0x...". `to` is terminated and holds `capacity` >= 32 bytes. */
 void bp_dotnet_type_name(const char *name, uint64_t type, char *to, size_t capacity);
 
 #endif

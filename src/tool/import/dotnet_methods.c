@@ -8,8 +8,8 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 
-/* Entries looked at for one address: a file may claim what it likes, and one search must not take for
- * ever. Real code of one place was reloaded some dozen times at most. */
+/* Entries looked at for one address: a file may claim what it likes, and one search must not take
+ * for ever. Real code of one place was reloaded some dozen times at most. */
 #define LOOKS_MAX 4096u
 
 bool bp_dotnet_methods_add(struct bp_dotnet_methods *methods, const struct bp_dotnet_code *code)
@@ -56,8 +56,8 @@ static bool same_code(const struct bp_dotnet_code *a, const struct bp_dotnet_cod
 	return a->start == b->start && a->method == b->method;
 }
 
-/* Joins unloads to loads, and loads to what the rundown says of the same code (which stands first, its
- * time being 0). */
+/* Joins unloads to loads, and loads to what the rundown says of the same code (which stands first,
+ * its time being 0). */
 static void join(struct bp_dotnet_methods *methods)
 {
 	uint32_t kept = 0;
@@ -110,7 +110,8 @@ static bool existed(const struct bp_dotnet_code *code, uint64_t time)
 	return code->loaded <= time && time < code->unloaded;
 }
 
-/* Is `a` the better answer? What existed then; of these the latest loaded; else the first that came. */
+/* Is `a` the better answer? What existed then; of these the latest loaded; else the first that
+ * came. */
 static bool better(const struct bp_dotnet_code *a, const struct bp_dotnet_code *b, uint64_t time)
 {
 	const bool a_existed = existed(a, time), b_existed = existed(b, time);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which method's code an address was in at a moment. The runtime compiles methods again (tiers), frees
- * their code and uses the place for others; so code has a life: from its load, or from the beginning
- * where only the rundown tells of it, to its unload, or to the end. Entry points of precompiled methods
- * come without a size: they answer for what lies behind them and before the next, if nothing else does.
+ * Which method's code an address was in at a moment. The runtime compiles methods again (tiers),
+ * frees their code and uses the place for others; so code has a life: from its load, or from the
+ * beginning where only the rundown tells of it, to its unload, or to the end. Entry points of
+ * precompiled methods come without a size: they answer for what lies behind them and before the
+ * next, if nothing else does.
  *
  *	[after bp_dotnet_methods_sort the entries are in order of start; code of one moment does not overlap]
  *
- * Memory: some 60 bytes a method, and its name in the profile. Thread-safety: belongs to its caller.
+ * Memory: some 60 bytes a method, and its name in the profile. Thread-safety: belongs to its
+ * caller.
  */
 #ifndef BP_IMPORT_DOTNET_METHODS_H
 #define BP_IMPORT_DOTNET_METHODS_H
@@ -34,15 +36,16 @@ struct bp_dotnet_methods {
 	uint32_t count, capacity, ends_capacity;
 };
 
-/* Adds code; unloading is an entry that bp_dotnet_methods_sort joins to its load. False: no memory. */
+/* Adds code; unloading is an entry that bp_dotnet_methods_sort joins to its load. False: no
+ * memory. */
 bool bp_dotnet_methods_add(struct bp_dotnet_methods *methods, const struct bp_dotnet_code *code);
 bool bp_dotnet_methods_unload(struct bp_dotnet_methods *methods, const struct bp_dotnet_code *code);
 
 /* After the last one: makes ready for finding. False: no memory. */
 bool bp_dotnet_methods_sort(struct bp_dotnet_methods *methods);
 
-/* The entry whose code `address` was in at `time`; BP_DOTNET_NO_METHOD: none. `ret_depends`: at another
- * time it might have been another. */
+/* The entry whose code `address` was in at `time`; BP_DOTNET_NO_METHOD: none. `ret_depends`: at
+ * another time it might have been another. */
 uint32_t bp_dotnet_methods_find(const struct bp_dotnet_methods *methods, uint64_t address,
 	uint64_t time, bool *ret_depends);
 

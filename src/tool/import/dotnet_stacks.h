@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of a .nettrace file: its ids are used again after each sequence point, so stacks are kept by
- * content, each once, until all methods are known.
+ * Stacks of a .nettrace file: its ids are used again after each sequence point, so stacks are kept
+ * by content, each once, until all methods are known.
  *
  *	[number n >= 1: entries[n - 1]; its addresses are pcs[first .. first + depth)]
  *
@@ -40,7 +40,8 @@ struct bp_dotnet_stacks {
 	uint64_t sorted_count;
 };
 
-/* The stack of an id from now on. `pcs`: `count` addresses of `pointer_bytes` each. False: no memory. */
+/* The stack of an id from now on. `pcs`: `count` addresses of `pointer_bytes` each. False: no
+ * memory. */
 bool bp_dotnet_stacks_add(struct bp_dotnet_stacks *stacks, uint32_t id, const uint8_t *pcs,
 	uint32_t count, uint32_t pointer_bytes);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Importer of .nettrace files: the AllocationSampled events of .NET 10 become samples. nettrace_reader.h
- * reads the file, dotnet_events.h the events; here they are put together.
+ * Importer of .nettrace files: the AllocationSampled events of .NET 10 become samples.
+ * nettrace_reader.h reads the file, dotnet_events.h the events; here they are put together.
  *
- * What such a file does not have. No counters: totals are estimates like everything else. No frees: live,
- * peak and temporary are absent. Not the interval: the runtime's is 102,400 bytes, which is an assumption
- * that a user can replace. The law is a trial for each byte of the object as the heap holds it, whatever
- * its size (Bernoulli, without a charge).
+ * What such a file does not have. No counters: totals are estimates like everything else. No frees:
+ * live, peak and temporary are absent. Not the interval: the runtime's is 102,400 bytes, which is
+ * an assumption that a user can replace. The law is a trial for each byte of the object as the heap
+ * holds it, whatever its size (Bernoulli, without a charge).
  *
- * Names of methods come before their code is used, or at the end of the session (the rundown, which is
- * most of a file: a gigabyte names millions of methods). So the file is read twice. The first time samples
- * go into the profile with the number of their stack (dotnet_stacks.h) and their time in ticks of the
- * file; the second time those methods are kept whose code is on a stack. A stack whose addresses were the
- * code of several methods, one after the other, is looked at anew for each sample, at its time.
+ * Names of methods come before their code is used, or at the end of the session (the rundown, which
+ * is most of a file: a gigabyte names millions of methods). So the file is read twice. The first
+ * time samples go into the profile with the number of their stack (dotnet_stacks.h) and their time
+ * in ticks of the file; the second time those methods are kept whose code is on a stack. A stack
+ * whose addresses were the code of several methods, one after the other, is looked at anew for each
+ * sample, at its time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +27,8 @@
 #include "import/nettrace.h"
 #include "import/nettrace_reader.h"
 
-/* 100 KiB, a constant of the runtime. Its draws round down an exponential, so that the true mean is half a
- * byte more: five parts in a million. */
+/* 100 KiB, a constant of the runtime. Its draws round down an exponential, so that the true mean is
+ * half a byte more: five parts in a million. */
 #define INTERVAL_OF_RUNTIME 102400u
 /* Frames that the runtime records at most; deeper stacks miss their outermost ones. */
 #define FRAMES_MAX 100u
@@ -408,8 +409,8 @@ struct resolving {
 	bool depends; /* on the time */
 };
 
-/* The place in code of a frame at a time; `return_address`: the code is before it. A method is one place,
- * whatever the address in it. */
+/* The place in code of a frame at a time; `return_address`: the code is before it. A method is one
+ * place, whatever the address in it. */
 static bool add_location(struct nettrace_import *import, uint64_t address, bool return_address,
 	struct resolving *resolving, struct bp_location_id *ret_location)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other blocks of a .nettrace file: its head, descriptions of events, stacks, sequence points, and
- * the threads of version 6.
+ * The other blocks of a .nettrace file: its head, descriptions of events, stacks, sequence points,
+ * and the threads of version 6.
  */
 #include "import/nettrace_blocks.h"
 
@@ -129,8 +129,8 @@ bool bp_nettrace_metadata_4(
 
 #define OPTION_VERSION 9
 
-/* The version stands among the options, each of a length that its kind tells; behind a kind that is not
- * known nothing can be read. */
+/* The version stands among the options, each of a length that its kind tells; behind a kind that is
+ * not known nothing can be read. */
 static uint32_t version_of_options(struct bp_bytes bytes)
 {
 	while (bp_bytes_left(&bytes) != 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The insides of the blocks of a .nettrace file, for nettrace_reader.c alone. Each function takes the
- * payload of one block, which is all there or cut off, and returns false when there is no memory or a
- * callback said so (`error` is set); what is damaged in a block is counted, and the rest of it left out.
+ * The insides of the blocks of a .nettrace file, for nettrace_reader.c alone. Each function takes
+ * the payload of one block, which is all there or cut off, and returns false when there is no
+ * memory or a callback said so (`error` is set); what is damaged in a block is counted, and the
+ * rest of it left out.
  */
 #ifndef BP_IMPORT_NETTRACE_BLOCKS_H
 #define BP_IMPORT_NETTRACE_BLOCKS_H

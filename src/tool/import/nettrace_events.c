@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event blocks of a .nettrace file. Heads come compressed (a byte of flags says which fields changed
- * since the event before; the state begins at zero in each block) or plain (never seen in the wild).
+ * Event blocks of a .nettrace file. Heads come compressed (a byte of flags says which fields
+ * changed since the event before; the state begins at zero in each block) or plain (never seen in
+ * the wild).
  */
 #include "import/nettrace_blocks.h"
 

@@ -172,7 +172,8 @@ static bool take_head(
 				   "off at its beginning");
 }
 
-/* The block at the reader's place: to the head if it is that, which must be the first, else to its taker. */
+/* The block at the reader's place: to the head if it is that, which must be the first, else to its
+ * taker. */
 static bool take_block(struct bp_nettrace_reader *reader, enum block_6 kind, uint32_t bytes,
 	const struct bp_nettrace_handler *handler, bool *ret_cut, struct bp_error *error)
 {

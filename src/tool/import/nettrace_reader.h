@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The streaming reader of .nettrace files: the framing of versions 4 and 5 (what the .NET runtime
- * writes) and 6 (what collectors of whole machines write), down to events with their payload, stacks
- * and lost events. What events mean is none of its business (dotnet_events.h).
+ * writes) and 6 (what collectors of whole machines write), down to events with their payload,
+ * stacks and lost events. What events mean is none of its business (dotnet_events.h).
  *
  * The file may be cut anywhere and may be hostile. One block at a time is in memory (at most
- * BP_NETTRACE_BLOCK_MAX bytes of it); references point backwards, so one pass is enough. Events of a
- * block that is cut off are delivered as far as they are whole.
+ * BP_NETTRACE_BLOCK_MAX bytes of it); references point backwards, so one pass is enough. Events of
+ * a block that is cut off are delivered as far as they are whole.
  *
- * Lost events. The writer numbers the events of each thread that captures them; a gap in the numbers, or
- * a sequence point that names a number not seen, are events the writer's buffers had no room for. All
- * kinds of events count: which ones were lost is not known.
+ * Lost events. The writer numbers the events of each thread that captures them; a gap in the
+ * numbers, or a sequence point that names a number not seen, are events the writer's buffers had no
+ * room for. All kinds of events count: which ones were lost is not known.
  *
- * Life: bp_nettrace_open, bp_nettrace_read, then the counts; bp_nettrace_close (safe on zeroed memory and
- * after a failed open). Thread-safety: a reader belongs to its caller.
- * Source: the format documents of PerfView, NetTraceFormat_v5.md and NetTraceFormat.md.
+ * Life: bp_nettrace_open, bp_nettrace_read, then the counts; bp_nettrace_close (safe on zeroed
+ * memory and after a failed open). Thread-safety: a reader belongs to its caller. Source: the
+ * format documents of PerfView, NetTraceFormat_v5.md and NetTraceFormat.md.
  */
 #ifndef BP_IMPORT_NETTRACE_READER_H
 #define BP_IMPORT_NETTRACE_READER_H
@@ -55,12 +55,13 @@ struct bp_nettrace_thread {
 	uint32_t sequence; /* of its last event */
 };
 
-/* What the reader calls, in the order of the file. A callback that returns false ends the reading, which
- * then fails with the error that the callback has set. */
+/* What the reader calls, in the order of the file. A callback that returns false ends the reading,
+ * which then fails with the error that the callback has set. */
 struct bp_nettrace_handler {
 	void *context;
 	bool (*on_event)(void *context, const struct bp_nettrace_event *event);
-	/* `pcs`: `count` addresses of the trace's pointer size, innermost first; ids last until on_flush. */
+	/* `pcs`: `count` addresses of the trace's pointer size, innermost first; ids last until
+	 * on_flush. */
 	bool (*on_stack)(void *context, uint32_t id, const uint8_t *pcs, uint32_t count);
 	bool (*on_flush)(void *context);
 };
@@ -95,7 +96,8 @@ bool bp_nettrace_sniff(const uint8_t *head, size_t bytes);
 
 bool bp_nettrace_open(struct bp_nettrace_reader *reader, const char *path, struct bp_error *error);
 
-/* Reads all there is. False: no memory, the file cannot be read, it has no head, or a callback said so. */
+/* Reads all there is. False: no memory, the file cannot be read, it has no head, or a callback said
+ * so. */
 bool bp_nettrace_read(struct bp_nettrace_reader *reader, const struct bp_nettrace_handler *handler,
 	struct bp_error *error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who captured how many events, and how many of them are missing (nettrace_reader.h, "Lost events").
- * Numbers are 32 bits wide and wrap; within a session each thread's begin at 1.
+ * Who captured how many events, and how many of them are missing (nettrace_reader.h, "Lost
+ * events"). Numbers are 32 bits wide and wrap; within a session each thread's begin at 1.
  */
 #include "import/nettrace_blocks.h"
 

@@ -4,23 +4,23 @@
  * pprof_file.h unpacks the file, pprof_message.h decodes it, pprof_count.h counts the samples of a
  * bucket; here they are put together.
  *
- * A bucket has a stack, the size of its objects, and figures of what was ever allocated and of what is
- * still in use. The figures are scaled up already: what is an estimate there becomes evidence again, n
- * samples of that size, of which those not in use were freed. The law is a trial for each byte, whatever
- * the size (Bernoulli, without a charge); at T = 1 everything is in the file.
+ * A bucket has a stack, the size of its objects, and figures of what was ever allocated and of what
+ * is still in use. The figures are scaled up already: what is an estimate there becomes evidence
+ * again, n samples of that size, of which those not in use were freed. The law is a trial for each
+ * byte, whatever the size (Bernoulli, without a charge); at T = 1 everything is in the file.
  *
- * What such a file does not have. No counters: totals are estimates. No times and no order: peak and
- * temporary are absent, and nobody can ask for a part of the run. No offsets. Files that tell only what is
- * live (types "objects" and "space", or "inuse_..." alone) have no allocated either.
+ * What such a file does not have. No counters: totals are estimates. No times and no order: peak
+ * and temporary are absent, and nobody can ask for a part of the run. No offsets. Files that tell
+ * only what is live (types "objects" and "space", or "inuse_..." alone) have no allocated either.
  *
- * The figures are scaled by the file's period, and samples are taken as drawn with it, unless the user
- * says another interval: Go writes the rate at the end, and a program may have changed it. A period of 1 or
- * 0 means figures that are not scaled.
+ * The figures are scaled by the file's period, and samples are taken as drawn with it, unless the
+ * user says another interval: Go writes the rate at the end, and a program may have changed it. A
+ * period of 1 or 0 means figures that are not scaled.
  *
- * Buckets that no whole number of samples explains are left out and counted as lost, which makes every
- * total a lower bound; a file of which none can be explained is refused. What has no size in its label
- * (tools can drop labels, and then merge buckets of several sizes) is such a bucket: how many samples there
- * were cannot be told from sums.
+ * Buckets that no whole number of samples explains are left out and counted as lost, which makes
+ * every total a lower bound; a file of which none can be explained is refused. What has no size in
+ * its label (tools can drop labels, and then merge buckets of several sizes) is such a bucket: how
+ * many samples there were cannot be told from sums.
  *
  * What `bytepoll export --to pprof` has written is refused unless T = 1: see refuse_our_export.
  */
@@ -39,7 +39,8 @@
 #define SAMPLES_MAX 4000000u
 #define LINES_MAX 256u
 #define NOT_THERE BP_PPROF_VALUES
-/* The smallest size class of Go, jemalloc and TCMalloc: what their profiles call a size is no less. */
+/* The smallest size class of Go, jemalloc and TCMalloc: what their profiles call a size is no
+ * less. */
 #define SMALLEST_CLASS 8u
 /* Programs that are not position independent are mapped where their file says, near the bottom. */
 #define FIXED_BELOW 0x10000000u
@@ -130,8 +131,9 @@ static bool is_our_export(const struct bp_pprof *pprof)
 	return false;
 }
 
-/* Its figures are ours: other weights, calibrated by totals that are exact, rounded so that sums come out right. No
- * number of samples can be told from them, though some bucket in three looks as if it could. */
+/* Its figures are ours: other weights, calibrated by totals that are exact, rounded so that sums
+ * come out right. No number of samples can be told from them, though some bucket in three looks as
+ * if it could. */
 static bool refuse_our_export(const struct pprof_import *import)
 {
 	return bp_error_set(import->error,
@@ -301,8 +303,8 @@ static bool add_location(struct pprof_import *import, const struct bp_pprof_loca
 	if (lines == 0)
 		return bp_profile_add_location(
 			profile, module, address, true, ret_location, import->error);
-	/* One address may be several locations here: Go cuts inlined calls where its own frames end. So the
-	 * place is the file's number of it, in a range that no code has. */
+	/* One address may be several locations here: Go cuts inlined calls where its own frames
+	 * end. So the place is the file's number of it, in a range that no code has. */
 	return bp_profile_add_location(profile, module,
 		       (uint64_t)import->process.i << 48 | 1ull << 63 |
 			       (location->id & 0xFFFFFFFFFFFF),

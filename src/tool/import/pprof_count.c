@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Undoing of the scaling. A bucket holds n samples of objects of one size s. Go writes (runtime/pprof,
- * scaleHeapSample)
+ * Undoing of the scaling. A bucket holds n samples of objects of one size s. Go writes
+ * (runtime/pprof, scaleHeapSample)
  *
  *	objects = trunc(n q),  bytes = trunc(n s q)  with  q = 1 / (1 - exp(-s / T))
  *
- * and s in the label "bytes". s q is never below T, so that one sample more is hundreds of thousands of
- * bytes more, and what truncation took away is a byte: n = round(bytes / (s q)), without doubt.
+ * and s in the label "bytes". s q is never below T, so that one sample more is hundreds of
+ * thousands of bytes more, and what truncation took away is a byte: n = round(bytes / (s q)),
+ * without doubt.
  *
- * That it was so written is checked, since a writer that scales otherwise, or mixed several sizes in one
- * bucket, would give a number all the same:
+ * That it was so written is checked, since a writer that scales otherwise, or mixed several sizes
+ * in one bucket, would give a number all the same:
  *  - tools that merge buckets add up truncated figures, of n samples at most n: bytes lie between
  *    n s q - n and n s q, objects likewise;
- *  - a label that is the mean of several sizes, rounded down (pprof's conversion of older heap profiles),
- *    leaves more bytes than n s q, unless the mean is whole.
- * Go computes 1 - exp(-x) as it stands; of a small x this loses digits, which the slack allows for.
+ *  - a label that is the mean of several sizes, rounded down (pprof's conversion of older heap
+ *    profiles), leaves more bytes than n s q, unless the mean is whole. Go computes 1 - exp(-x) as
+ *    it stands; of a small x this loses digits, which the slack allows for.
  */
 #include "import/pprof_count.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading of pprof files. A profile is a snapshot, not a stream: it is unpacked into memory as a whole,
- * up to a limit that also a bomb of 1000 : 1 meets. zlib reads plain files too (gzread); what gzip's
- * checksum says of a packed one is believed.
+ * Reading of pprof files. A profile is a snapshot, not a stream: it is unpacked into memory as a
+ * whole, up to a limit that also a bomb of 1000 : 1 meets. zlib reads plain files too (gzread);
+ * what gzip's checksum says of a packed one is believed.
  */
 #include "import/pprof_file.h"
 
@@ -27,9 +27,9 @@ static bool begins(const uint8_t *head, size_t bytes, const char *with)
 	return bytes >= strlen(with) && memcmp(head, with, strlen(with)) == 0;
 }
 
-/* The text forms: gperftools' and jemalloc's, with sums by stack and no sizes. jemalloc's counts are
- * changed, too (so that a formula that is wrong for mixed sizes comes out right): what was sampled cannot
- * be told from them. */
+/* The text forms: gperftools' and jemalloc's, with sums by stack and no sizes. jemalloc's counts
+ * are changed, too (so that a formula that is wrong for mixed sizes comes out right): what was
+ * sampled cannot be told from them. */
 static bool is_text(const uint8_t *head, size_t bytes)
 {
 	return begins(head, bytes, "heap profile: ") || begins(head, bytes, "heap_v2/");
@@ -94,7 +94,8 @@ fail:
 bool bp_pprof_load(const char *path, uint8_t **ret_data, size_t *ret_bytes, struct bp_error *error)
 {
 	const char *why = NULL;
-	/* The file was looked at before; what has its name by now may be a FIFO, which must not hold us up. */
+	/* The file was looked at before; what has its name by now may be a FIFO, which must not
+	 * hold us up. */
 	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
 	gzFile file = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)

@@ -15,8 +15,8 @@
 /* A profile of a large program has some MiB; what unpacks to more than this is refused. */
 #define BP_PPROF_FILE_MAX_BYTES (128u << 20)
 
-/* Does a file that begins with these bytes look like a pprof file, or like one of the text forms before
- * it, which bp_pprof_load refuses with a reason? */
+/* Does a file that begins with these bytes look like a pprof file, or like one of the text forms
+ * before it, which bp_pprof_load refuses with a reason? */
 bool bp_pprof_sniff(const uint8_t *head, size_t bytes);
 
 /* Reads and unpacks a whole file; the caller frees `*ret_data`. Errors name the path. */

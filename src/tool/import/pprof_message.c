@@ -7,12 +7,13 @@
  *		5 four bytes
  *	...	the value
  *
- * Fields that are not known are skipped. Repeated numbers come one by one (kind 0) or packed in one field
- * (kind 2), as the writer likes; both are read.
+ * Fields that are not known are skipped. Repeated numbers come one by one (kind 0) or packed in one
+ * field (kind 2), as the writer likes; both are read.
  *
- * Writers put strings, locations and functions before or behind the samples that need them. So one pass
- * keeps those, and a second one, driven by the caller, decodes a sample at a time: of the samples, which
- * are most of a file, nothing is kept. Tables grow with what is in the file, a few times its size at most.
+ * Writers put strings, locations and functions before or behind the samples that need them. So one
+ * pass keeps those, and a second one, driven by the caller, decodes a sample at a time: of the
+ * samples, which are most of a file, nothing is kept. Tables grow with what is in the file, a few
+ * times its size at most.
  */
 #include "import/pprof_message.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The message of a pprof file (profile.proto of google/pprof), decoded as far as an importer of heap
- * profiles needs it. Everything points into the bytes it was read from, which must outlive it.
+ * The message of a pprof file (profile.proto of google/pprof), decoded as far as an importer of
+ * heap profiles needs it. Everything points into the bytes it was read from, which must outlive it.
  *
  * Called by pprof.c. Zeroed memory is an empty message; outputs are untouched on failure.
  * Thread-safety: belongs to its caller.
@@ -78,8 +78,8 @@ bool bp_pprof_looks_right(const uint8_t *head, size_t bytes);
 bool bp_pprof_read(struct bp_pprof *pprof, const void *data, size_t bytes, struct bp_error *error);
 void bp_pprof_finish(struct bp_pprof *pprof);
 
-/* The next bucket from `*position` (at first pprof->bytes) on. False: there is none, or, with `error`
- * set, it cannot be read. */
+/* The next bucket from `*position` (at first pprof->bytes) on. False: there is none, or, with
+ * `error` set, it cannot be read. */
 bool bp_pprof_next_sample(const struct bp_pprof *pprof, struct bp_bytes *position,
 	struct bp_pprof_sample *sample, struct bp_error *error);
 void bp_pprof_sample_finish(struct bp_pprof_sample *sample);
@@ -93,7 +93,8 @@ const struct bp_pprof_mapping *bp_pprof_find_mapping(const struct bp_pprof *ppro
 const struct bp_pprof_function *bp_pprof_find_function(const struct bp_pprof *pprof, uint64_t id);
 const struct bp_pprof_location *bp_pprof_find_location(const struct bp_pprof *pprof, uint64_t id);
 
-/* The next line from `*position` (at first location->message) on, innermost first; false: no more. */
+/* The next line from `*position` (at first location->message) on, innermost first; false: no
+ * more. */
 bool bp_pprof_next_line(struct bp_bytes *position, struct bp_pprof_line *ret_line);
 
 #endif

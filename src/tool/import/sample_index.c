@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks of numbers as they begin and thin out, and what has no place in one; see sample_index.h. */
+/* Blocks of numbers as they begin and thin out, and what has no place in one; see
+ * sample_index.h. */
 #include "import/sample_index.h"
 
 #include <stdlib.h>
@@ -73,7 +74,8 @@ void bp_sample_index_remove_elsewhere(struct bp_sample_index *index, uint64_t se
 	few->entries[found] = few->entries[few->count];
 }
 
-/* Keeps what is left of a block, if that is little and the block old; without memory it stays as it is. */
+/* Keeps what is left of a block, if that is little and the block old; without memory it stays as it
+ * is. */
 void bp_sample_index_thin(struct bp_sample_index *index, uint32_t number)
 {
 	struct bp_sample_block *block = &index->blocks[number];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a sequence number to the sample that has it: the join of frees and samples, done as often as
- * there are records. Numbers are given to samples and frees alike, one after the other, so that arrays by
- * number are small and quickly read: most samples are looked for soon after they came. What is left of a
- * block of numbers once nearly all of its samples were freed is kept apart, and its array goes to a block
- * that begins: so the arrays are as many as the program has samples that may be looked for, and not as the
- * trace is long. A number so far ahead that its place would cost too much memory, or that comes when its
- * block has no array any more, goes to an ordinary index instead and stays there.
+ * there are records. Numbers are given to samples and frees alike, one after the other, so that
+ * arrays by number are small and quickly read: most samples are looked for soon after they came.
+ * What is left of a block of numbers once nearly all of its samples were freed is kept apart, and
+ * its array goes to a block that begins: so the arrays are as many as the program has samples that
+ * may be looked for, and not as the trace is long. A number so far ahead that its place would cost
+ * too much memory, or that comes when its block has no array any more, goes to an ordinary index
+ * instead and stays there.
  *
  *	blocks	by (sequence - first) / BP_SAMPLE_BLOCK
  *	entries	by the rest: 0 no sample has it, GONE its free has come, else the entry and 1
@@ -23,9 +24,10 @@
 #define BP_SAMPLE_BLOCK (1u << BP_SAMPLE_BLOCK_LOG2)
 /* So few entries take an eighth of the memory of an array. */
 #define BP_SAMPLE_FEW 64u
-/* So many blocks behind the last (8 MiB), numbers hardly ever come late: a writer keeps a chunk of a few
- * thousand records while its thread waits for a processor, and in a second of a busy program some million
- * numbers are given. Of those that come later still, each takes some 24 bytes in the ordinary index. */
+/* So many blocks behind the last (8 MiB), numbers hardly ever come late: a writer keeps a chunk of
+ * a few thousand records while its thread waits for a processor, and in a second of a busy program
+ * some million numbers are given. Of those that come later still, each takes some 24 bytes in the
+ * ordinary index. */
 #define BP_SAMPLE_BLOCKS_OPEN 2048u
 #define BP_SAMPLE_INDEX_GONE UINT32_MAX
 
@@ -88,7 +90,8 @@ static inline uint32_t bp_sample_index_find(const struct bp_sample_index *index,
 	return *place == BP_SAMPLE_INDEX_GONE ? BP_INDEX_NONE : *place - 1;
 }
 
-/* Adds a sample whose sequence no other has; `entry` is below the two largest numbers. False: no memory. */
+/* Adds a sample whose sequence no other has; `entry` is below the two largest numbers. False: no
+ * memory. */
 bool bp_sample_index_begin(struct bp_sample_index *index, uint64_t sequence, uint32_t entry);
 static inline bool bp_sample_index_add(
 	struct bp_sample_index *index, uint64_t sequence, uint32_t entry)
@@ -116,7 +119,8 @@ static inline bool bp_sample_index_put(
 	return true;
 }
 
-/* A sample that was found and will not be looked for any more. (One of the ordinary index may still be found.) */
+/* A sample that was found and will not be looked for any more. (One of the ordinary index may still
+ * be found.) */
 void bp_sample_index_remove_elsewhere(struct bp_sample_index *index, uint64_t sequence);
 void bp_sample_index_thin(struct bp_sample_index *index, uint32_t number);
 static inline void bp_sample_index_remove(struct bp_sample_index *index, uint64_t sequence)

@@ -6,9 +6,9 @@
  * Records arrive in file order, which is the order of no clock: several lanes write at once. So a
  * free may come before its sample, and a stack, a module or a thread's name after the sample that
  * needs it. Samples and frees are joined by trace_join.c and go straight to where the profile keeps
- * samples: with a number for their stack, whose meaning is told at the end, and the ordinal of their
- * thread in what is alike of them, in the place of which the thread is put at the end. No allocation
- * for single records.
+ * samples: with a number for their stack, whose meaning is told at the end, and the ordinal of
+ * their thread in what is alike of them, in the place of which the thread is put at the end. No
+ * allocation for single records.
  *
  * What a hostile file can do here is to be wrong, not to break anything: limits are those of the
  * reader, a second sample with the same sequence is left out and counted, times and sizes that make
@@ -154,9 +154,9 @@ static bool name_thread(struct trace_import *import, const struct bp_trace_threa
 	return true;
 }
 
-/* A program that was started beside this one: by posix_spawn, which bears our pid, or by a vfork child,
- * which may try several paths under its own. The exec that ended this image is none. Without a slash it
- * is a name that was not found. */
+/* A program that was started beside this one: by posix_spawn, which bears our pid, or by a vfork
+ * child, which may try several paths under its own. The exec that ended this image is none. Without
+ * a slash it is a name that was not found. */
 static void add_spawned(struct trace_import *import, const struct bp_trace_exec *exec)
 {
 	struct bp_process *process = process_of(import);
@@ -260,8 +260,9 @@ static bool add_readings(
 	return good;
 }
 
-/* Samples and frees first, then the others: of no record it matters whether it comes before or after
- * one of the other kind, but that those of a folded part, which add samples, end their batch. */
+/* Samples and frees first, then the others: of no record it matters whether it comes before or
+ * after one of the other kind, but that those of a folded part, which add samples, end their
+ * batch. */
 static bool add_batch(struct trace_import *import, const struct bp_trace_batch *batch)
 {
 	const struct bp_join_numbered *numbered = &batch->numbered;
@@ -384,8 +385,8 @@ static bool finish_samples(struct trace_import *import)
 
 _Static_assert((int)BP_LOSS_MAX == BP_PROFILE_LOSSES, "copied one by one");
 
-/* Where records are missing, those that say when sampling was off may be among them: what was allocated
- * may then be in either part. */
+/* Where records are missing, those that say when sampling was off may be among them: what was
+ * allocated may then be in either part. */
 static void doubt_pauses(struct bp_process *process, const struct bp_trace_reader *reader,
 	const struct bp_trace_totals *totals)
 {
@@ -419,8 +420,8 @@ static void count_missing(const struct trace_import *import, struct bp_process *
 			reader->state.samples - reader->samples;
 }
 
-/* The end, or the last moment at which the process is known to have lived: a record's, or one that a
- * snapshot or whoever waited for it wrote down. */
+/* The end, or the last moment at which the process is known to have lived: a record's, or one that
+ * a snapshot or whoever waited for it wrote down. */
 static uint64_t last_known(const struct bp_trace_reader *reader, bool ended)
 {
 	const uint64_t end_ns = reader->state.end_time_ns;

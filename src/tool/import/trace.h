@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of the trace importer, private to import/: one process (trace.c), its stacks and
- * modules (trace_stacks.c), its census (trace_census.c), its sampling intervals (trace_intervals.c),
- * and the other files of its tree (trace_tree.c).
+ * modules (trace_stacks.c), its census (trace_census.c), its sampling intervals
+ * (trace_intervals.c), and the other files of its tree (trace_tree.c).
  */
 #ifndef BP_IMPORT_TRACE_H
 #define BP_IMPORT_TRACE_H
@@ -34,8 +34,9 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
 	struct bp_error *error);
 
-/* What a host named (docs/trace-format.md 3.8) in one process: types and labels are in the profile at once,
- * frames become locations when a stack needs them. Zeroed memory is an empty, valid value. */
+/* What a host named (docs/trace-format.md 3.8) in one process: types and labels are in the
+ * profile at once, frames become locations when a stack needs them. Zeroed memory is an empty,
+ * valid value. */
 struct bp_trace_name_table {
 	struct bp_trace_name_entry *entries;
 	uint32_t count, capacity;
@@ -90,9 +91,9 @@ struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, ui
 
 void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
 
-/* What a folded part says (trace_folded.c), with the recorded threads still in the samples and readings
- * that are added. `stack`: the number under which samples have it (model/samples.h); `beside` gets an
- * empty row for each of them. */
+/* What a folded part says (trace_folded.c), with the recorded threads still in the samples and
+ * readings that are added. `stack`: the number under which samples have it (model/samples.h);
+ * `beside` gets an empty row for each of them. */
 bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trace_folded *folded,
 	struct bp_process_id process, uint32_t stack, struct bp_packed *beside,
 	struct bp_profile *profile, struct bp_error *error);
@@ -100,7 +101,8 @@ bool bp_import_folded_readings(const struct bp_trace_reader *reader,
 	const struct bp_trace_readings *readings, struct bp_profile *profile,
 	struct bp_error *error);
 
-/* When the clock of a folded part tells of a moment: the time itself, if that is after its last tick. */
+/* When the clock of a folded part tells of a moment: the time itself, if that is after its last
+ * tick. */
 uint64_t bp_import_told_ns(const struct bp_trace_clock *clock, uint64_t time_ns, uint64_t sequence);
 /* The same for the birth of a sample, with its halves. */
 void bp_import_tell_birth(
@@ -109,9 +111,9 @@ void bp_import_tell_birth(
 void bp_import_tell_death(const struct bp_trace_clock *clock, uint64_t birth_ns,
 	uint64_t *free_time_ns, uint64_t *free_sequence);
 
-/* Holds the counters of a process and of its threads against what was sampled of them, all of which is in the
- * profile, from `first_alike` on, with its totals. Counters that say less are lost, and totals that they or an unknown
- * thread would be part of have no upper limit. False: no memory. */
+/* Holds the counters of a process and of its threads against what was sampled of them, all of which
+ * is in the profile, from `first_alike` on, with its totals. Counters that say less are lost, and
+ * totals that they or an unknown thread would be part of have no upper limit. False: no memory. */
 bool bp_import_check_counters(const struct bp_trace_reader *reader, struct bp_process_id process,
 	uint32_t first_alike, struct bp_profile *profile, struct bp_error *error);
 
@@ -120,7 +122,8 @@ bool bp_import_trace_census(const struct bp_trace_reader *reader,
 	const struct bp_trace_stacks *stacks, struct bp_process_id process,
 	struct bp_profile *profile, struct bp_error *error);
 
-/* After the end of the process is known: which sampling intervals were in force, and when none was. */
+/* After the end of the process is known: which sampling intervals were in force, and when none
+ * was. */
 bool bp_import_trace_intervals(const struct bp_trace_reader *reader, struct bp_process_id process,
 	struct bp_profile *profile, struct bp_error *error);
 

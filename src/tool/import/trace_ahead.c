@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of batches between two threads; see trace_ahead.h. [filled - BATCHES <= emptied <= filled, and
- * batch `emptied` is the caller's, batch `filled` the reading thread's] Who has to wait does so until the
- * ring is half full, or half empty: waking up costs as much as a batch.
+ * A ring of batches between two threads; see trace_ahead.h. [filled - BATCHES <= emptied <= filled,
+ * and batch `emptied` is the caller's, batch `filled` the reading thread's] Who has to wait does so
+ * until the ring is half full, or half empty: waking up costs as much as a batch.
  */
 #include "import/trace_ahead.h"
 
@@ -27,7 +27,8 @@ struct bp_trace_ahead_state {
 	uint64_t filled, emptied;
 	bool has_thread, stopped;
 	bool at_end; /* nothing more will be filled */
-	/* Read already, and the first of the next batch: there was no room for its frames or texts. */
+	/* Read already, and the first of the next batch: there was no room for its frames or
+	 * texts. */
 	struct bp_trace_record left_over;
 	bool has_left_over;
 	struct bp_error error;	 /* of the reader, when `then` says so */
@@ -96,8 +97,8 @@ static uint64_t bytes_of(const struct borrowed *borrowed)
 	return bytes;
 }
 
-/* Room for so many more bytes of a batch. An empty batch gets what it needs; one that records point into
- * stays where it is, and ends. */
+/* Room for so many more bytes of a batch. An empty batch gets what it needs; one that records point
+ * into stays where it is, and ends. */
 enum room { ROOM, ROOM_IN_THE_NEXT, ROOM_NOWHERE };
 
 static enum room make_room(struct bp_trace_batch *batch, uint64_t bytes)

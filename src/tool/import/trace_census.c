@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The census of a trace (docs/trace-format.md 1.7) into the profile. Whatever a hostile file claims is
- * brought into order here: nothing was freed that was not allocated, nothing temporary that was not
- * freed.
+ * The census of a trace (docs/trace-format.md 1.7) into the profile. Whatever a hostile file claims
+ * is brought into order here: nothing was freed that was not allocated, nothing temporary that was
+ * not freed.
  */
 #include "import/trace.h"
 

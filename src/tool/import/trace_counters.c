@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whoever writes a trace says by counters what each thread made, and samples some of that. A counter cannot say less
- * than its own samples add up to. Where one does (a host that gives counters of its own, told wrongly or never) it is no
- * basis for anything: not as a total, nor for the calibration of its parts. What was sampled is certain, and takes its
- * place as lower limit. The same for the objects of threads that no counter is there for.
+ * Whoever writes a trace says by counters what each thread made, and samples some of that. A
+ * counter cannot say less than its own samples add up to. Where one does (a host that gives
+ * counters of its own, told wrongly or never) it is no basis for anything: not as a total, nor for
+ * the calibration of its parts. What was sampled is certain, and takes its place as lower limit.
+ * The same for the objects of threads that no counter is there for.
  *
  * Counters that say too much cannot be told from right ones.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The folded part of a trace into the profile (docs/trace-format.md, section 5). Objects in entries
- * become samples that stand for several; everything else of the time before the last tick is told by
- * the same clock, so that a tick shows the heap as it was and no figure mixes two clocks:
+ * become samples that stand for several; everything else of the time before the last tick is told
+ * by the same clock, so that a tick shows the heap as it was and no figure mixes two clocks:
  *
  *	deaths	at (time of the tick, 0): before all births, so that on the way from one tick to the next
  *		there is never more than at one of them

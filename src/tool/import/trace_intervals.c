@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What became of the sampling interval in one process (docs/trace-format.md 1.8, 3.7): which T were in
- * force, how often it was changed, and when sampling was paused.
+ * What became of the sampling interval in one process (docs/trace-format.md 1.8, 3.7): which T were
+ * in force, how often it was changed, and when sampling was paused.
  *
- * Threads follow a change one after another, each when it next comes to the recorder, so that a pause
- * of the process is the union of the pauses of its threads. A thread that slept through the end of a
- * pause never says that it is over: for it the pause ends where the first thread to know of a later
- * change says so (or with the thread). What it still allocates until it follows, 1 MiB at most, is
- * counted as allocated in the pause all the same: only the clock is blurred, no counter is.
+ * Threads follow a change one after another, each when it next comes to the recorder, so that a
+ * pause of the process is the union of the pauses of its threads. A thread that slept through the
+ * end of a pause never says that it is over: for it the pause ends where the first thread to know
+ * of a later change says so (or with the thread). What it still allocates until it follows, 1 MiB
+ * at most, is counted as allocated in the pause all the same: only the clock is blurred, no counter
+ * is.
  */
 #include <stdlib.h>
 
 #include "import/trace.h"
 
-/* More T than anybody steers by hand, or the automatic choice makes in years: a damaged or hostile file.
- * Which trials were made under which is not told then. */
+/* More T than anybody steers by hand, or the automatic choice makes in years: a damaged or hostile
+ * file. Which trials were made under which is not told then. */
 #define INTERVALS_MOST 4096u
 
 struct span {
@@ -174,8 +175,8 @@ static bool import_outages(const struct bp_trace_reader *reader, struct bp_proce
 	return true;
 }
 
-/* What the profile has of this process: every T once, growing, so that each is soon found. A trace may
- * name as many as it has records. */
+/* What the profile has of this process: every T once, growing, so that each is soon found. A trace
+ * may name as many as it has records. */
 struct used_intervals {
 	struct bp_interval_used *data;
 	uint32_t count;
@@ -254,7 +255,8 @@ static bool import_intervals(const struct bp_trace_reader *reader, uint64_t *num
 	bool known = are_trials_known(reader, profile, id);
 	const uint32_t entries = profile->intervals.count;
 	uint32_t count = 0;
-	/* Number 0 says nothing of a change: a step of the fine start, or a moment that was noted. */
+	/* Number 0 says nothing of a change: a step of the fine start, or a moment that was
+	 * noted. */
 	for (uint32_t i = 0; i < reader->switch_count; i++)
 		if (reader->switches[i].change.command != 0)
 			numbers[count++] = reader->switches[i].change.command;

@@ -118,7 +118,8 @@ static bool join_free(struct bp_trace_join *join, uint32_t entry,
 	uint64_t free_time_ns = below_never(record->time_ns);
 	if (free_time_ns < time_ns)
 		free_time_ns = time_ns;
-	/* Threads are known by their ordinals until finish_samples, types and labels by their ids. */
+	/* Threads are known by their ordinals until finish_samples, types and labels by their
+	 * ids. */
 	const struct bp_alike *alike = &samples->alike[birth.column[BP_BIRTH_ALIKE]];
 	const bool temporary =
 		!join->objects_uncounted && record->thread != 0 &&

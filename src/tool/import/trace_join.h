@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From SAMPLE and FREE records to samples of the profile, private to import/: a free is joined to its
- * sample by sequence number (sample_index.h); one that finds no sample yet waits for the end of the file.
- * A sample whose sequence another has already is left out and counted.
+ * From SAMPLE and FREE records to samples of the profile, private to import/: a free is joined to
+ * its sample by sequence number (sample_index.h); one that finds no sample yet waits for the end of
+ * the file. A sample whose sequence another has already is left out and counted.
  *
- * It takes two steps, so that two threads can share the work: in the first, which runs ahead, records get
- * the number of the entry that they are about; in the second they are put into the profile.
+ * It takes two steps, so that two threads can share the work: in the first, which runs ahead,
+ * records get the number of the entry that they are about; in the second they are put into the
+ * profile.
  *
  * Life: bp_trace_join_init; records by bp_trace_join_number, then by bp_trace_join_take;
  * bp_trace_join_finish after the last one; bp_trace_join_tell_stacks when stacks are known;
@@ -58,9 +59,9 @@ void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader
 #define BP_JOIN_WAITS (UINT32_MAX - 1) /* an entry that has not come yet */
 #define BP_JOIN_NO_MEMORY (UINT32_MAX - 2)
 
-/* What each of some records is about, and which of them are samples, which frees, and which neither,
- * in their order. (They alternate at random: a processor that had to guess would be wrong half the
- * time.) */
+/* What each of some records is about, and which of them are samples, which frees, and which
+ * neither, in their order. (They alternate at random: a processor that had to guess would be wrong
+ * half the time.) */
 #define BP_JOIN_RECORDS 128u
 struct bp_join_numbered {
 	uint32_t entries[BP_JOIN_RECORDS]; /* of samples and frees */
@@ -75,8 +76,8 @@ void bp_trace_join_number(struct bp_trace_join *join, const struct bp_trace_reco
 	uint32_t count, struct bp_join_numbered *ret_numbered);
 void bp_trace_join_resume(struct bp_trace_join *join);
 
-/* The second, with the same records, of which the others are the caller's. Each returns false without
- * memory. */
+/* The second, with the same records, of which the others are the caller's. Each returns false
+ * without memory. */
 bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record *records,
 	const struct bp_join_numbered *numbered, struct bp_error *error);
 bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error);

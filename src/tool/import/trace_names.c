@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of a host (docs/trace-format.md 3.8), by their ids in the trace. A named frame becomes a location
- * that is resolved already: nobody looks for it in a file. Its module is a name in square brackets, that of
- * the runtime; its address, which says nothing to people, keeps it apart from the frames of other
- * processes. (Equal ones come together in reports, which compare what they say.)
+ * Names of a host (docs/trace-format.md 3.8), by their ids in the trace. A named frame becomes a
+ * location that is resolved already: nobody looks for it in a file. Its module is a name in square
+ * brackets, that of the runtime; its address, which says nothing to people, keeps it apart from the
+ * frames of other processes. (Equal ones come together in reports, which compare what they say.)
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See trace_started.h. A child may try several paths, as shells do along PATH: each attempt has a record
- * of the same number, and the last one counts. Between them there may be records of children of other
- * threads, of as many as a process has threads in vfork at a time; further back than RECENT nobody looks.
+ * See trace_started.h. A child may try several paths, as shells do along PATH: each attempt has a
+ * record of the same number, and the last one counts. Between them there may be records of children
+ * of other threads, of as many as a process has threads in vfork at a time; further back than
+ * RECENT nobody looks.
  */
 #include "import/trace_started.h"
 

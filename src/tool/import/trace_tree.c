@@ -197,8 +197,8 @@ static uint64_t less_charge(uint64_t trials, uint64_t objects, uint32_t charge)
 	return trials - charged;
 }
 
-/* Divides a total, which is in `on`, into that and `off`. Of an image whose whole life was not sampled
- * the parts are known even where the total is not. */
+/* Divides a total, which is in `on`, into that and `off`. Of an image whose whole life was not
+ * sampled the parts are known even where the total is not. */
 static void divide(
 	struct bp_known_total claimed, struct bp_known_total *on, struct bp_known_total *off)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sums behind figures as plain numbers: out of a table, added up, and made figures of by the
- * rules of aggregation/figures.c. Records come from wherever the caller kept them, so each is looked at
- * before estimate/ is called, whose functions trust theirs.
+ * rules of aggregation/figures.c. Records come from wherever the caller kept them, so each is
+ * looked at before estimate/ is called, whose functions trust theirs.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables: an aggregation (aggregation/aggregate.h) with the question it answers, read row by row. */
+/* Tables: an aggregation (aggregation/aggregate.h) with the question it answers, read row by
+ * row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

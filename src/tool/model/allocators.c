@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names are data, by who gave them. A wrapper that many programs have under one name (xmalloc) is here; one
- * that only a single program has belongs into --allocators, unless the program is one that many profile.
+ * Names are data, by who gave them. A wrapper that many programs have under one name (xmalloc) is
+ * here; one that only a single program has belongs into --allocators, unless the program is one
+ * that many profile.
  */
 #include "model/allocators.h"
 
@@ -15,8 +16,8 @@
 /* Longer names are nobody's own functions, and matching them takes long. */
 #define NAME_BYTES_MAX 4096
 
-/* Whole names of functions. None of them calls back into the program, so that whatever is below one of them
- * on a stack is its own business (pprof cuts stacks there). */
+/* Whole names of functions. None of them calls back into the program, so that whatever is below one
+ * of them on a stack is its own business (pprof cuts stacks there). */
 static const char *const names[] = {
 	/* The C library's, and those of other allocators. */
 	"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
@@ -26,8 +27,8 @@ static const char *const names[] = {
 	"mallocx", "rallocx", "mi_malloc", "mi_calloc", "mi_zalloc", "mi_realloc", "mi_new",
 	"mi_heap_malloc", "mi_heap_calloc", "mi_heap_zalloc", "mi_heap_realloc", "tc_malloc",
 	"tc_calloc", "tc_realloc",
-	/* The C library's that return a copy or a text in memory of its own, by all the names that its symbols
-	 * give them, and what they are made of. */
+	/* The C library's that return a copy or a text in memory of its own, by all the names that
+	 * its symbols give them, and what they are made of. */
 	"strdup", "__strdup", "__GI_strdup", "__GI___strdup", "strndup", "__strndup",
 	"__GI_strndup", "__GI___strndup", "wcsdup", "__wcsdup", "__GI_wcsdup", "__GI___wcsdup",
 	"getline", "__getline", "__GI_getline", "__GI___getline", "getdelim", "__getdelim",
@@ -89,8 +90,8 @@ static const char *const names[] = {
 	/* jq. */
 	"jv_mem_alloc", "jv_mem_alloc_unguarded", "jv_mem_calloc", "jv_mem_calloc_unguarded",
 	"jv_mem_realloc",
-	/* GLib, D-Bus, libxml2, expat, libuv, libgit2, FFmpeg, OpenSSL and BoringSSL, libgcrypt, obstacks,
-	 * binutils. */
+	/* GLib, D-Bus, libxml2, expat, libuv, libgit2, FFmpeg, OpenSSL and BoringSSL, libgcrypt,
+	 * obstacks, binutils. */
 	"g_malloc", "g_malloc0", "g_realloc", "g_malloc_n", "g_malloc0_n", "g_realloc_n",
 	"g_try_malloc", "g_try_malloc0", "g_try_realloc", "g_try_malloc_n", "g_try_malloc0_n",
 	"g_try_realloc_n", "g_aligned_alloc", "g_aligned_alloc0", "g_slice_alloc", "g_slice_alloc0",
@@ -149,8 +150,9 @@ static const char *const names[] = {
 	"alloc::alloc::exchange_malloc", "alloc::boxed::box_new_uninit"
 };
 
-/* What prints into memory that grows, by the C library's own symbols. Below them on a stack there may be a stream's
- * buffer, which is not their business, so that pprof must not cut stacks there; it does at asprintf. */
+/* What prints into memory that grows, by the C library's own symbols. Below them on a stack there
+ * may be a stream's buffer, which is not their business, so that pprof must not cut stacks there;
+ * it does at asprintf. */
 static const char *const printing[] = { "_IO_str_overflow", "__GI__IO_str_overflow",
 	"_IO_default_xsputn", "__GI__IO_default_xsputn", "_IO_padn", "__GI__IO_padn",
 	"outstring_func", "pad_func", "__vfprintf_internal", "__GI___vfprintf_internal",
@@ -164,8 +166,9 @@ static const char *const prefixes[] = { "operator new(", "operator new[](", "ope
 	"std::pmr::", "__gnu_cxx::new_allocator<", "__gnu_cxx::__alloc_traits<",
 	"__gnu_cxx::malloc_allocator<", "std::__1::allocator<", "std::__1::allocator_traits<",
 	"std::__1::__libcpp_allocate", "std::__1::__libcpp_operator_new",
-	/* Rust, as of 1.95 and before: Global's alloc_impl is alloc_impl_runtime now, RawVec does its work in
-	 * RawVecInner, the system's own lies in std::sys::alloc::unix, the compiler's shims in __rustc. */
+	/* Rust, as of 1.95 and before: Global's alloc_impl is alloc_impl_runtime now, RawVec does
+	 * its work in RawVecInner, the system's own lies in std::sys::alloc::unix, the compiler's
+	 * shims in __rustc. */
 	"<alloc::alloc::Global as ", "<alloc::alloc::Global>::", "alloc::alloc::Global::",
 	"alloc::raw_vec::RawVec", "<alloc::raw_vec::RawVec", "alloc::raw_vec::finish_grow",
 	"<std::alloc::System as ", "<std::alloc::System>::", "std::alloc::System::",
@@ -206,7 +209,8 @@ static const char simplified[] =
 	"|std::sys::(alloc|pal::unix::alloc|unix::alloc)::.*|__rustc::__(rust|rdl|rg)_.*"
 	"|hashbrown::raw::alloc::.*";
 
-/* libstdc++'s containers: std::_Vector_base<...>::_M_allocate(unsigned long), and those of nodes. */
+/* libstdc++'s containers: std::_Vector_base<...>::_M_allocate(unsigned long), and those of
+ * nodes. */
 static bool is_of_container(const char *function)
 {
 	static const char *const members[] = { ">::_M_allocate(", ">::_M_allocate_node",
@@ -246,8 +250,8 @@ bool bp_allocators_hold(const struct bp_allocators *allocators, const char *func
 		return false;
 	for (uint32_t i = 0; i < allocators->count; i++) {
 		regmatch_t match;
-		/* Of several ways to match, POSIX takes the longest of the leftmost: if a whole name
-		 * can match, it is that. */
+		/* Of several ways to match, POSIX takes the longest of the leftmost: if a whole
+		 * name can match, it is that. */
 		if (regexec(&allocators->patterns[i], function, 1, &match, 0) == 0 &&
 			match.rm_so == 0 && function[match.rm_eo] == '\0')
 			return true;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation functions: those of which it tells nothing that they allocated, because that is all they do
- * (malloc, operator new, std::allocator, xmalloc, zmalloc, g_malloc, palloc ...). A report by function
- * charges their callers. Which they are is known by name: a list that is built in (allocators.c), and
- * what the user adds (--allocators).
+ * Allocation functions: those of which it tells nothing that they allocated, because that is all
+ * they do (malloc, operator new, std::allocator, xmalloc, zmalloc, g_malloc, palloc ...). A report
+ * by function charges their callers. Which they are is known by name: a list that is built in
+ * (allocators.c), and what the user adds (--allocators).
  *
  * Not among them are functions that allocate an object of some kind (strdup, fopen, PyList_New,
  * g_string_new): that is where memory goes.
  *
- * Called by attribution.c and truth.c; the expression by export/export_pprof.c; filled by cli. Asking is
- * safe from several threads.
+ * Called by attribution.c and truth.c; the expression by export/export_pprof.c; filled by cli.
+ * Asking is safe from several threads.
  */
 #ifndef BP_MODEL_ALLOCATORS_H
 #define BP_MODEL_ALLOCATORS_H
@@ -31,15 +31,16 @@ struct bp_allocators {
 	regex_t patterns[BP_ALLOCATOR_PATTERNS_MAX];
 };
 
-/* Adds functions by an extended regular expression (POSIX) that whole names match. `text` must stay. */
+/* Adds functions by an extended regular expression (POSIX) that whole names match. `text` must
+ * stay. */
 bool bp_allocators_add(struct bp_allocators *allocators, const char *text, struct bp_error *error);
 void bp_allocators_finish(struct bp_allocators *allocators);
 
 /* Is a function of this (demangled) name one? NULL: by the built-in names. */
 bool bp_allocators_hold(const struct bp_allocators *allocators, const char *function);
 
-/* Writes the same as one regular expression for whole names as pprof simplifies them: without parameters,
- * template arguments in part. Nothing for none. */
+/* Writes the same as one regular expression for whole names as pprof simplifies them: without
+ * parameters, template arguments in part. Nothing for none. */
 void bp_allocators_write_expression(const struct bp_allocators *allocators, FILE *out);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * A hash index from hashes to table ids: open addressing with linear probing over pairs of (hash,
  * id). It knows nothing of what it indexes: the caller compares candidates. Id 0 is never stored
- * (the empty entry of every table), so that zeroed memory is a valid empty index.
- * Used by the tables of the profile, by aggregation and by exporters that number things of their own.
+ * (the empty entry of every table), so that zeroed memory is a valid empty index. Used by the
+ * tables of the profile, by aggregation and by exporters that number things of their own.
  */
 #ifndef BP_MODEL_ID_INDEX_H
 #define BP_MODEL_ID_INDEX_H

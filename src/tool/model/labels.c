@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types known by their names and sets of labels: two tables of a profile whose entries are few and found
- * by a string. See profile.h.
+ * Types known by their names and sets of labels: two tables of a profile whose entries are few and
+ * found by a string. See profile.h.
  */
 #include <string.h>
 

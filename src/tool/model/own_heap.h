@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heaps that a runtime or a program has beside malloc: which one it is, by the names of the files that a process
- * runs, and what is to be known of it in words. `doctor` says it of a program before it runs, and whatever shows
- * a recording says it where malloc explains little of the process (resident/explained.h).
+ * Heaps that a runtime or a program has beside malloc: which one it is, by the names of the files
+ * that a process runs, and what is to be known of it in words. `doctor` says it of a program before
+ * it runs, and whatever shows a recording says it where malloc explains little of the process
+ * (resident/explained.h).
  *
- * What only the contents of a file tell (a Go program, an allocator that is linked in under names of its own) is
- * found by cli/own_heaps.h. Pure functions.
+ * What only the contents of a file tell (a Go program, an allocator that is linked in under names
+ * of its own) is found by cli/own_heaps.h. Pure functions.
  */
 #ifndef BP_MODEL_OWN_HEAP_H
 #define BP_MODEL_OWN_HEAP_H
@@ -30,7 +31,8 @@ typedef uint32_t bp_own_heaps;
 /* What a file's name tells. `program`: it is what the process runs, otherwise a library. */
 bp_own_heaps bp_own_heaps_of_file(const char *path, bool program);
 
-/* The same of all files that the images of process `pid` are known to have mapped; 0: of all processes. */
+/* The same of all files that the images of process `pid` are known to have mapped; 0: of all
+ * processes. */
 bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t pid);
 
 /* The word for it in JSON, "python". */

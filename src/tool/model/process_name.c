@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of a command line are joined by spaces, so that where the first one ends is not certain. A first
- * word that begins with the executable's own name, spaces and all, is taken for that; otherwise it ends at
- * the first space. A login shell has a dash before its name.
+ * The words of a command line are joined by spaces, so that where the first one ends is not
+ * certain. A first word that begins with the executable's own name, spaces and all, is taken for
+ * that; otherwise it ends at the first space. A login shell has a dash before its name.
  */
 #include "model/process_name.h"
 
@@ -18,8 +18,8 @@ static bool is_word(const char *text, const char *name)
 	return strncmp(text, name, bytes) == 0 && (text[bytes] == '\0' || text[bytes] == ' ');
 }
 
-/* A loader that was told to start the program ("/lib64/ld-linux-x86-64.so.2 ./program") is not what anybody
- * means by the name. The executable is another file then. */
+/* A loader that was told to start the program ("/lib64/ld-linux-x86-64.so.2 ./program") is not what
+ * anybody means by the name. The executable is another file then. */
 static bool is_loader(const char *name, const char *own)
 {
 	return *own != '\0' && (strncmp(name, "ld-linux", 8) == 0 || is_word(name, "ld.so"));

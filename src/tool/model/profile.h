@@ -34,8 +34,8 @@ enum bp_profile_loss {
 #define BP_PROFILE_BERNOULLI 1u /* law, as of the trace */
 #define BP_PROFILE_STACK_CUT 1u /* flag of a stack, likewise */
 
-/* What is known of a counted total: low == high where it is exact; high is UINT64_MAX where there is no
- * upper limit. */
+/* What is known of a counted total: low == high where it is exact; high is UINT64_MAX where there
+ * is no upper limit. */
 struct bp_known_total {
 	uint64_t low, high;
 };
@@ -90,8 +90,8 @@ struct bp_process {
 	struct bp_known_total bytes_off, objects_off;
 	uint64_t unoffered_bytes, unoffered_objects;
 	uint64_t samples; /* sample records read */
-	/* Times before folded_until_ns (CLOCK_MONOTONIC) are told by folded_ns too late at most; 0: as
-	 * recorded. */
+	/* Times before folded_until_ns (CLOCK_MONOTONIC) are told by folded_ns too late at most; 0:
+	 * as recorded. */
 	uint64_t folded_ns, folded_until_ns;
 	uint64_t lost[BP_PROFILE_LOSSES];
 	uint64_t damaged_chunks;	    /* parts of the file that could not be read */
@@ -136,8 +136,8 @@ struct bp_type {
 	struct bp_string_id name;
 };
 
-/* Labels that a thread had when it made an object (bytepoll/bytepoll.h): pairs of key and value. Equal sets
- * are one entry, across processes. */
+/* Labels that a thread had when it made an object (bytepoll/bytepoll.h): pairs of key and value.
+ * Equal sets are one entry, across processes. */
 struct bp_label {
 	struct bp_string_id key, value;
 };
@@ -161,8 +161,9 @@ struct bp_interval_used {
 	uint64_t trials; /* made under it, at most; UINT64_MAX: not known */
 };
 
-/* A program that a process started beside itself, in a child without a trace of its own until then (vfork): the
- * path that the last exec of that child named. Whether that exec succeeded is not known. */
+/* A program that a process started beside itself, in a child without a trace of its own until then
+ * (vfork): the path that the last exec of that child named. Whether that exec succeeded is not
+ * known. */
 struct bp_started {
 	struct bp_process_id by;
 	uint32_t pid;	  /* of the child */
@@ -254,8 +255,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_census_sums) census;
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
-	/* Times in which nothing was recorded, because the trace could not grow; to_ns BP_TIME_NEVER: it could
-	 * not at the end. Sampling was off then, so that pauses cover them. */
+	/* Times in which nothing was recorded, because the trace could not grow; to_ns
+	 * BP_TIME_NEVER: it could not at the end. Sampling was off then, so that pauses cover
+	 * them. */
 	BP_TABLE(struct bp_pause) outages;
 	BP_TABLE(struct bp_interval_used) intervals;
 	BP_TABLE(struct bp_started) started; /* from 0 on */
@@ -282,7 +284,8 @@ bool bp_profile_lacks_frees(const struct bp_profile *profile);
 /* The text of a string id; never NULL. */
 const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_id string);
 
-/* What a process is called: as it was started, or the last part of its executable's path. Never NULL. */
+/* What a process is called: as it was started, or the last part of its executable's path. Never
+ * NULL. */
 const char *bp_process_name(const struct bp_profile *profile, const struct bp_process *process);
 
 /* Adders: find the equal entry or append one; `ret_...` is set on success only. Strings are bytes
@@ -305,8 +308,8 @@ bool bp_profile_add_type(struct bp_profile *profile, const struct bp_type *type,
 /* The type of that name that no runtime's id belongs to; one for all processes. */
 bool bp_profile_add_named_type(struct bp_profile *profile, const char *name, size_t bytes,
 	struct bp_type_id *ret_type, struct bp_error *error);
-/* Labels as their text in a trace (docs/trace-format.md 3.8): lines of `key=value`; a line without `=` is a
- * key with an empty value. No text: 0. */
+/* Labels as their text in a trace (docs/trace-format.md 3.8): lines of `key=value`; a line without
+ * `=` is a key with an empty value. No text: 0. */
 bool bp_profile_add_labels(struct bp_profile *profile, const char *text, size_t bytes,
 	struct bp_labels_id *ret_labels, struct bp_error *error);
 /* The value of a key in labels; false: they have no such key. */

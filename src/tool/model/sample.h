@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One sampled object, as importers give it and reports see it, and the typed indices of a profile. How
- * millions of samples are kept is samples.h.
+ * One sampled object, as importers give it and reports see it, and the typed indices of a profile.
+ * How millions of samples are kept is samples.h.
  */
 #ifndef BP_MODEL_SAMPLE_H
 #define BP_MODEL_SAMPLE_H

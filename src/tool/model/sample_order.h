@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moments, and putting what happens in their order: (time, process, sequence). Traces are written by
- * several lanes at once, each in order, so that a file is a shuffle of long ascending runs: runs are
- * found and merged, which is linear for a file in order. Called by timeline.c; samples themselves are
- * sorted by sample_runs.h.
+ * Moments, and putting what happens in their order: (time, process, sequence). Traces are written
+ * by several lanes at once, each in order, so that a file is a shuffle of long ascending runs: runs
+ * are found and merged, which is linear for a file in order. Called by timeline.c; samples
+ * themselves are sorted by sample_runs.h.
  */
 #ifndef BP_MODEL_SAMPLE_ORDER_H
 #define BP_MODEL_SAMPLE_ORDER_H

@@ -77,7 +77,8 @@ static void note_rival(struct bp_sample_runs *merge, const struct bp_run_head *r
 		merge->alone_until_ns = rival->time_ns;
 }
 
-/* Lets those runs compete that begin before what would be next, and notes how long it is the first of all. */
+/* Lets those runs compete that begin before what would be next, and notes how long it is the first
+ * of all. */
 static void let_in(struct bp_sample_runs *merge)
 {
 	while (merge->next_waiting < merge->runs->count &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walking a table of births or deaths in the order of its moments, which is a merge of the ascending runs
- * that were noted while it was filled. Runs wait in the order in which they begin, and only those that
- * have begun compete: of a trace, whose writers take turns, a handful at a time however many there are.
- * What is first stays so for some dozens of rows as a rule, until the next of the others begins, and that
- * far it is walked without asking. Equal moments come in the order of their rows. Called by samples.c and
- * timeline.c.
+ * Walking a table of births or deaths in the order of its moments, which is a merge of the
+ * ascending runs that were noted while it was filled. Runs wait in the order in which they begin,
+ * and only those that have begun compete: of a trace, whose writers take turns, a handful at a time
+ * however many there are. What is first stays so for some dozens of rows as a rule, until the next
+ * of the others begins, and that far it is walked without asking. Equal moments come in the order
+ * of their rows. Called by samples.c and timeline.c.
  */
 #ifndef BP_MODEL_SAMPLE_RUNS_H
 #define BP_MODEL_SAMPLE_RUNS_H

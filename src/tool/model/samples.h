@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a profile keeps its samples: ten millions of them at 15 to 25 bytes each, where struct bp_sample
- * has 88. What is alike in many samples (sizes, T, thread, kind ...) is kept once and named by a number;
- * births and deaths are two packed tables (base/packed.h) in the order in which they were told, which is
- * the order of a trace: a death may be told long after its birth, and finds it by the number that adding
- * it gave ("entry").
+ * How a profile keeps its samples: ten millions of them at 15 to 25 bytes each, where struct
+ * bp_sample has 88. What is alike in many samples (sizes, T, thread, kind ...) is kept once and
+ * named by a number; births and deaths are two packed tables (base/packed.h) in the order in which
+ * they were told, which is the order of a trace: a death may be told long after its birth, and
+ * finds it by the number that adding it gave ("entry").
  *
  *	births	time, sequence, number of what is alike, number of the stack, offset
  *	freed	by entry: the number of its death and 1, and whether it was temporary; 0: never freed
  *	deaths	time, sequence, process
  *	order	the entries in the order of samples; NULL: they came in it
  *
- * Both tables are shuffles of long ascending runs, which are noted as they come: sorting is merging them
- * (sample_runs.h). Life: zeroed memory, bp_samples_init; bp_samples_add and bp_samples_end; bp_samples_sort;
- * then reading. Called by profile.c and, for what it need not keep twice, by the trace importer.
- * Thread-safety: reading of what is sorted is safe from several threads.
+ * Both tables are shuffles of long ascending runs, which are noted as they come: sorting is merging
+ * them (sample_runs.h). Life: zeroed memory, bp_samples_init; bp_samples_add and bp_samples_end;
+ * bp_samples_sort; then reading. Called by profile.c and, for what it need not keep twice, by the
+ * trace importer. Thread-safety: reading of what is sorted is safe from several threads.
  */
 #ifndef BP_MODEL_SAMPLES_H
 #define BP_MODEL_SAMPLES_H
@@ -88,7 +88,8 @@ struct bp_samples {
 bool bp_samples_init(struct bp_samples *samples, struct bp_error *error);
 void bp_samples_finish(struct bp_samples *samples);
 
-/* A number for a stack that will be known later: until then the empty one. bp_samples_set_stack says it. */
+/* A number for a stack that will be known later: until then the empty one. bp_samples_set_stack
+ * says it. */
 bool bp_samples_new_stack(struct bp_samples *samples, uint32_t *ret_number, struct bp_error *error);
 static inline void bp_samples_set_stack(
 	struct bp_samples *samples, uint32_t number, struct bp_stack_id stack)
@@ -100,12 +101,13 @@ static inline void bp_samples_set_stack(
 bool bp_samples_stack_number(struct bp_samples *samples, struct bp_stack_id stack,
 	uint32_t *ret_number, struct bp_error *error);
 
-/* Appends a birth: what it has in common with others (`count` is not looked at), and the rest; `stack`: the
- * number of its stack. The entry is the `count` before. */
+/* Appends a birth: what it has in common with others (`count` is not looked at), and the rest;
+ * `stack`: the number of its stack. The entry is the `count` before. */
 bool bp_samples_begin(struct bp_samples *samples, const struct bp_alike *alike, uint64_t time_ns,
 	uint64_t sequence, uint32_t stack, uint64_t offset, struct bp_error *error);
 
-/* The same with its death, if it has one; the sample's own `stack` is not looked at. A T of 0 becomes 1. */
+/* The same with its death, if it has one; the sample's own `stack` is not looked at. A T of 0
+ * becomes 1. */
 bool bp_samples_add(struct bp_samples *samples, const struct bp_sample *sample, uint32_t stack,
 	struct bp_error *error);
 
@@ -171,8 +173,8 @@ static inline struct bp_sample bp_samples_of_entry(const struct bp_samples *samp
 	return sample;
 }
 
-/* All deaths below this number came before a time: of most entries that died before it that is all there is
- * to ask. */
+/* All deaths below this number came before a time: of most entries that died before it that is all
+ * there is to ask. */
 uint32_t bp_samples_dead_by(const struct bp_samples *samples, uint64_t time_ns);
 
 static inline bool bp_samples_died_below(
@@ -182,8 +184,8 @@ static inline bool bp_samples_died_below(
 	return freed != 0 && freed <= dead;
 }
 
-/* A walk over samples that were live at some moment between two times, and perhaps a few others: nearly
- * all that died long before are passed by without being looked at. */
+/* A walk over samples that were live at some moment between two times, and perhaps a few others:
+ * nearly all that died long before are passed by without being looked at. */
 struct bp_living {
 	const struct bp_samples *samples;
 	uint32_t next, end; /* samples */

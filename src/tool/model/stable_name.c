@@ -80,8 +80,8 @@ static size_t without_version(const char *name, size_t bytes)
 	return at > 0 && name[at - 1] == '@' ? at - 1 : at;
 }
 
-/* Bytes of a crate disambiguator at `at`, 0: none. In mangled names "s", base 62, "_" behind a C and
- * before a length; in demangled ones "[", 8 to 16 hexadecimal digits, "]" behind a word. */
+/* Bytes of a crate disambiguator at `at`, 0: none. In mangled names "s", base 62, "_" behind a C
+ * and before a length; in demangled ones "[", 8 to 16 hexadecimal digits, "]" behind a word. */
 static size_t disambiguator_bytes(const char *name, size_t at, bool mangled)
 {
 	size_t end = at + 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See suppressions.h. A pattern is pieces between asterisks: each is looked for behind the one before,
- * as early as can be, and no other place is tried. That is LeakSanitizer's way, and it shows: `parse$`
- * does not match parse_and_parse, whose first parse is not at the end (`*parse$` neither). A file that
- * serves both must hide the same in both, so the way is followed to the letter. */
+/* See suppressions.h. A pattern is pieces between asterisks: each is looked for behind the one
+ * before, as early as can be, and no other place is tried. That is LeakSanitizer's way, and it
+ * shows: `parse$` does not match parse_and_parse, whose first parse is not at the end (`*parse$`
+ * neither). A file that serves both must hide the same in both, so the way is followed to the
+ * letter. */
 #include "model/suppressions.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of suppressions in the syntax of LeakSanitizer: lines `leak:PATTERN`, empty lines, and comments
- * that begin with #. A pattern matches anywhere in the name of a function, a source file or a module;
- * `*` is anything, `^` at its start and `$` at its end hold it to the ends. What stands between is looked
- * for where it comes first and nowhere else, as LeakSanitizer does it: `$` wants the end right behind that
- * place, so that `f$` does not match f_of_f, and `$` alone matches nothing. What follows a `$` is ignored.
- * A stack is suppressed if a pattern matches one of its frames. `leak:` without a pattern, which there
- * hides everything, is an error here: `leak:*` says so. Called by cli/; used through a filter (filter.h).
+ * Files of suppressions in the syntax of LeakSanitizer: lines `leak:PATTERN`, empty lines, and
+ * comments that begin with #. A pattern matches anywhere in the name of a function, a source file
+ * or a module; `*` is anything, `^` at its start and `$` at its end hold it to the ends. What
+ * stands between is looked for where it comes first and nowhere else, as LeakSanitizer does it: `$`
+ * wants the end right behind that place, so that `f$` does not match f_of_f, and `$` alone matches
+ * nothing. What follows a `$` is ignored. A stack is suppressed if a pattern matches one of its
+ * frames. `leak:` without a pattern, which there hides everything, is an error here: `leak:*` says
+ * so. Called by cli/; used through a filter (filter.h).
  */
 #ifndef BP_MODEL_SUPPRESSIONS_H
 #define BP_MODEL_SUPPRESSIONS_H

@@ -2,8 +2,9 @@
 /*
  * A process that ends in an exec goes on under its number, and the next image begins a trace as
  * soon as the loader has loaded the recorder. No such trace means that it did not: the loader
- * ignored LD_PRELOAD, found no such file (another root, another user's view of the folders), or
- * the trace could not be written. The same holds of what a process started by vfork, under another number.
+ * ignored LD_PRELOAD, found no such file (another root, another user's view of the folders), or the
+ * trace could not be written. The same holds of what a process started by vfork, under another
+ * number.
  */
 #include "model/unseen.h"
 

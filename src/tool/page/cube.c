@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples into cells, and cells into fewer. The table of cells is kept below a limit while it is filled: when
- * it is full it is made coarser where it stands, and the samples that follow go into the coarser cells.
- * What a cell means at a rung follows from what it meant at the one above, so that both ways lead to
- * the same cube. See cube.h.
+ * Samples into cells, and cells into fewer. The table of cells is kept below a limit while it is
+ * filled: when it is full it is made coarser where it stands, and the samples that follow go into
+ * the coarser cells. What a cell means at a rung follows from what it meant at the one above, so
+ * that both ways lead to the same cube. See cube.h.
  */
 #include "page/cube.h"
 
@@ -198,8 +198,8 @@ static bool has_sample_at(const struct bp_aggregation *aggregation, uint64_t sin
 	return low < profile->samples.count && birth_ns(profile, low) == time_ns;
 }
 
-/* Even steps; an edge moves on by nanoseconds until no sample lies on it. Without times, or where several
- * programs have several clocks, there is one bin. */
+/* Even steps; an edge moves on by nanoseconds until no sample lies on it. Without times, or where
+ * several programs have several clocks, there is one bin. */
 static bool set_edges(struct bp_cube *cube)
 {
 	const struct bp_aggregation *aggregation = cube->build->aggregation;

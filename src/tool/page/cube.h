@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sums of a profile in many dimensions at once: for every stack, thread, type, class of sizes, bin of
- * time in which objects were made and bin in which they were freed, the record from which figures of
- * any union of such cells are made (estimate.h). It is what `bytepoll html` writes into a page, which
- * then answers questions that nobody asked here.
+ * The sums of a profile in many dimensions at once: for every stack, thread, type, class of sizes,
+ * bin of time in which objects were made and bin in which they were freed, the record from which
+ * figures of any union of such cells are made (estimate.h). It is what `bytepoll html` writes into
+ * a page, which then answers questions that nobody asked here.
  *
  * Of the samples that the aggregation selects: its processes and filters. Bins of time lie between
- * edges: an object is live at edge j if made < j and freed >= j, which is what `report --metric live --at
- * EDGE` counts, and at the last edge what is live at exit; with i <= made < j it was allocated in the
- * window from edge i to edge j (to the last edge: from edge i on). No sample's time falls on an
- * edge between the first and the last.
+ * edges: an object is live at edge j if made < j and freed >= j, which is what `report --metric
+ * live --at EDGE` counts, and at the last edge what is live at exit; with i <= made < j it was
+ * allocated in the window from edge i to edge j (to the last edge: from edge i on). No sample's
+ * time falls on an edge between the first and the last.
  *
- * A cube that is too large is made coarser, rung by rung: fewer bins of time, wider classes of sizes,
- * stacks of few samples merged into one for the frame that is charged. Sums are only ever added
- * up, so that what a coarser cube can answer, it answers as the finer one did. Merging stops
+ * A cube that is too large is made coarser, rung by rung: fewer bins of time, wider classes of
+ * sizes, stacks of few samples merged into one for the frame that is charged. Sums are only ever
+ * added up, so that what a coarser cube can answer, it answers as the finer one did. Merging stops
  * short of the charged frame: figures by function, line, file and module stay.
  *
  * Life: bp_cube_init, bp_cube_coarsen as often as need be, bp_cube_pack, read, bp_cube_finish. One
@@ -99,7 +99,8 @@ struct bp_cube {
 	struct bp_cube_build *build;
 };
 
-/* Errors: memory. While it is built it is made coarser whenever it holds more than `cells_max` cells. */
+/* Errors: memory. While it is built it is made coarser whenever it holds more than `cells_max`
+ * cells. */
 bool bp_cube_init(const struct bp_aggregation *aggregation, uint32_t cells_max,
 	struct bp_cube *ret_cube, struct bp_error *error);
 
@@ -113,13 +114,13 @@ void bp_cube_finish(struct bp_cube *cube);
 /* Name of a type key; as `--by type` shows it. */
 const char *bp_cube_type_name(const struct bp_cube *cube, uint32_t type);
 
-/* What was live at each edge, `ret_moments` having room for bins + 1; `live`: the same query, of metric
- * live. */
+/* What was live at each edge, `ret_moments` having room for bins + 1; `live`: the same query, of
+ * metric live. */
 bool bp_cube_timeline(const struct bp_cube *cube, const struct bp_aggregation *live,
 	struct bp_moment_figures *ret_moments, struct bp_error *error);
 
-/* Known of the counters of a thread or process as a row of allocated (`--by thread`, `--by process`);
- * false: it is estimated like others. */
+/* Known of the counters of a thread or process as a row of allocated (`--by thread`, `--by
+ * process`); false: it is estimated like others. */
 bool bp_cube_own_counters(const struct bp_aggregation *aggregation, bool thread, uint32_t id,
 	struct bp_known_total *ret_bytes, struct bp_known_total *ret_objects);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cube while it is built, shared by cube.c (samples into cells, coarsening), cube_stacks.c (which stacks
- * read alike, which are merged), cube_pack.c (what a reader sees) and cube_windows.c (what is counted
- * of windows of time). Private to them.
+ * A cube while it is built, shared by cube.c (samples into cells, coarsening), cube_stacks.c (which
+ * stacks read alike, which are merged), cube_pack.c (what a reader sees) and cube_windows.c (what
+ * is counted of windows of time). Private to them.
  */
 #ifndef BP_PAGE_CUBE_BUILD_H
 #define BP_PAGE_CUBE_BUILD_H

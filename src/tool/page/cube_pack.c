@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cube as it is read: cells sorted by stack and then by what changes least, records that occur once,
- * stacks and types without gaps in their numbers. Most cells of a large cube hold one sample, and
- * programs allocate few different sizes: there are far fewer records than cells.
+ * A cube as it is read: cells sorted by stack and then by what changes least, records that occur
+ * once, stacks and types without gaps in their numbers. Most cells of a large cube hold one sample,
+ * and programs allocate few different sizes: there are far fewer records than cells.
  */
 #include <stdlib.h>
 #include <string.h>

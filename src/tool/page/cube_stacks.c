@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a cube. Stacks whose frames read alike are one from the start (two calls on one line give
- * two addresses). Where a cube must be smaller, a stack of few samples gives way to a merged one: the
- * frame that is charged, and in the place of its callers BP_CUBE_CALLERS. Merged stacks have the numbers
- * from the profile's count of stacks on, by the frame.
+ * The stacks of a cube. Stacks whose frames read alike are one from the start (two calls on one
+ * line give two addresses). Where a cube must be smaller, a stack of few samples gives way to a
+ * merged one: the frame that is charged, and in the place of its callers BP_CUBE_CALLERS. Merged
+ * stacks have the numbers from the profile's count of stacks on, by the frame.
  */
 #include <stdlib.h>
 #include <string.h>

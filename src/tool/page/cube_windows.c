@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader of a cube must know of time: the bins of a sample, and for every window between two edges
- * what `report --from --to` knows of it beside samples. Totals come from the counters of threads as in
- * window.c, but for all edges in one walk over the readings: a thread's counters were at least what
- * the last record before an edge says, and at most what the first one after it says. Which
- * totals are believed, and the smallest size that goes with them, follow figures.c and smallest_size.c.
+ * What a reader of a cube must know of time: the bins of a sample, and for every window between two
+ * edges what `report --from --to` knows of it beside samples. Totals come from the counters of
+ * threads as in window.c, but for all edges in one walk over the readings: a thread's counters were
+ * at least what the last record before an edge says, and at most what the first one after it says.
+ * Which totals are believed, and the smallest size that goes with them, follow figures.c and
+ * smallest_size.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -223,8 +224,8 @@ static void add_unknown_threads(struct bp_cube *cube)
 	}
 }
 
-/* The assumptions of one window whose totals are counted. `ratio_max`: the most usable bytes per trial of
- * a sample of its. */
+/* The assumptions of one window whose totals are counted. `ratio_max`: the most usable bytes per
+ * trial of a sample of its. */
 static void judge_window(const struct bp_aggregation *aggregation, double ratio_max,
 	struct bp_cube_window *window)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page as a whole: the figures of functions, the cube made coarser until the file is small enough, and
- * then the template with everything in its places. How large a file becomes is only known when it is
- * compressed; what is surely too large is told apart quickly, by its cells alone. See html.h.
+ * The page as a whole: the figures of functions, the cube made coarser until the file is small
+ * enough, and then the template with everything in its places. How large a file becomes is only
+ * known when it is compressed; what is surely too large is told apart quickly, by its cells alone.
+ * See html.h.
  */
 #include "page/html.h"
 
@@ -149,8 +150,8 @@ static void describe_pruning(const struct bp_page_source *source, char *ret_text
 		"changed by it.");
 }
 
-/* The head and the cells of the cube as it is. `*ret_fits` false: they are larger than `room` characters,
- * and nothing is given. */
+/* The head and the cells of the cube as it is. `*ret_fits` false: they are larger than `room`
+ * characters, and nothing is given. */
 static bool make_data(struct bp_page_source *source, size_t room, struct piece pieces[2],
 	bool *ret_fits, struct bp_error *error)
 {

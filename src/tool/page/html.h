@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile as one HTML file that explores itself (docs/page-format.md): a fixed page of HTML, CSS,
- * JavaScript and WebAssembly, built from web/ and embedded here, and the profile as data in it. Nothing of
- * a profile becomes HTML or script: names travel inside compressed JSON, in base64. Called by cli/.
+ * JavaScript and WebAssembly, built from web/ and embedded here, and the profile as data in it.
+ * Nothing of a profile becomes HTML or script: names travel inside compressed JSON, in base64.
+ * Called by cli/.
  */
 #ifndef BP_REPORT_HTML_H
 #define BP_REPORT_HTML_H
@@ -41,8 +42,8 @@ struct bp_page_summary {
 	char pruned[512]; /* what was left out, a sentence; empty: nothing */
 };
 
-/* The page of what `shown` selects: its processes and filters, all that happened; its metric is the one
- * that the page shows first. Errors of the stream are the caller's to find (ferror). */
+/* The page of what `shown` selects: its processes and filters, all that happened; its metric is the
+ * one that the page shows first. Errors of the stream are the caller's to find (ferror). */
 bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_options *options,
 	FILE *out, struct bp_page_summary *ret_summary, struct bp_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two pieces of data of a page, made from a cube: the head (JSON) and the cells (binary); docs/page-format.md
- * is their contract. Numbers of names, frames, threads and types in both are a page's own. Private to
- * the html files.
+ * The two pieces of data of a page, made from a cube: the head (JSON) and the cells (binary);
+ * docs/page-format.md is their contract. Numbers of names, frames, threads and types in both are a
+ * page's own. Private to the html files.
  */
 #ifndef BP_REPORT_HTML_DATA_H
 #define BP_REPORT_HTML_DATA_H

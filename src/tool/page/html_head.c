@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The head of a page: everything but the cells, as JSON. Figures of the whole run stand in it as they are
- * made here; what the page makes itself, it makes with the assumptions that stand here too.
+ * The head of a page: everything but the cells, as JSON. Figures of the whole run stand in it as
+ * they are made here; what the page makes itself, it makes with the assumptions that stand here
+ * too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,8 @@ static void write_totals(const struct bp_aggregation *shown, struct bp_json *jso
 		bp_json_null(json, "peak_moment");
 }
 
-/* What a warning tells to do by an option, a page does by a switch of its own, or it is written anew. */
+/* What a warning tells to do by an option, a page does by a switch of its own, or it is written
+ * anew. */
 static const char *const in_words_of_the_page[][2] = {
 	{ "or pass --debuginfod URL", "or write the page anew by bytepoll html --debuginfod URL" },
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the numbers of a page stand for: names, frames, threads, processes, types. Only what its cells
- * use is in it, beside threads and processes, which are rows by their counters. Numbers go by first
- * use, so that equal profiles give equal pages.
+ * What the numbers of a page stand for: names, frames, threads, processes, types. Only what its
+ * cells use is in it, beside threads and processes, which are rows by their counters. Numbers go by
+ * first use, so that equal profiles give equal pages.
  */
 #include <stdlib.h>
 #include <string.h>

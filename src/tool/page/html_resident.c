@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resident memory in the head of a page: the looks at it, of which process they are, and two of them taken
- * apart as `bytepoll report --summary` does (resident/resident.h). The page knows no process but by its
- * pid, and cannot make the parts itself: live objects are those of this process alone, at that moment.
+ * Resident memory in the head of a page: the looks at it, of which process they are, and two of
+ * them taken apart as `bytepoll report --summary` does (resident/resident.h). The page knows no
+ * process but by its pid, and cannot make the parts itself: live objects are those of this process
+ * alone, at that moment.
  */
 #include "page/html_data.h"
 #include "report/explained_text.h"

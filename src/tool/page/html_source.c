@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of source that frames of a page point at (`--embed-source`). The paths stand in the profile,
- * which may be hostile, and the page may be passed on: only regular files are read whose name ends as
- * source code does, no link is followed in the last part of a path, and never more than the lines of
- * frames. A file that is newer than the module it went into does not say what was compiled, and is left out.
+ * The lines of source that frames of a page point at (`--embed-source`). The paths stand in the
+ * profile, which may be hostile, and the page may be passed on: only regular files are read whose
+ * name ends as source code does, no link is followed in the last part of a path, and never more
+ * than the lines of frames. A file that is newer than the module it went into does not say what was
+ * compiled, and is left out.
  *
- * The profile is not believed about that module, because whoever made the profile could name any file and
- * any time. The module has to be here, unchanged since it was recorded, and it has to belong to the caller
- * or to root: so it is the debug information of a program of ours that names the file.
+ * The profile is not believed about that module, because whoever made the profile could name any
+ * file and any time. The module has to be here, unchanged since it was recorded, and it has to
+ * belong to the caller or to root: so it is the debug information of a program of ours that names
+ * the file.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -78,7 +80,8 @@ static uint64_t modified_ns(const struct stat *status)
 	return (uint64_t)status->st_mtim.tv_sec * 1000000000u + (uint64_t)status->st_mtim.tv_nsec;
 }
 
-/* When the module's file was written; 0: it is not here, not the one that was recorded, or somebody else's. */
+/* When the module's file was written; 0: it is not here, not the one that was recorded, or somebody
+ * else's. */
 static uint64_t built_ns_of(const struct bp_profile *profile, uint32_t number)
 {
 	const struct bp_module *module = &profile->modules.data[number];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Geometry: every chart has a plot of fixed size, its legend to the right of it, tick labels below and
- * to the left. Lines are polylines in plot coordinates inside a clipped group.
+ * Geometry: every chart has a plot of fixed size, its legend to the right of it, tick labels below
+ * and to the left. Lines are polylines in plot coordinates inside a clipped group.
  *
  * Colour: a ramp for series that are ordered, dark to light on white, light to dark on black, each
  * with enough contrast; presentation is by class, so that one style sheet with a media query serves

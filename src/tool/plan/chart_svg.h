@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Line charts as SVG: one document, charts below each other. Self-contained (no script, no link, no font
- * of its own), light or dark as the reader's system wishes, with a title and a description for those
- * who cannot see it. All text is escaped here. Called by reports.
+ * Line charts as SVG: one document, charts below each other. Self-contained (no script, no link, no
+ * font of its own), light or dark as the reader's system wishes, with a title and a description for
+ * those who cannot see it. All text is escaped here. Called by reports.
  */
 #ifndef BP_REPORT_CHART_SVG_H
 #define BP_REPORT_CHART_SVG_H
@@ -45,8 +45,8 @@ struct bp_chart {
 void bp_chart_svg_write(const char *title, const char *description, const struct bp_chart *charts,
 	unsigned count, FILE *out);
 
-/* Text as it stands between tags or in an attribute; invalid UTF-8 becomes U+FFFD, control characters,
- * which XML cannot hold, too. */
+/* Text as it stands between tags or in an attribute; invalid UTF-8 becomes U+FFFD, control
+ * characters, which XML cannot hold, too. */
 void bp_write_xml_text(FILE *out, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `bytepoll plan` writes: answers to questions about accuracy, plans made from a profile, and
- * the tables and charts of the field. cli/plan.c reads the options and calls these; the arithmetic is
- * that of estimate/plan.h. Errors of the stream are the caller's to find (ferror).
+ * the tables and charts of the field. cli/plan.c reads the options and calls these; the arithmetic
+ * is that of estimate/plan.h. Errors of the stream are the caller's to find (ferror).
  */
 #ifndef BP_REPORT_PLAN_H
 #define BP_REPORT_PLAN_H
@@ -32,14 +32,14 @@ struct bp_plan_question {
 	double confidence;	/* of intervals; 1 - it is the level of tests, two-sided */
 };
 
-/* Answers the question, as text or JSON (schema bytepoll-plan-1). Without heap, share, size, change,
- * limit, interval and accuracy: a short table of what samples are good for. */
+/* Answers the question, as text or JSON (schema bytepoll-plan-1). Without heap, share, size,
+ * change, limit, interval and accuracy: a short table of what samples are good for. */
 void bp_plan_write_answer(const struct bp_plan_question *question, enum bp_plan_format format,
 	const struct bp_report_options *options, FILE *out);
 
-/* For the first `options->rows` rows of an aggregation: how accurate they are, and the interval that
- * makes them as accurate as `question->accuracy`, which must be given. `interval` >= 1: the largest
- * T of the profile. Error: memory. */
+/* For the first `options->rows` rows of an aggregation: how accurate they are, and the interval
+ * that makes them as accurate as `question->accuracy`, which must be given. `interval` >= 1: the
+ * largest T of the profile. Error: memory. */
 bool bp_plan_write_profile(const struct bp_aggregation *aggregation, uint64_t interval,
 	const struct bp_plan_question *question, enum bp_plan_format format,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error);
@@ -53,13 +53,14 @@ enum bp_plan_chart {
 };
 extern const char *const bp_plan_chart_names[BP_PLAN_CHART_COUNT];
 
-/* Those of `charts`, a set of bits 1 << enum. `interval` >= 2 and `confidence`: for the quantiles, those
- * of the .NET document are 102400 and 0.95. CSV is one table for all: chart, interval_bytes, x,
- * value. */
+/* Those of `charts`, a set of bits 1 << enum. `interval` >= 2 and `confidence`: for the quantiles,
+ * those of the .NET document are 102400 and 0.95. CSV is one table for all: chart, interval_bytes,
+ * x, value. */
 void bp_plan_write_tables(unsigned charts, uint64_t interval, double confidence,
 	enum bp_plan_format format, const struct bp_report_options *options, FILE *out);
 
-/* The same as one SVG document: no script, no font, no link; light and dark by the reader's wish. */
+/* The same as one SVG document: no script, no font, no link; light and dark by the reader's
+ * wish. */
 void bp_plan_write_svg(unsigned charts, uint64_t interval, double confidence, FILE *out);
 
 /* For the files of plan_*.c: an interval as `run --interval` takes it, not larger than given:

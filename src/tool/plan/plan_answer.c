@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A question about accuracy becomes sections of facts, each present if the question has what it needs:
- * the accuracy wanted; the figure at a given T; objects of one size; a change to be found; a limit to
- * be decided on. Together they have one largest T, with which the command to run next is made.
+ * A question about accuracy becomes sections of facts, each present if the question has what it
+ * needs: the accuracy wanted; the figure at a given T; objects of one size; a change to be found; a
+ * limit to be decided on. Together they have one largest T, with which the command to run next is
+ * made.
  */
 #include "plan/plan_answer.h"
 

@@ -4,10 +4,10 @@
  * the T that makes it as accurate as wanted.
  *
  * What a row's interval is worth is expressed by the number of samples of small objects that would
- * be as accurate; the number of samples goes with 1/T. Rows of large objects gain more than that when
- * T falls below their size, so the T given serves, and a larger one might. Rows that are counted at
- * any T need nothing. Where every object was recorded (T = 1) all is exact, and the next run is
- * planned from the bytes alone.
+ * be as accurate; the number of samples goes with 1/T. Rows of large objects gain more than that
+ * when T falls below their size, so the T given serves, and a larger one might. Rows that are
+ * counted at any T need nothing. Where every object was recorded (T = 1) all is exact, and the next
+ * run is planned from the bytes alone.
  */
 #include "plan/plan.h"
 
@@ -41,9 +41,9 @@ struct plan {
 	uint64_t processes;
 };
 
-/* Finer than now: by the samples that it is worth, or, with nothing but exact ones, by T itself, with
- * which goes what may be there unseen. Coarser than now, large objects would no longer be exact: then
- * by its bytes, as if all were small. */
+/* Finer than now: by the samples that it is worth, or, with nothing but exact ones, by T itself,
+ * with which goes what may be there unseen. Coarser than now, large objects would no longer be
+ * exact: then by its bytes, as if all were small. */
 static uint64_t interval_of(
 	const struct plan *plan, const struct bp_interval *bytes, double equivalent, double needed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values behind the tables and charts of `bytepoll plan`, for plan_tables.c and plan_svg.c. Pure,
- * safe to call from any thread.
+ * The values behind the tables and charts of `bytepoll plan`, for plan_tables.c and plan_svg.c.
+ * Pure, safe to call from any thread.
  */
 #ifndef BP_REPORT_PLAN_TABLES_H
 #define BP_REPORT_PLAN_TABLES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers of `bytepoll plan` as text, which says what it assumes and what to run next, and as JSON; and
- * the short table that stands for no question at all.
+ * Answers of `bytepoll plan` as text, which says what it assumes and what to run next, and as JSON;
+ * and the short table that stands for no question at all.
  */
 #include "plan/plan_answer.h"
 

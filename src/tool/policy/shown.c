@@ -40,7 +40,8 @@ bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query 
 
 /* ---- differences ---- */
 
-/* Is there so little live at the end that there is nothing to compare, or that the peak says more? */
+/* Is there so little live at the end that there is nothing to compare, or that the peak says
+ * more? */
 static bool too_little_lives(const struct bp_run *runs, uint32_t count)
 {
 	bool everywhere = true;
@@ -79,8 +80,8 @@ enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count
 	return has_peaks(runs, count) ? BP_METRIC_PEAK : BP_METRIC_ALLOCATED;
 }
 
-/* By how much a total of two runs has changed, for certain as far as its intervals hold; false: not known, or
- * by less than is worth a word. */
+/* By how much a total of two runs has changed, for certain as far as its intervals hold; false: not
+ * known, or by less than is worth a word. */
 static bool has_changed(const struct bp_difference *difference, enum bp_metric metric,
 	struct bp_interval *ret_change)
 {

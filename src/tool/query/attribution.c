@@ -89,8 +89,9 @@ const struct bp_frame_id *bp_attribution_frames(
 	return &attribution->frames[first];
 }
 
-/* The first frame from `i` on that has a name, as long as those before it lie in its module: what has none
- * there and is called by an allocation function is a part of it, in a library that was stripped. */
+/* The first frame from `i` on that has a name, as long as those before it lie in its module: what
+ * has none there and is called by an allocation function is a part of it, in a library that was
+ * stripped. */
 static uint32_t past_nameless(const struct bp_profile *profile, const struct bp_frame_id *frames,
 	uint32_t count, uint32_t i)
 {

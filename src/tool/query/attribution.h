@@ -2,8 +2,8 @@
 /*
  * Stacks as frames, inlined ones included, and the frame a sample is attributed to: the innermost
  * one that is not an allocation function (allocators.h). Wrappers of the C library that allocate on
- * behalf of their caller (strdup, getline, fopen) are not skipped: they are where the memory goes. Frames
- * without a name that an allocation function of their module calls count as its own.
+ * behalf of their caller (strdup, getline, fopen) are not skipped: they are where the memory goes.
+ * Frames without a name that an allocation function of their module calls count as its own.
  */
 #ifndef BP_QUERY_ATTRIBUTION_H
 #define BP_QUERY_ATTRIBUTION_H

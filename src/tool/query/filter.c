@@ -111,8 +111,8 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	return true;
 }
 
-/* The end of the alternative that begins at `text`: a bar, or the end. In brackets and after a backslash a bar
- * is a letter like others. */
+/* The end of the alternative that begins at `text`: a bar, or the end. In brackets and after a
+ * backslash a bar is a letter like others. */
 static const char *alternative_end(const char *text)
 {
 	while (*text != '\0' && *text != '|') {
@@ -126,8 +126,8 @@ static const char *alternative_end(const char *text)
 	return text;
 }
 
-/* Does the name match one alternative at least? As a whole the glob is tried first, since names of C++ have
- * bars, too. */
+/* Does the name match one alternative at least? As a whole the glob is tried first, since names of
+ * C++ have bars, too. */
 static bool matches(const char *glob, const char *name)
 {
 	const char *end = alternative_end(glob);
@@ -168,7 +168,8 @@ bool bp_filter_matches_function(const struct bp_filter *filter, const char *name
 	char plain[1024];
 	if (matches(filter->glob, name))
 		return true;
-	/* `parse` for `parse(char const*, int)`; the name itself may have parentheses at its start. */
+	/* `parse` for `parse(char const*, int)`; the name itself may have parentheses at its
+	 * start. */
 	const char *arguments = strchr(name + strspn(name, "("), '(');
 	if (arguments == NULL || arguments == name || (size_t)(arguments - name) >= sizeof plain)
 		return false;

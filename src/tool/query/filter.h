@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters: KEY=GLOB, where a key is one of `--by` and a glob has * ? and [...]; `KEY=A|B` passes what matches
- * A or B (a bar after a backslash or in brackets is a letter); sizes are ranges
+ * Filters: KEY=GLOB, where a key is one of `--by` and a glob has * ? and [...]; `KEY=A|B` passes
+ * what matches A or B (a bar after a backslash or in brackets is a letter); sizes are ranges
  * (`size=64..4K`, either end may be missing, both ends included). What matches is what the rows of
- * `--by KEY` are called (row_name.h), "(no name)" and the like if the glob begins with a parenthesis,
- * and short forms of it. A stack passes `stack=` if any of its functions matches; function, line, file
- * and module look at the innermost frame outside the allocator, and with `--cumulative` at every frame.
- * File, module and process match by their whole path or by its last part, threads by name or tid,
- * processes by program or pid too. Where a line is not known, its row bears the function's name, and
- * `line` looks at that. `label:KEY=GLOB` looks at the value of one label (empty where there is none),
- * `label=GLOB` at every `key=value`.
+ * `--by KEY` are called (row_name.h), "(no name)" and the like if the glob begins with a
+ * parenthesis, and short forms of it. A stack passes `stack=` if any of its functions matches;
+ * function, line, file and module look at the innermost frame outside the allocator, and with
+ * `--cumulative` at every frame. File, module and process match by their whole path or by its last
+ * part, threads by name or tid, processes by program or pid too. Where a line is not known, its row
+ * bears the function's name, and `line` looks at that. `label:KEY=GLOB` looks at the value of one
+ * label (empty where there is none), `label=GLOB` at every `key=value`.
  */
 #ifndef BP_QUERY_FILTER_H
 #define BP_QUERY_FILTER_H
@@ -24,11 +24,13 @@ struct bp_filter {
 	const char *text;	      /* as given, "KEY=GLOB", for reports */
 	const char *glob;	      /* points into text */
 	uint64_t size_low, size_high; /* key size, bytes */
-	/* Key label, "label:KEY=GLOB": points into text. NULL, "label=GLOB": any `key=value` matches. */
+	/* Key label, "label:KEY=GLOB": points into text. NULL, "label=GLOB": any `key=value`
+	 * matches. */
 	const char *label_key;
 	size_t label_key_bytes;
-	/* By module: is any function in it named? NULL: frames without a name do not match. Otherwise
-	 * what may match does too: such a frame, for key stack only in a module without any names. */
+	/* By module: is any function in it named? NULL: frames without a name do not match.
+	 * Otherwise what may match does too: such a frame, for key stack only in a module without
+	 * any names. */
 	const bool *modules_named;
 	/* Not NULL: key is stack, and it passes what these suppressions match nothing of; or, with
 	 * `suppressed`, what they do. */
@@ -39,8 +41,8 @@ struct bp_filter {
 /* Reads one filter; the result points into `text`. */
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
 
-/* Does the name of a row match? What stands there for something that is not known, "(no name)", is meant
- * only by a glob or an alternative that begins with the parenthesis: *name* means names. */
+/* Does the name of a row match? What stands there for something that is not known, "(no name)", is
+ * meant only by a glob or an alternative that begins with the parenthesis: *name* means names. */
 bool bp_filter_matches_row(const struct bp_filter *filter, const char *row);
 
 /* Does a function's name match, with its argument list or without? Pure. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rows are by, as it is written; and rows by label, which have a name of their own in that: a key that
- * only the program knows ("label:tenant"). Labels are few, samples many: a value is looked up once for each
- * set of labels. See aggregate.h and selection.h.
+ * What rows are by, as it is written; and rows by label, which have a name of their own in that: a
+ * key that only the program knows ("label:tenant"). Labels are few, samples many: a value is looked
+ * up once for each set of labels. See aggregate.h and selection.h.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The question: which samples a figure is about (metric, moment, window, processes, filters), by which key
- * rows are made, and how figures are estimated. Whoever asks, answers or shows includes this. Pure;
- * safe from any thread.
+ * The question: which samples a figure is about (metric, moment, window, processes, filters), by
+ * which key rows are made, and how figures are estimated. Whoever asks, answers or shows includes
+ * this. Pure; safe from any thread.
  */
 #ifndef BP_QUERY_QUERY_H
 #define BP_QUERY_QUERY_H
@@ -112,7 +112,8 @@ static inline const char *bp_query_by(const struct bp_query *query)
 								 : bp_key_names[query->by];
 }
 
-/* Is it a key that can be asked for: printable ASCII, no quote, no backslash, no '='; 1 to 100 of it? */
+/* Is it a key that can be asked for: printable ASCII, no quote, no backslash, no '='; 1 to 100 of
+ * it? */
 bool bp_label_key_is_good(const char *key, size_t bytes);
 
 static inline bool bp_query_leaves_peak_out(const struct bp_query *query)
@@ -120,8 +121,8 @@ static inline bool bp_query_leaves_peak_out(const struct bp_query *query)
 	return query->without_peak && query->metric != BP_METRIC_PEAK;
 }
 
-/* Does a word of the query stand for something else than our own methods: another tool's estimator, which
- * begin at BP_ESTIMATOR_FAILED_TRIALS, or intervals by the negative binomial distribution? */
+/* Does a word of the query stand for something else than our own methods: another tool's estimator,
+ * which begin at BP_ESTIMATOR_FAILED_TRIALS, or intervals by the negative binomial distribution? */
 bool bp_estimator_is_other(enum bp_estimator estimator);
 bool bp_method_is_negative_binomial(enum bp_method method);
 

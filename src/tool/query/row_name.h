@@ -11,8 +11,8 @@
  *	label      string of the value or the set, 1; without one (0, 0)
  *	size       itself, 0
  *
- * row_key.c makes rows with these names, and selection.c holds filters against them: a filter on a key
- * matches what the rows of that key are called. Pure functions.
+ * row_key.c makes rows with these names, and selection.c holds filters against them: a filter on a
+ * key matches what the rows of that key are called. Pure functions.
  */
 #ifndef BP_QUERY_ROW_NAME_H
 #define BP_QUERY_ROW_NAME_H
@@ -29,8 +29,8 @@
 void bp_frame_row_key(const struct bp_profile *profile, enum bp_key by, struct bp_frame_id id,
 	uint64_t *ret_a, uint64_t *ret_b);
 
-/* The name of the row (a, b), of any key but stack (there: BP_ROW_NO_STACK alone). `label`: as in struct
- * bp_query. Points into the profile, into `buffer`, or to a constant. */
+/* The name of the row (a, b), of any key but stack (there: BP_ROW_NO_STACK alone). `label`: as in
+ * struct bp_query. Points into the profile, into `buffer`, or to a constant. */
 const char *bp_row_name(const struct bp_profile *profile, enum bp_key by, const char *label,
 	uint64_t a, uint64_t b, char *buffer, size_t bytes);
 

@@ -13,8 +13,8 @@
 #include "query/attribution.h"
 #include "query/query.h"
 
-/* For `--by type` and `--by kind`: what a sample is, by a number. Its type where that is known, else
- * the kind of call that made it: kinds come first, types behind them. */
+/* For `--by type` and `--by kind`: what a sample is, by a number. Its type where that is known,
+ * else the kind of call that made it: kinds come first, types behind them. */
 #define BP_KINDS 256u
 static inline uint32_t bp_type_key(const struct bp_sample *sample)
 {
@@ -45,8 +45,8 @@ static inline bool bp_selection_holds(
 /* The value of the label `key`, of `key_bytes` bytes, in a set. False: it has no such label. */
 bool bp_label_of_key(const struct bp_profile *profile, const char *key, size_t key_bytes,
 	struct bp_labels_id labels, struct bp_string_id *ret_value);
-/* What a sample is under when rows are by label: the string of the value, or for `label` NULL of the whole
- * set; 0 of the strings is "". False: it has no such label. */
+/* What a sample is under when rows are by label: the string of the value, or for `label` NULL of
+ * the whole set; 0 of the strings is "". False: it has no such label. */
 bool bp_label_value(const struct bp_profile *profile, const char *label, struct bp_labels_id labels,
 	struct bp_string_id *ret_value);
 /* How a report names that. `buffer` is for sets. */

@@ -173,7 +173,8 @@ static void samples_text(const struct bp_judgement *judgement, char *buffer)
 			"bytepoll run --interval %s, on both sides",
 			now, need->samples_now == 1 ? "" : "s", wanted, interval);
 	else if (need->samples <= need->samples_now && judgement->limit->objects)
-		/* Their upper limit allows for unseen ones of any size, which no sample tells of. */
+		/* Their upper limit allows for unseen ones of any size, which no sample tells
+		 * of. */
 		snprintf(buffer, BP_CHECK_WORDS_BYTES,
 			"what small objects may have been missed decides: bytepoll run --interval "
 			"%s, or --min-size with the smallest size there is",

@@ -4,8 +4,9 @@
  * innermost first, joined by ';' (a ';' in a name becomes ','). The last line is what `--rows` left
  * out. Numbers are plain; a figure of which only limits are known has an empty estimate.
  *
- * Control characters and characters that reverse the direction of writing are escaped in a file or a pipe, too, for
- * what is in a pipe often ends on a terminal; tabs and ends of lines alone stay as they are there.
+ * Control characters and characters that reverse the direction of writing are escaped in a file or
+ * a pipe, too, for what is in a pipe often ends on a terminal; tabs and ends of lines alone stay as
+ * they are there.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -107,7 +107,8 @@ static size_t append(char *buffer, size_t used, const char *text)
 	return used + length;
 }
 
-/* Joins the first and the last characters around a mark, to fit in `room`, which the whole does not. */
+/* Joins the first and the last characters around a mark, to fit in `room`, which the whole does
+ * not. */
 static unsigned cut_in_middle(
 	const char *text, bool utf8, struct extent whole, struct extent room, char *buffer)
 {

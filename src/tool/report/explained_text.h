@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "malloc explains 18 %" in words (resident/explained.h): what stands first wherever a recording is shown of whose
- * process malloc explains little, the same words everywhere. Pure but for the stream.
+ * "malloc explains 18 %" in words (resident/explained.h): what stands first wherever a recording is
+ * shown of whose process malloc explains little, the same words everywhere. Pure but for the
+ * stream.
  */
 #ifndef BP_REPORT_EXPLAINED_TEXT_H
 #define BP_REPORT_EXPLAINED_TEXT_H
@@ -17,7 +18,8 @@
 /* "malloc explains 18 %", "at most 8 %", "less than 1 %". */
 void bp_share_explained_text(const struct bp_interval *share, char *buffer);
 
-/* What holds: "process at its highest 269 MiB (at 1.21 s); malloc then 49 MiB [44, 62]: malloc explains 18 %". */
+/* What holds: "process at its highest 269 MiB (at 1.21 s); malloc then 49 MiB [44, 62]: malloc
+ * explains 18 %". */
 void bp_explained_text(
 	const struct bp_explained *explained, struct bp_quantity_style style, char *buffer);
 
@@ -28,8 +30,8 @@ void bp_explained_advice(
 /* What heap it has beside malloc's, in a few words: "Python's arenas"; NULL: none is known. */
 const char *bp_explained_heap(const struct bp_explained *explained);
 
-/* What of the process is neither malloc's nor of files, in a few words for a list of its parts: " (Python's arenas
- * among it)", or empty where nothing is known of it. `explained` may be NULL. */
+/* What of the process is neither malloc's nor of files, in a few words for a list of its parts: "
+ * (Python's arenas among it)", or empty where nothing is known of it. `explained` may be NULL. */
 void bp_explained_rest_text(const struct bp_explained *explained, char *buffer, size_t bytes);
 
 /* The member "explained" of bytepoll-report-1. */

@@ -87,8 +87,8 @@ static unsigned numbers_of(const struct layout *layout)
 	return used;
 }
 
-/* Lets columns go until `least` are left beside the others, but the one that goes last; returns how many
- * are left. */
+/* Lets columns go until `least` are left beside the others, but the one that goes last; returns how
+ * many are left. */
 static unsigned make_room(
 	const struct bp_grid *grid, struct layout *layout, unsigned least, unsigned columns)
 {

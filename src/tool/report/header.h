@@ -19,16 +19,16 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 void bp_write_wrapped(
 	const struct bp_report_options *options, const char *mark, const char *text, FILE *out);
 
-/* The same as a warning ("! ..."), and as a note in dim text. Each line has its colour to itself: a pager
- * forgets it where a line ends. */
+/* The same as a warning ("! ..."), and as a note in dim text. Each line has its colour to itself: a
+ * pager forgets it where a line ends. */
 void bp_write_warning(const struct bp_report_options *options, const char *text, FILE *out);
 void bp_write_note(const struct bp_report_options *options, const char *text, FILE *out);
 
 /* "live by function, cumulative, at 3.2 s": what the rows are. */
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out);
 
-/* Which allocation functions the rows leave out, whose callers are charged instead; nothing where there are
- * none, which is most often so. */
+/* Which allocation functions the rows leave out, whose callers are charged instead; nothing where
+ * there are none, which is most often so. */
 void bp_write_charged(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out);
 

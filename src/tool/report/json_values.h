@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values of a profile as every JSON report writes them: figures with their intervals, totals that are
- * counted, the frames of a stack.
+ * The values of a profile as every JSON report writes them: figures with their intervals, totals
+ * that are counted, the frames of a stack.
  */
 #ifndef BP_REPORT_JSON_VALUES_H
 #define BP_REPORT_JSON_VALUES_H

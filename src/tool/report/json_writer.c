@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See json_writer.h. What stands before a member is written when the member is, so that the last one has no comma. */
+/* See json_writer.h. What stands before a member is written when the member is, so that the last
+ * one has no comma. */
 #include "report/json_writer.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one writer of JSON: reports, the data of pages, exports, and the status of `bytepoll control`. It
- * keeps count of what is open and puts commas, colons, quotes, line ends and indentation; the caller says
- * what there is, in order:
+ * The one writer of JSON: reports, the data of pages, exports, and the status of `bytepoll
+ * control`. It keeps count of what is open and puts commas, colons, quotes, line ends and
+ * indentation; the caller says what there is, in order:
  *
  *	struct bp_json json = bp_json_begin(out);
  *	bp_json_object(&json, NULL, BP_JSON_LINES);
@@ -12,8 +12,9 @@
  *	bp_json_end(&json);
  *	bp_json_end_document(&json);
  *
- * `key` is the name of a member of an object, any text, and NULL for an element of an array and for the
- * outermost value. Errors of the stream are the caller's to find (ferror). Figures: json_values.h.
+ * `key` is the name of a member of an object, any text, and NULL for an element of an array and for
+ * the outermost value. Errors of the stream are the caller's to find (ferror). Figures:
+ * json_values.h.
  */
 #ifndef BP_REPORT_JSON_WRITER_H
 #define BP_REPORT_JSON_WRITER_H
@@ -60,7 +61,8 @@ void bp_json_end(struct bp_json *json);
 /* The same for the outermost one, and ends the last line. */
 void bp_json_end_document(struct bp_json *json);
 
-/* The next member begins on a new line, after so many blanks; if none follows, the closing bracket. */
+/* The next member begins on a new line, after so many blanks; if none follows, the closing
+ * bracket. */
 void bp_json_break(struct bp_json *json, unsigned indent);
 
 /* Text is any bytes up to a NUL (escape.h); NULL is null. */
@@ -69,7 +71,8 @@ void bp_json_bool(struct bp_json *json, const char *key, bool value);
 void bp_json_null(struct bp_json *json, const char *key);
 void bp_json_whole(struct bp_json *json, const char *key, uint64_t value);
 void bp_json_signed(struct bp_json *json, const char *key, int64_t value);
-/* Whole numbers without a point, others with twelve digits; like all below null where it is not finite. */
+/* Whole numbers without a point, others with twelve digits; like all below null where it is not
+ * finite. */
 void bp_json_number(struct bp_json *json, const char *key, double value);
 /* With so many digits behind the point. */
 void bp_json_fixed(struct bp_json *json, const char *key, double value, int decimals);

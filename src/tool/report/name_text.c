@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A name is read once, from the left: which byte is how deep in brackets, which bracket begins arguments or
- * parameters, where the parts of the qualified name begin. Then it is written with more and more left out
- * until it fits.
+ * A name is read once, from the left: which byte is how deep in brackets, which bracket begins
+ * arguments or parameters, where the parts of the qualified name begin. Then it is written with
+ * more and more left out until it fits.
  *
- * What makes it harder than counting brackets: operators (`operator<`, `operator()`, `operator->`), types
- * that are part of a name (`operator std::string`), arrows (`fn() -> T`), brackets that are part of a name
- * (`(anonymous namespace)`, `{lambda(int)#1}`, `[abi:cxx11]`, Rust's `<T as Trait>::method`), comparisons in
- * parentheses (`(N > 3)`), types that are returned. A name whose brackets do not match has no shape.
+ * What makes it harder than counting brackets: operators (`operator<`, `operator()`, `operator->`),
+ * types that are part of a name (`operator std::string`), arrows (`fn() -> T`), brackets that are
+ * part of a name (`(anonymous namespace)`, `{lambda(int)#1}`, `[abi:cxx11]`, Rust's `<T as
+ * Trait>::method`), comparisons in parentheses (`(N > 3)`), types that are returned. A name whose
+ * brackets do not match has no shape.
  */
 #include "report/name_text.h"
 
@@ -287,7 +288,8 @@ static bool try_range(struct attempt *attempt, const char *before, size_t from, 
 	return fits(attempt);
 }
 
-/* A closure that ends the name, with what it is in; false: it ends otherwise, or that does not fit. */
+/* A closure that ends the name, with what it is in; false: it ends otherwise, or that does not
+ * fit. */
 static bool try_closure(struct attempt *attempt, size_t first, size_t last)
 {
 	const struct name *name = attempt->name;
@@ -320,7 +322,8 @@ static bool try_last(struct attempt *attempt, size_t first, size_t last)
 	return fits(attempt);
 }
 
-/* Leaves out more and more; whatever `writer` holds at the end is then cut, where it still must be. */
+/* Leaves out more and more; whatever `writer` holds at the end is then cut, where it still must
+ * be. */
 static void shorten(struct attempt *attempt)
 {
 	const struct name *name = attempt->name;

@@ -108,7 +108,8 @@ static const char *bound_text(const struct bp_figure *figure)
 	return figure->lower_bound ? "at least " : figure->upper_bound ? "at most " : "";
 }
 
-/* Limits so near to each other that they read alike: counters, of which one was behind by an object. */
+/* Limits so near to each other that they read alike: counters, of which one was behind by an
+ * object. */
 static bool read_alike(double low, double high, int decimals)
 {
 	char low_text[BP_QUANTITY_BYTES], high_text[BP_QUANTITY_BYTES];
@@ -159,7 +160,8 @@ static void figure_text(
 	double below = estimate - low, above = high - estimate;
 	double longer = fmax(below, above), shorter = fmin(below, above);
 	int decimals = decimals_for(longer);
-	/* With losses an interval says nothing about the whole: only the side that holds is shown. */
+	/* With losses an interval says nothing about the whole: only the side that holds is
+	 * shown. */
 	if (figure->lower_bound && figure->upper_bound)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", bound, decimals, estimate, space,
 			unit->name);

@@ -66,8 +66,8 @@ extern const struct bp_report bp_report_stats;
  * "a time" where there is no such moment. */
 void bp_off_text(const struct bp_aggregation *aggregation, char *buffer);
 
-/* "live at exit", or of a program that has not ended in order (it was killed, it still runs, or this
- * is a snapshot) "live at the end". */
+/* "live at exit", or of a program that has not ended in order (it was killed, it still runs, or
+ * this is a snapshot) "live at the end". */
 const char *bp_live_name(const struct bp_aggregation *aggregation);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's figures are of whole pages and good to `uncertain_bytes`; they are written as they are,
- * and the uncertainty once. The rest is a difference and has limits on both sides of zero where it may
- * be either: more than live objects explain, or live objects that are not resident.
+ * The kernel's figures are of whole pages and good to `uncertain_bytes`; they are written as they
+ * are, and the uncertainty once. The rest is a difference and has limits on both sides of zero
+ * where it may be either: more than live objects explain, or live objects that are not resident.
  */
 #include "report/resident_text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `report --stats`: how what was allocated is distributed, over sizes, lifetimes and time, and the largest
- * sizes. The aggregation is of metric allocated by size; everything beyond its rows comes from
- * aggregation/distribution.h.
+ * `report --stats`: how what was allocated is distributed, over sizes, lifetimes and time, and the
+ * largest sizes. The aggregation is of metric allocated by size; everything beyond its rows comes
+ * from aggregation/distribution.h.
  */
 #include "report/stats.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Distributions in JSON, for json.c; as text they are a report of their own (report.h: bp_report_stats).
+ * Distributions in JSON, for json.c; as text they are a report of their own (report.h:
+ * bp_report_stats).
  */
 #ifndef BP_REPORT_STATS_H
 #define BP_REPORT_STATS_H

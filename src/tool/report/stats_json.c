@@ -8,8 +8,8 @@
  *	    "ranges": [{"low_s", "high_s", "freed": AMOUNT, "still_live": AMOUNT}]},
  *	  "rates": [{"from_s", "to_s", "allocated": AMOUNT, "bytes_per_s": FIGURE, "objects_per_s": FIGURE}]}
  *
- * AMOUNT is {"samples", "bytes": FIGURE, "objects": FIGURE}. The largest sizes are the rows, which are by
- * size. `high_s` of the last range is null.
+ * AMOUNT is {"samples", "bytes": FIGURE, "objects": FIGURE}. The largest sizes are the rows, which
+ * are by size. `high_s` of the last range is null.
  */
 #include "report/stats.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `report --summary`: one screen for who has no question yet. What ran, the totals, where resident memory
- * is, the five largest functions, what looks suspicious and how sure that is, and what to run next. The
- * aggregation is by function, of the metric that is shown; what else is asked of the profile is
- * aggregated here, with the same window, processes and filters.
+ * `report --summary`: one screen for who has no question yet. What ran, the totals, where resident
+ * memory is, the five largest functions, what looks suspicious and how sure that is, and what to
+ * run next. The aggregation is by function, of the metric that is shown; what else is asked of the
+ * profile is aggregated here, with the same window, processes and filters.
  */
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static void safe_name(
 		NAME_COLUMNS, to, bytes);
 }
 
-/* The first rows, and in `*ret_overlaps` how many neighbours among them could be in another order. */
+/* The first rows, and in `*ret_overlaps` how many neighbours among them could be in another
+ * order. */
 static bool write_rows(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, uint32_t *ret_overlaps, FILE *out)
 {
@@ -245,7 +246,8 @@ static void write_next(const struct bp_aggregation *aggregation,
 	put_next(false, "html", file, options, out);
 }
 
-/* Is so much freed at once that it is worth asking by whom? (Asking means to read all samples again.) */
+/* Is so much freed at once that it is worth asking by whom? (Asking means to read all samples
+ * again.) */
 static bool has_temporary(const struct bp_aggregation *aggregation)
 {
 	const struct bp_interval *temporary =

@@ -2,9 +2,10 @@
 /*
  * The default report: totals, then the largest rows, each with its interval as a bar on a common
  * scale (so that two rows can be compared by looking whether their bars meet) and in numbers. The
- * layout follows from the width of the terminal: name, bar, bytes, objects, samples. Where there is no
- * room names are shortened first, then samples go, then objects; where even that leaves none for bars
- * they go, and the columns come back. Objects are left out where they tell nothing (objects_column.h).
+ * layout follows from the width of the terminal: name, bar, bytes, objects, samples. Where there is
+ * no room names are shortened first, then samples go, then objects; where even that leaves none for
+ * bars they go, and the columns come back. Objects are left out where they tell nothing
+ * (objects_column.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -65,8 +66,8 @@ static struct layout widths_of(
 	return layout;
 }
 
-/* Lets samples go, and objects, until `least` columns are left beside the numbers. Returns how many are:
- * two columns of margin, and two between columns. */
+/* Lets samples go, and objects, until `least` columns are left beside the numbers. Returns how many
+ * are: two columns of margin, and two between columns. */
 static unsigned make_room(struct layout *layout, unsigned least, unsigned columns)
 {
 	unsigned numbers = 2 + layout->bytes + layout->samples + 2 * 2;
@@ -188,7 +189,8 @@ static void fill(struct line *line, const struct bp_report_options *options)
 {
 	struct bp_quantity_style style = bp_style_of(options);
 	struct bp_interval *bytes = &line->row.bytes.interval;
-	/* Read at another moment of the peak: there is no sample that an estimate could rest on here. */
+	/* Read at another moment of the peak: there is no sample that an estimate could rest on
+	 * here. */
 	if (line->row.samples == 0 && !bytes->exact && !(bytes->low > 0))
 		bytes->unknown = true;
 	bp_bytes_figure_text(&line->row.bytes, style, line->bytes);
@@ -196,8 +198,8 @@ static void fill(struct line *line, const struct bp_report_options *options)
 	bp_count_text(line->row.samples, line->samples);
 }
 
-/* The scale, 0 at the left end of the bars and the largest limit at the right, where what the rows are by
- * leaves room for it: that may take more than the names do. */
+/* The scale, 0 at the left end of the bars and the largest limit at the right, where what the rows
+ * are by leaves room for it: that may take more than the names do. */
 static void write_heading(const char *subject, const struct layout *layout,
 	const struct bp_report_options *options, FILE *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap over time, for a terminal: time runs downwards, one line a moment, each with its interval
- * as a bar, so that the bars together are the confidence band. Every line is what `--at` shows for
- * its moment.
+ * The heap over time, for a terminal: time runs downwards, one line a moment, each with its
+ * interval as a bar, so that the bars together are the confidence band. Every line is what `--at`
+ * shows for its moment.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The call tree from the outermost frame on: figures with their intervals, as bars on one scale too, and
- * the function. A chain of functions with a single callee each stays in one column, so that deep programs
- * do not run off the right edge; small branches are one line that says how many they are and what they
- * hold. Where the terminal is narrow names are shortened first, then samples go, then bars.
+ * The call tree from the outermost frame on: figures with their intervals, as bars on one scale
+ * too, and the function. A chain of functions with a single callee each stays in one column, so
+ * that deep programs do not run off the right edge; small branches are one line that says how many
+ * they are and what they hold. Where the terminal is narrow names are shortened first, then samples
+ * go, then bars.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The comparison of two figures of one moment, and what else is known of that moment; see explained.h. */
+/* The comparison of two figures of one moment, and what else is known of that moment; see
+ * explained.h. */
 #include "resident/explained.h"
 
 /* The part of what is not explained from which on pages of files are named as a cause. */
@@ -13,8 +14,8 @@ bool bp_explains_little(
 	       resident - live->high >= (double)BP_EXPLAINED_LEAST_BYTES;
 }
 
-/* Did malloc hold half of what is resident at an earlier moment? Asked of a peak of everything that this one
- * process did. */
+/* Did malloc hold half of what is resident at an earlier moment? Asked of a peak of everything that
+ * this one process did. */
 static bool held_more_before(
 	const struct bp_aggregation *aggregation, const struct bp_reconciled *moment)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much of a process's resident memory malloc explains, and where it explains little, why. A heap profile of a
- * program that takes its memory elsewhere is right and misleading, so that whatever shows one says this first.
+ * How much of a process's resident memory malloc explains, and where it explains little, why. A
+ * heap profile of a program that takes its memory elsewhere is right and misleading, so that
+ * whatever shows one says this first.
  *
- * The rule: malloc explains little where the upper limit of what was live is below half of what was resident at
- * the same moment, and at least BP_EXPLAINED_LEAST_BYTES lie between the two. The recorder's own memory is taken
- * off what was resident before. The moment is that of the highest resident memory that was seen.
+ * The rule: malloc explains little where the upper limit of what was live is below half of what was
+ * resident at the same moment, and at least BP_EXPLAINED_LEAST_BYTES lie between the two. The
+ * recorder's own memory is taken off what was resident before. The moment is that of the highest
+ * resident memory that was seen.
  *
  * Called by report/, cli/live and cli/check. Pure functions.
  */
@@ -15,7 +17,8 @@
 #include "model/own_heap.h"
 #include "resident/resident.h"
 
-/* Below this difference nothing is said: it is the code and data of the program and its libraries. */
+/* Below this difference nothing is said: it is the code and data of the program and its
+ * libraries. */
 #define BP_EXPLAINED_LEAST_BYTES (UINT64_C(16) << 20)
 
 struct bp_explained {
@@ -36,8 +39,9 @@ struct bp_explained {
 bool bp_explains_little(
 	const struct bp_interval *live, uint64_t resident_bytes, uint64_t apart_bytes);
 
-/* Fills `ret_explained` from a recording; the aggregation may be of any metric, `heaps` are those of the process
- * that was watched. False: resident memory was not recorded, or what was live is not known. */
+/* Fills `ret_explained` from a recording; the aggregation may be of any metric, `heaps` are those
+ * of the process that was watched. False: resident memory was not recorded, or what was live is not
+ * known. */
 bool bp_explain(const struct bp_aggregation *aggregation, const struct bp_resident *resident,
 	bp_own_heaps heaps, struct bp_explained *ret_explained);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimate of the process at a moment is made as every other figure of metric live: one walk over
- * its samples, summed, and the interval of the sums. Everything else is arithmetic of limits:
+ * The estimate of the process at a moment is made as every other figure of metric live: one walk
+ * over its samples, summed, and the interval of the sums. Everything else is arithmetic of limits:
  *
  *	rest.low  = anonymous - uncertain - live.high - recorder_most - stack_most
  *	rest.high = anonymous + uncertain - live.low

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resident memory of the first process of a run, as the kernel counted it while `bytepoll run` looked
- * on, and what of it the estimate of live objects explains. The estimate is of bytes that a program
- * asked for; the kernel counts pages that were touched. What lies between the two (slack and free
- * memory of the allocator, memory that was mapped without malloc, and on the other side live objects
- * that were never touched) is told as one interval, by difference: nobody can part it from outside.
+ * Resident memory of the first process of a run, as the kernel counted it while `bytepoll run`
+ * looked on, and what of it the estimate of live objects explains. The estimate is of bytes that a
+ * program asked for; the kernel counts pages that were touched. What lies between the two (slack
+ * and free memory of the allocator, memory that was mapped without malloc, and on the other side
+ * live objects that were never touched) is told as one interval, by difference: nobody can part it
+ * from outside.
  *
  * Filled by cli/resident.h, read by report/. Pure but for memory. Thread-safety: reading only.
  */
@@ -39,24 +40,24 @@ struct bp_resident {
 
 void bp_resident_finish(struct bp_resident *resident);
 
-/* Appends a point of a later time than the last. `points` has room for `capacity` >= 2; when it is full
- * every second one goes and the period doubles. */
+/* Appends a point of a later time than the last. `points` has room for `capacity` >= 2; when it is
+ * full every second one goes and the period doubles. */
 void bp_resident_add(
 	struct bp_resident *resident, const struct bp_resident_point *point, uint32_t capacity);
 
 /* Resident in all at a point. */
 uint64_t bp_resident_sum(const struct bp_resident_point *point);
 
-/* Resident in all at the looks before and after a moment (CLOCK_MONOTONIC), the smaller and the larger
- * one. False: none is within two periods. */
+/* Resident in all at the looks before and after a moment (CLOCK_MONOTONIC), the smaller and the
+ * larger one. False: none is within two periods. */
 bool bp_resident_around(
 	const struct bp_resident *resident, uint64_t time_ns, struct bp_known_total *ret_around);
 
 /* The point of the largest sum; NULL without any. */
 const struct bp_resident_point *bp_resident_highest(const struct bp_resident *resident);
 
-/* The most that the process ever had resident: `low` was seen, it was at most `high` (equal where the
- * process had no children that might have been larger). False: nothing is known. */
+/* The most that the process ever had resident: `low` was seen, it was at most `high` (equal where
+ * the process had no children that might have been larger). False: nothing is known. */
 bool bp_resident_peak(const struct bp_resident *resident, const struct bp_profile *profile,
 	struct bp_known_total *ret_peak);
 
@@ -70,7 +71,8 @@ enum bp_resident_metric {
 };
 extern const char *const bp_resident_metric_names[BP_RESIDENT_METRICS]; /* "", "resident" ... */
 
-/* A figure of the watched process, within what the kernel's counters may be off. False: nothing is known. */
+/* A figure of the watched process, within what the kernel's counters may be off. False: nothing is
+ * known. */
 bool bp_resident_figure(enum bp_resident_metric metric, const struct bp_resident *resident,
 	const struct bp_profile *profile, struct bp_known_total *ret_figure);
 

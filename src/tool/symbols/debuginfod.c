@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libdebuginfod reads its servers and its patience from the environment. A server that sends
- * nothing, or next to nothing, is given up after TIMEOUT_SECONDS for each 100 KB, any download after
- * MAXTIME_SECONDS, unless the user set other values. While it waits the library calls back several
- * times a second, which is passed on, so that this process is not taken for a dead one.
+ * nothing, or next to nothing, is given up after TIMEOUT_SECONDS for each 100 KB, any download
+ * after MAXTIME_SECONDS, unless the user set other values. While it waits the library calls back
+ * several times a second, which is passed on, so that this process is not taken for a dead one.
  */
 #include "symbols/debuginfod.h"
 

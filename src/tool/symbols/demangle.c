@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three schemes. Rust's newer one (_R...) is in rust_v0.c. Its older one is looked for first, because it is disguised as C++:
- * length-prefixed parts between _ZN and E, of which the last is a hash and is dropped; inside a
- * part `..` stands for
- * `::` and `$...$` for a character. C++ is left to __cxa_demangle of whichever libstdc++ is there
- * (it is not linked: without it C++ names are shown mangled). Before that the suffixes go that
- * compilers append to their copies and pieces of a function.
+ * Three schemes. Rust's newer one (_R...) is in rust_v0.c. Its older one is looked for first,
+ * because it is disguised as C++: length-prefixed parts between _ZN and E, of which the last is a
+ * hash and is dropped; inside a part `..` stands for `::` and `$...$` for a character. C++ is left
+ * to __cxa_demangle of whichever libstdc++ is there (it is not linked: without it C++ names are
+ * shown mangled). Before that the suffixes go that compilers append to their copies and pieces of a
+ * function.
  *
  * Names come from files that may be hostile and may be a megabyte long: longer ones than
  * NAME_BYTES_MAX are not looked at.

@@ -11,12 +11,13 @@
  *	u32 x U x C	where in that section the part of a unit begins
  *	u32 x U x C	how many bytes it has
  *
- * All parts of a unit are as they were in its .dwo, but for the strings, which the units share: the table of
- * offsets into them is the unit's own, and is written anew over those strings that it names. So an image is
- * about as large as the .dwo was, however large the package is.
+ * All parts of a unit are as they were in its .dwo, but for the strings, which the units share: the
+ * table of offsets into them is the unit's own, and is written anew over those strings that it
+ * names. So an image is about as large as the .dwo was, however large the package is.
  *
- * Everything here comes from a file that may be hostile: numbers are bounded before anything is allocated. The
- * strings of a unit are no more bytes than the section has, since a unit names each once.
+ * Everything here comes from a file that may be hostile: numbers are bounded before anything is
+ * allocated. The strings of a unit are no more bytes than the section has, since a unit names each
+ * once.
  */
 #include "symbols/dwarf_package.h"
 
@@ -188,7 +189,8 @@ static size_t table_head(uint32_t version, struct bp_bytes table, unsigned *ret_
 	return version != 5 ? 0 : wide ? 16 : 8;
 }
 
-/* Writes the strings that the table at `table` in the image names, and has it name them where they are then. */
+/* Writes the strings that the table at `table` in the image names, and has it name them where they
+ * are then. */
 static bool write_strings(
 	const struct bp_dwarf_package *package, struct image *image, const Elf64_Shdr *table)
 {

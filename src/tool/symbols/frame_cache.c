@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file is written whole under another name and then renamed, so that a reader sees an old one or
- * a new one; a writer that dies leaves a file of that other name, which goes when it is an hour old.
- * Writers take turns by a lock on the directory: each reads what is there by then and writes both.
- * Who cannot get the lock soon does not write: nothing is lost but time.
+ * a new one; a writer that dies leaves a file of that other name, which goes when it is an hour
+ * old. Writers take turns by a lock on the directory: each reads what is there by then and writes
+ * both. Who cannot get the lock soon does not write: nothing is lost but time.
  *
  * The directory is found once and used by its descriptor. Other people's directories and files,
  * and those that others may write to, are left alone: under sudo, which may keep HOME, root neither
@@ -62,8 +62,8 @@ static int open_below(int above, const char *name)
 	return fd;
 }
 
-/* Makes it where it is missing, but in no other user's directory: under sudo, HOME may be the user's,
- * and a ~/.cache of root's would shut him out. */
+/* Makes it where it is missing, but in no other user's directory: under sudo, HOME may be the
+ * user's, and a ~/.cache of root's would shut him out. */
 static void make_cache(const char *path)
 {
 	char above[PATH_MAX];

@@ -14,8 +14,9 @@
  * Debug information that several files share (dwz) is in a further file, which the debug file
  * names, with its build-id.
  *
- * Split units may be together in a package, PROGRAM.dwp: beside the program or its debug file, or below the
- * debug directory. A package has no build-id; each unit in it is known by an id of its own.
+ * Split units may be together in a package, PROGRAM.dwp: beside the program or its debug file, or
+ * below the debug directory. A package has no build-id; each unit in it is known by an id of its
+ * own.
  */
 #include "symbols/module_file.h"
 

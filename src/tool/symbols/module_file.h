@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a module: the program or library itself, if it is still the one that was mapped, and
- * its separate debug file, if there is one, the file that debug files share (dwz), and the package of split
- * units (.dwp). The network is asked only where the request names servers.
+ * its separate debug file, if there is one, the file that debug files share (dwz), and the package
+ * of split units (.dwp). The network is asked only where the request names servers.
  */
 #ifndef BP_SYMBOLS_MODULE_FILE_H
 #define BP_SYMBOLS_MODULE_FILE_H

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See packed_size.h. A section with SHF_COMPRESSED begins with a header that says its size when unpacked. The
- * older form is known by the name of the section and begins with "ZLIB" and that size in 8 bytes, the highest
- * first:
+ * See packed_size.h. A section with SHF_COMPRESSED begins with a header that says its size when
+ * unpacked. The older form is known by the name of the section and begins with "ZLIB" and that size
+ * in 8 bytes, the highest first:
  *
  *	OFFSET  SIZE  MEANING
  *	0       4     "ZLIB"
  *	4       8     bytes when unpacked
  *
- * libelf and libzstd unpack to the size that is stated, or fail: what is stated here is what they take.
+ * libelf and libzstd unpack to the size that is stated, or fail: what is stated here is what they
+ * take.
  */
 #include "symbols/packed_size.h"
 

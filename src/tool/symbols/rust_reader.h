@@ -2,7 +2,8 @@
 /*
  * What rust_v0.c is written in: a cursor over a mangled name and a bounded output, with the
  * smallest parts of the grammar (numbers, identifiers, back-references). After the first failure
- * every function does nothing and returns zero, so that a rule asks at its end or in its loops only.
+ * every function does nothing and returns zero, so that a rule asks at its end or in its loops
+ * only.
  */
 #ifndef BP_SYMBOLS_RUST_READER_H
 #define BP_SYMBOLS_RUST_READER_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libdw opens the file that the skeleton names (DW_AT_dwo_name, below DW_AT_comp_dir if the name is no
- * absolute one), when it is first asked for the split unit, and it takes no other way. So the unit is put into a
- * file in memory, whose name is /dev/fd/N, and for the moment of that question the skeleton names this file: the
- * text of the name is written over and then put back. The text is in our own, private copy of the file's
- * pages (libelf maps them MAP_PRIVATE) or on the heap; what stands in the file is not changed. libdw takes the
- * file for the unit's only if the ids agree.
+ * libdw opens the file that the skeleton names (DW_AT_dwo_name, below DW_AT_comp_dir if the name is
+ * no absolute one), when it is first asked for the split unit, and it takes no other way. So the
+ * unit is put into a file in memory, whose name is /dev/fd/N, and for the moment of that question
+ * the skeleton names this file: the text of the name is written over and then put back. The text is
+ * in our own, private copy of the file's pages (libelf maps them MAP_PRIVATE) or on the heap; what
+ * stands in the file is not changed. libdw takes the file for the unit's only if the ids agree.
  */
 #include "symbols/split_unit.h"
 
@@ -72,7 +72,8 @@ static const char *text_of(Dwarf_Die *die, unsigned attribute)
 	return dwarf_attr(die, attribute, &found) == NULL ? NULL : dwarf_formstring(&found);
 }
 
-/* Has the skeleton name /dev/fd/N: as the name alone, or where that is too short, as folder and name. */
+/* Has the skeleton name /dev/fd/N: as the name alone, or where that is too short, as folder and
+ * name. */
 static bool rename_unit(Dwarf_Die *die, int descriptor, struct loan loans[2])
 {
 	const char *name = text_of(die, DW_AT_dwo_name);

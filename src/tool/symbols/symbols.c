@@ -2,8 +2,9 @@
 /*
  * From the locations of a profile to requests by module, and from what comes back to frames.
  * Modules of equal file (path, build-id, size, time), as the processes of a tree have them, are one
- * request, or, where many addresses are asked of one, several, each about a stretch of it; within a request the addresses ascend. A return address is looked up one byte earlier: it may
- * already belong to the next line, inlined call or function. Whatever gets no name is shown as
+ * request, or, where many addresses are asked of one, several, each about a stretch of it; within a
+ * request the addresses ascend. A return address is looked up one byte earlier: it may already
+ * belong to the next line, inlined call or function. Whatever gets no name is shown as
  * module+0xoffset, and without a module as its address.
  */
 #include "symbols/symbols.h"
@@ -22,8 +23,8 @@
 
 /* Longest module name in a made-up name; the rest of a longer one is cut. */
 #define MODULE_NAME_MAX 200
-/* Addresses that are worth a further process: opening and indexing a file of 150 MB takes as long as
- * a thousand addresses or two of it. */
+/* Addresses that are worth a further process: opening and indexing a file of 150 MB takes as long
+ * as a thousand addresses or two of it. */
 #define PART_ADDRESSES 2000u
 /* Most processes at once; each takes some hundred megabytes of a large program. */
 #define PROCESSES_MAX 8u

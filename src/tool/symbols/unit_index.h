@@ -40,8 +40,8 @@ void bp_unit_index_finish(struct bp_unit_index *index);
 /* The unit whose range around the address is the narrowest in start. */
 const struct bp_unit *bp_unit_index_find(const struct bp_unit_index *index, uint64_t address);
 
-/* The root of the unit's tree: the split unit's where there is one and it is found, in the package or in
- * its file, else the unit's own. */
+/* The root of the unit's tree: the split unit's where there is one and it is found, in the package
+ * or in its file, else the unit's own. */
 Dwarf_Die bp_unit_tree(const struct bp_unit *unit, const struct bp_dwarf_package *package);
 
 /* Is it a skeleton whose split unit is not to be found? Then most is unknown, but may be known

@@ -308,9 +308,9 @@ static int64_t now_ms(void)
 	return (int64_t)(bp_system_time_ns(CLOCK_MONOTONIC) / 1000000u);
 }
 
-/* Nothing more is wanted of it, whatever it still does. By its descriptor where the kernel has such: a
- * program that calls this as a library may have waited for any child of its own, and the number may by now
- * be that of another process. */
+/* Nothing more is wanted of it, whatever it still does. By its descriptor where the kernel has
+ * such: a program that calls this as a library may have waited for any child of its own, and the
+ * number may by now be that of another process. */
 static void stop_worker(struct input *input)
 {
 	const bool named = input->process >= 0;

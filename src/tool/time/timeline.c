@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Births come in the order of the samples, deaths in an order of their own; a walk over both in step
- * moves the curve. At one moment deaths come first: a moment's live set is what was born up to it and
- * dies after it. The curve is only searched for a maximum: figures are computed anew from the samples
- * that are live there, never by subtraction. See timeline.h.
+ * Births come in the order of the samples, deaths in an order of their own; a walk over both in
+ * step moves the curve. At one moment deaths come first: a moment's live set is what was born up to
+ * it and dies after it. The curve is only searched for a maximum: figures are computed anew from
+ * the samples that are live there, never by subtraction. See timeline.h.
  *
- * All that a sample needs for that is the same for all that are alike, but for the halves it was drawn
- * into: what is alike is looked at first, and the walk itself adds and compares. Of a sample that dies
- * its like and its halves are noted in four bytes when it is born; a death without such a note was of an
- * object that does not take part. Notes are kept in pages, by the number of the death, as long as one of a
- * page is still to be read: a death comes mostly soon after its birth.
+ * All that a sample needs for that is the same for all that are alike, but for the halves it was
+ * drawn into: what is alike is looked at first, and the walk itself adds and compares. Of a sample
+ * that dies its like and its halves are noted in four bytes when it is born; a death without such a
+ * note was of an object that does not take part. Notes are kept in pages, by the number of the
+ * death, as long as one of a page is still to be read: a death comes mostly soon after its birth.
  */
 #include "time/timeline.h"
 
@@ -37,8 +37,8 @@ struct curve {
 	bool found;
 };
 
-/* The search for the moment with the largest upper limit. Births raise all that the limit is made from,
- * so it is looked at only before something dies. */
+/* The search for the moment with the largest upper limit. Births raise all that the limit is made
+ * from, so it is looked at only before something dies. */
 struct reach {
 	struct bp_reach limit;
 	struct bp_cumulants now, most_sums;
@@ -47,8 +47,8 @@ struct reach {
 	bool pending;
 };
 
-/* What each of the samples that are alike adds to the whole curve, to that of a half it is in, and to what
- * upper limits are made from. */
+/* What each of the samples that are alike adds to the whole curve, to that of a half it is in, and
+ * to what upper limits are made from. */
 struct share {
 	double whole, half;
 	struct bp_cumulants sums;
@@ -215,8 +215,8 @@ static bool sort_deaths(struct walk *walk, bool all)
 	return bp_sort_moments(walk->sorted, walk->sorted_count);
 }
 
-/* Does a process end before everything was looked at? What it never freed dies then. A process that is
- * alone ends after its last birth. */
+/* Does a process end before everything was looked at? What it never freed dies then. A process that
+ * is alone ends after its last birth. */
 static bool has_early_end(const struct walk *walk, uint64_t from_ns)
 {
 	const struct bp_view *view = walk->view;
@@ -231,8 +231,8 @@ static bool has_early_end(const struct walk *walk, uint64_t from_ns)
 	return included > 1 || before_window;
 }
 
-/* Where deaths were told that nothing tells apart, as in folded traces, those of samples born first come
- * first. */
+/* Where deaths were told that nothing tells apart, as in folded traces, those of samples born first
+ * come first. */
 static bool begin(struct walk *walk, uint64_t base_ns)
 {
 	const struct bp_samples *samples = &walk->view->profile->samples;
@@ -373,7 +373,8 @@ static __attribute__((noinline)) bool is_before(
 	return bp_moment_before(&born, moment);
 }
 
-/* Walks to the end of the window; `ret_allocations` gets how many samples took part. False: no memory. */
+/* Walks to the end of the window; `ret_allocations` gets how many samples took part. False: no
+ * memory. */
 static bool go(struct walk *walk, uint64_t base_ns, uint64_t *ret_allocations)
 {
 	const struct bp_view *view = walk->view;

@@ -33,8 +33,8 @@ struct bp_reach {
 	double unit, depth;
 };
 
-/* Finds the peak of the selected samples, among the moments of the view's window. View and selection are
- * those of the query. */
+/* Finds the peak of the selected samples, among the moments of the view's window. View and
+ * selection are those of the query. */
 bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *selection,
 	const struct bp_query *query, struct bp_weight_cache *weights, struct bp_reach reach,
 	struct bp_peak *ret_peak, struct bp_error *error);

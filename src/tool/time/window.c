@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's counters only grow. At a window's edge they were at least what the last record before it
- * says and at most what the first record after it says, and so the difference of the two edges is
- * known within limits. A thread that nothing is heard of in the whole window may have done anything
- * its neighbouring records allow; one without any record, anything up to its total.
+ * A thread's counters only grow. At a window's edge they were at least what the last record before
+ * it says and at most what the first record after it says, and so the difference of the two edges
+ * is known within limits. A thread that nothing is heard of in the whole window may have done
+ * anything its neighbouring records allow; one without any record, anything up to its total.
  */
 #include "time/window.h"
 
@@ -56,8 +56,8 @@ static uint64_t less_high(uint64_t high, uint64_t part)
 	return high == UINT64_MAX ? UINT64_MAX : less(high, part);
 }
 
-/* What is known of a thread's counters at a time without any record of it: nothing before its process
- * began, all when that has ended. */
+/* What is known of a thread's counters at a time without any record of it: nothing before its
+ * process began, all when that has ended. */
 static struct edge begin(
 	const struct bp_view *view, const struct bp_thread *thread, uint64_t time_ns)
 {

@@ -2,9 +2,9 @@
 /*
  * From a profile with a census to groups of figures and their truths; truth_verdict.c judges them.
  *
- * The rows of an aggregation and the stacks of the census meet under a key: a function's name, or the
- * frames of a stack (not its number: stacks that read the same are one row). What the census has and
- * the aggregation has not is a row without a sample; the other way round the truth is zero.
+ * The rows of an aggregation and the stacks of the census meet under a key: a function's name, or
+ * the frames of a stack (not its number: stacks that read the same are one row). What the census
+ * has and the aggregation has not is a row without a sample; the other way round the truth is zero.
  */
 #include "verify/truth.h"
 
@@ -186,8 +186,8 @@ static void figures_of_nothing(
 		fmin(ret_row->objects.interval.high, all->objects.interval.high);
 }
 
-/* The largest probability that a right figure of this truth misses (truth.h). Bytes of rows are parts of
- * the counted total, whose upper limits may lie below the one of no sample. */
+/* The largest probability that a right figure of this truth misses (truth.h). Bytes of rows are
+ * parts of the counted total, whose upper limits may lie below the one of no sample. */
 static double chance_of_miss(
 	const struct comparison *comparison, const struct entry *entry, int unit)
 {
@@ -197,7 +197,8 @@ static double chance_of_miss(
 		return 0;
 	const double trials = (double)entry->truth[BP_TRUTH_BYTES] +
 			      (double)entry->truth[BP_TRUTH_OBJECTS] * assumed.charge;
-	/* Where T changed, the finest one bounds the chance of a sample, the coarsest the silence. */
+	/* Where T changed, the finest one bounds the chance of a sample, the coarsest the
+	 * silence. */
 	const double expected = trials * bp_lambda(assumed.interval_unseen);
 	const double sampled =
 		assumed.interval_min <= 1 ? 1 : -expm1(-trials * bp_lambda(assumed.interval_min));

@@ -5,21 +5,21 @@
  * "Checking on your own program").
  *
  * A group is a metric and a key: all figures of `--metric live --by function`, say. Rows without a
- * sample are figures too: what a report leaves out it claims to be [0, 3.69 T]. The groups of several
- * processes (each compared by itself) are pooled.
+ * sample are figures too: what a report leaves out it claims to be [0, 3.69 T]. The groups of
+ * several processes (each compared by itself) are pooled.
  *
- * The judgement. A figure of confidence 1 - alpha may miss with probability alpha at most; less where
- * its truth is small: with M trials expected samples are M / T, without a sample there is no miss as
- * long as M / T <= ln(2 / alpha), and too low a limit has probability alpha / 2 at most. The sum of
- * these bounds, and the number of figures, give the most misses that chance allows (Hoeffding 1956:
- * of all independent trials with that sum, equal ones have the heaviest tail, beyond the mean plus
- * one). Figures of different rows of one group are independent, as their objects are
- * disjoint; those calibrated to a common total (allocated) nearly so. Groups are not independent: each
- * is judged with a share of the error.
+ * The judgement. A figure of confidence 1 - alpha may miss with probability alpha at most; less
+ * where its truth is small: with M trials expected samples are M / T, without a sample there is no
+ * miss as long as M / T <= ln(2 / alpha), and too low a limit has probability alpha / 2 at most.
+ * The sum of these bounds, and the number of figures, give the most misses that chance allows
+ * (Hoeffding 1956: of all independent trials with that sum, equal ones have the heaviest tail,
+ * beyond the mean plus one). Figures of different rows of one group are independent, as their
+ * objects are disjoint; those calibrated to a common total (allocated) nearly so. Groups are not
+ * independent: each is judged with a share of the error.
  *
- * Intervals of objects assume a smallest size, by default the smallest that was sampled. Where the census
- * knows of a smaller one they are computed again with that: so a wrong assumption and wrong statistics
- * are told apart.
+ * Intervals of objects assume a smallest size, by default the smallest that was sampled. Where the
+ * census knows of a smaller one they are computed again with that: so a wrong assumption and wrong
+ * statistics are told apart.
  *
  * Called by cli/. One thread.
  */
@@ -114,8 +114,8 @@ struct bp_truth {
 	enum bp_truth_verdict verdict;
 };
 
-/* `query`: how figures are made (confidence, estimator, method, size_min); its metric and key are not
- * used. `error` in (0, 1); `processes` that will be added. */
+/* `query`: how figures are made (confidence, estimator, method, size_min); its metric and key are
+ * not used. `error` in (0, 1); `processes` that will be added. */
 void bp_truth_init(
 	struct bp_truth *truth, const struct bp_query *query, double error, uint32_t processes);
 
@@ -130,12 +130,12 @@ void bp_truth_finish(struct bp_truth *truth);
 /* The least q with P(Binomial(figures, chance / figures) > q) <= error. Pure. */
 uint64_t bp_truth_misses_allowed(uint64_t figures, double chance, double error);
 
-/* Does the verdict look at this total of a process? (At allocated by samples alone: it needs none, but
- * nothing tells better whether T and the weights are right.) Not at the
- * peak where there are several threads: what all of them hold at a moment depends on the order of
- * their events, which is known but for the objects in flight. Nor at the number of objects at the
- * peak, which belongs to a moment: the samples may have chosen another one with nearly as many bytes,
- * and neither is wrong. Pure. */
+/* Does the verdict look at this total of a process? (At allocated by samples alone: it needs none,
+ * but nothing tells better whether T and the weights are right.) Not at the peak where there are
+ * several threads: what all of them hold at a moment depends on the order of their events, which is
+ * known but for the objects in flight. Nor at the number of objects at the peak, which belongs to a
+ * moment: the samples may have chosen another one with nearly as many bytes, and neither is wrong.
+ * Pure. */
 bool bp_truth_is_judged(
 	const struct bp_truth_process *process, enum bp_metric metric, enum bp_truth_unit unit);
 

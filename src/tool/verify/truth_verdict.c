@@ -11,7 +11,8 @@ bool bp_truth_holds(const struct bp_figure *figure, uint64_t truth)
 {
 	const struct bp_interval *interval = &figure->interval;
 	const double value = (double)truth, slack = ROUNDING * value + ROUNDING;
-	/* Lost samples: the truth is the lower limit at least. Lost frees: the upper one at most. */
+	/* Lost samples: the truth is the lower limit at least. Lost frees: the upper one at
+	 * most. */
 	const bool low = figure->upper_bound || interval->low <= value + slack;
 	const bool high = figure->lower_bound || interval->high >= value - slack;
 	return low && high;
@@ -79,8 +80,8 @@ static void judge_total(struct bp_truth *truth, const struct bp_truth_process *p
 	enum bp_metric metric, enum bp_truth_unit unit)
 {
 	const bool informed = process->informed[metric][unit].held;
-	/* Counted twice: by the threads' counters, and object by object. (In a process that was killed
-	 * an object in flight may stand in one of the two.) */
+	/* Counted twice: by the threads' counters, and object by object. (In a process that was
+	 * killed an object in flight may stand in one of the two.) */
 	if (metric == BP_METRIC_ALLOCATED && process->ended && !process->totals[metric][unit].held)
 		truth->counts_wrong++;
 	if (!bp_truth_is_judged(process, metric, unit))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll control PID|FILE start|stop|interval|snapshot|status`: steers a running process through its
- * own trace, in which it reads what is wanted (docs/trace-format.md 1.8). No signal is sent, no ptrace, no
- * socket; who may write the trace may steer: its owner and root.
+ * `bytepoll control PID|FILE start|stop|interval|snapshot|status`: steers a running process through
+ * its own trace, in which it reads what is wanted (docs/trace-format.md 1.8). No signal is sent, no
+ * ptrace, no socket; who may write the trace may steer: its owner and root.
  *
- * A change is one word in memory shared with the process. Its threads find it when they next come to the
- * recorder, at most 1 MiB of their own allocation later; so a thread that does not allocate does not
- * follow, and has nothing to follow with. --wait waits for them.
+ * A change is one word in memory shared with the process. Its threads find it when they next come
+ * to the recorder, at most 1 MiB of their own allocation later; so a thread that does not allocate
+ * does not follow, and has nothing to follow with. --wait waits for them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Order of events: the trace from its beginning to its end, then the counters of all threads, twice in a
- * row. What the process had allocated between the two readings is at least the first sum and at most
- * the second, where the kernel lets us read its memory; otherwise at least what was published and at
- * most that and what was armed. Threads that ended are in the trace; should one end just then, all is read
- * once more.
+ * Order of events: the trace from its beginning to its end, then the counters of all threads, twice
+ * in a row. What the process had allocated between the two readings is at least the first sum and
+ * at most the second, where the kernel lets us read its memory; otherwise at least what was
+ * published and at most that and what was armed. Threads that ended are in the trace; should one
+ * end just then, all is read once more.
  */
 #include "cli/control/control_status.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A status as lines for people, and as JSON for scripts. Numbers that are not known are null in JSON;
- * fields may be added under the same schema, never changed.
+ * A status as lines for people, and as JSON for scripts. Numbers that are not known are null in
+ * JSON; fields may be added under the same schema, never changed.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two words: `control` says what holds, `control_resume` what switching on takes up. Stopping writes
- * the second before the first, so that whoever finds sampling off finds there what was on last. An
- * interval given while sampling is off goes to the second alone; should somebody switch on in between,
- * the change is done again on the first.
+ * Two words: `control` says what holds, `control_resume` what switching on takes up. Stopping
+ * writes the second before the first, so that whoever finds sampling off finds there what was on
+ * last. An interval given while sampling is off goes to the second alone; should somebody switch on
+ * in between, the change is done again on the first.
  */
 #include "cli/control/control_words.h"
 

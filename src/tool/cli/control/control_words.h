@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words by which a running process is steered (docs/trace-format.md 1.8), changed from outside. The
- * process itself and other controllers may change them at the same time, so every change is one compare
- * and exchange, done again on what was found until it holds; the number of the change tells which one
- * a thread follows.
+ * The words by which a running process is steered (docs/trace-format.md 1.8), changed from outside.
+ * The process itself and other controllers may change them at the same time, so every change is one
+ * compare and exchange, done again on what was found until it holds; the number of the change tells
+ * which one a thread follows.
  *
- * `state` is the mapped state page. Pure but for that memory; may be called by several processes and
- * threads at a time.
+ * `state` is the mapped state page. Pure but for that memory; may be called by several processes
+ * and threads at a time.
  */
 #ifndef BP_CLI_CONTROL_WORDS_H
 #define BP_CLI_CONTROL_WORDS_H
@@ -29,15 +29,16 @@ struct bp_control {
 struct bp_control bp_control_read(
 	const struct bp_trace_state *state, const struct bp_trace_header *header);
 
-/* Each returns whether anything had to be changed. The header's interval is taken up where the words hold
- * none that may be. */
+/* Each returns whether anything had to be changed. The header's interval is taken up where the
+ * words hold none that may be. */
 bool bp_control_start(struct bp_trace_state *state, const struct bp_trace_header *header);
 bool bp_control_stop(struct bp_trace_state *state);
-/* `interval`: 1 to BP_INTERVAL_MAX. Holds at once, or while off from the start on; it ends a fine start. */
+/* `interval`: 1 to BP_INTERVAL_MAX. Holds at once, or while off from the start on; it ends a fine
+ * start. */
 bool bp_control_set_interval(
 	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t interval);
-/* T as it is, but BP_INTERVAL_FINEST at the least, changed by the process itself from now on; budget_ppm 0: as
- * it is. */
+/* T as it is, but BP_INTERVAL_FINEST at the least, changed by the process itself from now on;
+ * budget_ppm 0: as it is. */
 bool bp_control_set_automatic(struct bp_trace_state *state, const struct bp_trace_header *header,
 	uint64_t budget_ppm);
 

@@ -10,13 +10,13 @@
  *	5. what was committed at the cut
  *	6. chunk 0: header, state page, and slots made of 2 and 4
  *
- * A thread's samples up to the counters of 2 are in the copy, since a thread that is in the middle of
- * writing one is not read but waited for; and no sample in the copy is newer than 4. So what the process
- * had allocated at the moment of the cut lies between the two sums: the slots get the first as published
- * and the difference as armed, which is nothing for a thread at rest and a few objects for a busy one.
- * 2 to 4 take microseconds, unless another process gets our processor in between: so they are done
- * several times, and the best is taken. A thread that is gone at 4 has written its end before, which a
- * second cut then takes in.
+ * A thread's samples up to the counters of 2 are in the copy, since a thread that is in the middle
+ * of writing one is not read but waited for; and no sample in the copy is newer than 4. So what the
+ * process had allocated at the moment of the cut lies between the two sums: the slots get the first
+ * as published and the difference as armed, which is nothing for a thread at rest and a few objects
+ * for a busy one. 2 to 4 take microseconds, unless another process gets our processor in between:
+ * so they are done several times, and the best is taken. A thread that is gone at 4 has written its
+ * end before, which a second cut then takes in.
  *
  * The file may be folded meanwhile (docs/trace-format.md 5) unless the caller holds its lock.
  */
@@ -40,7 +40,8 @@
 #define TRIES_NS 1000000000u /* and no new try after that */
 #define GOOD_ENOUGH 256	     /* trials a thread */
 
-/* What was found at one cut: the counters before and after, and how far each chunk was committed. */
+/* What was found at one cut: the counters before and after, and how far each chunk was
+ * committed. */
 struct moment {
 	struct bp_live_threads before, after;
 	struct bp_chunk_header *headers; /* by chunk number; those copied before are not filled */
@@ -310,7 +311,8 @@ static bool find_moment(struct job *job, struct bp_error *error)
 		job->other = job->best;
 		job->best = better;
 	}
-	/* Every time a thread ended: what it left is taken in, and all that was written until then. */
+	/* Every time a thread ended: what it left is taken in, and all that was written until
+	 * then. */
 	return !job->best.ended || cut(job, &job->best, error);
 }
 
@@ -330,7 +332,8 @@ static bool copy_open(struct job *job, struct bp_error *error)
 	return true;
 }
 
-/* Slots of chunks beyond chunk 0 were copied as they were: none of them counts but those written here. */
+/* Slots of chunks beyond chunk 0 were copied as they were: none of them counts but those written
+ * here. */
 static bool clear_slots(struct job *job, struct bp_error *error)
 {
 	static const uint8_t zeros[BP_PAYLOAD_BYTES];
@@ -455,8 +458,8 @@ static bool is_zero(const uint8_t *data, size_t bytes)
 	return bytes == 0 || (data[0] == 0 && memcmp(data, data + 1, bytes - 1) == 0);
 }
 
-/* The next piece of data from `*offset` on: moves that over holes and returns the bytes to be read there, at
- * most a chunk; 0: no more data. Where a file system cannot tell, all of it is data. */
+/* The next piece of data from `*offset` on: moves that over holes and returns the bytes to be read
+ * there, at most a chunk; 0: no more data. Where a file system cannot tell, all of it is data. */
 static size_t next_piece(int source, uint64_t *offset, uint64_t length)
 {
 	const off_t data = lseek(source, (off_t)*offset, SEEK_DATA);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A copy of the trace of a running process as it is now, readable like any other: every record that was
- * committed at one moment, and the counters of every thread brought up to date from outside. The
- * process is not stopped and does not notice. Not thread-safe.
+ * A copy of the trace of a running process as it is now, readable like any other: every record that
+ * was committed at one moment, and the counters of every thread brought up to date from outside.
+ * The process is not stopped and does not notice. Not thread-safe.
  */
 #ifndef BP_CLI_SNAPSHOT_H
 #define BP_CLI_SNAPSHOT_H
@@ -20,8 +20,8 @@ struct bp_snapshot {
 	bool torn;	  /* records went on being committed while the cut was made */
 };
 
-/* Writes the copy to `to`, which must not exist. Nothing is left behind on failure. What was folded is
- * in FILE.fold: the caller copies that, and holds FILE's lock (flock, shared) over both. */
+/* Writes the copy to `to`, which must not exist. Nothing is left behind on failure. What was folded
+ * is in FILE.fold: the caller copies that, and holds FILE's lock (flock, shared) over both. */
 bool bp_snapshot_write(const struct bp_traced *traced, const struct bp_place *to,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error);
 
@@ -29,16 +29,17 @@ bool bp_snapshot_write(const struct bp_traced *traced, const struct bp_place *to
 bool bp_snapshot_write_open(const struct bp_traced *traced, int descriptor, const char *name,
 	struct bp_snapshot *ret_snapshot, struct bp_error *error);
 
-/* Copies a file that nobody writes to any more, holes left out. `to` must not exist. `source`: FILE, open
- * for reading, of the path `from`; so one that was removed meanwhile can still be copied. */
+/* Copies a file that nobody writes to any more, holes left out. `to` must not exist. `source`:
+ * FILE, open for reading, of the path `from`; so one that was removed meanwhile can still be
+ * copied. */
 bool bp_snapshot_copy_open(
 	int source, const char *from, const struct bp_place *to, struct bp_error *error);
 /* The same by its place alone; a link is not followed. */
 bool bp_snapshot_copy(
 	const struct bp_place *from, const struct bp_place *to, struct bp_error *error);
 
-/* Has a signal come that ends the command (INT, TERM, HUP), while the caller keeps it blocked? Then the
- * functions above fail soon. */
+/* Has a signal come that ends the command (INT, TERM, HUP), while the caller keeps it blocked? Then
+ * the functions above fail soon. */
 bool bp_snapshot_is_stopped(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The copies go to OUT.PID.new and OUT.PID.new.d (the pid is our own), which are renamed at the end. What is running is copied first, as
- * only that changes; then the files of processes that have ended, for a tree's totals are theirs too. A
- * process that ends while it is copied is one of those. One that begins after the list was made is taken
- * as its file stands, and one that begins after those is left out: a tree may go on forking.
+ * The copies go to OUT.PID.new and OUT.PID.new.d (the pid is our own), which are renamed at the
+ * end. What is running is copied first, as only that changes; then the files of processes that have
+ * ended, for a tree's totals are theirs too. A process that ends while it is copied is one of
+ * those. One that begins after the list was made is taken as its file stands, and one that begins
+ * after those is left out: a tree may go on forking.
  *
- * A signal that ends the command is kept blocked and looked for: it takes effect when the pieces are
- * removed.
+ * A signal that ends the command is kept blocked and looked for: it takes effect when the pieces
+ * are removed.
  */
 #include "cli/control/snapshot_tree.h"
 
@@ -32,8 +33,8 @@ struct copying {
 	struct bp_snapshot_sums sums;
 };
 
-/* Makes OUT.PID.new.d and opens it; `path` is its path. The number is our own: whoever has made one of that name
- * meant us to write into it. */
+/* Makes OUT.PID.new.d and opens it; `path` is its path. The number is our own: whoever has made one
+ * of that name meant us to write into it. */
 static bool make_tree(struct copying *copying, const char *path, struct bp_error *error)
 {
 	const char *name = bp_last_part(path);
@@ -79,8 +80,8 @@ static void add(struct bp_snapshot_sums *sums, const struct bp_snapshot *one)
 		sums->whole.refused = one->refused;
 }
 
-/* Keeps folders away from a trace as long as the descriptor is open; -1: it cannot be opened. False: somebody else
- * keeps its lock. */
+/* Keeps folders away from a trace as long as the descriptor is open; -1: it cannot be opened.
+ * False: somebody else keeps its lock. */
 static bool lock(const struct bp_place *place, int *ret_descriptor, struct bp_error *error)
 {
 	char holder[BP_TRACE_HOLDER_BYTES];
@@ -246,7 +247,8 @@ static bool rename_pieces(const struct copying *copying, const char *out, struct
 	return true;
 }
 
-/* Keeps the signals that end the command, but for those that are ignored (nohup), until `found` is put back. */
+/* Keeps the signals that end the command, but for those that are ignored (nohup), until `found` is
+ * put back. */
 static void hold_signals(sigset_t *ret_found)
 {
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };

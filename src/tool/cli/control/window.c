@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The times are read as the recorder does (src/target/recorder/config.c): nanoseconds of CLOCK_MONOTONIC, or with a
- * plus from the start of the process, which is when its trace began.
+ * The times are read as the recorder does (src/target/recorder/config.c): nanoseconds of
+ * CLOCK_MONOTONIC, or with a plus from the start of the process, which is when its trace began.
  */
 #include "cli/control/window.h"
 

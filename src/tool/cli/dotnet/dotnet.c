@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll dotnet`: records the sampled allocations of a .NET program, one that runs (PID) or one that is
- * started for it, into a .nettrace file that every tool for such files reads.
+ * `bytepoll dotnet`: records the sampled allocations of a .NET program, one that runs (PID) or one
+ * that is started for it, into a .nettrace file that every tool for such files reads.
  */
 #include <errno.h>
 #include <fcntl.h>

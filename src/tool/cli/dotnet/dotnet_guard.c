@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * It must not be noticed: a session of its own (no terminal's signals), nothing of the caller's descriptors
- * (a pipe held open would keep its reader waiting), no directory.
+ * It must not be noticed: a session of its own (no terminal's signals), nothing of the caller's
+ * descriptors (a pipe held open would keep its reader waiting), no directory.
  */
 #include "cli/dotnet/dotnet_guard.h"
 

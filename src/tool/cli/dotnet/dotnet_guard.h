@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard of suspended runtimes. A .NET program that finds our socket in its environment does nothing
- * until it is told to resume, for ever if need be. So somebody must listen as long as any process has that
- * environment: after bytepoll was killed, and after the end of a program that left others in the background.
+ * The guard of suspended runtimes. A .NET program that finds our socket in its environment does
+ * nothing until it is told to resume, for ever if need be. So somebody must listen as long as any
+ * process has that environment: after bytepoll was killed, and after the end of a program that left
+ * others in the background.
  *
- * It is a process of its own, forked before the program: it sleeps until bytepoll is gone, then resumes
- * every runtime that connects, and ends, and removes the socket, when no process is left that could.
+ * It is a process of its own, forked before the program: it sleeps until bytepoll is gone, then
+ * resumes every runtime that connects, and ends, and removes the socket, when no process is left
+ * that could.
  */
 #ifndef BP_CLI_DOTNET_GUARD_H
 #define BP_CLI_DOTNET_GUARD_H
@@ -24,8 +26,8 @@ struct bp_dotnet_guard {
 bool bp_dotnet_guard_begin(const struct bp_dotnet_listener *listener,
 	struct bp_dotnet_guard *ret_guard, struct bp_error *error);
 
-/* Dismisses it, or, if a process with the socket in its environment is left, puts it on duty: then the
- * socket's files are its own, and true is returned. */
+/* Dismisses it, or, if a process with the socket in its environment is left, puts it on duty: then
+ * the socket's files are its own, and true is returned. */
 bool bp_dotnet_guard_end(struct bp_dotnet_guard *guard, const struct bp_dotnet_listener *listener);
 
 #endif

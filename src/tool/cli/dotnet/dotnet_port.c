@@ -92,9 +92,9 @@ static bool socket_address(const char *path, int *ret_folder, struct sockaddr_un
 	return length > 0 && (size_t)length < sizeof ret_address->sun_path;
 }
 
-/* A connection to the socket at `path` if it is process `pid` that listens there: anybody may make a file
- * in a common folder. -1 with errno; EPERM: somebody else listens. Never waits: a process that is stopped
- * and has a full queue is EAGAIN. */
+/* A connection to the socket at `path` if it is process `pid` that listens there: anybody may make
+ * a file in a common folder. -1 with errno; EPERM: somebody else listens. Never waits: a process
+ * that is stopped and has a full queue is EAGAIN. */
 static int connect_to(const char *path, pid_t pid)
 {
 	struct sockaddr_un address;
@@ -120,7 +120,8 @@ static int connect_to(const char *path, pid_t pid)
 	return -1;
 }
 
-/* Whatever time of start its name has: in a time namespace of its own a process sees another one. */
+/* Whatever time of start its name has: in a time namespace of its own a process sees another
+ * one. */
 static int connect_by_pid(const char *folder, pid_t pid)
 {
 	char start[64], path[PATH_MAX];
@@ -202,8 +203,8 @@ bool bp_dotnet_listen(struct bp_dotnet_listener *ret_listener, struct bp_error *
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *base = getenv("TMPDIR");
 	*ret_listener = (struct bp_dotnet_listener){ .fd = -1 };
-	/* A long TMPDIR leaves no room in the address of a socket; the runtime's list of ports is taken apart
-	 * at commas and semicolons. */
+	/* A long TMPDIR leaves no room in the address of a socket; the runtime's list of ports is
+	 * taken apart at commas and semicolons. */
 	if (base == NULL || *base != '/' || strlen(base) > sizeof address.sun_path - 32 ||
 		strpbrk(base, ",;") != NULL)
 		base = "/tmp";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets to .NET runtimes: the one that every runtime listens on, found by pid, and one of our own that
- * a started program's runtime connects to. Own user only: both lie where others cannot reach them.
+ * Sockets to .NET runtimes: the one that every runtime listens on, found by pid, and one of our own
+ * that a started program's runtime connects to. Own user only: both lie where others cannot reach
+ * them.
  */
 #ifndef BP_CLI_DOTNET_PORT_H
 #define BP_CLI_DOTNET_PORT_H
@@ -11,8 +12,9 @@
 
 #include "base/error.h"
 
-/* A connection to the runtime in process `pid` (in its own file system and namespaces); -1: the error says
- * whether the process is there, ours, and a .NET program. Closed on exec, non-blocking. */
+/* A connection to the runtime in process `pid` (in its own file system and namespaces); -1: the
+ * error says whether the process is there, ours, and a .NET program. Closed on exec,
+ * non-blocking. */
 int bp_dotnet_port_connect(pid_t pid, struct bp_error *error);
 
 /* Does it have a diagnostic port, as far as files tell? */

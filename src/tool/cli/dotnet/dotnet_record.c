@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One loop over the session's stream, the socket that runtimes connect to, their connections, and, by way of
- * blocked signals, the end of the program and the user's wish to stop.
+ * One loop over the session's stream, the socket that runtimes connect to, their connections, and,
+ * by way of blocked signals, the end of the program and the user's wish to stop.
  *
- * A started program. Its runtime connects, says who it is, and waits. The first connection of the first
- * runtime carries the session; when that is up its next one gets the resume; the one after that is kept to
- * carry the stop. Every other runtime (children inherit the environment) gets its resume at once. Whatever
- * goes wrong with the session, resumes are sent: nobody is left waiting, not even if we are killed
- * (dotnet_guard.h).
+ * A started program. Its runtime connects, says who it is, and waits. The first connection of the
+ * first runtime carries the session; when that is up its next one gets the resume; the one after
+ * that is kept to carry the stop. Every other runtime (children inherit the environment) gets its
+ * resume at once. Whatever goes wrong with the session, resumes are sent: nobody is left waiting,
+ * not even if we are killed (dotnet_guard.h).
  *
- * Every state of the session has a time limit, so that a runtime that says nothing more, one that is stopped
- * for instance, cannot hold us; recording has none but the user's.
+ * Every state of the session has a time limit, so that a runtime that says nothing more, one that
+ * is stopped for instance, cannot hold us; recording has none but the user's.
  */
 #include "cli/dotnet/dotnet_record.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtimes that connect to our own socket: each says who it is and then waits for one command. After a
- * command it connects again, with the same cookie. One that was started suspended does nothing until it is
- * told to resume, so none may ever be forgotten: there is no limit on how many come, and a resume counts
- * only when it was answered.
+ * The runtimes that connect to our own socket: each says who it is and then waits for one command.
+ * After a command it connects again, with the same cookie. One that was started suspended does
+ * nothing until it is told to resume, so none may ever be forgotten: there is no limit on how many
+ * come, and a resume counts only when it was answered.
  */
 #ifndef BP_CLI_DOTNET_RUNTIMES_H
 #define BP_CLI_DOTNET_RUNTIMES_H
@@ -41,7 +41,8 @@ struct bp_dotnet_runtimes {
 };
 
 /* Waits for the listener, the connections and `other` (-1: none), with the signals of `mask` let in
- * (NULL: no change); accepts and reads what comes. `time` NULL: for ever. True: `other` can be read. */
+ * (NULL: no change); accepts and reads what comes. `time` NULL: for ever. True: `other` can be
+ * read. */
 bool bp_dotnet_runtimes_wait(struct bp_dotnet_runtimes *runtimes, int other,
 	const struct timespec *time, const sigset_t *mask);
 

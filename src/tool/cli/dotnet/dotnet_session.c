@@ -11,7 +11,8 @@
 
 bool bp_dotnet_send(int connection, const struct bp_dotnet_message *message)
 {
-	/* It is far smaller than the buffer of a socket on which nothing was sent yet: all or nothing. */
+	/* It is far smaller than the buffer of a socket on which nothing was sent yet: all or
+	 * nothing. */
 	ssize_t sent;
 	do
 		sent = send(connection, message->bytes, message->length, MSG_NOSIGNAL);

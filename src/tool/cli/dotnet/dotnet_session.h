@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One recording session of a .NET runtime: from the request to the end of its stream, which goes to a file
- * as it comes. One thread, one poll loop; nothing that the target does or does not do can hang it, but for
- * the rest of a trace that the target is still writing.
+ * One recording session of a .NET runtime: from the request to the end of its stream, which goes to
+ * a file as it comes. One thread, one poll loop; nothing that the target does or does not do can
+ * hang it, but for the rest of a trace that the target is still writing.
  *
  *	asked -> (reply) -> recording -> (stop asked for) -> draining -> (stream ends) -> ended
  *
- * Stopping: the runtime answers a stop only when the rest of the stream has been read. So it is sent over
- * a second connection, and the first one is read on.
+ * Stopping: the runtime answers a stop only when the rest of the stream has been read. So it is
+ * sent over a second connection, and the first one is read on.
  */
 #ifndef BP_CLI_DOTNET_SESSION_H
 #define BP_CLI_DOTNET_SESSION_H
@@ -40,15 +40,16 @@ struct bp_dotnet_session {
 	struct bp_error error;
 };
 
-/* Takes over a connection that nothing was said on, and asks for a session. `file`: open for writing; stays
- * the caller's. */
+/* Takes over a connection that nothing was said on, and asks for a session. `file`: open for
+ * writing; stays the caller's. */
 void bp_dotnet_session_begin(struct bp_dotnet_session *session, int connection, int file,
 	const struct bp_dotnet_message *request);
 
 /* To be called when `stream` is readable. */
 void bp_dotnet_session_read(struct bp_dotnet_session *session);
 
-/* Sends the stop over a connection that it takes over. Afterwards the stream is to be read to its end. */
+/* Sends the stop over a connection that it takes over. Afterwards the stream is to be read to its
+ * end. */
 void bp_dotnet_session_stop(struct bp_dotnet_session *session, int connection);
 
 /* Did the stream end as a runtime ends it, rather than being broken off between two blocks? */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals while a .NET program is recorded. While a started program runs, INT and QUIT are left to it (the
- * terminal sends them to it as well), TERM and HUP are passed on, as `bytepoll run` does it; without one, or
- * after its end, they are wishes to stop. What was ignored stays ignored (nohup).
+ * Signals while a .NET program is recorded. While a started program runs, INT and QUIT are left to
+ * it (the terminal sends them to it as well), TERM and HUP are passed on, as `bytepoll run` does
+ * it; without one, or after its end, they are wishes to stop. What was ignored stays ignored
+ * (nohup).
  */
 #ifndef BP_CLI_DOTNET_SIGNALS_H
 #define BP_CLI_DOTNET_SIGNALS_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `bytepoll live PID|FILE`: follows a trace while it grows. Readings (live_source.h) make a view
- * (live_view.h), which is drawn (live_draw.h) on a screen (live_screen.h); keys change what is asked. One
- * thread: a key that comes during a reading waits for its end.
+ * (live_view.h), which is drawn (live_draw.h) on a screen (live_screen.h); keys change what is
+ * asked. One thread: a key that comes during a reading waits for its end.
  *
- * A reading costs what the trace is long. So that watching stays cheap the time between two readings
- * is at least twenty-five times the processor time of one, and the last line says so.
+ * A reading costs what the trace is long. So that watching stays cheap the time between two
+ * readings is at least twenty-five times the processor time of one, and the last line says so.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From top to bottom: process, totals, timeline, subject, headings, rows, and one line for what is being typed,
- * said, or can be pressed. On a low terminal the timeline and the subject go first. Columns from the right:
- * samples, change, rate, the estimate with its interval; the bar takes what the names leave over. A
- * column that does not fit is left out.
+ * From top to bottom: process, totals, timeline, subject, headings, rows, and one line for what is
+ * being typed, said, or can be pressed. On a low terminal the timeline and the subject go first.
+ * Columns from the right: samples, change, rate, the estimate with its interval; the bar takes what
+ * the names leave over. A column that does not fit is left out.
  */
 #include "cli/live/live_draw.h"
 

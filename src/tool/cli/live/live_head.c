@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line is made of pieces in the order of their weight; a piece for which there is no room is left out, so
- * that a narrow terminal shows less and nothing wraps.
+ * A line is made of pieces in the order of their weight; a piece for which there is no room is left
+ * out, so that a narrow terminal shows less and nothing wraps.
  */
 #include "cli/live/live_head.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sequences as terminals send them: ESC [ or ESC O, parameters (bytes 0x20 to 0x3f), a final byte
- * (0x40 to 0x7e). What follows an ESC and begins no such sequence is a key of its own after it. A sequence
- * that is not known is eaten whole, so that nothing of it is taken for a command.
+ * (0x40 to 0x7e). What follows an ESC and begins no such sequence is a key of its own after it. A
+ * sequence that is not known is eaten whole, so that nothing of it is taken for a command.
  */
 #include "cli/live/live_keys.h"
 

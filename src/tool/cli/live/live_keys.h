@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the bytes of a terminal to keys: characters, and the escape sequences of arrows and the like. Pure.
- * Used by `bytepoll live`.
+ * From the bytes of a terminal to keys: characters, and the escape sequences of arrows and the
+ * like. Pure. Used by `bytepoll live`.
  */
 #ifndef BP_CLI_LIVE_KEYS_H
 #define BP_CLI_LIVE_KEYS_H
@@ -33,8 +33,8 @@ struct bp_live_keys {
 	size_t count;
 };
 
-/* Takes the next key. `complete`: nothing more came for a while, so that an ESC alone is the key and not the
- * beginning of a sequence. False: there is none, or not yet whole. */
+/* Takes the next key. `complete`: nothing more came for a while, so that an ESC alone is the key
+ * and not the beginning of a sequence. False: there is none, or not yet whole. */
 bool bp_live_keys_next(struct bp_live_keys *keys, bool complete, uint32_t *ret_key);
 
 #endif

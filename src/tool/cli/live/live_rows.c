@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The three questions are three aggregations (the third a difference of two moments), whose rows are joined
- * by a key: the name, in the form that differences give it (stable_name.h). Where several rows have one key,
- * as threads of one name have, the change is not told of any of them.
+ * The three questions are three aggregations (the third a difference of two moments), whose rows
+ * are joined by a key: the name, in the form that differences give it (stable_name.h). Where
+ * several rows have one key, as threads of one name have, the change is not told of any of them.
  *
- * Where no sample of a row came or went there is no change to show. (What was not sampled may have: the
- * interval of nothing seen is the same for every row, some T wide to both sides, and says nothing of this one.)
+ * Where no sample of a row came or went there is no change to show. (What was not sampled may have:
+ * the interval of nothing seen is the same for every row, some T wide to both sides, and says
+ * nothing of this one.)
  *
- * Differences go by names; a row that has only shrunk to nothing is not in the first question any more. It is
- * shown all the same if that is established.
+ * Differences go by names; a row that has only shrunk to nothing is not in the first question any
+ * more. It is shown all the same if that is established.
  */
 #include "cli/live/live_rows.h"
 

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of a live view, put together from three questions to one profile: what the metric says, what was
- * allocated lately, what changed since the view began. Private to live_view.c. Not thread-safe.
+ * The rows of a live view, put together from three questions to one profile: what the metric says,
+ * what was allocated lately, what changed since the view began. Private to live_view.c. Not
+ * thread-safe.
  */
 #ifndef BP_CLI_LIVE_ROWS_H
 #define BP_CLI_LIVE_ROWS_H
 
 #include "cli/live/live_view.h"
 
-/* Makes view->rows (and count, left_out, rest, largest) of view->aggregation, and asks the rest. `query` is that of
- * the aggregation. */
+/* Makes view->rows (and count, left_out, rest, largest) of view->aggregation, and asks the rest.
+ * `query` is that of the aggregation. */
 bool bp_live_rows_make(struct bp_live_view *view, const struct bp_live_source *source,
 	const struct bp_query *query, struct bp_error *error);
 void bp_live_rows_finish(struct bp_live_view *view);
 
-/* The name of row `number` of an aggregation, made to be freed: of a stack its functions, innermost first. */
+/* The name of row `number` of an aggregation, made to be freed: of a stack its functions, innermost
+ * first. */
 char *bp_live_row_name(const struct bp_aggregation *aggregation, const struct bp_row *row);
 
 #endif

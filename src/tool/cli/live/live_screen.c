@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is asked of the terminal: alternate screen (?1049), cursor hidden (?25), no wrapping at the right
- * edge (?7), and each frame as one update (?2026, ignored where it is not known). Everything a handler does
- * is a write, a tcsetattr or a change of signals, all of which may be done there. A line is erased before
- * it is written: behind a full one the cursor stays on its last cell, which erasing would take with it.
+ * What is asked of the terminal: alternate screen (?1049), cursor hidden (?25), no wrapping at the
+ * right edge (?7), and each frame as one update (?2026, ignored where it is not known). Everything
+ * a handler does is a write, a tcsetattr or a change of signals, all of which may be done there. A
+ * line is erased before it is written: behind a full one the cursor stays on its last cell, which
+ * erasing would take with it.
  *
  * The guard is forked before the terminal is taken. It ignores what the terminal's keys send, holds
- * the terminal and the reading end of a pipe and nothing else, and reads. A byte: all was given back, it goes.
- * The end of the pipe: the process is dead without having done so. Then it leaves the alternate
- * screen, and puts the modes back if they still are those that were set here: a shell that was
- * quicker keeps its own.
+ * the terminal and the reading end of a pipe and nothing else, and reads. A byte: all was given
+ * back, it goes. The end of the pipe: the process is dead without having done so. Then it leaves
+ * the alternate screen, and puts the modes back if they still are those that were set here: a shell
+ * that was quicker keeps its own.
  */
 #include "cli/live/live_screen.h"
 

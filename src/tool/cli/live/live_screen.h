@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal of `bytepoll live`: alternate screen, raw keys, frames drawn whole, and everything given
- * back in the end, whatever that end is. One screen a process; not thread-safe.
+ * The terminal of `bytepoll live`: alternate screen, raw keys, frames drawn whole, and everything
+ * given back in the end, whatever that end is. One screen a process; not thread-safe.
  *
- * Signals that end the process (INT, TERM, HUP, QUIT, and faults) are caught, the terminal is
- * given back, and the signal is raised again, so that whoever waits sees the death it was. For
- * what cannot be caught (KILL) a small child waits on a pipe, which closes with the process, and then
+ * Signals that end the process (INT, TERM, HUP, QUIT, and faults) are caught, the terminal is given
+ * back, and the signal is raised again, so that whoever waits sees the death it was. For what
+ * cannot be caught (KILL) a small child waits on a pipe, which closes with the process, and then
  * gives the terminal back in its place. TSTP gives it back and stops; CONT takes it again.
  */
 #ifndef BP_CLI_LIVE_SCREEN_H
@@ -26,8 +26,8 @@ void bp_live_screen_leave(void);
 /* Columns and rows as they are now. */
 void bp_live_screen_size(unsigned *ret_columns, unsigned *ret_rows);
 
-/* Draws a frame: its lines, separated by newlines, from the top; no more than fit are drawn. What it holds is
- * written as it is. False: the terminal is gone. */
+/* Draws a frame: its lines, separated by newlines, from the top; no more than fit are drawn. What
+ * it holds is written as it is. False: the terminal is gone. */
 bool bp_live_screen_draw(const char *frame, unsigned rows);
 
 enum bp_live_event {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A reading: find who runs (the list of traced.h), copy each trace as it is at one moment into
- * memory (snapshot.h), import the copies, then the files of the tree whose processes have ended, then give
- * names to places in code. Names are what takes long, and they do not change: a new profile begins with
- * the modules, places and frames of the one before, which importers find instead of adding their own.
+ * memory (snapshot.h), import the copies, then the files of the tree whose processes have ended,
+ * then give names to places in code. Names are what takes long, and they do not change: a new
+ * profile begins with the modules, places and frames of the one before, which importers find
+ * instead of adding their own.
  *
- * A trace of which a part is folded, or whose copy fails (its process has just ended), is
- * imported from its own file. A file in which nobody is seen to write is read again only when its size or
+ * A trace of which a part is folded, or whose copy fails (its process has just ended), is imported
+ * from its own file. A file in which nobody is seen to write is read again only when its size or
  * time has changed.
  */
 #include "cli/live/live_source.h"
@@ -141,8 +142,8 @@ static bool is_listed(const struct bp_traced_list *list, const uint8_t trace_id[
 	return false;
 }
 
-/* The files of a tree whose processes do not run. One that cannot be read is counted, as importing the
- * tree would. */
+/* The files of a tree whose processes do not run. One that cannot be read is counted, as importing
+ * the tree would. */
 static bool import_ended(const char *file, const struct bp_traced_list *list,
 	struct bp_profile *profile, struct bp_error *error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `bytepoll live` follows: a process, a trace with the tree that belongs to it, or any file that an
- * importer knows. Each reading is a whole new profile, made of a consistent copy of every running trace
- * (as `control snapshot` makes it) and of the files of the processes that have ended. Nothing is sent to
- * a process and nothing of it stops. Files are read, never mapped, so that one that is cut off
- * is an error of one reading. Not thread-safe.
+ * What `bytepoll live` follows: a process, a trace with the tree that belongs to it, or any file
+ * that an importer knows. Each reading is a whole new profile, made of a consistent copy of every
+ * running trace (as `control snapshot` makes it) and of the files of the processes that have ended.
+ * Nothing is sent to a process and nothing of it stops. Files are read, never mapped, so that one
+ * that is cut off is an error of one reading. Not thread-safe.
  */
 #ifndef BP_CLI_LIVE_SOURCE_H
 #define BP_CLI_LIVE_SOURCE_H
@@ -44,13 +44,14 @@ struct bp_live_source {
 };
 
 /* `operand`: a process id, or the path of a file; both must outlive the source. `tree`: the running
- * descendants of a process too; a file brings its tree along in any case. Reads once; errors say why
- * that cannot be. On failure there is nothing to finish. */
+ * descendants of a process too; a file brings its tree along in any case. Reads once; errors say
+ * why that cannot be. On failure there is nothing to finish. */
 bool bp_live_source_open(struct bp_live_source *source, const char *operand, bool tree,
 	const char *debug_directory, struct bp_error *error);
 
-/* Reads again. False: there is nothing new, or it cannot be read (`state` is BP_LIVE_CUT then); the profile
- * is as it was. True: `profile` is another one, and what pointed into the old one is void. */
+/* Reads again. False: there is nothing new, or it cannot be read (`state` is BP_LIVE_CUT then);
+ * the profile is as it was. True: `profile` is another one, and what pointed into the old one is
+ * void. */
 bool bp_live_source_read(struct bp_live_source *source);
 
 void bp_live_source_finish(struct bp_live_source *source);

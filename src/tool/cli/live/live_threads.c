@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread: [generation even, slot, words, words again, generation the same]. The slot says how many
- * trials the thread had made when the countdown was set to `armed`; the first word says what is left of it,
- * so that trials now = trials + armed - left; the second word counts objects. The recorder publishes a
- * slot before it lets the countdown run, so that words read between two equal generations belong to
- * it. A thread inside the recorder has a countdown beyond all bounds: it is looked at again a moment
- * later, and taken as published if it stays there. Moments are waited for all such threads at once: of
- * a process that is stopped hundreds may be there.
+ * One thread: [generation even, slot, words, words again, generation the same]. The slot says how
+ * many trials the thread had made when the countdown was set to `armed`; the first word says what
+ * is left of it, so that trials now = trials + armed - left; the second word counts objects. The
+ * recorder publishes a slot before it lets the countdown run, so that words read between two equal
+ * generations belong to it. A thread inside the recorder has a countdown beyond all bounds: it is
+ * looked at again a moment later, and taken as published if it stays there. Moments are waited for
+ * all such threads at once: of a process that is stopped hundreds may be there.
  *
- * A running thread changes its words between our reads, and an object is counted one instruction before its
- * trials. So trials come from the first read and objects from the second where low limits are wanted:
- * every counter only grows, so each is a low limit from the moment of the second read on, and so is
- * trials - objects.
+ * A running thread changes its words between our reads, and an object is counted one instruction
+ * before its trials. So trials come from the first read and objects from the second where low
+ * limits are wanted: every counter only grows, so each is a low limit from the moment of the second
+ * read on, and so is trials - objects.
  *
- * A thread may have ended without the recorder's knowledge (raw clone), and its memory may be somebody
- * else's. It is known by its id, and by words that cannot be: it is taken as published then.
+ * A thread may have ended without the recorder's knowledge (raw clone), and its memory may be
+ * somebody else's. It is known by its id, and by words that cannot be: it is taken as published
+ * then.
  */
 #include "cli/live/live_threads.h"
 
@@ -228,8 +229,8 @@ static bool is_known(const struct bp_live_threads *threads, uint64_t number)
 	return false;
 }
 
-/* Looks for chunks with slots among those handed out since the last call, and the few before that may
- * not have been begun then. */
+/* Looks for chunks with slots among those handed out since the last call, and the few before that
+ * may not have been begun then. */
 static bool find_chunks(const struct bp_traced *traced, struct bp_live_threads *threads)
 {
 	const uint64_t count = __atomic_load_n(&traced->state->chunks_reserved, __ATOMIC_ACQUIRE);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The counters of the running threads of a profiled process, read from outside while they run: from
- * their slots in the trace (docs/trace-format.md 1.6), and where the kernel allows it from the process's
- * own memory, where they are true at every moment. Nothing is stopped: threads are read one after
- * another, each as it is just then.
+ * their slots in the trace (docs/trace-format.md 1.6), and where the kernel allows it from the
+ * process's own memory, where they are true at every moment. Nothing is stopped: threads are read
+ * one after another, each as it is just then.
  *
  * Who may read another process's memory: its owner and root, but for what the system forbids (the
  * setting kernel.yama.ptrace_scope, another container, a program that is not dumpable). Without it
@@ -35,8 +35,9 @@ struct bp_live_threads {
 	uint64_t chunks_seen;
 };
 
-/* Reads every thread that runs. `*threads` is zeroed memory, or what an earlier call for the same process
- * left there. `memory` false: from the slots alone. False: no memory, or the file cannot be read. */
+/* Reads every thread that runs. `*threads` is zeroed memory, or what an earlier call for the same
+ * process left there. `memory` false: from the slots alone. False: no memory, or the file cannot be
+ * read. */
 bool bp_live_threads_read(const struct bp_traced *traced, bool memory,
 	struct bp_live_threads *threads, struct bp_error *error);
 /* The running thread of that number, or NULL. */

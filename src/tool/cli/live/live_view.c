@@ -2,9 +2,9 @@
 /*
  * From wishes to a query, from the query to figures. See live_view.h; the rows are in live_rows.c.
  *
- * A view begins at its first reading: changes are since then, until `z` begins anew. The rate of the whole
- * is of counters, between the first and the last reading of the last ten seconds; those of rows are
- * estimates of the same time. (In the first frame, of the ten seconds before it.)
+ * A view begins at its first reading: changes are since then, until `z` begins anew. The rate of
+ * the whole is of counters, between the first and the last reading of the last ten seconds; those
+ * of rows are estimates of the same time. (In the first frame, of the ten seconds before it.)
  */
 #include "cli/live/live_view.h"
 
@@ -248,7 +248,8 @@ static bool make_query(
 	return true;
 }
 
-/* How much of the processes that run malloc explains, now. What heaps they have beside it is looked for once. */
+/* How much of the processes that run malloc explains, now. What heaps they have beside it is looked
+ * for once. */
 static void explain(struct bp_live_view *view, const struct bp_live_source *source)
 {
 	const struct bp_profile *profile = &source->profile;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `bytepoll live` shows of a profile: which figures are asked for, the rows they make, and where the
- * cursor is. Wishes are set by keys; `bp_live_view_make` then makes everything of a profile anew. All
- * figures are those of bp_aggregate and bp_moments_compare; nothing is estimated here.
- * Not thread-safe.
+ * What `bytepoll live` shows of a profile: which figures are asked for, the rows they make, and
+ * where the cursor is. Wishes are set by keys; `bp_live_view_make` then makes everything of a
+ * profile anew. All figures are those of bp_aggregate and bp_moments_compare; nothing is estimated
+ * here. Not thread-safe.
  */
 #ifndef BP_CLI_LIVE_VIEW_H
 #define BP_CLI_LIVE_VIEW_H
@@ -109,13 +109,14 @@ void bp_live_view_finish(struct bp_live_view *view);
 
 /* Sorts the rows as wished. */
 void bp_live_view_sort(struct bp_live_view *view);
-/* Puts the cursor on the row of that name, where it was on the screen. NULL, or no such row: it stays. */
+/* Puts the cursor on the row of that name, where it was on the screen. NULL, or no such row: it
+ * stays. */
 void bp_live_view_find(struct bp_live_view *view, const char *name);
 /* Lines that the cursor can be on. */
 uint32_t bp_live_view_lines(const struct bp_live_view *view);
 
-/* Takes what was typed as a filter: KEY=GLOB, or a glob for the key that rows are by; without wildcards
- * it may match in the middle. */
+/* Takes what was typed as a filter: KEY=GLOB, or a glob for the key that rows are by; without
+ * wildcards it may match in the middle. */
 bool bp_live_view_filter(struct bp_live_view *view, const char *text, struct bp_error *error);
 
 /* Looks into the row under the cursor, and back to it; figures must be made again. */
