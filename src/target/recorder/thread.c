@@ -344,8 +344,9 @@ bool bp_thread_lose(void)
 					  : before + charged_within(left);
 	const uint64_t objects = larger(hot->counters.objects, objects_before);
 	/* While the countdown is in reach, some were counted as not offered already; and outside of
-	 * a visit what was made since the last one was offered, by the countdown. */
-	if (visiting) {
+	 * a visit what was made since the last one was offered, by the countdown, unless that had
+	 * run out when the visit was about to begin: then nothing borrowed from it any more. */
+	if (visiting || (int64_t)left < 0) {
 		hot->unoffered_trials = larger(hot->unoffered_trials,
 			trials - before + (reachable ? 0 : hot->unoffered_trials));
 		hot->unoffered_objects = larger(hot->unoffered_objects,
