@@ -151,9 +151,6 @@ class Runs:
     def not_kept(self):
         trace = self.record("none", 8, 0, 0, 0, options=("--no-resident",), milliseconds=10)
         profiled.expect(not os.path.exists(trace + ".resident"), "--no-resident kept one")
-        trace = os.path.join(self.path, "true.bpt")
-        bytepoll("run", "-q", "-o", trace, "--", "true")
-        profiled.expect(not os.path.exists(trace + ".resident"), "one beside a trace without samples")
         trace = os.path.join(self.path, "theirs.bpt")
         with open(trace + ".resident", "w", encoding="utf-8") as out:
             out.write("notes of somebody\n")
