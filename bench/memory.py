@@ -9,7 +9,7 @@ import trace_sizes
 from harness import PROGRAMS, Failed, median, table, verdict
 
 INTERVALS = ((1, "1"), (64, "64"), (4096, "4 KiB"), (65536, "64 KiB"), (524288, "512 KiB"))
-# A stack in the recorder's table (src/target/recorder/stack_table.c): a head and 8 bytes a frame.
+# A stack in the recorder's table (src/target/unwind/stack_table.c): a head and 8 bytes a frame.
 STACK_BYTES, FRAME_BYTES = 64, 8
 
 

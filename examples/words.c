@@ -4,9 +4,10 @@
  *
  *   words FILE...
  *
- * Files are read whole and cut into lines and words. A word is kept once, in a table of hashes, with the
- * lines where it stands and, on the way there, with the words that follow it. In the end the most
- * frequent word is looked up. Nothing is freed that is still needed, and the index is needed to the end.
+ * Files are read whole and cut into lines and words. A word is kept once, in a table of hashes,
+ * with the lines where it stands and, on the way there, with the words that follow it. In the end
+ * the most frequent word is looked up. Nothing is freed that is still needed, and the index is
+ * needed to the end.
  */
 #include <ctype.h>
 #include <stdint.h>

@@ -43,8 +43,8 @@ void bp_fuzz_check_profile(const struct bp_profile *profile)
 		bp_fuzz_require((sample->free_time_ns == BP_TIME_NEVER) ==
 				(sample->free_sequence == BP_TIME_NEVER));
 	}
-	for (uint32_t i = 1; i < profile->census.count; i++) {
-		const struct bp_census_sums *sums = &profile->census.data[i];
+	for (uint32_t i = 1; i < profile->verify_sums.count; i++) {
+		const struct bp_verify_sums *sums = &profile->verify_sums.data[i];
 		bp_fuzz_require(sums->stack.i < profile->stacks.count && sums->process.i != 0);
 		bp_fuzz_require(sums->freed_bytes <= sums->allocated_bytes);
 		bp_fuzz_require(sums->temporary_objects <= sums->freed_objects);

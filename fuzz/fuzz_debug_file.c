@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/dwarf_package.h"
-#include "symbols/unpacked_elf.h"
+#include "symbols/dwarf/dwarf_package.h"
+#include "symbols/files/unpacked_elf.h"
 
 #define UNPACKED_MAX (16u << 20) /* what is said to be larger takes time and finds nothing */
 #define UNITS_MAX 64u

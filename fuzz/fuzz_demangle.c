@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
-#include "symbols/rust_v0.h"
+#include "symbols/demangle/demangle.h"
+#include "symbols/demangle/rust_v0.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unwind.h>
 
-#include "recorder/stack.h"
 #include "slices.h"
+#include "unwind/stack.h"
 
 #define PATHS_MAX 4096
 #define SWEEP_BYTES ((size_t)24 << 20)

@@ -4,12 +4,13 @@
  *
  *	LD_PRELOAD=./libsqlite-sampled.so sqlite3 my.db < script.sql
  *
- * The trace is BYTEPOLL_HOST_OUTPUT, or bytepoll.<pid>.bpt; BYTEPOLL_INTERVAL is T in bytes (512 KiB),
- * BYTEPOLL_SEED makes a run repeatable. Statements are known from the trace callback of each connection,
- * which a program may take for itself; reports then say nothing of them. SQLite must be a shared library.
+ * The trace is BYTEPOLL_HOST_OUTPUT, or bytepoll.<pid>.bpt; BYTEPOLL_INTERVAL is T in bytes (512
+ * KiB), BYTEPOLL_SEED makes a run repeatable. Statements are known from the trace callback of each
+ * connection, which a program may take for itself; reports then say nothing of them. SQLite must be
+ * a shared library.
  *
- * Nothing here may initialise SQLite before the program has configured it: so connections are met where
- * they are opened, and not by sqlite3_auto_extension.
+ * Nothing here may initialise SQLite before the program has configured it: so connections are met
+ * where they are opened, and not by sqlite3_auto_extension.
  */
 #include <dlfcn.h>
 #include <stdio.h>

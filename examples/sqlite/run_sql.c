@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs SQL from a file in databases in memory, one for each of THREADS threads, with SQLite's memory
- * sampled; prints what SQLite itself and an allocator below the sampled one counted, as JSON. The trace
- * ends while the databases are open: what is live then is what SQLite says it uses.
+ * Runs SQL from a file in databases in memory, one for each of THREADS threads, with SQLite's
+ * memory sampled; prints what SQLite itself and an allocator below the sampled one counted, as
+ * JSON. The trace ends while the databases are open: what is live then is what SQLite says it uses.
  *
  * Usage: run_sql TRACE INTERVAL SEED FILE [THREADS]
  */

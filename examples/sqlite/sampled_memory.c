@@ -8,8 +8,8 @@
  *		   before the memory is given back
  *	resized	   both: a free and a new object of the whole new size
  *
- * The size charged is the one that SQLite asks for; what the allocator makes of it (xSize, the sum of
- * which is sqlite3_memory_used()) is told as the usable size.
+ * The size charged is the one that SQLite asks for; what the allocator makes of it (xSize, the sum
+ * of which is sqlite3_memory_used()) is told as the usable size.
  *
  * Threads. Counters and sampler are the thread's own. A thread is known to the host from its first
  * allocation, and its last counters are told by the destructor of a key.
@@ -52,8 +52,8 @@ static void thread_ends(void *unused)
 	memset(&thread, 0, sizeof thread);
 }
 
-/* At the first allocation: a process that only passes by, a shell that starts another program, writes no
- * trace. */
+/* At the first allocation: a process that only passes by, a shell that starts another program,
+ * writes no trace. */
 static void open_host(void)
 {
 	pthread_key_create(&key, thread_ends);
@@ -152,7 +152,8 @@ bool sampled_memory_start(const struct bp_host_options *options)
 void sampled_memory_stop(void)
 {
 	struct bp_host *ended = host;
-	/* Of this thread; one that still runs has not told its end, and then totals are not exact. */
+	/* Of this thread; one that still runs has not told its end, and then totals are not
+	 * exact. */
 	bp_host_thread_end(host, thread.ordinal, trials(), thread.hot.objects);
 	host = NULL;
 	bp_host_close(ended);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiler attributes and branch hints under one name each. The only header, beside
- * recorder/probes.h and the generated configuration, that may ask which compiler this is.
+ * probes/test_points.h and the generated configuration, that may ask which compiler this is.
  * Leaf: includes nothing, used by every folder.
  */
 #ifndef BP_BASE_ATTRIBUTES_H

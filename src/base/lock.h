@@ -2,7 +2,7 @@
 /*
  * The lock of the inside half (recorder, hosts, the trace's writer): one word, and a futex when two
  * threads meet. Zero is unlocked. No lock is held while the program's code runs. A signal handler
- * never waits for one: the per-thread busy flag (recorder/hot.h) keeps it out of the code that
+ * never waits for one: the per-thread busy flag (recognition/hot.h) keeps it out of the code that
  * takes locks.
  *
  * A thread that holds a lock takes only locks that come later in this order; of several of one
@@ -10,17 +10,17 @@
  * those in brackets:
  *
  *	[end_lock]		recorder/lifecycle.c	the totals at the end of the process
- *	spare.lock		recorder/census.c	the stack of a thread without a block
- *	stacks.lock		recorder/census.c	sums by stack
- *	stripes[i].lock		recorder/census_table.c	counted objects by address
+ *	spare.lock		recorder/verify.c	the stack of a thread without a block
+ *	stacks.lock		recorder/verify.c	sums by stack
+ *	stripes[i].lock		tables/verify_table.c	counted objects by address
  *	threads.lock		recorder/thread.c	the list of threads
  *	table.lock		recorder/labels.c	label texts
  *	names.lock		recorder/pools.c	names of pools
- *	set.lock		recorder/pool_set.c	live samples of pools
- *	table.lock		recorder/modules.c	modules
- *	parts[i].lock		recorder/live_set.c	live samples by address
- *	classes[i].lock		recorder/slots.c	slabs of one class
- *	pool.lock		recorder/slots.c	numbers of slabs, slabs of one slot
+ *	set.lock		tables/pool_set.c	live samples of pools
+ *	table.lock		unwind/modules.c	modules
+ *	parts[i].lock		recognition/live_set.c	live samples by address
+ *	classes[i].lock		recognition/slots.c	slabs of one class
+ *	pool.lock		recognition/slots.c	numbers of slabs, slabs of one slot
  *	[outage.lock]		trace/writer_outage.c	of whoever tries to end an outage; never waited for
  *	lanes[i].lock		trace/writer.c		an open chunk
  *	grow_lock		trace/writer_file.c	the file's size and windows, thread slots
@@ -30,14 +30,15 @@
  *	end_lock > threads
  *	spare > modules > lane > grow_lock
  *	stacks > grow_lock
- *	threads > lane > grow_lock	(recorder/window.c), and threads > grow_lock (recorder/thread.c)
+ *	threads > lane > grow_lock	(recorder/program_calls.c), and threads > grow_lock (recorder/thread.c)
  *	modules > lane > grow_lock
  *	class > pool
  *	outage > all lanes > grow_lock, and outage > lane > grow_lock
  *	lane > grow_lock
  *
  * Three more are held with no other lock, and a child of fork resets them: `wanting`
- * (recorder/window.c), `bp_control.lock` and `budget.lock`; the last two are never waited for.
+ * (recorder/program_calls.c), `bp_control.lock` and `budget.lock`; the last two are never waited
+ * for.
  *
  * A host (src/target/host) has locks of its own, in this order: the list of threads, or one thread,
  * or the names of one kind; then the host's memory; then the writer's. The locks of its live

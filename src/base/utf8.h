@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing UTF-8 (RFC 3629). (What reads it, strictly, is bp_utf8_next of report/escape.h.) Pure;
+/* Writing UTF-8 (RFC 3629). (What reads it, strictly, is bp_utf8_next of text/escape.h.) Pure;
  * for the outside half. */
 #ifndef BP_BASE_UTF8_H
 #define BP_BASE_UTF8_H

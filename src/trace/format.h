@@ -88,7 +88,7 @@ struct bp_trace_header {
 };
 
 /* flags_skippable */
-#define BP_HEADER_CENSUS ((uint64_t)1)	      /* every object is counted, see 1.7 */
+#define BP_HEADER_VERIFY ((uint64_t)1)	      /* every object is counted, see 1.7 */
 #define BP_HEADER_DORMANT ((uint64_t)2)	      /* sampling was off at the start, see 1.8 */
 #define BP_HEADER_AUTO ((uint64_t)4)	      /* T was chosen by itself at the start, see 1.8 */
 #define BP_HEADER_FOLDED ((uint64_t)8)	      /* the folded part of another trace, see 5 */
@@ -144,7 +144,7 @@ enum bp_end_reason {
 };
 
 /* 1.7, in the state page: what was counted of the whole process. */
-struct bp_trace_census_totals {
+struct bp_trace_verify_totals {
 	uint64_t allocated_bytes, allocated_objects, freed_bytes, freed_objects;
 	uint64_t peak_bytes, peak_objects, peak_time_ns;
 	uint64_t smallest_size; /* and 1; 0: nothing was allocated */
@@ -173,7 +173,7 @@ struct bp_trace_state {
 	uint64_t end_signal; /* that ended the process, told by `bytepoll run`; 0: none, or not known */
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];
-	struct bp_trace_census_totals census;
+	struct bp_trace_verify_totals verify_sums;
 	/* 1.8: changed from outside, and by the process itself; by compare and exchange only. */
 	uint64_t control, control_resume, budget_ppm;
 	uint64_t outage_since_ns; /* 3.9: the file cannot grow since then; 0: it can */
@@ -188,15 +188,15 @@ struct bp_trace_state {
 #define BP_CONTROL_NUMBER_SHIFT 42u
 #define BP_CONTROL_NUMBER_ONE ((uint64_t)1 << BP_CONTROL_NUMBER_SHIFT)
 
-/* 1.7, in chunks of kind BP_CHUNK_CENSUS: what was counted of one stack, changed in place. */
-struct bp_trace_census {
+/* 1.7, in chunks of kind BP_CHUNK_VERIFY_SUMS: what was counted of one stack, changed in place. */
+struct bp_trace_verify_sums {
 	uint32_t state, stack; /* state: 0 free, 1 in use */
 	uint64_t allocated_bytes, allocated_objects;
 	uint64_t freed_bytes, freed_objects;
 	uint64_t temporary_bytes, temporary_objects;
 	uint64_t reserved;
 };
-#define BP_CENSUS_IN_CHUNK (BP_PAYLOAD_BYTES / sizeof(struct bp_trace_census))
+#define BP_VERIFY_IN_CHUNK (BP_PAYLOAD_BYTES / sizeof(struct bp_trace_verify_sums))
 
 /* 1.6 */
 struct bp_thread_slot {
@@ -215,7 +215,7 @@ struct bp_thread_slot {
 
 /* 2. Chunks. */
 #define BP_CHUNK_MAGIC 0x4B435042u
-enum bp_chunk_kind { BP_CHUNK_RECORDS = 1, BP_CHUNK_THREADS = 2, BP_CHUNK_CENSUS = 3 };
+enum bp_chunk_kind { BP_CHUNK_RECORDS = 1, BP_CHUNK_THREADS = 2, BP_CHUNK_VERIFY_SUMS = 3 };
 
 struct bp_chunk_header {
 	uint32_t magic, kind;
@@ -340,11 +340,11 @@ _Static_assert(sizeof(struct bp_trace_header) == 192, "1.1");
 _Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, open_threads) == 104, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, lost) == 128, "1.3");
-_Static_assert(offsetof(struct bp_trace_state, census) == 512, "1.7");
+_Static_assert(offsetof(struct bp_trace_state, verify_sums) == 512, "1.7");
 _Static_assert(offsetof(struct bp_trace_state, control) == 640, "1.8");
 _Static_assert(offsetof(struct bp_trace_state, outage_since_ns) == 664, "3.9");
 _Static_assert(sizeof(struct bp_trace_state) <= 4096, "1.3");
-_Static_assert(sizeof(struct bp_trace_census) == 64, "1.7");
+_Static_assert(sizeof(struct bp_trace_verify_sums) == 64, "1.7");
 _Static_assert(sizeof(struct bp_thread_slot) == 64, "1.6");
 _Static_assert(sizeof(struct bp_chunk_header) == 64, "2");
 _Static_assert(BP_SLOTS_IN_FIRST == 896 && BP_SLOTS_IN_CHUNK == 1023, "1.6, 2");

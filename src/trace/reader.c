@@ -241,7 +241,7 @@ void bp_trace_reader_close(struct bp_trace_reader *reader)
 	free(reader->decoder.frames);
 	free(reader->threads);
 	free(reader->slot_chunks);
-	free(reader->census);
+	free(reader->verify_sums);
 	free(reader->switches);
 	free(reader->outages);
 	bp_index_finish(&reader->thread_index);
@@ -329,11 +329,11 @@ static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header
 	return true;
 }
 
-/* Keeps the sums of a chunk of the census that are in use. */
-static bool take_census(
+/* Keeps the sums of a chunk of the exact sums that are in use. */
+static bool take_verify(
 	struct bp_trace_reader *reader, uint64_t number, uint64_t offset, struct bp_error *error)
 {
-	struct bp_trace_census sums;
+	struct bp_trace_verify_sums sums;
 	const uint8_t *payload = reader->memory + BP_HEADER_MAX_BYTES;
 	const size_t got = bp_trace_read_at(
 		reader, reader->memory + BP_HEADER_MAX_BYTES, BP_PAYLOAD_BYTES, offset);
@@ -343,10 +343,10 @@ static bool take_census(
 		memcpy(&sums, payload + at, sizeof sums);
 		if (sums.state != 1)
 			continue;
-		if (!bp_vec_reserve(&reader->census, &reader->census_capacity,
-			    reader->census_count + 1u, sizeof *reader->census))
+		if (!bp_vec_reserve(&reader->verify_sums, &reader->verify_capacity,
+			    reader->verify_sums_count + 1u, sizeof *reader->verify_sums))
 			return no_memory(error);
-		reader->census[reader->census_count++] = sums;
+		reader->verify_sums[reader->verify_sums_count++] = sums;
 	}
 	return true;
 }
@@ -385,8 +385,8 @@ static enum advanced next_chunk(struct bp_trace_reader *reader, struct bp_error 
 			no_memory(error);
 			return CHUNK_FAILED;
 		}
-		if (chunk.kind == BP_CHUNK_CENSUS &&
-			!take_census(reader, number, offset + sizeof chunk, error))
+		if (chunk.kind == BP_CHUNK_VERIFY_SUMS &&
+			!take_verify(reader, number, offset + sizeof chunk, error))
 			return CHUNK_FAILED;
 		if (chunk.kind == BP_CHUNK_RECORDS) {
 			if (!start_records(reader, &chunk, offset, error))

@@ -224,8 +224,8 @@ struct bp_trace_reader {
 	uint64_t interval_min, interval_max;
 	uint64_t time_last_ns;		/* latest time seen so far */
 	uint64_t torn_slots;		/* slots in the middle of a change when it died */
-	struct bp_trace_census *census; /* (1.7) in file order; complete at BP_TRACE_END */
-	uint32_t census_count;
+	struct bp_trace_verify_sums *verify_sums; /* (1.7) in file order; complete at BP_TRACE_END */
+	uint32_t verify_sums_count;
 	struct bp_trace_thread *threads; /* in the order they were met; complete at BP_TRACE_END */
 	uint32_t thread_count;
 	struct bp_trace_part part;
@@ -248,7 +248,7 @@ struct bp_trace_reader {
 	struct bp_index thread_index;
 	uint32_t thread_capacity, thread_last;
 	uint64_t *slot_chunks; /* offsets of the thread slots of every chunk that has some */
-	uint32_t slot_chunk_count, slot_chunk_capacity, census_capacity, switch_capacity,
+	uint32_t slot_chunk_count, slot_chunk_capacity, verify_capacity, switch_capacity,
 		outage_capacity;
 };
 

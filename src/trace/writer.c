@@ -73,7 +73,7 @@ static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
 	/* (In an outage what room is left in chunks of the file is not used: so whatever a reader
 	 * finds of a thread there is from before it stopped sampling.) */
 	bool fresh = lane->chunk == NULL || lane->chunk->committed + need > BP_PAYLOAD_BYTES ||
-		     bp_unlikely(lane->window != NULL && bp_writer_outage_since(writer) != 0);
+		     bp_unlikely(lane->mapping != NULL && bp_writer_outage_since(writer) != 0);
 	for (;;) {
 		if (fresh && !begin_chunk(writer, lane, time_ns, sequence, interval_bytes)) {
 			bp_lock_release(&lane->lock);
@@ -185,7 +185,7 @@ bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *r
 		at = bp_varint_put(at, record->type);
 		at = bp_varint_put(at, record->heap);
 	}
-	const bool held = lane->window == NULL;
+	const bool held = lane->mapping == NULL;
 	if (bp_unlikely(held))
 		bp_writer_count_held(writer, lane, BP_TAG_SAMPLE);
 	commit(&place, BP_TAG_SAMPLE, at);
@@ -207,7 +207,7 @@ bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *recor
 	at = put_context(at, place.lane, flags, record->thread, record->sequence, record->time_ns);
 	at = bp_varint_put(at, record->sequence - record->sample_sequence);
 	at = put_counters(at, place.lane, record->trials, record->objects);
-	if (bp_unlikely(place.lane->window == NULL))
+	if (bp_unlikely(place.lane->mapping == NULL))
 		bp_writer_count_held(writer, place.lane, BP_TAG_FREE);
 	commit(&place, BP_TAG_FREE, at);
 	return true;

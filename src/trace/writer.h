@@ -25,11 +25,11 @@
 
 #define BP_LANES 64
 /* More than lanes, so that open chunks of idle lanes never stop the file from growing. */
-#define BP_WINDOWS 128
+#define BP_MAPPINGS 128
 #define BP_PATH_BYTES 4096
 
 /* A piece of the file that is mapped: whole chunks. */
-struct bp_window {
+struct bp_mapping {
 	uint8_t *memory; /* NULL: not in use */
 	uint64_t first_chunk;
 	uint32_t chunks;
@@ -39,7 +39,7 @@ struct bp_window {
 /* One open chunk and the decoding state at its end (docs/trace-format.md section 3). */
 struct bp_lane {
 	struct bp_lock lock;
-	struct bp_window *window;      /* NULL although there is a chunk: the chunk waits in memory */
+	struct bp_mapping *mapping;      /* NULL although there is a chunk: the chunk waits in memory */
 	struct bp_chunk_header *chunk; /* NULL: none open */
 	uint32_t ready_bytes;	       /* of the chunk, present in memory and on disk */
 	uint32_t thread;
@@ -63,7 +63,7 @@ struct bp_outage {
 	} held[BP_HELD_CHUNKS];
 	/* A chunk of the file that was handed out, but had no disk. NULL: none. */
 	uint8_t *spare;
-	struct bp_window *spare_window;
+	struct bp_mapping *spare_mapping;
 	uint64_t spare_number;
 };
 
@@ -71,11 +71,11 @@ struct bp_writer {
 	struct bp_lane lanes[BP_LANES];
 	struct bp_lock grow_lock; /* guards all below */
 	uint8_t *head;		  /* chunk 0, mapped for good; NULL: not open */
-	struct bp_window windows[BP_WINDOWS];
-	struct bp_window *newest;
+	struct bp_mapping mappings[BP_MAPPINGS];
+	struct bp_mapping *newest;
 	uint64_t chunks; /* handed out, chunk 0 included */
 	uint64_t device, inode;
-	uint32_t window_bytes; /* how far ahead to map */
+	uint32_t mapping_bytes; /* how far ahead to map */
 	uint32_t slot_hint;
 	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
 	uint32_t more_slots_used;
@@ -131,9 +131,9 @@ void bp_writer_outage_stop(
  * case, at the end. */
 void bp_writer_try_again(struct bp_writer *writer, uint64_t now_ns);
 
-/* BP_CENSUS_IN_CHUNK zeroed sums of stacks (1.7) in a chunk of their own, which stays mapped; NULL
+/* BP_VERIFY_IN_CHUNK zeroed sums of stacks (1.7) in a chunk of their own, which stays mapped; NULL
  * when the file cannot grow. Fields may be changed atomically, `state` last. */
-struct bp_trace_census *bp_writer_take_census(struct bp_writer *writer);
+struct bp_trace_verify_sums *bp_writer_take_verify_chunk(struct bp_writer *writer);
 
 struct bp_record_sample {
 	uint64_t sequence, time_ns, address, size, usable, offset, trials, objects;

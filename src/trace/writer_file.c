@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file under the writer: creating it, mapping it ahead in windows, handing out chunks.
+ * The file under the writer: creating it, mapping it ahead in mappings, handing out chunks.
  *
  * A store to a shared page that has no disk behind it raises SIGBUS in the program, so no page is
  * touched before MADV_POPULATE_WRITE has made it present, which reports a full disk instead of
- * raising. Kernels before 5.14 do not know it: there the disk of a whole (smaller) window is
+ * raising. Kernels before 5.14 do not know it: there the disk of a whole (smaller) mapping is
  * reserved by fallocate when the file is opened. RLIMIT_FSIZE is read before any sizing, because
  * exceeding it raises SIGXFSZ; storing through a mapping is not subject to it.
  *
@@ -13,8 +13,8 @@
  * is an outage (writer_outage.c), as a full disk is. The one hole: a third party that truncates the
  * mapped file.
  *
- * Chunk 0 stays mapped for good. A window goes when its last open chunk is closed and a newer
- * window exists; the pages of a closed chunk are dropped at once, so that a long trace does not
+ * Chunk 0 stays mapped for good. A mapping goes when its last open chunk is closed and a newer
+ * mapping exists; the pages of a closed chunk are dropped at once, so that a long trace does not
  * make the program look larger.
  */
 #include "trace/writer_file.h"
@@ -23,9 +23,9 @@
 
 #include "base/system_call.h"
 
-#define WINDOW_BYTES (64u << 20)
-#define WINDOW_BYTES_PREALLOCATED (4u << 20)
-#define WINDOW_BYTES_MIN (4 * BP_CHUNK_BYTES)
+#define MAPPING_BYTES (64u << 20)
+#define MAPPING_BYTES_PREALLOCATED (4u << 20)
+#define MAPPING_BYTES_MIN (4 * BP_CHUNK_BYTES)
 /* Chunks kept mapped ahead by bp_writer_trim. */
 #define TRIM_KEEP_CHUNKS 4
 
@@ -46,13 +46,13 @@ static uint64_t resource_limit(int resource)
 }
 
 /* How many bytes to map ahead: less where the address space or the disk must be paid for. */
-static uint32_t window_bytes(const struct bp_writer *writer)
+static uint32_t mapping_bytes(const struct bp_writer *writer)
 {
-	uint64_t bytes = writer->preallocate ? WINDOW_BYTES_PREALLOCATED : WINDOW_BYTES;
+	uint64_t bytes = writer->preallocate ? MAPPING_BYTES_PREALLOCATED : MAPPING_BYTES;
 	uint64_t share = resource_limit(RLIMIT_AS) / 64;
 	if (bytes > share)
 		bytes = share & ~(uint64_t)(BP_CHUNK_BYTES - 1);
-	return (uint32_t)(bytes < WINDOW_BYTES_MIN ? WINDOW_BYTES_MIN : bytes);
+	return (uint32_t)(bytes < MAPPING_BYTES_MIN ? MAPPING_BYTES_MIN : bytes);
 }
 
 static void *map_file(int descriptor, uint64_t offset, size_t bytes)
@@ -82,7 +82,7 @@ static bool reserve_disk(int descriptor, uint64_t offset, uint64_t bytes)
 }
 
 /* Sizes the file for chunks [first, first + *chunks) and maps them; fewer where limits say so. */
-static bool map_window(struct bp_writer *writer, int descriptor, struct bp_window *window,
+static bool map_chunks(struct bp_writer *writer, int descriptor, struct bp_mapping *mapping,
 	uint64_t first, uint32_t chunks)
 {
 	const uint64_t limit = resource_limit(RLIMIT_FSIZE) / BP_CHUNK_BYTES;
@@ -95,11 +95,11 @@ static bool map_window(struct bp_writer *writer, int descriptor, struct bp_windo
 		uint64_t bytes = (uint64_t)chunks * BP_CHUNK_BYTES;
 		if (syscall(SYS_ftruncate, descriptor, offset + bytes) == 0 &&
 			(!writer->preallocate || reserve_disk(descriptor, offset, bytes))) {
-			window->memory = map_file(descriptor, offset, bytes);
-			if (window->memory != NULL) {
-				window->first_chunk = first;
-				window->chunks = chunks;
-				window->users = 0;
+			mapping->memory = map_file(descriptor, offset, bytes);
+			if (mapping->memory != NULL) {
+				mapping->first_chunk = first;
+				mapping->chunks = chunks;
+				mapping->users = 0;
 				return true;
 			}
 		}
@@ -108,20 +108,20 @@ static bool map_window(struct bp_writer *writer, int descriptor, struct bp_windo
 	return false;
 }
 
-static void unmap_window(struct bp_window *window)
+static void unmap_chunks(struct bp_mapping *mapping)
 {
-	bp_system_unmap(window->memory, (size_t)window->chunks * BP_CHUNK_BYTES);
-	window->memory = NULL;
+	bp_system_unmap(mapping->memory, (size_t)mapping->chunks * BP_CHUNK_BYTES);
+	mapping->memory = NULL;
 }
 
-/* grow_lock held. Maps a window after the newest one, the file opened by name for the moment. */
+/* grow_lock held. Maps a mapping after the newest one, the file opened by name for the moment. */
 static bool grow(struct bp_writer *writer)
 {
-	struct bp_window *window = NULL;
-	for (int i = 0; i < BP_WINDOWS; i++)
-		if (writer->windows[i].memory == NULL)
-			window = &writer->windows[i];
-	if (window == NULL)
+	struct bp_mapping *mapping = NULL;
+	for (int i = 0; i < BP_MAPPINGS; i++)
+		if (writer->mappings[i].memory == NULL)
+			mapping = &writer->mappings[i];
+	if (mapping == NULL)
 		return false;
 	const int descriptor = writer->files_forbidden
 				       ? -1
@@ -134,15 +134,15 @@ static bool grow(struct bp_writer *writer)
 	struct stat status;
 	bool grown = syscall(SYS_fstat, descriptor, &status) == 0 &&
 		     status.st_dev == writer->device && status.st_ino == writer->inode &&
-		     map_window(writer, descriptor, window, writer->chunks,
-			     writer->window_bytes / BP_CHUNK_BYTES);
+		     map_chunks(writer, descriptor, mapping, writer->chunks,
+			     writer->mapping_bytes / BP_CHUNK_BYTES);
 	bp_system_close(descriptor);
 	if (!grown)
 		return false;
-	struct bp_window *old = writer->newest;
-	writer->newest = window;
+	struct bp_mapping *old = writer->newest;
+	writer->newest = mapping;
 	if (old != NULL && old->users == 0)
-		unmap_window(old);
+		unmap_chunks(old);
 	return true;
 }
 
@@ -156,13 +156,13 @@ bool bp_writer_populate(const struct bp_writer *writer, uint8_t *memory, size_t 
 
 uint8_t *bp_writer_hand_out(struct bp_writer *writer)
 {
-	struct bp_window *window = writer->newest;
-	if ((window == NULL || writer->chunks >= window->first_chunk + window->chunks) &&
+	struct bp_mapping *mapping = writer->newest;
+	if ((mapping == NULL || writer->chunks >= mapping->first_chunk + mapping->chunks) &&
 		!grow(writer))
 		return NULL;
-	window = writer->newest;
-	uint8_t *chunk = window->memory + (writer->chunks - window->first_chunk) * BP_CHUNK_BYTES;
-	window->users++;
+	mapping = writer->newest;
+	uint8_t *chunk = mapping->memory + (writer->chunks - mapping->first_chunk) * BP_CHUNK_BYTES;
+	mapping->users++;
 	writer->chunks++;
 	__atomic_store_n(
 		&bp_writer_state(writer)->chunks_reserved, writer->chunks, __ATOMIC_RELAXED);
@@ -170,12 +170,12 @@ uint8_t *bp_writer_hand_out(struct bp_writer *writer)
 }
 
 void bp_writer_drop_chunk(
-	struct bp_writer *writer, struct bp_window *window, struct bp_chunk_header *chunk)
+	struct bp_writer *writer, struct bp_mapping *mapping, struct bp_chunk_header *chunk)
 {
 	(void)bp_system_advise(chunk, BP_CHUNK_BYTES, MADV_DONTNEED);
 	bp_lock_take(&writer->grow_lock);
-	if (--window->users == 0 && window != writer->newest)
-		unmap_window(window);
+	if (--mapping->users == 0 && mapping != writer->newest)
+		unmap_chunks(mapping);
 	bp_lock_release(&writer->grow_lock);
 }
 
@@ -183,27 +183,27 @@ static void close_chunk(struct bp_writer *writer, struct bp_lane *lane)
 {
 	struct bp_chunk_header *chunk = lane->chunk;
 	lane->chunk = NULL;
-	if (chunk == NULL || lane->window == NULL)
+	if (chunk == NULL || lane->mapping == NULL)
 		return;
 	chunk->checksum = bp_checksum(chunk + 1, chunk->committed);
 	__atomic_store_n(&chunk->sealed, 1, __ATOMIC_RELEASE);
-	bp_writer_drop_chunk(writer, lane->window, chunk);
+	bp_writer_drop_chunk(writer, lane->mapping, chunk);
 }
 
 /* A chunk of the file, its first page present, which carries the header. That is not done under the
  * lock: other lanes would wait. A chunk without a header is passed over by readers. */
 static uint8_t *new_file_chunk(
-	struct bp_writer *writer, struct bp_window **ret_window, uint64_t *ret_number)
+	struct bp_writer *writer, struct bp_mapping **ret_mapping, uint64_t *ret_number)
 {
 	bp_lock_take(&writer->grow_lock);
 	*ret_number = writer->chunks;
 	uint8_t *memory = bp_writer_hand_out(writer);
-	*ret_window = writer->newest;
+	*ret_mapping = writer->newest;
 	bp_lock_release(&writer->grow_lock);
 	if (memory == NULL || bp_writer_populate(writer, memory, bp_system_page_bytes()))
 		return memory;
 	bp_lock_take(&writer->grow_lock);
-	bp_writer_keep_spare(writer, memory, *ret_window, *ret_number);
+	bp_writer_keep_spare(writer, memory, *ret_mapping, *ret_number);
 	bp_lock_release(&writer->grow_lock);
 	return NULL;
 }
@@ -214,7 +214,7 @@ bool bp_writer_new_chunk(struct bp_writer *writer, struct bp_lane *lane)
 	close_chunk(writer, lane);
 	if (bp_writer_outage_since(writer) != 0)
 		return bp_writer_hold_chunk(writer, lane);
-	uint8_t *memory = new_file_chunk(writer, &lane->window, &number);
+	uint8_t *memory = new_file_chunk(writer, &lane->mapping, &number);
 	if (memory == NULL) {
 		bp_writer_outage_begin(writer);
 		return bp_writer_hold_chunk(writer, lane);
@@ -259,7 +259,7 @@ static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
 }
 
 /* grow_lock held. A chunk of another kind than records: places of 64 bytes, present in memory as a
- * whole. Its window is never unmapped: users stays up. NULL: the file cannot grow. */
+ * whole. Its mapping is never unmapped: users stays up. NULL: the file cannot grow. */
 static void *new_chunk_of_places(struct bp_writer *writer, enum bp_chunk_kind kind)
 {
 	if (bp_writer_outage_since(writer) != 0)
@@ -294,12 +294,12 @@ static struct bp_thread_slot *slot_of_chunks(struct bp_writer *writer)
 	return slots;
 }
 
-struct bp_trace_census *bp_writer_take_census(struct bp_writer *writer)
+struct bp_trace_verify_sums *bp_writer_take_verify_chunk(struct bp_writer *writer)
 {
 	if (writer->head == NULL)
 		return NULL;
 	bp_lock_take(&writer->grow_lock);
-	struct bp_trace_census *sums = new_chunk_of_places(writer, BP_CHUNK_CENSUS);
+	struct bp_trace_verify_sums *sums = new_chunk_of_places(writer, BP_CHUNK_VERIFY_SUMS);
 	bp_lock_release(&writer->grow_lock);
 	return sums;
 }
@@ -323,16 +323,16 @@ struct bp_thread_slot *bp_writer_take_slot(struct bp_writer *writer)
 void bp_writer_trim(struct bp_writer *writer)
 {
 	bp_lock_take(&writer->grow_lock);
-	struct bp_window *window = writer->newest;
-	if (window != NULL) {
-		uint64_t keep = writer->chunks + TRIM_KEEP_CHUNKS - window->first_chunk;
-		if (keep < window->chunks) {
-			bp_system_unmap(window->memory + keep * BP_CHUNK_BYTES,
-				(size_t)(window->chunks - keep) * BP_CHUNK_BYTES);
-			window->chunks = (uint32_t)keep;
+	struct bp_mapping *mapping = writer->newest;
+	if (mapping != NULL) {
+		uint64_t keep = writer->chunks + TRIM_KEEP_CHUNKS - mapping->first_chunk;
+		if (keep < mapping->chunks) {
+			bp_system_unmap(mapping->memory + keep * BP_CHUNK_BYTES,
+				(size_t)(mapping->chunks - keep) * BP_CHUNK_BYTES);
+			mapping->chunks = (uint32_t)keep;
 		}
 	}
-	writer->window_bytes = WINDOW_BYTES_MIN;
+	writer->mapping_bytes = MAPPING_BYTES_MIN;
 	bp_lock_release(&writer->grow_lock);
 }
 
@@ -391,12 +391,12 @@ static bool open_new(struct bp_writer *writer, int folder, const char *name, con
 		writer->device = status.st_dev;
 		writer->inode = status.st_ino;
 		writer->chunks = 1;
-		writer->window_bytes = window_bytes(writer);
+		writer->mapping_bytes = mapping_bytes(writer);
 		/* Mapping ahead now lets a program chroot or drop its privileges later. Failing is
 		 * found again, and counted, when the first chunk is asked for. */
-		if (map_window(writer, descriptor, &writer->windows[0], 1,
-			    writer->window_bytes / BP_CHUNK_BYTES))
-			writer->newest = &writer->windows[0];
+		if (map_chunks(writer, descriptor, &writer->mappings[0], 1,
+			    writer->mapping_bytes / BP_CHUNK_BYTES))
+			writer->newest = &writer->mappings[0];
 		write_header(writer, header, strings);
 	} else {
 		if (writer->head != NULL)
@@ -435,9 +435,9 @@ static void replace(void *memory, size_t bytes)
 void bp_writer_replace_mappings(struct bp_writer *writer)
 {
 	replace(writer->head, BP_CHUNK_BYTES);
-	for (int i = 0; i < BP_WINDOWS; i++)
-		replace(writer->windows[i].memory,
-			(size_t)writer->windows[i].chunks * BP_CHUNK_BYTES);
+	for (int i = 0; i < BP_MAPPINGS; i++)
+		replace(writer->mappings[i].memory,
+			(size_t)writer->mappings[i].chunks * BP_CHUNK_BYTES);
 	replace(writer->outage.memory, BP_HELD_BYTES);
 	writer->outage.next_try_ns = UINT64_MAX;
 	writer->stopped = true;
@@ -464,9 +464,9 @@ void bp_writer_close(struct bp_writer *writer)
 	bp_writer_outage_finish(writer);
 	for (int i = 0; i < BP_LANES; i++)
 		close_chunk(writer, &writer->lanes[i]);
-	for (int i = 0; i < BP_WINDOWS; i++)
-		if (writer->windows[i].memory != NULL)
-			unmap_window(&writer->windows[i]);
+	for (int i = 0; i < BP_MAPPINGS; i++)
+		if (writer->mappings[i].memory != NULL)
+			unmap_chunks(&writer->mappings[i]);
 	bp_system_unmap(writer->head, BP_CHUNK_BYTES);
 	cut_file(writer);
 	__builtin_memset(writer, 0, sizeof *writer);

@@ -27,16 +27,16 @@ uint8_t *bp_writer_hand_out(struct bp_writer *writer);
 /* Makes the pages of these bytes present and backed by disk; false: no room. */
 bool bp_writer_populate(const struct bp_writer *writer, uint8_t *memory, size_t bytes);
 
-/* A chunk is done with: its pages may go, and perhaps its window. */
+/* A chunk is done with: its pages may go, and perhaps its mapping. */
 void bp_writer_drop_chunk(
-	struct bp_writer *writer, struct bp_window *window, struct bp_chunk_header *chunk);
+	struct bp_writer *writer, struct bp_mapping *mapping, struct bp_chunk_header *chunk);
 
 /* The file cannot grow from now on. */
 void bp_writer_outage_begin(struct bp_writer *writer);
 
 /* grow_lock held. Keeps a chunk that was handed out, and had no disk, for the next try. */
 void bp_writer_keep_spare(
-	struct bp_writer *writer, uint8_t *memory, struct bp_window *window, uint64_t number);
+	struct bp_writer *writer, uint8_t *memory, struct bp_mapping *mapping, uint64_t number);
 
 /* The lane is locked, and has no chunk. Gives it one in memory. */
 bool bp_writer_hold_chunk(struct bp_writer *writer, struct bp_lane *lane);

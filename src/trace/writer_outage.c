@@ -35,15 +35,15 @@ void bp_writer_outage_begin(struct bp_writer *writer)
 }
 
 void bp_writer_keep_spare(
-	struct bp_writer *writer, uint8_t *memory, struct bp_window *window, uint64_t number)
+	struct bp_writer *writer, uint8_t *memory, struct bp_mapping *mapping, uint64_t number)
 {
 	struct bp_outage *outage = &writer->outage;
 	if (outage->spare != NULL) {
-		window->users--; /* It stays a chunk of zeros. */
+		mapping->users--; /* It stays a chunk of zeros. */
 		return;
 	}
 	outage->spare = memory;
-	outage->spare_window = window;
+	outage->spare_mapping = mapping;
 	outage->spare_number = number;
 }
 
@@ -76,7 +76,7 @@ bool bp_writer_hold_chunk(struct bp_writer *writer, struct bp_lane *lane)
 		__atomic_store_n(&writer->stopped, true, __ATOMIC_RELAXED);
 		return false;
 	}
-	lane->window = NULL;
+	lane->mapping = NULL;
 	lane->chunk = (struct bp_chunk_header *)held_chunk(writer, number);
 	lane->ready_bytes = BP_CHUNK_BYTES;
 	lane->chunk->kind = BP_CHUNK_RECORDS;
@@ -183,7 +183,7 @@ static bool write_held(struct bp_writer *writer, uint32_t number)
 	add_lost(writer, BP_LOSS_FREE, -(uint64_t)held.frees);
 	from->committed = 0;
 	outage->spare = NULL;
-	bp_writer_drop_chunk(writer, outage->spare_window, to);
+	bp_writer_drop_chunk(writer, outage->spare_mapping, to);
 	return true;
 }
 
@@ -195,7 +195,7 @@ static bool write_all(struct bp_writer *writer)
 		good = write_held(writer, i);
 	for (int i = 0; i < BP_LANES; i++) {
 		struct bp_lane *lane = &writer->lanes[i];
-		if (lane->chunk != NULL && lane->window == NULL && lane->chunk->committed == 0)
+		if (lane->chunk != NULL && lane->mapping == NULL && lane->chunk->committed == 0)
 			lane->chunk = NULL;
 	}
 	return good;
@@ -210,7 +210,7 @@ void bp_writer_outage_finish(struct bp_writer *writer)
 	outage->memory = NULL;
 	bp_lock_release(&writer->grow_lock);
 	for (int i = 0; i < BP_LANES; i++)
-		if (writer->lanes[i].window == NULL)
+		if (writer->lanes[i].mapping == NULL)
 			writer->lanes[i].chunk = NULL;
 }
 

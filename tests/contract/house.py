@@ -24,7 +24,7 @@ IN_TARGET = ["src/target/recorder/*", "src/target/hooks/*", "src/sampler/*", "sr
              "src/target/probes/*", "include/bytepoll/*", "bindings/lttng/*"]
 COMMENT_COLUMNS_MAX = 100
 # Where a question about the compiler or the machine may stand.
-CONDITIONS_ALLOWED = ["src/base/attributes.h", "src/target/recorder/probes.h", "src/target/recorder/machine.h",
+CONDITIONS_ALLOWED = ["src/base/attributes.h", "src/target/probes/test_points.h", "src/target/unwind/machine.h",
                       "include/bytepoll/sampler.h"]  # the last must be whole by itself
 DRAWERS = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers", "internal"}
 # What may not be called in somebody else's process: it allocates, locks, buffers or exits.
@@ -42,7 +42,7 @@ ISSUE_NUMBERS = re.compile(r"\bissue\s+#?\d|\bPR\s+#\d", re.IGNORECASE)
 
 
 # Those whose words hold nothing but figures and our own.
-SPEAKERS = ["src/tool/cli/spoken.c", "src/tool/cli/recorded.c", "src/tool/cli/live/live.c"]
+SPEAKERS = ["src/tool/cli/terminal/say.c", "src/tool/cli/run/recorded.c", "src/tool/cli/live/live.c"]
 
 
 def matches(path, patterns):
@@ -119,20 +119,20 @@ def calls_in_target(path, text):
 
 
 def words_to_a_terminal(path, text):
-    """What a command says of names and arguments goes by cli/spoken.h, which lets no escape through."""
+    """What a command says of names and arguments goes by cli/terminal/say.h, which lets no escape through."""
     if not path.startswith("src/tool/cli/") or not path.endswith(".c") or path in SPEAKERS:
         return
     for match in re.finditer(r"\b(?:fprintf|fputs)\s*\((?:[^;\"]|\"(?:\\.|[^\"\\])*\")*?;", text):
         call = match.group(0)
         if re.match(r"fprintf\s*\(\s*stderr", call) and "bytepoll:" in call and "%s" in call:
-            yield f"{path}:{line_of(text, match)}: say it by bp_say (cli/spoken.h)"
+            yield f"{path}:{line_of(text, match)}: say it by bp_say (cli/terminal/say.h)"
 
 
 def json_by_hand(path, text):
-    """JSON has one writer, src/tool/report/json_writer.h; a key in a string of C is another one."""
+    """JSON has one writer, src/tool/text/json_writer.h; a key in a string of C is another one."""
     if path.startswith("src/") and path.endswith((".c", ".h")):
         for match in re.finditer(r'\\"[\w$]+\\":', text):
-            yield f"{path}:{line_of(text, match)}: write JSON by report/json_writer.h: {match.group(0)}"
+            yield f"{path}:{line_of(text, match)}: write JSON by text/json_writer.h: {match.group(0)}"
 
 
 def licence_line(path, text):
@@ -192,7 +192,7 @@ RIGHT = [
     ("src/target/hooks/malloc.c",
      "/* SPDX-License-Identifier: MIT */\n/* Calls malloc(3). */\nBP_EXPORT void *malloc(size_t size)\n"
      "{\n\treturn real.malloc(size);\n}\n"),
-    ("src/target/recorder/config.c", "/* SPDX-License-Identifier: MIT */\n/* a */\nint x = getenv(y);\n"),
+    ("src/target/start/config.c", "/* SPDX-License-Identifier: MIT */\n/* a */\nint x = getenv(y);\n"),
 ]
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # fprintf and stderr: of src/tool/symbols/symbols.c, where `verbose` or the command line ask for it; getenv:
-# of src/tool/symbols/frame_cache.c, when the caller asked for the cache; setenv, unsetenv, signal and _exit:
+# of src/tool/symbols/files/frame_cache.c, when the caller asked for the cache; setenv, unsetenv, signal and _exit:
 # in processes of its own.
 FORBIDDEN = {"exit", "abort", "__assert_fail", "quick_exit", "_Exit", "raise", "err", "errx", "warn",
              "warnx", "error", "perror", "psignal", "puts", "putchar", "printf", "vprintf", "__printf_chk",

@@ -52,7 +52,7 @@ def main():
 
     def constant(name):
         return int(re.search(r"#define %s (\d+)" % name, header).group(1))
-    kinds = {int(number) for number in re.findall(r"BP_CHUNK_(?:RECORDS|THREADS|CENSUS|[A-Z]+) = (\d+)", header)}
+    kinds = {int(number) for number in re.findall(r"BP_CHUNK_(?:RECORDS|THREADS|VERIFY_SUMS|[A-Z]+) = (\d+)", header)}
     if kinds != {int(row[0]) for row in table(page, "kind of chunk")}:
         findings.append("kinds of chunks: %s in format.h" % sorted(kinds))
     places = [int(row[0]) for row in table(page, "where in chunk 0")]

@@ -40,8 +40,8 @@ RECORDER_TEST = os.path.join(CROSS, "libbytepoll-recorder-test.so")
 # Loads, stores and addresses are instructions of their own there. malloc: 4 to the thread's block, 4 to
 # charge, 1 branch, 3 to the real function; free: 2 + 4 to test the size word, 4 to the real function.
 INSTRUCTIONS = {"malloc": 12, "free": 10}
-UNIT_TESTS = ("test_sampler_law", "test_sampler_accounting", "test_recorder_stack_plain",
-              "test_recorder_stack_signed", "test_recorder_stack_garbage")
+UNIT_TESTS = ("test_sampler_law", "test_sampler_accounting", "test_unwind_stack_plain",
+              "test_unwind_stack_signed", "test_unwind_stack_garbage")
 EXACT = ("truth", "truth_cpp", "thread_storm", "contents", "zeroed", "usable_size", "jumps",
          "libc_extras", "new_handler")
 METRICS = ("allocated", "live", "temporary")

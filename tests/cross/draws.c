@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the sampler draws, in numbers: printed on two machines, the two must be the same to the bit, or
- * runs with a seed would not be repeatable, and what holds of one machine's law would have to be shown
- * for the other's.
+ * What the sampler draws, in numbers: printed on two machines, the two must be the same to the bit,
+ * or runs with a seed would not be repeatable, and what holds of one machine's law would have to be
+ * shown for the other's.
  */
 #include <inttypes.h>
 #include <stdio.h>

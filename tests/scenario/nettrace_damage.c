@@ -5,8 +5,8 @@
  *	nettrace_damage cuts FILE       every beginning of the file, the empty one included
  *	nettrace_damage lengths FILE    every four bytes replaced by the largest lengths there are
  *
- * Prints one line for each: place, 1 if it could be imported, samples, 1 if the file is said to be cut
- * off, then the message where it could not. A wrong access is for the sanitizers to find.
+ * Prints one line for each: place, 1 if it could be imported, samples, 1 if the file is said to be
+ * cut off, then the message where it could not. A wrong access is for the sanitizers to find.
  */
 #include <stdio.h>
 #include <stdlib.h>

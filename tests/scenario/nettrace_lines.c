@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints what the reader of .nettrace files and their importer found in one, for the driver that holds
- * it against another decoder. Tab-separated, one thing a line:
+ * Prints what the reader of .nettrace files and their importer found in one, for the driver that
+ * holds it against another decoder. Tab-separated, one thing a line:
  *
  *	kind    provider, event, version, events
  *	lost    capture thread, events of it that are missing
@@ -14,8 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "import/dotnet/nettrace_reader.h"
 #include "import/import.h"
-#include "import/nettrace_reader.h"
 
 static bool pass_event(void *context, const struct bp_nettrace_event *event)
 {

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in for a tracer: starts a program, puts a breakpoint on each of the probes it is told of, raises
- * their semaphores, and writes down every hit with its arguments, read from where the probe's note says.
- * So it is known what perf or bpftrace would see, with nothing lost, and without the privileges that they
- * take.
+ * Stands in for a tracer: starts a program, puts a breakpoint on each of the probes it is told of,
+ * raises their semaphores, and writes down every hit with its arguments, read from where the
+ * probe's note says. So it is known what perf or bpftrace would see, with nothing lost, and without
+ * the privileges that they take.
  *
  *   probe_reader OUTPUT OBJECT PROBE... -- [NAME=VALUE]... PROGRAM ARGUMENTS
- *     PROBE   OFFSET,SEMAPHORE,ARGUMENTS   offsets in the file OBJECT, hexadecimal; SEMAPHORE 0: it has none,
- *             or is not to be raised. ARGUMENTS as in the note, joined by commas; one that begins with
- *             `s` is the address of a string.
+ *     PROBE   OFFSET,SEMAPHORE,ARGUMENTS   offsets in the file OBJECT, hexadecimal; SEMAPHORE 0: it
+ *     has none,
+ *             or is not to be raised. ARGUMENTS as in the note, joined by commas; one that begins
+ *             with `s` is the address of a string.
  *     NAME=VALUE  for the environment of the program alone
  *
- * The output holds a record for each hit, native 64-bit words: the probe's number on the command line, the
- * thread's id, the arguments; for a string its first STRING_BYTES, padded with zeros. Then, on standard output, the
- * hits of each probe. The exit status is the program's (128 + n for signal n), or 125.
+ * The output holds a record for each hit, native 64-bit words: the probe's number on the command
+ * line, the thread's id, the arguments; for a string its first STRING_BYTES, padded with zeros.
+ * Then, on standard output, the hits of each probe. The exit status is the program's (128 + n for
+ * signal n), or 125.
  *
- * The breakpoint is one byte and the instruction under it a no-operation of one byte, so the thread goes
- * on behind it as it stands: no stepping, and no moment without a breakpoint for other threads to slip
- * through. Threads and forks are followed; the program may not exec. x86-64.
+ * The breakpoint is one byte and the instruction under it a no-operation of one byte, so the thread
+ * goes on behind it as it stands: no stepping, and no moment without a breakpoint for other threads
+ * to slip through. Threads and forks are followed; the program may not exec. x86-64.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -122,7 +122,7 @@ def check_truth(path):
 
 
 def check_fork(path):
-    program, trace = profiled.program("census"), os.path.join(path, "fork.bpt")
+    program, trace = profiled.program("verify"), os.path.join(path, "fork.bpt")
     expect(record([program, "fork"], trace).status == 0, "the program failed")
     parent, child = traces_of(trace)
     sites, lines = counted_by_site(parent, program)
@@ -139,7 +139,7 @@ def check_fork(path):
 
 
 def check_handed(path):
-    program, trace = profiled.program("census"), os.path.join(path, "handed.bpt")
+    program, trace = profiled.program("verify"), os.path.join(path, "handed.bpt")
     expect(record([program, "handed"], trace).status == 0, "the program failed")
     sites, lines = counted_by_site(trace, program)
     expect_consistent(lines)
@@ -150,7 +150,7 @@ def check_handed(path):
 
 
 def check_failing(path):
-    program, trace = profiled.program("census"), os.path.join(path, "failing.bpt")
+    program, trace = profiled.program("verify"), os.path.join(path, "failing.bpt")
     result = record([program, "failing"], trace)
     expect(result.status == 0, "the program failed: " + result.stderr.decode())
     sites, lines = counted_by_site(trace, program)
@@ -164,7 +164,7 @@ def check_failing(path):
 
 
 def check_exec(path):
-    program, trace = profiled.program("census"), os.path.join(path, "exec.bpt")
+    program, trace = profiled.program("verify"), os.path.join(path, "exec.bpt")
     expect(record([program, "exec"], trace).status == 0, "the program failed")
     first, second = traces_of(trace)
     sites, lines = counted_by_site(first, program)
@@ -176,7 +176,7 @@ def check_exec(path):
 
 
 def check_kill(path):
-    program, trace = profiled.program("census"), os.path.join(path, "kill.bpt")
+    program, trace = profiled.program("verify"), os.path.join(path, "kill.bpt")
     expect(record([program, "kill"], trace, interval=128).status == -9, "the program was not killed")
     sites, _ = counted_by_site(trace, program)
     sums = sites["site_parent"]
@@ -231,7 +231,7 @@ def check_undisturbed(path, name, arguments, stdin):
 def check_places(path):
     """Every object that is not sampled lies in the heap where it lay without the count. The recorders
     are copied to names of one length, which the loader keeps on the heap."""
-    program, outputs = profiled.program("census"), []
+    program, outputs = profiled.program("verify"), []
     for name, recorder in (("plain.so", profiled.RECORDER), ("count.so", RECORDER_VERIFY)):
         copy = shutil.copy(recorder, os.path.join(path, name))
         result = profiled.run([program, "places"], os.path.join(path, name[:5] + ".bpt"), 20000, 1,

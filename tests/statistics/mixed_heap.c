@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See mixed_heap.h. Which objects are sampled is drawn by the gaps between them, so that a heap costs no
- * more than its samples, where nothing is replaced.
+ * See mixed_heap.h. Which objects are sampled is drawn by the gaps between them, so that a heap
+ * costs no more than its samples, where nothing is replaced.
  */
 #include <setjmp.h>
 #include <stdarg.h>

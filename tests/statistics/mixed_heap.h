@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heaps whose moments differ in kind, of known size at every moment: many small objects at one time, one
- * block at another, under another T at a third. For the tests of figures whose moment is chosen by
- * looking: there the noise of one kind meets the certainty of another.
+ * Heaps whose moments differ in kind, of known size at every moment: many small objects at one
+ * time, one block at another, under another T at a third. For the tests of figures whose moment is
+ * chosen by looking: there the noise of one kind meets the certainty of another.
  *
- * A heap is a list of phases. Each makes its objects, replaces some of them at random, and frees them all,
- * but for a `kept` phase, whose objects live until the end. An event, one microsecond each, is a birth or
- * a death. The objects of a phase belong to one of four functions, row0 ... row3. Everything asserts
- * success (cmocka).
+ * A heap is a list of phases. Each makes its objects, replaces some of them at random, and frees
+ * them all, but for a `kept` phase, whose objects live until the end. An event, one microsecond
+ * each, is a birth or a death. The objects of a phase belong to one of four functions, row0 ...
+ * row3. Everything asserts success (cmocka).
  */
 #ifndef BP_TEST_MIXED_HEAP_H
 #define BP_TEST_MIXED_HEAP_H

@@ -7,9 +7,10 @@
  *	         --threads N         of cells side by side (default 1); results do not depend on it
  *	         --table FILE        the tables of docs/statistics.md as Markdown
  *
- * Prints TAP. In the long form the worst cell of a method is worst by bad luck as well: it is run again,
- * with new seeds and five times the repetitions or more, and so is the cell that is then worst, until the worst is one
- * that was run again. What the table shows is therefore not the largest of some hundred noisy numbers.
+ * Prints TAP. In the long form the worst cell of a method is worst by bad luck as well: it is run
+ * again, with new seeds and five times the repetitions or more, and so is the cell that is then
+ * worst, until the worst is one that was run again. What the table shows is therefore not the
+ * largest of some hundred noisy numbers.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -20,8 +21,8 @@
 #include "base/attributes.h"
 #include "simulate.h"
 
-/* Repetitions of a cell, and of the worst cells again; fewer where a repetition costs most: parts of a
- * total, and many samples by size classes. */
+/* Repetitions of a cell, and of the worst cells again; fewer where a repetition costs most: parts
+ * of a total, and many samples by size classes. */
 struct form {
 	unsigned repetitions, repetitions_costly, again, again_costly, sampler;
 };

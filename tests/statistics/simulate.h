@@ -13,9 +13,9 @@
  *	simulate_sampler.c       do binomial draws have the law of the real sampler?
  *	simulate.c               the command line, the threads, the list of cells
  *
- * A miss is counted apart for each side: low where the truth is below the lower limit, high where it
- * is above the upper one. Everything is seeded by the cell, so that a run is repeatable whatever the
- * number of threads.
+ * A miss is counted apart for each side: low where the truth is below the lower limit, high where
+ * it is above the upper one. Everything is seeded by the cell, so that a run is repeatable whatever
+ * the number of threads.
  */
 #ifndef BP_TEST_SIMULATE_H
 #define BP_TEST_SIMULATE_H
@@ -60,8 +60,8 @@ struct size_law {
 extern const struct size_law size_laws[];
 extern const unsigned size_law_count;
 
-/* Fills a population of about `expected` samples at T = `interval`. False: whole objects do not come
- * within a third of that. */
+/* Fills a population of about `expected` samples at T = `interval`. False: whole objects do not
+ * come within a third of that. */
 bool population_fill(struct population *population, const struct size_law *law, double expected,
 	uint64_t interval);
 

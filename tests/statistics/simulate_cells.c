@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One cell: a population under a design, and every method of its family on the same draws. Where one
- * group alone varies, the outcomes are listed and their probabilities summed: no chance is left, and
- * no Monte-Carlo error. Methods that look at where the hits were are simulated even there.
+ * One cell: a population under a design, and every method of its family on the same draws. Where
+ * one group alone varies, the outcomes are listed and their probabilities summed: no chance is
+ * left, and no Monte-Carlo error. Methods that look at where the hits were are simulated even
+ * there.
  *
  * In the families of parts a second population, the rest of the total, is drawn beside the key.
  */
@@ -31,8 +32,8 @@ static struct design design_of(const struct cell *cell)
 	return design;
 }
 
-/* The rest of the total: of the key's law, or, if another one is wanted, of 16 B; beside a key of 16 B,
- * of the lognormal mix. */
+/* The rest of the total: of the key's law, or, if another one is wanted, of 16 B; beside a key of
+ * 16 B, of the lognormal mix. */
 static void fill_others(
 	struct population *others, const struct cell *cell, const struct population *key)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which objects are sampled. Trials are independent byte by byte, so the objects of one size are
- * sampled independently with probability pi, and their number is binomial: one draw per size instead
- * of one per byte, with the same law (simulate_sampler.c holds it against the real sampler). Where in
- * an object the hit is, given that there is one, is a truncated geometric variable.
+ * sampled independently with probability pi, and their number is binomial: one draw per size
+ * instead of one per byte, with the same law (simulate_sampler.c holds it against the real
+ * sampler). Where in an object the hit is, given that there is one, is a truncated geometric
+ * variable.
  *
- * Of a group with one sample's sums times the number, all sums follow. With one varying group there is
- * nothing to simulate: its outcomes are listed with their probabilities.
+ * Of a group with one sample's sums times the number, all sums follow. With one varying group there
+ * is nothing to simulate: its outcomes are listed with their probabilities.
  */
 #include "simulate.h"
 
@@ -23,8 +24,8 @@ static void *checked(void *memory)
 	return memory;
 }
 
-/* Outwards from the mode, as far as the probabilities are above 1e-16 of its own; then made to sum to
- * one, which also takes out the error of lgamma at large n. */
+/* Outwards from the mode, as far as the probabilities are above 1e-16 of its own; then made to sum
+ * to one, which also takes out the error of lgamma at large n. */
 double *binomial_probabilities(double n, double p, unsigned *ret_first, unsigned *ret_count)
 {
 	static const double least = 1e-16;

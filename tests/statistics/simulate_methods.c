@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The intervals under test. Those of DUTY_HOLDS are what reports show; the others stand beside them:
- * plain N3 where it does not belong, the interval of the .NET document in its forms, and Wald's,
- * estimate -+ 1.96 standard errors, which must fail or the suite is blind.
+ * The intervals under test. Those of DUTY_HOLDS are what reports show; the others stand beside
+ * them: plain N3 where it does not belong, the interval of the .NET document in its forms, and
+ * Wald's, estimate -+ 1.96 standard errors, which must fail or the suite is blind.
  */
 #include "simulate.h"
 
@@ -23,8 +23,8 @@ static struct bp_interval n3_objects(const struct evidence *evidence, double alp
 		evidence->sampling->population->size_min, SIMULATE_CHARGE);
 }
 
-/* With the smallest size that was sampled in place of the smallest there is: what a report has to do
- * that is not told better. Here the key is all there is; a report looks at the whole process. */
+/* With the smallest size that was sampled in place of the smallest there is: what a report has to
+ * do that is not told better. Here the key is all there is; a report looks at the whole process. */
 static struct bp_interval n3_objects_as_sampled(const struct evidence *evidence, double alpha)
 {
 	const struct population *population = evidence->sampling->population;

@@ -5,10 +5,10 @@
  * are rounded cumulatively from the largest size on, so that a heavy tail appears with the object
  * that first makes half of one, and not with forty rounded-off halves.
  *
- * The eleven laws: one tiny size (16 B), one small one (1 KiB), a heap of three lognormal humps, 32 B
- * beside 10 MiB, a heavy tail (Pareto 1.1), sizes around T (.5 T to 2 T), and single sizes .3 .9 1 2
- * 4 T. Three more are hard cases: objects beyond 4 T, where the law bernoulli needs size classes, and a
- * few objects of .344 T beside tiny ones.
+ * The eleven laws: one tiny size (16 B), one small one (1 KiB), a heap of three lognormal humps, 32
+ * B beside 10 MiB, a heavy tail (Pareto 1.1), sizes around T (.5 T to 2 T), and single sizes .3 .9
+ * 1 2 4 T. Three more are hard cases: objects beyond 4 T, where the law bernoulli needs size
+ * classes, and a few objects of .344 T beside tiny ones.
  */
 #include "simulate.h"
 
@@ -170,8 +170,8 @@ static void fill_arrays(struct population *population, double expected, uint64_t
 	}
 }
 
-/* Three objects of .344 T beside tiny ones, seldom sampled: where a lower limit of whole objects, right
- * for one size, would miss. */
+/* Three objects of .344 T beside tiny ones, seldom sampled: where a lower limit of whole objects,
+ * right for one size, would miss. */
 static void fill_three_and_tiny(struct population *population, double expected, uint64_t interval)
 {
 	uint64_t size = (uint64_t)(.344 * (double)interval);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Do the draws of simulate_draws.c have the law of the real sampler? All objects of a population, in
- * shuffled order, are offered to the sampler as a hot path does it, again and again with new seeds.
- * The number of its samples must be distributed as the convolution of the binomial laws of the sizes
- * (each probability, by the exact binomial tails of its frequency, and its mean), and the trials after
- * the hits must have the mean that truncated geometric offsets give.
+ * Do the draws of simulate_draws.c have the law of the real sampler? All objects of a population,
+ * in shuffled order, are offered to the sampler as a hot path does it, again and again with new
+ * seeds. The number of its samples must be distributed as the convolution of the binomial laws of
+ * the sizes (each probability, by the exact binomial tails of its frequency, and its mean), and the
+ * trials after the hits must have the mean that truncated geometric offsets give.
  */
 #include <math.h>
 #include <stdlib.h>

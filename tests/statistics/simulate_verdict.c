@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the simulation suite asserts. Without chance: where outcomes were enumerated, a tail above 1.1
- * times its nominal error (2.75 % for 2.5) is a wrong interval. With chance: of R repetitions no more
- * may miss than a method with exactly that error exceeds with probability 1e-10, by the binomial
- * distribution itself; the limit follows from R, and a smaller R means a weaker test, never a wider
- * promise. Over all cells of a method together the misses must keep the nominal error: there R is
- * large, and a small fault in many cells is seen.
+ * What the simulation suite asserts. Without chance: where outcomes were enumerated, a tail above
+ * 1.1 times its nominal error (2.75 % for 2.5) is a wrong interval. With chance: of R repetitions
+ * no more may miss than a method with exactly that error exceeds with probability 1e-10, by the
+ * binomial distribution itself; the limit follows from R, and a smaller R means a weaker test,
+ * never a wider promise. Over all cells of a method together the misses must keep the nominal
+ * error: there R is large, and a small fault in many cells is seen.
  *
- * Every assertion of chance adds its false-alarm rate to a sum, which is printed and may not pass 1e-6.
- * (Seeds are recorded: a run that passed once passes again.)
+ * Every assertion of chance adds its false-alarm rate to a sum, which is printed and may not pass
+ * 1e-6. (Seeds are recorded: a run that passed once passes again.)
  */
 #include <math.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See simulated_heap.h. The live objects are an array of slots, each with its row and, if the object was
- * sampled, the number of its sample. A replaced object gives its slot, and so its row, to the new one:
- * the size of every row is known all the time without counting.
+ * See simulated_heap.h. The live objects are an array of slots, each with its row and, if the
+ * object was sampled, the number of its sample. A replaced object gives its slot, and so its row,
+ * to the new one: the size of every row is known all the time without counting.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heaps whose true size is known at every moment, and what the sampler sees of them as a profile: for
- * the tests of figures that follow a heap through time. All objects are of T/32, so small that large
- * ones do not help. The heap moves by events, one microsecond each: a birth or a death.
+ * Heaps whose true size is known at every moment, and what the sampler sees of them as a profile:
+ * for the tests of figures that follow a heap through time. All objects are of T/32, so small that
+ * large ones do not help. The heap moves by events, one microsecond each: a birth or a death.
  *
  * The objects belong to four functions, row0 ... row3. Everything asserts success (cmocka).
  */

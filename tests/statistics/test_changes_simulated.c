@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T that changes while the program runs, for reasons that have to do with what was sampled, and pauses;
- * through the real aggregation. One process, two threads, 6000 objects of five functions with sizes from
- * 16 bytes to some times the largest T, so that some are taken exactly under one T and by trial under
- * the next. The objects are the same in every run; they are sampled anew.
+ * T that changes while the program runs, for reasons that have to do with what was sampled, and
+ * pauses; through the real aggregation. One process, two threads, 6000 objects of five functions
+ * with sizes from 16 bytes to some times the largest T, so that some are taken exactly under one T
+ * and by trial under the next. The objects are the same in every run; they are sampled anew.
  *
- * A rule sets the T wanted, a thread follows it where the recorder's threads do: after an object that
- * was sampled, or when it has made LOOK trials since it looked last. The rules:
+ * A rule sets the T wanted, a thread follows it where the recorder's threads do: after an object
+ * that was sampled, or when it has made LOOK trials since it looked last. The rules:
  *
  *	doubling   twice T after every 24 samples: what an automatic interval does, at its worst, because
  *	           the change comes right after a sample, and so few of them
@@ -16,20 +16,20 @@
  *	           what bounds the unseen
  *	by hand    other T and pauses, at random moments
  *	fine start T doubled three times, each time after as many samples as are expected before it: by the sum
- *	           of the trials that the threads have told when they looked (recorder/fine_start.h, which has
+ *	           of the trials that the threads have told when they looked (start/fine_start.h, which has
  *	           2048 samples for each step where this has some 500)
  *
- * Truths are of what was allocated while sampling was on. Counted are the misses of the totals (live,
- * peak, temporary, live at a moment, allocated in a window; of allocated, which is counted, what all
- * samples say) and of all rows, those without a sample included, in bytes and objects. Of the n figures of a kind no more may miss on a side
- * than a method that errs in exactly 2.75 % exceeds with probability 1e-10; that is 94.5 % coverage. At
- * 230 such counts a run's false-alarm rate is below 3e-8. (Rows of one run share their T and their total,
- * so they are not quite independent; what that adds is far less than the quarter of a per cent left free.)
+ * Truths are of what was allocated while sampling was on. Counted are the misses of the totals
+ * (live, peak, temporary, live at a moment, allocated in a window; of allocated, which is counted,
+ * what all samples say) and of all rows, those without a sample included, in bytes and objects. Of
+ * the n figures of a kind no more may miss on a side than a method that errs in exactly 2.75 %
+ * exceeds with probability 1e-10; that is 94.5 % coverage. At 230 such counts a run's false-alarm
+ * rate is below 3e-8. (Rows of one run share their T and their total, so they are not quite
+ * independent; what that adds is far less than the quarter of a per cent left free.)
  *
- * The trap: all samples weighted by the T at the start, not by the one they were drawn with. It must be
- * found.
- * Seeds are recorded. BYTEPOLL_LONG_TESTS=1 takes 20 times the repetitions, 60 times for the fine start; --table FILE writes the table
- * of the documentation.
+ * The trap: all samples weighted by the T at the start, not by the one they were drawn with. It
+ * must be found. Seeds are recorded. BYTEPOLL_LONG_TESTS=1 takes 20 times the repetitions, 60 times
+ * for the fine start; --table FILE writes the table of the documentation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,8 +70,8 @@ struct object {
 static struct object objects[OBJECTS];
 static uint32_t first_dead[OBJECTS + 1];
 
-/* Rows of a half and a third of the small objects; some of middle sizes; few beyond the usual T; and
- * some that are now above T, now below. */
+/* Rows of a half and a third of the small objects; some of middle sizes; few beyond the usual T;
+ * and some that are now above T, now below. */
 static void make_object(struct stream *stream, struct object *object, uint32_t number)
 {
 	static const double shares[ROWS] = { .55, .88, .97, .98, 1 };
@@ -176,8 +176,8 @@ static void apply_rule(
 	}
 }
 
-/* What is looked at: the metrics; what was live at a moment in the middle; and what was allocated in a
- * window, of which the threads' counters in records tell. */
+/* What is looked at: the metrics; what was live at a moment in the middle; and what was allocated
+ * in a window, of which the threads' counters in records tell. */
 enum figure { LIVE, PEAK, ALLOCATED, TEMPORARY, AT_MOMENT, IN_WINDOW, FIGURES };
 static const char *const figure_names[FIGURES] = { "live", "peak", "allocated", "temporary",
 	"live at a moment", "allocated in a window" };

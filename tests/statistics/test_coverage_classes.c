@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coverage of N3 by size classes under the law `bernoulli`, by enumeration: no randomness, so that a
- * failure is a wrong interval and never bad luck. Every population is also given to plain N3, which
- * must fail on those that classes are for; else the test could not tell the two apart.
+ * Coverage of N3 by size classes under the law `bernoulli`, by enumeration: no randomness, so that
+ * a failure is a wrong interval and never bad luck. Every population is also given to plain N3,
+ * which must fail on those that classes are for; else the test could not tell the two apart.
  *
  * One size. As in test_coverage_enumerated.c: for each number of samples s the worst number of
  * objects is the last below the lower limit, or the first above the upper one. Of objects of x T a
@@ -11,8 +11,8 @@
  * Two and three sizes. All outcomes but those of probability below 1e-10 are visited for every size
  * but the first. Of the first, the more samples, the higher both limits against the truth, so that
  * the outcomes that miss are one run at each end of its range, found by bisection; that is checked
- * against the full sum for one population of each kind. The expected numbers of missed large objects
- * and of sampled small ones run over a grid; BYTEPOLL_LONG_TESTS=1 makes it finer.
+ * against the full sum for one population of each kind. The expected numbers of missed large
+ * objects and of sampled small ones run over a grid; BYTEPOLL_LONG_TESTS=1 makes it finer.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,7 +166,8 @@ static void look(struct run *run, unsigned i)
 	run->high[i] = run->truth > interval.high * (1 + 1e-12);
 }
 
-/* The outcomes of the first size that miss: high ones are [0, return), low ones [*ret_low, count). */
+/* The outcomes of the first size that miss: high ones are [0, return), low ones [*ret_low,
+ * count). */
 static unsigned find_misses(struct run *run, unsigned *ret_low)
 {
 	unsigned from = 0, to = run->count;
@@ -253,8 +254,8 @@ static void visit(struct worst *worst, const struct population *population)
 	}
 }
 
-/* Of 34,000 populations of two sizes the worst missed 1.04 a: where the truth comes to lie just beyond a
- * limit that is a few 1e-4 too low. The short form's grids hold none beyond 1.02. */
+/* Of 34,000 populations of two sizes the worst missed 1.04 a: where the truth comes to lie just
+ * beyond a limit that is a few 1e-4 too low. The short form's grids hold none beyond 1.02. */
 static void check(const char *kind, const struct worst *worst)
 {
 	double most = is_long() ? 1.05 : 1.02;

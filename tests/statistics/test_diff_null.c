@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Differences end to end, without a recorder: profiles filled by the real sampler from programs whose
- * heap is known, compared by the library as `bytepoll diff` does.
+ * Differences end to end, without a recorder: profiles filled by the real sampler from programs
+ * whose heap is known, compared by the library as `bytepoll diff` does.
  *
- * Null: 1000 comparisons of a program of 100 keys with itself (seeds 1 to 2000), under both laws, with 1
- * to 100 expected samples a key, sizes of one kind and mixed, below and above T, in one design in
- * other sizes of equal bytes on the two sides. A comparison with any verdict is a false alarm; the
- * rate stated is 5 %. Three runs a side with run totals that vary (lognormal, 20 %) must keep it too,
- * and a comparison of two of these runs that knows of sampling alone must not: that shows that the
- * test sees variation between runs.
+ * Null: 1000 comparisons of a program of 100 keys with itself (seeds 1 to 2000), under both laws,
+ * with 1 to 100 expected samples a key, sizes of one kind and mixed, below and above T, in one
+ * design in other sizes of equal bytes on the two sides. A comparison with any verdict is a false
+ * alarm; the rate stated is 5 %. Three runs a side with run totals that vary (lognormal, 20 %) must
+ * keep it too, and a comparison of two of these runs that knows of sampling alone must not: that
+ * shows that the test sees variation between runs.
  *
  * Power: one of 200 keys grows by 10 %. Tiny objects make its comparison the conditional binomial
  * test, whose power is computed here, without the library, for the p-value 0.05 / 200 which a lone
  * discovery needs.
  *
- * Call paths: 81 keys at the ends of a tree of five levels, each beginning of a stack a question, which
- * overlap. Null as above; and where a third of the tree grows by half, the share of false ones among the
- * verdicts is 5 % on average at most.
+ * Call paths: 81 keys at the ends of a tree of five levels, each beginning of a stack a question,
+ * which overlap. Null as above; and where a third of the tree grows by half, the share of false
+ * ones among the verdicts is 5 % on average at most.
  *
  * A rule "at most n of N" fails a correct program with P(binomial(N, rate) >= n + 1) < 1e-9, and
  * n is printed; there are nine such rules, so a whole run fails falsely with less than 1e-8. Seeds
@@ -34,7 +34,7 @@
 #include <string.h>
 
 #include "bytepoll/sampler.h"
-#include "diff/difference.h"
+#include "diff/diff.h"
 
 #define INTERVAL 4096u
 #define KEYS_MAX 200
@@ -177,32 +177,33 @@ static void run(
 }
 
 /* Verdicts of call paths, each question once. */
-static void judge_paths(const struct bp_difference *difference, struct outcome *outcome)
+static void judge_paths(const struct bp_diff *difference, struct outcome *outcome)
 {
-	for (uint32_t i = 1; i <= bp_difference_path_count(difference); i++) {
-		struct bp_difference_path path, above;
+	for (uint32_t i = 1; i <= bp_diff_path_count(difference); i++) {
+		struct bp_diff_path path, above;
 		bool first_third = true;
-		bp_difference_path(difference, i, &path);
+		bp_diff_path(difference, i, &path);
 		if (path.same != 0 || path.verdict == BP_VERDICT_UNCLEAR)
 			continue;
-		/* Of the path itself or of who called it: below the outermost function, is it at_0? */
+		/* Of the path itself or of who called it: below the outermost function, is it
+		 * at_0? */
 		for (above = path; above.caller != 0;) {
 			first_third = strcmp(above.name, "at_0") == 0;
-			bp_difference_path(difference, above.caller, &above);
+			bp_diff_path(difference, above.caller, &above);
 		}
 		outcome->found++;
 		outcome->wrong += !first_third;
 	}
 }
 
-static struct outcome judge(struct bp_difference *difference)
+static struct outcome judge(struct bp_diff *difference)
 {
 	struct outcome outcome = { .alarm = difference->verdict_count > 0 };
-	struct bp_difference_row row;
-	bp_difference_total(difference, &row);
+	struct bp_diff_row row;
+	bp_diff_total(difference, &row);
 	outcome.total_alarm = row.verdict != BP_VERDICT_UNCLEAR;
 	for (uint32_t i = 0; i < difference->verdict_count; i++) {
-		bp_difference_row(difference, i, &row);
+		bp_diff_row(difference, i, &row);
 		if (strcmp(row.name, "key_000") == 0)
 			outcome.first = row.verdict;
 	}
@@ -217,8 +218,8 @@ static struct outcome compare(const struct program *base, const struct program *
 	struct bp_aggregation aggregations[RUNS_MAX];
 	struct bp_run sides[RUNS_MAX];
 	struct bp_query query = { .estimator = BP_ESTIMATOR_HT };
-	struct bp_difference_query asked = { .rate = RATE, .paths = base->paths };
-	struct bp_difference difference;
+	struct bp_diff_query asked = { .rate = RATE, .paths = base->paths };
+	struct bp_diff difference;
 	struct bp_error error;
 	for (unsigned i = 0; i < 2 * runs; i++) {
 		run(&profiles[i], i < runs ? base : new, deviation, 2 * runs * seed + i);
@@ -226,11 +227,11 @@ static struct outcome compare(const struct program *base, const struct program *
 		sides[i] = (struct bp_run){ &aggregations[i], &aggregations[i], 1, "run" };
 	}
 	assert_true(
-		bp_difference_make(&asked, sides, runs, sides + runs, runs, &difference, &error));
+		bp_diff_make(&asked, sides, runs, sides + runs, runs, &difference, &error));
 	struct outcome outcome = judge(&difference);
 	if (base->paths)
 		judge_paths(&difference, &outcome);
-	bp_difference_finish(&difference);
+	bp_diff_finish(&difference);
 	for (unsigned i = 0; i < 2 * runs; i++) {
 		bp_aggregation_finish(&aggregations[i]);
 		bp_profile_finish(&profiles[i]);
@@ -364,8 +365,9 @@ static void null_call_paths(void **state)
 	expect_null("call paths, law bernoulli", &bernoulli, &bernoulli, 1, 0, 500);
 }
 
-/* Shares of false verdicts lie in [0, 1]: by Hoeffding's bound their mean is above RATE + deviation with
- * probability exp(-2 trials deviation^2), which is 1e-9, if its expectation is RATE at most. */
+/* Shares of false verdicts lie in [0, 1]: by Hoeffding's bound their mean is above RATE +
+ * deviation with probability exp(-2 trials deviation^2), which is 1e-9, if its expectation is
+ * RATE at most. */
 static void false_call_paths(void **state)
 {
 	(void)state;
@@ -445,7 +447,8 @@ static void planted_growth(void **state)
 		      "theory %.3f\n",
 		KEYS_MAX, samples, found, trials, power);
 	assert_int_equal(wrong, 0);
-	/* 6 standard errors: 2e-9; .01 for the few cases in which another discovery lowers the bar. */
+	/* 6 standard errors: 2e-9; .01 for the few cases in which another discovery lowers the
+	 * bar. */
 	assert_true(fabs((double)found / trials - power) < 6 * error + 0.01);
 }
 

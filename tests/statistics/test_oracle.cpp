@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The special functions of src/tool/estimate against an oracle: Boost.Math on 113-bit floating point
- * (float128), other formulas by other authors with twice the digits. More than 100,000 seeded
+ * The special functions of src/tool/estimate against an oracle: Boost.Math on 113-bit floating
+ * point (float128), other formulas by other authors with twice the digits. More than 100,000 seeded
  * points over the ranges that follow; BYTEPOLL_LONG_TESTS=1 takes ten times as many.
  *
- * What is compared is the relative error of the smaller tail, down to 1e-300: a good P next to 1 says
- * nothing of Q. Boost's own tails in long double are no oracle for large shapes: their prefix
+ * What is compared is the relative error of the smaller tail, down to 1e-300: a good P next to 1
+ * says nothing of Q. Boost's own tails in long double are no oracle for large shapes: their prefix
  * cancels a digit per power of ten, 8e-11 at shape 1e9.
  *
- * Arguments are doubles and taken as they are, so that no error of theirs is charged to a function. For
- * the beta functions x is a multiple of 2^-53 (but for tiny x, where it does not matter), so that
- * 1 - x is a double too. An inverse cannot be better than the spacing of doubles allows: the tails at
- * x (1 -+ 4 epsilon) must enclose the wanted one, to the error stated.
+ * Arguments are doubles and taken as they are, so that no error of theirs is charged to a function.
+ * For the beta functions x is a multiple of 2^-53 (but for tiny x, where it does not matter), so
+ * that 1 - x is a double too. An inverse cannot be better than the spacing of doubles allows: the
+ * tails at x (1 -+ 4 epsilon) must enclose the wanted one, to the error stated.
  *
- * Each line of output gives the number of points, the worst error, the bound that is asserted and the
- * arguments of the worst point. Nothing depends on chance but which points are tried.
+ * Each line of output gives the number of points, the worst error, the bound that is asserted and
+ * the arguments of the worst point. Nothing depends on chance but which points are tried.
  */
 #include <algorithm>
 #include <cfloat>
@@ -137,8 +137,8 @@ tails beta_tails(double a, double b, const real &x)
 	return { 1 - right, right };
 }
 
-/* An x whose tails are anything from 1e-300 to 1/2, by the cube root that is nearly normal; or anything
- * below the mean. */
+/* An x whose tails are anything from 1e-300 to 1/2, by the cube root that is nearly normal; or
+ * anything below the mean. */
 double gamma_argument(double a)
 {
 	if (uniform(0, 4) < 1)
@@ -310,8 +310,8 @@ bool test_log1p_minus(int number)
 	return check.report(number, 10000);
 }
 
-/* Below 16 it is a difference of numbers up to 30, and used as a term of an exponent: the error as it
- * is. From 16 on the relative error, up to where the oracle's own difference has digits left. */
+/* Below 16 it is a difference of numbers up to 30, and used as a term of an exponent: the error as
+ * it is. From 16 on the relative error, up to where the oracle's own difference has digits left. */
 bool test_stirling_rest(int number)
 {
 	check check("stirling_rest", 1e-14);
@@ -326,8 +326,8 @@ bool test_stirling_rest(int number)
 	return check.report(number, 10000);
 }
 
-/* The share of a tilted beta left of t, by adaptive Gauss-Kronrod quadrature in ln(t / (1 - t)), in long
- * double. */
+/* The share of a tilted beta left of t, by adaptive Gauss-Kronrod quadrature in ln(t / (1 - t)), in
+ * long double. */
 class tilted_beta
 {
       public:
@@ -387,8 +387,8 @@ class tilted_beta
 	long double a_, b_, d_, mode_ = 0, top_ = 0;
 };
 
-/* Its left tail, the one the limits are made from; what is right of a quantile is not promised. From
- * 1e-8 on: the window of its integral leaves out 1e-19. */
+/* Its left tail, the one the limits are made from; what is right of a quantile is not promised.
+ * From 1e-8 on: the window of its integral leaves out 1e-19. */
 bool test_tilted_beta(int number)
 {
 	check check("tilted_beta_inverse", 1e-11);

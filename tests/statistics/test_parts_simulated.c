@@ -3,17 +3,19 @@
  * What is live and what was temporary as parts of what was allocated, which is counted: through
  * everything that a report uses, on heaps of which some objects stay and the others are freed.
  *
- * Counted: how often the intervals of the live bytes, of the temporary bytes and of the worst of four
- * functions' live bytes miss on each side; how wide they are beside those that do not look at the
- * counted total, but for a cut at it (the truth of such a cut is in the samples alone); and how far the
- * mean estimates of bytes and objects are from the truth, with the cut and without.
+ * Counted: how often the intervals of the live bytes, of the temporary bytes and of the worst of
+ * four functions' live bytes miss on each side; how wide they are beside those that do not look at
+ * the counted total, but for a cut at it (the truth of such a cut is in the samples alone); and how
+ * far the mean estimates of bytes and objects are from the truth, with the cut and without.
  *
- * Of R repetitions no more may miss on a side than a method that errs in exactly 2.75 % exceeds with
- * probability 1e-10, by the binomial distribution. A mean estimate may be off by six of its standard
- * errors and .2 % of the truth (the share of the error that a part takes is itself estimated). With about
- * 100 assertions the false-alarm rate of a run is below 2e-8. Seeds are recorded.
+ * Of R repetitions no more may miss on a side than a method that errs in exactly 2.75 % exceeds
+ * with probability 1e-10, by the binomial distribution. A mean estimate may be off by six of its
+ * standard errors and .2 % of the truth (the share of the error that a part takes is itself
+ * estimated). With about 100 assertions the false-alarm rate of a run is below 2e-8. Seeds are
+ * recorded.
  *
- * BYTEPOLL_LONG_TESTS=1 takes 20,000 repetitions; --table FILE writes the table of the documentation.
+ * BYTEPOLL_LONG_TESTS=1 takes 20,000 repetitions; --table FILE writes the table of the
+ * documentation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +43,8 @@ static const char *const row_names[ROWS] = { "row0", "row1", "row2", "row3" };
 static FILE *table;
 static bool is_long;
 
-/* Equal objects of one function: `trials` of each, of all that stay and of all that are freed, in T. */
+/* Equal objects of one function: `trials` of each, of all that stay and of all that are freed, in
+ * T. */
 struct group {
 	double trials, live, freed;
 	unsigned row;
@@ -246,8 +249,9 @@ static void parts_of_the_total_hold(void **state)
 	}
 }
 
-/* Usable bytes of three objects just below T and of 3000 of one byte each, which are seldom sampled and have
- * 24 usable bytes: an upper limit that assumes no smaller objects than those that were sampled misses. */
+/* Usable bytes of three objects just below T and of 3000 of one byte each, which are seldom sampled
+ * and have 24 usable bytes: an upper limit that assumes no smaller objects than those that were
+ * sampled misses. */
 static void usable_bytes_of_small_objects_hold(void **state)
 {
 	const unsigned runs = is_long ? 20000 : 2000;

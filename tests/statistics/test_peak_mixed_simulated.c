@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peak on heaps whose moments differ in kind (mixed_heap.h), through everything that a report uses.
+ * The peak on heaps whose moments differ in kind (mixed_heap.h), through everything that a report
+ * uses.
  *
- * One block that is recorded with certainty beside many small objects at another time is the worst case of
- * an upper limit that is read at the moment of the largest estimate: the block is chosen when the small
- * objects' estimate came out low, and its own limit does not know of them. Counted: how often the
- * interval of the peak misses on each side; how often the limit at the chosen moment alone would
- * (which must fail, or the test is none); how often a `check` at its default error of 1 % would find
- * the peak within a limit below it; how often a row of --metric peak misses what was live at the named
- * moment, in bytes and in objects (of rows with a sample), and their sum; and that nothing contradicts itself: estimates lie within limits, the peak is not below
- * what is certain to have been live at the named moment, rows add up to that moment's figure, a row
- * with samples is not 0.
+ * One block that is recorded with certainty beside many small objects at another time is the worst
+ * case of an upper limit that is read at the moment of the largest estimate: the block is chosen
+ * when the small objects' estimate came out low, and its own limit does not know of them. Counted:
+ * how often the interval of the peak misses on each side; how often the limit at the chosen moment
+ * alone would (which must fail, or the test is none); how often a `check` at its default error of 1
+ * % would find the peak within a limit below it; how often a row of --metric peak misses what was
+ * live at the named moment, in bytes and in objects (of rows with a sample), and their sum; and
+ * that nothing contradicts itself: estimates lie within limits, the peak is not below what is
+ * certain to have been live at the named moment, rows add up to that moment's figure, a row with
+ * samples is not 0.
  *
- * And differences of peaks: of a heap with itself, where every verdict is false, and of two that differ.
+ * And differences of peaks: of a heap with itself, where every verdict is false, and of two that
+ * differ.
  *
- * Of R repetitions no more may miss on a side than a method that errs in exactly 2.75 % exceeds with
- * probability 1e-10, by the binomial distribution; with about 100 assertions the false-alarm rate of a
- * run is below 1e-8. Seeds are recorded.
+ * Of R repetitions no more may miss on a side than a method that errs in exactly 2.75 % exceeds
+ * with probability 1e-10, by the binomial distribution; with about 100 assertions the false-alarm
+ * rate of a run is below 1e-8. Seeds are recorded.
  *
- * BYTEPOLL_LONG_TESTS=1 takes 20,000 repetitions; --table FILE writes the table of the documentation.
+ * BYTEPOLL_LONG_TESTS=1 takes 20,000 repetitions; --table FILE writes the table of the
+ * documentation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +36,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "diff/difference.h"
+#include "diff/diff.h"
 #include "estimate/estimate.h"
 #include "mixed_heap.h"
 #include "small_profile.h"
@@ -239,28 +243,28 @@ static bool has_verdict(const struct mixed_plan *base, const struct mixed_plan *
 	const struct bp_query query = { .metric = BP_METRIC_PEAK,
 		.all_cells = true,
 		.estimator = BP_ESTIMATOR_HT };
-	const struct bp_difference_query asked = { .rate = rate };
+	const struct bp_diff_query asked = { .rate = rate };
 	struct mixed_heap heaps[BP_SIDES];
 	struct bp_aggregation aggregations[BP_SIDES];
 	struct bp_run runs[BP_SIDES];
-	struct bp_difference difference;
+	struct bp_diff difference;
 	struct bp_error error;
 	for (int side = 0; side < BP_SIDES; side++) {
 		mixed_make(&heaps[side], plans[side], stream);
 		aggregations[side] = small_aggregate(&heaps[side].profile, &query);
 		runs[side] = (struct bp_run){ &aggregations[side], &aggregations[side], 1, "run" };
 	}
-	assert_true(bp_difference_make(
+	assert_true(bp_diff_make(
 		&asked, &runs[BP_BASE], 1, &runs[BP_NEW], 1, &difference, &error));
 	*ret_grew = false;
 	for (uint32_t i = 0; i < difference.verdict_count; i++) {
-		struct bp_difference_row row;
-		bp_difference_row(&difference, i, &row);
+		struct bp_diff_row row;
+		bp_diff_row(&difference, i, &row);
 		*ret_grew = *ret_grew ||
 			    (strcmp(row.name, "row0") == 0 && row.verdict == BP_VERDICT_GREW);
 	}
 	const bool some = difference.verdict_count > 0;
-	bp_difference_finish(&difference);
+	bp_diff_finish(&difference);
 	for (int side = 0; side < BP_SIDES; side++) {
 		bp_aggregation_finish(&aggregations[side]);
 		mixed_finish(&heaps[side]);
@@ -268,8 +272,9 @@ static bool has_verdict(const struct mixed_plan *base, const struct mixed_plan *
 	return some;
 }
 
-/* A program compared with itself: where every row is the same, a discovery rate of .05 means that one
- * comparison in twenty has a verdict at most, and a thousandth more for each side's true moment. */
+/* A program compared with itself: where every row is the same, a discovery rate of .05 means that
+ * one comparison in twenty has a verdict at most, and a thousandth more for each side's true
+ * moment. */
 static void a_program_does_not_differ_from_itself(void **state)
 {
 	const unsigned pairs = is_long ? 5000 : PAIRS_SHORT;

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peak as a report shows it, on heaps of known size (simulated_heap.h), through everything that a
- * report uses: a profile of samples, the search for the moment, cross-fit, limits.
+ * The peak as a report shows it, on heaps of known size (simulated_heap.h), through everything that
+ * a report uses: a profile of samples, the search for the moment, cross-fit, limits.
  *
  * Flat heaps are the worst case: every moment is the peak, and the maximum of the noise is taken as
- * one. Saw teeth and a hump have many moments near the peak, a spike has one. Counted: how often the
- * interval of the peak misses on each side; by how much the estimate, and the plain maximum, are off on
- * average; how often the plain lower limit at the moment of the maximum would miss.
+ * one. Saw teeth and a hump have many moments near the peak, a spike has one. Counted: how often
+ * the interval of the peak misses on each side; by how much the estimate, and the plain maximum,
+ * are off on average; how often the plain lower limit at the moment of the maximum would miss.
  *
- * Rows. A row of --metric peak says what of the total was live at the moment that the report names, so
- * that is the truth it is held against: not the row's own maximum, and not its bytes at the true peak,
- * which on a flat heap is any moment. Where rows trade places while the total stays (`shifting`), that
- * distinction is the whole figure.
+ * Rows. A row of --metric peak says what of the total was live at the moment that the report names,
+ * so that is the truth it is held against: not the row's own maximum, and not its bytes at the true
+ * peak, which on a flat heap is any moment. Where rows trade places while the total stays
+ * (`shifting`), that distinction is the whole figure.
  *
  * Beside the peak: the curve of the heap over time, moment by moment.
  *
- * Of R repetitions no more may miss on a side than a method that errs in exactly 2.75 % exceeds with
- * probability 1e-10, by the binomial distribution; a mean may be 6 standard errors above the truth
- * (1e-9). At about 100 assertions the false-alarm rate of a run is below 1e-7. Seeds are recorded.
+ * Of R repetitions no more may miss on a side than a method that errs in exactly 2.75 % exceeds
+ * with probability 1e-10, by the binomial distribution; a mean may be 6 standard errors above the
+ * truth (1e-9). At about 100 assertions the false-alarm rate of a run is below 1e-7. Seeds are
+ * recorded.
  *
- * BYTEPOLL_LONG_TESTS=1 takes more repetitions and the largest heaps; --table FILE writes the table of
- * the documentation.
+ * BYTEPOLL_LONG_TESTS=1 takes more repetitions and the largest heaps; --table FILE writes the table
+ * of the documentation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,8 +173,9 @@ static void judge(const struct scene *scene, const struct result *result)
 	double error = sqrt((result->squares / n - mean * mean) / n);
 	double most = binomial_limit(n, tail, false_alarm);
 	assert_true(result->total.low <= most && result->total.high <= most);
-	/* A value at some moment cannot exceed the peak: the estimate is not too high on average. (Where
-	 * the heap is live at the end the peak is not shown below that, which pulls it up.) */
+	/* A value at some moment cannot exceed the peak: the estimate is not too high on
+	 * average. (Where the heap is live at the end the peak is not shown below that, which
+	 * pulls it up.) */
 	assert_true(mean <= 1 + 6 * error || !scene->plan.emptied);
 	assert_true(mean > .85);
 	for (unsigned row = 0; row < HEAP_ROWS && scene->rows; row++) {

@@ -2,22 +2,24 @@
 /*
  * Edges of windows, threads, and parts of a counted number of objects.
  *
- * Windows, with the samples themselves as the clock: trials of one byte, hits with probability 1/T. A
- * window of about W intervals begins and ends at fixed moments, or at hits. A fixed end looks at nothing
- * and needs no correction; a hit that is both the edge and counted is one too many. Held against this:
- * N3, and the negative binomial interval in its three forms. Which combinations hold is known (the table
- * `expected`), and both sides of that are asserted: the right ones do, the traps do not.
+ * Windows, with the samples themselves as the clock: trials of one byte, hits with probability 1/T.
+ * A window of about W intervals begins and ends at fixed moments, or at hits. A fixed end looks at
+ * nothing and needs no correction; a hit that is both the edge and counted is one too many. Held
+ * against this: N3, and the negative binomial interval in its three forms. Which combinations hold
+ * is known (the table `expected`), and both sides of that are asserted: the right ones do, the
+ * traps do not.
  *
- * Windows and threads, through the real aggregation: a schedule of objects of many sizes in 4, 16 or 64
- * threads, the same in every run, sampled anew each time. Rows by thread in a window [from, to) hold their
- * truth; the sum of their intervals is an interval too, but a multiple of the width of the total's, which
- * pools the samples. Where the counters of threads are known at their samples, they bound the total, and
- * the rows are parts of it: bounds that come at the moments of samples must not spoil that. Without a window
- * rows by thread are counted, and right to the byte.
+ * Windows and threads, through the real aggregation: a schedule of objects of many sizes in 4, 16
+ * or 64 threads, the same in every run, sampled anew each time. Rows by thread in a window [from,
+ * to) hold their truth; the sum of their intervals is an interval too, but a multiple of the width
+ * of the total's, which pools the samples. Where the counters of threads are known at their
+ * samples, they bound the total, and the rows are parts of it: bounds that come at the moments of
+ * samples must not spoil that. Without a window rows by thread are counted, and right to the byte.
  *
- * A method that should hold may miss on a side as often as one that errs in exactly 2.75 % does with
- * probability 1e-10. A trap misses in 3.3 % and more, which 200000 repetitions tell from 2.75 by 8 standard
- * errors. At about 60 assertions the false-alarm rate of a run is below 1e-8. Seeds are recorded.
+ * A method that should hold may miss on a side as often as one that errs in exactly 2.75 % does
+ * with probability 1e-10. A trap misses in 3.3 % and more, which 200000 repetitions tell from 2.75
+ * by 8 standard errors. At about 60 assertions the false-alarm rate of a run is below 1e-8. Seeds
+ * are recorded.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,8 +180,8 @@ static void edges(void **state)
 
 #define OBJECTS 24000
 
-/* The same objects in every run: most are small, a few are of some T. Object i is made at microsecond
- * 1000 + i, by the threads in turn. */
+/* The same objects in every run: most are small, a few are of some T. Object i is made at
+ * microsecond 1000 + i, by the threads in turn. */
 static uint64_t size_of(unsigned i)
 {
 	double u = fmod((i + 1) * .6180339887498949, 1);
@@ -369,10 +371,10 @@ static void threads_are_counted(void **state)
 
 /* ---- parts of a counted number of objects ---- */
 
-/* 3855 objects of 16 B, of which one is sampled on average, among 640 of 1 KiB. The number of all is
- * counted, so what is said of the tiny ones decides what is left for the others: the smallest size that
- * can occur is that of the whole process, whatever row or filter is looked at. (It is told; the smallest
- * size that happened to be sampled would not do.) */
+/* 3855 objects of 16 B, of which one is sampled on average, among 640 of 1 KiB. The number of all
+ * is counted, so what is said of the tiny ones decides what is left for the others: the smallest
+ * size that can occur is that of the whole process, whatever row or filter is looked at. (It is
+ * told; the smallest size that happened to be sampled would not do.) */
 static void make_two_sizes(struct bp_profile *profile, struct stream *stream)
 {
 	enum { TINY = 3855, SMALL = 640 };

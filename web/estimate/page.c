@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimation of the page that `bytepoll html` writes: src/tool/estimate, compiled to WebAssembly, under
- * a few functions that take and give doubles. Which of its methods is used follows src/tool/aggregation/figures.c,
- * so that the page shows for a selection what `bytepoll report` shows for the same one
- * (docs/page-format.md has the contract, tests/scenario/test_html.py compares the two).
+ * The estimation of the page that `bytepoll html` writes: src/tool/estimate, compiled to
+ * WebAssembly, under a few functions that take and give doubles. Which of its methods is used
+ * follows src/tool/aggregation/figures.c, so that the page shows for a selection what `bytepoll
+ * report` shows for the same one (docs/page-format.md has the contract, tests/scenario/test_html.py
+ * compares the two).
  *
- * A record of sums is 16 doubles: struct bp_sums in its order, with its bits as one number. The page owns the room behind bp_page_memory(); everything
- * here is one thread and keeps what it was told in statics.
+ * A record of sums is 16 doubles: struct bp_sums in its order, with its bits as one number. The
+ * page owns the room behind bp_page_memory(); everything here is one thread and keeps what it was
+ * told in statics.
  */
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Long names of functions, shortened so that the function itself stays, by the rules of the command line
-// (src/tool/report/name_text.h). A name is parted at its top level, outside all brackets: arguments of
+// (src/tool/text/name_text.h). A name is parted at its top level, outside all brackets: arguments of
 // templates <...>, parameters (...), and words that stay whole (operator<, {lambda(int)#1}, (anonymous
 // namespace), [abi:cxx11]). What goes, in this order: arguments within brackets, parameters, all
 // arguments, the type that is returned, namespaces from the outermost one on, what stands behind the last

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Figures as text, with the rules of the command line (src/tool/report/quantity.c): the unit is the
+// Figures as text, with the rules of the command line (src/tool/text/quantity.c): the unit is the
 // largest one of which the estimate has at least one, the digits are those that the interval
 // supports. A figure is {estimate, low, high, exact?, lower_bound?, upper_bound?}.
 

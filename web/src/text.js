@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names made safe to look at. A name may be any text: what is invisible, steers the direction of
 // writing or is a control character is shown as an escape, by the same list as the command line's
-// (src/tool/report/escape.c). Nothing here makes markup: all text reaches the page as text nodes.
+// (src/tool/text/escape.c). Nothing here makes markup: all text reaches the page as text nodes.
 
 const UNSAFE = new RegExp(
   '[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e' +

@@ -23,7 +23,7 @@
 #include "hooks/libc_names.h"
 #include "hooks/names.h"
 #include "hooks/symbol_table.h"
-#include "recorder/frame_rules.h"
+#include "unwind/frame_rules.h"
 
 __attribute__((visibility("hidden"))) struct bp_first bp_first = {
 	.malloc = malloc, .free = free, .realloc = realloc, .aligned_alloc = aligned_alloc

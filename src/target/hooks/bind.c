@@ -19,8 +19,8 @@
 #include "hooks/extended.h"
 #include "hooks/patch.h"
 #include "hooks/symbol_table.h"
-#include "recorder/frame_rules.h"
 #include "recorder/real.h"
+#include "unwind/frame_rules.h"
 
 struct object {
 	const struct link_map *map;

@@ -7,11 +7,11 @@
 #include "bytepoll/bytepoll.h"
 
 #include "base/attributes.h"
-#include "recorder/hot.h"
+#include "recognition/hot.h"
 #include "recorder/labels.h"
 #include "recorder/listeners.h"
+#include "recorder/program_calls.h"
 #include "recorder/recorder.h"
-#include "recorder/window.h"
 
 static void give(void *to, size_t to_bytes, const void *from, size_t from_bytes)
 {

@@ -15,7 +15,7 @@
 
 #include "base/attributes.h"
 #include "hooks/real_other.h"
-#include "recorder/filter.h"
+#include "recognition/filter.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 

@@ -5,7 +5,7 @@
  * What lies before an object says nothing then, and the allocator may have entries we have never
  * heard of (dallocx, mi_free, tc_free, a private copy of free). So every sampled object stays where
  * the allocator put it: whoever frees it, frees an object of the allocator's own. `free` asks the
- * filter (recorder/filter.h), in as many instructions as over glibc, and on a yes the live set.
+ * filter (recognition/filter.h), in as many instructions as over glibc, and on a yes the live set.
  *
  * malloc and the other hooks that allocate need no other form. `free`, `realloc` and
  * `malloc_usable_size`, which read the word before an object over glibc, are rewritten at start:
@@ -26,8 +26,8 @@
 #include "hooks/extended.h"
 #include "hooks/patch.h"
 #include "hooks/real_other.h"
-#include "recorder/filter.h"
-#include "recorder/live_set.h"
+#include "recognition/filter.h"
+#include "recognition/live_set.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 

@@ -33,8 +33,8 @@
 #include "hooks/libc_names.h"
 #include "hooks/names.h"
 #include "hooks/symbol_table.h"
-#include "recorder/frame_rules.h"
 #include "recorder/real.h"
+#include "unwind/frame_rules.h"
 
 static const struct {
 	const char *name;

@@ -16,7 +16,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "recorder/hot.h"
+#include "recognition/hot.h"
 #include "recorder/real.h"
 
 #define EXPORT __attribute__((visibility("default")))

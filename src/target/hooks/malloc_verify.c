@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hooks of the recorder that verifies, in place of malloc.c: each does what the hook there
- * does, by the same charge and the same test, and tells census.h of it. So what the sampler sees,
+ * does, by the same charge and the same test, and tells verify.h of it. So what the sampler sees,
  * what is sampled, and where objects live are the same; only time goes by. Frees are told before
  * the real free, everything else after the real function. errno is the real function's.
  */
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
-#include "recorder/census.h"
-#include "recorder/hot.h"
+#include "recognition/hot.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
+#include "recorder/verify.h"
 
 void *bp_realloc_to_nothing(void *object); /* aliases.c */
 
@@ -36,9 +36,9 @@ static uint64_t objects_made(void)
 static void *told(void *object, size_t size, uint64_t before)
 {
 	if (object != NULL)
-		bp_census_made(object, size);
+		bp_verify_made(object, size);
 	else if (objects_made() != before)
-		bp_census_failed(size);
+		bp_verify_failed(size);
 	return object;
 }
 
@@ -50,7 +50,7 @@ BP_EXPORT void *malloc(size_t size)
 
 BP_EXPORT void free(void *object)
 {
-	bp_census_freed(object);
+	bp_verify_freed(object);
 	if (is_large(object))
 		bp_known_free(object);
 	else
@@ -79,12 +79,12 @@ BP_EXPORT void *realloc(void *object, size_t size)
 	const uint64_t before = objects_made();
 	if (size == 0)
 		return bp_realloc_to_nothing(object);
-	const struct bp_census_old old = bp_census_take(object);
+	const struct bp_verify_old old = bp_verify_take(object);
 	void *result = reallocate(object, size);
 	if (result != NULL)
-		bp_census_freed_by_realloc(&old);
+		bp_verify_freed_by_realloc(&old);
 	else
-		bp_census_put_back(&old);
+		bp_verify_put_back(&old);
 	return told(result, size, before);
 }
 

@@ -18,7 +18,7 @@
 
 #include "hooks/patch.h"
 #include "hooks/patch_code.h"
-#include "recorder/filter.h"
+#include "recognition/filter.h"
 
 _Static_assert(BP_FILTER_PAGE_SHIFT == 12, "lsr w16, w0, #12");
 _Static_assert(BP_FILTER_BYTES % 65536 == 0, "movz");

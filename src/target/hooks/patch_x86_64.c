@@ -16,7 +16,7 @@
 
 #include "hooks/patch.h"
 #include "hooks/patch_code.h"
-#include "recorder/filter.h"
+#include "recognition/filter.h"
 
 static struct bp_code begin(void *function)
 {

@@ -7,9 +7,9 @@
 
 #include "base/attributes.h"
 #include "hooks/heaptrack_calls.h"
-#include "recorder/hot.h"
-#include "recorder/pool_set.h"
+#include "recognition/hot.h"
 #include "recorder/pools.h"
+#include "tables/pool_set.h"
 
 BP_EXPORT void bytepoll_pool_create(const void *pool, const char *name)
 {

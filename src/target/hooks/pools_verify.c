@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Annotated pools in the recorder that verifies: nothing. Its census knows the objects of malloc,
- * by addresses that those of pools share, and its totals are those of the census.
+ * Annotated pools in the recorder that verifies: nothing. Its exact sums know the objects of
+ * malloc, by addresses that those of pools share, and its totals are the exact ones.
  */
 #include "bytepoll/annotate.h"
 

@@ -28,8 +28,8 @@
 #include "hooks/libc_symbols.h"
 #include "hooks/real_other.h"
 #include "hooks/symbol_table.h"
-#include "recorder/census.h"
-#include "recorder/frame_rules.h"
+#include "recorder/verify.h"
+#include "unwind/frame_rules.h"
 
 static void *first_malloc(size_t size)
 {
@@ -223,8 +223,8 @@ static enum bp_real_form adapt(void)
 		home = object_of((const void *)bp_real.malloc);
 		if (is_glibc())
 			return BP_REAL_GLIBC;
-		/* A census counts in hooks of its own, which know glibc's malloc alone. */
-		if (bp_census_flags() == 0 && bp_foreign_hooks())
+		/* Exact sums are counted by hooks of their own, which know glibc's malloc alone. */
+		if (bp_verify_flags() == 0 && bp_foreign_hooks())
 			return BP_REAL_FOREIGN;
 	}
 	const bool bypassed = bp_foreign_bypass();

@@ -24,7 +24,7 @@
 #include "base/system_call.h"
 #include "hooks/real_other.h"
 #include "hooks/seccomp.h"
-#include "recorder/probes.h"
+#include "probes/test_points.h"
 #include "recorder/recorder.h"
 
 /* More than the kernel takes (BPF_MAXINSNS). */

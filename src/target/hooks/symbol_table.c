@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 #include "hooks/real_other.h"
-#include "recorder/frame_rules.h"
+#include "unwind/frame_rules.h"
 
 #define VERSION_IS_HIDDEN 0x8000u /* of an entry of DT_VERSYM: not the default version */
 

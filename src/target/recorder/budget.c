@@ -44,11 +44,11 @@
 #include "recorder/budget.h"
 
 #include "base/attributes.h"
-#include "recorder/arena.h"
+#include "recognition/live_set.h"
+#include "recognition/slots.h"
 #include "recorder/control.h"
-#include "recorder/live_set.h"
 #include "recorder/seal.h"
-#include "recorder/slots.h"
+#include "tables/arena.h"
 
 #define ALLOWANCE_NS 500000
 #define FULL_NS 1000000

@@ -19,7 +19,7 @@
 
 #include "probes/tracepoints.h"
 #include "recorder/budget.h"
-#include "recorder/fine_start.h"
+#include "start/fine_start.h"
 
 struct bp_control bp_control __attribute__((visibility("hidden"))) = { .due_ns = UINT64_MAX };
 

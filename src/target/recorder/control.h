@@ -19,10 +19,10 @@
 #ifndef BP_RECORDER_CONTROL_H
 #define BP_RECORDER_CONTROL_H
 
-#include "recorder/config.h"
-#include "recorder/predecessor.h"
 #include "recorder/recorder.h"
 #include "recorder/visit.h"
+#include "start/config.h"
+#include "start/predecessor.h"
 
 struct bp_control {
 	uint64_t first;	 /* the word that this trace began with; its number is 0 */

@@ -2,13 +2,13 @@
 /* See event.h. */
 #include "recorder/event.h"
 
+#include "probes/test_points.h"
 #include "recorder/budget.h"
 #include "recorder/control.h"
 #include "recorder/labels.h"
-#include "recorder/probes.h"
-#include "recorder/stack_table.h"
 #include "recorder/tracepoints.h"
 #include "sampler/amount.h"
+#include "unwind/stack_table.h"
 
 bool bp_event_offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision)
 {

@@ -3,8 +3,8 @@
 #include "recorder/labels.h"
 
 #include "base/attributes.h"
-#include "recorder/text_table.h"
 #include "recorder/visit.h"
+#include "tables/text_table.h"
 
 static struct bp_text_table table = { .tag = BP_TAG_LABELS,
 	.texts_max = BP_LABELS_SETS,

@@ -27,25 +27,25 @@
 #include <pthread.h>
 
 #include "base/system_call.h"
-#include "recorder/arena.h"
-#include "recorder/census.h"
-#include "recorder/config.h"
+#include "probes/test_points.h"
+#include "recognition/live_set.h"
+#include "recognition/slots.h"
 #include "recorder/control.h"
 #include "recorder/labels.h"
 #include "recorder/listeners.h"
-#include "recorder/live_set.h"
-#include "recorder/modules.h"
 #include "recorder/pools.h"
-#include "recorder/predecessor.h"
-#include "recorder/probes.h"
+#include "recorder/program_calls.h"
 #include "recorder/real.h"
-#include "recorder/slots.h"
-#include "recorder/stack_table.h"
 #include "recorder/thread.h"
-#include "recorder/tree_folder.h"
+#include "recorder/verify.h"
 #include "recorder/visit.h"
-#include "recorder/window.h"
 #include "sampler/prng.h"
+#include "start/config.h"
+#include "start/predecessor.h"
+#include "start/tree_folder.h"
+#include "tables/arena.h"
+#include "unwind/modules.h"
+#include "unwind/stack_table.h"
 
 /* What glibc's pthread_atfork calls. Weak, because another C library has no such function, and
  * would refuse to start a program that the recorder is preloaded to. */
@@ -124,7 +124,7 @@ static void describe_program(enum bp_unprofiled reason)
 		.magic = BP_TRACE_MAGIC,
 		.version_major = BP_TRACE_MAJOR,
 		.version_minor = BP_TRACE_MINOR,
-		.flags_skippable = (reason == BP_PROFILED ? bp_census_flags() : 0) |
+		.flags_skippable = (reason == BP_PROFILED ? bp_verify_flags() : 0) |
 				   (uint64_t)config.misread << BP_HEADER_MISREAD_SHIFT,
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = (uint32_t)bp_system_page_bytes(),
@@ -289,7 +289,7 @@ void bp_recorder_fork_prepare(void)
 		*bp_recorder.fork_mark == 0)
 		return;
 	bp_hot.busy = bp_hot.forking = 1;
-	bp_census_lock();
+	bp_verify_lock();
 	bp_threads_lock();
 	bp_labels_lock();
 	bp_pools_lock();
@@ -308,7 +308,7 @@ static void unlock_all(void)
 	bp_pools_unlock();
 	bp_labels_unlock();
 	bp_threads_unlock();
-	bp_census_unlock();
+	bp_verify_unlock();
 }
 
 void bp_recorder_fork_parent(void)
@@ -349,7 +349,7 @@ static void become_child(bool unmarked)
 	bp_pools_after_fork();
 	bp_listeners_after_fork();
 	bp_windows_after_fork();
-	bp_census_after_fork();
+	bp_verify_after_fork();
 	bp_modules_after_fork();
 	if (bp_recorder.mode == BP_MODE_ON)
 		bp_threads_after_fork();
@@ -401,7 +401,7 @@ static void store_end(
 	state->open_trials = totals->open_trials;
 	state->end_time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	state->last_sequence = bp_recorder.sequence;
-	state->own_bytes = bp_arena_bytes() + bp_slot_bytes() + bp_census_bytes();
+	state->own_bytes = bp_arena_bytes() + bp_slot_bytes() + bp_verify_bytes();
 	if (reason != BP_END_NONE)
 		state->end_reason = reason;
 	__atomic_store_n(&state->state, 1, __ATOMIC_RELEASE);

@@ -8,8 +8,8 @@
 
 #include "recorder/control.h"
 #include "recorder/event.h"
-#include "recorder/pool_set.h"
-#include "recorder/text_table.h"
+#include "tables/pool_set.h"
+#include "tables/text_table.h"
 
 #define NAME_BYTES 200u
 #define NAMES_MAX 1000u

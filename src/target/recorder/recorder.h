@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "recorder/hot.h"
+#include "recognition/hot.h"
 #include "trace/writer.h"
 
 /* For the hooks: allocation, charged. */

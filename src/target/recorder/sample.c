@@ -24,17 +24,17 @@
  */
 #include <string.h> /* objects are copied by calls: inlined into cold code, it is done byte by byte */
 
+#include "probes/test_points.h"
+#include "recognition/damage.h"
+#include "recognition/live_set.h"
+#include "recognition/slots.h"
 #include "recorder/budget.h"
 #include "recorder/call.h"
 #include "recorder/control.h"
-#include "recorder/damage.h"
 #include "recorder/event.h"
-#include "recorder/live_set.h"
-#include "recorder/probes.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 #include "recorder/seal.h"
-#include "recorder/slots.h"
 
 /* More than there is address space: requests that must fail, as they do. */
 #define ALIGNMENT_MAX ((size_t)1 << 47)

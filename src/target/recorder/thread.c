@@ -18,11 +18,11 @@
 #include <sys/prctl.h>
 
 #include "base/system_call.h"
-#include "recorder/arena.h"
 #include "recorder/control.h"
 #include "recorder/seal.h"
 #include "recorder/visit.h"
 #include "sampler/prng.h"
+#include "tables/arena.h"
 
 __thread struct bp_hot bp_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

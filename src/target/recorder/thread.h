@@ -9,7 +9,7 @@
 #include "bytepoll/bytepoll.h"
 #include "bytepoll/sampler.h"
 #include "recorder/recorder.h"
-#include "recorder/stack.h"
+#include "unwind/stack.h"
 
 /* The most events of one visit, if there are listeners: a free; the end of an object whose free was
  * not seen; a sample; and a free that a signal handler has deferred. */

@@ -3,7 +3,7 @@
  * What sampling did in the processes that are looked at: which intervals were in force, and when
  * and for how much of what was allocated it was off. Figures are of objects allocated while it was
  * on; what was allocated while it was off is counted, and stands here. Made by aggregate.c, read by
- * reports and judgements; belongs to the aggregation.
+ * reports and results; belongs to the aggregation.
  */
 #ifndef BP_AGGREGATION_SAMPLING_H
 #define BP_AGGREGATION_SAMPLING_H

@@ -2,23 +2,23 @@
 /*
  * `bytepoll diff`: which file belongs to which side, every file into a profile of its own, every
  * profile into an aggregation by itself, all of them into a difference. Two moments of one file go
- * through diff/moments.h instead. What is decided here: the sides, the metric where none was
+ * through diff/diff_moments.h instead. What is decided here: the sides, the metric where none was
  * asked for, and what figures are scaled by.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/allocator_options.h"
 #include "cli/command.h"
+#include "cli/files/page_file.h"
 #include "cli/input.h"
-#include "cli/page_file.h"
-#include "cli/pager.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
-#include "estimate/compare.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/query_options.h"
+#include "cli/terminal/pager.h"
+#include "cli/terminal/terminal.h"
+#include "estimate/diff.h"
 #include "library/read.h"
 #include "policy/shown.h"
-#include "report/diff.h"
+#include "report/diff/diff_report.h"
 
 #define ROWS_FOR_EYES 20
 
@@ -32,7 +32,7 @@ struct input {
 
 struct request {
 	struct bp_query_options query_options;
-	struct bp_difference_query difference;
+	struct bp_diff_query diff;
 	struct bp_diff_options options;
 	bool moments, json;
 	struct bp_written_file html; /* where a page goes; path NULL: none is asked for */
@@ -129,14 +129,14 @@ static bool read_shape(
 	request->options.all = bp_option_given(arguments, "all");
 	rows = page || request->json || request->options.all ? BP_ROWS_ALL : ROWS_FOR_EYES;
 	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
-		!bp_option_probability(arguments, "fdr", &request->difference.rate, error))
+		!bp_option_probability(arguments, "fdr", &request->diff.rate, error))
 		return false;
 	request->options.report.rows = (uint32_t)rows;
 	request->options.report.si = bp_option_given(arguments, "si");
-	request->difference.objects = bp_option_given(arguments, "objects");
+	request->diff.objects = bp_option_given(arguments, "objects");
 	if (sort != NULL)
-		request->difference.sort = (enum bp_difference_sort)bp_word_index(
-			bp_difference_sort_names, BP_DIFFERENCE_SORT_COUNT, sort);
+		request->diff.sort = (enum bp_diff_sort)bp_word_index(
+			bp_diff_sort_names, BP_DIFF_SORT_COUNT, sort);
 	/* Everything is Horvitz-Thompson, so that base + change = new; threads are counted. */
 	if (request->query_options.query.by != BP_KEY_THREAD)
 		request->query_options.query.estimator = BP_ESTIMATOR_HT;
@@ -255,7 +255,7 @@ static bool check_profiled(const struct bp_arguments *arguments, const struct re
 {
 	struct bp_error reason;
 	for (int i = 0; i < count; i++)
-		if (!bp_difference_has_figures(
+		if (!bp_diff_has_figures(
 			    &request->inputs[i].aggregation, arguments->operands[i], &reason))
 			return bp_error_set(error, "%.800s: bytepoll report %s says why",
 				reason.text, arguments->operands[i]);
@@ -285,20 +285,20 @@ static struct bp_query query_by_path(const struct request *request)
 	return query;
 }
 
-static struct bp_difference_query difference_by_path(const struct request *request)
+static struct bp_diff_query difference_by_path(const struct request *request)
 {
-	struct bp_difference_query query = request->difference;
+	struct bp_diff_query query = request->diff;
 	query.paths = true;
 	return query;
 }
 
 static bool write_page_of_runs(
-	struct request *request, const struct bp_difference *difference, struct bp_error *error)
+	struct request *request, const struct bp_diff *diff, struct bp_error *error)
 {
 	const int base = request->counts[BP_BASE], count = base + request->counts[BP_NEW];
 	const struct bp_query query = query_by_path(request);
-	const struct bp_difference_query asked = difference_by_path(request);
-	struct bp_difference paths;
+	const struct bp_diff_query asked = difference_by_path(request);
+	struct bp_diff paths;
 	request->path_aggregations = calloc((size_t)count, sizeof *request->path_aggregations);
 	request->path_runs = calloc((size_t)count, sizeof *request->path_runs);
 	if (request->path_aggregations == NULL || request->path_runs == NULL)
@@ -311,40 +311,40 @@ static bool write_page_of_runs(
 		request->path_runs[i] = request->runs[i];
 		request->path_runs[i].shown = request->path_runs[i].compared = by_stack;
 	}
-	if (!bp_difference_make(&asked, request->path_runs, (uint32_t)base,
+	if (!bp_diff_make(&asked, request->path_runs, (uint32_t)base,
 		    request->path_runs + base, (uint32_t)(count - base), &paths, error))
 		return false;
-	const bool good = bp_page_file_write_difference(
-		&request->html, difference, &paths, &request->options, error);
-	bp_difference_finish(&paths);
+	const bool good = bp_page_file_write_diff(
+		&request->html, diff, &paths, &request->options, error);
+	bp_diff_finish(&paths);
 	return good;
 }
 
 static bool write_page_of_moments(struct request *request, const char *file,
-	const struct bp_difference *difference, struct bp_error *error)
+	const struct bp_diff *diff, struct bp_error *error)
 {
 	const struct bp_query query = query_by_path(request);
-	const struct bp_difference_query asked = difference_by_path(request);
-	struct bp_moments paths;
-	if (!bp_moments_compare(&request->inputs[0].profile, &query, request->at_ns, &asked, file,
+	const struct bp_diff_query asked = difference_by_path(request);
+	struct bp_diff_moments paths;
+	if (!bp_diff_moments_make(&request->inputs[0].profile, &query, request->at_ns, &asked, file,
 		    &paths, error))
 		return false;
-	const bool good = bp_page_file_write_difference(
-		&request->html, difference, &paths.difference, &request->options, error);
-	bp_moments_finish(&paths);
+	const bool good = bp_page_file_write_diff(
+		&request->html, diff, &paths.diff, &request->options, error);
+	bp_diff_moments_finish(&paths);
 	return good;
 }
 
 static bool show(const struct bp_arguments *arguments, struct request *request,
-	const struct bp_difference *difference, struct bp_error *error)
+	const struct bp_diff *diff, struct bp_error *error)
 {
 	if (request->html.path != NULL)
 		return request->moments ? write_page_of_moments(request, arguments->operands[0],
-						  difference, error)
-					: write_page_of_runs(request, difference, error);
+						  diff, error)
+					: write_page_of_runs(request, diff, error);
 	bp_pager_begin_unless(arguments);
 	(request->json ? bp_write_diff_json : bp_write_diff_text)(
-		difference, &request->options, stdout);
+		diff, &request->options, stdout);
 	return bp_pager_end(error);
 }
 
@@ -352,7 +352,7 @@ static bool compare_runs(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
 	int count = arguments->operand_count, base = request->counts[BP_BASE];
-	struct bp_difference difference;
+	struct bp_diff diff;
 	for (int i = 0; i < count; i++)
 		request->runs[i] = (struct bp_run){ .shown = &request->inputs[i].aggregation,
 			.compared = &request->inputs[i].aggregation,
@@ -363,23 +363,23 @@ static bool compare_runs(
 		!choose_metric(arguments, request, count, error))
 		return false;
 	if (!normalize(arguments, request, error) ||
-		!bp_difference_make(&request->difference, request->runs, (uint32_t)base,
-			request->runs + base, (uint32_t)(count - base), &difference, error))
+		!bp_diff_make(&request->diff, request->runs, (uint32_t)base,
+			request->runs + base, (uint32_t)(count - base), &diff, error))
 		return false;
-	const bool good = show(arguments, request, &difference, error);
-	bp_difference_finish(&difference);
+	const bool good = show(arguments, request, &diff, error);
+	bp_diff_finish(&diff);
 	return good;
 }
 
 static bool compare_moments(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
-	struct bp_moments moments;
-	if (!bp_moments_compare(&request->inputs[0].profile, &request->query_options.query,
-		    request->at_ns, &request->difference, arguments->operands[0], &moments, error))
+	struct bp_diff_moments moments;
+	if (!bp_diff_moments_make(&request->inputs[0].profile, &request->query_options.query,
+		    request->at_ns, &request->diff, arguments->operands[0], &moments, error))
 		return false;
-	const bool good = show(arguments, request, &moments.difference, error);
-	bp_moments_finish(&moments);
+	const bool good = show(arguments, request, &moments.diff, error);
+	bp_diff_moments_finish(&moments);
 	return good;
 }
 

@@ -5,12 +5,12 @@
  */
 #include <string.h>
 
-#include "cli/allocator_options.h"
 #include "cli/command.h"
+#include "cli/files/written_file.h"
 #include "cli/input.h"
-#include "cli/query_options.h"
-#include "cli/spoken.h"
-#include "cli/written_file.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/query_options.h"
+#include "cli/terminal/say.h"
 #include "export/export.h"
 #include "library/read.h"
 #include "policy/shown.h"

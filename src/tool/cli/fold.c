@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/spoken.h"
-#include "cli/tree.h"
+#include "cli/files/tree.h"
+#include "cli/options/options.h"
+#include "cli/terminal/say.h"
 #include "fold/fold.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 static bool read_sizes(const struct bp_arguments *arguments, struct bp_fold_options *ret_options,
 	struct bp_error *error)

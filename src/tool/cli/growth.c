@@ -7,7 +7,7 @@
  */
 #include "cli/growth.h"
 
-#include "report/diff.h"
+#include "report/diff/diff_report.h"
 
 #define ERROR_OF_SUSPECTS 0.05 /* chance of any false suspect */
 #define ROWS_FOR_EYES 20
@@ -74,23 +74,23 @@ bool bp_growth_write(const struct bp_arguments *arguments, const struct bp_profi
 	const struct bp_query *query, const struct bp_report_options *options,
 	const struct bp_symbol_summary *symbols, struct bp_error *error)
 {
-	struct bp_difference_query asked = { .growth = true, .rate = ERROR_OF_SUSPECTS };
+	struct bp_diff_query asked = { .growth = true, .rate = ERROR_OF_SUSPECTS };
 	struct bp_report_options shown = *options;
-	struct bp_moments moments;
+	struct bp_diff_moments moments;
 	uint64_t at_ns[BP_SIDES], rows;
 	bool json = bp_option_given(arguments, "json");
 	rows = json ? BP_ROWS_ALL : ROWS_FOR_EYES;
 	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
 		!find_moments(profile, query, at_ns, error) ||
-		!bp_moments_compare(
+		!bp_diff_moments_make(
 			profile, query, at_ns, &asked, arguments->operands[0], &moments, error))
 		return false;
 	shown.rows = (uint32_t)rows;
 	if (symbols->modules_missing + symbols->modules_replaced > 0)
-		bp_difference_warn(&moments.difference,
+		bp_diff_warn(&moments.diff,
 			"%u files of the program cannot be read for names",
 			symbols->modules_missing + symbols->modules_replaced);
 	(json ? bp_write_growth_json : bp_write_growth_text)(&moments, &shown, stdout);
-	bp_moments_finish(&moments);
+	bp_diff_moments_finish(&moments);
 	return true;
 }

@@ -7,7 +7,7 @@
 #define BP_CLI_GROWTH_H
 
 #include "cli/input.h"
-#include "cli/query_options.h"
+#include "cli/options/query_options.h"
 #include "report/report.h"
 
 /* Do the other options go with --growth? For errors of usage. --from and

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/allocator_options.h"
 #include "cli/command.h"
+#include "cli/files/page_file.h"
 #include "cli/input.h"
-#include "cli/own_heaps.h"
-#include "cli/page_file.h"
-#include "cli/query_options.h"
-#include "cli/resident.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/query_options.h"
+#include "cli/process/own_heaps.h"
 #include "library/read.h"
 #include "page/html.h"
 #include "policy/shown.h"
+#include "resident/resident_file.h"
 
 /* The default name: of the program, in the current directory, with what could steer a terminal or a
  * path left out. */

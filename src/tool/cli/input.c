@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "cli/allocator_options.h"
-#include "cli/progress.h"
-#include "cli/symbol_options.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/symbol_options.h"
+#include "cli/terminal/progress.h"
 #include "library/read.h"
 
 /* How far reading is: first samples, then names. */

@@ -8,7 +8,7 @@
 
 #include "aggregation/aggregate.h"
 #include "base/error.h"
-#include "cli/query_options.h"
+#include "cli/options/query_options.h"
 #include "symbols/symbols.h"
 
 struct bp_input_options {

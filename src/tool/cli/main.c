@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/allocator_options.h"
 #include "cli/command.h"
-#include "cli/help.h"
-#include "cli/options.h"
-#include "cli/symbol_options.h"
+#include "cli/help/help.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/options.h"
+#include "cli/options/symbol_options.h"
 
 const struct bp_command *const bp_commands[] = {
 	&bp_command_run,

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/allocator_options.h"
 #include "cli/command.h"
+#include "cli/files/written_file.h"
 #include "cli/input.h"
-#include "cli/pager.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
-#include "cli/written_file.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/query_options.h"
+#include "cli/terminal/pager.h"
+#include "cli/terminal/terminal.h"
 #include "plan/plan.h"
 #include "policy/shown.h"
 

@@ -6,19 +6,19 @@
  */
 #include <string.h>
 
-#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/growth.h"
 #include "cli/input.h"
-#include "cli/own_heaps.h"
-#include "cli/pager.h"
-#include "cli/query_options.h"
-#include "cli/resident.h"
-#include "cli/spoken.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/query_options.h"
+#include "cli/process/own_heaps.h"
 #include "cli/suppressed.h"
-#include "cli/terminal.h"
+#include "cli/terminal/pager.h"
+#include "cli/terminal/say.h"
+#include "cli/terminal/terminal.h"
 #include "library/read.h"
 #include "policy/shown.h"
+#include "resident/resident_file.h"
 
 struct request {
 	struct bp_query_options query_options;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 /* As reports print filters: "only ...". */
 #define BP_SUPPRESSED_TEXT "what is not suppressed by "

@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-#include "cli/query_options.h"
+#include "cli/options/query_options.h"
 #include "model/suppressions.h"
 
 #define BP_OPTION_SUPPRESSIONS                                                             \

@@ -5,7 +5,7 @@
  * at the named one may be as much, by its upper limit, as what was made since and lived there, by
  * its lower limit; and there a key may hold quite another amount. What is said of two runs' keys at
  * their peaks must hold for each of these moments (docs/statistics.md, "Differences", "Peaks").
- * Called by difference.c. Thread-safety: belongs to its caller.
+ * Called by diff.c. Thread-safety: belongs to its caller.
  */
 #ifndef BP_DIFF_RIVALS_H
 #define BP_DIFF_RIVALS_H

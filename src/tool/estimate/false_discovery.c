@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "estimate/compare.h"
+#include "estimate/diff.h"
 
 static bool comes_before(const double *p, size_t a, size_t b)
 {

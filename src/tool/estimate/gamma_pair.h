@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two independent gamma variables X and Y against each other: tails and quantiles of X / Y and of
- * X - Y. What comparing two profiles comes down to. Called by compare.c and compare_runs.c. Pure,
+ * X - Y. What comparing two profiles comes down to. Called by compare.c and diff_runs.c. Pure,
  * safe to call from any thread.
  *
  * Preconditions: means and variances finite and >= 0; probabilities a in (0, 1). Variance 0 is a

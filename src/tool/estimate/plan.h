@@ -83,7 +83,7 @@ double bp_plan_change_power(double samples, double factor, double level);
 uint64_t bp_plan_samples_for_change(double factor, double power, double level);
 double bp_plan_smallest_change(double samples, double power, double level);
 
-/* A gate on a limit, at false-alarm rate a (gate.h). */
+/* A check on a limit, at false-alarm rate a (check.h). */
 enum bp_plan_outcome {
 	BP_PLAN_EXCEEDED, /* the truth is `factor` times the limit */
 	BP_PLAN_WITHIN,	  /* the truth is the limit divided by `factor` */
@@ -91,12 +91,12 @@ enum bp_plan_outcome {
 
 /* The probability of that outcome where the limit itself stands for `limit_samples` = limit / T
  * samples; factor > 1. */
-double bp_plan_gate_power(
+double bp_plan_check_power(
 	enum bp_plan_outcome outcome, double limit_samples, double factor, double a);
 
 /* The smallest limit_samples from which on the outcome has at least this probability: T may be at
  * most limit / that. */
-double bp_plan_gate_samples(enum bp_plan_outcome outcome, double factor, double power, double a);
+double bp_plan_check_samples(enum bp_plan_outcome outcome, double factor, double power, double a);
 
 /* Bytes that a trace grows by per sample, its free and its part of the tables of stacks
  * included, and those of a process without a sample. Measured on sqlite3, python3 and gcc: 25 to

@@ -9,7 +9,7 @@
  * the sum over b of Poisson(b; N/T) P(Poisson(F N/T) >= c(b)): as many terms as b has likely
  * values, however large the factor F is.
  *
- * Gate. The lower bound exceeds a limit of mu samples if s is at least the smallest c with
+ * Check. The lower bound exceeds a limit of mu samples if s is at least the smallest c with
  * P(Poisson(mu) >= c) < a; the upper bound is within it if s is at most the largest c with
  * P(Poisson(mu) <= c) <= a. Both c are whole, so the power goes up and down in teeth as mu grows;
  * what is wanted is the mu from which on all teeth are high enough, and that is looked for at their
@@ -177,7 +177,7 @@ static double critical_samples(enum bp_plan_outcome outcome, double limit_sample
 	return low;
 }
 
-double bp_plan_gate_power(
+double bp_plan_check_power(
 	enum bp_plan_outcome outcome, double limit_samples, double factor, double a)
 {
 	assert(limit_samples > 0 && factor > 1);
@@ -203,7 +203,7 @@ static double tooth_power(enum bp_plan_outcome outcome, double critical, double 
 	return bp_gamma_q(critical + 1, tooth(outcome, critical + 1, a) / factor);
 }
 
-double bp_plan_gate_samples(enum bp_plan_outcome outcome, double factor, double power, double a)
+double bp_plan_check_samples(enum bp_plan_outcome outcome, double factor, double power, double a)
 {
 	assert(factor > 1);
 	double low = 0, high = 1;

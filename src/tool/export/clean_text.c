@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "text/escape.h"
 
 #define INVALID UINT32_MAX
 #define CHARACTER_BYTES 12 /* the longest escape and its terminator */

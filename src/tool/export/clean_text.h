@@ -3,8 +3,8 @@
  * Names for formats that have no escapes of their own: valid UTF-8 without characters that must not
  * reach a terminal. Of any length. Called by the exporters.
  */
-#ifndef BP_REPORT_CLEAN_TEXT_H
-#define BP_REPORT_CLEAN_TEXT_H
+#ifndef BP_EXPORT_CLEAN_TEXT_H
+#define BP_EXPORT_CLEAN_TEXT_H
 
 #include <stddef.h>
 

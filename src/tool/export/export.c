@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/quantity.h"
 
 const struct bp_export *const bp_exports[] = {
 	&bp_export_pprof,

@@ -9,8 +9,8 @@
  * Called by cli/export.c. Names come from files and programs that may be hostile: no format passes
  * control characters or invalid UTF-8 on.
  */
-#ifndef BP_REPORT_EXPORT_H
-#define BP_REPORT_EXPORT_H
+#ifndef BP_EXPORT_EXPORT_H
+#define BP_EXPORT_EXPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

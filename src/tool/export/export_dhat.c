@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "export/export.h"
 #include "model/id_index.h"
-#include "report/json_values.h"
+#include "text/json_values.h"
 
 enum { TOTAL, PEAK, END, MOMENTS };
 

@@ -3,14 +3,14 @@
  * What stands in a file of the Firefox Profiler, before it is written: export_firefox.c gathers it
  * from a profile, export_firefox_write.c writes it. Private to these two.
  */
-#ifndef BP_REPORT_EXPORT_FIREFOX_H
-#define BP_REPORT_EXPORT_FIREFOX_H
+#ifndef BP_EXPORT_EXPORT_FIREFOX_H
+#define BP_EXPORT_EXPORT_FIREFOX_H
 
 #include "aggregation/entries.h"
 #include "export/export.h"
 #include "export/function_table.h"
 #include "model/id_index.h"
-#include "report/json_writer.h"
+#include "text/json_writer.h"
 
 #define BP_FIREFOX_NONE UINT32_MAX
 

@@ -10,7 +10,7 @@
 #include "aggregation/entries.h"
 #include "export/export.h"
 #include "export/function_table.h"
-#include "report/json_writer.h"
+#include "text/json_writer.h"
 
 struct speedscope {
 	const struct bp_aggregation *aggregation;

@@ -12,8 +12,8 @@
 
 #include "export/clean_text.h"
 #include "export/export.h"
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/quantity.h"
 
 /* module+0x1a2b, or nothing at all. */
 static bool has_name(const char *name)

@@ -5,8 +5,8 @@
  * the symbol table and its source file, or its module where no file is known. Called by the
  * exporters.
  */
-#ifndef BP_REPORT_FUNCTION_TABLE_H
-#define BP_REPORT_FUNCTION_TABLE_H
+#ifndef BP_EXPORT_FUNCTION_TABLE_H
+#define BP_EXPORT_FUNCTION_TABLE_H
 
 #include "aggregation/entries.h"
 

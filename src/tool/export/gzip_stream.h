@@ -3,8 +3,8 @@
  * Bytes into a gzip stream, a buffer at a time: what is written is never held as a whole. Called by
  * export_pprof.c. One thread.
  */
-#ifndef BP_REPORT_GZIP_STREAM_H
-#define BP_REPORT_GZIP_STREAM_H
+#ifndef BP_EXPORT_GZIP_STREAM_H
+#define BP_EXPORT_GZIP_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The string table of a pprof file: numbers are given as strings are met, and written at the end. A
  * string is one of the profile's, or a text of the exporter's own. Called by export_pprof.c.
  */
-#ifndef BP_REPORT_PPROF_STRINGS_H
-#define BP_REPORT_PPROF_STRINGS_H
+#ifndef BP_EXPORT_PPROF_STRINGS_H
+#define BP_EXPORT_PPROF_STRINGS_H
 
 #include "model/profile.h"
 

@@ -4,8 +4,8 @@
  * message is put together in memory, since its length stands before it, and is then a field of
  * another. Called by export_pprof.c; what reads the format is in src/tool/import.
  */
-#ifndef BP_REPORT_PROTOBUF_H
-#define BP_REPORT_PROTOBUF_H
+#ifndef BP_EXPORT_PROTOBUF_H
+#define BP_EXPORT_PROTOBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -374,7 +374,7 @@ static void put_head(const struct build *build)
 	memcpy(&header, bytes, sizeof header);
 	header.version_minor = BP_TRACE_MINOR;
 	header.flags_skippable |= BP_HEADER_FOLDED;
-	header.flags_skippable &= ~BP_HEADER_CENSUS;
+	header.flags_skippable &= ~BP_HEADER_VERIFY;
 	memcpy(bytes, &header, sizeof header);
 	state.chunks_reserved = build->output->chunks;
 	memcpy(bytes + BP_STATE_OFFSET, &state, sizeof state);

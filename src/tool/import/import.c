@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
-#include "import/nettrace.h"
-#include "import/pprof.h"
-#include "import/trace.h"
+#include "import/dotnet/nettrace.h"
+#include "import/pprof/pprof.h"
+#include "import/trace/trace.h"
 
 /* Enough for every magic number there is; pprof and pickles have theirs in the first bytes. */
 #define HEAD_BYTES 512

@@ -6,7 +6,7 @@
  * (resident/explained.h).
  *
  * What only the contents of a file tell (a Go program, an allocator that is linked in under names
- * of its own) is found by cli/own_heaps.h. Pure functions.
+ * of its own) is found by cli/process/own_heaps.h. Pure functions.
  */
 #ifndef BP_MODEL_OWN_HEAP_H
 #define BP_MODEL_OWN_HEAP_H

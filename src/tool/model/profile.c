@@ -89,7 +89,7 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->stacks, error) ||
 		!APPEND_EMPTY(profile->stack_locations, error) ||
 		!bp_samples_init(&profile->samples, error) ||
-		!APPEND_EMPTY(profile->added, error) || !APPEND_EMPTY(profile->census, error) ||
+		!APPEND_EMPTY(profile->added, error) || !APPEND_EMPTY(profile->verify_sums, error) ||
 		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->labels, error) ||
 		!APPEND_EMPTY(profile->label_pairs, error) || !APPEND_EMPTY(profile->readings, error) ||
 		!APPEND_EMPTY(profile->pauses, error) ||
@@ -128,7 +128,7 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->stack_locations.data);
 	bp_samples_finish(&profile->samples);
 	free(profile->added.data);
-	free(profile->census.data);
+	free(profile->verify_sums.data);
 	free(profile->types.data);
 	free(profile->labels.data);
 	free(profile->label_pairs.data);
@@ -370,12 +370,12 @@ bool bp_profile_add_type(struct bp_profile *profile, const struct bp_type *type,
 	return true;
 }
 
-bool bp_profile_add_census(
-	struct bp_profile *profile, const struct bp_census_sums *sums, struct bp_error *error)
+bool bp_profile_add_verify_sums(
+	struct bp_profile *profile, const struct bp_verify_sums *sums, struct bp_error *error)
 {
-	if (!RESERVE(profile->census, 1, error))
+	if (!RESERVE(profile->verify_sums, 1, error))
 		return false;
-	profile->census.data[profile->census.count++] = *sums;
+	profile->verify_sums.data[profile->verify_sums.count++] = *sums;
 	return true;
 }
 

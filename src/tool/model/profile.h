@@ -41,7 +41,7 @@ struct bp_known_total {
 };
 
 /* What a recorder that verifies counted of a whole process (docs/trace-format.md 1.7). */
-struct bp_process_census {
+struct bp_process_verify_sums {
 	bool taken; /* false: it did not, and all else is zero */
 	uint64_t allocated_bytes, allocated_objects, freed_bytes, freed_objects;
 	uint64_t peak_bytes, peak_objects, peak_time_ns; /* CLOCK_MONOTONIC */
@@ -106,7 +106,7 @@ struct bp_process {
 	uint32_t unseen_reason;
 	struct bp_string_id became; /* path of the program that its last exec named; ""; none, or not known */
 	bool became_unseen;	    /* and that was one of the unseen */
-	struct bp_process_census census;
+	struct bp_process_verify_sums verify_sums;
 	/* Of recorders that tell less than ours. */
 	bool uncounted;	       /* no counters: the totals are estimates too */
 	bool objects_uncounted; /* none of objects: those totals are estimates, temporary is absent */
@@ -219,7 +219,7 @@ struct bp_reading {
 };
 
 /* What was counted of one stack of one process; of the same stack there may be several. */
-struct bp_census_sums {
+struct bp_verify_sums {
 	struct bp_process_id process;
 	struct bp_stack_id stack; /* 0: not known */
 	uint64_t allocated_bytes, allocated_objects, freed_bytes, freed_objects;
@@ -252,7 +252,7 @@ struct bp_profile {
 	BP_TABLE(struct bp_labels) labels;
 	BP_TABLE(struct bp_label) label_pairs;
 	struct bp_id_index types_by_name, labels_by_text; /* private to labels.c */
-	BP_TABLE(struct bp_census_sums) census;
+	BP_TABLE(struct bp_verify_sums) verify_sums;
 	BP_TABLE(struct bp_reading) readings;
 	BP_TABLE(struct bp_pause) pauses;
 	/* Times in which nothing was recorded, because the trace could not grow; to_ns
@@ -319,8 +319,8 @@ bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
 /* For importers that add to `samples` themselves: after each one. */
 void bp_profile_tell_progress(const struct bp_profile *profile);
-bool bp_profile_add_census(
-	struct bp_profile *profile, const struct bp_census_sums *sums, struct bp_error *error);
+bool bp_profile_add_verify_sums(
+	struct bp_profile *profile, const struct bp_verify_sums *sums, struct bp_error *error);
 
 bool bp_profile_add_reading(
 	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error);

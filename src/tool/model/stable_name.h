@@ -3,7 +3,7 @@
  * The part of a name that two builds of one program share. Differences match rows by it
  * (docs/statistics.md, "Differences"), so that a rebuild, another compiler's clones, another load
  * address or a new version of a library do not turn a function into two. Pure functions on bytes of
- * any kind, safe from any thread; called by difference_keys.c.
+ * any kind, safe from any thread; called by diff_keys.c.
  */
 #ifndef BP_MODEL_STABLE_NAME_H
 #define BP_MODEL_STABLE_NAME_H

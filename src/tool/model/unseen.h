@@ -2,7 +2,7 @@
 /*
  * Program images that a profile knows of and has nothing from: those whose exec was noted as one
  * that cannot be profiled, and those that a process became without another word. Called by
- * warnings, by check's judgement and by cli. Pure.
+ * warnings, by check's result and by cli. Pure.
  */
 #ifndef BP_MODEL_UNSEEN_H
 #define BP_MODEL_UNSEEN_H

@@ -5,8 +5,8 @@
  * Nothing of a profile becomes HTML or script: names travel inside compressed JSON, in base64.
  * Called by cli/.
  */
-#ifndef BP_REPORT_HTML_H
-#define BP_REPORT_HTML_H
+#ifndef BP_PAGE_HTML_H
+#define BP_PAGE_HTML_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_opti
 	FILE *out, struct bp_page_summary *ret_summary, struct bp_error *error);
 
 /* JSON of a comparison. */
-struct bp_page_difference {
+struct bp_page_diff {
 	const char *rows; /* schema bytepoll-diff-1 */
 	size_t rows_bytes;
 	const char *paths; /* schema bytepoll-diff-paths-1 */
@@ -56,7 +56,7 @@ struct bp_page_difference {
 };
 
 /* The same page with a comparison instead of a profile. */
-bool bp_page_write_difference(const struct bp_page_difference *difference, FILE *out,
+bool bp_page_write_diff(const struct bp_page_diff *diff, FILE *out,
 	size_t *ret_bytes, struct bp_error *error);
 
 #endif

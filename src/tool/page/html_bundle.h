@@ -3,8 +3,8 @@
  * The parts of the page that are the same for all profiles, as html_bundle.S embeds them. Not
  * terminated by zeros: each ends where its `_end` is. Private to html.c.
  */
-#ifndef BP_REPORT_HTML_BUNDLE_H
-#define BP_REPORT_HTML_BUNDLE_H
+#ifndef BP_PAGE_HTML_BUNDLE_H
+#define BP_PAGE_HTML_BUNDLE_H
 
 /* web/index.html with the hash of the script (web/policy.py), with the markers @STYLE@, @WASM@,
  * @DATA@ and @SCRIPT@, in this order. */

@@ -4,13 +4,13 @@
  * docs/page-format.md is their contract. Numbers of names, frames, threads and types in both are a
  * page's own. Private to the html files.
  */
-#ifndef BP_REPORT_HTML_DATA_H
-#define BP_REPORT_HTML_DATA_H
+#ifndef BP_PAGE_HTML_DATA_H
+#define BP_PAGE_HTML_DATA_H
 
 #include "page/cube.h"
 #include "page/html.h"
 #include "page/html_encode.h"
-#include "report/json_values.h"
+#include "text/json_values.h"
 
 struct bp_page_sampled {
 	uint64_t samples;

@@ -3,8 +3,8 @@
  * The form in which data lie in a page: gzip in base64, of letters that neither HTML nor JavaScript
  * gives a meaning. Private to the html files.
  */
-#ifndef BP_REPORT_HTML_ENCODE_H
-#define BP_REPORT_HTML_ENCODE_H
+#ifndef BP_PAGE_HTML_ENCODE_H
+#define BP_PAGE_HTML_ENCODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
  */
 #include "page/html_data.h"
 #include "report/explained_text.h"
-#include "report/json_values.h"
+#include "text/json_values.h"
 
 static void write_moment(
 	struct bp_json *json, const char *name, const struct bp_reconciled *moment)

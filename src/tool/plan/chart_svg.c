@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "report/escape.h"
+#include "text/escape.h"
 
 #define WIDTH 880
 #define HEIGHT 460 /* of one chart */

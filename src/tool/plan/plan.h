@@ -4,8 +4,8 @@
  * the tables and charts of the field. cli/plan.c reads the options and calls these; the arithmetic
  * is that of estimate/plan.h. Errors of the stream are the caller's to find (ferror).
  */
-#ifndef BP_REPORT_PLAN_H
-#define BP_REPORT_PLAN_H
+#ifndef BP_PLAN_PLAN_H
+#define BP_PLAN_PLAN_H
 
 #include "report/report.h"
 
@@ -25,10 +25,10 @@ struct bp_plan_question {
 	uint64_t interval;	/* T */
 	double accuracy;	/* wanted, as a part of the estimate */
 	double change;		/* new / base that shall be found; 1 is not accepted */
-	uint64_t limit;		/* bytes that a gate shall tell from */
+	uint64_t limit;		/* bytes that a check shall tell from */
 	const char *limit_text; /* the limit as given, bytes of any kind */
-	double false_alarm;	/* of the gate, one-sided */
-	double power;		/* with which a change is found, or a gate decides */
+	double false_alarm;	/* of the check, one-sided */
+	double power;		/* with which a change is found, or a check decides */
 	double confidence;	/* of intervals; 1 - it is the level of tests, two-sided */
 };
 

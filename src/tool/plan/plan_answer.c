@@ -305,7 +305,7 @@ static void add_margin(struct bp_plan_answer *answer, enum bp_plan_outcome outco
 {
 	const struct bp_plan_question *question = answer->question;
 	double samples =
-		bp_plan_gate_samples(outcome, factor, question->power, question->false_alarm);
+		bp_plan_check_samples(outcome, factor, question->power, question->false_alarm);
 	double bytes =
 		(double)question->limit * (outcome == BP_PLAN_EXCEEDED ? factor : 1 / factor);
 	char text[BP_QUANTITY_BYTES], label[96], name[48];
@@ -329,7 +329,7 @@ static void add_decision(struct bp_plan_answer *answer, enum bp_plan_outcome out
 	snprintf(label, sizeof label, "'%s' at %.24s: chance", word, text);
 	snprintf(name, sizeof name, "chance_%s_%.4g", word, factor);
 	add(answer, BP_PLAN_UNIT_PERCENT, name, label,
-		bp_plan_gate_power(outcome, limit / (double)question->interval, factor,
+		bp_plan_check_power(outcome, limit / (double)question->interval, factor,
 			question->false_alarm));
 }
 
@@ -375,9 +375,9 @@ static void answer_limit(struct bp_plan_answer *answer)
 		return;
 	}
 	double margin = given ? question->change : margin_taken;
-	double samples = fmax(bp_plan_gate_samples(BP_PLAN_EXCEEDED, margin, question->power,
+	double samples = fmax(bp_plan_check_samples(BP_PLAN_EXCEEDED, margin, question->power,
 				      question->false_alarm),
-		bp_plan_gate_samples(
+		bp_plan_check_samples(
 			BP_PLAN_WITHIN, margin, question->power, question->false_alarm));
 	add(answer, BP_PLAN_UNIT_RATIO, "margin", "taken: both outcomes at a margin of", margin);
 	use_interval(answer, (uint64_t)fmax(1, floor(limit / samples)));

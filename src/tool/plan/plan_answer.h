@@ -4,11 +4,11 @@
  * fact has a name for scripts, a label for people and a unit, so that the two always say the same.
  * Private to plan_answer.c and plan_write.c. Pure, safe to call from any thread.
  */
-#ifndef BP_REPORT_PLAN_ANSWER_H
-#define BP_REPORT_PLAN_ANSWER_H
+#ifndef BP_PLAN_PLAN_ANSWER_H
+#define BP_PLAN_PLAN_ANSWER_H
 
 #include "plan/plan.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 #define BP_PLAN_FACTS_MAX 64
 #define BP_PLAN_NOTES_MAX 10

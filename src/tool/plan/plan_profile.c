@@ -15,10 +15,10 @@
 #include <stdlib.h>
 
 #include "estimate/plan.h"
-#include "report/escape.h"
 #include "report/header.h"
-#include "report/json_values.h"
-#include "report/name_text.h"
+#include "text/escape.h"
+#include "text/json_values.h"
+#include "text/name_text.h"
 
 #define NAME_BYTES 1024
 #define NAME_COLUMNS_MIN 16

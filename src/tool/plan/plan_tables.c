@@ -15,9 +15,9 @@
 #include "estimate/negative_binomial.h"
 #include "estimate/plan.h"
 #include "plan/plan.h"
-#include "report/escape.h"
 #include "report/header.h"
-#include "report/json_writer.h"
+#include "text/escape.h"
+#include "text/json_writer.h"
 
 const char *const bp_plan_chart_names[BP_PLAN_CHART_COUNT] = { "probability", "error",
 	"quantiles" };

@@ -3,11 +3,11 @@
  * The values behind the tables and charts of `bytepoll plan`, for plan_tables.c and plan_svg.c.
  * Pure, safe to call from any thread.
  */
-#ifndef BP_REPORT_PLAN_TABLES_H
-#define BP_REPORT_PLAN_TABLES_H
+#ifndef BP_PLAN_PLAN_TABLES_H
+#define BP_PLAN_PLAN_TABLES_H
 
 #include "plan/plan.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 /* T from 512 bytes to 2 MiB, sizes from 1 byte to 4 MiB, in powers of two. */
 #define BP_PLAN_TABLE_INTERVALS 13

@@ -10,7 +10,7 @@
 
 #include "estimate/plan.h"
 #include "report/header.h"
-#include "report/json_writer.h"
+#include "text/json_writer.h"
 
 #define LABEL_COLUMNS 44
 

@@ -7,7 +7,7 @@
 
 #include "aggregation/aggregation_state.h"
 #include "base/attributes.h"
-#include "estimate/compare.h"
+#include "estimate/diff.h"
 
 bool bp_little_lives(const struct bp_aggregation *aggregation)
 {
@@ -56,7 +56,7 @@ static bool too_little_lives(const struct bp_run *runs, uint32_t count)
 		everywhere = everywhere && bp_little_lives(run);
 	}
 	return everywhere ||
-	       (samples < BP_COMPARE_SAMPLES_LEAST && worth < BP_COMPARE_SAMPLES_LEAST);
+	       (samples < BP_DIFF_SAMPLES_LEAST && worth < BP_DIFF_SAMPLES_LEAST);
 }
 
 /* Can the peaks be compared? Several runs have theirs at as many moments. */
@@ -67,7 +67,7 @@ static bool has_peaks(const struct bp_run *runs, uint32_t count)
 		const struct bp_total *peak = &runs[i].shown->totals[BP_METRIC_PEAK];
 		samples += peak->known ? peak->samples : 0;
 	}
-	return count == BP_SIDES && samples >= BP_COMPARE_SAMPLES_LEAST;
+	return count == BP_SIDES && samples >= BP_DIFF_SAMPLES_LEAST;
 }
 
 enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count)
@@ -82,12 +82,12 @@ enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count
 
 /* By how much a total of two runs has changed, for certain as far as its intervals hold; false: not
  * known, or by less than is worth a word. */
-static bool has_changed(const struct bp_difference *difference, enum bp_metric metric,
+static bool has_changed(const struct bp_diff *diff, enum bp_metric metric,
 	struct bp_interval *ret_change)
 {
 	struct bp_interval sides[BP_SIDES];
 	for (int side = 0; side < BP_SIDES; side++) {
-		const struct bp_run *run = &difference->runs[side][0];
+		const struct bp_run *run = &diff->runs[side][0];
 		const struct bp_total *total = &run->shown->totals[metric];
 		sides[side] = total->bytes.interval;
 		if (!total->known || sides[side].unknown || total->bytes.lower_bound ||
@@ -106,22 +106,22 @@ static bool has_changed(const struct bp_difference *difference, enum bp_metric m
 	       BP_WORTH_A_WORD_SHARE * fmax(base->estimate, new->estimate);
 }
 
-bool bp_difference_other_metric(const struct bp_difference *difference, enum bp_metric *ret_metric,
+bool bp_diff_other_metric(const struct bp_diff *diff, enum bp_metric *ret_metric,
 	struct bp_interval *ret_change)
 {
 	static const enum bp_metric others[] = { BP_METRIC_PEAK, BP_METRIC_LIVE,
 		BP_METRIC_ALLOCATED };
-	const struct bp_query *query = &difference->runs[BP_NEW][0].shown->query;
-	struct bp_difference_row total;
-	if (difference->query.moments || difference->query.objects || query->has_at ||
-		difference->run_count[BP_BASE] != 1 || difference->run_count[BP_NEW] != 1)
+	const struct bp_query *query = &diff->runs[BP_NEW][0].shown->query;
+	struct bp_diff_row total;
+	if (diff->query.moments || diff->query.objects || query->has_at ||
+		diff->run_count[BP_BASE] != 1 || diff->run_count[BP_NEW] != 1)
 		return false;
-	bp_difference_total(difference, &total);
-	if (difference->verdict_count > 0 || total.verdict == BP_VERDICT_GREW ||
+	bp_diff_total(diff, &total);
+	if (diff->verdict_count > 0 || total.verdict == BP_VERDICT_GREW ||
 		total.verdict == BP_VERDICT_SHRANK)
 		return false;
 	for (size_t i = 0; i < BP_COUNT(others); i++)
-		if (others[i] != query->metric && has_changed(difference, others[i], ret_change)) {
+		if (others[i] != query->metric && has_changed(diff, others[i], ret_change)) {
 			*ret_metric = others[i];
 			return true;
 		}

@@ -11,7 +11,7 @@
 #define BP_POLICY_SHOWN_H
 
 #include "aggregation/aggregate.h"
-#include "diff/difference.h"
+#include "diff/diff.h"
 
 /* Of the peak, by estimate: no more than this is little. */
 #define BP_LITTLE_LIVES_SHARE 0.25
@@ -36,7 +36,7 @@ enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count
 
 /* Where one run compared with another has no verdict by its own metric: another one whose total has
  * changed though, by intervals that are apart, and by how many bytes. False: there is none. */
-bool bp_difference_other_metric(const struct bp_difference *difference, enum bp_metric *ret_metric,
+bool bp_diff_other_metric(const struct bp_diff *diff, enum bp_metric *ret_metric,
 	struct bp_interval *ret_change);
 
 /* The allocation functions below the frames that the rows of this aggregation are charged to, those

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "report/header.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 #define BAR_COLUMNS_MIN 10
 #define NAME_COLUMNS_KEPT 28 /* so much of a name no bar takes away */

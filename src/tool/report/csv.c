@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
 #include "report/report.h"
+#include "text/escape.h"
 
 #define NAME_BYTES (32u << 10)
 

@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 #include "report/header.h"
-#include "report/json_values.h"
+#include "text/json_values.h"
 
 void bp_share_explained_text(const struct bp_interval *share, char *buffer)
 {

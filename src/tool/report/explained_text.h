@@ -7,10 +7,10 @@
 #ifndef BP_REPORT_EXPLAINED_TEXT_H
 #define BP_REPORT_EXPLAINED_TEXT_H
 
-#include "report/json_writer.h"
-#include "report/quantity.h"
 #include "report/report.h"
 #include "resident/explained.h"
+#include "text/json_writer.h"
+#include "text/quantity.h"
 
 /* Enough for any text made here. */
 #define BP_EXPLAINED_BYTES 768

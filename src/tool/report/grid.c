@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "report/bar.h"
-#include "report/escape.h"
 #include "report/header.h"
-#include "report/name_text.h"
+#include "text/escape.h"
+#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12

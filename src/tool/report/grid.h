@@ -8,8 +8,8 @@
 #ifndef BP_REPORT_GRID_H
 #define BP_REPORT_GRID_H
 
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/quantity.h"
 
 #define BP_GRID_COLUMNS 5
 #define BP_GRID_CELL_BYTES (BP_QUANTITY_BYTES + 16)

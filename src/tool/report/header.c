@@ -7,11 +7,11 @@
 #include "base/path.h"
 #include "policy/shown.h"
 #include "query/filter.h"
-#include "report/escape.h"
 #include "report/explained_text.h"
-#include "report/name_text.h"
 #include "report/objects_column.h"
 #include "report/resident_text.h"
+#include "text/escape.h"
+#include "text/name_text.h"
 
 #define INTERVALS_MAX 2 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60

@@ -6,8 +6,8 @@
 #ifndef BP_REPORT_HEADER_H
 #define BP_REPORT_HEADER_H
 
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/quantity.h"
 
 /* "0 lost", "at least 160 lost"; false: nothing was. `buffer`: BP_QUANTITY_BYTES. */
 bool bp_lost_text(const struct bp_aggregation *aggregation, char *buffer);

@@ -11,10 +11,10 @@
 
 #include "base/attributes.h"
 #include "query/filter.h"
-#include "report/json_values.h"
 #include "report/report.h"
 #include "report/resident_text.h"
 #include "report/stats.h"
+#include "text/json_values.h"
 
 /* null as the upper limit: there is none. */
 static void write_known(struct bp_json *json, const char *key, struct bp_known_total total)

@@ -10,7 +10,7 @@
 
 #include "report/explained_text.h"
 #include "report/header.h"
-#include "report/json_values.h"
+#include "text/json_values.h"
 
 #define ROWS 8
 #define NAME_COLUMNS 22	      /* of the longest name below */

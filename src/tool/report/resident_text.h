@@ -7,9 +7,9 @@
 #ifndef BP_REPORT_RESIDENT_TEXT_H
 #define BP_REPORT_RESIDENT_TEXT_H
 
-#include "report/json_writer.h"
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/json_writer.h"
+#include "text/quantity.h"
 
 /* "resident 611 MiB" for what stands beside a total at a moment (CLOCK_MONOTONIC); empty where it
  * is not known, or not of the same processes. `buffer`: BP_QUANTITY_BYTES + 16. */

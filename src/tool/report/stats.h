@@ -6,8 +6,8 @@
 #ifndef BP_REPORT_STATS_H
 #define BP_REPORT_STATS_H
 
-#include "report/json_writer.h"
 #include "report/report.h"
+#include "text/json_writer.h"
 
 /* The member "stats" of bytepoll-report-1. The aggregation must be of metric allocated. */
 bool bp_json_stats(

@@ -16,7 +16,7 @@
 #include <math.h>
 
 #include "aggregation/distribution.h"
-#include "report/json_values.h"
+#include "text/json_values.h"
 
 #define TIMES 100
 

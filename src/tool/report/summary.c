@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "diff/moments.h"
+#include "diff/diff_moments.h"
 #include "report/bar.h"
-#include "report/escape.h"
 #include "report/grid.h"
 #include "report/header.h"
-#include "report/name_text.h"
 #include "report/objects_column.h"
 #include "report/resident_text.h"
+#include "text/escape.h"
+#include "text/name_text.h"
 
 #define ROWS 5
 #define SUSPECTS_MOST 2
@@ -97,9 +97,9 @@ static bool write_growth(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, uint32_t *ret_suspects, FILE *out,
 	struct bp_error *error)
 {
-	const struct bp_difference_query asked = { .growth = true, .rate = ERROR_OF_SUSPECTS };
+	const struct bp_diff_query asked = { .growth = true, .rate = ERROR_OF_SUSPECTS };
 	struct bp_query query = aggregation->query;
-	struct bp_moments moments;
+	struct bp_diff_moments moments;
 	uint64_t at_ns[BP_SIDES];
 	char name[4096], rate[BP_QUANTITY_BYTES], text[TEXT_BYTES + 4096], from[BP_QUANTITY_BYTES],
 		to[BP_QUANTITY_BYTES];
@@ -107,15 +107,15 @@ static bool write_growth(const struct bp_aggregation *aggregation,
 	if (!has_halves(aggregation, at_ns))
 		return true;
 	query.metric = BP_METRIC_LIVE;
-	if (!bp_moments_compare(aggregation->profile, &query, at_ns, &asked, "", &moments, error))
+	if (!bp_diff_moments_make(aggregation->profile, &query, at_ns, &asked, "", &moments, error))
 		return false;
 	const double seconds = (double)(at_ns[BP_NEW] - at_ns[BP_BASE]) / 1e9;
 	bp_time_text(at_ns[BP_BASE], from);
 	bp_time_text(at_ns[BP_NEW], to);
-	*ret_suspects = moments.difference.verdict_count;
+	*ret_suspects = moments.diff.verdict_count;
 	for (uint32_t i = 0; i < *ret_suspects && i < SUSPECTS_MOST; i++) {
-		struct bp_difference_row row;
-		bp_difference_row(&moments.difference, i, &row);
+		struct bp_diff_row row;
+		bp_diff_row(&moments.diff, i, &row);
 		const double least = floor(row.bytes.lower / seconds);
 		const struct bp_figure figure = { .interval = {
 							  least, least, least, true, false } };
@@ -132,7 +132,7 @@ static bool write_growth(const struct bp_aggregation *aggregation,
 			from, to, 100 * ERROR_OF_SUSPECTS);
 		write_said(options, "-", text, out);
 	}
-	bp_moments_finish(&moments);
+	bp_diff_moments_finish(&moments);
 	return true;
 }
 

@@ -12,10 +12,10 @@
 
 #include "aggregation/call_tree.h"
 #include "report/bar.h"
-#include "report/escape.h"
 #include "report/header.h"
-#include "report/name_text.h"
 #include "report/report.h"
+#include "text/escape.h"
+#include "text/name_text.h"
 
 #define SHARE_MIN 0.01	    /* branches below this share of the whole are pruned */
 #define INDENT_MAX 40	    /* columns of indentation; deeper branches stay there */

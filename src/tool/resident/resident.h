@@ -7,7 +7,8 @@
  * live objects that were never touched) is told as one interval, by difference: nobody can part it
  * from outside.
  *
- * Filled by cli/resident.h, read by report/. Pure but for memory. Thread-safety: reading only.
+ * Filled by resident/resident_file.h, read by report/. Pure but for memory. Thread-safety: reading
+ * only.
  */
 #ifndef BP_RESIDENT_RESIDENT_H
 #define BP_RESIDENT_RESIDENT_H

@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/code_sections.h"
-#include "symbols/demangle.h"
-#include "symbols/frame_cache.h"
-#include "symbols/inline.h"
-#include "symbols/line_program.h"
-#include "symbols/local_name.h"
-#include "symbols/module_file.h"
+#include "symbols/demangle/demangle.h"
+#include "symbols/demangle/local_name.h"
+#include "symbols/dwarf/code_sections.h"
+#include "symbols/dwarf/inline.h"
+#include "symbols/dwarf/line_program.h"
+#include "symbols/dwarf/unit_index.h"
+#include "symbols/files/frame_cache.h"
+#include "symbols/files/module_file.h"
 #include "symbols/plt.h"
 #include "symbols/symbol_table.h"
-#include "symbols/unit_index.h"
 
 /* A walk of a part of the unit for each: some milliseconds of a large one. */
 #define LOCAL_NAMES_MAX 2000u

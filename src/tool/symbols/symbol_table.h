@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <libelf.h>
 
-#include "symbols/code_sections.h"
+#include "symbols/dwarf/code_sections.h"
 
 struct bp_symbol {
 	uint64_t low, high; /* high == low: of no stated size */

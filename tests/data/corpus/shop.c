@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The program whose recordings the corpus of command lines reads: orders are read by two threads, kept,
- * grown and partly thrown away, and a child process prints some.
+ * The program whose recordings the corpus of command lines reads: orders are read by two threads,
+ * kept, grown and partly thrown away, and a child process prints some.
  *
- *   shop ORDERS [keep|child|map]     `keep` keeps twice as many, `map` maps much more; `child` is the child
+ *   shop ORDERS [keep|child|map]     `keep` keeps twice as many, `map` maps much more; `child` is
+ *   the child
  */
 #define _GNU_SOURCE
 #include <pthread.h>

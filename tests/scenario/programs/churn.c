@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Much to fold: churn THREADS OBJECTS [pause]. Each thread makes OBJECTS objects of few sizes, in three
- * phases of which the second holds most, puts them into common boxes and frees whatever was there,
- * its own or another thread's; some are kept to the end. With `pause` a line is printed after the
- * first round of threads, and a line is waited for.
+ * Much to fold: churn THREADS OBJECTS [pause]. Each thread makes OBJECTS objects of few sizes, in
+ * three phases of which the second holds most, puts them into common boxes and frees whatever was
+ * there, its own or another thread's; some are kept to the end. With `pause` a line is printed
+ * after the first round of threads, and a line is waited for.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A malloc that counts: preloaded between the recorder and an allocator it is the program's malloc to
- * the one and a mere caller to the other. BYTEPOLL_COUNTING names a file of at least 16 bytes that gets
- * u64 objects and u64 bytes of all successful requests. Of requests within a request (an operator new
- * that calls malloc) only the outer one counts, as whoever is in front must do, too.
+ * A malloc that counts: preloaded between the recorder and an allocator it is the program's malloc
+ * to the one and a mere caller to the other. BYTEPOLL_COUNTING names a file of at least 16 bytes
+ * that gets u64 objects and u64 bytes of all successful requests. Of requests within a request (an
+ * operator new that calls malloc) only the outer one counts, as whoever is in front must do, too.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

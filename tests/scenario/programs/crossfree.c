@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that free one another's objects: crossfree THREADS ROUNDS [SPAN]. Each puts what it makes into
- * a random place of a common array (of its own SPAN places only, if that is given: then nobody meets
- * anybody) and checks, resizes or frees what was there. At the end everything is freed, nothing was
- * allocated behind the scenes, and the CPU time used, in nanoseconds, goes to standard error if
- * BP_SCENARIO_TIME is set; with BP_SCENARIO_WHERE what stands first on it is where the recorder is loaded.
+ * Threads that free one another's objects: crossfree THREADS ROUNDS [SPAN]. Each puts what it makes
+ * into a random place of a common array (of its own SPAN places only, if that is given: then nobody
+ * meets anybody) and checks, resizes or frees what was there. At the end everything is freed,
+ * nothing was allocated behind the scenes, and the CPU time used, in nanoseconds, goes to standard
+ * error if BP_SCENARIO_TIME is set; with BP_SCENARIO_WHERE what stands first on it is where the
+ * recorder is loaded.
  */
 #include <link.h>
 #include <pthread.h>

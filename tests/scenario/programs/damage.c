@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that damage the memory of sampled objects, one way for each first argument. All of them are
- * wrong programs. What is asked is that the recorder never follows what they wrote: either the damage is
- * noticed and the process ends by SIGABRT with the C library's words, or nothing happens at all.
- * A child does the damage; its parent looks at memory that both share, in which the child's own objects
- * do not lie, and prints what became of it. To be run at T = 1, where every small object is a sample.
+ * Programs that damage the memory of sampled objects, one way for each first argument. All of them
+ * are wrong programs. What is asked is that the recorder never follows what they wrote: either the
+ * damage is noticed and the process ends by SIGABRT with the C library's words, or nothing happens
+ * at all. A child does the damage; its parent looks at memory that both share, in which the child's
+ * own objects do not lie, and prints what became of it. To be run at T = 1, where every small
+ * object is a sample.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -22,8 +23,8 @@
 
 static uint64_t *victim;
 
-/* What a forged list would lead to: an address outside the heap, with a size word before it that names a
- * slot of the recorder's which there is not. */
+/* What a forged list would lead to: an address outside the heap, with a size word before it that
+ * names a slot of the recorder's which there is not. */
 static void *target(uint64_t number)
 {
 	uint64_t *at = victim + 2 + 2 * (number % (VICTIM_WORDS / 2 - 2));
@@ -76,8 +77,8 @@ static void returned(void)
 static void **pool[OBJECTS];
 static volatile int handled;
 
-/* All objects are samples, so that their free never reaches the C library's malloc, which may have been
- * interrupted. */
+/* All objects are samples, so that their free never reaches the C library's malloc, which may have
+ * been interrupted. */
 static void handler(int number)
 {
 	(void)number;
@@ -145,7 +146,8 @@ static void overflow(void)
 	KEEP(realloc(object, 51));
 }
 
-/* To the last usable byte everything may be written, before and after realloc, and memory is used again. */
+/* To the last usable byte everything may be written, before and after realloc, and memory is used
+ * again. */
 static void none(void)
 {
 	uint64_t random = 5;
@@ -164,7 +166,8 @@ static void none(void)
 	}
 }
 
-/* No damage, but memory filled where M_PERTURB says so: by the environment at first, then by mallopt. */
+/* No damage, but memory filled where M_PERTURB says so: by the environment at first, then by
+ * mallopt. */
 static void perturbed(void)
 {
 	for (int byte = 0x5a; byte != 0; byte = byte == 0x5a ? 0x33 : 0) {

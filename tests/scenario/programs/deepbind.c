@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library opened with RTLD_DEEPBIND frees, resizes and measures objects of the program's and of the
- * C library's, and the program frees its: one heap, legal without a recorder. The argument is the path
- * of libdeep_plugin.so. Also by dlvsym and by a handle of the C library; and a library in a namespace
- * of its own (dlmopen), which has a heap of its own and keeps to it.
+ * A library opened with RTLD_DEEPBIND frees, resizes and measures objects of the program's and of
+ * the C library's, and the program frees its: one heap, legal without a recorder. The argument is
+ * the path of libdeep_plugin.so. Also by dlvsym and by a handle of the C library; and a library in
+ * a namespace of its own (dlmopen), which has a heap of its own and keeps to it.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every hooked function of the malloc family with every odd argument. One line is printed for each call
- * that is looked at, `what: outcome`, in which nothing depends on addresses: is there an object, errno, is
- * it aligned, is its usable size at least the request and writable to its end, are contents kept and zeroes
- * zero, or the signal and the C library's last words. Each call is made several times, since only some
- * are sampled; different outcomes of one call are printed side by side. A driver compares the lines with
- * those of a run without the recorder.
+ * Every hooked function of the malloc family with every odd argument. One line is printed for each
+ * call that is looked at, `what: outcome`, in which nothing depends on addresses: is there an
+ * object, errno, is it aligned, is its usable size at least the request and writable to its end,
+ * are contents kept and zeroes zero, or the signal and the C library's last words. Each call is
+ * made several times, since only some are sampled; different outcomes of one call are printed side
+ * by side. A driver compares the lines with those of a run without the recorder.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -51,7 +51,8 @@ std::string number(size_t value)
 	return text;
 }
 
-/* A function of the C library by its name; NULL where this one has none, whatever the recorder has. */
+/* A function of the C library by its name; NULL where this one has none, whatever the recorder
+ * has. */
 template <typename function> function find(const char *name)
 {
 	return (function)(dlsym(libc, name) == nullptr ? nullptr : dlsym(RTLD_DEFAULT, name));

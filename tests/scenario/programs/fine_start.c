@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that goes through all steps of the fine start, with its memory known (truth.h). The main thread makes
- * `early`; two threads make a thousand MB each of small, middle and large objects, of which some of the small and middle
- * ones stay; then the main thread makes `last` and frees what is `early`. With an argument it makes alone what a
- * thread would.
+ * A program that goes through all steps of the fine start, with its memory known (truth.h). The
+ * main thread makes `early`; two threads make a thousand MB each of small, middle and large
+ * objects, of which some of the small and middle ones stay; then the main thread makes `last` and
+ * frees what is `early`. With an argument it makes alone what a thread would.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  *     forbid_writable_code PROGRAM ARGUMENTS
  *
  * Starts a program that may have no memory both writable and executable, as hardened services run
- * (systemd's MemoryDenyWriteExecute); where the kernel knows no such thing (before 6.3) it just starts
- * it.
+ * (systemd's MemoryDenyWriteExecute); where the kernel knows no such thing (before 6.3) it just
+ * starts it.
  */
 #include <stdio.h>
 #include <sys/prctl.h>

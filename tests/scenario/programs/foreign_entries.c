@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of malloc that end by the other entries of an allocator, and objects of those entries that
- * end by free: under jemalloc, TCMalloc or mimalloc, preloaded; the entries are weak here, so that the
- * program does without those there are not. With the argument `dlsym` it asks the loader for them, with
- * `next` for those behind it, which nobody can be put before.
+ * Objects of malloc that end by the other entries of an allocator, and objects of those entries
+ * that end by free: under jemalloc, TCMalloc or mimalloc, preloaded; the entries are weak here, so
+ * that the program does without those there are not. With the argument `dlsym` it asks the loader
+ * for them, with `next` for those behind it, which nobody can be put before.
  *
  *     foreign_entries [dlsym|next]
  *
- * What each site allocated is printed as JSON, as by truth.c: {"site_NAME": [bytes, objects], ...}. At
- * the end nothing that a site made is live.
+ * What each site allocated is printed as JSON, as by truth.c: {"site_NAME": [bytes, objects], ...}.
+ * At the end nothing that a site made is live.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

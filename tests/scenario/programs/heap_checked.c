@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that has its heap checked by mcheck, which works where libc_malloc_debug.so.0 is preloaded. With
- * an argument it writes behind an object, which is found when the object is freed. */
+/* A program that has its heap checked by mcheck, which works where libc_malloc_debug.so.0 is
+ * preloaded. With an argument it writes behind an object, which is found when the object is
+ * freed. */
 #include <mcheck.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * host_ends FOLDER FORM SEEDS: a host that ends in FORM, once for each seed from 1 on, into
- * FOLDER/FORM-<seed>.bpt, and what it allocated, a line of JSON for each. Its threads are no threads of the system, but
- * counters that take turns: a host cannot tell the difference. Forms:
+ * FOLDER/FORM-<seed>.bpt, and what it allocated, a line of JSON for each. Its threads are no
+ * threads of the system, but counters that take turns: a host cannot tell the difference. Forms:
  *
  *	told	 every thread tells its end
  *	waiting	 16 workers told their counters now and then, and wait; the one that closes tells its own end

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host (bytepoll/host.h) with a heap of its own that knows the truth: objects of several types, made by
- * named functions on several threads, sampled by the byte counter or by allocation contexts. It never
- * touches the memory of its objects, which are addresses in a reserved range, so that a gigabyte is made
- * in a second. Prints what it made as JSON.
+ * A host (bytepoll/host.h) with a heap of its own that knows the truth: objects of several types,
+ * made by named functions on several threads, sampled by the byte counter or by allocation
+ * contexts. It never touches the memory of its objects, which are addresses in a reserved range, so
+ * that a gigabyte is made in a second. Prints what it made as JSON.
  *
  * What it makes is the same whatever the seed, which is the sampler's.
  *
@@ -198,8 +198,8 @@ static bool survived(const void *object, void *from)
 	return bsearch(&key, worker->lives, worker->live_count, sizeof key, by_address) != NULL;
 }
 
-/* Slides all live objects to the other half, or to the beginning of this one: objects then land where
- * others were. */
+/* Slides all live objects to the other half, or to the beginning of this one: objects then land
+ * where others were. */
 static void collect(struct worker *worker)
 {
 	bp_alloc_context_leave(&worker->context);

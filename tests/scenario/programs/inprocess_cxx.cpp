@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytepoll/bytepoll.h and annotate.h from C++: scopes that are left by exceptions, a listener that is a lambda,
- * a window. Built three times: as it comes, linked with the recorder, and at a fixed address. Says whether
- * it is profiled.
+ * bytepoll/bytepoll.h and annotate.h from C++: scopes that are left by exceptions, a listener that
+ * is a lambda, a window. Built three times: as it comes, linked with the recorder, and at a fixed
+ * address. Says whether it is profiled.
  */
 #include <cstdio>
 #include <stdexcept>

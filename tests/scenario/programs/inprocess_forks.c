@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children made while other threads change tags, pools and windows, by fork and (behind everybody's back) by
- * _Fork: each child calls all of bytepoll/bytepoll.h and annotate.h and must come to its end; which it says by
- * its status. The parent's tags and listeners are the child's.
+ * Children made while other threads change tags, pools and windows, by fork and (behind everybody's
+ * back) by _Fork: each child calls all of bytepoll/bytepoll.h and annotate.h and must come to its
+ * end; which it says by its status. The parent's tags and listeners are the child's.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arena of inprocess_pools.h, told as programs tell heaptrack: by weak functions of these names. They know
- * of no pools, so that every object is freed by itself.
+ * The arena of inprocess_pools.h, told as programs tell heaptrack: by weak functions of these
+ * names. They know of no pools, so that every object is freed by itself.
  */
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Listeners (bytepoll/bytepoll.h). Prints one line of JSON: what was told, and what the program knows.
+ * Listeners (bytepoll/bytepoll.h). Prints one line of JSON: what was told, and what the program
+ * knows.
  *
  *	sums       one thread: what was told, summed, beside what was allocated
  *	storm      four threads allocate and free, each other's objects too; listeners allocate; others come
@@ -151,7 +152,8 @@ static void *coming_thread(void *argument)
 			sched_yield();
 		while (!bp_unlisten(number))
 			sched_yield();
-		/* Asked again: true, but for the moment in which a thread looks whether it is still there. */
+		/* Asked again: true, but for the moment in which a thread looks whether it is still
+		 * there. */
 		while (!bp_unlisten(number))
 			sched_yield();
 		__atomic_store_n(&guest.alive, 0, __ATOMIC_SEQ_CST);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arena of inprocess_pools.h, told by bytepoll/annotate.h. With `threads`: four threads make and free
- * objects of one pool, each other's too, while pools are made and destroyed; every object ends.
+ * The arena of inprocess_pools.h, told by bytepoll/annotate.h. With `threads`: four threads make
+ * and free objects of one pool, each other's too, while pools are made and destroyed; every object
+ * ends.
  */
 #include "bytepoll/annotate.h"
 

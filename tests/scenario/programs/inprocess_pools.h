@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An arena as programs have them: chunks from malloc, objects cut from them, everything given back at
- * once. Free lists are left out: a freed object's place is not used again. Four ways to tell of it, chosen
- * by a macro before this is included:
+ * An arena as programs have them: chunks from malloc, objects cut from them, everything given back
+ * at once. Free lists are left out: a freed object's place is not used again. Four ways to tell of
+ * it, chosen by a macro before this is included:
  *
  *	TELL_CREATE(arena, name), TELL_ALLOC(arena, object, size), TELL_FREE(arena, object),
  *	TELL_TRIM(arena, keep, bytes), TELL_DESTROY(arena), TELL_CHUNK_BEGIN, TELL_CHUNK_END

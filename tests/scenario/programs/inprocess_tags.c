@@ -4,9 +4,9 @@
  *
  *	KEY <tab> VALUE <tab> bytes <tab> objects <tab> live bytes
  *
- * where VALUE `-` stands for allocations without that key. With `many N`: N different sets, one object of 100
- * bytes each. With `bad`: keys and values that are refused. With `storm`: threads that change their tags and
- * hand them on; every object has a tag that says which thread made it.
+ * where VALUE `-` stands for allocations without that key. With `many N`: N different sets, one
+ * object of 100 bytes each. With `bad`: keys and values that are refused. With `storm`: threads
+ * that change their tags and hand them on; every object has a tag that says which thread made it.
  */
 #include <pthread.h>
 #include <string.h>

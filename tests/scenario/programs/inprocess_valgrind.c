@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The arena of inprocess_pools.h, told by Valgrind's macros, which bytepoll/valgrind_pools.h takes over. */
+/* The arena of inprocess_pools.h, told by Valgrind's macros, which bytepoll/valgrind_pools.h takes
+ * over. */
 #include "bytepoll/valgrind_pools.h"
 
 #define TELL_CREATE(arena, name) VALGRIND_CREATE_MEMPOOL(arena, 0, 0)

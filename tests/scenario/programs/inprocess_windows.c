@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows over a program that counts for itself (bytepoll/bytepoll.h). One line of JSON for each window: its
- * name, what the recorder said of it, and in `truth_` what the program allocated in it: exactly where
- * nobody else ran, else within the limits that its own counters give.
+ * Windows over a program that counts for itself (bytepoll/bytepoll.h). One line of JSON for each
+ * window: its name, what the recorder said of it, and in `truth_` what the program allocated in it:
+ * exactly where nobody else ran, else within the limits that its own counters give.
  *
  *	alone      windows one in another and overlapping, of one thread
  *	busy       four threads allocate while each has windows of its own
@@ -185,7 +185,8 @@ static void crossed(void)
 	uint64_t random = 3;
 	begin(&handed, 0);
 	churn(0, 400, &random);
-	/* pthread_create allocates for the thread: the limits of this window are the C library's, too. */
+	/* pthread_create allocates for the thread: the limits of this window are the C library's,
+	 * too. */
 	CHECK(pthread_create(&thread, NULL, stopping_thread, NULL) == 0);
 	CHECK(pthread_join(thread, NULL) == 0);
 }

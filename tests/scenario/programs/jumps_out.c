@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signal handler leaves the recorder for good while a visit is under way: by siglongjmp in the main thread or
- * in another one, which then goes on allocating, or by ending the process (argument: main, thread, exit). Whether it
- * interrupted the recorder it learns from bytepoll_snapshot, which refuses then. Otherwise it returns, so that
- * nothing else is left half-way; nor is libc, called by the recorder. Nobody else allocates afterwards, because the one that is gone may hold locks.
- * In the end one line: the bytes and objects that were asked for, but for those of libc. Without the recorder
- * there is nothing to leave.
+ * A signal handler leaves the recorder for good while a visit is under way: by siglongjmp in the
+ * main thread or in another one, which then goes on allocating, or by ending the process (argument:
+ * main, thread, exit). Whether it interrupted the recorder it learns from bytepoll_snapshot, which
+ * refuses then. Otherwise it returns, so that nothing else is left half-way; nor is libc, called by
+ * the recorder. Nobody else allocates afterwards, because the one that is gone may hold locks. In
+ * the end one line: the bytes and objects that were asked for, but for those of libc. Without the
+ * recorder there is nothing to leave.
  */
 #include <link.h>
 #include <pthread.h>
@@ -84,8 +85,8 @@ static void be_interrupted(void)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
 	if (sigsetjmp(target, 1) == 0) {
 		CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
-		/* By then the stack and its modules are known: what looks for them holds the loader's lock,
-		 * without which the process could not end. */
+		/* By then the stack and its modules are known: what looks for them holds the
+		 * loader's lock, without which the process could not end. */
 		for (int i = 0; bytepoll_snapshot != NULL; i++) {
 			is_armed = i > 20000;
 			allocate(50);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel with pages of 64 KiB, as aarch64 and ppc64le have them, to whom it may concern: preloaded
- * behind the recorder it takes the recorder's system calls (they all go through libc's `syscall`) and
- * answers about memory as such a kernel would. Addresses that do not begin a page are refused, new
- * mappings begin one, lengths are made whole pages. Everybody else's system calls are as ever, so the
- * program does not notice. Libraries lie as this machine's loader put them, not as one with such pages
- * would, so their protection is not changed: that is refused. x86-64 and aarch64.
+ * A kernel with pages of 64 KiB, as aarch64 and ppc64le have them, to whom it may concern:
+ * preloaded behind the recorder it takes the recorder's system calls (they all go through libc's
+ * `syscall`) and answers about memory as such a kernel would. Addresses that do not begin a page
+ * are refused, new mappings begin one, lengths are made whole pages. Everybody else's system calls
+ * are as ever, so the program does not notice. Libraries lie as this machine's loader put them, not
+ * as one with such pages would, so their protection is not changed: that is refused. x86-64 and
+ * aarch64.
  */
 #include <dlfcn.h>
 #include <errno.h>

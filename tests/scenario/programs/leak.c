@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that leaks in one place among busy churn: a cache that fills up in the first third of its
- * work, queues whose length goes up and down, short-lived objects by the million, and one function
- * that forgets an object now and then. The argument is the number of rounds, 3000 by default.
+ * A program that leaks in one place among busy churn: a cache that fills up in the first third of
+ * its work, queues whose length goes up and down, short-lived objects by the million, and one
+ * function that forgets an object now and then. The argument is the number of rounds, 3000 by
+ * default.
  */
 #include "check.h"
 

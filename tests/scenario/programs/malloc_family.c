@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls the functions of the malloc family that other allocators have, too, and looks at what it gets. With an
- * argument it also calls glibc's by their own names. */
+/* Calls the functions of the malloc family that other allocators have, too, and looks at what it
+ * gets. With an argument it also calls glibc's by their own names. */
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that allocate, and a fork. An argument is a program, which is started as a child and below a shell,
- * and in the end takes the place of this one. The exit status is 3. Built for two C libraries. */
+/* Threads that allocate, and a fork. An argument is a program, which is started as a child and
+ * below a shell, and in the end takes the place of this one. The exit status is 3. Built for two C
+ * libraries. */
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program with a free of its own, in front of every other, which looks the real one up at each call. An
- * error text that somebody left for dlerror would be freed by dlsym: by this free, which calls dlsym. */
+/* A program with a free of its own, in front of every other, which looks the real one up at each
+ * call. An error text that somebody left for dlerror would be freed by dlsym: by this free, which
+ * calls dlsym. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

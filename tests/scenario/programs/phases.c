@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two phases that compete for the peak, of different kinds: 3200 small objects, freed, and then one block of
- * so many thousandths of their bytes (the argument), freed. The peak is 409,600 bytes, if the argument is not
- * above 1000. Nothing else is allocated, and nothing printed.
+ * Two phases that compete for the peak, of different kinds: 3200 small objects, freed, and then one
+ * block of so many thousandths of their bytes (the argument), freed. The peak is 409,600 bytes, if
+ * the argument is not above 1000. Nothing else is allocated, and nothing printed.
  */
 #include <stdlib.h>
 

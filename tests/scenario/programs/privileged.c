@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates, and says with which rights it ran: the effective user, whether the kernel marked it as having
- * more rights than its caller, and whether the recorder is loaded.
+ * Allocates, and says with which rights it ran: the effective user, whether the kernel marked it as
+ * having more rights than its caller, and whether the recorder is loaded.
  */
 #include <dlfcn.h>
 #include <sys/auxv.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A host that names no file for its trace; says with which rights it ran, and whether the trace was opened. */
+/* A host that names no file for its trace; says with which rights it ran, and whether the trace was
+ * opened. */
 #include <sys/auxv.h>
 
 #include "bytepoll/host.h"

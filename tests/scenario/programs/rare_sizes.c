@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions whose small objects are rare among the samples: many[0-7] keep 50 objects of 2000 bytes each,
- * `mixed` keeps 3 of 3000 and 60 of 16, `small`, before all others, frees 400 of 8 at once. Nothing else is allocated.
+ * Functions whose small objects are rare among the samples: many[0-7] keep 50 objects of 2000 bytes
+ * each, `mixed` keeps 3 of 3000 and 60 of 16, `small`, before all others, frees 400 of 8 at once.
+ * Nothing else is allocated.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that fail, by alignments and by sizes, between others that succeed. None of them is of the kind that
- * docs/recorder.md says stays counted. Prints how many failed.
+ * Requests that fail, by alignments and by sizes, between others that succeed. None of them is of
+ * the kind that docs/recorder.md says stays counted. Prints how many failed.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of known kinds, held for half a second (or as long as the last argument says, in milliseconds):
+ * Memory of known kinds, held for half a second (or as long as the last argument says, in
+ * milliseconds):
  *
  *	resident MALLOCED UNTOUCHED MAPPED STACK FILE [MILLISECONDS]
  *
- * MiB of objects of 64 KiB that are written to, MiB of one object that is not, MiB of anonymous memory mapped
- * without malloc, MiB of the main stack, and a file that is mapped and read.
+ * MiB of objects of 64 KiB that are written to, MiB of one object that is not, MiB of anonymous
+ * memory mapped without malloc, MiB of the main stack, and a file that is mapped and read.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  *                                  comma separated) and answers the rest so
  *   refused                        filters that the kernel refuses: nothing is given up then
  *
- * Before that it allocates until the heap needs no system call any more; afterwards its results go to a
- * page shared with the process that waits for it, which prints them: what happened to the contents
- * of the objects. Ends with status 0 if nothing did.
+ * Before that it allocates until the heap needs no system call any more; afterwards its results go
+ * to a page shared with the process that waits for it, which prints them: what happened to the
+ * contents of the objects. Ends with status 0 if nothing did.
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that test_sanitizers.py builds with one sanitizer after another: it allocates in every way that
- * the recorder has a hook before, in threads, in a forked child and in images of its own, and prints what
- * it did.
+ * A program that test_sanitizers.py builds with one sanitizer after another: it allocates in every
+ * way that the recorder has a hook before, in threads, in a forked child and in images of its own,
+ * and prints what it did.
  *
  *     sanitized [again]      exit status 7
  */
@@ -28,7 +28,8 @@ static size_t allocate(int rounds)
 	struct alignas(64) Wide {
 		char bytes[128];
 	};
-	/* Not strings: part of their code is in the C++ library, which MemorySanitizer does not see write. */
+	/* Not strings: part of their code is in the C++ library, which MemorySanitizer does not see
+	 * write. */
 	std::vector<std::unique_ptr<std::vector<char>>> texts;
 	size_t sum = 0;
 	for (int i = 0; i < rounds; i++) {

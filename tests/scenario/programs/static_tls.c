@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries that insist on static thread-local storage, opened one after the other until the loader has
- * none left: how many there is room for must not depend on who was preloaded. The argument is a
+ * Libraries that insist on static thread-local storage, opened one after the other until the loader
+ * has none left: how many there is room for must not depend on who was preloaded. The argument is a
  * directory with copies 0.so, 1.so ... of libtls_plugin.so; prints how many could be opened.
  */
 #include <dlfcn.h>

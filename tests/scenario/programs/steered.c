@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that allocate in a known order while somebody changes how they are sampled. The k-th object of
- * every thread has the size of entry k mod PERIOD of one fixed pattern, and comes from the site to
- * which sizes of its range belong, so that a reader who knows a thread's counters at a change knows
- * how many bytes and objects each site made before it and after. test_control.py makes the same
- * pattern.
+ * Threads that allocate in a known order while somebody changes how they are sampled. The k-th
+ * object of every thread has the size of entry k mod PERIOD of one fixed pattern, and comes from
+ * the site to which sizes of its range belong, so that a reader who knows a thread's counters at a
+ * change knows how many bytes and objects each site made before it and after. test_control.py makes
+ * the same pattern.
  *
- * Arguments: a file of 4096 bytes or more, and the number of threads. The first word of the file says stop
- * (not 0); word i + 1 is what thread i made so far, at the end exactly; word 100 how many objects each may
- * make by now (0: no limit). Nothing else is printed than one line, when all threads run. A thread makes nothing else; its name is maker<i>.
+ * Arguments: a file of 4096 bytes or more, and the number of threads. The first word of the file
+ * says stop (not 0); word i + 1 is what thread i made so far, at the end exactly; word 100 how many
+ * objects each may make by now (0: no limit). Nothing else is printed than one line, when all
+ * threads run. A thread makes nothing else; its name is maker<i>.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Exceptions that pass through frames of the recorder or meet its objects: constructors that throw
- * after allocating (the compiler frees what was allocated for them), arrays whose third element throws,
- * exceptions that own sampled memory, are rethrown, stored, and thrown in other threads, and one
- * from a callback of the C library's (qsort), through frames without handlers.
+ * after allocating (the compiler frees what was allocated for them), arrays whose third element
+ * throws, exceptions that own sampled memory, are rethrown, stored, and thrown in other threads,
+ * and one from a callback of the C library's (qsort), through frames without handlers.
  */
 #include <cstdlib>
 #include <exception>

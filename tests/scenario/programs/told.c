@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that tracepoints tell: told OBJECTS HOST_TRACE HEARD. Two threads make and free OBJECTS objects
- * by malloc, while a listener of the program's own notes the sequence number of every event; the file
- * HEARD gets them, 64 bits each, as what a tracer must have heard, too. Then two threads of a host tell of
- * OBJECTS / 4 objects of a heap that is made up: addresses that nobody reads, frees, moves, a sweep, a
- * change of T. What is told of an object follows from its size, so that it can be checked:
+ * Everything that tracepoints tell: told OBJECTS HOST_TRACE HEARD. Two threads make and free
+ * OBJECTS objects by malloc, while a listener of the program's own notes the sequence number of
+ * every event; the file HEARD gets them, 64 bits each, as what a tracer must have heard, too. Then
+ * two threads of a host tell of OBJECTS / 4 objects of a heap that is made up: addresses that
+ * nobody reads, frees, moves, a sweep, a change of T. What is told of an object follows from its
+ * size, so that it can be checked:
  *
  *	type      names[size % 4], "" for 0      type id   0xabc000 + size % 4
  *	kind      8 + size % 3                   heap      size % 7

@@ -4,8 +4,8 @@
  * recorder treats differently, one function per call site, with the truth counted beside it
  * (truth.h). Sizes are small, large (the driver samples with T = 2048), mixed across T, zero, above
  * the 64 KiB where sampled objects stay in glibc's heap and above the threshold where glibc maps
- * them. The argument, 1 by default, multiplies the number of objects; a second one, `portable`, leaves
- * out what other allocators do otherwise.
+ * them. The argument, 1 by default, multiplies the number of objects; a second one, `portable`,
+ * leaves out what other allocators do otherwise.
  *
  * The mix is chosen so that every site and metric that is not zero has at least 25 expected samples
  * at T = 2048 or is recorded with certainty: an empty row then has a probability below 1e-10.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children that share their parent's memory allocate before they execute or leave (no standard allows
- * it, shells and language runtimes do it): by vfork, and by clone with and without a stack of its own.
- * What they leave behind is the parent's to free, and its contents are checked.
+ * Children that share their parent's memory allocate before they execute or leave (no standard
+ * allows it, shells and language runtimes do it): by vfork, and by clone with and without a stack
+ * of its own. What they leave behind is the parent's to free, and its contents are checked.
  */
 #include <sched.h>
 #include <signal.h>

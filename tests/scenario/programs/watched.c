@@ -2,11 +2,10 @@
 /*
  * Does what it is told, for somebody who watches: a line on standard input, "ok" when it is done.
  *
- *   hold N   N objects of 1000 bytes, kept           drop     gives all of them back
- *   waste N  N objects of 1000 bytes, each freed at once
- *   thread T a thread of that name makes 500 objects of 2000 bytes, which stay, and waits
- *   fork     a child makes 700 objects of 3000 bytes, which stay, and waits for the end of its parent
- *   (end of the input)   it exits
+ *   hold N   N objects of 1000 bytes, kept           drop     gives all of them back waste N  N
+ *   objects of 1000 bytes, each freed at once thread T a thread of that name makes 500 objects of
+ *   2000 bytes, which stay, and waits fork     a child makes 700 objects of 3000 bytes, which stay,
+ *   and waits for the end of its parent (end of the input)   it exits
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that puts one function of the malloc family, WRAPPED, before the C library's, and prints at the
- * end how often it was called. It looks the function behind it up at each call, as RTLD_NEXT or, for a WRAPPED
- * of libc_FUNCTION, by glibc's own name __libc_FUNCTION. */
+/* A library that puts one function of the malloc family, WRAPPED, before the C library's, and
+ * prints at the end how often it was called. It looks the function behind it up at each call, as
+ * RTLD_NEXT or, for a WRAPPED of libc_FUNCTION, by glibc's own name __libc_FUNCTION. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>

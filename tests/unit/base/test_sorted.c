@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Searching in sorted arrays (sorted.h), against counting one by one; every length up to a few powers of two,
- * with equal keys, and both ends of what 64 bits hold. */
+/* Searching in sorted arrays (sorted.h), against counting one by one; every length up to a few
+ * powers of two, with equal keys, and both ends of what 64 bits hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A folder of a test's own: fixtures of cmocka that make it and remove it with all that is in it, and paths
- * into it. One at a time.
+ * A folder of a test's own: fixtures of cmocka that make it and remove it with all that is in it,
+ * and paths into it. One at a time.
  */
 #ifndef BP_TESTS_CLI_OWN_FOLDER_H
 #define BP_TESTS_CLI_OWN_FOLDER_H

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 static const struct bp_option table[] = {
 	{ .summary = "A heading" },

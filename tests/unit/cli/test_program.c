@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "cli/elf_file.h"
-#include "cli/program.h"
+#include "cli/process/elf_file.h"
+#include "cli/run/program.h"
 #include "own_folder.h"
 
 static const char *dynamic_program, *static_program, *malloc_program;

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "base/system_call.h"
-#include "cli/tree.h"
+#include "cli/files/tree.h"
 #include "own_folder.h"
 
 #define DEAD_PID 0x7ffffff0u /* above every pid_max */

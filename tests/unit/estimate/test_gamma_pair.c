@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * X - Y and X / Y of two gamma variables against other ways to the same numbers: the contour integral
- * against the incomplete beta and gamma functions where those apply, and elsewhere against the
- * convolution of the two, by a trapezoidal sum of a thousand incomplete gamma functions; the
+ * X - Y and X / Y of two gamma variables against other ways to the same numbers: the contour
+ * integral against the incomplete beta and gamma functions where those apply, and elsewhere against
+ * the convolution of the two, by a trapezoidal sum of a thousand incomplete gamma functions; the
  * derivatives against difference quotients; the quantiles put back into the distribution.
  */
 #include <math.h>

@@ -170,8 +170,8 @@ static void test_objects(void **state)
 	assert_true(bp_estimate_known_objects(&key, &other, 65536, 39, 39, 0.05,
 			    (struct bp_size_min){ 63, 63 }, 1)
 			    .high == bp_estimate_objects(&key, 65536, 0.05, 63, 1).high);
-	/* The more may be unseen under a key, the higher is its upper limit; and what may be unseen beside
-	 * it takes away from its lower one. */
+	/* The more may be unseen under a key, the higher is its upper limit; and what may be unseen
+	 * beside it takes away from its lower one. */
 	struct bp_interval any = bp_estimate_known_objects(
 		&key, &other, 65536, 40000, 40000, 0.05, (struct bp_size_min){ 0, 63 }, 1);
 	assert_true(any.high > objects.high && any.low == objects.low);

@@ -73,8 +73,9 @@ static void test_interval(void **state)
 	assert_true(peak.low == peak.high && peak.estimate == peak.high && !peak.exact);
 }
 
-/* The search's limit against the limit itself: for 0 to 1000 samples of each of several sizes beside what
- * was taken exactly. It is farthest off where nothing was sampled, and at small errors. */
+/* The search's limit against the limit itself: for 0 to 1000 samples of each of several sizes
+ * beside what was taken exactly. It is farthest off where nothing was sampled, and at small
+ * errors. */
 static void test_limit_about(void **state)
 {
 	(void)state;

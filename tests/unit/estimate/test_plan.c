@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Planning, against numbers got elsewhere: the table of docs/statistics.md "Planning"; the readings of
- * memray's two charts; powers by summing Poisson and binomial probabilities one by one; and against
- * the estimators themselves, from records of sums made sample by sample.
+ * Planning, against numbers got elsewhere: the table of docs/statistics.md "Planning"; the readings
+ * of memray's two charts; powers by summing Poisson and binomial probabilities one by one; and
+ * against the estimators themselves, from records of sums made sample by sample.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "estimate/compare.h"
+#include "estimate/diff.h"
 #include "estimate/estimate.h"
 #include "estimate/plan.h"
 #include "estimate/special.h"
@@ -92,7 +92,8 @@ static void test_samples_for_accuracy(void **state)
 		assert_true(part_of_runs_within(rows[i].accuracy, (double)samples) >= .8);
 		assert_true(part_of_runs_within(rows[i].accuracy, (double)samples - 1) < .8);
 	}
-	/* 423 samples are within 10 %, one fewer is not; expecting 423 does for half of the runs only. */
+	/* 423 samples are within 10 %, one fewer is not; expecting 423 does for half of the runs
+	 * only. */
 	struct bp_plan_factors at = bp_plan_factors(small_objects, 423, 1 << 19, 0.05);
 	struct bp_plan_factors before = bp_plan_factors(small_objects, 422, 1 << 19, 0.05);
 	assert_true(at.high <= 1.1 && at.low >= 0.9 && before.high > 1.1);
@@ -101,8 +102,8 @@ static void test_samples_for_accuracy(void **state)
 	assert_true(bp_plan_samples(0, 0, (struct bp_plan_aim){ .1, .8, .01 }) > 1.7 * 384);
 }
 
-/* The part of runs within 20 % where a key of `samples` expected samples is `share` of a total: the sum over
- * the numbers of both sides, in steps of two, each a Poisson variable. */
+/* The part of runs within 20 % where a key of `samples` expected samples is `share` of a total: the
+ * sum over the numbers of both sides, in steps of two, each a Poisson variable. */
 static double part_of_runs_of_a_share(double share, double samples)
 {
 	const uint64_t interval = 1 << 20;
@@ -180,8 +181,8 @@ static void test_factors_of_a_part(void **state)
 	uint64_t alone = bp_plan_samples(0, 0, aim_of(.1));
 	uint64_t in_half = bp_plan_samples(0, 0.5, aim_of(.1));
 	uint64_t in_most = bp_plan_samples(0, 0.9, aim_of(.1));
-	/* By the variance alone half and a tenth of 384; few samples of the others cost some more, and that
-	 * 80 % of runs reach it .84 standard deviations: 19 and 23. */
+	/* By the variance alone half and a tenth of 384; few samples of the others cost some more,
+	 * and that 80 % of runs reach it .84 standard deviations: 19 and 23. */
 	assert_in_range(in_half, 192 + 19, 210 + 19);
 	assert_in_range(in_most, 38 + 23, 75 + 23);
 	assert_true(alone > in_half);
@@ -315,7 +316,7 @@ static void test_change_power_is_that_of_compare(void **state)
 				struct bp_sums new_sums = sums_of(b, 1, interval);
 				struct bp_side base = bp_side_of_values(&base_sums, interval, 1);
 				struct bp_side new = bp_side_of_values(&new_sums, interval, 1);
-				struct bp_change change = bp_compare_p(&base, &new);
+				struct bp_change change = bp_diff_pair_p(&base, &new);
 				if (change.p <= 0.05 && change.p_increase < change.p_decrease)
 					power += poisson(a, s) * poisson(b, f * s);
 			}
@@ -365,8 +366,8 @@ static void test_normal_joins_exact(void **state)
 		}
 }
 
-/* The gate's table of docs/statistics.md, found by a coarse search: its numbers lie between the first
- * limit at which the probability is reached and the one from which on it always is. */
+/* The check's table of docs/statistics.md, found by a coarse search: its numbers lie between the
+ * first limit at which the probability is reached and the one from which on it always is. */
 static void test_gate_samples(void **state)
 {
 	(void)state;
@@ -380,11 +381,11 @@ static void test_gate_samples(void **state)
 			for (size_t i = 0; i < BP_COUNT(factors); i++) {
 				double wanted = table[outcome][sure][i], first = wanted / 1.5;
 				double power = sure ? 0.99 : 0.8;
-				double from = bp_plan_gate_samples(
+				double from = bp_plan_check_samples(
 					(enum bp_plan_outcome)outcome, factors[i], power, 0.01);
 				if (isnan(wanted))
 					continue;
-				while (bp_plan_gate_power((enum bp_plan_outcome)outcome, first,
+				while (bp_plan_check_power((enum bp_plan_outcome)outcome, first,
 					       factors[i], 0.01) < power)
 					first *= 1.0005;
 				double rounding = wanted >= 10 ? 0.5 : 0.05;
@@ -404,12 +405,12 @@ static void test_gate_samples_are_the_smallest(void **state)
 			for (size_t j = 0; j < BP_COUNT(errors); j++) {
 				enum bp_plan_outcome outcome = (enum bp_plan_outcome)which;
 				double factor = factors[i], a = errors[j];
-				double from = bp_plan_gate_samples(outcome, factor, 0.9, a);
+				double from = bp_plan_check_samples(outcome, factor, 0.9, a);
 				for (double s = from * (1 + 1e-9); s < 4 * from; s *= 1.003)
-					assert_true(bp_plan_gate_power(outcome, s, factor, a) >=
+					assert_true(bp_plan_check_power(outcome, s, factor, a) >=
 						    0.9 - 1e-9);
 				double below =
-					bp_plan_gate_power(outcome, from * (1 - 1e-6), factor, a);
+					bp_plan_check_power(outcome, from * (1 - 1e-6), factor, a);
 				assert_true(below < 0.9);
 			}
 }
@@ -431,11 +432,11 @@ static void test_gate_power(void **state)
 				within += poisson(s, limit / factor);
 		}
 		assert_float_equal(
-			bp_plan_gate_power(BP_PLAN_EXCEEDED, limit, factor, a), exceeded, 1e-7);
+			bp_plan_check_power(BP_PLAN_EXCEEDED, limit, factor, a), exceeded, 1e-7);
 		assert_float_equal(
-			bp_plan_gate_power(BP_PLAN_WITHIN, limit, factor, a), within, 1e-7);
-		assert_true(bp_plan_gate_power(BP_PLAN_EXCEEDED, limit, 1 + 1e-9, a) <= a * 1.001);
-		assert_true(bp_plan_gate_power(BP_PLAN_WITHIN, limit, 1 + 1e-9, a) <= a * 1.001);
+			bp_plan_check_power(BP_PLAN_WITHIN, limit, factor, a), within, 1e-7);
+		assert_true(bp_plan_check_power(BP_PLAN_EXCEEDED, limit, 1 + 1e-9, a) <= a * 1.001);
+		assert_true(bp_plan_check_power(BP_PLAN_WITHIN, limit, 1 + 1e-9, a) <= a * 1.001);
 	}
 }
 

@@ -124,8 +124,8 @@ static void test_reference_values(void **state)
 	expect_near("N3", bp_estimate_bytes(&second, INTERVAL, 0.05).low, 8112372.5184, 1e-11);
 }
 
-/* Classes of several sizes, whose atoms have a variance: values by a second program, written from the
- * same formulas in another language with its own special functions. */
+/* Classes of several sizes, whose atoms have a variance: values by a second program, written from
+ * the same formulas in another language with its own special functions. */
 static void test_values_of_mixed_classes(void **state)
 {
 	(void)state;
@@ -197,8 +197,8 @@ static void test_plain_without_large_samples(void **state)
 	expect_plain(&certain, INTERVAL);
 }
 
-/* One sample of `size` unseen units. Its twins are geometric, so that the tail of N3's rest by classes
- * can be written down: with w the chance to be missed and E exponential of mean 1,
+/* One sample of `size` unseen units. Its twins are geometric, so that the tail of N3's rest by
+ * classes can be written down: with w the chance to be missed and E exponential of mean 1,
  *     P(rest > h) = sum over j of (1 - w) w^j P(E > h - j size). */
 static double tail_of_single(double size, double w, double h)
 {
@@ -235,8 +235,8 @@ static void test_single_samples(void **state)
 		}
 }
 
-/* Large objects that were surely all seen do not change what is said of the small ones: the mixture's
- * small rest is that of rest.c, gamma or negative binomial, whole or not. */
+/* Large objects that were surely all seen do not change what is said of the small ones: the
+ * mixture's small rest is that of rest.c, gamma or negative binomial, whole or not. */
 static void test_small_rest_is_that_of_n3(void **state)
 {
 	(void)state;

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "estimate/compare.h"
+#include "estimate/diff.h"
 #include "estimate/estimate.h"
 #include "estimate/negative_binomial.h"
 #include "estimate/special.h"
@@ -159,8 +159,8 @@ static void check_interval_known_total(const struct row *row)
 	check_interval(row, &interval);
 }
 
-/* The rows are in the plain form, without the steps of the law `bernoulli` and with nothing certain:
- * both laws are gammas of the whole figure. */
+/* The rows are in the plain form, without the steps of the law `bernoulli` and with nothing
+ * certain: both laws are gammas of the whole figure. */
 static struct bp_side input_side(const struct row *row, const char *key)
 {
 	struct bp_sums sums = input_samples(row, key);
@@ -172,7 +172,7 @@ static struct bp_side input_side(const struct row *row, const char *key)
 static void check_compare_two_profiles(const struct row *row)
 {
 	struct bp_side base = input_side(row, "A"), new = input_side(row, "B");
-	struct bp_change change = bp_compare(&base, &new, input(row, "alpha"));
+	struct bp_change change = bp_diff_pair(&base, &new, input(row, "alpha"));
 	expect(row, "NA", base.estimate);
 	expect(row, "VA", base.variance);
 	expect(row, "NB", new.estimate);

@@ -40,7 +40,8 @@ struct bp_host *host_open(const char *name, uint64_t interval);
 /* The path that host_open gives. */
 const char *host_path(const char *name);
 
-/* All that the trace at that path says; valid until the next call. The file is removed if `remove`. */
+/* All that the trace at that path says; valid until the next call. The file is removed if
+ * `remove`. */
 const struct host_trace *host_read(const char *name, bool remove);
 
 /* A sample of an object of `size` bytes there, by `thread`. */

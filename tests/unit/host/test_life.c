@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a host: its file, its threads and their totals, intervals, the end, a kill, a fork, a file
- * that cannot grow, many threads at a time.
+ * The life of a host: its file, its threads and their totals, intervals, the end, a kill, a fork, a
+ * file that cannot grow, many threads at a time.
  */
 #include <errno.h>
 #include <fcntl.h>

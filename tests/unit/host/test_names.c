@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of a host: equal ones have one number, any bytes, lengths, depths, and from many threads at once. */
+/* Names of a host: equal ones have one number, any bytes, lengths, depths, and from many threads at
+ * once. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a host tells of objects, read back: samples with all their fields, frees, moves in every order,
- * sweeps, listeners; and that a host that is not there takes every call.
+ * What a host tells of objects, read back: samples with all their fields, frees, moves in every
+ * order, sweeps, listeners; and that a host that is not there takes every call.
  */
 #include <errno.h>
 #include <string.h>
@@ -200,7 +200,8 @@ static void moves(void **state)
 	bp_host_moved(host, at(1 << 30), at(192)); /* was never sampled */
 	bp_host_moves_end(host);
 	bp_host_moves_end(host);
-	/* Where is who? After slide and rotation the one of size i is at 64 * i (the last at 64). */
+	/* Where is who? After slide and rotation the one of size i is at 64 * i (the last at
+	 * 64). */
 	bp_host_freed(host, at(64), 0, 0, 0);
 	bp_host_freed(host, at(128), 0, 0, 0);
 	bp_host_freed(host, at(64 * 1000), 0, 0, 0);
@@ -338,7 +339,8 @@ static void listeners(void **state)
 		assert_int_equal(heard[i].samples, 4);
 		assert_int_equal(heard[i].ends, 2);
 		assert_int_equal(heard[i].lost, 1);
-		/* 100 / (1 - (1 - 1/4096)^101) = 4105.67 twice, 50 -> 4055.84..., 10^6 is certain. */
+		/* 100 / (1 - (1 - 1/4096)^101) = 4105.67 twice, 50 -> 4055.84..., 10^6 is
+		 * certain. */
 		assert_in_range(
 			heard[i].amounts, 2 * 4105 + 4040 + 1000000, 2 * 4106 + 4060 + 1000000);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The number of samples in a bucket of a pprof heap profile, against figures scaled as Go's runtime does
- * (runtime/pprof, scaleHeapSample): every number must come back, and nothing else may be taken for one.
+ * The number of samples in a bucket of a pprof heap profile, against figures scaled as Go's runtime
+ * does (runtime/pprof, scaleHeapSample): every number must come back, and nothing else may be taken
+ * for one.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "import/pprof_count.h"
+#include "import/pprof/pprof_count.h"
 
 /* As Go computes it, digit for digit. */
 static void scale(uint64_t samples, uint64_t size, uint64_t interval, uint64_t *ret_objects,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of samples by sequence against a plain array of what came and went, over more blocks of numbers
- * than stay open, so that most thin out: numbers that come in order and late, that are far ahead, that are
- * freed soon, late and never, and that never come. Drawn with a seed that is always the same.
+ * The index of samples by sequence against a plain array of what came and went, over more blocks of
+ * numbers than stay open, so that most thin out: numbers that come in order and late, that are far
+ * ahead, that are freed soon, late and never, and that never come. Drawn with a seed that is always
+ * the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "import/sample_index.h"
+#include "import/trace/sample_index.h"
 
 #define FIRST 1000u
 #define NUMBERS ((BP_SAMPLE_BLOCKS_OPEN + 1500u) * BP_SAMPLE_BLOCK)
@@ -81,8 +82,8 @@ static void look(struct model *model, uint32_t number, bool remove)
 	}
 }
 
-/* A third of all numbers come, one in 3000 of them up to 3.6 million later; nearly all are freed within some
- * ten thousand numbers, one in 200 never. */
+/* A third of all numbers come, one in 3000 of them up to 3.6 million later; nearly all are freed
+ * within some ten thousand numbers, one in 200 never. */
 static void walk(struct model *model)
 {
 	uint32_t held[HELD], held_count = 0;
@@ -143,7 +144,8 @@ static void test_nothing_freed(void **unused)
 	finish(&model);
 }
 
-/* Numbers that are out of any range when they come are found, also when blocks have reached them. */
+/* Numbers that are out of any range when they come are found, also when blocks have reached
+ * them. */
 static void test_far_ahead(void **unused)
 {
 	struct bp_sample_index index = { .first = FIRST };

@@ -294,17 +294,17 @@ static void unprofiled_process(void **state)
 	bp_profile_finish(&profile);
 }
 
-static void census(void **state)
+static void verify_sums(void **state)
 {
 	struct bp_profile profile;
 	(void)state;
 	import_trace(&profile, "census");
-	const struct bp_process_census *totals = &profile.processes.data[1].census;
+	const struct bp_process_verify_sums *totals = &profile.processes.data[1].verify_sums;
 	assert_true(totals->taken && totals->allocated_objects == 18 && totals->freed_bytes == 480);
 	assert_true(totals->has_smallest && totals->smallest_size == 0);
 	assert_true(totals->nested_bytes == 11 && totals->failed_bytes == 100);
-	assert_int_equal(profile.census.count, 1 + 4);
-	const struct bp_census_sums *sums = &profile.census.data[1];
+	assert_int_equal(profile.verify_sums.count, 1 + 4);
+	const struct bp_verify_sums *sums = &profile.verify_sums.data[1];
 	assert_true(sums->stack.i != 0 && sums->stack.i == bp_profile_sample(&profile, 1).stack.i);
 	assert_true(sums[3].stack.i == sums->stack.i && sums[3].allocated_bytes == 20);
 	assert_true(sums[2].stack.i == 0 && sums[2].allocated_bytes == 7);
@@ -313,8 +313,8 @@ static void census(void **state)
 	assert_true(sums[1].freed_objects == 5 && sums[1].temporary_objects == 5);
 	bp_profile_finish(&profile);
 	import_trace(&profile, "census_of_later");
-	assert_false(profile.processes.data[1].census.taken);
-	assert_int_equal(profile.census.count, 1);
+	assert_false(profile.processes.data[1].verify_sums.taken);
+	assert_int_equal(profile.verify_sums.count, 1);
 	assert_true(profile.processes.data[1].objects_allocated.low == 21);
 	bp_profile_finish(&profile);
 }
@@ -326,7 +326,8 @@ static void tree(void **state)
 	const struct bp_process *process;
 	(void)state;
 	import_trace(&profile, "tree");
-	/* Root, child from its file, the others from the index: 204, 205 (its file is gone), 206 ... */
+	/* Root, child from its file, the others from the index: 204, 205 (its file is gone), 206
+	 * ... */
 	assert_int_equal(profile.processes.count, 1 + 7);
 	assert_int_equal(profile.samples.count, 1 + 3);
 	assert_int_equal(profile.unread_files, 1);
@@ -369,7 +370,8 @@ static void tree(void **state)
 	bp_profile_finish(&profile);
 }
 
-/* Sampling that was changed and paused: both parts of the totals, the pauses on the clock, every T. */
+/* Sampling that was changed and paused: both parts of the totals, the pauses on the clock, every
+ * T. */
 static void changes_of_the_interval(void **state)
 {
 	struct bp_profile profile;
@@ -549,7 +551,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(damage_and_losses),
 		cmocka_unit_test(extremes_are_brought_into_range),
 		cmocka_unit_test(unprofiled_process),
-		cmocka_unit_test(census),
+		cmocka_unit_test(verify_sums),
 		cmocka_unit_test(tree),
 		cmocka_unit_test(changes_of_the_interval),
 		cmocka_unit_test(never_switched_on),

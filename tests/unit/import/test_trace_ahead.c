@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading ahead: a trace of which every other record is the begin or the end of a thread, as a server with
- * a thread for each request leaves it, comes out of the ring record by record as the reader gives it,
- * frames and texts included, and full batches go over: what stood still at every such record took ten
- * times as long. The file is larger than what is worth a second thread; a small one takes the other way.
+ * Reading ahead: a trace of which every other record is the begin or the end of a thread, as a
+ * server with a thread for each request leaves it, comes out of the ring record by record as the
+ * reader gives it, frames and texts included, and full batches go over: what stood still at every
+ * such record took ten times as long. The file is larger than what is worth a second thread; a
+ * small one takes the other way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "import/trace_ahead.h"
+#include "import/trace/trace_ahead.h"
 #include "trace/writer.h"
 
 #define FILE_BYTES_OF_TWO ((uint64_t)8 << 20) /* for which the reader has a thread */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Totals of processes that ended in order, of which the counters are not all, or not right: never exact. */
+/* Totals of processes that ended in order, of which the counters are not all, or not right: never
+ * exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +66,8 @@ static void threads_that_are_not_known(void **state)
 {
 	(void)state;
 	const struct bp_process *process = import("host_unknown");
-	/* What the unknown one told is certain: 1980 bytes, and 3960 of thread 7; or what was sampled of all. */
+	/* What the unknown one told is certain: 1980 bytes, and 3960 of thread 7; or what was
+	 * sampled of all. */
 	expect_open(process->bytes_allocated, 1980 + 3960);
 	expect_open(process->objects_allocated, 60);
 	assert_int_equal(process->unknown_samples, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosts name, and labels, in the profile: types, frames of their own, stacks, sets of labels, from the
- * trace itself and from its folded part. Argument: the folder of the traces.
+ * What hosts name, and labels, in the profile: types, frames of their own, stacks, sets of labels,
+ * from the trace itself and from its folded part. Argument: the folder of the traces.
  */
 #include <setjmp.h>
 #include <stdarg.h>

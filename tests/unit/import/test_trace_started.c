@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "import/trace_started.h"
+#include "import/trace/trace_started.h"
 #include "model/unseen.h"
 
 #define SHELL_PID 10u

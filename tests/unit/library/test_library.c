@@ -216,11 +216,11 @@ static void test_order_of_closing(void **state)
 	BYTEPOLL_CLEAR(row);
 	query.metric = "allocated";
 	struct bytepoll_table *table = bytepoll_aggregate(profile, &query, NULL);
-	struct bytepoll_difference *difference =
+	struct bytepoll_difference *diff =
 		bytepoll_compare(both, 1, both + 1, 1, &query, NULL, NULL);
 	struct bytepoll_difference *moments =
 		bytepoll_compare_moments(profile, 100, 500, NULL, NULL, NULL);
-	assert_true(table != NULL && difference != NULL && moments != NULL);
+	assert_true(table != NULL && diff != NULL && moments != NULL);
 	bytepoll_close(profile);
 	assert_true(bytepoll_table_row(table, 0, &row));
 	assert_true(strlen(row.name) > 0);
@@ -228,9 +228,9 @@ static void test_order_of_closing(void **state)
 	bytepoll_table_close(table);
 	struct bytepoll_difference_row changed;
 	BYTEPOLL_CLEAR(changed);
-	assert_true(bytepoll_difference_total(difference, &changed));
+	assert_true(bytepoll_difference_total(diff, &changed));
 	assert_string_equal(changed.verdict, "unclear");
-	bytepoll_difference_close(difference);
+	bytepoll_difference_close(diff);
 	bytepoll_close(NULL);
 	bytepoll_table_close(NULL);
 	bytepoll_difference_close(NULL);
@@ -296,13 +296,13 @@ static void test_other_failures(void **state)
 	struct bytepoll_query query;
 	struct bytepoll_comparison comparison;
 	struct bytepoll_limit limit;
-	struct bytepoll_judgement judgement;
+	struct bytepoll_judgement result;
 	const double scale[2] = { 1, -1 };
 	(void)state;
 	BYTEPOLL_CLEAR(query);
 	BYTEPOLL_CLEAR(comparison);
 	BYTEPOLL_CLEAR(limit);
-	BYTEPOLL_CLEAR(judgement);
+	BYTEPOLL_CLEAR(result);
 	query.metric = "allocated";
 	query.by = "process";
 	struct bytepoll_table *table = bytepoll_aggregate(profile, &query, NULL);
@@ -318,14 +318,14 @@ static void test_other_failures(void **state)
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "runs");
 	assert_null(bytepoll_compare_moments(profile, 500, 100, NULL, NULL, &error));
 	assert_error(&error, BYTEPOLL_ERROR_ABSENT, "later");
-	assert_false(bytepoll_judge(profile, NULL, NULL, &judgement, &error));
+	assert_false(bytepoll_judge(profile, NULL, NULL, &result, &error));
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "limit");
 	limit.most = -1;
-	assert_false(bytepoll_judge(profile, NULL, &limit, &judgement, &error));
+	assert_false(bytepoll_judge(profile, NULL, &limit, &result, &error));
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "below 0");
 	limit.most = 1;
 	limit.filter = "x";
-	assert_false(bytepoll_judge(profile, NULL, &limit, &judgement, &error));
+	assert_false(bytepoll_judge(profile, NULL, &limit, &result, &error));
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "KEY=GLOB");
 	bytepoll_table_close(table);
 	bytepoll_close(profile);
@@ -348,9 +348,9 @@ static void use(struct bytepoll_profile *profile)
 			assert_true(row.bytes.high >= row.bytes.low);
 		bytepoll_table_close(table);
 	}
-	struct bytepoll_difference *difference =
+	struct bytepoll_difference *diff =
 		bytepoll_compare(&profile, 1, &profile, 1, NULL, NULL, NULL);
-	bytepoll_difference_close(difference);
+	bytepoll_difference_close(diff);
 }
 
 static void *use_own(void *context)

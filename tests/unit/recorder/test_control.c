@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
-#include "recorder/arena.h"
+#include "recognition/live_set.h"
 #include "recorder/budget.h"
 #include "recorder/control.h"
-#include "recorder/fine_start.h"
-#include "recorder/live_set.h"
+#include "start/fine_start.h"
+#include "tables/arena.h"
 #include "trace/reader.h"
 
 /* What lifecycle.c and thread.c would define. */
@@ -317,7 +317,8 @@ static void go_on(struct bp_thread *thread, uint64_t trials)
 		(void)visit(thread, 999);
 }
 
-/* Two threads whose sum takes the steps; a third that begins late; a child; and whoever steers ends it. */
+/* Two threads whose sum takes the steps; a third that begins late; a child; and whoever steers ends
+ * it. */
 static void a_fine_start(void **state)
 {
 	const uint64_t m = 1 << 20;
@@ -367,7 +368,8 @@ static void a_fine_start(void **state)
 		assert_int_equal(record->thread, expected[i].thread);
 		assert_true(record->interval == expected[i].interval);
 		assert_int_equal(record->command, expected[i].command);
-		/* A thread comes to look after 1 MiB at the latest; so do the others, whose sum it is. */
+		/* A thread comes to look after 1 MiB at the latest; so do the others, whose sum it
+		 * is. */
 		assert_true(record->trials >= expected[i].trials &&
 			    record->trials <= expected[i].trials + 4 * m);
 	}

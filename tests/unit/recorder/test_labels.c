@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets of labels as text, and the table of texts: against a model that keeps pairs in an array, and with the
- * records that reach the trace counted instead of written.
+ * Sets of labels as text, and the table of texts: against a model that keeps pairs in an array, and
+ * with the records that reach the trace counted instead of written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "recorder/labels.h"
-#include "recorder/text_table.h"
 #include "recorder/visit.h"
+#include "tables/text_table.h"
 
 /* What the engine would define. */
 struct bp_recorder bp_recorder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report read back by Python's own parsers (read_report.py), for the tests of this folder. Everything
- * asserts success.
+ * A report read back by Python's own parsers (read_report.py), for the tests of this folder.
+ * Everything asserts success.
  */
 #ifndef BP_TESTS_READ_REPORT_H
 #define BP_TESTS_READ_REPORT_H

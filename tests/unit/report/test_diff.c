@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Differences and growth written out: JSON read back by Python's parser, texts searched for what must
- * and must not be in them, changes as people read them. Argument: the path of read_report.py.
+ * Differences and growth written out: JSON read back by Python's parser, texts searched for what
+ * must and must not be in them, changes as people read them. Argument: the path of read_report.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +16,9 @@
 
 #include "base/attributes.h"
 #include "read_report.h"
-#include "report/diff.h"
-#include "report/quantity.h"
+#include "report/diff/diff_report.h"
 #include "small_profile.h"
+#include "text/quantity.h"
 
 static const char *reader; /* read_report.py */
 
@@ -29,7 +29,7 @@ struct pair {
 	struct bp_profile profiles[BP_SIDES];
 	struct bp_aggregation aggregations[BP_SIDES];
 	struct bp_run runs[BP_SIDES];
-	struct bp_difference difference;
+	struct bp_diff diff;
 };
 
 static void sample(struct bp_profile *profile, const char *stack, uint64_t size)
@@ -49,7 +49,7 @@ static void begin(struct pair *pair)
 
 static void compare(struct pair *pair, const struct bp_query *query)
 {
-	struct bp_difference_query asked = { 0 };
+	struct bp_diff_query asked = { 0 };
 	struct bp_error error;
 	static const char *const files[] = { "old.bpt", "new\033[2J.bpt" };
 	for (int side = 0; side < BP_SIDES; side++) {
@@ -57,13 +57,13 @@ static void compare(struct pair *pair, const struct bp_query *query)
 		pair->runs[side] = (struct bp_run){ &pair->aggregations[side],
 			&pair->aggregations[side], 1, files[side] };
 	}
-	assert_true(bp_difference_make(&asked, &pair->runs[BP_BASE], 1, &pair->runs[BP_NEW], 1,
-		&pair->difference, &error));
+	assert_true(bp_diff_make(&asked, &pair->runs[BP_BASE], 1, &pair->runs[BP_NEW], 1,
+		&pair->diff, &error));
 }
 
 static void finish(struct pair *pair)
 {
-	bp_difference_finish(&pair->difference);
+	bp_diff_finish(&pair->diff);
 	for (int side = 0; side < BP_SIDES; side++) {
 		bp_aggregation_finish(&pair->aggregations[side]);
 		bp_profile_finish(&pair->profiles[side]);
@@ -90,7 +90,7 @@ static char *diff_text(const struct pair *pair, struct bp_diff_options options, 
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
 	assert_non_null(out);
-	(json ? bp_write_diff_json : bp_write_diff_text)(&pair->difference, &options, out);
+	(json ? bp_write_diff_json : bp_write_diff_text)(&pair->diff, &options, out);
 	fclose(out);
 	return text;
 }
@@ -231,8 +231,8 @@ static void growth_is_written(void **state)
 {
 	struct bp_profile profile;
 	struct bp_query query = { 0 };
-	struct bp_difference_query asked = { .growth = true };
-	struct bp_moments moments;
+	struct bp_diff_query asked = { .growth = true };
+	struct bp_diff_moments moments;
 	struct bp_error error;
 	struct bp_process_id process = { 1 };
 	static const uint64_t at_ns[BP_SIDES] = { 4 * (uint64_t)SMALL_SECOND,
@@ -245,7 +245,7 @@ static void growth_is_written(void **state)
 	small_sample(&profile, process, small_stack(&profile, "leak;main"), 100, 5, -1);
 	small_sample(&profile, process, small_stack(&profile, "kept;main"), 1000, 1, -1);
 	assert_true(bp_profile_finish_import(&profile, false, &error));
-	assert_true(bp_moments_compare(&profile, &query, at_ns, &asked, "f", &moments, &error));
+	assert_true(bp_diff_moments_make(&profile, &query, at_ns, &asked, "f", &moments, &error));
 	FILE *out = open_memstream(&text, &bytes);
 	bp_write_growth_json(&moments, &plain, out);
 	fclose(out);
@@ -267,7 +267,7 @@ static void growth_is_written(void **state)
 	assert_non_null(strstr(text, "suspect  +20 B/s"));
 	assert_non_null(strstr(text, "1 suspect among 2 rows"));
 	free(text);
-	bp_moments_finish(&moments);
+	bp_diff_moments_finish(&moments);
 	bp_profile_finish(&profile);
 }
 

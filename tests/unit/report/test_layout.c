@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What fits where: at 80 columns, where most people look, tables and trees have their bars and the names of
- * their functions; at no width a line is longer than the terminal, from 60 columns on.
+ * What fits where: at 80 columns, where most people look, tables and trees have their bars and the
+ * names of their functions; at no width a line is longer than the terminal, from 60 columns on.
  */
 #include <setjmp.h>
 #include <stdarg.h>

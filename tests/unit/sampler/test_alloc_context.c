@@ -4,10 +4,11 @@
  * countdown for all objects, the countdown folded into the limit of a context.
  *
  * The last two are equal draw for draw, so every decision is compared. The first is another random
- * sequence with the same law: both are held to the exact law, inclusions to |z| < 6 and offsets to a
- * chi-square of probability above 1e-9; with some 40 figures a correct sampler is rejected with
+ * sequence with the same law: both are held to the exact law, inclusions to |z| < 6 and offsets to
+ * a chi-square of probability above 1e-9; with some 40 figures a correct sampler is rejected with
  * probability below 1e-6. Seeds are fixed. A host that gives sampled bytes up selectively must be
- * found out by the same figures. BYTEPOLL_LONG_TESTS=1: 10^9 bytes literally, 10^8 objects a setting.
+ * found out by the same figures. BYTEPOLL_LONG_TESTS=1: 10^9 bytes literally, 10^8 objects a
+ * setting.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,8 +251,9 @@ static void a_selective_discard_is_found(void **state)
 	assert_true(worst_score(&counts) < 6);
 }
 
-/* T changes, is switched off and on, by the thread itself and by another, at random: what was allocated
- * while T held is estimated without bias by what was sampled with it, and off costs nothing. */
+/* T changes, is switched off and on, by the thread itself and by another, at random: what was
+ * allocated while T held is estimated without bias by what was sampled with it, and off costs
+ * nothing. */
 static void intervals_change_at_any_time(void **state)
 {
 	static const uint64_t intervals[] = { 512, BP_SAMPLER_OFF, 8192, 65536, BP_SAMPLER_OFF };
@@ -294,8 +296,8 @@ static void intervals_change_at_any_time(void **state)
 	assert_true(fabs(error) < 6 * sqrt(variance));
 }
 
-/* A change that another thread asks for while the next object holds the sampled byte: it is sampled,
- * under the old T, and the new one holds behind it. */
+/* A change that another thread asks for while the next object holds the sampled byte: it is
+ * sampled, under the old T, and the new one holds behind it. */
 static void a_change_loses_no_success(void **state)
 {
 	static const uint64_t intervals[] = { 1000, 5000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The weights inside the target against libm's, over intervals and sizes of every order, and what they
- * are for: probability times amount is the size. Nothing is drawn.
+ * The weights inside the target against libm's, over intervals and sizes of every order, and what
+ * they are for: probability times amount is the size. Nothing is drawn.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -3,9 +3,9 @@
  * Gaps: the logarithm and the scale against libm in long double, the law of the gaps against the
  * exact geometric one.
  *
- * False alarms, were the seeds not fixed: each chi-square rejects a correct sampler with probability
- * 1e-9; each mean with 2e-9 (|z| >= 6). The comparison with libm has none: it is arithmetic. The
- * last test plants errors that the chi-square must see.
+ * False alarms, were the seeds not fixed: each chi-square rejects a correct sampler with
+ * probability 1e-9; each mean with 2e-9 (|z| >= 6). The comparison with libm has none: it is
+ * arithmetic. The last test plants errors that the chi-square must see.
  */
 #include <setjmp.h>
 #include <stdarg.h>

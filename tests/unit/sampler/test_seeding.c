@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No two threads, and no two processes, share a stream. A thread's generator is seeded from the
- * process's key and the thread's ordinal as src/target/recorder/thread.c does it: SplitMix64 of the key,
- * plus the ordinal, expanded by SplitMix64 again.
+ * process's key and the thread's ordinal as src/target/recorder/thread.c does it: SplitMix64 of the
+ * key, plus the ordinal, expanded by SplitMix64 again.
  *
  * False alarms, were the seeds not fixed: two of 10^6 right first outputs agree with probability
  * 2.7e-8; the dispersion of 2000 short samplers leaves 1 +- .155 with 1e-6 (docs/statistics.md,
- * "Seeding test"); their mean leaves |z| < 6 with 2e-9. Seeds that repeat, as seeds made of recycled
- * addresses do, are planted and must be found.
+ * "Seeding test"); their mean leaves |z| < 6 with 2e-9. Seeds that repeat, as seeds made of
+ * recycled addresses do, are planted and must be found.
  */
 #include <setjmp.h>
 #include <stdarg.h>

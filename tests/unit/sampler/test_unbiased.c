@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Estimates are right on average where samplers go wrong: programs with a period, changes of T,
- * interruptions. Each wrong way stands beside the right one and must be found out, so that the tests
- * are known to see.
+ * interruptions. Each wrong way stands beside the right one and must be found out, so that the
+ * tests are known to see.
  *
- * Every score is that of a mean over independent repetitions with recorded seeds, held to |z| < 6: a
- * correct sampler fails with probability 2e-9 each, some 20 times. The planted errors must give
+ * Every score is that of a mean over independent repetitions with recorded seeds, held to |z| < 6:
+ * a correct sampler fails with probability 2e-9 each, some 20 times. The planted errors must give
  * |z| > 6.
  */
 #include <setjmp.h>
@@ -147,7 +147,8 @@ static void periodic_runs_are_each_right(void **state)
 
 enum weighing { EACH_BY_ITS_OWN, ALL_BY_THE_LAST };
 
-/* T doubles at the 60th sample, and goes on to 8 T; or follows the number of samples up and down. */
+/* T doubles at the 60th sample, and goes on to 8 T; or follows the number of samples up and
+ * down. */
 static double score_changes(uint32_t law, bool up_and_down, enum weighing weighing)
 {
 	static const size_t sizes[] = { 24, 100, 700, 0, 3000, 9, 24, 5000 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "symbols/demangle.h"
+#include "symbols/demangle/demangle.h"
 
 void check_names(const struct name_example *examples, size_t count)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "name_examples.h"
-#include "symbols/demangle.h"
+#include "symbols/demangle/demangle.h"
 
 static void test_plain_names_stay(void **state)
 {

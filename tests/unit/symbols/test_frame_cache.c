@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "question.h"
-#include "symbols/frame_cache.h"
+#include "symbols/files/frame_cache.h"
 #include "workshop.h"
 
 #define BUILD_ID "0123456789abcdef0123456789abcdef01234567"

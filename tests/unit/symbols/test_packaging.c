@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One program, with its debug information packed in every way that compilers and distributions
- * have: sections packed by zlib and zstd, split units (.dwo) of gcc and clang and packages of them (.dwp),
- * parts shared between files (dwz). However it is packed, the answers must be those of the plain file, frame by frame.
+ * have: sections packed by zlib and zstd, split units (.dwo) of gcc and clang and packages of them
+ * (.dwp), parts shared between files (dwz). However it is packed, the answers must be those of the
+ * plain file, frame by frame.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 #include <cmocka.h>
 
 #include "question.h"
-#include "symbols/zstd_unpack.h"
+#include "symbols/files/zstd_unpack.h"
 #include "workshop.h"
 
 #define ADDRESSES 300u
@@ -119,8 +120,8 @@ static bool can_pack(const char *how)
 	return system(command) == 0;
 }
 
-/* A section of zeros, 1000 times as large as packed: the memory it would take is not taken, the functions
- * are named by the symbol table, and that is told. In both forms. */
+/* A section of zeros, 1000 times as large as packed: the memory it would take is not taken, the
+ * functions are named by the symbol table, and that is told. In both forms. */
 static void test_unpacks_to_too_much(void **state)
 {
 	static const char *const ways[] = { "zlib", "zlib-gnu", "zstd" };
@@ -244,7 +245,8 @@ static void check_split(const char *compiler, const char *options, const char *p
 	build(compiler, all, "split");
 	run_command("ls *.dwo >/dev/null");
 	compare("plain", &question);
-	/* Without them: functions by the symbol table, lines by the skeletons, no inlined frames. */
+	/* Without them: functions by the symbol table, lines by the skeletons, no inlined
+	 * frames. */
 	run_command("mkdir -p away && mv *.dwo away");
 	choose_addresses("split", addresses);
 	ask_all(&question, addresses, &answer);

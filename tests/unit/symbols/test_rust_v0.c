@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "name_examples.h"
-#include "symbols/demangle.h"
-#include "symbols/rust_v0.h"
+#include "symbols/demangle/demangle.h"
+#include "symbols/demangle/rust_v0.h"
 
 static void test_real_names(void **state)
 {

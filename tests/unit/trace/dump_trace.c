@@ -102,22 +102,22 @@ static void print_state(const struct bp_trace_state *state)
 	printf(", \"lost\": [");
 	for (int i = 0; i < BP_LOSS_MAX; i++)
 		printf("%s%" PRIu64, i == 0 ? "" : ", ", state->lost[i]);
-	printf("], \"census\": {\"allocated_bytes\": %" PRIu64, state->census.allocated_bytes);
-	NUMBER(&state->census, allocated_objects);
-	NUMBER(&state->census, freed_bytes);
-	NUMBER(&state->census, freed_objects);
-	NUMBER(&state->census, peak_bytes);
-	NUMBER(&state->census, peak_objects);
-	NUMBER(&state->census, peak_time_ns);
-	NUMBER(&state->census, smallest_size);
-	NUMBER(&state->census, nested_bytes);
-	NUMBER(&state->census, nested_objects);
-	NUMBER(&state->census, uncounted_bytes);
-	NUMBER(&state->census, uncounted_objects);
-	NUMBER(&state->census, unknown_frees);
-	NUMBER(&state->census, missed_frees);
-	NUMBER(&state->census, failed_bytes);
-	NUMBER(&state->census, failed_objects);
+	printf("], \"census\": {\"allocated_bytes\": %" PRIu64, state->verify_sums.allocated_bytes);
+	NUMBER(&state->verify_sums, allocated_objects);
+	NUMBER(&state->verify_sums, freed_bytes);
+	NUMBER(&state->verify_sums, freed_objects);
+	NUMBER(&state->verify_sums, peak_bytes);
+	NUMBER(&state->verify_sums, peak_objects);
+	NUMBER(&state->verify_sums, peak_time_ns);
+	NUMBER(&state->verify_sums, smallest_size);
+	NUMBER(&state->verify_sums, nested_bytes);
+	NUMBER(&state->verify_sums, nested_objects);
+	NUMBER(&state->verify_sums, uncounted_bytes);
+	NUMBER(&state->verify_sums, uncounted_objects);
+	NUMBER(&state->verify_sums, unknown_frees);
+	NUMBER(&state->verify_sums, missed_frees);
+	NUMBER(&state->verify_sums, failed_bytes);
+	NUMBER(&state->verify_sums, failed_objects);
 	putchar('}');
 	NUMBER(state, control);
 	NUMBER(state, control_resume);
@@ -126,10 +126,10 @@ static void print_state(const struct bp_trace_state *state)
 	printf("}\n");
 }
 
-static void print_census(const struct bp_trace_reader *reader)
+static void print_verify(const struct bp_trace_reader *reader)
 {
-	for (uint32_t i = 0; i < reader->census_count; i++) {
-		const struct bp_trace_census *sums = &reader->census[i];
+	for (uint32_t i = 0; i < reader->verify_sums_count; i++) {
+		const struct bp_trace_verify_sums *sums = &reader->verify_sums[i];
 		printf("{\"line\": \"census\"");
 		NUMBER(sums, state);
 		NUMBER(sums, stack);
@@ -484,7 +484,7 @@ int main(int argc, char **argv)
 	print_state(&reader.state);
 	const enum bp_trace_next next = print_records(&reader, at_once, &error);
 	if (next == BP_TRACE_END) {
-		print_census(&reader);
+		print_verify(&reader);
 		print_threads(&reader);
 		print_totals(&reader);
 	} else {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of folded parts, from bytes written down by hand as docs/trace-format.md, section 5, has
- * them: what is read, what is refused, and where a clock and a set of chunks put a moment and a number.
+ * The records of folded parts, from bytes written down by hand as docs/trace-format.md, section 5,
+ * has them: what is read, what is refused, and where a clock and a set of chunks put a moment and a
+ * number.
  */
 #include <setjmp.h>
 #include <stdarg.h>

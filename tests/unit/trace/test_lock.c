@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading without the lock, which somebody else keeps: right as long as FILE.fold stays as it is, and an error
- * where it came, went or was replaced meanwhile. Each opening waits its 5 s. Argument: the folder of the traces.
+ * Reading without the lock, which somebody else keeps: right as long as FILE.fold stays as it is,
+ * and an error where it came, went or was replaced meanwhile. Each opening waits its 5 s. Argument:
+ * the folder of the traces.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -35,7 +36,8 @@ static void copy(const char *from, const char *to)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* Reads a trace whose lock another descriptor holds; `meanwhile` is called after the first record. */
+/* Reads a trace whose lock another descriptor holds; `meanwhile` is called after the first
+ * record. */
 static enum bp_trace_next read_locked_out(
 	bool has_part, void (*meanwhile)(void), struct bp_error *error)
 {

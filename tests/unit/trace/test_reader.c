@@ -169,8 +169,8 @@ static bool within(struct bp_trace_limits limits, uint64_t low, uint64_t high)
 	return limits.low == low && limits.high == high;
 }
 
-/* Pauses cut out of threads exactly; at an orderly end both parts of the total are exact, too, though
- * two threads have not published their last. */
+/* Pauses cut out of threads exactly; at an orderly end both parts of the total are exact, too,
+ * though two threads have not published their last. */
 static void sampling_that_pauses(void **state)
 {
 	struct bp_trace_reader reader;
@@ -210,7 +210,8 @@ static void killed_in_a_pause(void **state)
 	thread = thread_of(&reader, 2);
 	assert_true(thread->off_bytes.low == 1000 && thread->off_bytes.high == 1000);
 	struct bp_trace_totals totals = bp_trace_reader_totals(&reader);
-	/* A thread without a slot may have allocated more, in either part; the object in flight too. */
+	/* A thread without a slot may have allocated more, in either part; the object in flight
+	 * too. */
 	assert_true(
 		within(totals.on_bytes, 990 + 71000 + 396 + 297 + 1000, totals.bytes_high - 1990));
 	assert_true(within(totals.off_bytes, 1990, totals.bytes_high - totals.on_bytes.low));
@@ -296,8 +297,8 @@ static int copy_of(const char *name, char *path)
 	return to;
 }
 
-/* What a file that was shortened says of itself, and that a total of which a part may be missing has no
- * upper limit. Two chunks, the last one open. */
+/* What a file that was shortened says of itself, and that a total of which a part may be missing
+ * has no upper limit. Two chunks, the last one open. */
 static void cut_anywhere(void **state)
 {
 	char path[] = "/tmp/bytepoll-test-XXXXXX";
@@ -310,7 +311,8 @@ static void cut_anywhere(void **state)
 	const off_t end = at + (off_t)(sizeof last + last.committed), most = (end + 7) & ~(off_t)7;
 	const off_t before =
 		(BP_CHUNK_BYTES + (off_t)(sizeof first + first.committed) + 7) & ~(off_t)7;
-	/* As it ends where the records of the first chunk do, only a sample that is missing tells. */
+	/* As it ends where the records of the first chunk do, only a sample that is missing
+	 * tells. */
 	const struct {
 		off_t bytes;
 		bool cut, whole;
@@ -468,32 +470,32 @@ static void sparse_file(void **state)
 	unlink(path);
 }
 
-static void census_of_a_verified_run(void **state)
+static void verify_of_a_verified_run(void **state)
 {
 	struct bp_trace_reader reader;
 	uint64_t sequences[2];
 	(void)state;
 	open_trace(&reader, "census");
-	assert_true(reader.header.flags_skippable == BP_HEADER_CENSUS);
+	assert_true(reader.header.flags_skippable == BP_HEADER_VERIFY);
 	assert_int_equal(read_all(&reader, sequences, 2), 5);
 	assert_true(reader.samples == 1 && reader.damaged_chunks == 0);
-	assert_true(reader.state.census.allocated_bytes == 1077);
-	assert_true(reader.state.census.smallest_size == 1);
-	assert_true(reader.state.census.unknown_frees == 3);
-	assert_true(reader.state.census.failed_objects == 2);
+	assert_true(reader.state.verify_sums.allocated_bytes == 1077);
+	assert_true(reader.state.verify_sums.smallest_size == 1);
+	assert_true(reader.state.verify_sums.unknown_frees == 3);
+	assert_true(reader.state.verify_sums.failed_objects == 2);
 	/* Those in use, in file order. */
-	assert_int_equal(reader.census_count, 4);
+	assert_int_equal(reader.verify_sums_count, 4);
 	static const uint32_t stacks[] = { 1, 2, 0, 1 };
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(reader.census[i].stack, stacks[i]);
-	assert_true(reader.census[0].allocated_bytes == 1000);
-	assert_true(reader.census[0].temporary_objects == 3);
-	assert_true(reader.census[3].freed_objects == 2);
+		assert_int_equal(reader.verify_sums[i].stack, stacks[i]);
+	assert_true(reader.verify_sums[0].allocated_bytes == 1000);
+	assert_true(reader.verify_sums[0].temporary_objects == 3);
+	assert_true(reader.verify_sums[3].freed_objects == 2);
 	bp_trace_reader_close(&reader);
 }
 
 /* What an older reader makes of it: bits, fields and chunks that it does not know. */
-static void census_that_is_not_known(void **state)
+static void verify_that_is_not_known(void **state)
 {
 	struct bp_trace_reader reader;
 	uint64_t sequences[2];
@@ -501,7 +503,7 @@ static void census_that_is_not_known(void **state)
 	open_trace(&reader, "census_of_later");
 	assert_int_equal(read_all(&reader, sequences, 2), 5);
 	assert_true(reader.samples == 1 && sequences[0] == 1 && reader.damaged_chunks == 0);
-	assert_int_equal(reader.census_count, 0);
+	assert_int_equal(reader.verify_sums_count, 0);
 	assert_true(bp_trace_reader_totals(&reader).objects_low == 21);
 	bp_trace_reader_close(&reader);
 }
@@ -549,8 +551,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(truncated_at_every_length),
 		cmocka_unit_test(truncated_under_the_reader),
 		cmocka_unit_test(sparse_file),
-		cmocka_unit_test(census_of_a_verified_run),
-		cmocka_unit_test(census_that_is_not_known),
+		cmocka_unit_test(verify_of_a_verified_run),
+		cmocka_unit_test(verify_that_is_not_known),
 		cmocka_unit_test(closing_twice),
 		cmocka_unit_test(sniffing),
 	};

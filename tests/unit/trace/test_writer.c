@@ -3,9 +3,9 @@
  * The writer, read back by the reader: every field of every record, changes of chunk, several
  * threads, and the ends of a disk: a size limit, pages that cannot be made present, a file that is
  * no longer under its name, a kernel that does not know how to make pages present, a kill. A record
- * whose call returned true is in the file, whole, or waits until that can grow, and is counted as lost
- * meanwhile; one that was lost is counted.
- * Values are random with recorded seeds; what is asserted is always true.
+ * whose call returned true is in the file, whole, or waits until that can grow, and is counted as
+ * lost meanwhile; one that was lost is counted. Values are random with recorded seeds; what is
+ * asserted is always true.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -386,7 +386,7 @@ static void nothing_is_overwritten(void **state)
 	(void)read_back(1, true);
 }
 
-/* Trimmed, as before mlockall: windows of a few chunks from then on, and all goes well. */
+/* Trimmed, as before mlockall: mappings of a few chunks from then on, and all goes well. */
 static void trimmed(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An outage by itself: when it is tried to end one, and what waits for that. The file is renamed, so
- * that it cannot grow, and gets its name back.
+ * An outage by itself: when it is tried to end one, and what waits for that. The file is renamed,
+ * so that it cannot grow, and gets its name back.
  */
 #include <setjmp.h>
 #include <stdarg.h>

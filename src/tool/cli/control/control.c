@@ -16,15 +16,15 @@
 #include "base/system_call.h"
 #include "cli/command.h"
 #include "cli/control/control_status.h"
+#include "cli/control/schedule.h"
 #include "cli/control/snapshot_tree.h"
-#include "cli/control/window.h"
-#include "cli/options.h"
-#include "cli/query_options.h"
-#include "cli/sampling_options.h"
-#include "cli/spoken.h"
-#include "cli/terminal.h"
-#include "cli/traced.h"
-#include "report/escape.h"
+#include "cli/options/options.h"
+#include "cli/options/query_options.h"
+#include "cli/options/sampling_options.h"
+#include "cli/process/traced.h"
+#include "cli/terminal/say.h"
+#include "cli/terminal/terminal.h"
+#include "text/escape.h"
 
 #define POLL_NS 2000000
 #define NAMED_MAX 8 /* threads named when they do not follow */
@@ -119,11 +119,11 @@ static bool read_request(struct request *request, struct bp_error *error)
 /* A stop before the process's own begin, or a start before its own end, holds until that comes. */
 static void say_window(const struct request *request, const struct bp_traced *traced)
 {
-	struct bp_window window = bp_window_of(traced);
-	char text[BP_WINDOW_TEXT_BYTES];
+	struct bp_schedule window = bp_schedule_of(traced);
+	char text[BP_SCHEDULE_TEXT_BYTES];
 	if (request->action == START)
 		window.begins_ns = 0;
-	bp_window_text(&window, text);
+	bp_schedule_text(&window, text);
 	if (request->action == STOP && window.begins_ns != 0)
 		printf("its --delay holds all the same: sampling %s; stop it again then\n", text);
 	else if (request->action == START && window.ends_ns != 0)

@@ -107,7 +107,7 @@ static void take_state(struct bp_status *status)
 	status->samples = __atomic_load_n(&state->samples, __ATOMIC_RELAXED);
 	status->file_bytes =
 		__atomic_load_n(&state->chunks_reserved, __ATOMIC_RELAXED) * BP_CHUNK_BYTES;
-	status->window = bp_window_of(status->traced);
+	status->window = bp_schedule_of(status->traced);
 	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
 	const uint64_t since = __atomic_load_n(&state->outage_since_ns, __ATOMIC_RELAXED);
 	status->uptime_ns = now - status->traced->header.start_monotonic_ns;

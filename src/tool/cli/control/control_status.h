@@ -5,13 +5,13 @@
  * (live_threads.h) before and after, so that totals lie between the two. Changes nothing. Not
  * thread-safe.
  */
-#ifndef BP_CLI_CONTROL_STATUS_H
-#define BP_CLI_CONTROL_STATUS_H
+#ifndef BP_CLI_CONTROL_CONTROL_STATUS_H
+#define BP_CLI_CONTROL_CONTROL_STATUS_H
 
 #include "cli/control/control_words.h"
-#include "cli/control/window.h"
+#include "cli/control/schedule.h"
 #include "cli/live/live_threads.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 #include "trace/reader.h"
 
 #define BP_STATUS_NAME_COLUMNS 60 /* of a process's name, at most */
@@ -26,7 +26,7 @@ struct bp_following {
 struct bp_status {
 	const struct bp_traced *traced;
 	struct bp_control control;
-	struct bp_window window;
+	struct bp_schedule window;
 	struct bp_following following;
 	uint64_t uptime_ns, file_bytes; /* file_bytes: of what is written */
 	uint64_t outage_ns; /* for so long nothing could be recorded; 0: it can */

@@ -8,8 +8,8 @@
 
 #include "cli/control/control_status.h"
 #include "model/losses.h"
-#include "report/escape.h"
-#include "report/json_writer.h"
+#include "text/escape.h"
+#include "text/json_writer.h"
 
 #define PPM_PER_PERCENT 10000.0
 #define JSON_INDENT 5 /* of the lines of a process but its first */
@@ -41,7 +41,7 @@ static void write_sampling(
 	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
 {
 	const struct bp_control *control = &status->control;
-	char interval[BP_QUANTITY_BYTES], window[BP_WINDOW_TEXT_BYTES];
+	char interval[BP_QUANTITY_BYTES], window[BP_SCHEDULE_TEXT_BYTES];
 	bp_bytes_text(control->interval, style, interval);
 	fprintf(out, "  sampling   %s%s",
 		control->on ? "on at T = "
@@ -59,7 +59,7 @@ static void write_sampling(
 	putc('\n', out);
 	if (control->fine_start)
 		write_in_force(status, style, out);
-	bp_window_text(&status->window, window);
+	bp_schedule_text(&status->window, window);
 	if (*window != '\0')
 		fprintf(out, "  window     sampling %s, whatever start or stop say before\n",
 			window);

@@ -8,8 +8,8 @@
  * `state` is the mapped state page. Pure but for that memory; may be called by several processes
  * and threads at a time.
  */
-#ifndef BP_CLI_CONTROL_WORDS_H
-#define BP_CLI_CONTROL_WORDS_H
+#ifndef BP_CLI_CONTROL_CONTROL_WORDS_H
+#define BP_CLI_CONTROL_CONTROL_WORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 struct bp_control {
 	bool on;
 	bool automatic;	     /* T is changed by the process itself; while off: will be once on */
-	bool fine_start;     /* T is that of recorder/fine_start.h, which ends at `interval` */
+	bool fine_start;     /* T is that of start/fine_start.h, which ends at `interval` */
 	uint64_t interval;   /* T wanted, bytes; while off: the one that is taken up */
 	uint32_t number;     /* of the change, modulo 2^22 */
 	uint64_t budget_ppm; /* 0: the recorder's own choice */

@@ -32,8 +32,8 @@
 #include <unistd.h>
 
 #include "base/system_call.h"
+#include "cli/files/trace_bytes.h"
 #include "cli/live/live_threads.h"
-#include "cli/trace_bytes.h"
 
 #define CUT_ROUNDS 1000
 #define TRIES 20

@@ -4,11 +4,11 @@
  * was committed at one moment, and the counters of every thread brought up to date from outside.
  * The process is not stopped and does not notice. Not thread-safe.
  */
-#ifndef BP_CLI_SNAPSHOT_H
-#define BP_CLI_SNAPSHOT_H
+#ifndef BP_CLI_CONTROL_SNAPSHOT_H
+#define BP_CLI_CONTROL_SNAPSHOT_H
 
 #include "base/place.h"
-#include "cli/traced.h"
+#include "cli/process/traced.h"
 
 struct bp_snapshot {
 	uint64_t bytes;	  /* of the copy */

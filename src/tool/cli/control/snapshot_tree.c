@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/output_claim.h"
-#include "cli/output_file.h"
-#include "cli/tree.h"
+#include "cli/files/output_file.h"
+#include "cli/files/tree.h"
+#include "cli/run/output_claim.h"
 #include "trace/lock.h"
 
 struct copying {

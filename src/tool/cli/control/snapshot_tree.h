@@ -4,8 +4,8 @@
  * readable by every command as the run itself will be. Everything is written under other names
  * first, so that OUT is there whole or not at all. Not thread-safe.
  */
-#ifndef BP_CLI_SNAPSHOT_TREE_H
-#define BP_CLI_SNAPSHOT_TREE_H
+#ifndef BP_CLI_CONTROL_SNAPSHOT_TREE_H
+#define BP_CLI_CONTROL_SNAPSHOT_TREE_H
 
 #include "cli/control/snapshot.h"
 

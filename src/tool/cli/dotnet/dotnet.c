@@ -15,13 +15,13 @@
 
 #include "cli/command.h"
 #include "cli/dotnet/dotnet_record.h"
+#include "cli/files/output_file.h"
 #include "cli/input.h"
-#include "cli/options.h"
-#include "cli/output_file.h"
-#include "cli/program_end.h"
-#include "cli/query_options.h"
-#include "cli/spoken.h"
-#include "report/quantity.h"
+#include "cli/options/options.h"
+#include "cli/options/query_options.h"
+#include "cli/run/program_end.h"
+#include "cli/terminal/say.h"
+#include "text/quantity.h"
 
 #define BUFFER_MIB_DEFAULT 256u
 #define BUFFER_MIB_MAX 4096u
@@ -129,7 +129,7 @@ static uint64_t sum_of_losses(const struct bp_aggregation *aggregation)
 static bool print_headline(const struct request *request, struct bp_error *error)
 {
 	const struct bp_query query = { .metric = BP_METRIC_ALLOCATED, .by = BP_KEY_PROCESS };
-	const struct bp_quantity_style style = bp_spoken_style();
+	const struct bp_quantity_style style = bp_quantity_style_of_locale();
 	struct bp_input_options input = { .debug_directory = NULL };
 	struct bp_symbol_summary symbols;
 	struct bp_aggregation aggregation;
@@ -146,7 +146,7 @@ static bool print_headline(const struct request *request, struct bp_error *error
 	bp_count_text(sum_of_losses(&aggregation), lost);
 	bp_say_part(stderr, "bytepoll: %s samples at T = 100 KiB (assumed), %s lost, in ", samples,
 		lost);
-	bp_spoken_path(request->path);
+	bp_say_path(request->path);
 	putc('\n', stderr);
 	bp_bytes_figure_text(&aggregation.totals[BP_METRIC_ALLOCATED].bytes, style, text);
 	bp_say(stderr, INDENT "allocated %s", text);
@@ -156,7 +156,7 @@ static bool print_headline(const struct request *request, struct bp_error *error
 			".NET 10, which cannot record them\n",
 			stderr);
 	fputs(INDENT "next: bytepoll report --by type ", stderr);
-	bp_spoken_path(request->path);
+	bp_say_path(request->path);
 	putc('\n', stderr);
 	bp_aggregation_finish(&aggregation);
 	bp_profile_finish(&profile);

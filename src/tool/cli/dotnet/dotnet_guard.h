@@ -9,8 +9,8 @@
  * resumes every runtime that connects, and ends, and removes the socket, when no process is left
  * that could.
  */
-#ifndef BP_CLI_DOTNET_GUARD_H
-#define BP_CLI_DOTNET_GUARD_H
+#ifndef BP_CLI_DOTNET_DOTNET_GUARD_H
+#define BP_CLI_DOTNET_DOTNET_GUARD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/processes.h"
+#include "cli/process/processes.h"
 
 #define ENVIRONMENT_BYTES (4u << 20)
 #define NAMESPACES_MAX 33 /* the kernel nests 32 */

@@ -4,8 +4,8 @@
  * that a started program's runtime connects to. Own user only: both lie where others cannot reach
  * them.
  */
-#ifndef BP_CLI_DOTNET_PORT_H
-#define BP_CLI_DOTNET_PORT_H
+#ifndef BP_CLI_DOTNET_DOTNET_PORT_H
+#define BP_CLI_DOTNET_DOTNET_PORT_H
 
 #include <limits.h>
 #include <sys/types.h>

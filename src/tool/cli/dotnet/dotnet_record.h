@@ -3,8 +3,8 @@
  * Recording a .NET program, running or started for it, until it ends, time is up or a signal says
  * so. The program outlives everything that happens here.
  */
-#ifndef BP_CLI_DOTNET_RECORD_H
-#define BP_CLI_DOTNET_RECORD_H
+#ifndef BP_CLI_DOTNET_DOTNET_RECORD_H
+#define BP_CLI_DOTNET_DOTNET_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * nothing until it is told to resume, so none may ever be forgotten: there is no limit on how many
  * come, and a resume counts only when it was answered.
  */
-#ifndef BP_CLI_DOTNET_RUNTIMES_H
-#define BP_CLI_DOTNET_RUNTIMES_H
+#ifndef BP_CLI_DOTNET_DOTNET_RUNTIMES_H
+#define BP_CLI_DOTNET_DOTNET_RUNTIMES_H
 
 #include <poll.h>
 #include <signal.h>

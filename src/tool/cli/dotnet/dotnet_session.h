@@ -9,8 +9,8 @@
  * Stopping: the runtime answers a stop only when the rest of the stream has been read. So it is
  * sent over a second connection, and the first one is read on.
  */
-#ifndef BP_CLI_DOTNET_SESSION_H
-#define BP_CLI_DOTNET_SESSION_H
+#ifndef BP_CLI_DOTNET_DOTNET_SESSION_H
+#define BP_CLI_DOTNET_DOTNET_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

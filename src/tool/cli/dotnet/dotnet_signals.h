@@ -5,8 +5,8 @@
  * it; without one, or after its end, they are wishes to stop. What was ignored stays ignored
  * (nohup).
  */
-#ifndef BP_CLI_DOTNET_SIGNALS_H
-#define BP_CLI_DOTNET_SIGNALS_H
+#ifndef BP_CLI_DOTNET_DOTNET_SIGNALS_H
+#define BP_CLI_DOTNET_DOTNET_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
  * is ever sent. Source: dotnet/diagnostics, documentation/design-docs/ipc-protocol.md, and recorded
  * sessions.
  */
-#ifndef BP_CLI_DOTNET_WIRE_H
-#define BP_CLI_DOTNET_WIRE_H
+#ifndef BP_CLI_DOTNET_DOTNET_WIRE_H
+#define BP_CLI_DOTNET_DOTNET_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,12 +16,12 @@
 
 #include "base/system_call.h"
 #include "base/utf8.h"
-#include "cli/allocator_options.h"
 #include "cli/command.h"
 #include "cli/live/live_draw.h"
 #include "cli/live/live_screen.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/query_options.h"
+#include "cli/terminal/terminal.h"
 #include "policy/shown.h"
 
 #define CPU_SHARE 0.04 /* and drawing and keys come on top: less than 0.05 in all */

@@ -12,9 +12,9 @@
 
 #include "cli/live/live_head.h"
 #include "report/bar.h"
-#include "report/escape.h"
 #include "report/header.h"
-#include "report/name_text.h"
+#include "text/escape.h"
+#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A live view as text: a frame of lines that fit a terminal of any size, or plain text for a file.
- * Names are made safe (report/escape.h); nothing else in a frame comes from the profile. Pure but
+ * Names are made safe (text/escape.h); nothing else in a frame comes from the profile. Pure but
  * for memory.
  */
-#ifndef BP_CLI_LIVE_DRAW_H
-#define BP_CLI_LIVE_DRAW_H
+#ifndef BP_CLI_LIVE_LIVE_DRAW_H
+#define BP_CLI_LIVE_LIVE_DRAW_H
 
 #include "cli/live/live_view.h"
 #include "report/report.h"

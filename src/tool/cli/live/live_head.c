@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/escape.h"
 #include "report/explained_text.h"
 #include "report/header.h"
+#include "text/escape.h"
 #include "trace/format.h"
 
 #define NAME_BYTES 1024

@@ -3,8 +3,8 @@
  * The lines above and below the rows of a live frame: what runs, the totals, what was live over
  * time; what is typed, said, or can be pressed. Private to live_draw.c.
  */
-#ifndef BP_CLI_LIVE_HEAD_H
-#define BP_CLI_LIVE_HEAD_H
+#ifndef BP_CLI_LIVE_LIVE_HEAD_H
+#define BP_CLI_LIVE_LIVE_HEAD_H
 
 #include <stdio.h>
 

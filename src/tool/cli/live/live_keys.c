@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "report/escape.h"
+#include "text/escape.h"
 
 #define SEQUENCE_MAX 32 /* longer ones are garbage */
 

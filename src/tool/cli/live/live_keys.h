@@ -3,8 +3,8 @@
  * From the bytes of a terminal to keys: characters, and the escape sequences of arrows and the
  * like. Pure. Used by `bytepoll live`.
  */
-#ifndef BP_CLI_LIVE_KEYS_H
-#define BP_CLI_LIVE_KEYS_H
+#ifndef BP_CLI_LIVE_LIVE_KEYS_H
+#define BP_CLI_LIVE_LIVE_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>

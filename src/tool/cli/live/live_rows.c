@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "diff/moments.h"
+#include "diff/diff_moments.h"
 #include "model/stable_name.h"
 
 #define STACK_FRAMES_MAX 64 /* of a name */
@@ -164,14 +164,14 @@ static bool ask(const struct bp_live_view *view, const struct bp_profile *profil
 	return true;
 }
 
-static bool take_difference(const struct bp_live_view *view, const struct bp_difference *difference,
+static bool take_difference(const struct bp_live_view *view, const struct bp_diff *diff,
 	struct answers *ret_answers)
 {
-	for (uint32_t i = 0; i < difference->row_count && i < BP_LIVE_ROWS_MAX; i++) {
-		struct bp_difference_row row;
+	for (uint32_t i = 0; i < diff->row_count && i < BP_LIVE_ROWS_MAX; i++) {
+		struct bp_diff_row row;
 		struct answer answer = { 0 };
-		bp_difference_row(difference, i, &row);
-		const struct bp_comparison *what = view->objects ? &row.objects : &row.bytes;
+		bp_diff_row(diff, i, &row);
+		const struct bp_diff_figure *what = view->objects ? &row.objects : &row.bytes;
 		answer.key =
 			stable_key(row.profile, view->by, row.name, row.frames, row.frame_count);
 		answer.name = row.name != NULL
@@ -196,12 +196,12 @@ static bool ask_change(const struct bp_live_view *view, const struct bp_profile 
 	const struct bp_query *query, struct answers *ret_answers, struct bp_error *error)
 {
 	const uint64_t at_ns[BP_SIDES] = { view->base_ns, view->aggregation.at_ns };
-	const struct bp_difference_query asked = { .objects = view->objects };
-	struct bp_moments moments;
-	if (!bp_moments_compare(profile, query, at_ns, &asked, "", &moments, error))
+	const struct bp_diff_query asked = { .objects = view->objects };
+	struct bp_diff_moments moments;
+	if (!bp_diff_moments_make(profile, query, at_ns, &asked, "", &moments, error))
 		return false;
-	const bool good = take_difference(view, &moments.difference, ret_answers);
-	bp_moments_finish(&moments);
+	const bool good = take_difference(view, &moments.diff, ret_answers);
+	bp_diff_moments_finish(&moments);
 	return good || bp_error_set(error, "out of memory");
 }
 

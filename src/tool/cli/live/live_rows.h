@@ -4,8 +4,8 @@
  * what was allocated lately, what changed since the view began. Private to live_view.c. Not
  * thread-safe.
  */
-#ifndef BP_CLI_LIVE_ROWS_H
-#define BP_CLI_LIVE_ROWS_H
+#ifndef BP_CLI_LIVE_LIVE_ROWS_H
+#define BP_CLI_LIVE_LIVE_ROWS_H
 
 #include "cli/live/live_view.h"
 

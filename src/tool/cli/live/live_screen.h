@@ -8,8 +8,8 @@
  * cannot be caught (KILL) a small child waits on a pipe, which closes with the process, and then
  * gives the terminal back in its place. TSTP gives it back and stops; CONT takes it again.
  */
-#ifndef BP_CLI_LIVE_SCREEN_H
-#define BP_CLI_LIVE_SCREEN_H
+#ifndef BP_CLI_LIVE_LIVE_SCREEN_H
+#define BP_CLI_LIVE_LIVE_SCREEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,12 +23,12 @@
 #include <unistd.h>
 
 #include "base/system_call.h"
-#include "cli/allocator_options.h"
 #include "cli/control/snapshot.h"
-#include "cli/processes.h"
-#include "cli/symbol_options.h"
-#include "cli/traced.h"
-#include "cli/tree.h"
+#include "cli/files/tree.h"
+#include "cli/options/allocator_options.h"
+#include "cli/options/symbol_options.h"
+#include "cli/process/processes.h"
+#include "cli/process/traced.h"
 #include "import/import.h"
 
 /* The string of one profile in another one. */

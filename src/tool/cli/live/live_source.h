@@ -6,8 +6,8 @@
  * Nothing is sent to a process and nothing of it stops. Files are read, never mapped, so that one
  * that is cut off is an error of one reading. Not thread-safe.
  */
-#ifndef BP_CLI_LIVE_SOURCE_H
-#define BP_CLI_LIVE_SOURCE_H
+#ifndef BP_CLI_LIVE_LIVE_SOURCE_H
+#define BP_CLI_LIVE_LIVE_SOURCE_H
 
 #include <limits.h>
 #include <sys/types.h>

@@ -15,8 +15,8 @@
 
 #include "base/attributes.h"
 #include "cli/live/live_rows.h"
-#include "cli/own_heaps.h"
-#include "cli/query_options.h"
+#include "cli/options/query_options.h"
+#include "cli/process/own_heaps.h"
 
 #define SHARE_MIN 0.005 /* branches of the tree below it are one line */
 #define SEED_MOMENTS 120

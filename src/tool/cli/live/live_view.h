@@ -2,17 +2,17 @@
 /*
  * What `bytepoll live` shows of a profile: which figures are asked for, the rows they make, and
  * where the cursor is. Wishes are set by keys; `bp_live_view_make` then makes everything of a
- * profile anew. All figures are those of bp_aggregate and bp_moments_compare; nothing is estimated
- * here. Not thread-safe.
+ * profile anew. All figures are those of bp_aggregate and bp_diff_moments_make; nothing is
+ * estimated here. Not thread-safe.
  */
-#ifndef BP_CLI_LIVE_VIEW_H
-#define BP_CLI_LIVE_VIEW_H
+#ifndef BP_CLI_LIVE_LIVE_VIEW_H
+#define BP_CLI_LIVE_LIVE_VIEW_H
 
 #include "aggregation/aggregate.h"
 #include "aggregation/call_tree.h"
 #include "base/error.h"
 #include "cli/live/live_source.h"
-#include "diff/difference.h"
+#include "diff/diff.h"
 #include "query/filter.h"
 #include "resident/explained.h"
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Capturing the call stack of the calling thread, without frame pointers, locks or allocation.
+ * Implemented by stack.c over .eh_frame (frame_rules.h).
+ */
+#ifndef BP_UNWIND_STACK_H
+#define BP_UNWIND_STACK_H
+
+#include <stdint.h>
+
+#include "trace/format.h"
+#include "unwind/frame_rules.h"
+#include "unwind/stack_memory.h"
+
+/* The most frames of a walk: those that are kept, and the recorder's own below the hook, of which
+ * there are fewer than 32. */
+#define BP_STACK_FRAMES_MAX (BP_STACK_MAX_DEPTH + 32u)
+
+/* A frame of an earlier walk. Rules that were right at an address are still right there. */
+struct bp_known_frame {
+	uint64_t address; /* which the rules are for: the pc, or the pc less one for a return address */
+	uint32_t sp;	  /* the lower half of the stack pointer */
+	uint32_t rules;	  /* machine.h */
+};
+
+/* What a thread keeps for its captures; zeroed memory is valid. */
+struct bp_stack_capture {
+	struct bp_stack_range range; /* of the thread's own stack */
+	uint32_t depth;
+	uint32_t flags; /* enum bp_stack_flag */
+	uint64_t pcs[BP_STACK_MAX_DEPTH];
+	uint8_t exact_mask[BP_STACK_MAX_DEPTH / 8];
+	/* The frames of the last walk, found in epoch `known_epoch`, and those of this walk; they
+	 * change places with each walk, and an address of 0 ends each list. */
+	uint32_t known_epoch, known_turn;
+	struct bp_known_frame known[BP_STACK_FRAMES_MAX + 1][2];
+	/* Last, because a walk with known rules touches only the pages before it. */
+	struct bp_frame_scratch scratch;
+};
+
+/* Called once, at start, when functions of the loader may still be called. */
+void bp_stack_init(void);
+
+/* Fills depth, flags, pcs and exact_mask with the callers of the recorder, innermost first, without
+ * the frames of the recorder itself. Invalid values in registers or on the stack end the walk. */
+void bp_stack_capture(struct bp_stack_capture *capture);
+
+/* Forgets all cached rules, because a module was unloaded. Thread-safe. */
+void bp_stack_forget_rules(void);
+
+#endif

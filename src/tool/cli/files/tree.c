@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process "still runs" if its state page does not say it ended, its pid lives, that pid is not a
+ * later process that was given the same number (its start time tells), and no later image of the
+ * same pid has a trace of its own (an exec that no hook saw). Before a file is cut, the kernel is
+ * also asked whether anybody else holds it open or mapped for writing (a lease for writing is then
+ * refused): cutting pages away under a writer would kill it, and a child that shares its parent's
+ * memory can outlive it.
+ *
+ * FILE.d is opened once, without following a link, and its files are opened by that descriptor.
+ * They are changed and removed only if it is a folder of ours that nobody else can write to:
+ * whoever makes it before `run` does, as a link to another place, would otherwise choose what is
+ * removed there.
+ */
+#include "cli/files/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/place.h"
+#include "base/system_call.h"
+#include "cli/files/trace_bytes.h"
+#include "cli/process/processes.h"
+#include "fold/fold.h"
+#include "model/unseen.h"
+#include "resident/resident_file.h"
+#include "trace/reader.h"
+
+#define START_SLACK_NS 50000000 /* clock ticks of /proc are 10 ms */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+	return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* When the living, non-zombie process `pid` began, by CLOCK_MONOTONIC; UINT64_MAX if there is none.
+ */
+static uint64_t process_start_ns(uint32_t pid)
+{
+	struct bp_process_stat stat;
+	if (!bp_process_stat_read((pid_t)pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+		return UINT64_MAX;
+	/* Awake first, so that the difference is no less than 0. */
+	const uint64_t awake_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	const uint64_t asleep_ns = bp_system_time_ns(CLOCK_BOOTTIME) - awake_ns;
+	const uint64_t boot_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return boot_ns > asleep_ns ? boot_ns - asleep_ns : 0;
+}
+
+static uint64_t own_pid_namespace(void)
+{
+	struct stat status;
+	return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+static bool process_lives(const struct bp_trace_header *header)
+{
+	uint64_t start_ns;
+	/* A pid of another namespace means nothing here: the lease decides what may be cut, and
+	 * such a process counts as running as long as somebody holds its file (see is_held). */
+	if (header->pid_namespace != 0 && header->pid_namespace != own_pid_namespace())
+		return false;
+	start_ns = process_start_ns(header->pid);
+	return start_ns != UINT64_MAX && start_ns <= header->start_monotonic_ns + START_SLACK_NS;
+}
+
+struct bp_place bp_tree_place(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	return (struct bp_place){ file->first ? AT_FDCWD : dirfd(tree->folder), file->path };
+}
+
+/* Opens the file that was read, and no other one that has its name by now; -1: it is gone. */
+static int open_again(const struct bp_tree *tree, const struct bp_tree_file *file, int flags)
+{
+	const struct bp_place place = bp_tree_place(tree, file);
+	struct stat status;
+	const int descriptor = bp_place_open(&place, flags);
+	if (descriptor < 0)
+		return -1;
+	if (fstat(descriptor, &status) == 0 && status.st_dev == file->device &&
+		status.st_ino == file->inode)
+		return descriptor;
+	close(descriptor);
+	return -1;
+}
+
+/* Does anybody else hold the file open or mapped for writing? Errors other than a refusal (a file
+ * system without leases, somebody else's file) are no answer, that is, no. */
+static bool is_held(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	bool held = false;
+	int descriptor = open_again(tree, file, O_RDONLY);
+	if (descriptor < 0)
+		return false;
+	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0)
+		held = errno == EAGAIN;
+	else
+		fcntl(descriptor, F_SETLEASE, F_UNLCK);
+	close(descriptor);
+	return held;
+}
+
+static bool read_chunk_header(int descriptor, uint64_t number, struct bp_chunk_header *ret_header)
+{
+	return bp_trace_bytes_read(
+		descriptor, ret_header, sizeof *ret_header, number * BP_CHUNK_BYTES);
+}
+
+static uint64_t chunks_written(const struct bp_tree_file *file)
+{
+	uint64_t in_file = (file->bytes + BP_CHUNK_BYTES - 1) / BP_CHUNK_BYTES;
+	return file->state.chunks_reserved < in_file ? file->state.chunks_reserved : in_file;
+}
+
+/* Fills header and state; false if this is no trace of ours. */
+static bool read_file(const struct bp_tree *tree, struct bp_tree_file *file)
+{
+	const struct bp_place place = bp_tree_place(tree, file);
+	struct stat status;
+	char program[512] = "";
+	uint64_t length;
+	bool good;
+	int descriptor = bp_place_open(&place, O_RDONLY);
+	if (descriptor < 0)
+		return false;
+	good = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+	       bp_trace_bytes_read(descriptor, &file->header, sizeof file->header, 0) &&
+	       bp_trace_bytes_read(descriptor, &file->state, sizeof file->state, BP_STATE_OFFSET) &&
+	       memcmp(file->header.magic, BP_TRACE_MAGIC, sizeof file->header.magic) == 0 &&
+	       file->header.version_major == BP_TRACE_MAJOR &&
+	       file->header.chunk_bytes == BP_CHUNK_BYTES;
+	if (good) {
+		file->device = status.st_dev;
+		file->inode = status.st_ino;
+		file->bytes = (uint64_t)status.st_size;
+		file->disk_bytes = bp_fold_disk_bytes(file->path);
+		length = file->header.program_length;
+		if (length >= sizeof program)
+			length = sizeof program - 1;
+		good = bp_trace_bytes_read(descriptor, program, length, sizeof file->header) &&
+		       (file->program = strndup(program, length)) != NULL;
+	}
+	close(descriptor);
+	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+		file->keeps_notes |= file->state.lost[reason] != 0;
+	return good;
+}
+
+static void finish_file(struct bp_tree_file *file)
+{
+	free(file->path);
+	free(file->program);
+}
+
+/* `path` is taken over. */
+static bool add_file(struct bp_tree *tree, char *path, bool first, struct bp_error *error)
+{
+	struct bp_tree_file file = { .first = first, .path = path };
+	if (path == NULL)
+		return bp_error_set(error, "out of memory");
+	file.name = bp_last_part(path);
+	if (!read_file(tree, &file)) {
+		tree->unreadable += !first || access(path, F_OK) == 0;
+		finish_file(&file);
+		return true;
+	}
+	if (tree->count == tree->capacity) {
+		const size_t capacity = 2 * tree->capacity + 8;
+		struct bp_tree_file *grown = realloc(tree->files, capacity * sizeof *grown);
+		if (grown == NULL) {
+			finish_file(&file);
+			return bp_error_set(error, "out of memory");
+		}
+		tree->files = grown;
+		tree->capacity = capacity;
+	}
+	tree->files[tree->count++] = file;
+	return true;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By process, and the images of one in their order. */
+static int by_process(const void *a, const void *b)
+{
+	const struct bp_trace_header *left = &(*(struct bp_tree_file *const *)a)->header;
+	const struct bp_trace_header *right = &(*(struct bp_tree_file *const *)b)->header;
+	int order = compare(left->pid_namespace, right->pid_namespace);
+	if (order == 0)
+		order = compare(left->pid, right->pid);
+	return order != 0 ? order : compare(left->start_monotonic_ns, right->start_monotonic_ns);
+}
+
+static bool may_run(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	if (file->state.state == 1)
+		return false;
+	if (process_lives(&file->header))
+		return true;
+	return file->header.pid_namespace != own_pid_namespace() && is_held(tree, file);
+}
+
+/* Sets `running` everywhere. An image is over when a later one of the same process has a trace. */
+static bool mark_running(struct bp_tree *tree, struct bp_error *error)
+{
+	struct bp_tree_file **order = malloc((tree->count + 1) * sizeof(struct bp_tree_file *));
+	if (order == NULL)
+		return bp_error_set(error, "out of memory");
+	for (size_t i = 0; i < tree->count; i++)
+		order[i] = &tree->files[i];
+	qsort(order, tree->count, sizeof *order, by_process);
+	const struct bp_trace_header *later = NULL; /* last image of the process of order[i] */
+	for (size_t i = tree->count; i-- > 0;) {
+		const struct bp_trace_header *header = &order[i]->header;
+		if (later == NULL || later->pid != header->pid ||
+			later->pid_namespace != header->pid_namespace)
+			later = header;
+		const bool last = later->start_monotonic_ns == header->start_monotonic_ns;
+		order[i]->running = last && may_run(tree, order[i]);
+		order[i]->went_on = last && order[i]->state.state == 1 &&
+				    order[i]->state.end_reason == BP_END_EXEC;
+	}
+	free(order);
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct bp_tree_file *left = a, *right = b;
+	if (left->first != right->first)
+		return left->first ? -1 : 1;
+	const int order =
+		compare(left->header.start_monotonic_ns, right->header.start_monotonic_ns);
+	return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+/* A link is not followed. */
+static DIR *open_folder(const char *path)
+{
+	const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+	if (folder == NULL && descriptor >= 0)
+		close(descriptor);
+	return folder;
+}
+
+/* Every *.bpt of FILE.d. */
+static bool add_directory(struct bp_tree *tree, struct bp_error *error)
+{
+	struct dirent *entry;
+	struct stat status;
+	bool good = true;
+	tree->has_directory = lstat(tree->directory, &status) == 0;
+	tree->folder = open_folder(tree->directory);
+	if (tree->folder == NULL)
+		return true;
+	while (good && (entry = readdir(tree->folder)) != NULL) {
+		char *path = NULL;
+		if (!ends_with(entry->d_name, ".bpt"))
+			continue;
+		if (asprintf(&path, "%s/%s", tree->directory, entry->d_name) < 0)
+			path = NULL;
+		good = add_file(tree, path, false, error);
+	}
+	return good;
+}
+
+bool bp_tree_owns_folder(const struct bp_tree *tree)
+{
+	return tree->folder != NULL && bp_place_is_own_folder(dirfd(tree->folder));
+}
+
+bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
+{
+	struct bp_tree tree = { 0 };
+	if (strlen(file) + sizeof ".d/" BP_TREE_INDEX_TEMPORARY > sizeof tree.directory)
+		return bp_error_set(error, "%s: path too long", file);
+	strcpy(tree.file, file);
+	snprintf(tree.directory, sizeof tree.directory, "%.*s.d", PATH_MAX - 3, file);
+	if (!add_file(&tree, strdup(file), true, error) || !add_directory(&tree, error)) {
+		bp_tree_finish(&tree);
+		return false;
+	}
+	if (tree.count > 1)
+		qsort(tree.files, tree.count, sizeof *tree.files, by_start);
+	if (!mark_running(&tree, error)) {
+		bp_tree_finish(&tree);
+		return false;
+	}
+	*ret_tree = tree;
+	return true;
+}
+
+void bp_tree_finish(struct bp_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		finish_file(&tree->files[i]);
+	free(tree->files);
+	if (tree->folder != NULL)
+		closedir(tree->folder);
+	*tree = (struct bp_tree){ 0 };
+}
+
+/* Of upper limits: UINT64_MAX is none. */
+static uint64_t add_high(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums)
+{
+	struct bp_tree_sums sums = { .images = tree->count, .running = tree->untold };
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct bp_tree_file *file = &tree->files[i];
+		sums.samples += file->state.samples;
+		sums.bytes += file->disk_bytes;
+		sums.running += file->running;
+		sums.trials_low += file->trials_low;
+		sums.trials_high = add_high(sums.trials_high, file->trials_high);
+		sums.objects_low += file->objects_low;
+		sums.objects_high = add_high(sums.objects_high, file->objects_high);
+		for (int reason = 0; reason < BP_LOSS_MAX; reason++)
+			sums.lost[reason] += file->state.lost[reason];
+		if (file->header.recognition == 0 && sums.unprofiled++ == 0) {
+			sums.unprofiled_reason = file->header.unprofiled_reason;
+			sums.unprofiled_program = file->program;
+		}
+	}
+	*ret_sums = sums;
+}
+
+/* The length the file needs: up to the last chunk that was begun, and of that what is committed. */
+static uint64_t written_bytes(const struct bp_tree_file *file, int descriptor)
+{
+	struct bp_chunk_header chunk;
+	uint64_t chunks = chunks_written(file), committed;
+	if (file->state.chunks_reserved == 0)
+		return file->bytes; /* the state page was never reached: leave it alone */
+	while (chunks > 1) {
+		if (!read_chunk_header(descriptor, chunks - 1, &chunk))
+			return file->bytes;
+		if (chunk.magic == 0) {
+			chunks--; /* handed out, never begun */
+			continue;
+		}
+		if (chunk.magic != BP_CHUNK_MAGIC || chunk.kind != BP_CHUNK_RECORDS ||
+			chunk.committed > BP_PAYLOAD_BYTES)
+			break;
+		committed = (sizeof chunk + chunk.committed + 7) & ~(uint64_t)7;
+		return (chunks - 1) * BP_CHUNK_BYTES + committed;
+	}
+	return chunks * BP_CHUNK_BYTES;
+}
+
+/* May the file be changed? FILE's own name is the caller's choice; what lies in FILE.d is ours if
+ * the folder is. */
+static bool is_ours_to_change(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	return !file->running && (file->first || bp_tree_owns_folder(tree)) &&
+	       !is_held(tree, file);
+}
+
+void bp_tree_cut_tails(struct bp_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		struct bp_tree_file *file = &tree->files[i];
+		uint64_t bytes;
+		int descriptor;
+		if (!is_ours_to_change(tree, file))
+			continue;
+		descriptor = open_again(tree, file, O_RDWR);
+		if (descriptor < 0)
+			continue;
+		bytes = written_bytes(file, descriptor);
+		if (bytes < file->bytes && ftruncate(descriptor, (off_t)bytes) == 0)
+			file->bytes = bytes;
+		close(descriptor);
+	}
+}
+
+void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end_signal)
+{
+	struct bp_tree_file *last = NULL;
+	for (size_t i = 0; i < tree->count; i++) {
+		struct bp_tree_file *file = &tree->files[i];
+		if (file->header.pid == (uint32_t)pid &&
+			(last == NULL ||
+				file->header.start_monotonic_ns > last->header.start_monotonic_ns))
+			last = file;
+	}
+	if (last == NULL || last->header.recognition == BP_RECOGNITION_NONE ||
+		last->state.state != 0 || last->state.chunks_reserved == 0 ||
+		!is_ours_to_change(tree, last))
+		return;
+	const int descriptor = open_again(tree, last, O_RDWR);
+	if (descriptor < 0)
+		return;
+	if (pwrite(descriptor, &time_ns, sizeof time_ns,
+		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_time_ns)) ==
+		sizeof time_ns)
+		last->state.end_time_ns = time_ns;
+	const uint64_t number = (uint64_t)end_signal;
+	if (pwrite(descriptor, &number, sizeof number,
+		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_signal)) == sizeof number)
+		last->state.end_signal = number;
+	close(descriptor);
+}
+
+bool bp_tree_has_control(const struct bp_tree_file *file)
+{
+	return (file->header.flags_skippable & BP_HEADER_DORMANT) != 0 ||
+	       file->state.control >> BP_CONTROL_NUMBER_SHIFT != 0;
+}
+
+/* Is it of a program that no other file tells of: one that cannot be profiled, or one that a vfork
+ * child became and that began none? */
+static bool tells_of_unseen(const struct bp_tree_file *file, const struct bp_trace_exec *exec,
+	const struct bp_birth *births, size_t count)
+{
+	return exec->unseen != BP_UNSEEN_NO ||
+	       (exec->pid != file->header.pid &&
+		       !bp_births_have(births, (uint32_t)count, exec->pid, exec->time_ns));
+}
+
+/* What the state page and the header do not say: the totals of a process that did not end in order
+ * (section 1.6), and whether a file without samples notes programs that could not be seen. Only
+ * then is the file read through. */
+static void read_rest(const struct bp_tree *tree, struct bp_tree_file *file,
+	const struct bp_birth *births, size_t count)
+{
+	const struct bp_place place = bp_tree_place(tree, file);
+	struct bp_trace_reader reader = { 0 };
+	struct bp_trace_record record;
+	struct bp_trace_totals totals;
+	const bool ended = file->state.state == 1 && file->state.unmarked_fork == 0 &&
+			   file->state.open_trials == 0;
+	file->trials_low = file->trials_high = file->state.end_trials;
+	file->objects_low = file->objects_high = file->state.end_objects;
+	file->interval_max = file->header.interval_bytes;
+	if (ended && (file->state.samples > 0 || (file->first && !bp_tree_has_control(file))))
+		return;
+	if (!bp_trace_reader_open_place(&reader, &place, NULL)) {
+		file->keeps_notes = true; /* damaged: not ours to remove */
+		return;
+	}
+	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD)
+		if (record.tag == BP_TAG_EXEC && tells_of_unseen(file, &record.exec, births, count))
+			file->keeps_notes = true;
+	totals = bp_trace_reader_totals(&reader);
+	file->off_bytes = totals.off_bytes;
+	file->off_objects = totals.off_objects;
+	file->interval_max =
+		reader.interval_max == 0 ? file->header.interval_bytes : reader.interval_max;
+	if (!ended) {
+		file->trials_low = totals.trials_low;
+		file->trials_high = totals.trials_high;
+		file->objects_low = totals.objects_low;
+		file->objects_high = totals.objects_high;
+	}
+	bp_trace_reader_close(&reader);
+}
+
+void bp_tree_read_rest(struct bp_tree *tree)
+{
+	struct bp_birth *births = calloc(tree->count + 1, sizeof *births);
+	const size_t count = births == NULL ? 0 : tree->count;
+	for (size_t i = 0; i < count; i++)
+		births[i] = (struct bp_birth){ tree->files[i].header.pid,
+			tree->files[i].header.start_monotonic_ns };
+	if (count > 0)
+		bp_births_sort(births, (uint32_t)count);
+	for (size_t i = 0; i < tree->count; i++)
+		read_rest(tree, &tree->files[i], births, count);
+	free(births);
+}
+
+/* FILE.fold and what a folding that was cut short left, and FILE.resident. */
+static void remove_folded(const char *file)
+{
+	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX +
+		sizeof BP_RESIDENT_NEW_SUFFIX];
+	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
+	unlink(path);
+	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
+	unlink(path);
+	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX, file);
+	bp_resident_remove(path);
+	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX BP_RESIDENT_NEW_SUFFIX, file);
+	bp_resident_remove(path);
+}
+
+bool bp_tree_keeps(const char *name)
+{
+	return ends_with(name, ".bpt") || ends_with(name, BP_FOLDED_SUFFIX) ||
+	       ends_with(name, BP_FOLDED_SUFFIX ".new") || strcmp(name, BP_TREE_INDEX) == 0 ||
+	       strcmp(name, BP_TREE_INDEX_TEMPORARY) == 0;
+}
+
+/* What FILE.d holds of ours, by its descriptor. */
+static void remove_contents(DIR *folder)
+{
+	struct dirent *entry;
+	while ((entry = readdir(folder)) != NULL) {
+		if (!bp_tree_keeps(entry->d_name))
+			continue;
+		unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+}
+
+/* Opens FILE.d if it is there (else `*ret_folder` is NULL) and if what it holds is ours to
+ * remove. */
+static bool open_to_remove(const char *directory, DIR **ret_folder, struct bp_error *error)
+{
+	struct stat status;
+	*ret_folder = open_folder(directory);
+	if (*ret_folder != NULL && bp_place_is_own_folder(dirfd(*ret_folder)))
+		return true;
+	if (*ret_folder == NULL && lstat(directory, &status) != 0 && errno == ENOENT)
+		return true;
+	if (*ret_folder != NULL)
+		closedir(*ret_folder);
+	return bp_error_set(error,
+		"%s is not a folder of this user's that nobody else can write to: nothing in it was "
+		"removed: look at it and remove it, or choose another -o",
+		directory);
+}
+
+bool bp_tree_remove(const char *file, struct bp_error *error)
+{
+	char directory[PATH_MAX];
+	DIR *folder;
+	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, file);
+	if (!open_to_remove(directory, &folder, error))
+		return false;
+	bool good = unlink(file) == 0 || errno == ENOENT;
+	if (!good)
+		bp_error_set(error, "%s cannot be removed: %s", file, strerror(errno));
+	if (good)
+		remove_folded(file);
+	if (folder == NULL)
+		return good;
+	if (good) {
+		remove_contents(folder);
+		good = rmdir(directory) == 0 ||
+		       bp_error_set(error, "%s cannot be removed: %s: choose another -o", directory,
+			       strerror(errno));
+	}
+	closedir(folder);
+	return good;
+}
