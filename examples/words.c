@@ -136,7 +136,8 @@ static void index_line(const char *line, uint32_t file, uint32_t number)
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
 	char *copy = copy_lower_case(line, strcspn(line, "\n"));
 	struct word *before = NULL;
-	for (char *text = copy + strcspn(copy, letters); *text != '\0'; text += strcspn(text, letters)) {
+	for (char *text = copy + strcspn(copy, letters); *text != '\0';
+		text += strcspn(text, letters)) {
 		char *end = text + strspn(text, letters);
 		const char kept = *end;
 		*end = '\0';
@@ -204,6 +205,6 @@ int main(int count, char **arguments)
 	const struct word *most = most_frequent();
 	if (most != NULL)
 		printf("%d files, %zu words, %zu pairs of words; most often, %zu times: %s\n",
-		       count - 1, words_count, pairs_count, most->places_count, most->text);
+			count - 1, words_count, pairs_count, most->places_count, most->text);
 	return status;
 }

@@ -52,22 +52,25 @@ typedef void level(unsigned depth, uint64_t path, char **into);
 static level *const levels[60];
 
 /* Each function keeps `bytes` of its own on the stack, so that the frames differ. */
-#define LEVEL(name, bytes)                                                                        \
-	__attribute__((noinline)) static void name(unsigned depth, uint64_t path, char **into)   \
-	{                                                                                         \
-		volatile char frame[bytes];                                                       \
-		frame[0] = 1;                                                                     \
-		if (depth == 0)                                                                   \
-			leaf(into);                                                               \
-		else                                                                              \
-			levels[depth % 30 * 2 + (path & 1)](depth - 1, path >> 1 | path << 63, into); \
-		frame[bytes - 1] = frame[0];                                                      \
+#define LEVEL(name, bytes)                                                                     \
+	__attribute__((noinline)) static void name(unsigned depth, uint64_t path, char **into) \
+	{                                                                                      \
+		volatile char frame[bytes];                                                    \
+		frame[0] = 1;                                                                  \
+		if (depth == 0)                                                                \
+			leaf(into);                                                            \
+		else                                                                           \
+			levels[depth % 30 * 2 + (path & 1)](                                   \
+				depth - 1, path >> 1 | path << 63, into);                      \
+		frame[bytes - 1] = frame[0];                                                   \
 	}
 #define PAIR(n) LEVEL(left##n, 8 + 16 * n) LEVEL(right##n, 24 + 8 * n)
+/* clang-format off */
 #define EACH_PAIR(X)                                                                              \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)     \
 	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29)
 EACH_PAIR(PAIR)
+/* clang-format on */
 #define BOTH(n) left##n, right##n,
 static level *const levels[60] = { EACH_PAIR(BOTH) };
 
@@ -119,7 +122,8 @@ static void run_warm(unsigned depth, unsigned paths, unsigned rounds, struct sli
 	for (unsigned i = 1; i <= rounds; i++) {
 		uint64_t start = thread_time_ns();
 		for (unsigned path = 0; path < paths; path++)
-			levels[0](depth, fresh ? draw() : bits[path], objects + path * objects_wanted);
+			levels[0](depth, fresh ? draw() : bits[path],
+				objects + path * objects_wanted);
 		uint64_t middle = thread_time_ns();
 		for (unsigned each = 0; each < paths * objects_wanted; each++)
 			free(objects[each]);

@@ -44,6 +44,7 @@ int main(int count, char **words)
 	}
 	wall = wall_ns() - wall;
 	cpu = cpu_of(RUSAGE_SELF) + cpu_of(RUSAGE_CHILDREN) - cpu;
-	printf("{\"wall_ns\": %.0f, \"cpu_ns\": %.0f}\n", wall / (double)forks, cpu / (double)forks);
+	printf("{\"wall_ns\": %.0f, \"cpu_ns\": %.0f}\n", wall / (double)forks,
+		cpu / (double)forks);
 	return 0;
 }

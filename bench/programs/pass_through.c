@@ -6,18 +6,18 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#define PASS(type, name, parameters, arguments)                                                   \
-	static type first_##name parameters;                                                      \
-	static type(*real_##name) parameters = first_##name;                                      \
-	type name parameters;                                                                     \
-	static type first_##name parameters                                                       \
-	{                                                                                         \
-		*(void **)&real_##name = dlsym(RTLD_NEXT, #name);                                 \
-		return real_##name arguments;                                                     \
-	}                                                                                         \
-	type name parameters                                                                      \
-	{                                                                                         \
-		return real_##name arguments;                                                     \
+#define PASS(type, name, parameters, arguments)                   \
+	static type first_##name parameters;                      \
+	static type(*real_##name) parameters = first_##name;      \
+	type name parameters;                                     \
+	static type first_##name parameters                       \
+	{                                                         \
+		*(void **)&real_##name = dlsym(RTLD_NEXT, #name); \
+		return real_##name arguments;                     \
+	}                                                         \
+	type name parameters                                      \
+	{                                                         \
+		return real_##name arguments;                     \
 	}
 
 PASS(void *, malloc, (size_t size), (size))

@@ -85,8 +85,8 @@ __attribute__((noinline)) static int libunwind(void)
 static const struct {
 	const char *name;
 	method *function;
-} methods[] = { { "nothing", nothing }, { "recorder", recorder }, { "frame-pointers", frame_pointers },
-	{ "libgcc", libgcc }, { "libunwind", libunwind } };
+} methods[] = { { "nothing", nothing }, { "recorder", recorder },
+	{ "frame-pointers", frame_pointers }, { "libgcc", libgcc }, { "libunwind", libunwind } };
 static method *measured;
 static int found;
 
@@ -135,24 +135,26 @@ typedef void level(unsigned depth, uint64_t path);
 static level *const levels[60];
 static bool checking, agree = true;
 
-#define LEVEL(name, bytes)                                                                        \
-	__attribute__((noinline)) static void name(unsigned depth, uint64_t path)                \
-	{                                                                                         \
-		volatile char frame[bytes];                                                       \
-		frame[0] = 1;                                                                     \
-		if (depth > 0)                                                                    \
-			levels[depth % 30 * 2 + (path & 1)](depth - 1, path >> 1 | path << 63);   \
-		else if (checking)                                                                \
-			agree = agree && agrees();                                                \
-		else                                                                              \
-			leaf();                                                                   \
-		frame[bytes - 1] = frame[0];                                                      \
+#define LEVEL(name, bytes)                                                                      \
+	__attribute__((noinline)) static void name(unsigned depth, uint64_t path)               \
+	{                                                                                       \
+		volatile char frame[bytes];                                                     \
+		frame[0] = 1;                                                                   \
+		if (depth > 0)                                                                  \
+			levels[depth % 30 * 2 + (path & 1)](depth - 1, path >> 1 | path << 63); \
+		else if (checking)                                                              \
+			agree = agree && agrees();                                              \
+		else                                                                            \
+			leaf();                                                                 \
+		frame[bytes - 1] = frame[0];                                                    \
 	}
 #define PAIR(n) LEVEL(left##n, 8 + 16 * n) LEVEL(right##n, 24 + 8 * n)
+/* clang-format off */
 #define EACH_PAIR(X)                                                                              \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)     \
 	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29)
 EACH_PAIR(PAIR)
+/* clang-format on */
 #define BOTH(n) left##n, right##n,
 static level *const levels[60] = { EACH_PAIR(BOTH) };
 
@@ -187,7 +189,7 @@ int main(int count, char **words)
 	for (unsigned round = 0; round < rounds; round++)
 		for (unsigned i = 0; i < paths; i++)
 			levels[0](depth, bits[i]);
-	printf("{\"ns\": %.1f, \"frames\": %d, \"agree\": %s}\n", slices_quantile(&slices, 0.5), found,
-		agree ? "true" : "false");
+	printf("{\"ns\": %.1f, \"frames\": %d, \"agree\": %s}\n", slices_quantile(&slices, 0.5),
+		found, agree ? "true" : "false");
 	return 0;
 }

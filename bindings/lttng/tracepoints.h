@@ -46,6 +46,7 @@ struct bp_lttng_stack {
 };
 #endif
 
+/* clang-format off */
 LTTNG_UST_TRACEPOINT_ENUM(bytepoll, kind,
 	LTTNG_UST_TP_ENUM_VALUES(
 		lttng_ust_field_enum_value("malloc", 1)

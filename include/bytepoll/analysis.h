@@ -405,7 +405,8 @@ struct bytepoll_sums {
 
 /* What figures made of sums assume, and the counters they are part of. */
 enum bytepoll_assumption_flag {
-	BYTEPOLL_ASSUME_CALIBRATED = 1,	 /* all that was allocated can be compared with the counters */
+	/* all that was allocated can be compared with the counters */
+	BYTEPOLL_ASSUME_CALIBRATED = 1,
 	BYTEPOLL_ASSUME_LOWER_BOUND = 2, /* samples were lost */
 	BYTEPOLL_ASSUME_UPPER_BOUND = 4, /* frees were */
 	BYTEPOLL_ASSUME_USABLE = 8	 /* bytes are usable ones */

@@ -253,16 +253,18 @@ enum bp_event_what {
 };
 
 struct bp_event {
-	uint32_t what;	   /* enum bp_event_what */
-	uint32_t kind;	   /* of call, docs/trace-format.md 3.1: 1 malloc, ... 7 pool; freed: 0 */
-	void *object;	   /* when freed, its memory may already belong to another object */
-	uint64_t sample;   /* number of the sample, which identifies the object */
-	uint64_t sequence; /* number of the event in the order of all events; for a sample = sample */
-	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	uint32_t what;	 /* enum bp_event_what */
+	uint32_t kind;	 /* of call, docs/trace-format.md 3.1: 1 malloc, ... 7 pool; freed: 0 */
+	void *object;	 /* when freed, its memory may already belong to another object */
+	uint64_t sample; /* number of the sample, which identifies the object */
+	/* number of the event in the order of all events; for a sample = sample */
+	uint64_t sequence;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	/* Counters of the thread up to now; it has allocated trials - objects bytes. */
 	uint64_t trials, objects;
 	uint32_t thread; /* ordinal in the trace */
-	bool by_realloc; /* freed by a realloc; if the new object is sampled, its event comes next */
+	/* freed by a realloc; if the new object is sampled, its event comes next */
+	bool by_realloc;
 	/* The fields from here on are for BP_EVENT_SAMPLED alone. */
 	bool exact;		 /* taken with certainty */
 	uint64_t size;		 /* bytes requested */

@@ -121,7 +121,8 @@ struct bp_host_event {
 	const void *object;
 	uint64_t size;	 /* bytes, as charged to the sampler (less `charge`) */
 	uint64_t usable; /* bytes the object takes; 0: not known */
-	uint32_t heap;	 /* a number with a meaning of the runtime's: heap, generation, arena; or 0 */
+	/* a number with a meaning of the runtime's: heap, generation, arena; or 0 */
+	uint32_t heap;
 	uint32_t thread; /* of bp_host_thread; 0: not known (then totals are not exact) */
 	uint32_t stack;	 /* of bp_host_stack; 0: not known */
 	struct bp_decision decision; /* offset, exact, interval: as the sampler said */

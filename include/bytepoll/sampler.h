@@ -68,7 +68,8 @@ struct bp_sampler_hot {
 /* The cold half. bp_sampler_init before use. */
 struct bp_sampler {
 	uint64_t random[4]; /* state of the generator (xoshiro256++) */
-	uint64_t interval;  /* T that the current countdown was drawn with, bytes, or BP_SAMPLER_OFF */
+	/* T that the current countdown was drawn with, bytes, or BP_SAMPLER_OFF */
+	uint64_t interval;
 	uint64_t interval_wanted; /* T from the next draw on */
 	uint64_t armed;		  /* trials_left when it was last set */
 	uint64_t trials;	  /* trials accounted for up to then */

@@ -44,8 +44,7 @@ static inline bool bp_executable_take(
 		const unsigned digit = c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
 		if (c == '-')
 			line->begin = line->number;
-		line->is_wanted =
-			c == ' ' && line->begin <= address && address < line->number;
+		line->is_wanted = c == ' ' && line->begin <= address && address < line->number;
 		line->number = c == '-' ? 0 : c == ' ' ? line->number : line->number * 16 + digit;
 	}
 	if (c == ' ' && line->path_bytes == 0) {

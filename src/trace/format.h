@@ -95,7 +95,8 @@ struct bp_trace_header {
 #define BP_HEADER_STEERED ((uint64_t)16)      /* began as somebody had steered it to, see 1.8 */
 #define BP_HEADER_FREES_UNSEEN ((uint64_t)32) /* no free is ever told */
 #define BP_HEADER_OBJECTS_UNCOUNTED ((uint64_t)64) /* counters of objects are all 0 */
-#define BP_HEADER_FINE_START ((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
+#define BP_HEADER_FINE_START \
+	((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -170,7 +171,8 @@ struct bp_trace_state {
 	/* Threads whose last counters were not known at the end, and what they may have made
 	 * beyond: the totals above are lower limits where `open_trials` is not 0. */
 	uint64_t open_threads, open_trials;
-	uint64_t end_signal; /* that ended the process, told by `bytepoll run`; 0: none, or not known */
+	/* that ended the process, told by `bytepoll run`; 0: none, or not known */
+	uint64_t end_signal;
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];
 	struct bp_trace_verify_totals verify_sums;

@@ -136,8 +136,7 @@ uint32_t bp_trace_reader_first_switch(const struct bp_trace_reader *reader, uint
 	return ordinal == 0 ? 0 : first_after(reader, ordinal - 1, true, UINT64_MAX);
 }
 
-bool bp_trace_intervals_outage(
-	struct bp_trace_reader *reader, const struct bp_trace_outage *outage)
+bool bp_trace_intervals_outage(struct bp_trace_reader *reader, const struct bp_trace_outage *outage)
 {
 	if (!bp_vec_reserve(&reader->outages, &reader->outage_capacity, reader->outage_count + 1u,
 		    sizeof *reader->outages))

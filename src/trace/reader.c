@@ -137,7 +137,8 @@ static bool read_state(struct bp_trace_reader *reader, const char *path, struct 
 	if (bytes == SIZE_MAX || fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
 	/* (What was added later may be cut off, and reads as zeros.) */
-	if (bytes < offsetof(struct bp_trace_state, outage_since_ns) || reader->state.chunks_reserved == 0)
+	if (bytes < offsetof(struct bp_trace_state, outage_since_ns) ||
+		reader->state.chunks_reserved == 0)
 		return bp_error_set(error,
 			"%s: torn behind its header: nothing is known of what the program did; the "
 			"file was cut, or the machine stopped: copy it again, or record again",

@@ -40,16 +40,16 @@ struct bp_trace_sample {
 	uint32_t thread;	  /* ordinal, 0 not known */
 	uint32_t stack;		  /* id, 0 not known */
 	uint64_t address;
-	uint64_t size, usable;	  /* bytes; usable: 0 not given */
-	uint64_t offset;	  /* trials of this object before the successful one; 0 if exact */
-	uint64_t interval;	  /* T it was drawn with, bytes */
-	uint32_t law;		  /* enum bp_law it was drawn under */
-	uint32_t labels;	  /* id, 0 none */
-	uint32_t type, heap;	  /* type: id, 0 not known; both 0 if not told */
-	uint8_t flags;		  /* enum bp_sample_flag */
-	uint8_t kind;		  /* enum bp_kind */
-	uint8_t alignment_log2;	  /* 0 not given */
-	bool exact;		  /* taken with certainty */
+	uint64_t size, usable;	/* bytes; usable: 0 not given */
+	uint64_t offset;	/* trials of this object before the successful one; 0 if exact */
+	uint64_t interval;	/* T it was drawn with, bytes */
+	uint32_t law;		/* enum bp_law it was drawn under */
+	uint32_t labels;	/* id, 0 none */
+	uint32_t type, heap;	/* type: id, 0 not known; both 0 if not told */
+	uint8_t flags;		/* enum bp_sample_flag */
+	uint8_t kind;		/* enum bp_kind */
+	uint8_t alignment_log2; /* 0 not given */
+	bool exact;		/* taken with certainty */
 };
 
 /* Begins as a sample does, so that what is common to both is read of either. */
@@ -176,7 +176,8 @@ struct bp_trace_switch {
 };
 
 struct bp_trace_totals {
-	bool exact; /* the process ended in order and every thread's last counters are known: low == high */
+	/* the process ended in order and every thread's last counters are known: low == high */
+	bool exact;
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t bytes_low, bytes_high;
 	uint64_t unoffered_trials, unoffered_objects;
@@ -216,15 +217,16 @@ struct bp_trace_reader {
 	struct bp_trace_state state; /* as it was at opening */
 	uint64_t chunks;	     /* chunks looked at so far, chunk 0 included */
 	uint64_t damaged_chunks;     /* of these: not read, or not to their end */
-	bool has_hole;		  /* a chunk of zeros was met, as folding leaves them (section 5) */
-	bool is_cut; /* the file ends before what was written to it; known at BP_TRACE_END */
+	bool has_hole; /* a chunk of zeros was met, as folding leaves them (section 5) */
+	bool is_cut;   /* the file ends before what was written to it; known at BP_TRACE_END */
 	uint64_t samples, frees;  /* records delivered so far */
 	uint64_t skipped_records; /* of a tag not known here that may be skipped */
 	/* Smallest and largest T in force seen so far, bytes; 0: sampling was never on. */
 	uint64_t interval_min, interval_max;
-	uint64_t time_last_ns;		/* latest time seen so far */
-	uint64_t torn_slots;		/* slots in the middle of a change when it died */
-	struct bp_trace_verify_sums *verify_sums; /* (1.7) in file order; complete at BP_TRACE_END */
+	uint64_t time_last_ns; /* latest time seen so far */
+	uint64_t torn_slots;   /* slots in the middle of a change when it died */
+	/* (1.7) in file order; complete at BP_TRACE_END */
+	struct bp_trace_verify_sums *verify_sums;
 	uint32_t verify_sums_count;
 	struct bp_trace_thread *threads; /* in the order they were met; complete at BP_TRACE_END */
 	uint32_t thread_count;
@@ -242,7 +244,7 @@ struct bp_trace_reader {
 	int fd;
 	uint64_t file_bytes, next_chunk;
 	uint64_t bytes_at_state; /* of the file, after its state was read */
-	uint8_t *memory; /* one block: header, payload, second payload */
+	uint8_t *memory;	 /* one block: header, payload, second payload */
 	struct bp_trace_decoder decoder;
 	bool chunk_counted; /* this chunk's damage is counted already */
 	struct bp_index thread_index;

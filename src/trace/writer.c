@@ -35,8 +35,8 @@ static struct bp_lane *take_lane(struct bp_writer *writer)
 			return &writer->lanes[i];
 	/* More writers than lanes: they wait for different ones. */
 	static uint32_t waiters;
-	struct bp_lane *lane = &writer->lanes[__atomic_fetch_add(&waiters, 1, __ATOMIC_RELAXED) %
-					      BP_LANES];
+	struct bp_lane *lane =
+		&writer->lanes[__atomic_fetch_add(&waiters, 1, __ATOMIC_RELAXED) % BP_LANES];
 	bp_lock_take(&lane->lock);
 	return lane;
 }
@@ -86,7 +86,8 @@ static bool begin(struct bp_writer *writer, uint64_t time_ns, uint64_t sequence,
 			ret_place->payload = ret_place->record + PREFIX_BYTES;
 			return true;
 		}
-		fresh = true; /* An outage began: the next chunk is one in memory, which is ready. */
+		/* An outage began: the next chunk is one in memory, which is ready. */
+		fresh = true;
 	}
 }
 

@@ -39,7 +39,8 @@ struct bp_mapping {
 /* One open chunk and the decoding state at its end (docs/trace-format.md section 3). */
 struct bp_lane {
 	struct bp_lock lock;
-	struct bp_mapping *mapping;      /* NULL although there is a chunk: the chunk waits in memory */
+	/* NULL although there is a chunk: the chunk waits in memory */
+	struct bp_mapping *mapping;
 	struct bp_chunk_header *chunk; /* NULL: none open */
 	uint32_t ready_bytes;	       /* of the chunk, present in memory and on disk */
 	uint32_t thread;

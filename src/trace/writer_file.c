@@ -123,9 +123,8 @@ static bool grow(struct bp_writer *writer)
 			mapping = &writer->mappings[i];
 	if (mapping == NULL)
 		return false;
-	const int descriptor = writer->files_forbidden
-				       ? -1
-				       : bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
+	const int descriptor =
+		writer->files_forbidden ? -1 : bp_system_open(writer->path, O_RDWR | O_NOFOLLOW, 0);
 	if (descriptor < 0) {
 		if (bp_writer_outage_since(writer) == 0)
 			bp_writer_lost(writer, BP_LOSS_TRACE_REOPEN);
@@ -150,8 +149,8 @@ bool bp_writer_populate(const struct bp_writer *writer, uint8_t *memory, size_t 
 {
 	const uintptr_t start = bp_system_page_of((uintptr_t)memory);
 	return writer->preallocate ||
-	       bp_system_advise((void *)start, (uintptr_t)memory + bytes - start,
-		       BP_ADVICE_POPULATE_WRITE);
+	       bp_system_advise(
+		       (void *)start, (uintptr_t)memory + bytes - start, BP_ADVICE_POPULATE_WRITE);
 }
 
 uint8_t *bp_writer_hand_out(struct bp_writer *writer)
@@ -248,7 +247,8 @@ static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
 	struct bp_thread_slot *slots = (struct bp_thread_slot *)(writer->head + BP_SLOTS_OFFSET);
 	for (uint32_t i = 0; i < BP_SLOTS_IN_FIRST; i++) {
 		struct bp_thread_slot *slot = &slots[(writer->slot_hint + i) % BP_SLOTS_IN_FIRST];
-		if ((uintptr_t)slot % 4096 == 0 && !bp_writer_populate(writer, (uint8_t *)slot, 4096))
+		if ((uintptr_t)slot % 4096 == 0 &&
+			!bp_writer_populate(writer, (uint8_t *)slot, 4096))
 			return NULL;
 		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == 0) {
 			writer->slot_hint = (uint32_t)(slot - slots);
@@ -380,8 +380,8 @@ static bool open_new(struct bp_writer *writer, int folder, const char *name, con
 	size_t length = __builtin_strlen(path);
 	if (length >= sizeof writer->path)
 		return false;
-	int descriptor = bp_system_open_in(
-		folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	int descriptor =
+		bp_system_open_in(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (descriptor < 0)
 		return false;
 	struct stat status;

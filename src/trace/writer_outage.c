@@ -19,7 +19,8 @@
 #include "trace/writer_file.h"
 
 #define TRY_NS 1000000000u
-#define LOCK_TRIES 20000 /* some tenths of a millisecond, once a second; a record takes less than a microsecond */
+#define LOCK_TRIES \
+	20000 /* some tenths of a millisecond, once a second; a record takes less than a microsecond */
 
 void bp_writer_outage_begin(struct bp_writer *writer)
 {
@@ -30,8 +31,7 @@ void bp_writer_outage_begin(struct bp_writer *writer)
 	__atomic_store_n(&writer->outage.next_try_ns, now + TRY_NS, __ATOMIC_RELAXED);
 	if (__atomic_compare_exchange_n(&writer->outage.since_ns, &none, now, false,
 		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		__atomic_store_n(
-			&bp_writer_state(writer)->outage_since_ns, now, __ATOMIC_RELAXED);
+		__atomic_store_n(&bp_writer_state(writer)->outage_since_ns, now, __ATOMIC_RELAXED);
 }
 
 void bp_writer_keep_spare(
@@ -135,8 +135,8 @@ static void clear_state(struct bp_writer *writer, uint64_t since_ns)
 	for (uint32_t i = 0; i < BP_OUTAGE_STOPS; i++)
 		__atomic_store_n(&state->stops[i].ordinal, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&state->outage_stops, 0, __ATOMIC_RELEASE);
-	(void)__atomic_compare_exchange_n(&state->outage_since_ns, &since_ns, 0, false,
-		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	(void)__atomic_compare_exchange_n(
+		&state->outage_since_ns, &since_ns, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 /* The spare chunk or another, `bytes` of it present; NULL: there is no room. */

@@ -22,8 +22,8 @@ int main(void)
 			if (!bp_sampler_crosses(&hot, size))
 				continue;
 			looks++;
-			hot.trials_left = bp_sampler_decide(
-				&sampler, hot.trials_left, size, &decision);
+			hot.trials_left =
+				bp_sampler_decide(&sampler, hot.trials_left, size, &decision);
 			printf("%" PRIu64 " %" PRIu64 " %d %" PRIu64 "\n", hot.objects,
 				hot.trials_left, decision.sampled, decision.offset);
 		}

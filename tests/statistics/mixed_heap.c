@@ -46,8 +46,8 @@ static uint64_t replacements(const struct mixed_phase *phase)
 
 static uint64_t interval_of(const struct mixed_phase *phase)
 {
-	return (uint64_t)llround((phase->interval > 0 ? phase->interval : 1) *
-				 (double)MIXED_INTERVAL);
+	return (uint64_t)llround(
+		(phase->interval > 0 ? phase->interval : 1) * (double)MIXED_INTERVAL);
 }
 
 static uint64_t ns_of(uint64_t events)
@@ -58,8 +58,8 @@ static uint64_t ns_of(uint64_t events)
 static void sample(struct builder *builder, uint64_t object, uint64_t event)
 {
 	struct bp_profile *profile = &builder->heap->profile;
-	struct bp_sample *made = small_sample(
-		profile, builder->process, builder->stack, builder->size, 0, -1);
+	struct bp_sample *made =
+		small_sample(profile, builder->process, builder->stack, builder->size, 0, -1);
 	made->time_ns = ns_of(event);
 	made->sequence = 2 * event;
 	made->interval = builder->interval;
@@ -83,8 +83,8 @@ static uint64_t gap(struct builder *builder)
 {
 	if (builder->inclusion >= 1)
 		return 0;
-	return (uint64_t)fmin(0x1p60,
-		floor(log(stream_uniform(builder->stream)) / log1p(-builder->inclusion)));
+	return (uint64_t)fmin(
+		0x1p60, floor(log(stream_uniform(builder->stream)) / log1p(-builder->inclusion)));
 }
 
 static void make_phase(struct builder *builder, const struct mixed_phase *phase)
@@ -92,9 +92,10 @@ static void make_phase(struct builder *builder, const struct mixed_phase *phase)
 	const uint64_t objects = mixed_objects(phase), steps = replacements(phase);
 	builder->size = mixed_size(phase);
 	builder->interval = interval_of(phase);
-	builder->inclusion = builder->size + 1 >= builder->interval
-				     ? 1
-				     : bp_inclusion_probability(builder->size + 1, builder->interval);
+	builder->inclusion =
+		builder->size + 1 >= builder->interval
+			? 1
+			: bp_inclusion_probability(builder->size + 1, builder->interval);
 	builder->samples = calloc(objects, sizeof *builder->samples);
 	assert_non_null(builder->samples);
 	for (uint64_t i = gap(builder); i < objects; i += 1 + gap(builder))

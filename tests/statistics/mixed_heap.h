@@ -24,10 +24,10 @@
 #define MIXED_EVENT_NS 1000u
 
 struct mixed_phase {
-	double trials;	 /* of one object, in T of the plan; at least one byte */
-	double live;	 /* of all, in T */
+	double trials;	  /* of one object, in T of the plan; at least one byte */
+	double live;	  /* of all, in T */
 	double turnovers; /* how often all of it is replaced */
-	double interval; /* T in force, in T of the plan; 0: 1 */
+	double interval;  /* T in force, in T of the plan; 0: 1 */
 	unsigned row;
 	bool kept;
 };

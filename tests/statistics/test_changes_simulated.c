@@ -105,8 +105,8 @@ static void make_objects(void)
 }
 
 enum rule { DOUBLING, BOTH_WAYS, HUNTED, LATE, BY_HAND, FINE_START, RULES };
-static const char *const rule_names[RULES] = { "doubling", "both ways", "hunted", "late",
-	"by hand", "fine start" };
+static const char *const rule_names[RULES] = { "doubling", "both ways", "hunted", "late", "by hand",
+	"fine start" };
 
 /* What is wanted, and what the rule remembers. */
 struct control {
@@ -135,7 +135,8 @@ static void tell(struct control *control, uint64_t trials)
 {
 	unsigned steps = 0;
 	control->trials += trials;
-	while (steps < FINE_STEPS && control->trials >= FINE_SAMPLES * T_LEAST * ((2u << steps) - 1))
+	while (steps < FINE_STEPS &&
+		control->trials >= FINE_SAMPLES * T_LEAST * ((2u << steps) - 1))
 		steps++;
 	if (control->rule == FINE_START)
 		want(control, T_LEAST << steps);
@@ -487,7 +488,8 @@ static struct counts simulate(enum rule rule, bool trap, unsigned repetitions)
 
 static bool holds(const struct sides *sides)
 {
-	const double most = sides->figures == 0 ? 0 : binomial_limit(sides->figures, tail, false_alarm);
+	const double most =
+		sides->figures == 0 ? 0 : binomial_limit(sides->figures, tail, false_alarm);
 	return sides->low <= most && sides->high <= most;
 }
 

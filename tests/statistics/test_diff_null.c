@@ -226,8 +226,7 @@ static struct outcome compare(const struct program *base, const struct program *
 		assert_true(bp_aggregate(&profiles[i], &query, &aggregations[i], &error));
 		sides[i] = (struct bp_run){ &aggregations[i], &aggregations[i], 1, "run" };
 	}
-	assert_true(
-		bp_diff_make(&asked, sides, runs, sides + runs, runs, &difference, &error));
+	assert_true(bp_diff_make(&asked, sides, runs, sides + runs, runs, &difference, &error));
 	struct outcome outcome = judge(&difference);
 	if (base->paths)
 		judge_paths(&difference, &outcome);

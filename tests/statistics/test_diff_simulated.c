@@ -415,7 +415,8 @@ static void discover(struct discovery *sum, struct stream *stream, bool counts)
 			struct bp_side new = draw_side(&kind_new[kind], stream);
 			if (base.samples + new.samples < BP_DIFF_SAMPLES_LEAST)
 				continue;
-			p[keys] = counts ? counts_p(&base, &new) : bp_diff_pair_p(&base, &new).p_mid;
+			p[keys] =
+				counts ? counts_p(&base, &new) : bp_diff_pair_p(&base, &new).p_mid;
 			changed[keys++] = is_changed(kind);
 		}
 	bp_benjamini_hochberg(p, keys, order, q);

@@ -61,9 +61,12 @@ struct scene {
 	bool bites; /* assuming the sampled sizes must be seen to fail at 95 % */
 };
 
-#define EIGHT                                                                                      \
-	{ 2000, 50, 0, 0 }, { 2000, 50, 0, 1 }, { 2000, 50, 0, 2 }, { 2000, 50, 0, 3 },            \
-		{ 2000, 50, 0, 4 }, { 2000, 50, 0, 5 }, { 2000, 50, 0, 6 }, { 2000, 50, 0, 7 }
+#define EIGHT                                                                           \
+	{ 2000, 50, 0, 0 }, { 2000, 50, 0, 1 }, { 2000, 50, 0, 2 }, { 2000, 50, 0, 3 }, \
+		{ 2000, 50, 0, 4 }, { 2000, 50, 0, 5 }, { 2000, 50, 0, 6 },             \
+	{                                                                               \
+		2000, 50, 0, 7                                                          \
+	}
 
 static const struct scene scenes[] = {
 	{ "eight of 50 x 2000 B, one of 3 x 3000 and 60 x 16",
@@ -112,7 +115,8 @@ struct truth {
 static void draw(struct bp_profile *profile, struct bp_process_id process, struct bp_stack_id stack,
 	uint64_t size, uint64_t count, bool freed, struct stream *stream)
 {
-	const double chance = size + 1 >= INTERVAL ? 1 : bp_inclusion_probability(size + 1, INTERVAL);
+	const double chance =
+		size + 1 >= INTERVAL ? 1 : bp_inclusion_probability(size + 1, INTERVAL);
 	for (double i = 0;; i++) {
 		if (chance < 1)
 			i += floor(log(stream_uniform(stream)) / log1p(-chance));
@@ -204,9 +208,8 @@ static void look_again(struct bp_profile *profile, uint64_t size_min, unsigned l
 static void look(struct bp_profile *profile, const struct truth *truth, unsigned metric,
 	unsigned level, struct result *result)
 {
-	const struct bp_query query = {
-		.metric = metrics[metric], .confidence = confidences[level]
-	};
+	const struct bp_query query = { .metric = metrics[metric],
+		.confidence = confidences[level] };
 	struct bp_interval rows[ROWS], assumed[ROWS], told[ROWS];
 	struct bp_aggregation aggregation = small_aggregate(profile, &query);
 	count(&result->all[metric][level], truth->all[metric],
@@ -260,13 +263,15 @@ static void write_scene(const struct scene *scene, const struct result *result)
 	for (unsigned level = 0; level < LEVELS; level++) {
 		const struct sides worst = worst_of(result, level);
 		const double assumed = 100 * worst_assumed(result, level) / n;
-		print_message(" %g: %.2f %.2f (assumed %.2f)%s", confidences[level], 100 * worst.low / n,
-			100 * worst.high / n, assumed, level + 1 < LEVELS ? ";" : "");
+		print_message(" %g: %.2f %.2f (assumed %.2f)%s", confidences[level],
+			100 * worst.low / n, 100 * worst.high / n, assumed,
+			level + 1 < LEVELS ? ";" : "");
 		if (table != NULL)
 			fprintf(table, " %.2f / %.2f | %.2f |", 100 * worst.low / n,
 				100 * worst.high / n, assumed);
 	}
-	print_message("; width %.2f of that of the told size\n", result->width / result->width_told);
+	print_message(
+		"; width %.2f of that of the told size\n", result->width / result->width_told);
 	if (table != NULL)
 		fprintf(table, " %.2f |\n", result->width / result->width_told);
 }
@@ -291,7 +296,8 @@ static void intervals_of_objects_hold(void **state)
 			const double most = binomial_limit(result.runs, tail, false_alarm);
 			const struct sides worst = worst_of(&result, level);
 			assert_true(worst.low <= most && worst.high <= most);
-			assert_true(!scenes[i].bites || level != 1 || worst_assumed(&result, level) > most);
+			assert_true(!scenes[i].bites || level != 1 ||
+				    worst_assumed(&result, level) > most);
 		}
 	}
 }
@@ -304,8 +310,9 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--table") == 0)
 		table = fopen(argv[2], "w");
 	if (table != NULL)
-		fprintf(table, "| heap | 50 %%: misses below / above, %% | above, sampled sizes assumed | "
-			       "95 %% | assumed | 99 %% | assumed | width |\n|-|-|-|-|-|-|-|-|\n");
+		fprintf(table,
+			"| heap | 50 %%: misses below / above, %% | above, sampled sizes assumed | "
+			"95 %% | assumed | 99 %% | assumed | width |\n|-|-|-|-|-|-|-|-|\n");
 	const int failed = cmocka_run_group_tests_name("objects", tests, NULL, NULL);
 	if (table != NULL)
 		fclose(table);

@@ -53,7 +53,8 @@ struct group {
 struct scene {
 	const char *name;
 	struct group groups[GROUPS_MAX];
-	bool narrows; /* most is live: the interval must be less than half as wide as without the total */
+	/* most is live: the interval must be less than half as wide as without the total */
+	bool narrows;
 };
 
 static const struct scene scenes[] = {
@@ -109,7 +110,8 @@ static uint64_t objects_of(const struct group *group, double all)
 static void draw(struct bp_profile *profile, struct bp_process_id process, struct bp_stack_id stack,
 	uint64_t size, uint64_t count, bool freed, struct stream *stream)
 {
-	const double chance = size + 1 >= INTERVAL ? 1 : bp_inclusion_probability(size + 1, INTERVAL);
+	const double chance =
+		size + 1 >= INTERVAL ? 1 : bp_inclusion_probability(size + 1, INTERVAL);
 	for (double i = 0;; i++) {
 		if (chance < 1)
 			i += floor(log(stream_uniform(stream)) / log1p(-chance));
@@ -204,9 +206,10 @@ static void write_scene(const struct scene *scene, const struct result *result)
 {
 	const double n = result->runs;
 	const struct sides rows = worst_row(result);
-	print_message("# %s, %u runs: live misses %.2f %.2f %%, temporary %.2f %.2f, rows %.2f %.2f; "
-		      "width %.1f %%, %.1f with a cut; estimate of bytes %+.2f %%, %+.2f with a cut, "
-		      "objects %+.2f\n",
+	print_message(
+		"# %s, %u runs: live misses %.2f %.2f %%, temporary %.2f %.2f, rows %.2f %.2f; "
+		"width %.1f %%, %.1f with a cut; estimate of bytes %+.2f %%, %+.2f with a cut, "
+		"objects %+.2f\n",
 		scene->name, result->runs, 100 * result->live.low / n, 100 * result->live.high / n,
 		100 * result->temporary.low / n, 100 * result->temporary.high / n,
 		100 * rows.low / n, 100 * rows.high / n, 100 * result->width / n,
@@ -264,7 +267,8 @@ static void usable_bytes_of_small_objects_hold(void **state)
 	for (unsigned run = 0; run < runs; run++) {
 		struct bp_profile profile;
 		small_init(&profile);
-		const struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 10, INTERVAL);
+		const struct bp_process_id process =
+			small_process(&profile, 1, 1, 0, 0, 10, INTERVAL);
 		const struct bp_stack_id stack = small_stack(&profile, "row0");
 		draw(&profile, process, stack, 4094, 3, false, &stream);
 		draw(&profile, process, stack, 1, 3000, false, &stream);
@@ -281,7 +285,9 @@ static void usable_bytes_of_small_objects_hold(void **state)
 		bp_profile_finish(&profile);
 	}
 	const double most = binomial_limit(runs, tail, false_alarm);
-	print_message("# usable bytes, %u runs: misses %.2f %.2f %%, with the sampled sizes assumed %.2f\n",
+	print_message(
+		"# usable bytes, %u runs: misses %.2f %.2f %%, with the sampled sizes assumed "
+		"%.2f\n",
 		runs, 100. * sides.low / runs, 100. * sides.high / runs, 100. * assumed / runs);
 	assert_true(sides.low <= most && sides.high <= most);
 	assert_true(assumed > most);
@@ -297,9 +303,9 @@ int main(int argc, char **argv)
 		table = fopen(argv[2], "w");
 	if (table != NULL)
 		fprintf(table,
-			"| heap | live misses below / above, %% | temporary | rows, worst | width, %% | "
-			"width with a cut | estimate of bytes, %% | with a cut | of objects |\n"
-			"|-|-|-|-|-|-|-|-|-|\n");
+			"| heap | live misses below / above, %% | temporary | rows, worst | width, "
+			"%% | width with a cut | estimate of bytes, %% | with a cut | of objects "
+			"|\n|-|-|-|-|-|-|-|-|-|\n");
 	const int failed = cmocka_run_group_tests_name("parts of the total", tests, NULL, NULL);
 	if (table != NULL)
 		fclose(table);

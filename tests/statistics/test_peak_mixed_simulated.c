@@ -45,8 +45,14 @@ static const double false_alarm = 1e-10, tail = .0275, gate_error = .011;
 static FILE *table;
 static bool is_long;
 
-#define SMALL(live) { 1 / 32., live, 0, 0, 0, false }
-#define BLOCK(live) { live, live, 0, 0, 1, false }
+#define SMALL(live)                           \
+	{                                     \
+		1 / 32., live, 0, 0, 0, false \
+	}
+#define BLOCK(live)                        \
+	{                                  \
+		live, live, 0, 0, 1, false \
+	}
 
 struct scene {
 	struct mixed_plan plan;
@@ -139,7 +145,8 @@ static void look(const struct mixed_heap *heap, const struct bp_aggregation *agg
 	result->chosen_high += heap->peak_bytes > moment->high * (1 + 1e-12);
 	result->estimate += bytes->estimate / heap->peak_bytes;
 	result->width += (bytes->high - bytes->low) / heap->peak_bytes;
-	result->contradictions += !(bytes->low <= bytes->estimate && bytes->estimate <= bytes->high);
+	result->contradictions +=
+		!(bytes->low <= bytes->estimate && bytes->estimate <= bytes->high);
 	result->contradictions += bytes->low < moment->low || bytes->high < moment->high;
 	look_at_rows(aggregation, heap, interval_max, result);
 }
@@ -193,20 +200,20 @@ static void write_scene(const struct scene *scene, const struct result *result)
 		      "misses %.2f %%; misses %.2f %% below, %.2f above, %.2f for 1; the "
 		      "moment %.2f %.2f; rows %.2f %.2f; objects %.2f %.2f\n",
 		scene->plan.name, result->runs, 100 * (result->estimate / n - 1),
-		100 * result->width / n, 100 * result->chosen_high / n,
-		100 * result->total.low / n, 100 * result->total.high / n, 100 * result->gate / n,
-		100 * result->moment.low / n, 100 * result->moment.high / n, 100 * rows.low / n,
-		100 * rows.high / n, 100 * objects.low / n, 100 * objects.high / n);
+		100 * result->width / n, 100 * result->chosen_high / n, 100 * result->total.low / n,
+		100 * result->total.high / n, 100 * result->gate / n, 100 * result->moment.low / n,
+		100 * result->moment.high / n, 100 * rows.low / n, 100 * rows.high / n,
+		100 * objects.low / n, 100 * objects.high / n);
 	if (table != NULL)
 		fprintf(table,
-			"| %s | %u | %+.1f | %.1f | %.2f | %.2f / %.2f | %.2f | %.2f / %.2f | %.2f / "
-			"%.2f | %.2f / %.2f |\n",
+			"| %s | %u | %+.1f | %.1f | %.2f | %.2f / %.2f | %.2f | %.2f / %.2f | %.2f "
+			"/ %.2f | %.2f / %.2f |\n",
 			scene->plan.name, result->runs, 100 * (result->estimate / n - 1),
 			100 * result->width / n, 100 * result->chosen_high / n,
 			100 * result->total.low / n, 100 * result->total.high / n,
-			100 * result->gate / n, 100 * result->moment.low / n, 100 * result->moment.high / n,
-			100 * rows.low / n, 100 * rows.high / n, 100 * objects.low / n,
-			100 * objects.high / n);
+			100 * result->gate / n, 100 * result->moment.low / n,
+			100 * result->moment.high / n, 100 * rows.low / n, 100 * rows.high / n,
+			100 * objects.low / n, 100 * objects.high / n);
 }
 
 static void intervals_of_the_peak_hold(void **state)
@@ -240,9 +247,9 @@ static bool has_verdict(const struct mixed_plan *base, const struct mixed_plan *
 	struct stream *stream, bool *ret_grew)
 {
 	const struct mixed_plan *plans[BP_SIDES] = { base, new };
-	const struct bp_query query = { .metric = BP_METRIC_PEAK,
-		.all_cells = true,
-		.estimator = BP_ESTIMATOR_HT };
+	const struct bp_query query = {
+		.metric = BP_METRIC_PEAK, .all_cells = true, .estimator = BP_ESTIMATOR_HT
+	};
 	const struct bp_diff_query asked = { .rate = rate };
 	struct mixed_heap heaps[BP_SIDES];
 	struct bp_aggregation aggregations[BP_SIDES];
@@ -254,8 +261,7 @@ static bool has_verdict(const struct mixed_plan *base, const struct mixed_plan *
 		aggregations[side] = small_aggregate(&heaps[side].profile, &query);
 		runs[side] = (struct bp_run){ &aggregations[side], &aggregations[side], 1, "run" };
 	}
-	assert_true(bp_diff_make(
-		&asked, &runs[BP_BASE], 1, &runs[BP_NEW], 1, &difference, &error));
+	assert_true(bp_diff_make(&asked, &runs[BP_BASE], 1, &runs[BP_NEW], 1, &difference, &error));
 	*ret_grew = false;
 	for (uint32_t i = 0; i < difference.verdict_count; i++) {
 		struct bp_diff_row row;
@@ -315,10 +321,11 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--table") == 0)
 		table = fopen(argv[2], "w");
 	if (table != NULL)
-		fprintf(table, "| heap | runs | estimate, %% | width, %% | limit of the chosen moment "
-			       "misses above | the peak misses below / above | a limit of 1 %% | "
-			       "the named moment | rows, worst | objects, worst |\n"
-			       "|-|-|-|-|-|-|-|-|-|-|\n");
+		fprintf(table,
+			"| heap | runs | estimate, %% | width, %% | limit of the chosen moment "
+			"misses above | the peak misses below / above | a limit of 1 %% | "
+			"the named moment | rows, worst | objects, worst |\n"
+			"|-|-|-|-|-|-|-|-|-|-|\n");
 	const int failed = cmocka_run_group_tests_name("peak of mixed heaps", tests, NULL, NULL);
 	if (table != NULL)
 		fclose(table);

@@ -201,7 +201,8 @@ struct truth {
 struct scene {
 	unsigned threads;
 	bool window; /* the middle half of the run */
-	bool readings; /* the threads' counters are known at every sample, as records of a trace tell */
+	/* the threads' counters are known at every sample, as records of a trace tell */
+	bool readings;
 };
 
 /* What a record tells of its thread: the counters so far, the object at hand included. */

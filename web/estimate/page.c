@@ -47,7 +47,8 @@ struct totals {
 	unsigned has;
 	uint64_t offered_low, offered_high, offered_objects_low, offered_objects_high;
 	double bytes_low, bytes_high, objects_low, objects_high;
-	uint64_t size_min, size_min_beside; /* that can be among the row's objects, and among all else */
+	/* that can be among the row's objects, and among all else */
+	uint64_t size_min, size_min_beside;
 	double ratio_max;
 };
 

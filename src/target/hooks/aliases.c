@@ -40,7 +40,9 @@ struct functions {
 static struct functions next, pass;
 
 /* An alias, and the hook that it stands for. */
+/* clang-format off */
 #define ALIAS(name, hook) { #name, (void *)&next.name, (void *)&pass.name, &bp_real.hook }
+/* clang-format on */
 
 static const struct {
 	const char *name;

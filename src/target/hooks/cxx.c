@@ -48,13 +48,13 @@ static void *aligned(uintptr_t size, uintptr_t alignment)
 	return bp_first.aligned_alloc(alignment, size == 0 ? 1 : size);
 }
 
-#define BP_HOOK(name, text)                                                                       \
-	static uintptr_t fallback##name(uintptr_t first, uintptr_t second, uintptr_t third)      \
-	{                                                                                         \
-		void *object = strstr(#name, "align_val") != NULL ?                               \
-				       aligned(first, second) :                                   \
-				       bp_first.malloc(first == 0 ? 1 : first);                   \
-		return object != NULL ? (uintptr_t)object : fail(#name, first, second, third);    \
+#define BP_HOOK(name, text)                                                                    \
+	static uintptr_t fallback##name(uintptr_t first, uintptr_t second, uintptr_t third)    \
+	{                                                                                      \
+		void *object = strstr(#name, "align_val") != NULL                              \
+				       ? aligned(first, second)                                \
+				       : bp_first.malloc(first == 0 ? 1 : first);              \
+		return object != NULL ? (uintptr_t)object : fail(#name, first, second, third); \
 	}
 BP_HOOKS_NEW(BP_HOOK)
 #undef BP_HOOK
@@ -77,13 +77,13 @@ void bp_cxx_fall_back(void)
 }
 
 /* Before the start nothing is filled: fill, then go on. */
-#define BP_HOOK(name, text)                                                                       \
-	uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third);                       \
-	BP_EXPORT uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third)              \
-	{                                                                                         \
-		if (bp_unlikely(bp_real_other.name == NULL))                                      \
-			(void)bp_real_resolve();                                                  \
-		return bp_real_other.name(first, second, third);                                  \
+#define BP_HOOK(name, text)                                                          \
+	uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third);          \
+	BP_EXPORT uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third) \
+	{                                                                            \
+		if (bp_unlikely(bp_real_other.name == NULL))                         \
+			(void)bp_real_resolve();                                     \
+		return bp_real_other.name(first, second, third);                     \
 	}
 BP_HOOKS_NEW(BP_HOOK)
 BP_HOOKS_DELETE(BP_HOOK)

@@ -35,8 +35,7 @@ static bool names_library(int descriptor, const ElfW(Phdr) * dynamic)
 	ElfW(Dyn) entries[DYNAMIC_MAX];
 	const size_t bytes =
 		dynamic->p_filesz < sizeof entries ? dynamic->p_filesz : sizeof entries;
-	const long got =
-		syscall(SYS_pread64, descriptor, entries, bytes, (long)dynamic->p_offset);
+	const long got = syscall(SYS_pread64, descriptor, entries, bytes, (long)dynamic->p_offset);
 	for (long i = 0; (i + 1) * (long)sizeof *entries <= got && entries[i].d_tag != DT_NULL; i++)
 		if (entries[i].d_tag == DT_SONAME)
 			return true;
@@ -128,7 +127,8 @@ static void note(const char *path, char *const environment[], bool replaces)
 		return; /* nothing is told, so nothing is looked at: see bp_real_is_sanitized */
 	int saved_errno = errno;
 	/* A bad pointer is for the real function to refuse. */
-	if (path != NULL && bp_recorder.seal == BP_SEAL_NONE && (syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 || errno != EFAULT))
+	if (path != NULL && bp_recorder.seal == BP_SEAL_NONE &&
+		(syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 || errno != EFAULT))
 		bp_recorder_exec(path, classify(path, environment));
 	if (replaces)
 		bp_recorder_end(BP_END_EXEC);

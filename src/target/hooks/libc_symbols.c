@@ -91,7 +91,8 @@ static bool find_library(struct library *ret_library)
 static void redirect(const struct bp_symbol_table *table, const char *name, const void *hook)
 {
 	const uint32_t buckets = table->gnu_hash[0], first = table->gnu_hash[1];
-	const uint32_t *bucket = table->gnu_hash + 4 + 2 * table->gnu_hash[2]; /* behind the filter */
+	/* behind the filter */
+	const uint32_t *bucket = table->gnu_hash + 4 + 2 * table->gnu_hash[2];
 	const uint32_t *chain = bucket + buckets;
 	const uint32_t hash = bp_symbol_table_hash(name);
 	uint32_t index = bucket[hash % buckets];

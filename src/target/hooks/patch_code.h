@@ -14,7 +14,8 @@
 
 struct bp_code {
 	uint8_t *
-		function; /* where it goes: behind the mark of an indirect jump's target, if one is there */
+		/* where it goes: behind the mark of an indirect jump's target, if one is there */
+		function;
 	uint8_t bytes[BP_CODE_MAX];
 	uint32_t count;
 	bool good; /* false: a distance does not fit its field */

@@ -104,7 +104,10 @@ __attribute__((visibility("hidden"))) struct bp_real bp_real = {
 	.malloc_usable_size = first_malloc_usable_size,
 };
 
-#define WANTED(name) { #name, &bp_real.name }
+#define WANTED(name)                 \
+	{                            \
+#name, &bp_real.name \
+	}
 
 static const struct bp_wanted wanted[] = { WANTED(malloc), WANTED(free), WANTED(calloc),
 	WANTED(realloc), WANTED(memalign), WANTED(aligned_alloc), WANTED(posix_memalign),

@@ -22,13 +22,13 @@ void *bp_real_next(const char *name)
 
 #define WANTED(name) { #name, &bp_real_other.name },
 
-static const struct bp_wanted wanted[] = {
-	WANTED(_exit) WANTED(_Exit) WANTED(quick_exit) WANTED(abort) WANTED(fork) WANTED(dlclose)
-	WANTED(prctl) WANTED(mallopt) WANTED(mlockall) WANTED(setrlimit) WANTED(setrlimit64) WANTED(prlimit)
-	WANTED(prlimit64) WANTED(execve) WANTED(execv) WANTED(execvp) WANTED(execvpe)
-	WANTED(fexecve) WANTED(posix_spawn) WANTED(posix_spawnp)
+static const struct bp_wanted wanted[] = { WANTED(_exit) WANTED(_Exit) WANTED(quick_exit) WANTED(
+	abort) WANTED(fork) WANTED(dlclose) WANTED(prctl) WANTED(mallopt) WANTED(mlockall)
+		WANTED(setrlimit) WANTED(setrlimit64) WANTED(prlimit) WANTED(prlimit64)
+			WANTED(execve) WANTED(execv) WANTED(execvp) WANTED(execvpe) WANTED(fexecve)
+				WANTED(posix_spawn) WANTED(posix_spawnp)
 #define BP_HOOK(name, text) WANTED(name)
-	BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
+					BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
 };
 

@@ -14,8 +14,8 @@
 typedef uintptr_t bp_operator(uintptr_t first, uintptr_t second, uintptr_t third);
 
 /* The C library's function of system calls, with all its registers and a word on the stack. */
-typedef long bp_system_call(long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
-	uintptr_t e, uintptr_t f);
+typedef long bp_system_call(
+	long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f);
 
 #include "hooks/names.h"
 
@@ -24,7 +24,7 @@ struct bp_real_other {
 	BP_HOOKS_NEW(BP_HOOK)
 	BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
-		void (*_exit)(int status);
+	void (*_exit)(int status);
 	void (*_Exit)(int status);
 	void (*quick_exit)(int status);
 	void (*abort)(void);

@@ -32,7 +32,7 @@ static const struct {
 	BP_HOOKS_MALLOC(BP_HOOK)
 #undef BP_HOOK
 #define BP_HOOK(name, text) { #name, (void *)name, NULL },
-	BP_HOOKS_ALIASES(BP_HOOK)
+		BP_HOOKS_ALIASES(BP_HOOK)
 #undef BP_HOOK
 };
 
@@ -53,9 +53,9 @@ static void *hook_of(const char *name, const void *function)
 	for (size_t i = 0; i < BP_COUNT(family); i++) {
 		if (strcmp(name, family[i].name) != 0)
 			continue;
-		const bool replaced = family[i].real != NULL
-					      ? memcmp(&function, family[i].real, sizeof function) == 0
-					      : bp_aliases_replace(name, function);
+		const bool replaced = family[i].real != NULL ? memcmp(&function, family[i].real,
+								       sizeof function) == 0
+							     : bp_aliases_replace(name, function);
 		return replaced ? family[i].hook : NULL;
 	}
 	const struct bp_extended *entry = bp_extended_find(name);

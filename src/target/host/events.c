@@ -205,8 +205,8 @@ void bp_host_thread_end(struct bp_host *host, uint32_t thread, uint64_t trials, 
 void bp_host_counted(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects)
 {
 	if (bp_host_is_here(host))
-		bp_host_threads_publish(&host->threads, &host->writer, thread,
-			counters_of(host, trials, objects));
+		bp_host_threads_publish(
+			&host->threads, &host->writer, thread, counters_of(host, trials, objects));
 }
 
 void bp_host_interval(

@@ -24,7 +24,8 @@
 struct bp_host_live {
 	struct bp_lock lock;
 	struct bp_address_table table;
-	struct bp_host_live_block *blocks;	/* of all its arrays: readers may be in an old one */
+	/* of all its arrays: readers may be in an old one */
+	struct bp_host_live_block *blocks;
 	uint8_t *pages;			/* BP_HOST_FILTER_BYTES */
 	struct bp_address_entry *moved; /* samples to insert, with their new addresses */
 	uint32_t moved_count;

@@ -107,7 +107,8 @@ void bp_host_threads_publish(struct bp_host_threads *threads, struct bp_writer *
 		return;
 	}
 	bp_lock_take(&thread->lock);
-	if (thread->ended && (counters.trials > thread->trials || counters.objects > thread->objects)) {
+	if (thread->ended &&
+		(counters.trials > thread->trials || counters.objects > thread->objects)) {
 		thread->ended = false;
 		take_slot(thread, writer, ordinal);
 	}

@@ -28,7 +28,7 @@ struct bp_host_thread {
 /* Zeroed memory is an empty, valid value. */
 struct bp_host_threads {
 	struct bp_lock lock;
-	uint32_t count; /* ordinals 1 to count are known */
+	uint32_t count;	  /* ordinals 1 to count are known */
 	bool has_unknown; /* a thread that is not among them has made something */
 	struct bp_host_thread *pages[BP_HOST_THREAD_PAGES];
 };

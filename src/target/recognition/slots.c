@@ -54,7 +54,7 @@ struct slab {
 	struct bp_slot *slots;
 	uint64_t bytes;
 	uint32_t stride, count, used_mark, in_use;
-	uint32_t first_free; /* a handle */
+	uint32_t first_free;	 /* a handle */
 	uint32_t number, class;	 /* class NONE: a slab of one slot */
 	struct slab *next;	 /* in its class */
 	uint64_t resident_bytes; /* of its memory, since its pages were last given back */
@@ -68,7 +68,8 @@ struct class
 	uint32_t slabs;
 	struct slab *first;   /* all slabs of the class */
 	struct slab *current; /* where the last slot came from */
-	uint32_t returned; /* handle of the first slot given back while somebody else held the lock */
+	/* handle of the first slot given back while somebody else held the lock */
+	uint32_t returned;
 } __attribute__((aligned(64)));
 
 static struct {

@@ -116,8 +116,8 @@ void bp_control_describe(struct bp_trace_header *header)
 	const uint64_t word = dormant ? resumed(bp_control.resume) : bp_control.first;
 	header->interval_bytes = bp_control_interval_now(word);
 	bp_control.first_interval = dormant ? 0 : header->interval_bytes;
-	header->flags_skippable &= ~(BP_HEADER_DORMANT | BP_HEADER_AUTO | BP_HEADER_STEERED |
-				     BP_HEADER_FINE_START);
+	header->flags_skippable &=
+		~(BP_HEADER_DORMANT | BP_HEADER_AUTO | BP_HEADER_STEERED | BP_HEADER_FINE_START);
 	header->flags_skippable |= (dormant ? BP_HEADER_DORMANT : 0) |
 				   ((word & BP_CONTROL_AUTO) != 0 ? BP_HEADER_AUTO : 0) |
 				   (bp_control.steered ? BP_HEADER_STEERED : 0) |

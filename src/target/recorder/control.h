@@ -32,8 +32,8 @@ struct bp_control {
 	bool steered;	 /* the trace began in another state than the environment says */
 	bool fine_start; /* until the word is changed, T is that of fine_start.h, not the word's */
 	uint64_t first_interval; /* T of the header; 0: sampling was off */
-	uint64_t valid;	 /* the newest word that was in range */
-	uint64_t due_ns; /* the earlier of the two times below; UINT64_MAX: none to come */
+	uint64_t valid;		 /* the newest word that was in range */
+	uint64_t due_ns;	 /* the earlier of the two times below; UINT64_MAX: none to come */
 	uint64_t start_ns, stop_ns; /* CLOCK_MONOTONIC; UINT64_MAX: none, or past. Under the lock */
 	struct bp_lock lock;
 };

@@ -150,8 +150,7 @@ void bp_pools_move(const void *from, const void *to)
 
 /* For threads that read this one's counters the visit is another one from here on: they find what
  * was charged to the countdown within it, and whether that counts, together or not at all. */
-static void set_uncounted(
-	struct bp_thread *thread, bool uncounted, uint64_t left, uint64_t objects)
+static void set_uncounted(struct bp_thread *thread, bool uncounted, uint64_t left, uint64_t objects)
 {
 	bp_thread_leave(thread);
 	__atomic_store_n(&thread->uncounted, uncounted, __ATOMIC_RELAXED);

@@ -357,8 +357,8 @@ static void read_control(struct bp_status *status, const struct bp_trace_state *
 				      : __atomic_load_n(&state->control_resume, __ATOMIC_RELAXED);
 	status->sampling = bp_control_interval(word) != 0;
 	status->automatic = (held & BP_CONTROL_AUTO) != 0;
-	status->interval = status->sampling ? bp_control_interval_now(word)
-					    : bp_control_interval(held);
+	status->interval =
+		status->sampling ? bp_control_interval_now(word) : bp_control_interval(held);
 }
 
 bool bp_status_read(struct bp_status *ret_status)

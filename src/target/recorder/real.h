@@ -29,8 +29,9 @@ extern struct bp_real bp_real __attribute__((visibility("hidden")));
 
 /* Which malloc the program uses, and how the hooks adapt to it. */
 enum bp_real_form {
-	BP_REAL_GLIBC,	  /* chunk headers can be trusted */
-	BP_REAL_FOREIGN,  /* another malloc behind the hooks; `free` asks the live set (hooks/foreign.c) */
+	BP_REAL_GLIBC, /* chunk headers can be trusted */
+	/* another malloc behind the hooks; `free` asks the live set (hooks/foreign.c) */
+	BP_REAL_FOREIGN,
 	BP_REAL_NOT_OURS, /* the program never calls the hook of malloc, or there was no memory: the
 			   * hooks that read chunk headers are plain jumps */
 	BP_REAL_STUCK,	  /* foreign, and the hooks' text could not be changed */

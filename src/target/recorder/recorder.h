@@ -69,9 +69,10 @@ enum bp_mode {
 struct bp_recorder {
 	uint32_t mode;	      /* enum bp_mode */
 	uint32_t recognition; /* enum bp_recognition: how free knows a sampled object */
-	bool ended;	      /* the trace says that it ended; every allocation publishes the counters */
-	uint8_t perturb;      /* glibc's M_PERTURB: what freed memory is filled with, 0: nothing */
-	uint32_t seal;	      /* enum bp_seal: which system calls were given up (seal.h) */
+	/* the trace says that it ended; every allocation publishes the counters */
+	bool ended;
+	uint8_t perturb; /* glibc's M_PERTURB: what freed memory is filled with, 0: nothing */
+	uint32_t seal;	 /* enum bp_seal: which system calls were given up (seal.h) */
 	uint32_t law;
 	uint64_t random_key;   /* of this process: with a thread's ordinal it seeds its generator */
 	uint64_t sequence;     /* last number given */

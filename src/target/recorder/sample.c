@@ -386,8 +386,8 @@ void bp_known_end(void *object)
 	}
 	uint64_t sample = bp_live_remove(object);
 	if (sample != 0)
-		bp_event_freed(
-			&visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_FREED, 0);
+		bp_event_freed(&visit, object, bp_recorder_next_sequence(), sample,
+			BP_TRACEPOINT_FREED, 0);
 	free_deferred(&visit);
 	end_visit(&visit);
 }

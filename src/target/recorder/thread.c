@@ -251,8 +251,8 @@ static bool try_inside(const struct bp_thread *thread, struct bp_thread_counters
 		.objects = __atomic_load_n(&thread->visit_objects, __ATOMIC_RELAXED),
 		.control = __atomic_load_n(&thread->control, __ATOMIC_RELAXED),
 		.interval = __atomic_load_n(&thread->interval, __ATOMIC_RELAXED),
-		.nested_trials = charged_within(
-			__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED)) };
+		.nested_trials =
+			charged_within(__atomic_load_n(&counters->trials_left, __ATOMIC_RELAXED)) };
 	/* What a visit undoes (a request that failed) it takes from the present count of
 	 * objects. */
 	const uint64_t objects = __atomic_load_n(&counters->objects, __ATOMIC_RELAXED);
@@ -340,8 +340,8 @@ bool bp_thread_lose(void)
 	 * last. */
 	const uint64_t before = visiting ? thread->visit_trials : thread->slot->trials;
 	const uint64_t objects_before = visiting ? thread->visit_objects : thread->slot->objects;
-	const uint64_t trials = reachable ? bp_thread_trials(thread, left)
-					  : before + charged_within(left);
+	const uint64_t trials =
+		reachable ? bp_thread_trials(thread, left) : before + charged_within(left);
 	const uint64_t objects = larger(hot->counters.objects, objects_before);
 	/* While the countdown is in reach, some were counted as not offered already; and outside of
 	 * a visit what was made since the last one was offered, by the countdown, unless that had
@@ -437,8 +437,8 @@ static void add_thread(struct bp_totals *totals, struct bp_thread *thread)
 	totals->unoffered_trials += counters.nested_trials;
 	totals->unoffered_objects += counters.nested_objects;
 	totals->has_others = totals->has_others || !is_self;
-	const bool allocates = thread->seen_trials != counters.trials ||
-			       thread->seen_objects != counters.objects;
+	const bool allocates =
+		thread->seen_trials != counters.trials || thread->seen_objects != counters.objects;
 	if (allocates && !is_self)
 		add_open(totals, thread->slot == NULL ? BP_SAMPLER_LOOK_MAX : thread->slot->armed);
 	thread->seen_trials = counters.trials;

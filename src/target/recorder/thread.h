@@ -28,9 +28,11 @@ struct bp_thread {
 	uint32_t rounds;   /* of destructors seen */
 	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
 	bool ending;	   /* destructors run: every allocation publishes the counters */
-	bool lost;	   /* one of its visits will never end: it begins no other (bp_thread_lose) */
-	bool uncounted;	   /* its allocations within its visit do not count (pools.h) */
-	uint32_t visits; /* begins and ends of visits; odd within one, when the next two fields hold */
+	/* one of its visits will never end: it begins no other (bp_thread_lose) */
+	bool lost;
+	bool uncounted; /* its allocations within its visit do not count (pools.h) */
+	/* begins and ends of visits; odd within one, when the next two fields hold */
+	uint32_t visits;
 	uint64_t visit_trials, visit_objects; /* made until its begin, with the current object */
 	/* For window.c: as in the newest record of a moment; the moment at which it was seen to
 	 * run. */

@@ -35,7 +35,7 @@
 #define BLOCKS 4096u
 
 static struct {
-	struct bp_lock lock;		/* guards what follows, but for reading `blocks` */
+	struct bp_lock lock;		     /* guards what follows, but for reading `blocks` */
 	struct bp_trace_verify_sums *places; /* of the newest chunk; NULL: none yet */
 	uint32_t used;
 	struct bp_trace_verify_sums **blocks[BLOCKS];
@@ -118,7 +118,8 @@ static struct bp_trace_verify_sums **pointer_to(uint32_t stack)
 	struct bp_trace_verify_sums ***block = &stacks.blocks[stack / BLOCK_ENTRIES];
 	struct bp_trace_verify_sums **found = __atomic_load_n(block, __ATOMIC_ACQUIRE);
 	if (found == NULL) {
-		struct bp_trace_verify_sums **fresh = bp_arena_allocate(BLOCK_ENTRIES * sizeof *fresh);
+		struct bp_trace_verify_sums **fresh =
+			bp_arena_allocate(BLOCK_ENTRIES * sizeof *fresh);
 		/* Two threads may come here at once: one block wins, the other is waste. */
 		if (fresh != NULL && __atomic_compare_exchange_n(block, &found, fresh, false,
 					     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -131,7 +132,8 @@ static struct bp_trace_verify_sums **pointer_to(uint32_t stack)
 static struct bp_trace_verify_sums *next_place(void)
 {
 	if (stacks.places == NULL || stacks.used == BP_VERIFY_IN_CHUNK) {
-		struct bp_trace_verify_sums *places = bp_writer_take_verify_chunk(&bp_recorder.writer);
+		struct bp_trace_verify_sums *places =
+			bp_writer_take_verify_chunk(&bp_recorder.writer);
 		if (places == NULL)
 			return NULL;
 		stacks.places = places;

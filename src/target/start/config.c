@@ -241,7 +241,7 @@ static bool parse_byte(const char *text, const char *end, uint8_t *ret_byte)
 		return false;
 	for (; text < end; text++) {
 		const unsigned letter = (unsigned char)*text | 32u;
-		const unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
+		const unsigned digit = *text >= '0' && *text <= '9'	? (unsigned)(*text - '0')
 				       : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
 									: 16;
 		value = value * base + digit;

@@ -23,9 +23,10 @@ struct bp_config {
 	uint32_t follow_pid; /* 0: every process */
 	bool seed_given;
 	bool fine_start; /* no interval was given: `interval` is where the fine start ends */
-	bool automatic; /* `interval` is where T begins; the process changes T to keep to its budget */
-	bool dormant;	/* sampling is off until it is switched on */
-	bool own_times; /* the times are counted from the start of this image */
+	/* `interval` is where T begins; the process changes T to keep to its budget */
+	bool automatic;
+	bool dormant;	  /* sampling is off until it is switched on */
+	bool own_times;	  /* the times are counted from the start of this image */
 	uint8_t perturb;  /* the byte that glibc is set to fill freed memory with, 0: none */
 	uint32_t misread; /* bits of enum bp_variable: given, but not understood */
 };

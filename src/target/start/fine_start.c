@@ -24,8 +24,8 @@ static uint64_t *sum_trials = &own_trials;
 
 void bp_fine_start_begin(void)
 {
-	uint64_t *shared = bp_system_map(
-		4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *shared =
+		bp_system_map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != NULL)
 		sum_trials = shared;
 }

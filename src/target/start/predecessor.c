@@ -36,8 +36,8 @@ static bool read_at(int descriptor, void *to, size_t bytes, long offset)
  * 0. */
 static bool read_trace(int folder, const char *path, struct found *ret_found)
 {
-	const int descriptor = bp_system_open_in(
-		folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	const int descriptor =
+		bp_system_open_in(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (descriptor < 0)
 		return false;
 	struct bp_trace_header *header = &ret_found->header;

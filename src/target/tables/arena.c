@@ -18,7 +18,7 @@ struct block {
 
 static struct {
 	struct block *block;
-	uint64_t mapped_bytes; /* with what is being mapped, or will be unmapped at once */
+	uint64_t mapped_bytes;	  /* with what is being mapped, or will be unmapped at once */
 	uint64_t published_bytes; /* of blocks */
 } arena;
 
@@ -101,8 +101,8 @@ void *bp_arena_allocate(size_t bytes)
 			block = now;
 			continue;
 		}
-		if (__atomic_compare_exchange_n(
-			    &arena.block, &block, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		if (__atomic_compare_exchange_n(&arena.block, &block, fresh, false,
+			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 			__atomic_fetch_add(&arena.published_bytes, fresh->bytes, __ATOMIC_RELAXED);
 			return fresh + 1;
 		}

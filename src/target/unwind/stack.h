@@ -18,9 +18,10 @@
 
 /* A frame of an earlier walk. Rules that were right at an address are still right there. */
 struct bp_known_frame {
-	uint64_t address; /* which the rules are for: the pc, or the pc less one for a return address */
-	uint32_t sp;	  /* the lower half of the stack pointer */
-	uint32_t rules;	  /* machine.h */
+	/* which the rules are for: the pc, or the pc less one for a return address */
+	uint64_t address;
+	uint32_t sp;	/* the lower half of the stack pointer */
+	uint32_t rules; /* machine.h */
 };
 
 /* What a thread keeps for its captures; zeroed memory is valid. */

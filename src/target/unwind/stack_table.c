@@ -72,8 +72,8 @@ static struct entry *make_entry(const struct bp_stack_capture *capture, uint64_t
 	do {
 		if (bytes > TABLE_BYTES_MAX - taken)
 			return NULL;
-	} while (!__atomic_compare_exchange_n(&table.bytes, &taken, taken + bytes, true,
-		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(
+		&table.bytes, &taken, taken + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	struct entry *entry = bp_arena_allocate(bytes);
 	if (entry == NULL) {
 		__atomic_fetch_sub(&table.bytes, bytes, __ATOMIC_RELAXED);

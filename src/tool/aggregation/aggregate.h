@@ -54,12 +54,13 @@ struct bp_aggregation {
 	uint64_t at_ns;				 /* moment of metric live, since the start */
 	uint64_t peak_at_ns;			 /* named as the peak's; BP_TIME_NEVER: none */
 	struct bp_total peak_moment; /* what was live then: what rows of metric peak add up to */
-	bool peak_instead; /* of metric peak because little is live at the end (shown.h) */
-	uint64_t duration_ns;			 /* of the first process */
-	uint64_t size_min;			 /* used for intervals of objects, bytes */
-	bool frees_unseen; /* live, peak and temporary are absent: the file does not tell of frees */
-	unsigned absent;   /* metrics that the file does not tell, bits of enum bp_metric */
-	uint64_t samples;  /* in the processes looked at, before window and filters */
+	bool peak_instead;    /* of metric peak because little is live at the end (shown.h) */
+	uint64_t duration_ns; /* of the first process */
+	uint64_t size_min;    /* used for intervals of objects, bytes */
+	/* live, peak and temporary are absent: the file does not tell of frees */
+	bool frees_unseen;
+	unsigned absent;  /* metrics that the file does not tell, bits of enum bp_metric */
+	uint64_t samples; /* in the processes looked at, before window and filters */
 	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
 	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */
 	bool lost_more; /* parts of a file are damaged or missing: more was lost than was counted */

@@ -71,10 +71,11 @@ struct bp_aggregation_state {
 	size_t name_bytes, name_capacity;
 
 	struct bp_tally totals[BP_METRIC_COUNT];
-	struct bp_tally reach; /* live where the peak's upper limit is largest */
-	double cross_bytes;    /* the cross-fitted estimate of the peak */
+	struct bp_tally reach;	/* live where the peak's upper limit is largest */
+	double cross_bytes;	/* the cross-fitted estimate of the peak */
 	struct bp_sums outside; /* in the processes and the window looked at, not selected */
-	struct bp_sums apart[4]; /* selected, in the window: 1 live, 2 temporary, 3 both, 0 neither */
+	/* selected, in the window: 1 live, 2 temporary, 3 both, 0 neither */
+	struct bp_sums apart[4];
 	struct bp_sums rest[BP_METRIC_COUNT]; /* all else of the counted total: see bp_sum_rests */
 	uint32_t *at_peak; /* entries that lived at the peak's moment, by what is alike in them */
 	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
@@ -87,7 +88,7 @@ struct bp_aggregation_state {
 	bool profiled;		/* the recorder was on in one of the processes at least */
 	bool uncounted;		/* a process looked at has no counters */
 	bool frees_unseen;	/* a process looked at does not tell what was freed */
-	bool objects_uncounted;	/* a process looked at counted bytes, but no objects */
+	bool objects_uncounted; /* a process looked at counted bytes, but no objects */
 	bool snapshot;		/* a process looked at has no times */
 	unsigned absent;	/* metrics that it does not tell, bits of enum bp_metric */
 	bool parts;		/* figures but the peak's are parts of the counted totals ... */

@@ -134,8 +134,7 @@ static bool read_moment(
 	}
 	if (good) {
 		/* (What is live in a window may have been allocated before it.) */
-		bp_figures_of_tally(
-			band->aggregation, &tally, windowed ? NULL : &others, &row);
+		bp_figures_of_tally(band->aggregation, &tally, windowed ? NULL : &others, &row);
 		const struct bp_sampling *sampling = &band->aggregation->sampling;
 		const uint64_t time_ns = time_before(band, number);
 		*ret_moment = (struct bp_moment_figures){ band->times_ns[number], row.samples,

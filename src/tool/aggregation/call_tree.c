@@ -115,8 +115,7 @@ static bool add_pruned(struct builder *builder, const struct range *parent, uint
 	node->depth = parent->depth + 1;
 	node->pruned = count - kept;
 	builder->tree.pruned += count - kept;
-	others.sums = builder->aggregation->state
-			      ->rest[builder->aggregation->query.metric];
+	others.sums = builder->aggregation->state->rest[builder->aggregation->query.metric];
 	bp_sums_merge(&others.sums, &builder->before[self_end]);
 	bp_sums_merge(&others.sums, &builder->after[parent->end]);
 	for (uint32_t i = 0; good && i < count; i++)

@@ -205,18 +205,18 @@ static struct bp_interval peak_of(
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	const struct evidence reach = { .metric = BP_METRIC_PEAK,
-		.tally = &state->reach,
-		.size_min = state->size_min };
+	const struct evidence reach = {
+		.metric = BP_METRIC_PEAK, .tally = &state->reach, .size_min = state->size_min
+	};
 	const struct evidence at_end = { .metric = BP_METRIC_LIVE,
 		.tally = &state->totals[BP_METRIC_LIVE],
 		.others = rest_of(state, BP_METRIC_LIVE),
 		.size_min = state->size_min };
 	const double high = values_of(aggregation, &reach, alpha).high;
-	const double most = query->usable || state->lost_totals ? INFINITY
-								: (double)state->counted.bytes.high;
-	struct bp_interval peak = bp_peak_interval(
-		moment, fmin(high, most), state->peak.certain, state->cross_bytes);
+	const double most =
+		query->usable || state->lost_totals ? INFINITY : (double)state->counted.bytes.high;
+	struct bp_interval peak =
+		bp_peak_interval(moment, fmin(high, most), state->peak.certain, state->cross_bytes);
 	if (query->has_at || query->has_from || query->has_to || peak.exact ||
 		!aggregation->totals[BP_METRIC_LIVE].known)
 		return peak;
@@ -243,9 +243,9 @@ struct bp_interval bp_figures_of_sums(const struct bp_aggregation *aggregation,
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_tally tally = { .sums = *sums };
-	const struct evidence evidence = { .metric = BP_METRIC_LIVE,
-		.tally = &tally,
-		.size_min = state->size_min };
+	const struct evidence evidence = {
+		.metric = BP_METRIC_LIVE, .tally = &tally, .size_min = state->size_min
+	};
 	return (objects ? objects_of : values_of)(aggregation, &evidence, alpha);
 }
 
@@ -301,11 +301,11 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 			.tally = &state->totals[metric],
 			.size_min = state->size_min };
 		total->samples = state->totals[metric].sums.samples;
-		total->known = state->profiled &&
-			       !(metric == BP_METRIC_PEAK &&
-				       (aggregation->profile->merged_unrelated ||
-					       bp_query_leaves_peak_out(query))) &&
-			       !(state->absent & 1u << metric);
+		total->known =
+			state->profiled &&
+			!(metric == BP_METRIC_PEAK && (aggregation->profile->merged_unrelated ||
+							      bp_query_leaves_peak_out(query))) &&
+			!(state->absent & 1u << metric);
 		if (!total->known)
 			continue;
 		/* (Without a filter everything that was allocated is selected, and part of
@@ -327,8 +327,7 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 	struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
 	aggregation->peak_moment = *peak;
 	if (peak->known) /* (its objects are those of the named moment) */
-		peak->bytes.interval =
-			peak_of(aggregation, peak->bytes.interval, state->alpha);
+		peak->bytes.interval = peak_of(aggregation, peak->bytes.interval, state->alpha);
 }
 
 void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct bp_tally *tally,

@@ -132,8 +132,7 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	}
 	bool whole = !query->has_from && !query->has_to;
 	bool complete = (whole || is_tight(state)) && !state->lost_totals && state->profiled &&
-			!state->uncounted &&
-			!bp_total_is_open(state->counted.bytes);
+			!state->uncounted && !bp_total_is_open(state->counted.bytes);
 	bool counted = complete && !query->usable;
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)

@@ -61,12 +61,10 @@ static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
 	}
 }
 
-uint32_t bp_cell_of_sample(
-	const struct bp_aggregation *aggregation, const struct bp_sample *sample)
+uint32_t bp_cell_of_sample(const struct bp_aggregation *aggregation, const struct bp_sample *sample)
 {
 	const struct bp_query *query = &aggregation->query;
-	return cell_of(
-		aggregation->state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
+	return cell_of(aggregation->state, query->by == BP_KEY_SIZE, cell_id(query->by, sample));
 }
 
 static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
@@ -85,8 +83,8 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 }
 
 /* Half of what each half of the samples says at the moment the other one chose. */
-static double cross_weight(const struct bp_aggregation_state *state,
-	const struct bp_sample *sample, const struct bp_sample_weight *weight)
+static double cross_weight(const struct bp_aggregation_state *state, const struct bp_sample *sample,
+	const struct bp_sample_weight *weight)
 {
 	const struct bp_peak *peak = &state->peak;
 	double sum = 0;
@@ -246,8 +244,7 @@ static bool add_to_peak(struct bp_aggregation *aggregation, uint32_t entry)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	const struct bp_sample sample =
-		bp_samples_of_entry(&aggregation->profile->samples, entry);
+	const struct bp_sample sample = bp_samples_of_entry(&aggregation->profile->samples, entry);
 	if (!state->view.processes[sample.process.i].included ||
 		!bp_selection_holds(&state->selection, &sample))
 		return true;
@@ -256,8 +253,8 @@ static bool add_to_peak(struct bp_aggregation *aggregation, uint32_t entry)
 		bp_sample_weight(&state->weights, &sample, charge, query->usable);
 	struct bp_sample_weight all;
 	weight = bp_sample_weight_of_all(weight, &sample, &all);
-	state->cross_bytes += cross_weight(state, &sample, weight) * bp_sample_count(&sample) *
-			      weight->value;
+	state->cross_bytes +=
+		cross_weight(state, &sample, weight) * bp_sample_count(&sample) * weight->value;
 	if (bp_view_is_live(&state->view, &sample, &state->peak.reach) &&
 		!bp_tally_add_sample(&state->reach, weight, NULL))
 		return false;
@@ -269,8 +266,7 @@ static bool add_to_peak(struct bp_aggregation *aggregation, uint32_t entry)
 		&aggregation->profile->samples.births, entry, BP_BIRTH_ALIKE)]++;
 	if (query->metric != BP_METRIC_PEAK)
 		return true;
-	const uint32_t cell =
-		cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, &sample));
+	const uint32_t cell = cell_of(state, query->by == BP_KEY_SIZE, cell_id(query->by, &sample));
 	return cell != UINT32_MAX && bp_tally_add_sample(&state->cells[cell].tally, weight, NULL);
 }
 
@@ -353,7 +349,8 @@ static void sum_rest_of_peak(struct bp_aggregation *aggregation)
 			continue;
 		const struct bp_sample sample = bp_sample_of_alike(alike);
 		const struct bp_sample_weight *weight = bp_sample_weight(&state->weights, &sample,
-			profile->processes.data[alike->process.i].charge, aggregation->query.usable);
+			profile->processes.data[alike->process.i].charge,
+			aggregation->query.usable);
 		const struct bp_sums all = bp_sums_times(&weight->sums,
 			(uint64_t)bp_sample_count(&sample) * (alike->count - state->at_peak[i]));
 		bp_sums_merge(&state->rest[BP_METRIC_PEAK], &all);
@@ -369,8 +366,8 @@ static bool walk_peak(struct bp_aggregation *aggregation, struct bp_error *error
 	if (!peak->found)
 		return true;
 	struct bp_aggregation_state *state = aggregation->state;
-	state->at_peak = calloc(
-		aggregation->profile->samples.alike_count + 1, sizeof *state->at_peak);
+	state->at_peak =
+		calloc(aggregation->profile->samples.alike_count + 1, sizeof *state->at_peak);
 	if (state->at_peak == NULL)
 		return bp_error_set(error, "out of memory");
 	take_in(&peak->reach, &first_ns, &last_ns);

@@ -153,16 +153,15 @@ static uint32_t merge_spans(const struct bp_view *view, const struct bp_pause *p
 static void collect_spans(struct bp_sampling *sampling, const struct bp_view *view)
 {
 	const struct bp_profile *profile = view->profile;
-	sampling->span_count = merge_spans(
-		view, profile->pauses.data, profile->pauses.count, sampling->spans);
+	sampling->span_count =
+		merge_spans(view, profile->pauses.data, profile->pauses.count, sampling->spans);
 	for (uint32_t i = 0; i < sampling->span_count; i++)
 		sampling->off_ns += sampling->spans[i].to_ns - sampling->spans[i].from_ns;
-	sampling->outage_count = merge_spans(
-		view, profile->outages.data, profile->outages.count, sampling->outages);
+	sampling->outage_count =
+		merge_spans(view, profile->outages.data, profile->outages.count, sampling->outages);
 	for (uint32_t i = 1; i < profile->outages.count; i++)
-		sampling->outage_goes_on |=
-			is_looked_at(view, profile->outages.data[i].process) &&
-			profile->outages.data[i].to_ns == BP_TIME_NEVER;
+		sampling->outage_goes_on |= is_looked_at(view, profile->outages.data[i].process) &&
+					    profile->outages.data[i].to_ns == BP_TIME_NEVER;
 }
 
 /* A process or a pause that begins or ends. */

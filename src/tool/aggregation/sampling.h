@@ -22,15 +22,16 @@ struct bp_span {
 };
 
 struct bp_sampling {
-	bool automatic; /* some process could change T by itself, to hold its budget */
+	bool automatic;	 /* some process could change T by itself, to hold its budget */
 	bool fine_start; /* of some process T began finer than it was to become */
-	bool paused;	/* something was allocated while sampling was off */
+	bool paused;	 /* something was allocated while sampling was off */
 	struct bp_known_total bytes_off, objects_off; /* so much */
 	uint64_t changes;    /* that some thread followed, of all processes together */
 	uint64_t *intervals; /* every T in force, bytes, growing; where there was none, that of the
 				* start */
 	uint64_t
-		interval_unseen; /* what may be there unseen is bounded as at this T, see sampling.c */
+		/* what may be there unseen is bounded as at this T, see sampling.c */
+		interval_unseen;
 	struct bp_span *spans; /* apart, growing */
 	uint64_t off_ns;       /* their length together */
 	/* Of these, when nothing was recorded of some process, because its trace could not grow. */

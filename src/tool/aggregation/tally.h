@@ -18,14 +18,14 @@
  * were. The three estimates are of .NET's approach 2. */
 struct bp_hit_sums {
 	uint64_t samples;
-	double after_hits;	       /* trials from the successful one on, summed */
+	double after_hits;    /* trials from the successful one on, summed */
 	double trials, bytes; /* estimated */
 	double exact_bytes;
 };
 
 /* What other methods than N3 need of samples. */
 struct bp_other_sums {
-	double bytes, objects; /* the query's estimate, where it is not Horvitz-Thompson's */
+	double bytes, objects;	 /* the query's estimate, where it is not Horvitz-Thompson's */
 	struct bp_hit_sums hits; /* zeros unless the query's method needs them */
 };
 

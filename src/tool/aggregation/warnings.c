@@ -49,8 +49,7 @@ static const char *unprofiled_text(uint32_t reason)
 {
 	static const char *const texts[] = { "the recorder stayed off",
 		"its malloc is linked in, or preloaded before the recorder",
-		"the hooks could not be set up",
-		"another profiler or a sanitizer owns its malloc",
+		"the hooks could not be set up", "another profiler or a sanitizer owns its malloc",
 		"its C library is not glibc (musl, for instance)" };
 	return texts[reason < BP_COUNT(texts) ? reason : 0];
 }
@@ -138,8 +137,8 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 		char name[BP_SIGNAL_BYTES];
 		bp_process_signal_text(stopped_one, name);
 		say(list,
-			"%s (pid %u) was ended by %s: its counted totals are limits, as near as its "
-			"threads had told them by then",
+			"%s (pid %u) was ended by %s: its counted totals are limits, as near as "
+			"its threads had told them by then",
 			bp_profile_text(profile, stopped_one->program), stopped_one->pid, name);
 	}
 	if (killed > 0)
@@ -186,14 +185,14 @@ static void say_open_ends(struct list *list, const struct bp_aggregation *aggreg
 	}
 	if (hosted > 0)
 		say(list,
-			"%llu thread%s had not told their end (bp_host_thread_end) when the recording "
-			"ended: what they told last is a lower limit of what they allocated, and totals "
-			"are estimated, not counted",
+			"%llu thread%s had not told their end (bp_host_thread_end) when the "
+			"recording ended: what they told last is a lower limit of what they "
+			"allocated, and totals are estimated, not counted",
 			(unsigned long long)hosted, plural(hosted));
 	if (gone > 0)
 		say(list,
-			"%llu thread%s allocated while the process ended, or ended without a word (by a "
-			"system call of their own): counted totals are intervals",
+			"%llu thread%s allocated while the process ended, or ended without a word "
+			"(by a system call of their own): counted totals are intervals",
 			(unsigned long long)gone, plural(gone));
 	if (unknown > 0)
 		say(list,
@@ -286,8 +285,8 @@ static void say_childless(struct list *list, const struct bp_aggregation *aggreg
 	}
 	if (one != NULL)
 		say(list,
-			"%s (pid %u) forked %llu of them: the folder of the trace may be read-only or "
-			"missing in its root, or another user's",
+			"%s (pid %u) forked %llu of them: the folder of the trace may be read-only "
+			"or missing in its root, or another user's",
 			bp_profile_text(profile, one->program), one->pid,
 			(unsigned long long)one->lost[BP_LOSS_KIND_CHILDREN]);
 }
@@ -325,8 +324,8 @@ static void say_size_min(struct list *list, const struct bp_aggregation *aggrega
 	struct bp_known_total counted = state->counted.offered_objects;
 	if (query->has_size_min && query->size_min > 0)
 		say(list,
-			"intervals of objects hold if no object is smaller than %llu byte%s, as --min-size "
-			"states",
+			"intervals of objects hold if no object is smaller than %llu byte%s, as "
+			"--min-size states",
 			(unsigned long long)query->size_min, query->size_min == 1 ? "" : "s");
 	if (!state->profiled || query->has_from || query->has_to || query->filter_count > 0 ||
 		state->lost_samples || counted.low == 0 || state->size_min == 0)
@@ -361,20 +360,19 @@ static void say_outages(struct list *list, const struct bp_aggregation *aggregat
 		const double to_s = (double)sampling->outages[i].to_ns / 1e9;
 		if (sampling->outage_goes_on && i + 1 == count)
 			say(list,
-				"nothing was recorded since %.2f s, because the trace could not grow "
-				"(a full disk, a limit on the size of files): the last thing known is "
-				"of %.2f s",
+				"nothing was recorded since %.2f s, because the trace could not "
+				"grow (a full disk, a limit on the size of files): the last thing "
+				"known is of %.2f s",
 				from_s, to_s);
 		else
 			say(list,
-				"nothing was recorded from %.2f s to %.2f s, because the trace could "
-				"not grow (a full disk, a limit on the size of files)",
+				"nothing was recorded from %.2f s to %.2f s, because the trace "
+				"could not grow (a full disk, a limit on the size of files)",
 				from_s, to_s);
 	}
 	if (count > OUTAGES_SAID)
 		say(list, "nor in %u other times, the last of them from %.2f s on",
-			count - OUTAGES_SAID,
-			(double)sampling->outages[count - 1].from_ns / 1e9);
+			count - OUTAGES_SAID, (double)sampling->outages[count - 1].from_ns / 1e9);
 }
 
 /* Figures that are not ours say so. */
@@ -392,8 +390,10 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 			"--estimator memray takes every object of T bytes and more to be sampled: "
 			"under law bernoulli some are not, and its figures are too low");
 	if (bp_method_is_negative_binomial(query->method))
-		say(list, "--interval-method %s is of trials, and so of bytes: numbers of objects have the "
-			  "default interval", bp_method_names[query->method]);
+		say(list,
+			"--interval-method %s is of trials, and so of bytes: numbers of objects "
+			"have the default interval",
+			bp_method_names[query->method]);
 	if (query->method == BP_METHOD_CAMP_PAULSON)
 		say(list, "--interval-method camp-paulson is an approximation: with one sample its "
 			  "lower limit is half of the exact one");

@@ -39,11 +39,9 @@ const char *bp_reason_name(const struct bp_check_result *result)
 	static const char *const reasons[BP_REASON_COUNT] = { NULL, NULL, "killed", "too-near",
 		"samples", "runs-differ" };
 	static const char *const blinds[BP_BLIND_COUNT] = { "not-seen", "unprofiled",
-		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost", "no-resident-memory",
-		"resident-memory-of-one", "sampling-off",
-		"names-missing" };
-	return result->reason == BP_REASON_BLIND ? blinds[result->blind]
-						    : reasons[result->reason];
+		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost",
+		"no-resident-memory", "resident-memory-of-one", "sampling-off", "names-missing" };
+	return result->reason == BP_REASON_BLIND ? blinds[result->blind] : reasons[result->reason];
 }
 
 const char *bp_limit_metric_name(const struct bp_limit *limit)
@@ -68,7 +66,8 @@ static enum bp_blind blindness(const struct pass *pass, const struct bp_aggregat
 		if (measuring->query->pid != 0 && process->pid != measuring->query->pid)
 			continue;
 		hidden = hidden || !process->profiled || process->unseen_execs > 0 ||
-			 process->missing_children > 0 || bp_process_went_on_elsewhere(profile, process);
+			 process->missing_children > 0 ||
+			 bp_process_went_on_elsewhere(profile, process);
 		objects = objects || process->objects_allocated.high > 0 ||
 			  process->objects_off.high > 0;
 	}
@@ -359,8 +358,8 @@ static struct bp_bounds bounds_that_hold(struct bp_bounds bounds, bool low_holds
 		high_holds ? bounds.high : INFINITY };
 }
 
-void bp_check_limit(const struct bp_limit *limit, const struct bp_measure *measure, const char *file,
-	double a, struct bp_check_result *ret_result)
+void bp_check_limit(const struct bp_limit *limit, const struct bp_measure *measure,
+	const char *file, double a, struct bp_check_result *ret_result)
 {
 	const struct bp_interval *interval = &measure->figure.interval;
 	struct bp_bounds bounds = { interval->low, interval->high };

@@ -28,7 +28,7 @@ struct bp_limit {
 	char *text; /* as it is shown, "live=200MiB" */
 	enum bp_metric metric;
 	enum bp_resident_metric resident; /* not NONE: on that, instead of `metric` */
-	bool objects; /* a number of objects; otherwise bytes */
+	bool objects;			  /* a number of objects; otherwise bytes */
 	bool growth;
 	double most;		 /* bytes, objects; growth: new / base, 1.05 for 5 % */
 	char *filter_text;	 /* "function=parse_*", or NULL: everything */
@@ -130,8 +130,8 @@ struct bp_check_result {
 const char *bp_limit_metric_name(const struct bp_limit *limit);
 
 /* A limit on a figure of one run, `file`. */
-void bp_check_limit(const struct bp_limit *limit, const struct bp_measure *measure, const char *file,
-	double a, struct bp_check_result *ret_result);
+void bp_check_limit(const struct bp_limit *limit, const struct bp_measure *measure,
+	const char *file, double a, struct bp_check_result *ret_result);
 
 /* A limit on growth; the measures of this limit on each run, at least one a side. */
 void bp_check_growth(const struct bp_limit *limit, const struct bp_measure *const *base,

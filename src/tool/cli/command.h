@@ -22,7 +22,8 @@ struct bp_option {
 	const char *argument; /* what it takes, as --help shows it ("SIZE"); NULL: a flag */
 	const char *summary;  /* one line, no full stop */
 	const char *
-		choices; /* "live|peak": the only words accepted ("label:KEY": any KEY); NULL: any */
+		/* "live|peak": the only words accepted ("label:KEY": any KEY); NULL: any */
+		choices;
 	bool repeatable; /* may be given more than once; otherwise the last one holds */
 	bool file;	 /* the argument names a file (completion) */
 };

@@ -311,11 +311,11 @@ static bool write_page_of_runs(
 		request->path_runs[i] = request->runs[i];
 		request->path_runs[i].shown = request->path_runs[i].compared = by_stack;
 	}
-	if (!bp_diff_make(&asked, request->path_runs, (uint32_t)base,
-		    request->path_runs + base, (uint32_t)(count - base), &paths, error))
+	if (!bp_diff_make(&asked, request->path_runs, (uint32_t)base, request->path_runs + base,
+		    (uint32_t)(count - base), &paths, error))
 		return false;
-	const bool good = bp_page_file_write_diff(
-		&request->html, diff, &paths, &request->options, error);
+	const bool good =
+		bp_page_file_write_diff(&request->html, diff, &paths, &request->options, error);
 	bp_diff_finish(&paths);
 	return good;
 }
@@ -339,12 +339,11 @@ static bool show(const struct bp_arguments *arguments, struct request *request,
 	const struct bp_diff *diff, struct bp_error *error)
 {
 	if (request->html.path != NULL)
-		return request->moments ? write_page_of_moments(request, arguments->operands[0],
-						  diff, error)
-					: write_page_of_runs(request, diff, error);
+		return request->moments
+			       ? write_page_of_moments(request, arguments->operands[0], diff, error)
+			       : write_page_of_runs(request, diff, error);
 	bp_pager_begin_unless(arguments);
-	(request->json ? bp_write_diff_json : bp_write_diff_text)(
-		diff, &request->options, stdout);
+	(request->json ? bp_write_diff_json : bp_write_diff_text)(diff, &request->options, stdout);
 	return bp_pager_end(error);
 }
 
@@ -363,8 +362,8 @@ static bool compare_runs(
 		!choose_metric(arguments, request, count, error))
 		return false;
 	if (!normalize(arguments, request, error) ||
-		!bp_diff_make(&request->diff, request->runs, (uint32_t)base,
-			request->runs + base, (uint32_t)(count - base), &diff, error))
+		!bp_diff_make(&request->diff, request->runs, (uint32_t)base, request->runs + base,
+			(uint32_t)(count - base), &diff, error))
 		return false;
 	const bool good = show(arguments, request, &diff, error);
 	bp_diff_finish(&diff);
@@ -466,8 +465,7 @@ static const struct bp_option options[] = {
 		.letter = 'm',
 		.argument = "METRIC",
 		.choices = "live|peak|allocated|temporary",
-		.summary =
-			"default: live at exit; if little lives then, peak or allocated" },
+		.summary = "default: live at exit; if little lives then, peak or allocated" },
 	{ .name = "at",
 		.argument = "TIME",
 		.repeatable = true,

@@ -156,8 +156,7 @@ static void say_metric(const struct bp_aggregation *asked)
 {
 	const enum bp_metric metric = asked->query.metric;
 	if (asked->totals[metric].samples == 0)
-		bp_say(stderr,
-			"bytepoll: no samples of metric %s: try --metric peak or allocated",
+		bp_say(stderr, "bytepoll: no samples of metric %s: try --metric peak or allocated",
 			bp_metric_names[metric]);
 	else if (metric == BP_METRIC_PEAK)
 		fputs("bytepoll: little is live at exit: what was live at the peak was "

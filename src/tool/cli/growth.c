@@ -87,8 +87,7 @@ bool bp_growth_write(const struct bp_arguments *arguments, const struct bp_profi
 		return false;
 	shown.rows = (uint32_t)rows;
 	if (symbols->modules_missing + symbols->modules_replaced > 0)
-		bp_diff_warn(&moments.diff,
-			"%u files of the program cannot be read for names",
+		bp_diff_warn(&moments.diff, "%u files of the program cannot be read for names",
 			symbols->modules_missing + symbols->modules_replaced);
 	(json ? bp_write_growth_json : bp_write_growth_text)(&moments, &shown, stdout);
 	bp_diff_moments_finish(&moments);

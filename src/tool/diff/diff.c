@@ -28,8 +28,8 @@
 
 const char *const bp_verdict_names[BP_VERDICT_COUNT] = { "unclear", "grew", "shrank", "new",
 	"gone" };
-const char *const bp_diff_sort_names[BP_DIFF_SORT_COUNT] = { "change", "ratio", "q",
-	"base", "new", "name" };
+const char *const bp_diff_sort_names[BP_DIFF_SORT_COUNT] = { "change", "ratio", "q", "base", "new",
+	"name" };
 
 static struct bp_cells_of_row cells_of_key(const struct bp_diff *diff, uint32_t key)
 {
@@ -49,26 +49,23 @@ static bool shrinking_is_open(const struct bp_diff_state *state)
 }
 
 /* Nothing of it was seen on a side: neither samples nor counts. */
-static bool is_empty(
-	const struct bp_diff *diff, const struct bp_cells_of_row *row, int side)
+static bool is_empty(const struct bp_diff *diff, const struct bp_cells_of_row *row, int side)
 {
 	for (uint32_t i = 0; i < diff->run_count[side]; i++) {
-		const struct bp_key_cell *cell =
-			&row->cells[bp_diff_column(diff, side, i, true)];
+		const struct bp_key_cell *cell = &row->cells[bp_diff_column(diff, side, i, true)];
 		if (cell->tally.sums.samples > 0 || cell->counted_objects > 0)
 			return false;
 	}
 	return true;
 }
 
-static enum bp_verdict verdict_of(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, double q, bool grows)
+static enum bp_verdict verdict_of(
+	const struct bp_diff *diff, const struct bp_cells_of_row *row, double q, bool grows)
 {
 	const struct bp_diff_state *state = diff->state;
 	int with = grows ? BP_NEW : BP_BASE, without = grows ? BP_BASE : BP_NEW;
 	struct bp_diff_figure comparison;
-	if (!(q <= diff->query.rate) ||
-		!(grows ? growth_is_open(state) : shrinking_is_open(state)))
+	if (!(q <= diff->query.rate) || !(grows ? growth_is_open(state) : shrinking_is_open(state)))
 		return BP_VERDICT_UNCLEAR;
 	if (diff->query.growth && !grows)
 		return BP_VERDICT_UNCLEAR;
@@ -101,8 +98,7 @@ static void look_at_key(struct bp_diff *diff, uint32_t key)
 	result->base = bp_diff_estimate(diff, &row, objects, BP_BASE, true);
 	result->new = bp_diff_estimate(diff, &row, objects, BP_NEW, true);
 	result->ratio = fabs(log(fmax(result->new, 1) / fmax(result->base, 1)));
-	result->tested =
-		result->samples > 0 && bp_diff_is_worth_a_test(diff, &row, objects);
+	result->tested = result->samples > 0 && bp_diff_is_worth_a_test(diff, &row, objects);
 	if (result->tested)
 		result->p = bp_diff_p(diff, &row, objects, &result->grows);
 }
@@ -129,9 +125,8 @@ static bool adjust(struct bp_diff *diff)
 	diff->tested_count = tested;
 	for (uint32_t i = 0, at = 0; good && i < count; i++)
 		if (is_asked(state, i))
-			state->results[i].q = diff->query.growth
-						      ? fmin(1, p[at++] * diff->row_count)
-						      : p[at++];
+			state->results[i].q =
+				diff->query.growth ? fmin(1, p[at++] * diff->row_count) : p[at++];
 	/* (What goes on from a path has the larger number.) */
 	for (uint32_t i = count; good && i-- > 0;) {
 		const uint32_t same = bp_diff_key_same(&state->keys.keys[i]);
@@ -153,9 +148,8 @@ static void judge(struct bp_diff *diff)
 		const uint32_t same = bp_diff_key_same(&state->keys.keys[i]);
 		if (!result->tested)
 			continue;
-		result->verdict = same != 0
-					  ? state->results[same - 1].verdict
-					  : verdict_of(diff, &row, result->q, result->grows);
+		result->verdict = same != 0 ? state->results[same - 1].verdict
+					    : verdict_of(diff, &row, result->q, result->grows);
 		if (result->verdict == BP_VERDICT_UNCLEAR)
 			continue;
 		diff->verdict_count++;
@@ -163,8 +157,7 @@ static void judge(struct bp_diff *diff)
 		diff->verdicts[BP_VERDICT_UNCLEAR]--;
 		if (diff->query.growth) {
 			struct bp_diff_figure comparison;
-			bp_diff_compare_row(
-				diff, &row, diff->query.objects, &comparison);
+			bp_diff_compare_row(diff, &row, diff->query.objects, &comparison);
 			result->lower = comparison.lower;
 		}
 	}
@@ -253,8 +246,7 @@ static bool match(struct bp_diff *diff, struct bp_error *error)
 		for (int side = 0; side < BP_SIDES; side++)
 			for (uint32_t i = 0; i < diff->run_count[side]; i++) {
 				const struct bp_run *run = &diff->runs[side][i];
-				uint32_t column =
-					bp_diff_column(diff, side, i, shown != 0);
+				uint32_t column = bp_diff_column(diff, side, i, shown != 0);
 				if (!bp_diff_keys_add(&state->keys, column,
 					    shown ? run->shown : run->compared, state->program,
 					    error))
@@ -304,8 +296,7 @@ static void fill_totals(struct bp_diff *diff)
 			for (uint32_t i = 0; i < diff->run_count[side]; i++) {
 				const struct bp_run *run = &diff->runs[side][i];
 				const struct bp_aggregation *a = shown ? run->shown : run->compared;
-				uint32_t column =
-					bp_diff_column(diff, side, i, shown != 0);
+				uint32_t column = bp_diff_column(diff, side, i, shown != 0);
 				state->totals[column].tally = a->state->totals[a->query.metric];
 			}
 	for (uint32_t i = 0; i < state->keys.columns; i++)
@@ -333,8 +324,7 @@ static bool compare_all(struct bp_diff *diff, struct bp_error *error)
 	if (!adjust(diff))
 		return bp_error_set(error, "out of memory");
 	judge(diff);
-	qsort_r(state->order, diff->row_count, sizeof *state->order, compare_keys,
-		diff);
+	qsort_r(state->order, diff->row_count, sizeof *state->order, compare_keys, diff);
 	return bp_diff_make_warnings(diff) || bp_error_set(error, "out of memory");
 }
 
@@ -347,9 +337,9 @@ bool bp_diff_has_figures(
 		       error, "%s: nothing was profiled, so there is nothing to compare", file);
 }
 
-bool bp_diff_make(const struct bp_diff_query *query, const struct bp_run *base,
-	uint32_t base_count, const struct bp_run *new, uint32_t new_count,
-	struct bp_diff *ret_diff, struct bp_error *error)
+bool bp_diff_make(const struct bp_diff_query *query, const struct bp_run *base, uint32_t base_count,
+	const struct bp_run *new, uint32_t new_count, struct bp_diff *ret_diff,
+	struct bp_error *error)
 {
 	struct bp_diff diff = {
 		.query = *query, .runs = { base, new }, .run_count = { base_count, new_count }
@@ -363,7 +353,8 @@ bool bp_diff_make(const struct bp_diff_query *query, const struct bp_run *base,
 			"moment of its own; use --metric live --at TIME, or allocated");
 	if (asked->metric == BP_METRIC_PEAK &&
 		!(asked->all_cells && new[0].compared->query.all_cells))
-		return bp_error_set(error, "--metric peak: what lived at other moments is not known");
+		return bp_error_set(
+			error, "--metric peak: what lived at other moments is not known");
 	diff.state = calloc(1, sizeof *diff.state);
 	diff.warnings = calloc(1, sizeof *diff.warnings);
 	if (diff.state == NULL || diff.warnings == NULL) {
@@ -404,20 +395,18 @@ void bp_diff_finish(struct bp_diff *diff)
 }
 
 /* Figures and samples of a set of cells. */
-static void fill_row(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	struct bp_diff_row *ret_row)
+static void fill_row(
+	const struct bp_diff *diff, const struct bp_cells_of_row *row, struct bp_diff_row *ret_row)
 {
 	for (int side = 0; side < BP_SIDES; side++)
 		for (uint32_t i = 0; i < diff->run_count[side]; i++)
 			ret_row->samples[side] +=
-				row->cells[bp_diff_column(diff, side, i, false)]
-					.tally.sums.samples;
+				row->cells[bp_diff_column(diff, side, i, false)].tally.sums.samples;
 	bp_diff_compare_row(diff, row, false, &ret_row->bytes);
 	bp_diff_compare_row(diff, row, true, &ret_row->objects);
 }
 
-static void fill_key(
-	const struct bp_diff *diff, uint32_t number, struct bp_diff_row *ret_row)
+static void fill_key(const struct bp_diff *diff, uint32_t number, struct bp_diff_row *ret_row)
 {
 	const struct bp_diff_state *state = diff->state;
 	const struct bp_diff_key *key = &state->keys.keys[number];
@@ -437,8 +426,7 @@ static void fill_key(
 	*ret_row = row;
 }
 
-void bp_diff_row(
-	const struct bp_diff *diff, uint32_t i, struct bp_diff_row *ret_row)
+void bp_diff_row(const struct bp_diff *diff, uint32_t i, struct bp_diff_row *ret_row)
 {
 	fill_key(diff, diff->state->order[i], ret_row);
 }
@@ -448,8 +436,7 @@ uint32_t bp_diff_path_count(const struct bp_diff *diff)
 	return diff->state->keys.key_count;
 }
 
-void bp_diff_path(const struct bp_diff *diff, uint32_t number,
-	struct bp_diff_path *ret_path)
+void bp_diff_path(const struct bp_diff *diff, uint32_t number, struct bp_diff_path *ret_path)
 {
 	const struct bp_diff_state *state = diff->state;
 	const struct bp_diff_key *key = &state->keys.keys[number - 1];
@@ -459,15 +446,12 @@ void bp_diff_path(const struct bp_diff *diff, uint32_t number,
 		.same = bp_diff_key_same(key),
 		.verdict = state->results[number - 1].verdict };
 	for (int side = 0; side < BP_SIDES; side++) {
-		ret_path->bytes[side] =
-			bp_diff_estimate(diff, &cells, false, side, true);
-		ret_path->objects[side] =
-			bp_diff_estimate(diff, &cells, true, side, true);
+		ret_path->bytes[side] = bp_diff_estimate(diff, &cells, false, side, true);
+		ret_path->objects[side] = bp_diff_estimate(diff, &cells, true, side, true);
 	}
 }
 
-void bp_diff_path_row(
-	const struct bp_diff *diff, uint32_t number, struct bp_diff_row *ret_row)
+void bp_diff_path_row(const struct bp_diff *diff, uint32_t number, struct bp_diff_row *ret_row)
 {
 	fill_key(diff, number - 1, ret_row);
 }
@@ -485,15 +469,14 @@ void bp_diff_total(const struct bp_diff *diff, struct bp_diff_row *ret_row)
 	*ret_row = row;
 }
 
-bool bp_diff_together(const struct bp_diff *diff, uint32_t first, uint32_t end,
-	struct bp_diff_row *ret_row)
+bool bp_diff_together(
+	const struct bp_diff *diff, uint32_t first, uint32_t end, struct bp_diff_row *ret_row)
 {
 	struct bp_diff_state *state = diff->state;
 	struct bp_cells_of_row cells = { .cells = state->scratch };
 	struct bp_diff_row row = { .name = "rest", .q = NAN };
 	bool good = true;
-	if (first >= end || diff->query.paths ||
-		diff->runs[BP_NEW][0].compared->query.cumulative)
+	if (first >= end || diff->query.paths || diff->runs[BP_NEW][0].compared->query.cumulative)
 		return false;
 	for (uint32_t i = first; i < end; i++)
 		for (uint32_t column = 0; column < state->keys.columns; column++) {

@@ -46,7 +46,7 @@ enum bp_diff_sort {
 extern const char *const bp_diff_sort_names[BP_DIFF_SORT_COUNT];
 
 struct bp_diff_query {
-	bool objects;		      /* verdicts, q and order by objects, not by bytes */
+	bool objects;		/* verdicts, q and order by objects, not by bytes */
 	enum bp_diff_sort sort; /* within the rows with a verdict, and the others */
 	double rate;  /* of false discoveries among the verdicts, in (0, 1); 0: 0.05. With `growth`
 		      * the chance of any false suspect. */
@@ -104,22 +104,21 @@ bool bp_diff_has_figures(
 
 /* Compares. All aggregations must be of one query but for times. Errors: several runs of metric
  * peak; memory. */
-bool bp_diff_make(const struct bp_diff_query *query, const struct bp_run *base,
-	uint32_t base_count, const struct bp_run *new, uint32_t new_count,
-	struct bp_diff *ret_diff, struct bp_error *error);
+bool bp_diff_make(const struct bp_diff_query *query, const struct bp_run *base, uint32_t base_count,
+	const struct bp_run *new, uint32_t new_count, struct bp_diff *ret_diff,
+	struct bp_error *error);
 void bp_diff_finish(struct bp_diff *diff);
 
 /* Row `i` < row_count: those with a verdict first, then the others, both in the order asked for. */
-void bp_diff_row(
-	const struct bp_diff *diff, uint32_t i, struct bp_diff_row *ret_row);
+void bp_diff_row(const struct bp_diff *diff, uint32_t i, struct bp_diff_row *ret_row);
 
 /* The sides as wholes; counted exactly where they are. Its q is its p. */
 void bp_diff_total(const struct bp_diff *diff, struct bp_diff_row *ret_row);
 
 /* Rows `first` to `end` - 1 as one (with a cumulative query they overlap, and there is none).
  * False: no such rows, or no memory. */
-bool bp_diff_together(const struct bp_diff *diff, uint32_t first, uint32_t end,
-	struct bp_diff_row *ret_row);
+bool bp_diff_together(
+	const struct bp_diff *diff, uint32_t first, uint32_t end, struct bp_diff_row *ret_row);
 
 /* A call path, of a comparison with `paths`. */
 struct bp_diff_path {
@@ -134,11 +133,9 @@ struct bp_diff_path {
 
 /* How many there are, numbered from 1; callers have smaller numbers than what they call. */
 uint32_t bp_diff_path_count(const struct bp_diff *diff);
-void bp_diff_path(const struct bp_diff *diff, uint32_t number,
-	struct bp_diff_path *ret_path);
+void bp_diff_path(const struct bp_diff *diff, uint32_t number, struct bp_diff_path *ret_path);
 /* Its figures: as bp_diff_row. */
-void bp_diff_path_row(
-	const struct bp_diff *diff, uint32_t number, struct bp_diff_row *ret_row);
+void bp_diff_path_row(const struct bp_diff *diff, uint32_t number, struct bp_diff_row *ret_row);
 
 /* Adds a sentence to the warnings. */
 BP_PRINTF(2, 3)

@@ -70,8 +70,7 @@ static bool reserve_key(struct bp_diff_keys *keys, uint32_t count)
 }
 
 /* The key of a chain, made when first seen; NULL: no memory. */
-static struct bp_diff_key *key_of(
-	struct bp_diff_keys *keys, const uint32_t *chain, uint32_t count)
+static struct bp_diff_key *key_of(struct bp_diff_keys *keys, const uint32_t *chain, uint32_t count)
 {
 	uint32_t hash = bp_hash_fold(bp_hash_bytes(12, chain, count * sizeof *chain));
 	uint32_t position = hash, known;
@@ -174,8 +173,8 @@ static bool count_under(struct column *column, const struct bp_cell *cell, uint3
 		if (!bp_vec_reserve(&keys->pairs, &keys->pair_capacity, keys->pair_count + 1u,
 			    sizeof *keys->pairs))
 			return false;
-		keys->pairs[keys->pair_count++] = (struct bp_cell_key){ (uint32_t)serial,
-			(uint32_t)(key - keys->keys) };
+		keys->pairs[keys->pair_count++] =
+			(struct bp_cell_key){ (uint32_t)serial, (uint32_t)(key - keys->keys) };
 	}
 	size_t at = (size_t)(key - keys->keys) * keys->columns + column->number;
 	return bp_tally_merge(&keys->cells[at].tally, &cell->tally);

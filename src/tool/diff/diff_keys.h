@@ -19,7 +19,7 @@
 /* What one column holds under one key. */
 struct bp_key_cell {
 	struct bp_tally tally;
-	const struct bp_rivals *rivals; /* of metric peak; NULL: not known */
+	const struct bp_rivals *rivals;	       /* of metric peak; NULL: not known */
 	double counted_bytes, counted_objects; /* of threads that have counters of their own */
 	bool uncounted; /* something here has no exact counter: only the tally speaks */
 };
@@ -40,7 +40,8 @@ struct bp_diff_key {
 
 struct bp_diff_keys {
 	uint32_t columns;
-	bool same_run; /* columns are moments of one run: functions without a name have their addresses */
+	/* columns are moments of one run: functions without a name have their addresses */
+	bool same_run;
 	bool paths; /* keys are the beginnings of stacks (diff.h) */
 	struct bp_diff_key *keys;
 	struct bp_key_cell *cells; /* by key, then by column */

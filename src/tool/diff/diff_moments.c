@@ -46,8 +46,8 @@ bool bp_diff_moments_make(const struct bp_profile *profile, const struct bp_quer
 			.scale = 1,
 			.file = file };
 	}
-	if (bp_diff_make(&asked, &ret_moments->runs[BP_BASE], 1, &ret_moments->runs[BP_NEW],
-		    1, &ret_moments->diff, error))
+	if (bp_diff_make(&asked, &ret_moments->runs[BP_BASE], 1, &ret_moments->runs[BP_NEW], 1,
+		    &ret_moments->diff, error))
 		return true;
 fail:
 	bp_diff_moments_finish(ret_moments);

@@ -67,7 +67,8 @@ static struct bp_interval limits_at(const struct bp_run *run, const struct bp_ke
 	} else if (row->whole || cell->rivals == NULL) {
 		return named_at(run, cell, row, objects, alpha);
 	} else {
-		limits = bp_figures_of_sums(aggregation, &cell->rivals->least[unit], objects, alpha);
+		limits =
+			bp_figures_of_sums(aggregation, &cell->rivals->least[unit], objects, alpha);
 		limits.high = fmax(limits.high,
 			bp_figures_of_sums(aggregation, &cell->rivals->most[unit], objects, alpha)
 				.high);
@@ -78,8 +79,8 @@ static struct bp_interval limits_at(const struct bp_run *run, const struct bp_ke
 }
 
 /* How far the intervals of a peak are apart at this level: > 0 if they do not meet. */
-static double peak_gap(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	bool objects, double alpha, bool *ret_grows)
+static double peak_gap(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	double alpha, bool *ret_grows)
 {
 	const struct bp_interval base =
 		limits_at(&diff->runs[BP_BASE][0], &row->cells[0], row, objects, alpha);
@@ -96,8 +97,8 @@ static double level_of(double depth)
 }
 
 /* Twice the level at which the intervals just meet, by the Illinois form of regula falsi. */
-double bp_diff_p_of_peaks(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, bool *ret_grows)
+double bp_diff_p_of_peaks(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, bool *ret_grows)
 {
 	double apart = sqrt(-2 * log(0.5)), meet = sqrt(-2 * log(PEAK_ALPHA_LEAST)), middle = meet;
 	double gap_apart = peak_gap(diff, row, objects, level_of(apart), ret_grows);
@@ -126,8 +127,8 @@ double bp_diff_p_of_peaks(const struct bp_diff *diff,
 
 /* The limits of the change are those of the sides at half the error each: both sides hold at once
  * as often as is said, and 0 is left out just where p is below the error. */
-void bp_diff_compare_peaks(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, struct bp_diff_figure *comparison)
+void bp_diff_compare_peaks(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, struct bp_diff_figure *comparison)
 {
 	const struct bp_interval *shown[BP_SIDES] = { &comparison->side[BP_BASE].interval,
 		&comparison->side[BP_NEW].interval };
@@ -166,10 +167,11 @@ bool bp_diff_warn_of_rivals(struct bp_diff *diff)
 	for (int side = 0; side < BP_SIDES; side++) {
 		const struct bp_run *run = &diff->runs[side][0];
 		const struct bp_aggregation *aggregation = run->compared;
-		double most = PHASES_SHARE *
-			      aggregation->totals[BP_METRIC_PEAK].bytes.interval.estimate;
+		double most =
+			PHASES_SHARE * aggregation->totals[BP_METRIC_PEAK].bytes.interval.estimate;
 		const struct bp_rivals *farthest = NULL;
-		for (uint32_t i = 0; state->rivals[side] != NULL && i < state->keys.key_count; i++) {
+		for (uint32_t i = 0; state->rivals[side] != NULL && i < state->keys.key_count;
+			i++) {
 			const struct bp_rivals *rivals = &state->rivals[side][i];
 			const double apart = rivals->most[BP_RIVALS_BYTES].bytes > most / 2
 						     ? distance(aggregation, rivals)
@@ -185,9 +187,9 @@ bool bp_diff_warn_of_rivals(struct bp_diff *diff)
 		const double one = (double)farthest->least_at_ns[BP_RIVALS_BYTES] / 1e9;
 		const double other = (double)farthest->most_at_ns[BP_RIVALS_BYTES] / 1e9;
 		if (!bp_diff_warn(diff,
-			    "two moments compete for the peak of %s, %.3g s and %.3g s, with different "
-			    "rows: only what holds for both has a verdict; compare --at, or --metric "
-			    "allocated",
+			    "two moments compete for the peak of %s, %.3g s and %.3g s, with "
+			    "different rows: only what holds for both has a verdict; compare --at, "
+			    "or --metric allocated",
 			    run->file, named,
 			    fabs(one - named) > fabs(other - named) ? one : other))
 			return false;

@@ -55,8 +55,8 @@ static struct bp_side side_of(const struct bp_run *run, const struct bp_aggregat
 	return bp_side_scale(side, run->scale);
 }
 
-void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	bool objects, struct bp_side *ret_sides)
+void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	struct bp_side *ret_sides)
 {
 	for (int side = 0; side < BP_SIDES; side++)
 		for (uint32_t i = 0; i < diff->run_count[side]; i++) {
@@ -67,15 +67,15 @@ void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row
 		}
 }
 
-double bp_diff_estimate(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, int side, bool shown)
+double bp_diff_estimate(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	int side, bool shown)
 {
 	double sum = 0;
 	for (uint32_t i = 0; i < diff->run_count[side]; i++) {
 		const struct bp_run *run = &diff->runs[side][i];
-		const struct bp_key_cell *cell =
-			&row->cells[bp_diff_column(diff, side, i, shown)];
-		sum += side_of(run, shown ? run->shown : run->compared, cell, row, objects).estimate;
+		const struct bp_key_cell *cell = &row->cells[bp_diff_column(diff, side, i, shown)];
+		sum += side_of(run, shown ? run->shown : run->compared, cell, row, objects)
+			       .estimate;
 	}
 	return sum / diff->run_count[side];
 }
@@ -153,8 +153,8 @@ static void mark_losses(const struct bp_diff *diff, struct bp_figure *change)
 }
 
 /* Between two moments the columns share what lives at both: their ratio has no limits here. */
-static void fill_moments(const struct bp_diff *diff, const struct bp_side *sides,
-	struct bp_diff_figure *comparison)
+static void fill_moments(
+	const struct bp_diff *diff, const struct bp_side *sides, struct bp_diff_figure *comparison)
 {
 	double base = comparison->side[BP_BASE].interval.estimate;
 	double new = comparison->side[BP_NEW].interval.estimate;
@@ -227,8 +227,8 @@ static bool total_is_open(const struct bp_diff *diff, bool objects)
 	return false;
 }
 
-void bp_diff_compare_row(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, struct bp_diff_figure *ret_comparison)
+void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, struct bp_diff_figure *ret_comparison)
 {
 	const struct bp_diff_state *state = diff->state;
 	const uint32_t *counts = diff->run_count;
@@ -239,7 +239,8 @@ void bp_diff_compare_row(const struct bp_diff *diff,
 		struct bp_side *own = side == BP_BASE ? sides : sides + counts[BP_BASE];
 		struct bp_figure *figure = &ret_comparison->side[side];
 		uint32_t column = bp_diff_column(diff, side, 0, true);
-		*figure = bp_diff_side_figure(&diff->runs[side][0], &row->cells[column], row, objects);
+		*figure = bp_diff_side_figure(
+			&diff->runs[side][0], &row->cells[column], row, objects);
 		if (counts[side] == 1)
 			continue;
 		figure->interval = mean_figure(diff, own, counts[side]);
@@ -265,15 +266,14 @@ void bp_diff_compare_row(const struct bp_diff *diff,
 	ret_comparison->change.interval.exact =
 		counts[BP_BASE] == 1 && counts[BP_NEW] == 1 && all_known(sides, BP_SIDES);
 	ret_comparison->ratio = change.ratio;
-	ret_comparison->p =
-		row->whole && total_is_open(diff, objects) ? 1 : p_of(diff, &change);
+	ret_comparison->p = row->whole && total_is_open(diff, objects) ? 1 : p_of(diff, &change);
 	mark_losses(diff, &ret_comparison->change);
 	if (diff->query.moments)
 		fill_moments(diff, sides, ret_comparison);
 }
 
-double bp_diff_p(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	bool objects, bool *ret_grows)
+double bp_diff_p(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	bool *ret_grows)
 {
 	const struct bp_diff_state *state = diff->state;
 	uint32_t base_count = diff->run_count[BP_BASE];

@@ -67,17 +67,17 @@ struct bp_cells_of_row {
 };
 
 /* diff_sides.c. Fills state->sides with one side per run, base first. */
-void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	bool objects, struct bp_side *ret_sides);
+void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	struct bp_side *ret_sides);
 /* Estimates, intervals and p of bytes or objects. */
-void bp_diff_compare_row(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, struct bp_diff_figure *ret_comparison);
+void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, struct bp_diff_figure *ret_comparison);
 /* p alone (mid-p, or one-sided with `growth`), and whether it points upwards. */
-double bp_diff_p(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	bool objects, bool *ret_grows);
+double bp_diff_p(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	bool *ret_grows);
 /* Mean of the runs' estimates of one side, as compared or as shown. */
-double bp_diff_estimate(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, int side, bool shown);
+double bp_diff_estimate(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	int side, bool shown);
 /* Is there enough to be said on both sides together to be worth a test? */
 bool bp_diff_is_worth_a_test(
 	const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects);
@@ -90,10 +90,10 @@ struct bp_figure bp_diff_side_figure(const struct bp_run *run, const struct bp_k
 /* diff_peaks.c. Finds what the keys of both sides hold at the moments that compete. */
 bool bp_diff_find_rivals(struct bp_diff *diff, struct bp_error *error);
 /* Change, ratio and p of two peaks, whose figures by side are known. */
-void bp_diff_compare_peaks(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, struct bp_diff_figure *comparison);
-double bp_diff_p_of_peaks(const struct bp_diff *diff,
-	const struct bp_cells_of_row *row, bool objects, bool *ret_grows);
+void bp_diff_compare_peaks(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, struct bp_diff_figure *comparison);
+double bp_diff_p_of_peaks(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, bool *ret_grows);
 /* Warns of moments that compete, where they are of different kind. */
 bool bp_diff_warn_of_rivals(struct bp_diff *diff);
 

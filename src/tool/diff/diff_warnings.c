@@ -190,8 +190,7 @@ static bool pass_on(struct bp_diff *diff, const struct bp_aggregation *aggregati
 	const char *file, bool named)
 {
 	for (char **w = aggregation->warnings; *w != NULL; w++)
-		if (!bp_diff_warn(
-			    diff, "%s%s%s", named ? file : "", named ? ": " : "", *w))
+		if (!bp_diff_warn(diff, "%s%s%s", named ? file : "", named ? ": " : "", *w))
 			return false;
 	return true;
 }
@@ -199,9 +198,8 @@ static bool pass_on(struct bp_diff *diff, const struct bp_aggregation *aggregati
 bool bp_diff_make_warnings(struct bp_diff *diff)
 {
 	bool moments = diff->query.moments;
-	if (!warn_of_losses(diff) || !warn_of_pauses(diff) ||
-		!warn_of_names(diff) || !warn_of_inlining(diff) ||
-		!warn_of_program(diff) ||
+	if (!warn_of_losses(diff) || !warn_of_pauses(diff) || !warn_of_names(diff) ||
+		!warn_of_inlining(diff) || !warn_of_program(diff) ||
 		(diff->state->peak && !bp_diff_warn_of_rivals(diff)) ||
 		(!moments && !warn_of_recording(diff)))
 		return false;

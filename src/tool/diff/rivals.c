@@ -129,8 +129,7 @@ static bool change(struct walk *walk, uint32_t entry, const struct bp_moment *mo
 {
 	const struct bp_aggregation *aggregation = walk->aggregation;
 	struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_sample sample =
-		bp_samples_of_entry(&aggregation->profile->samples, entry);
+	const struct bp_sample sample = bp_samples_of_entry(&aggregation->profile->samples, entry);
 	struct bp_sample_weight all;
 	const struct bp_sample_weight *weight = bp_sample_weight_of_all(
 		bp_sample_weight(&state->weights, &sample,
@@ -188,9 +187,8 @@ static struct bp_moment_entry *sort_deaths(const struct walk *walk, uint32_t *re
 /* The window begins after everything that happened at its time. */
 static void begin(struct walk *walk, const struct bp_moment *next)
 {
-	const struct bp_moment from = {
-		walk->base_ns + walk->aggregation->state->view.from_ns, UINT64_MAX - 1, UINT32_MAX
-	};
+	const struct bp_moment from = { walk->base_ns + walk->aggregation->state->view.from_ns,
+		UINT64_MAX - 1, UINT32_MAX };
 	if (walk->began || bp_moment_before(next, &from))
 		return;
 	walk->began = true;
@@ -199,8 +197,8 @@ static void begin(struct walk *walk, const struct bp_moment *next)
 }
 
 /* All that die at one moment, as at the end of a process: there is no state in between. */
-static bool die_at(struct walk *walk, const struct bp_moment_entry *deaths, uint32_t count,
-	uint32_t *next)
+static bool die_at(
+	struct walk *walk, const struct bp_moment_entry *deaths, uint32_t count, uint32_t *next)
 {
 	const struct bp_moment *moment = &deaths[*next].moment;
 	bool good = true;

@@ -98,8 +98,8 @@ bool bp_objects_are_missing_beside(const struct bp_sums *sums, const struct bp_s
 void bp_uncalibrate_objects(struct bp_interval *objects, const struct bp_sums *sums)
 {
 	if (!objects->exact)
-		objects->estimate = clamp(
-			(double)sums->samples + sums->n1, objects->low, objects->high);
+		objects->estimate =
+			clamp((double)sums->samples + sums->n1, objects->low, objects->high);
 }
 
 static uint64_t largest_interval(

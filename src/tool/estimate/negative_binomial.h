@@ -20,9 +20,10 @@ enum bp_negative_binomial {
 
 /* How many successes each limit is computed with, s having been seen. */
 enum bp_window_edges {
-	BP_EDGES_END,	     /* s and s + 1: any window whose end does not look at the samples */
-	BP_EDGES_AT_SAMPLES, /* s and s: a window that ends at a sample; the document's plain form */
-	BP_EDGES_BOTH,	     /* s - 1 and s + 1: the document's form for both ends unknown */
+	BP_EDGES_END, /* s and s + 1: any window whose end does not look at the samples */
+	/* s and s: a window that ends at a sample; the document's plain form */
+	BP_EDGES_AT_SAMPLES,
+	BP_EDGES_BOTH, /* s - 1 and s + 1: the document's form for both ends unknown */
 	BP_EDGES_COUNT
 };
 

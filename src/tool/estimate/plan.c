@@ -95,7 +95,8 @@ static double unevenness(double relative_size, double share)
 {
 	const double of_size = relative_size < 1 ? exp(-relative_size) : 0;
 	const bool whole = !(share >= share_least && share < 1);
-	return of_size * (whole ? 1 : (1 + share) * (1 + share) + share * share * share / (1 - share));
+	return of_size *
+	       (whole ? 1 : (1 + share) * (1 + share) + share * share * share / (1 - share));
 }
 
 /* The number of samples that at least `power` of runs reach where `samples` are expected. */
@@ -104,7 +105,8 @@ static double samples_reached(double samples, double uneven, double power)
 	if (!(uneven > 0))
 		return samples;
 	if (samples > samples_gamma * uneven)
-		return fmax(0, floor(samples + bp_normal_quantile(1 - power) * sqrt(samples * uneven)));
+		return fmax(
+			0, floor(samples + bp_normal_quantile(1 - power) * sqrt(samples * uneven)));
 	/* P(Poisson(x) >= a) = 1 - Q(a, x); of a multiple by analogy. */
 	double low = 0, high = samples / uneven + 1;
 	for (int i = 0; i < 60; i++) {
@@ -117,8 +119,7 @@ static double samples_reached(double samples, double uneven, double power)
 	return floor(low * uneven * (1 + 1e-12));
 }
 
-static bool is_reached(
-	double relative_size, double share, double samples, struct bp_plan_aim aim)
+static bool is_reached(double relative_size, double share, double samples, struct bp_plan_aim aim)
 {
 	const double reached =
 		samples_reached(samples, unevenness(relative_size, share), aim.power);

@@ -278,7 +278,9 @@ static bool write_dhat(const struct bp_export_source *source, FILE *out, struct 
 {
 	const struct bp_aggregation *moments[MOMENTS] = { source->metrics[BP_METRIC_ALLOCATED],
 		source->metrics[BP_METRIC_PEAK], source->metrics[BP_METRIC_LIVE] };
-	struct dhat dhat = { .profile = source->profile, .any = moments[TOTAL], .json = bp_json_begin(out) };
+	struct dhat dhat = {
+		.profile = source->profile, .any = moments[TOTAL], .json = bp_json_begin(out)
+	};
 	if (dhat.any == NULL)
 		return bp_error_set(error,
 			"this file does not tell what was allocated in all, which DHAT's format "

@@ -5,14 +5,14 @@
 #include "export/export_firefox.h"
 
 #define FORMAT_VERSION 60
-#define GECKO_VERSION 31 /* of Firefox's own format at that time */
+#define GECKO_VERSION 31  /* of Firefox's own format at that time */
 #define NOTHING INT64_MIN /* in a column: null */
 
 /* The value of a column in row i; NOTHING is null. */
 typedef int64_t column_value(const struct bp_firefox *to, uint32_t i);
 
-static void write_column(
-	struct bp_firefox *to, const char *name, uint32_t first, uint32_t end, column_value *value_of)
+static void write_column(struct bp_firefox *to, const char *name, uint32_t first, uint32_t end,
+	column_value *value_of)
 {
 	bp_json_array(&to->json, name, BP_JSON_COMPACT);
 	for (uint32_t i = first; i < end; i++) {

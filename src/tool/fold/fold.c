@@ -143,8 +143,8 @@ static bool check_folder(struct folding *folding)
 		return fail(folding, "its folder cannot be looked at");
 	return status.st_uid == folding->owner || status.st_uid == 0 ||
 	       bp_error_set(folding->error,
-		       "%s: lies in a folder that belongs neither to its owner nor to root, and was "
-		       "not folded: let its owner fold it",
+		       "%s: lies in a folder that belongs neither to its owner nor to root, and "
+		       "was not folded: let its owner fold it",
 		       folding->path);
 }
 

@@ -212,8 +212,7 @@ static void end_stretch(struct walk *walk)
 }
 
 /* Adds what upper limits are made from; g is the odds of having been missed. */
-static void move_sums(
-	struct bp_cumulants *sums, const struct bp_fold_event *event, double sign)
+static void move_sums(struct bp_cumulants *sums, const struct bp_fold_event *event, double sign)
 {
 	const double g = event->sampled > 0 ? event->weights[0] / event->sampled - 1 : 0;
 	const double c1 = event->sampled * g, c2 = c1 * event->size * (1 + g);
@@ -261,7 +260,8 @@ bool bp_fold_choose_ticks(const struct bp_fold_curve *curve, uint64_t start_ns, 
 	struct walk walk = { .clock = clock,
 		.start_ns = start_ns,
 		.resolution_ns = resolution_ns,
-		.unit = fmax(1 / bp_lambda(curve->interval_max > 0 ? curve->interval_max : 1), 1e-9),
+		.unit = fmax(
+			1 / bp_lambda(curve->interval_max > 0 ? curve->interval_max : 1), 1e-9),
 		.depth = bp_limit_depth(0.025) };
 	uint32_t birth = 0, death = 0;
 	while (birth < curve->birth_count || death < curve->death_count) {

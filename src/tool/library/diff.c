@@ -37,8 +37,8 @@ static bool read_comparison(const struct bytepoll_comparison *asked,
 	struct bytepoll_comparison known;
 	if (!bp_struct_take(&known, sizeof known, asked, "the comparison", error))
 		return false;
-	const int sort = bp_question_word(
-		known.sort, bp_diff_sort_names, BP_DIFF_SORT_COUNT, "sort", error);
+	const int sort =
+		bp_question_word(known.sort, bp_diff_sort_names, BP_DIFF_SORT_COUNT, "sort", error);
 	if (sort < 0)
 		return false;
 	if ((known.flags & ~(uint32_t)BYTEPOLL_BY_OBJECTS) != 0)
@@ -156,8 +156,8 @@ static bool compare(struct bytepoll_difference *handle, struct bytepoll_profile 
 		if (!add_run(handle, i < base_count ? base[i] : news[i - base_count],
 			    known.scales != NULL ? known.scales[i] : 1, error))
 			return false;
-	if (!bp_diff_make(&asked, handle->runs, (uint32_t)base_count,
-		    handle->runs + base_count, (uint32_t)new_count, &handle->between, &reason))
+	if (!bp_diff_make(&asked, handle->runs, (uint32_t)base_count, handle->runs + base_count,
+		    (uint32_t)new_count, &handle->between, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
 	return true;
 }
@@ -332,6 +332,5 @@ bool bytepoll_difference_rest(
 {
 	const struct bp_diff *d = difference_of(handle);
 	struct bp_diff_row row;
-	return bp_diff_together(d, shown, d->row_count, &row) &&
-	       give_row(handle, &row, ret_row);
+	return bp_diff_together(d, shown, d->row_count, &row) && give_row(handle, &row, ret_row);
 }

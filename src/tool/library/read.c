@@ -54,8 +54,8 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 	const uint32_t large = symbols->modules_too_large;
 	if (large > 0 &&
 		!bp_aggregation_warn(aggregation,
-			"debug information of %u file%s not read, for example of %s: unpacked it would "
-			"take more than 1 GiB, or than 64 times its size (objcopy "
+			"debug information of %u file%s not read, for example of %s: unpacked it "
+			"would take more than 1 GiB, or than 64 times its size (objcopy "
 			"--decompress-debug-sections unpacks it)",
 			large, large == 1 ? " was" : "s was", symbols->too_large_example))
 		return false;
@@ -67,6 +67,6 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 bool bp_read_warn_alone(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
 {
 	return bp_read_warn(aggregation, symbols) &&
-	       (symbols->modules == 0 || bp_aggregation_warn_of_nameless(
-						aggregation, symbols->modules_replaced > 0));
+	       (symbols->modules == 0 ||
+		       bp_aggregation_warn_of_nameless(aggregation, symbols->modules_replaced > 0));
 }

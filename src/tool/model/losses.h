@@ -25,6 +25,7 @@ struct bp_loss_kind {
 struct bp_loss_kind bp_loss_kind(uint32_t reason);
 
 #define BP_LOSS_KINDS_KNOWN 12
-#define BP_LOSS_KIND_CHILDREN 10 /* "child_trace": counted in the trace of the process that forked them */
+#define BP_LOSS_KIND_CHILDREN \
+	10 /* "child_trace": counted in the trace of the process that forked them */
 
 #endif

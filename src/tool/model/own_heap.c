@@ -27,21 +27,24 @@ static const struct {
 	const char *name, *what, *text, *remedy;
 } words[BP_OWN_HEAP_COUNT] = {
 	[BP_OWN_HEAP_PYTHON] = { "python", "Python's arenas",
-		"Python keeps objects of up to 512 bytes in arenas that it maps itself, not by malloc",
+		"Python keeps objects of up to 512 bytes in arenas that it maps itself, not by "
+		"malloc",
 		"run it with PYTHONMALLOC=malloc in its environment to see each of them" },
 	[BP_OWN_HEAP_V8] = { "v8", "V8's heap",
-		"JavaScript objects lie in V8's heap, which it maps itself: only the memory of native "
-		"code and buffers is malloc's",
+		"JavaScript objects lie in V8's heap, which it maps itself: only the memory of "
+		"native code and buffers is malloc's",
 		"see them by V8's own profile (node --heap-prof)" },
 	[BP_OWN_HEAP_JVM] = { "jvm", "Java's heap",
-		"Java's objects lie in a heap that the virtual machine maps itself: only the memory "
-		"of native code is malloc's",
+		"Java's objects lie in a heap that the virtual machine maps itself: only the "
+		"memory of native code is malloc's",
 		"see them by the virtual machine's own profile (jcmd PID GC.class_histogram)" },
 	[BP_OWN_HEAP_GO] = { "go", "Go's heap",
 		"Go does not use malloc: only the memory of C code in it is malloc's",
-		"see its objects by Go's own heap profile (runtime/pprof), which bytepoll report reads" },
+		"see its objects by Go's own heap profile (runtime/pprof), which bytepoll report "
+		"reads" },
 	[BP_OWN_HEAP_ALLOCATOR] = { "allocator", "an allocator linked in",
-		"an allocator is linked in that the program calls by a name of its own, not by malloc",
+		"an allocator is linked in that the program calls by a name of its own, not by "
+		"malloc",
 		"build the program with libc's malloc, or with its allocator as a shared library" },
 };
 
@@ -68,7 +71,8 @@ bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t 
 	for (uint32_t i = 1; i < profile->modules.count; i++) {
 		const struct bp_module *module = &profile->modules.data[i];
 		if (pid == 0 || profile->processes.data[module->process.i].pid == pid)
-			heaps |= bp_own_heaps_of_file(bp_profile_text(profile, module->path), false);
+			heaps |=
+				bp_own_heaps_of_file(bp_profile_text(profile, module->path), false);
 	}
 	return heaps;
 }

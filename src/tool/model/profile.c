@@ -89,11 +89,13 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->stacks, error) ||
 		!APPEND_EMPTY(profile->stack_locations, error) ||
 		!bp_samples_init(&profile->samples, error) ||
-		!APPEND_EMPTY(profile->added, error) || !APPEND_EMPTY(profile->verify_sums, error) ||
+		!APPEND_EMPTY(profile->added, error) ||
+		!APPEND_EMPTY(profile->verify_sums, error) ||
 		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->labels, error) ||
-		!APPEND_EMPTY(profile->label_pairs, error) || !APPEND_EMPTY(profile->readings, error) ||
-		!APPEND_EMPTY(profile->pauses, error) ||
-		!APPEND_EMPTY(profile->outages, error) || !APPEND_EMPTY(profile->intervals, error) ||
+		!APPEND_EMPTY(profile->label_pairs, error) ||
+		!APPEND_EMPTY(profile->readings, error) || !APPEND_EMPTY(profile->pauses, error) ||
+		!APPEND_EMPTY(profile->outages, error) ||
+		!APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
 		return false;

@@ -26,9 +26,9 @@ enum bp_profile_loss {
 	BP_PROFILE_LOST_EVENTS = 16, /* numbered, but not in the file; samples may be among them */
 	BP_PROFILE_LOST_INVALID,     /* samples that cannot be right */
 	BP_PROFILE_LOST_BUCKETS,     /* sums of which the number of samples cannot be told */
-	BP_PROFILE_LOST_UNREADABLE,  /* samples that were written, in parts of a trace that are damaged
-				      * or not there */
-	BP_PROFILE_LOST_COUNTERS     /* of threads, that say less than was sampled of them */
+	/* samples that were written, in parts of a trace that are damaged or not there */
+	BP_PROFILE_LOST_UNREADABLE,
+	BP_PROFILE_LOST_COUNTERS /* of threads, that say less than was sampled of them */
 };
 
 #define BP_PROFILE_BERNOULLI 1u /* law, as of the trace */
@@ -56,7 +56,7 @@ struct bp_process_verify_sums {
 struct bp_process {
 	struct bp_string_id program;	  /* path of the executable */
 	struct bp_string_id command_line; /* words joined by spaces */
-	struct bp_string_id name; /* what it was started as; set by finish_import */
+	struct bp_string_id name;	  /* what it was started as; set by finish_import */
 	struct bp_string_id file; /* where it was read from; "" if only the index knows it */
 	struct bp_string_id allocator;
 	bool host; /* it sampled objects of its own: `allocator` is its name, not a path */
@@ -66,10 +66,12 @@ struct bp_process {
 	uint32_t pid, parent_pid, exec_number;
 	uint64_t start_time_ns, end_time_ns; /* CLOCK_MONOTONIC; end: last thing known */
 	uint64_t start_real_ns;
-	bool ended;	     /* ended in order */
-	uint64_t open_threads; /* and then threads whose last counters are not known: totals are intervals */
+	bool ended; /* ended in order */
+	/* and then threads whose last counters are not known: totals are intervals */
+	uint64_t open_threads;
 	uint64_t unknown_samples; /* of threads without counters: totals have no upper limit */
-	bool running;	     /* it is known to run at this moment: nothing is amiss that it has not ended */
+	/* it is known to run at this moment: nothing is amiss that it has not ended */
+	bool running;
 	uint32_t end_signal; /* that ended it, where `run` saw it; 0: none, or not known */
 	uint32_t end_reason; /* enum bp_end_reason of the trace */
 	bool profiled;	     /* false: the recorder stayed off, see unprofiled_reason */
@@ -94,22 +96,25 @@ struct bp_process {
 	 * as recorded. */
 	uint64_t folded_ns, folded_until_ns;
 	uint64_t lost[BP_PROFILE_LOSSES];
-	uint64_t damaged_chunks;	    /* parts of the file that could not be read */
-	uint64_t size_min;		    /* smallest size sampled; UINT64_MAX: none */
-	uint64_t sampled_bytes;		    /* sizes of all samples, summed */
-	uint64_t recorder_bytes;	    /* memory the recorder held for itself */
-	uint64_t forks;			    /* children it forked, as far as recorded */
-	uint64_t spawned; /* programs it started by vfork or posix_spawn, likewise; some may have failed */
+	uint64_t damaged_chunks; /* parts of the file that could not be read */
+	uint64_t size_min;	 /* smallest size sampled; UINT64_MAX: none */
+	uint64_t sampled_bytes;	 /* sizes of all samples, summed */
+	uint64_t recorder_bytes; /* memory the recorder held for itself */
+	uint64_t forks;		 /* children it forked, as far as recorded */
+	/* programs it started by vfork or posix_spawn, likewise; some may have failed */
+	uint64_t spawned;
 	uint64_t missing_children;	    /* of which the files are not here */
 	uint64_t unseen_execs;		    /* images started from here that cannot be profiled */
 	struct bp_string_id unseen_example; /* path of one of them, and why */
 	uint32_t unseen_reason;
-	struct bp_string_id became; /* path of the program that its last exec named; ""; none, or not known */
-	bool became_unseen;	    /* and that was one of the unseen */
+	/* path of the program that its last exec named; ""; none, or not known */
+	struct bp_string_id became;
+	bool became_unseen; /* and that was one of the unseen */
 	struct bp_process_verify_sums verify_sums;
 	/* Of recorders that tell less than ours. */
-	bool uncounted;	       /* no counters: the totals are estimates too */
-	bool objects_uncounted; /* none of objects: those totals are estimates, temporary is absent */
+	bool uncounted; /* no counters: the totals are estimates too */
+	/* none of objects: those totals are estimates, temporary is absent */
+	bool objects_uncounted;
 	bool frees_unseen;     /* live, peak and temporary are absent */
 	bool snapshot;	       /* no times, no offsets: peak and temporary are absent */
 	bool live_only;	       /* nor what was freed: of a snapshot, allocated is absent too */
@@ -261,13 +266,15 @@ struct bp_profile {
 	BP_TABLE(struct bp_pause) outages;
 	BP_TABLE(struct bp_interval_used) intervals;
 	BP_TABLE(struct bp_started) started; /* from 0 on */
-	bool keep_readings; /* set before importing: fill `readings` */
+	bool keep_readings;		     /* set before importing: fill `readings` */
 	void (*progress)(void *context, uint64_t samples); /* set before importing: is told now and
 							     * then how many were read */
 	void *progress_context;
-	const struct bp_allocators *allocators; /* set before aggregating; NULL: the built-in ones */
+	/* set before aggregating; NULL: the built-in ones */
+	const struct bp_allocators *allocators;
 	uint64_t
-		assume_interval; /* set before importing: T of files that do not tell; 0: as their writers' */
+		/* set before importing: T of files that do not tell; 0: as their writers' */
+		assume_interval;
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */

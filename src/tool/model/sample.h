@@ -53,12 +53,12 @@ struct bp_sample {
 	struct bp_stack_id stack;
 	struct bp_process_id process;
 	struct bp_thread_id thread;
-	struct bp_type_id type; /* 0: not told */
+	struct bp_type_id type;	    /* 0: not told */
 	struct bp_labels_id labels; /* of its thread when it was made; 0: none */
-	uint32_t kind : 4;	/* enum bp_kind of the trace, or enum bp_profile_kind */
-	bool exact : 1;		/* taken with certainty, weight 1 */
-	bool bernoulli : 1;	/* law of this sample */
-	bool temporary : 1;	/* freed by its thread before that thread allocated again */
+	uint32_t kind : 4;	    /* enum bp_kind of the trace, or enum bp_profile_kind */
+	bool exact : 1;		    /* taken with certainty, weight 1 */
+	bool bernoulli : 1;	    /* law of this sample */
+	bool temporary : 1;	    /* freed by its thread before that thread allocated again */
 	/* Drawn into half 0 (bit 0) and half 1 (bit 1); 0: its own sequence and time tell. */
 	uint32_t halves : 2;
 	uint32_t more : 22; /* this stands for so many more samples, alike in all of the above */

@@ -58,8 +58,8 @@ static uint32_t hash_key(const struct bp_cube_key *key)
 	return bp_hash_fold(bp_hash_word(hash, key->number));
 }
 
-static bool add(struct bp_cube_build *build, const struct bp_cube_key *key,
-	const struct bp_sums *record)
+static bool add(
+	struct bp_cube_build *build, const struct bp_cube_key *key, const struct bp_sums *record)
 {
 	uint32_t hash = hash_key(key), position = hash, number;
 	while ((number = bp_id_index_next(&build->index, hash, &position)) != 0)
@@ -246,8 +246,8 @@ bool bp_cube_init(const struct bp_aggregation *aggregation, uint32_t cells_max,
 }
 
 /* Adds what is live at an edge to `tally`, all else to `others`. */
-static bool merge_live(const struct bp_cube *cube, uint32_t edge, struct bp_tally *tally,
-	struct bp_sums *others)
+static bool merge_live(
+	const struct bp_cube *cube, uint32_t edge, struct bp_tally *tally, struct bp_sums *others)
 {
 	const struct bp_cube_build *build = cube->build;
 	for (uint32_t i = 0; i < build->sum_count; i++) {
@@ -271,17 +271,17 @@ bool bp_cube_timeline(const struct bp_cube *cube, const struct bp_aggregation *l
 		struct bp_row row;
 		/* With the end a pause that nobody ended ends too. */
 		const uint64_t time_ns = cube->edges_ns[edge];
-		const uint64_t before_ns = edge == cube->bins && time_ns > 0 ? time_ns - 1 : time_ns;
+		const uint64_t before_ns =
+			edge == cube->bins && time_ns > 0 ? time_ns - 1 : time_ns;
 		const bool good = merge_live(cube, edge, &tally, &others);
 		if (good)
 			bp_figures_of_tally(live, &tally, &others, &row);
 		bp_tally_finish(&tally);
 		if (!good)
 			return bp_error_set(error, "out of memory");
-		ret_moments[edge] =
-			(struct bp_moment_figures){ time_ns, row.samples, row.bytes, row.objects,
-				bp_sampling_is_off(&live->sampling, before_ns),
-				bp_sampling_has_outage(&live->sampling, before_ns) };
+		ret_moments[edge] = (struct bp_moment_figures){ time_ns, row.samples, row.bytes,
+			row.objects, bp_sampling_is_off(&live->sampling, before_ns),
+			bp_sampling_has_outage(&live->sampling, before_ns) };
 	}
 	return true;
 }

@@ -226,8 +226,8 @@ static void add_unknown_threads(struct bp_cube *cube)
 
 /* The assumptions of one window whose totals are counted. `ratio_max`: the most usable bytes per
  * trial of a sample of its. */
-static void judge_window(const struct bp_aggregation *aggregation, double ratio_max,
-	struct bp_cube_window *window)
+static void judge_window(
+	const struct bp_aggregation *aggregation, double ratio_max, struct bp_cube_window *window)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_counted *all = &state->counted;

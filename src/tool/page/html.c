@@ -250,13 +250,11 @@ bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_opti
 	return good;
 }
 
-bool bp_page_write_diff(const struct bp_page_diff *diff, FILE *out,
-	size_t *ret_bytes, struct bp_error *error)
+bool bp_page_write_diff(
+	const struct bp_page_diff *diff, FILE *out, size_t *ret_bytes, struct bp_error *error)
 {
-	const struct bp_page_bytes rows = { (char *)(uintptr_t)diff->rows,
-		diff->rows_bytes };
-	const struct bp_page_bytes paths = { (char *)(uintptr_t)diff->paths,
-		diff->paths_bytes };
+	const struct bp_page_bytes rows = { (char *)(uintptr_t)diff->rows, diff->rows_bytes };
+	const struct bp_page_bytes paths = { (char *)(uintptr_t)diff->paths, diff->paths_bytes };
 	struct bp_page_bytes wasm = { 0 };
 	struct piece pieces[2] = { { "bytepoll-diff", { 0 } }, { "bytepoll-paths", { 0 } } };
 	const bool good = compress_wasm(&wasm, error) &&

@@ -25,8 +25,9 @@ struct bp_page_resident {
 };
 
 struct bp_page_options {
-	size_t bytes_max;  /* the profile is made coarser until the file is no larger */
-	bool embed_source; /* the lines of source that the frames point at, where they can be read */
+	size_t bytes_max; /* the profile is made coarser until the file is no larger */
+	/* the lines of source that the frames point at, where they can be read */
+	bool embed_source;
 	const struct bp_page_resident *resident;
 	uint32_t resident_count; /* 0: not known */
 	uint32_t resident_pid;	 /* of that process */
@@ -56,7 +57,7 @@ struct bp_page_diff {
 };
 
 /* The same page with a comparison instead of a profile. */
-bool bp_page_write_diff(const struct bp_page_diff *diff, FILE *out,
-	size_t *ret_bytes, struct bp_error *error);
+bool bp_page_write_diff(
+	const struct bp_page_diff *diff, FILE *out, size_t *ret_bytes, struct bp_error *error);
 
 #endif

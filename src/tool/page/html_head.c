@@ -159,8 +159,7 @@ static void write_assumptions(const struct bp_page_source *source, struct bp_jso
 	bp_json_end(json);
 }
 
-static void write_window(
-	const char *key, const struct bp_cube_window *window, struct bp_json *json)
+static void write_window(const char *key, const struct bp_cube_window *window, struct bp_json *json)
 {
 	const uint64_t counted[] = { window->has, window->offered_bytes.low,
 		window->offered_bytes.high, window->bytes.low, window->bytes.high,

@@ -9,8 +9,7 @@
 #include "report/explained_text.h"
 #include "text/json_values.h"
 
-static void write_moment(
-	struct bp_json *json, const char *name, const struct bp_reconciled *moment)
+static void write_moment(struct bp_json *json, const char *name, const struct bp_reconciled *moment)
 {
 	const struct bp_resident_point *point = &moment->point;
 	bp_json_object(json, name, BP_JSON_COMPACT);

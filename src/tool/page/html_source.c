@@ -104,9 +104,9 @@ static FILE *open_source(const struct bp_profile *profile, const struct wanted *
 	const int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (descriptor < 0)
 		return NULL;
-	const bool good =
-		fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-		(uint64_t)status.st_size <= FILE_BYTES_MAX && modified_ns(&status) <= built_ns;
+	const bool good = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+			  (uint64_t)status.st_size <= FILE_BYTES_MAX &&
+			  modified_ns(&status) <= built_ns;
 	FILE *file = good ? fdopen(descriptor, "r") : NULL;
 	if (file == NULL)
 		close(descriptor);

@@ -82,8 +82,8 @@ static const char note_gate[] =
 	"within the limit is called exceeded, and the other way round";
 
 static const char note_reached[] =
-	"samples come by chance: so many are planned that the part of runs named above is as accurate as "
-	"asked for, 80 % unless --power says otherwise";
+	"samples come by chance: so many are planned that the part of runs named above is as "
+	"accurate as asked for, 80 % unless --power says otherwise";
 
 static struct bp_plan_key key_of(const struct bp_plan_question *question)
 {
@@ -93,7 +93,8 @@ static struct bp_plan_key key_of(const struct bp_plan_question *question)
 
 static struct bp_plan_aim aim_of(const struct bp_plan_question *question)
 {
-	return (struct bp_plan_aim){ question->accuracy, question->power, 1 - question->confidence };
+	return (struct bp_plan_aim){ question->accuracy, question->power,
+		1 - question->confidence };
 }
 
 static double bytes_of(const struct bp_plan_question *question)
@@ -184,7 +185,8 @@ static void answer_samples(struct bp_plan_answer *answer)
 	const struct bp_plan_question *question = answer->question;
 	uint64_t interval = question->interval > 0 ? question->interval : BP_PLAN_INTERVAL_DEFAULT;
 	double relative = (double)question->size / (double)interval;
-	char percent[BP_QUANTITY_BYTES], power[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES], label[64];
+	char percent[BP_QUANTITY_BYTES], power[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES],
+		label[64];
 	bp_plan_percent_text(question->accuracy, percent);
 	bp_plan_percent_text(question->power, power);
 	section(answer, "accuracy", "a figure within %s%s %% in %s %% of runs",

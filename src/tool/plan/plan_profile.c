@@ -242,8 +242,7 @@ static void write_text(const struct plan *plan, const struct bp_report_options *
 	write_next(plan, style, out);
 }
 
-static void write_json_row(
-	const struct plan *plan, const struct line *line, struct bp_json *json)
+static void write_json_row(const struct plan *plan, const struct line *line, struct bp_json *json)
 {
 	const bool planned = line->interval > 0;
 	bp_json_object(json, NULL, BP_JSON_SPACED);
@@ -253,10 +252,8 @@ static void write_json_row(
 	bp_json_number(json, "accuracy_now", line->hopeless ? NAN : line->accuracy);
 	bp_json_number(json, "equivalent_samples", planned ? line->equivalent : NAN);
 	bp_json_number(json, "interval", planned ? (double)line->interval : NAN);
-	bp_json_number(
-		json, "expected_samples", planned ? samples_at(plan, line->interval) : NAN);
-	bp_json_number(
-		json, "trace_bytes", planned ? trace_bytes_at(plan, line->interval) : NAN);
+	bp_json_number(json, "expected_samples", planned ? samples_at(plan, line->interval) : NAN);
+	bp_json_number(json, "trace_bytes", planned ? trace_bytes_at(plan, line->interval) : NAN);
 	bp_json_end(json);
 }
 
@@ -316,7 +313,8 @@ bool bp_plan_write_profile(const struct bp_aggregation *aggregation, uint64_t in
 	struct plan plan = {
 		.aggregation = aggregation, .question = question, .interval = interval
 	};
-	const struct bp_plan_aim aim = { question->accuracy, question->power, 1 - question->confidence };
+	const struct bp_plan_aim aim = { question->accuracy, question->power,
+		1 - question->confidence };
 	const double needed = (double)bp_plan_samples(0, 0, aim);
 	plan.count =
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;

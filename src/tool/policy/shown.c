@@ -55,8 +55,7 @@ static bool too_little_lives(const struct bp_run *runs, uint32_t count)
 			 (double)bp_aggregation_assumptions(run).interval_max;
 		everywhere = everywhere && bp_little_lives(run);
 	}
-	return everywhere ||
-	       (samples < BP_DIFF_SAMPLES_LEAST && worth < BP_DIFF_SAMPLES_LEAST);
+	return everywhere || (samples < BP_DIFF_SAMPLES_LEAST && worth < BP_DIFF_SAMPLES_LEAST);
 }
 
 /* Can the peaks be compared? Several runs have theirs at as many moments. */
@@ -82,8 +81,8 @@ enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count
 
 /* By how much a total of two runs has changed, for certain as far as its intervals hold; false: not
  * known, or by less than is worth a word. */
-static bool has_changed(const struct bp_diff *diff, enum bp_metric metric,
-	struct bp_interval *ret_change)
+static bool has_changed(
+	const struct bp_diff *diff, enum bp_metric metric, struct bp_interval *ret_change)
 {
 	struct bp_interval sides[BP_SIDES];
 	for (int side = 0; side < BP_SIDES; side++) {
@@ -101,13 +100,13 @@ static bool has_changed(const struct bp_diff *diff, enum bp_metric metric,
 	*ret_change = (struct bp_interval){ .estimate = new->estimate - base->estimate,
 		.low = new->low - base->high,
 		.high = new->high - base->low,
-		.exact = base->exact && new->exact };
+		.exact = base->exact &&new->exact };
 	return fmax(ret_change->low, -ret_change->high) >
 	       BP_WORTH_A_WORD_SHARE * fmax(base->estimate, new->estimate);
 }
 
-bool bp_diff_other_metric(const struct bp_diff *diff, enum bp_metric *ret_metric,
-	struct bp_interval *ret_change)
+bool bp_diff_other_metric(
+	const struct bp_diff *diff, enum bp_metric *ret_metric, struct bp_interval *ret_change)
 {
 	static const enum bp_metric others[] = { BP_METRIC_PEAK, BP_METRIC_LIVE,
 		BP_METRIC_ALLOCATED };

@@ -36,8 +36,8 @@ enum bp_metric bp_shown_metric_of_runs(const struct bp_run *runs, uint32_t count
 
 /* Where one run compared with another has no verdict by its own metric: another one whose total has
  * changed though, by intervals that are apart, and by how many bytes. False: there is none. */
-bool bp_diff_other_metric(const struct bp_diff *diff, enum bp_metric *ret_metric,
-	struct bp_interval *ret_change);
+bool bp_diff_other_metric(
+	const struct bp_diff *diff, enum bp_metric *ret_metric, struct bp_interval *ret_change);
 
 /* The allocation functions below the frames that the rows of this aggregation are charged to, those
  * with most samples first: at most `capacity` of them into `ret_names`. Returns how many there are;

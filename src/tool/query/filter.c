@@ -116,7 +116,8 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 static const char *alternative_end(const char *text)
 {
 	while (*text != '\0' && *text != '|') {
-		const char *closing = *text == '[' && text[1] != '\0' ? strchr(text + 2, ']') : NULL;
+		const char *closing =
+			*text == '[' && text[1] != '\0' ? strchr(text + 2, ']') : NULL;
 		if (closing != NULL)
 			text = closing;
 		else if (*text == '\\' && text[1] != '\0')

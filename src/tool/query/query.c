@@ -57,8 +57,9 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 		(bp_estimator_is_other(query->estimator) ||
 			bp_method_is_negative_binomial(query->method)))
 		return bp_error_set(error,
-			"--metric peak: the moment is chosen by looking at the samples, which other "
-			"estimators and methods do not allow for; use --metric live --at TIME");
+			"--metric peak: the moment is chosen by looking at the samples, which "
+			"other estimators and methods do not allow for; use --metric live "
+			"--at TIME");
 	if (query->edges != BP_EDGES_END && !bp_method_is_negative_binomial(query->method))
 		return bp_error_set(error,
 			"--edges is for --interval-method negative-binomial and camp-paulson");

@@ -53,10 +53,12 @@ enum bp_estimator {
 
 /* How intervals are made. */
 enum bp_method {
-	BP_METHOD_DEFAULT, /* N3 (by size classes under law bernoulli); of a counted total: tilted beta */
-	BP_METHOD_N3,		     /* N3 throughout */
-	BP_METHOD_NEGATIVE_BINOMIAL, /* the .NET document's, by the exact incomplete beta function */
-	BP_METHOD_CAMP_PAULSON,	     /* the same by Camp and Paulson's approximation */
+	/* N3 (by size classes under law bernoulli); of a counted total: tilted beta */
+	BP_METHOD_DEFAULT,
+	BP_METHOD_N3, /* N3 throughout */
+	/* the .NET document's, by the exact incomplete beta function */
+	BP_METHOD_NEGATIVE_BINOMIAL,
+	BP_METHOD_CAMP_PAULSON, /* the same by Camp and Paulson's approximation */
 	BP_METHOD_COUNT
 };
 
@@ -97,8 +99,8 @@ struct bp_query {
 	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
 	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
 	uint32_t pid;		 /* that process alone; 0: all */
-	bool without_peak; /* its total is not known then, unless it is the metric: finding it is half of
-			    * the work */
+	/* its total is not known then, unless it is the metric: finding it is half of the work */
+	bool without_peak;
 	bool all_cells; /* metric peak: keys also of what lived at other moments, for rivals.h */
 	const struct bp_filter *filters; /* all must hold */
 	uint32_t filter_count;

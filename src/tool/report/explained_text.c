@@ -68,8 +68,9 @@ void bp_explained_advice(
 		}
 	if (!explained->kept)
 		add(buffer,
-			"%sthe rest was not malloc'ed: the program maps memory itself (mmap), or has an "
-			"allocator of its own; /proc/PID/smaps lists what it maps while it runs",
+			"%sthe rest was not malloc'ed: the program maps memory itself (mmap), or "
+			"has an allocator of its own; /proc/PID/smaps lists what it maps while it "
+			"runs",
 			*buffer != '\0' ? "; " : "");
 }
 
@@ -83,7 +84,8 @@ const char *bp_explained_heap(const struct bp_explained *explained)
 
 void bp_explained_rest_text(const struct bp_explained *explained, char *buffer, size_t bytes)
 {
-	const char *heap = explained == NULL || !explained->little ? NULL : bp_explained_heap(explained);
+	const char *heap =
+		explained == NULL || !explained->little ? NULL : bp_explained_heap(explained);
 	*buffer = '\0';
 	if (heap != NULL)
 		snprintf(buffer, bytes, " (%s among it)", heap);

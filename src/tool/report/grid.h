@@ -25,7 +25,8 @@ struct bp_grid {
 	const char *name;		       /* heading of the names */
 	const char *headings[BP_GRID_COLUMNS]; /* the first NULL ends them */
 	unsigned goes
-		[BP_GRID_COLUMNS]; /* which column goes first, second ...; all 0: from the last on */
+		/* which column goes first, second ...; all 0: from the last on */
+		[BP_GRID_COLUMNS];
 	bool bars;
 	struct bp_grid_row *rows;
 	uint32_t count;

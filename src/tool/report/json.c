@@ -186,8 +186,8 @@ static void write_process(
 	bp_json_name(json, "program", profile, p->program);
 	bp_json_text(json, "name", bp_process_name(profile, p));
 	bp_json_name(json, "file", profile, p->file);
-	bp_json_fixed(json, "start_s",
-		((double)p->start_time_ns - (double)root->start_time_ns) / 1e9, 9);
+	bp_json_fixed(
+		json, "start_s", ((double)p->start_time_ns - (double)root->start_time_ns) / 1e9, 9);
 	bp_json_seconds(json, "duration_s",
 		p->end_time_ns > p->start_time_ns ? p->end_time_ns - p->start_time_ns : 0);
 	bp_json_bool(json, "ended", p->ended);
@@ -293,7 +293,8 @@ static void write_row(struct bp_json *json, const char *key, const struct bp_pro
 	bp_json_end(json);
 }
 
-static void write_rows(struct bp_json *json, const struct bp_aggregation *aggregation, uint32_t shown)
+static void write_rows(
+	struct bp_json *json, const struct bp_aggregation *aggregation, uint32_t shown)
 {
 	const struct bp_interval nothing = { 0, 0, 0, true, false };
 	struct bp_row row;

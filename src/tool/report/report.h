@@ -28,10 +28,11 @@ struct bp_report_options {
 	unsigned columns; /* width of the terminal, characters */
 	bool utf8;	  /* the terminal shows UTF-8; otherwise ASCII only */
 	bool colour;
-	bool terminal; /* it is a terminal that is written to: nothing may reach it that steers it */
-	bool si; /* kB, MB, GB instead of KiB, MiB, GiB */
-	bool stats; /* of json: distributions too (stats.c) */
-	const struct bp_resident *resident; /* memory of the run, NULL: not known */
+	/* it is a terminal that is written to: nothing may reach it that steers it */
+	bool terminal;
+	bool si;			      /* kB, MB, GB instead of KiB, MiB, GiB */
+	bool stats;			      /* of json: distributions too (stats.c) */
+	const struct bp_resident *resident;   /* memory of the run, NULL: not known */
 	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */
 	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
 };

@@ -41,14 +41,12 @@ static void widen(unsigned *columns, const char *text)
 }
 
 /* Widths that every row fits into. */
-static struct layout widths_of(
-	const struct line *lines, uint32_t count, bool has_objects,
+static struct layout widths_of(const struct line *lines, uint32_t count, bool has_objects,
 	const struct bp_report_options *options)
 {
-	struct layout layout = { .name = NAME_COLUMNS_MIN,
-		.bytes = 5,
-		.objects = has_objects ? 7 : 0,
-		.samples = 7 };
+	struct layout layout = {
+		.name = NAME_COLUMNS_MIN, .bytes = 5, .objects = has_objects ? 7 : 0, .samples = 7
+	};
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = lines[i].row.name;
 		const unsigned columns =
@@ -277,13 +275,14 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	char name[64];
 	if (rest) {
 		uint32_t left_out = aggregation->row_count - shown;
-		snprintf(name, sizeof name, left_out > 0 ? "%u more, together" : "in no row", left_out);
+		snprintf(name, sizeof name, left_out > 0 ? "%u more, together" : "in no row",
+			left_out);
 		lines[count].row.name = aggregation->query.by == BP_KEY_STACK ? NULL : name;
 		fill(&lines[count++], options);
 	}
 	if (count > 0) {
-		const bool bars = write_lines(
-			aggregation, lines, count, rest, has_objects, options, out);
+		const bool bars =
+			write_lines(aggregation, lines, count, rest, has_objects, options, out);
 		putc('\n', out);
 		if (bars)
 			bp_write_bar_legend(options, out);

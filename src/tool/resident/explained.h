@@ -23,16 +23,18 @@
 
 struct bp_explained {
 	bool little;
-	bool one_of_several;	 /* the first process of a tree: of the others resident memory is not known */
+	/* the first process of a tree: of the others resident memory is not known */
+	bool one_of_several;
 	uint64_t time_ns;	 /* since the start of the process */
 	uint64_t resident_bytes; /* in all, at that moment */
 	uint64_t file_bytes;	 /* of these: pages of files, shared memory */
 	struct bp_figure malloc_live;
 	/* Why; meaningful where `little`. Several may hold, none too: then it is not known. */
-	bp_own_heaps heaps;	 /* that the process is known to have */
-	bool files;		 /* a quarter or more of what malloc does not explain are pages of files */
-	bool kept;		 /* malloc held more before, and may keep it free; if so: */
-	struct bp_figure peak;	 /* the most that it held */
+	bp_own_heaps heaps; /* that the process is known to have */
+	/* a quarter or more of what malloc does not explain are pages of files */
+	bool files;
+	bool kept;	       /* malloc held more before, and may keep it free; if so: */
+	struct bp_figure peak; /* the most that it held */
 };
 
 /* The rule alone. `apart_bytes`: memory of the recorder, resident at most. */

@@ -33,10 +33,12 @@ struct bp_resident {
 	uint32_t pid;
 	uint64_t period_ns; /* between points; the first ones stand closer */
 	uint64_t
-		uncertain_bytes; /* the kernel sums its counters lazily: each kind may be off by that */
-	uint64_t end_ns;	 /* when the process ended, CLOCK_MONOTONIC; 0: not known */
+		/* the kernel sums its counters lazily: each kind may be off by that */
+		uncertain_bytes;
+	uint64_t end_ns; /* when the process ended, CLOCK_MONOTONIC; 0: not known */
 	uint64_t
-		most_bytes; /* ru_maxrss: of the process or of a child that it waited for; 0: not known */
+		/* ru_maxrss: of the process or of a child that it waited for; 0: not known */
+		most_bytes;
 };
 
 void bp_resident_finish(struct bp_resident *resident);

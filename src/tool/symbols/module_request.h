@@ -41,8 +41,9 @@ enum bp_module_state {
 
 struct bp_module_answer {
 	enum bp_module_state state;
-	bool stripped;	 /* neither debug information nor a full symbol table */
-	bool too_large;	 /* debug information that would unpack to too much (packed_size.h): not read */
+	bool stripped; /* neither debug information nor a full symbol table */
+	/* debug information that would unpack to too much (packed_size.h): not read */
+	bool too_large;
 	bool compressed; /* debug information in sections this libdw cannot unpack */
 };
 

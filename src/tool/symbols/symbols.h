@@ -36,7 +36,8 @@ struct bp_symbol_options {
 	bool verbose;
 	bool quiet;    /* say nothing on a terminal while something is fetched */
 	bool no_files; /* read no file and start no process: nothing gets a name */
-	const char *program; /* path of what asks, on which kept answers depend; NULL: the executable */
+	/* path of what asks, on which kept answers depend; NULL: the executable */
+	const char *program;
 	/* Is told how many addresses are done, of how many; NULL: nobody asks. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;

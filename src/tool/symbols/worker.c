@@ -130,7 +130,8 @@ static bool send_answer(struct output *output, const struct bp_module_answer *an
 	return put_number(output, 0) && put_number(output, ANSWER_INDEX) &&
 	       put_number(output, (uint32_t)answer->state) &&
 	       put_number(output, answer->stripped) && put_number(output, answer->compressed) &&
-	       put_number(output, answer->too_large) && close_message(output, start) && flush(output);
+	       put_number(output, answer->too_large) && close_message(output, start) &&
+	       flush(output);
 }
 
 /* The bytes of data and stack this process has now, from /proc/self/statm; 0 unknown. */
@@ -356,9 +357,7 @@ static void start_worker(struct input *input, struct bp_worker_job *job)
 {
 	int ends[2];
 	pid_t parent = getpid();
-	*input = (struct input){
-		.job = job, .process = -1, .fd = -1, .heard_ms = now_ms()
-	};
+	*input = (struct input){ .job = job, .process = -1, .fd = -1, .heard_ms = now_ms() };
 	job->answer = (struct bp_module_answer){ .state = BP_MODULE_FAILED };
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return;

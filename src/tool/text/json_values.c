@@ -20,8 +20,8 @@ void bp_json_interval_members(
 	bp_json_number(json, "high", interval->high / divisor);
 }
 
-void bp_json_interval(struct bp_json *json, const char *key, const struct bp_interval *interval,
-	double divisor)
+void bp_json_interval(
+	struct bp_json *json, const char *key, const struct bp_interval *interval, double divisor)
 {
 	bp_json_object(json, key, BP_JSON_SPACED);
 	bp_json_interval_members(json, interval, divisor);

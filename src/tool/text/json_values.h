@@ -14,8 +14,8 @@ void bp_json_name(struct bp_json *json, const char *key, const struct bp_profile
 	struct bp_string_id id);
 
 /* {"estimate", "low", "high"}, each divided by `divisor` (1; seconds, for rates). */
-void bp_json_interval(struct bp_json *json, const char *key, const struct bp_interval *interval,
-	double divisor);
+void bp_json_interval(
+	struct bp_json *json, const char *key, const struct bp_interval *interval, double divisor);
 
 /* These three as members of an object that is open, for those that add to them. */
 void bp_json_interval_members(

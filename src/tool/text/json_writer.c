@@ -58,7 +58,8 @@ static void begin_member(struct bp_json *json, const char *key)
 	fputs(is_compact(level) ? ":" : ": ", json->out);
 }
 
-static void open(struct bp_json *json, const char *key, enum bp_json_layout layout, const char *brackets)
+static void open(
+	struct bp_json *json, const char *key, enum bp_json_layout layout, const char *brackets)
 {
 	begin_member(json, key);
 	putc(brackets[0], json->out);

@@ -30,9 +30,11 @@ enum bp_json_layout {
 	BP_JSON_SPACED,	 /* on one line: {"a": 1, "b": 2} */
 	BP_JSON_COMPACT, /* on one line: {"a":1,"b":2} */
 	BP_JSON_ROWS,	 /* as COMPACT, with the end of a line behind each comma */
-	BP_JSON_LINES,	 /* a line for each member, two blanks further in than the line it begins on; empty: [] */
-	BP_JSON_TALL,	 /* as LINES; empty, it still ends on a line of its own */
-	BP_JSON_COMMAS_FIRST, /* as COMPACT; at the beginning of a line the comma stands behind the break */
+	/* a line for each member, two blanks further in than the line it begins on; empty: [] */
+	BP_JSON_LINES,
+	BP_JSON_TALL, /* as LINES; empty, it still ends on a line of its own */
+	/* as COMPACT; at the beginning of a line the comma stands behind the break */
+	BP_JSON_COMMAS_FIRST,
 };
 
 struct bp_json_level {

@@ -34,7 +34,8 @@ struct name {
 	uint8_t *depth; /* brackets around it, its own included */
 	size_t begin;	/* behind the type that is returned */
 	size_t parts
-		[PARTS_MAX]; /* where the parts of the qualified name begin, by number % PARTS_MAX */
+		/* where the parts of the qualified name begin, by number % PARTS_MAX */
+		[PARTS_MAX];
 	size_t part_count;
 	bool grouped; /* there is something that can be folded */
 };

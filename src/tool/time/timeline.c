@@ -441,9 +441,9 @@ bool bp_timeline_peak(const struct bp_view *view, const struct bp_selection *sel
 		return bp_error_set(error, "out of memory");
 	}
 	const struct curve *curves = walk.curves;
-	*ret_peak = (struct bp_peak){ .found = curves[0].found,
-		.certain = walk.reach.certain,
-		.allocations = allocations };
+	*ret_peak = (struct bp_peak){
+		.found = curves[0].found, .certain = walk.reach.certain, .allocations = allocations
+	};
 	if (curves[0].found) {
 		ret_peak->moment = found_at(&walk, curves[0].at, base_ns);
 		ret_peak->reach = found_at(&walk, walk.reach.at, base_ns);

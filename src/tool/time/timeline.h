@@ -23,8 +23,10 @@ struct bp_peak {
 	struct bp_moment moment;    /* where the estimated curve is largest */
 	struct bp_moment halves[2]; /* where the curve of each half is largest */
 	bool half_found[2];
-	struct bp_moment reach; /* where the upper limit is largest, as found by bp_upper_limit_about */
-	double certain;	      /* the most that was sampled and live at one moment, in what is summed */
+	/* where the upper limit is largest, as found by bp_upper_limit_about */
+	struct bp_moment reach;
+	/* the most that was sampled and live at one moment, in what is summed */
+	double certain;
 	uint64_t allocations; /* samples that took part in the curve */
 };
 

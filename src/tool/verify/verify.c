@@ -144,8 +144,8 @@ static bool add_verify_sums(struct comparison *comparison)
 		if (entry == NULL)
 			return false;
 		for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
-			entry->truth[unit] +=
-				truth_of(sums, comparison->group->metric, (enum bp_verify_unit)unit);
+			entry->truth[unit] += truth_of(
+				sums, comparison->group->metric, (enum bp_verify_unit)unit);
 	}
 	return true;
 }
@@ -338,12 +338,13 @@ static void truths_of(const struct bp_profile *profile, const struct bp_process 
 	const struct bp_process_verify_sums *verify_sums = &process->verify_sums;
 	memset(truths, 0, sizeof(uint64_t) * BP_METRIC_COUNT * BP_VERIFY_UNITS);
 	truths[BP_METRIC_ALLOCATED][BP_VERIFY_BYTES] =
-		verify_sums->allocated_bytes + verify_sums->nested_bytes + verify_sums->uncounted_bytes +
-		verify_sums->failed_bytes;
+		verify_sums->allocated_bytes + verify_sums->nested_bytes +
+		verify_sums->uncounted_bytes + verify_sums->failed_bytes;
 	truths[BP_METRIC_ALLOCATED][BP_VERIFY_OBJECTS] =
-		verify_sums->allocated_objects + verify_sums->nested_objects + verify_sums->uncounted_objects +
-		verify_sums->failed_objects;
-	truths[BP_METRIC_LIVE][BP_VERIFY_BYTES] = verify_sums->allocated_bytes - verify_sums->freed_bytes;
+		verify_sums->allocated_objects + verify_sums->nested_objects +
+		verify_sums->uncounted_objects + verify_sums->failed_objects;
+	truths[BP_METRIC_LIVE][BP_VERIFY_BYTES] =
+		verify_sums->allocated_bytes - verify_sums->freed_bytes;
 	truths[BP_METRIC_LIVE][BP_VERIFY_OBJECTS] =
 		verify_sums->allocated_objects - verify_sums->freed_objects;
 	truths[BP_METRIC_PEAK][BP_VERIFY_BYTES] = verify_sums->peak_bytes;
@@ -386,7 +387,8 @@ static bool compare_totals(const struct bp_profile *profile, const struct bp_que
 static bool compare_by_samples(const struct bp_profile *profile, const struct bp_query *like,
 	double confidence, struct bp_verify_figure *ret_figures, struct bp_error *error)
 {
-	const struct bp_process_verify_sums *verify_sums = &profile->processes.data[profile->root.i].verify_sums;
+	const struct bp_process_verify_sums *verify_sums =
+		&profile->processes.data[profile->root.i].verify_sums;
 	struct bp_query query = *like;
 	struct bp_aggregation aggregation;
 	struct bp_row row;
@@ -467,7 +469,8 @@ static bool add_process(
 	return true;
 }
 
-bool bp_verify_add(struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error)
+bool bp_verify_add(
+	struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error)
 {
 	struct bp_attribution attribution;
 	bool good = true;

@@ -73,8 +73,8 @@ struct bp_verify_group {
 	enum bp_key by;
 	struct bp_verify_tally units[BP_VERIFY_UNITS];
 	struct bp_verify_tally informed; /* objects, with the program's true smallest size */
-	struct bp_verify_list missed;	/* in either unit; largest truth first */
-	struct bp_verify_list errors;	/* rows of many samples, largest relative error first */
+	struct bp_verify_list missed;	 /* in either unit; largest truth first */
+	struct bp_verify_list errors;	 /* rows of many samples, largest relative error first */
 };
 
 /* The least samples of a row in `errors`. */
@@ -97,10 +97,10 @@ struct bp_verify_process {
 };
 
 enum bp_verify_verdict {
-	BP_VERIFY_GOOD,	  /* everything is within what chance allows */
+	BP_VERIFY_GOOD,	   /* everything is within what chance allows */
 	BP_VERIFY_ASSUMED, /* it would be, were the smallest size as assumed */
-	BP_VERIFY_BAD,	  /* it is not */
-	BP_VERIFY_UNSURE	  /* the sums are incomplete: some truths are not known */
+	BP_VERIFY_BAD,	   /* it is not */
+	BP_VERIFY_UNSURE   /* the sums are incomplete: some truths are not known */
 };
 
 struct bp_verify {
@@ -120,7 +120,8 @@ void bp_verify_init(
 	struct bp_verify *truth, const struct bp_query *query, double error, uint32_t processes);
 
 /* Compares one process: a profile that holds it alone, with its exact sums and with names. */
-bool bp_verify_add(struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error);
+bool bp_verify_add(
+	struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error);
 
 /* After the last process: the verdict. */
 void bp_verify_judge(struct bp_verify *truth);

@@ -47,8 +47,8 @@ uint64_t bp_verify_misses_allowed(uint64_t figures, double chance, double error)
 
 static void judge_tally(const struct bp_verify *truth, struct bp_verify_tally *tally)
 {
-	tally->misses_allowed =
-		bp_verify_misses_allowed(tally->figures, tally->chance, truth->error / truth->tests);
+	tally->misses_allowed = bp_verify_misses_allowed(
+		tally->figures, tally->chance, truth->error / truth->tests);
 	tally->good = tally->figures - tally->held <= tally->misses_allowed;
 }
 

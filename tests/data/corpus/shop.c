@@ -85,7 +85,8 @@ __attribute__((noinline)) void log_line(struct shop *shop)
 	free(malloc(100 + draw(shop, 400)));
 }
 
-void build_report(struct shop *shop, unsigned depth) __asm__("_ZN4shop5pagesIN3std6stringEE5buildEjRKS2_");
+void build_report(struct shop *shop, unsigned depth) __asm__(
+	"_ZN4shop5pagesIN3std6stringEE5buildEjRKS2_");
 
 __attribute__((noinline)) void build_report(struct shop *shop, unsigned depth)
 {
@@ -124,13 +125,19 @@ int main(int count, char **arguments)
 	const size_t orders = strtoul(arguments[1], NULL, 10);
 	const int child = count > 2 && strcmp(arguments[2], "child") == 0;
 	const int keep = count > 2 && strcmp(arguments[2], "keep") == 0;
-	struct shop shops[2] = { { .seed = 1, .order_count = orders, .keep_every = keep ? 2 : 4, .tenant = "first" },
-		{ .seed = 2, .order_count = orders / 2, .keep_every = 8, .tenant = "second \"\xc3\xa9\" <b> \\" } };
+	struct shop shops[2] = {
+		{ .seed = 1, .order_count = orders, .keep_every = keep ? 2 : 4, .tenant = "first" },
+		{ .seed = 2,
+			.order_count = orders / 2,
+			.keep_every = 8,
+			.tenant = "second \"\xc3\xa9\" <b> \\" }
+	};
 	const int map = count > 2 && strcmp(arguments[2], "map") == 0;
 	pthread_t thread;
 	if (map)
-		memset(mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1,
-			MAP_BYTES);
+		memset(mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0),
+			1, MAP_BYTES);
 	char *cache = calloc(1, 300000);
 	memset(cache, 1, 300000);
 	if (!child) {

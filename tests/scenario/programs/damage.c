@@ -214,6 +214,7 @@ int main(int argc, char **argv)
 	int status;
 	CHECK(waitpid(child, &status, 0) == child);
 	printf("signal %d status %d victim %s\n", WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-		WIFEXITED(status) ? WEXITSTATUS(status) : 0, victim_is_whole() ? "whole" : "CHANGED");
+		WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+		victim_is_whole() ? "whole" : "CHANGED");
 	return 0;
 }

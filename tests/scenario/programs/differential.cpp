@@ -30,12 +30,13 @@ constexpr size_t LARGE = PTRDIFF_MAX, HUGE_ALIGNMENT = (size_t)1 << 46;
 /* Objects up to here are written as a whole, of larger ones so much of both ends. */
 constexpr size_t WRITTEN_BYTES = (size_t)1 << 18;
 
-const size_t sizes[] = { 0, 1, 2, 7, 8, 15, 16, 23, 24, 25, 40, 100, 1000, 1032, 1033, 4095, 4096, 4097,
-	30000, 65511, 65512, 65513, 65536, 131072, 1 << 20, (size_t)1 << 46, LARGE - 4096, LARGE - 1, LARGE,
-	LARGE + 1, SIZE_MAX - 4096, SIZE_MAX - 15, SIZE_MAX - 1, SIZE_MAX };
-const size_t alignments[] = { 0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 48, 64, 96, 1000, 4096, 6144, 65536,
-	(size_t)1 << 20, ((size_t)1 << 20) + 8, (size_t)1 << 31, (size_t)1 << 32, HUGE_ALIGNMENT,
-	HUGE_ALIGNMENT + 1, (size_t)1 << 47, (size_t)1 << 62, (size_t)1 << 63, ((size_t)1 << 63) + 1, SIZE_MAX };
+const size_t sizes[] = { 0, 1, 2, 7, 8, 15, 16, 23, 24, 25, 40, 100, 1000, 1032, 1033, 4095, 4096,
+	4097, 30000, 65511, 65512, 65513, 65536, 131072, 1 << 20, (size_t)1 << 46, LARGE - 4096,
+	LARGE - 1, LARGE, LARGE + 1, SIZE_MAX - 4096, SIZE_MAX - 15, SIZE_MAX - 1, SIZE_MAX };
+const size_t alignments[] = { 0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 48, 64, 96, 1000, 4096, 6144,
+	65536, (size_t)1 << 20, ((size_t)1 << 20) + 8, (size_t)1 << 31, (size_t)1 << 32,
+	HUGE_ALIGNMENT, HUGE_ALIGNMENT + 1, (size_t)1 << 47, (size_t)1 << 62, (size_t)1 << 63,
+	((size_t)1 << 63) + 1, SIZE_MAX };
 const size_t counts[] = { 0, 1, 3, 24, 1000, (size_t)1 << 32, LARGE, LARGE + 1, SIZE_MAX };
 
 void *libc;
@@ -168,7 +169,8 @@ struct made_by {
 };
 
 void *(*libc_malloc)(size_t), *(*libc_valloc)(size_t), *(*libc_pvalloc)(size_t);
-void *(*libc_calloc)(size_t, size_t), *(*libc_memalign)(size_t, size_t), *(*libc_realloc)(void *, size_t);
+void *(*libc_calloc)(size_t, size_t), *(*libc_memalign)(size_t, size_t),
+	*(*libc_realloc)(void *, size_t);
 
 void by_free(void *object, size_t)
 {
@@ -189,30 +191,37 @@ const made_by plain[] = {
 	{ "malloc", nullptr, [](size_t, size_t size) { return malloc(size); }, by_free },
 	{ "valloc", nullptr, [](size_t, size_t size) { return valloc(size); }, by_free },
 	{ "pvalloc", nullptr, [](size_t, size_t size) { return pvalloc(size); }, by_free },
-	{ "realloc(NULL)", nullptr, [](size_t, size_t size) { return realloc(nullptr, size); }, by_free },
-	{ "__libc_malloc", "__libc_malloc", [](size_t, size_t size) { return libc_malloc(size); }, by_free },
-	{ "__libc_valloc", "__libc_valloc", [](size_t, size_t size) { return libc_valloc(size); }, by_free },
-	{ "__libc_pvalloc", "__libc_pvalloc", [](size_t, size_t size) { return libc_pvalloc(size); },
+	{ "realloc(NULL)", nullptr, [](size_t, size_t size) { return realloc(nullptr, size); },
 		by_free },
+	{ "__libc_malloc", "__libc_malloc", [](size_t, size_t size) { return libc_malloc(size); },
+		by_free },
+	{ "__libc_valloc", "__libc_valloc", [](size_t, size_t size) { return libc_valloc(size); },
+		by_free },
+	{ "__libc_pvalloc", "__libc_pvalloc",
+		[](size_t, size_t size) { return libc_pvalloc(size); }, by_free },
 	{ "__libc_realloc(NULL)", "__libc_realloc",
 		[](size_t, size_t size) { return libc_realloc(nullptr, size); }, by_free },
 	{ "new", nullptr,
-		[](size_t, size_t size) { return caught([=] { return operator new(size); }); }, by_delete },
+		[](size_t, size_t size) { return caught([=] { return operator new(size); }); },
+		by_delete },
 	{ "new[]", nullptr,
 		[](size_t, size_t size) { return caught([=] { return operator new[](size); }); },
 		[](void *object, size_t) { operator delete[](object); } },
 	{ "new, nothrow", nullptr, [](size_t, size_t size) { return operator new(size, nothrow); },
 		[](void *object, size_t) { operator delete(object, nothrow); } },
-	{ "new[], nothrow", nullptr, [](size_t, size_t size) { return operator new[](size, nothrow); },
+	{ "new[], nothrow", nullptr,
+		[](size_t, size_t size) { return operator new[](size, nothrow); },
 		[](void *object, size_t) { operator delete[](object, nothrow); } },
 };
 
 const made_by counted[] = {
-	{ "calloc", nullptr, [](size_t count, size_t size) { return calloc(count, size); }, by_free },
+	{ "calloc", nullptr, [](size_t count, size_t size) { return calloc(count, size); },
+		by_free },
 	{ "__libc_calloc", "__libc_calloc",
 		[](size_t count, size_t size) { return libc_calloc(count, size); }, by_free },
 	{ "reallocarray(NULL)", nullptr,
-		[](size_t count, size_t size) { return reallocarray(nullptr, count, size); }, by_free },
+		[](size_t count, size_t size) { return reallocarray(nullptr, count, size); },
+		by_free },
 };
 
 const made_by aligned[] = {
@@ -220,7 +229,8 @@ const made_by aligned[] = {
 	{ "aligned_alloc", nullptr, aligned_alloc, by_free },
 	{ "posix_memalign", nullptr, by_posix_memalign, by_free },
 	{ "__libc_memalign", "__libc_memalign",
-		[](size_t alignment, size_t size) { return libc_memalign(alignment, size); }, by_free },
+		[](size_t alignment, size_t size) { return libc_memalign(alignment, size); },
+		by_free },
 	{ "new, aligned", nullptr,
 		[](size_t alignment, size_t size) {
 			return caught([=] { return operator new(size, align(alignment)); });
@@ -230,10 +240,16 @@ const made_by aligned[] = {
 		[](size_t alignment, size_t size) {
 			return caught([=] { return operator new[](size, align(alignment)); });
 		},
-		[](void *object, size_t alignment) { operator delete[](object, align(alignment)); } },
+		[](void *object, size_t alignment) {
+			operator delete[](object, align(alignment));
+		} },
 	{ "new, aligned, nothrow", nullptr,
-		[](size_t alignment, size_t size) { return operator new(size, align(alignment), nothrow); },
-		[](void *object, size_t alignment) { operator delete(object, align(alignment), nothrow); } },
+		[](size_t alignment, size_t size) {
+			return operator new(size, align(alignment), nothrow);
+		},
+		[](void *object, size_t alignment) {
+			operator delete(object, align(alignment), nothrow);
+		} },
 	{ "new[], aligned, nothrow", nullptr,
 		[](size_t alignment, size_t size) {
 			return operator new[](size, align(alignment), nothrow);
@@ -243,7 +259,8 @@ const made_by aligned[] = {
 		} },
 };
 
-void make(const made_by &by, const std::string &what, size_t first, size_t size, const request &request)
+void make(const made_by &by, const std::string &what, size_t first, size_t size,
+	const request &request)
 {
 	std::set<std::string> outcomes;
 	if (by.symbol != nullptr && find<void *>(by.symbol) == nullptr)
@@ -277,7 +294,8 @@ void all_makers()
 		for (size_t count : counts)
 			for (size_t size : sizes)
 				make(by,
-					std::string(by.name) + "(" + number(count) + ", " + number(size) + ")",
+					std::string(by.name) + "(" + number(count) + ", " +
+						number(size) + ")",
 					count, size,
 					{ count * size, 0, strstr(by.name, "calloc") != nullptr });
 	for (const made_by &by : aligned)
@@ -306,7 +324,9 @@ std::string resize(resizer function, size_t from, size_t to)
 	const size_t same = from < to ? from : to;
 	std::string outcome;
 	if (result == nullptr && to != 0) {
-		outcome = all(object, from, 0xa5) && malloc_usable_size(object) >= from ? "" : ", the old one is damaged";
+		outcome = all(object, from, 0xa5) && malloc_usable_size(object) >= from
+				  ? ""
+				  : ", the old one is damaged";
 		free(object);
 	} else if (result != nullptr && !all(result, same, 0xa5)) {
 		outcome = ", contents are lost";
@@ -322,7 +342,8 @@ void all_resizers()
 		const char *name;
 		resizer function;
 	} resizers[] = { { "realloc", realloc }, { "__libc_realloc", libc_realloc },
-		{ "reallocarray of 1", [](void *object, size_t size) { return reallocarray(object, 1, size); } },
+		{ "reallocarray of 1",
+			[](void *object, size_t size) { return reallocarray(object, 1, size); } },
 		{ "reallocarray of 4",
 			[](void *object, size_t size) { return reallocarray(object, size, 4); } } };
 	for (const auto &by : resizers)
@@ -333,7 +354,8 @@ void all_resizers()
 					continue;
 				for (int i = 0; i < REPETITIONS; i++)
 					outcomes.insert(resize(by.function, from, to));
-				tell(std::string(by.name) + " from " + number(from) + " to " + number(to),
+				tell(std::string(by.name) + " from " + number(from) + " to " +
+						number(to),
 					outcomes);
 			}
 }
@@ -350,12 +372,15 @@ const struct {
 	{ "free", "free", [](void *object, size_t) { free(object); } },
 	{ "__libc_free", "__libc_free", [](void *object, size_t) { libc_free(object); } },
 	{ "cfree", "cfree", [](void *object, size_t) { libc_cfree(object); } },
-	{ "free_sized", "free_sized", [](void *object, size_t size) { free_by_size(object, size); } },
+	{ "free_sized", "free_sized",
+		[](void *object, size_t size) { free_by_size(object, size); } },
 	{ "free_aligned_sized", "free_aligned_sized",
 		[](void *object, size_t size) { free_by_both(object, 16, size); } },
 	{ "delete", "free", [](void *object, size_t) { operator delete(object); } },
-	{ "delete, sized", "free", [](void *object, size_t size) { operator delete(object, size); } },
-	{ "delete[], sized", "free", [](void *object, size_t size) { operator delete[](object, size); } },
+	{ "delete, sized", "free",
+		[](void *object, size_t size) { operator delete(object, size); } },
+	{ "delete[], sized", "free",
+		[](void *object, size_t size) { operator delete[](object, size); } },
 };
 
 void all_ends()
@@ -402,14 +427,16 @@ std::string child(void (*wrong)(void *pointer), void *pointer)
 	close(pipes[1]);
 	size_t length = 0;
 	ssize_t got;
-	while (length < sizeof text - 1 && (got = read(pipes[0], text + length, sizeof text - 1 - length)) > 0)
+	while (length < sizeof text - 1 &&
+		(got = read(pipes[0], text + length, sizeof text - 1 - length)) > 0)
 		length += (size_t)got;
 	close(pipes[0]);
 	int status = 0;
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return "no child";
 	text[strcspn(text, "\n")] = '\0';
-	return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) + ", " + text : "survives";
+	return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) + ", " + text
+				   : "survives";
 }
 
 alignas(64) uint64_t block[64];
@@ -419,11 +446,31 @@ const struct {
 	void *(*pointer)();
 } strangers[] = {
 	{ "a block that says 0", [] { return (void *)&block[8]; } },
-	{ "a block that says 33", [] { block[15] = 0x21; return (void *)&block[16]; } },
-	{ "a block that is odd", [] { block[23] = 0x21; return (void *)((char *)&block[24] + 8); } },
-	{ "a block that says 2^62", [] { block[31] = (size_t)1 << 62; return (void *)&block[32]; } },
-	{ "a block that says all", [] { block[39] = SIZE_MAX; return (void *)&block[40]; } },
-	{ "a block that says 2^63", [] { block[47] = (size_t)1 << 63; return (void *)&block[48]; } },
+	{ "a block that says 33",
+		[] {
+			block[15] = 0x21;
+			return (void *)&block[16];
+		} },
+	{ "a block that is odd",
+		[] {
+			block[23] = 0x21;
+			return (void *)((char *)&block[24] + 8);
+		} },
+	{ "a block that says 2^62",
+		[] {
+			block[31] = (size_t)1 << 62;
+			return (void *)&block[32];
+		} },
+	{ "a block that says all",
+		[] {
+			block[39] = SIZE_MAX;
+			return (void *)&block[40];
+		} },
+	{ "a block that says 2^63",
+		[] {
+			block[47] = (size_t)1 << 63;
+			return (void *)&block[48];
+		} },
 	{ "the middle of an object", [] { return (void *)((char *)calloc(1, 200) + 64); } },
 	{ "an odd place in an object", [] { return (void *)((char *)calloc(1, 200) + 40 + 4); } },
 	{ "a large object's middle", [] { return (void *)((char *)calloc(1, 100000) + 64); } },

@@ -68,15 +68,14 @@ static void make(struct thread *thread)
 		bp_sampler_decide(&thread->sampler, thread->hot.trials_left, size, &decision);
 	if (!decision.sampled)
 		return;
-	(void)bp_host_sampled(host,
-		&(struct bp_host_event){ .kind = BP_HOST_SMALL,
-			.type = types[type],
-			.object = (const void *)next_object,
-			.size = size,
-			.thread = thread->number,
-			.decision = decision,
-			.trials = trials(thread),
-			.objects = told(thread, thread->hot.objects) });
+	(void)bp_host_sampled(host, &(struct bp_host_event){ .kind = BP_HOST_SMALL,
+					    .type = types[type],
+					    .object = (const void *)next_object,
+					    .size = size,
+					    .thread = thread->number,
+					    .decision = decision,
+					    .trials = trials(thread),
+					    .objects = told(thread, thread->hot.objects) });
 }
 
 static void begin(struct thread *thread, const char *form, unsigned number)

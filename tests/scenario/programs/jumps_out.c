@@ -60,7 +60,8 @@ static void handler(int number, siginfo_t *info, void *context)
 	struct bp_snapshot snapshot;
 	const uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 	(void)number, (void)info;
-	if (!is_armed || pc < recorder_start || pc >= recorder_end || bytepoll_snapshot(&snapshot, sizeof snapshot))
+	if (!is_armed || pc < recorder_start || pc >= recorder_end ||
+		bytepoll_snapshot(&snapshot, sizeof snapshot))
 		return;
 	if (by_exit) {
 		print();

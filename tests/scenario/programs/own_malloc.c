@@ -51,7 +51,8 @@ int main(void)
 	memcpy(object, "abc", 3);
 	for (size_t i = 1; i <= 300; i++) {
 		object = reallocarray(object, i, 16);
-		CHECK(object >= memory && object < memory + sizeof memory && memcmp(object, "abc", 3) == 0);
+		CHECK(object >= memory && object < memory + sizeof memory &&
+			memcmp(object, "abc", 3) == 0);
 	}
 	char *line = strdup("a line");
 	CHECK(line >= memory && line < memory + sizeof memory);

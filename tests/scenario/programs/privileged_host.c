@@ -8,8 +8,10 @@
 
 int main(void)
 {
-	struct bp_host *host = bp_host_open(&(struct bp_host_options){ .name = "test", .interval = 64 });
-	printf("user %d, secure %lu, host %d\n", (int)geteuid(), getauxval(AT_SECURE), host != NULL);
+	struct bp_host *host =
+		bp_host_open(&(struct bp_host_options){ .name = "test", .interval = 64 });
+	printf("user %d, secure %lu, host %d\n", (int)geteuid(), getauxval(AT_SECURE),
+		host != NULL);
 	bp_host_close(host);
 	return 0;
 }

@@ -6,11 +6,11 @@
  */
 #include <stdlib.h>
 
-#define KEEP(name)                                                                                 \
-	static __attribute__((noinline)) void name(void)                                           \
-	{                                                                                          \
-		for (int i = 0; i < 50; i++)                                                       \
-			*(char *volatile *)&last = malloc(2000);                                   \
+#define KEEP(name)                                               \
+	static __attribute__((noinline)) void name(void)         \
+	{                                                        \
+		for (int i = 0; i < 50; i++)                     \
+			*(char *volatile *)&last = malloc(2000); \
 	}
 
 static char *last;
@@ -39,8 +39,8 @@ static __attribute__((noinline)) void small(void)
 
 int main(void)
 {
-	static void (*const functions[])(void) = { small, many0, many1, many2, many3, many4, many5,
-		many6, many7, mixed };
+	static void (*const functions[])(
+		void) = { small, many0, many1, many2, many3, many4, many5, many6, many7, mixed };
 	for (unsigned i = 0; i < sizeof functions / sizeof functions[0]; i++)
 		functions[i]();
 	return 0;

@@ -13,12 +13,14 @@
 
 #include "truth.h"
 
-#define SITES(X)                                                                             \
-	X(plain)                                                                             \
-	X(array)                                                                             \
-	X(nothrow) X(nothrow_array) X(aligned) X(aligned_array) X(aligned_nothrow) X(direct) \
-		X(sized) X(constructor_throws) X(large) X(kept) X(container) X(bad_alloc)    \
-			X(bad_alloc_nothrow)
+#define SITES(X)                                                                              \
+	X(plain)                                                                              \
+	X(array)                                                                              \
+	X(nothrow)                                                                            \
+	X(nothrow_array)                                                                      \
+	X(aligned)                                                                            \
+	X(aligned_array) X(aligned_nothrow) X(direct) X(sized) X(constructor_throws) X(large) \
+		X(kept) X(container) X(bad_alloc) X(bad_alloc_nothrow)
 
 #define NUMBER(word) number_##word,
 enum { SITES(NUMBER) SITE_COUNT };

@@ -148,7 +148,8 @@ static void negative_binomial(void **state)
 			(enum bp_window_edges)edges);
 		assert_true(paulson.bytes.interval.low != row.bytes.interval.low);
 		/* Numbers of objects have the default interval: sizes may be mixed. */
-		struct bp_row ours = row_of(true, BP_ESTIMATOR_DEFAULT, BP_METHOD_N3, (enum bp_window_edges)0);
+		struct bp_row ours =
+			row_of(true, BP_ESTIMATOR_DEFAULT, BP_METHOD_N3, (enum bp_window_edges)0);
 		assert_near(row.objects.interval.low, ours.objects.interval.low);
 		assert_near(row.objects.interval.high, ours.objects.interval.high);
 		assert_near(paulson.objects.interval.high, ours.objects.interval.high);

@@ -68,7 +68,8 @@ static void replaced_files_are_recorded_again(void **state)
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	assert_true(bp_aggregation_warn_of_nameless(&a, true));
 	assert_true(small_has_warning(&a,
-		"libz.so.1): record again what was replaced; for other files install debug symbols"));
+		"libz.so.1): record again what was replaced; for other files install debug "
+		"symbols"));
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }

@@ -10,8 +10,7 @@
 #include "diff_rows.h"
 #include "small_profile.h"
 
-bool find_difference_row(
-	const struct bp_diff *diff, const char *name, struct bp_diff_row *row)
+bool find_difference_row(const struct bp_diff *diff, const char *name, struct bp_diff_row *row)
 {
 	for (uint32_t i = 0; i < diff->row_count; i++) {
 		bp_diff_row(diff, i, row);

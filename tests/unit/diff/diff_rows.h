@@ -6,8 +6,7 @@
 #include "diff/diff.h"
 
 /* Is there a row of this name? Then it is in `row`. */
-bool find_difference_row(
-	const struct bp_diff *diff, const char *name, struct bp_diff_row *row);
+bool find_difference_row(const struct bp_diff *diff, const char *name, struct bp_diff_row *row);
 
 /* The same; fails the test if there is none. */
 struct bp_diff_row difference_row(const struct bp_diff *diff, const char *name);

@@ -62,8 +62,8 @@ static void compare(struct comparison *c, unsigned base)
 		c->runs[i] =
 			(struct bp_run){ &c->aggregations[i], &c->aggregations[i], scale, "file" };
 	}
-	if (!bp_diff_make(&c->asked, c->runs, base, c->runs + base, c->count - base,
-		    &c->diff, &error))
+	if (!bp_diff_make(
+		    &c->asked, c->runs, base, c->runs + base, c->count - base, &c->diff, &error))
 		fail_msg("%s", error.text);
 }
 
@@ -212,8 +212,8 @@ static void other_keys(void **state)
 		sample(base, "load;main", 30);
 		samples(new, "parse;main", 100, 2);
 		compare(&c, 1);
-		assert_change(difference_row(&c.diff, cases[i].name).bytes, cases[i].base,
-			cases[i].new);
+		assert_change(
+			difference_row(&c.diff, cases[i].name).bytes, cases[i].base, cases[i].new);
 		finish(&c);
 	}
 }
@@ -317,8 +317,7 @@ static void losses_close_a_direction(void **state)
 		samples(base, "grew;main", 10, 100);
 		samples(new, "grew;main", 10, 400);
 		compare(&live, 1);
-		assert_int_equal(
-			difference_row(&live.diff, "grew").verdict, BP_VERDICT_UNCLEAR);
+		assert_int_equal(difference_row(&live.diff, "grew").verdict, BP_VERDICT_UNCLEAR);
 		finish(&live);
 	}
 }
@@ -402,8 +401,8 @@ static void several_runs(void **state)
 		peaks.runs[i] = (struct bp_run){ &peaks.aggregations[i], &peaks.aggregations[i], 1,
 			"file" };
 	}
-	assert_false(bp_diff_make(
-		&peaks.asked, peaks.runs, 2, peaks.runs + 2, 1, &refused, &error));
+	assert_false(
+		bp_diff_make(&peaks.asked, peaks.runs, 2, peaks.runs + 2, 1, &refused, &error));
 	assert_non_null(strstr(error.text, "one run with one"));
 	finish(&peaks);
 }
@@ -499,8 +498,7 @@ static void orders_rows(void **state)
 		enum bp_diff_sort sort;
 		const char *first;
 	} cases[] = { { BP_DIFF_SORT_CHANGE, "b" }, { BP_DIFF_SORT_RATIO, "c" },
-		{ BP_DIFF_SORT_BASE, "a" }, { BP_DIFF_SORT_NEW, "b" },
-		{ BP_DIFF_SORT_NAME, "a" } };
+		{ BP_DIFF_SORT_BASE, "a" }, { BP_DIFF_SORT_NEW, "b" }, { BP_DIFF_SORT_NAME, "a" } };
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct comparison c = { .asked.sort = cases[i].sort };

@@ -53,7 +53,8 @@ static void moments_cancel(void **state)
 	begin(&profile, 1);
 	fill_moments(&profile);
 	assert_true(bp_profile_finish_import(&profile, false, &error));
-	assert_true(bp_diff_moments_make(&profile, &query, at_ns, &asked, "file", &moments, &error));
+	assert_true(
+		bp_diff_moments_make(&profile, &query, at_ns, &asked, "file", &moments, &error));
 	const struct bp_diff *diff = &moments.diff;
 	assert_change(difference_row(diff, "kept").bytes, 1000, 1000);
 	assert_change(difference_row(diff, "made").bytes, 41, 241);
@@ -97,7 +98,8 @@ static void growth_orders_suspects(void **state)
 	}
 	small_sample(&profile, process, large, 2000000, 5, -1);
 	assert_true(bp_profile_finish_import(&profile, false, &error));
-	assert_true(bp_diff_moments_make(&profile, &query, at_ns, &asked, "file", &moments, &error));
+	assert_true(
+		bp_diff_moments_make(&profile, &query, at_ns, &asked, "file", &moments, &error));
 	const struct bp_diff *diff = &moments.diff;
 	assert_int_equal(diff->verdict_count, 2);
 	bp_diff_row(diff, 0, &row);
@@ -130,7 +132,8 @@ static void nameless_functions_keep_their_addresses(void **state)
 	for (uint32_t i = 1; i < profile.frames.count; i++)
 		profile.frames.data[i].named = false;
 	assert_true(bp_profile_finish_import(&profile, false, &error));
-	assert_true(bp_diff_moments_make(&profile, &query, at_ns, &asked, "file", &moments, &error));
+	assert_true(
+		bp_diff_moments_make(&profile, &query, at_ns, &asked, "file", &moments, &error));
 	assert_change(difference_row(&moments.diff, "libx.so+0x1").bytes, 40, 40);
 	assert_change(difference_row(&moments.diff, "libx.so+0x2").bytes, 0, 2);
 	bp_diff_moments_finish(&moments);

@@ -56,8 +56,7 @@ static void compare(struct comparison *c)
 		c->runs[side] = (struct bp_run){ &c->aggregations[side], &c->aggregations[side], 1,
 			"file" };
 	}
-	if (!bp_diff_make(
-		    &asked, &c->runs[BP_BASE], 1, &c->runs[BP_NEW], 1, &c->diff, &error))
+	if (!bp_diff_make(&asked, &c->runs[BP_BASE], 1, &c->runs[BP_NEW], 1, &c->diff, &error))
 		fail_msg("%s", error.text);
 }
 

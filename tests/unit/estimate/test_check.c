@@ -43,7 +43,8 @@ static void outcomes_at_the_edges(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		assert_int_equal(bp_check_outcome(cases[i].bounds, cases[i].most), cases[i].outcome);
+		assert_int_equal(
+			bp_check_outcome(cases[i].bounds, cases[i].most), cases[i].outcome);
 }
 
 static void worst_of_two(void **state)
@@ -143,9 +144,9 @@ static void need_is_enough(void **state)
 				assert_near(need.samples_now, 16, 1e-9);
 				assert_true(need.interval <= interval / 2);
 				assert_true((need.interval & (need.interval - 1)) == 0);
-				assert_true(
-					bp_plan_check_power(over ? BP_PLAN_EXCEEDED : BP_PLAN_WITHIN,
-						most / (double)need.interval, f, a) >= 0.8);
+				assert_true(bp_plan_check_power(
+						    over ? BP_PLAN_EXCEEDED : BP_PLAN_WITHIN,
+						    most / (double)need.interval, f, a) >= 0.8);
 				/* Nor is it far smaller than that takes. */
 				assert_true(2.01 * (double)need.interval >=
 					    fmin(most / need.samples, interval / 2));
@@ -254,7 +255,8 @@ static void need_of_wide_bounds(void **state)
 	assert_int_equal(wide.interval, 2048); /* 100000 / 29.2 and below */
 	/* Bounds that are no wider change nothing; nor do bounds that are none. */
 	struct bp_bounds narrow = { 0.99, 1.01 }, none = { 0, INFINITY };
-	assert_near(bp_check_need_of_bounds(need, narrow, 1, 100000, 1.05).samples, need.samples, 0);
+	assert_near(
+		bp_check_need_of_bounds(need, narrow, 1, 100000, 1.05).samples, need.samples, 0);
 	assert_near(bp_check_need_of_bounds(need, none, 1, 100000, 1.05).samples, need.samples, 0);
 }
 

@@ -160,15 +160,14 @@ static void test_objects(void **state)
 	struct bp_sums key = { 0 }, other = { 0 };
 	add(&key, 10, 63, 65536);
 	add(&other, 30, 63, 65536);
-	struct bp_interval objects =
-		bp_estimate_known_objects(&key, &other, 65536, 40000, 40000, 0.05,
-			(struct bp_size_min){ 63, 63 }, 1);
+	struct bp_interval objects = bp_estimate_known_objects(
+		&key, &other, 65536, 40000, 40000, 0.05, (struct bp_size_min){ 63, 63 }, 1);
 	struct bp_interval bytes = part(&key, &other, 65536, 40000 * 63);
 	expect_near("estimate", objects.estimate, 10000, 1e-12);
 	expect_near("low", objects.low, bytes.low / 63, 1e-3);
 	expect_near("high", objects.high, bytes.high / 63, 1e-3);
-	assert_true(bp_estimate_known_objects(&key, &other, 65536, 39, 39, 0.05,
-			    (struct bp_size_min){ 63, 63 }, 1)
+	assert_true(bp_estimate_known_objects(
+			    &key, &other, 65536, 39, 39, 0.05, (struct bp_size_min){ 63, 63 }, 1)
 			    .high == bp_estimate_objects(&key, 65536, 0.05, 63, 1).high);
 	/* The more may be unseen under a key, the higher is its upper limit; and what may be unseen
 	 * beside it takes away from its lower one. */

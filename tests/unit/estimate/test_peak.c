@@ -89,8 +89,8 @@ static void test_limit_about(void **state)
 				for (unsigned i = 0; i < samples; i++)
 					bp_sums_add(&sums, (double)size, size, 1, interval, false);
 				bp_sums_add(&sums, 1e6, 1000000, 1, interval, true);
-				const struct bp_cumulants cumulants = { sums.bytes, sums.c1, sums.c2,
-					sums.c3 };
+				const struct bp_cumulants cumulants = { sums.bytes, sums.c1,
+					sums.c2, sums.c3 };
 				const double limit =
 					bp_estimate_bytes(&sums, interval, 2 * errors[e]).high;
 				const double about = bp_upper_limit_about(
@@ -99,8 +99,8 @@ static void test_limit_about(void **state)
 				assert_true(fabs(about - limit) <= most[e] * above);
 				const double low =
 					bp_estimate_bytes(&sums, interval, 2 * errors[e]).low;
-				const double low_about = bp_lower_limit_about(
-					&cumulants, bp_limit_depth(errors[e]));
+				const double low_about =
+					bp_lower_limit_about(&cumulants, bp_limit_depth(errors[e]));
 				assert_true(low_about >= sums.bytes);
 				assert_true(low_about - low <= .35 * sqrt(sums.c2) + 1e-6);
 				assert_true(low_about - low >= -.04 * sqrt(sums.c2) - 1e-6);

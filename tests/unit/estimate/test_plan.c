@@ -61,7 +61,8 @@ static double part_of_runs_within(double accuracy, double samples)
 	double sum = 0;
 	for (double s = fmax(1, floor(samples - 9 * sqrt(samples)));
 		s < samples + 9 * sqrt(samples) + 20; s++) {
-		const struct bp_plan_factors limits = bp_plan_factors(small_objects, s, 1 << 19, .05);
+		const struct bp_plan_factors limits =
+			bp_plan_factors(small_objects, s, 1 << 19, .05);
 		if (limits.low >= 1 - accuracy && limits.high <= 1 + accuracy)
 			sum += poisson(s, samples);
 	}
@@ -116,11 +117,13 @@ static double part_of_runs_of_a_share(double share, double samples)
 				continue;
 			struct bp_sums key = sums_of((unsigned)s, 1, interval);
 			struct bp_sums rest = sums_of((unsigned)o, 1, interval);
-			const uint64_t total = (uint64_t)llround((samples + others) * (double)interval);
-			const struct bp_interval report = bp_estimate_known_total(
-				&key, &rest, interval, total, total, .05);
+			const uint64_t total =
+				(uint64_t)llround((samples + others) * (double)interval);
+			const struct bp_interval report =
+				bp_estimate_known_total(&key, &rest, interval, total, total, .05);
 			all += chance;
-			if (report.low >= .8 * report.estimate && report.high <= 1.2 * report.estimate)
+			if (report.low >= .8 * report.estimate &&
+				report.high <= 1.2 * report.estimate)
 				sum += chance;
 		}
 	return sum / all;
@@ -136,7 +139,8 @@ static void test_parts_are_reached(void **state)
 		print_message("# %g of a total: %g samples, within in %.3f of runs\n", shares[i],
 			samples, part);
 		/* (Where the others leave few samples, whole numbers make it more.) */
-		assert_true(part > .79 && part < (samples * (1 - shares[i]) / shares[i] > 20 ? .82 : .92));
+		assert_true(part > .79 &&
+			    part < (samples * (1 - shares[i]) / shares[i] > 20 ? .82 : .92));
 	}
 }
 
@@ -217,13 +221,15 @@ static void test_interval(void **state)
 			double bytes = 300e6;
 			uint64_t interval = bp_plan_interval(bytes, keys[i], aim_of(accuracy));
 			assert_true(interval > 1);
-			assert_true(bp_plan_accuracy(bytes, keys[i], interval, .8, .05) <= accuracy);
+			assert_true(
+				bp_plan_accuracy(bytes, keys[i], interval, .8, .05) <= accuracy);
 			assert_true(
 				bp_plan_accuracy(bytes, keys[i], interval + 1, .8, .05) > accuracy);
 		}
 	/* Small objects: T is the bytes over the samples. */
 	uint64_t interval = bp_plan_interval(107374182.4, small_objects, aim_of(.1));
-	assert_true((double)interval >= floor(107374182.4 / 441) && (double)interval < 107374182.4 / 440);
+	assert_true((double)interval >= floor(107374182.4 / 441) &&
+		    (double)interval < 107374182.4 / 440);
 	assert_int_equal(bp_plan_interval(10, small_objects, aim_of(.1)), 1);
 	assert_true(isinf(bp_plan_accuracy(1000, small_objects, 4096, .8, .05)));
 	assert_true(bp_plan_accuracy(1000, small_objects, 1, .8, .05) == 0);

@@ -430,11 +430,13 @@ static void full(void **state)
 			named += bp_host_type(host, name, sizeof name) != 0;
 		}
 		bp_host_close(host);
-		_exit(told == held && told > 1000 && told < OBJECTS_TOO_MANY && named < 100 ? 0 : 1);
+		_exit(told == held && told > 1000 && told < OBJECTS_TOO_MANY && named < 100 ? 0
+											    : 1);
 	}
 	assert_int_equal(wait_for(child), 0);
 	const struct host_trace *trace = host_read("full", true);
-	assert_int_equal(trace->sample_count + trace->state.lost[BP_LOSS_TRACE_FULL], OBJECTS_TOO_MANY);
+	assert_int_equal(
+		trace->sample_count + trace->state.lost[BP_LOSS_TRACE_FULL], OBJECTS_TOO_MANY);
 	assert_int_equal(trace->type_count + trace->state.lost[BP_LOSS_NAME], 100);
 }
 

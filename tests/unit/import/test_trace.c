@@ -259,7 +259,8 @@ static void damage_and_losses(void **state)
 	process = &profile.processes.data[1];
 	assert_true(process->ended && process->cut_off && process->damaged_chunks == 1);
 	assert_true(process->lost[BP_PROFILE_LOST_UNREADABLE] == 4);
-	assert_true(process->bytes_allocated.low == 29900 && process->bytes_allocated.high == 29900);
+	assert_true(
+		process->bytes_allocated.low == 29900 && process->bytes_allocated.high == 29900);
 	bp_profile_finish(&profile);
 }
 

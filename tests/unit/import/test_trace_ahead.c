@@ -21,7 +21,7 @@
 #include "trace/writer.h"
 
 #define FILE_BYTES_OF_TWO ((uint64_t)8 << 20) /* for which the reader has a thread */
-#define DEEP 2000u /* frames: more than a batch has room for at first */
+#define DEEP 2000u			      /* frames: more than a batch has room for at first */
 #define DEEP_STACKS 20u
 
 static struct bp_writer writer;
@@ -116,7 +116,8 @@ static void same_text(const struct bp_trace_text *text, const struct bp_trace_te
 	assert_memory_equal(text->data, expected->data, expected->bytes);
 }
 
-static void same_record(const struct bp_trace_record *record, const struct bp_trace_record *expected)
+static void same_record(
+	const struct bp_trace_record *record, const struct bp_trace_record *expected)
 {
 	assert_int_equal(record->tag, expected->tag);
 	switch (expected->tag) {
@@ -185,8 +186,8 @@ static uint64_t read_both(uint64_t *ret_records, uint64_t *ret_file_bytes)
 		is_of_kinds(batch);
 		assert_true(bp_trace_join_take(&join, batch->records, &batch->numbered, &error));
 		for (uint32_t i = 0; i < batch->count; i++, records++) {
-			assert_int_equal(bp_trace_reader_next(&expected, &record, &error),
-				BP_TRACE_RECORD);
+			assert_int_equal(
+				bp_trace_reader_next(&expected, &record, &error), BP_TRACE_RECORD);
 			same_record(&batch->records[i], &record);
 		}
 		batches++;

@@ -9,11 +9,18 @@
 #include <stdexcept>
 #include <string>
 
-namespace {
+namespace
+{
 
 struct Closer {
-	void operator()(bytepoll_profile *profile) const { bytepoll_close(profile); }
-	void operator()(bytepoll_table *table) const { bytepoll_table_close(table); }
+	void operator()(bytepoll_profile *profile) const
+	{
+		bytepoll_close(profile);
+	}
+	void operator()(bytepoll_table *table) const
+	{
+		bytepoll_table_close(table);
+	}
 };
 
 std::unique_ptr<bytepoll_profile, Closer> open_profile(const char *file)

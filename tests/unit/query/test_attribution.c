@@ -24,9 +24,9 @@ static void allocators_are_known_by_name(void **state)
 		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
 		("std::__detail::_Hashtable_alloc<std::allocator<int> "
 		 ">::_M_allocate_node<int>(int&&)"),
-		"strdup", "__GI___strdup", "__strndup", "__GI___getdelim", "getline",
-		"asprintf", "__vasprintf_internal", "wcsdup", "xstrdup", "g_strdup_printf",
-		"xmalloc", "xcalloc", "zmalloc", "zmalloc_usable", "ngx_palloc", "luaM_realloc_",
+		"strdup", "__GI___strdup", "__strndup", "__GI___getdelim", "getline", "asprintf",
+		"__vasprintf_internal", "wcsdup", "xstrdup", "g_strdup_printf", "xmalloc",
+		"xcalloc", "zmalloc", "zmalloc_usable", "ngx_palloc", "luaM_realloc_",
 		"alloc::raw_vec::RawVec<T,A>::grow_one", "__rust_alloc", "PyObject_Malloc",
 		"_PyObject_Malloc", "PyMem_RawRealloc", "_PyMem_DebugRawAlloc",
 		"sqlite3DbMallocRaw", "g_malloc0_n", "alloc::alloc::Global::alloc_impl_runtime",
@@ -51,12 +51,12 @@ static void allocators_are_known_by_name(void **state)
 		"long)",
 		"QArrayData::allocate1(QArrayData**, long long, QArrayData::AllocationOption)" };
 	static const char *const others[] = { "fopen", "realpath", "strdupa", "vfprintf",
-		"malloc_rows",
-		"my::operator new(unsigned long)", "std::vector<int>::push_back(int&&)",
-		"std::allocatorish<int>::f()", "_IO_file_doallocate", "", "program+0x1000",
-		"PyList_New", "_PyObject_GC_New", "PyMem_MallocX", "sqlite3VdbeMemGrow",
-		"zmalloc_used", "g_string_new", "alloc::vec::Vec<T>::push", "__rustc::rust_begin",
-		"std::sys::args::imp", "<alloc::vec::Vec<T> as core::clone::Clone>::clone",
+		"malloc_rows", "my::operator new(unsigned long)",
+		"std::vector<int>::push_back(int&&)", "std::allocatorish<int>::f()",
+		"_IO_file_doallocate", "", "program+0x1000", "PyList_New", "_PyObject_GC_New",
+		"PyMem_MallocX", "sqlite3VdbeMemGrow", "zmalloc_used", "g_string_new",
+		"alloc::vec::Vec<T>::push", "__rustc::rust_begin", "std::sys::args::imp",
+		"<alloc::vec::Vec<T> as core::clone::Clone>::clone",
 		"alloc::collections::vec_deque::VecDeque<T,A>::grow", "jv_mem_strdup",
 		"jv_mem_uninit_setup", "yylex", "CRYPTO_memdup", "CRYPTO_strndup", "BIO_new",
 		"Perl_more_sv", "Perl_sv_grow", "PyType_GenericAlloc", "objalloc_create", "concat",
@@ -123,8 +123,8 @@ static void the_user_adds_names_or_wants_none(void **state)
 static void the_expression_is_of_the_same_names(void **state)
 {
 	static const char *const held[] = { "malloc", "__GI___strdup", "zmalloc_usable",
-		"operator new",
-		"std::allocator<int>::allocate", "mine", "alloc::raw_vec::RawVec<T,A>::grow_one",
+		"operator new", "std::allocator<int>::allocate", "mine",
+		"alloc::raw_vec::RawVec<T,A>::grow_one",
 		"<alloc::alloc::Global>::grow_impl_runtime",
 		"<alloc::raw_vec::RawVecInner>::finish_grow",
 		"std::sys::alloc::unix::aligned_malloc", "__rustc::__rdl_alloc", "jv_mem_calloc",
@@ -132,10 +132,8 @@ static void the_expression_is_of_the_same_names(void **state)
 		"llvm::SmallVectorBase<unsigned int>::mallocForGrow", "QArrayData::allocate",
 		"<mimalloc::MiMalloc as core::alloc::global::GlobalAlloc>::realloc" };
 	static const char *const others[] = { "mallocs", "strdupa", "zmalloc_used",
-		"__vfprintf_internal",
-		"std::vector::push_back",
-		"main", "jv_mem_strdup", "v8::internal::Zone::Newer",
-		"llvm::SmallVectorImpl::assign" };
+		"__vfprintf_internal", "std::vector::push_back", "main", "jv_mem_strdup",
+		"v8::internal::Zone::Newer", "llvm::SmallVectorImpl::assign" };
 	struct bp_allocators mine = { 0 };
 	struct bp_error error;
 	char *text = NULL, whole[16384];

@@ -50,8 +50,8 @@ static void against_a_model(void **state)
 			model[k] = sequence;
 			most = ++live > most ? live : most;
 		} else if (!insert) {
-			uint64_t removed = next(&random) % 2 ? bp_live_remove(address(k)) :
-							       bp_live_try_remove(address(k));
+			uint64_t removed = next(&random) % 2 ? bp_live_remove(address(k))
+							     : bp_live_try_remove(address(k));
 			assert_true(removed == model[k]);
 			live -= model[k] != 0;
 			model[k] = 0;

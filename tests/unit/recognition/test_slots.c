@@ -416,7 +416,8 @@ static void overflow_of(const struct object *object)
  * never used. */
 static void overflow(void **state)
 {
-	static const size_t sizes[] = { 0, 24, 100, 520, 521, 600, 1000, 5000, 65000, SIZE_LARGEST };
+	static const size_t sizes[] = { 0, 24, 100, 520, 521, 600, 1000, 5000, 65000,
+		SIZE_LARGEST };
 	(void)state;
 	assert_int_equal(bp_damage_noted(), BP_DAMAGE_NONE);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -426,7 +427,8 @@ static void overflow(void **state)
 			uint64_t word;
 			memcpy(&word, end, sizeof word);
 			overflow_of(&one);
-			if (alignment <= 4096 && i < 7) /* a slab's memory stays, and so must the next size word */
+			if (alignment <= 4096 &&
+				i < 7) /* a slab's memory stays, and so must the next size word */
 				memcpy((void *)(uintptr_t)end, &word, sizeof word);
 		}
 }

@@ -341,8 +341,8 @@ static void a_fine_start(void **state)
 	assert_true(late.interval == 131072);
 	bp_control_inherit(state_page());
 	bp_control_describe(&header);
-	assert_true(header.interval_bytes == 131072 &&
-		    header.flags_skippable == BP_HEADER_FINE_START);
+	assert_true(
+		header.interval_bytes == 131072 && header.flags_skippable == BP_HEADER_FINE_START);
 	go_on(&two, 900 * m);
 	assert_true(two.interval == BP_INTERVAL_DEFAULT && !two.fine);
 	assert_true(one.interval == 131072);
@@ -355,8 +355,8 @@ static void a_fine_start(void **state)
 	assert_true(header.interval_bytes == BP_INTERVAL_DEFAULT &&
 		    header.flags_skippable == BP_HEADER_STEERED);
 	assert_int_equal(read_records(&header), 6);
-	assert_true(header.interval_bytes == 65536 &&
-		    header.flags_skippable == BP_HEADER_FINE_START);
+	assert_true(
+		header.interval_bytes == 65536 && header.flags_skippable == BP_HEADER_FINE_START);
 	const struct {
 		uint32_t thread, command;
 		uint64_t trials, interval;

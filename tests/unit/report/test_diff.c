@@ -57,8 +57,8 @@ static void compare(struct pair *pair, const struct bp_query *query)
 		pair->runs[side] = (struct bp_run){ &pair->aggregations[side],
 			&pair->aggregations[side], 1, files[side] };
 	}
-	assert_true(bp_diff_make(&asked, &pair->runs[BP_BASE], 1, &pair->runs[BP_NEW], 1,
-		&pair->diff, &error));
+	assert_true(bp_diff_make(
+		&asked, &pair->runs[BP_BASE], 1, &pair->runs[BP_NEW], 1, &pair->diff, &error));
 }
 
 static void finish(struct pair *pair)

@@ -36,11 +36,13 @@ void cells_of_geometric(struct cells *cells, uint64_t interval, uint64_t below, 
 		}
 		cells->first[cells->count] = v;
 		const long double rest = 1 - cumulative(high, interval) / all;
-		if (rest < least || (below != 0 && high >= below) || cells->count + 1 == CELLS_MAX) {
+		if (rest < least || (below != 0 && high >= below) ||
+			cells->count + 1 == CELLS_MAX) {
 			cells->probability[cells->count++] = (double)(1 - from / all);
 			break;
 		}
-		cells->probability[cells->count++] = (double)((cumulative(high, interval) - from) / all);
+		cells->probability[cells->count++] =
+			(double)((cumulative(high, interval) - from) / all);
 		v = high;
 	}
 	if (cells->count % 2 == 0) {
@@ -68,7 +70,8 @@ double cells_tail(const struct cells *cells)
 	double x = 0;
 	for (unsigned i = 0; i < cells->count; i++) {
 		double expected = (double)cells->draws * cells->probability[i];
-		x += ((double)cells->seen[i] - expected) * ((double)cells->seen[i] - expected) / expected;
+		x += ((double)cells->seen[i] - expected) * ((double)cells->seen[i] - expected) /
+		     expected;
 	}
 	double term = exp(-x / 2), tail = 0;
 	for (unsigned i = 0; i < (cells->count - 1) / 2; i++) {

@@ -11,7 +11,7 @@
 /* A geometric law of success probability 1/interval, cut into cells of consecutive values. Under
  * the condition that the value is below `below` (0: no condition). */
 struct cells {
-	unsigned count; /* odd */
+	unsigned count;		   /* odd */
 	uint64_t first[CELLS_MAX]; /* smallest value of each cell; the last one is open */
 	double probability[CELLS_MAX];
 	uint64_t seen[CELLS_MAX];

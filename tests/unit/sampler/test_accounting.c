@@ -114,10 +114,18 @@ static void crossing(void **state)
 		size_t size;
 		bool crosses;
 	} cases[] = {
-		{ 0, 0, true }, { 1, 0, false }, { 5, 4, false }, { 5, 5, true }, { 5, 6, true },
-		{ 0, SIZE_MAX, true }, { 1, SIZE_MAX, true }, { UINT64_MAX, SIZE_MAX, true },
-		{ UINT64_MAX, SIZE_MAX - 1, false }, { 0, SIZE_MAX - 1, true },
-		{ (uint64_t)1 << 62, PTRDIFF_MAX, true }, { BP_SAMPLER_LOOK_MAX, PTRDIFF_MAX, true },
+		{ 0, 0, true },
+		{ 1, 0, false },
+		{ 5, 4, false },
+		{ 5, 5, true },
+		{ 5, 6, true },
+		{ 0, SIZE_MAX, true },
+		{ 1, SIZE_MAX, true },
+		{ UINT64_MAX, SIZE_MAX, true },
+		{ UINT64_MAX, SIZE_MAX - 1, false },
+		{ 0, SIZE_MAX - 1, true },
+		{ (uint64_t)1 << 62, PTRDIFF_MAX, true },
+		{ BP_SAMPLER_LOOK_MAX, PTRDIFF_MAX, true },
 		{ UINT64_MAX, 0, false },
 	};
 	(void)state;
@@ -166,12 +174,13 @@ static void change_of_interval(void **state)
 	/* Back to 1: at most one countdown of 1 MiB later everything is sampled again. */
 	bp_sampler_set_interval(&sampler, 1);
 	assert_true(bp_sampler_crosses(&hot, 2 * BP_SAMPLER_LOOK_MAX));
-	hot.trials_left = bp_sampler_decide(
-		&sampler, hot.trials_left, 2 * BP_SAMPLER_LOOK_MAX, &decision);
+	hot.trials_left =
+		bp_sampler_decide(&sampler, hot.trials_left, 2 * BP_SAMPLER_LOOK_MAX, &decision);
 	assert_true(decision.interval == (uint64_t)1 << 40);
 	for (int i = 0; i < 100; i++) {
 		assert_true(bp_sampler_crosses(&hot, (size_t)i));
-		hot.trials_left = bp_sampler_decide(&sampler, hot.trials_left, (size_t)i, &decision);
+		hot.trials_left =
+			bp_sampler_decide(&sampler, hot.trials_left, (size_t)i, &decision);
 		assert_true(decision.sampled && decision.exact && decision.interval == 1);
 	}
 }

@@ -309,10 +309,9 @@ static void a_change_loses_no_success(void **state)
 	for (unsigned i = 0; i < 1000000; i++) {
 		struct bp_alloc_context *context = &host.context;
 		const uint64_t before = context->sampler.interval;
-		const bool is_next = context->limit < context->end &&
-				     64 > context->limit - context->pointer &&
-				     64 <= context->end - context->pointer &&
-				     !context->sampler.undecided;
+		const bool is_next =
+			context->limit < context->end && 64 > context->limit - context->pointer &&
+			64 <= context->end - context->pointer && !context->sampler.undecided;
 		const uint64_t wanted = intervals[i % 2];
 		if (is_next)
 			bp_alloc_context_ask_interval(context, wanted);

@@ -90,15 +90,17 @@ static void gap_scale(void **state)
 
 static void edges(void **state)
 {
-	static const uint64_t intervals[] = { 1, 2, 64, 4096, (uint64_t)512 << 10, (uint64_t)1 << 40 };
+	static const uint64_t intervals[] = { 1, 2, 64, 4096, (uint64_t)512 << 10,
+		(uint64_t)1 << 40 };
 	(void)state;
 	for (unsigned i = 0; i < sizeof intervals / sizeof *intervals; i++) {
 		const double scale = bp_gap_scale(intervals[i]);
 		assert_true(bp_gap(UINT64_MAX, scale) == 0); /* U = 1 */
-		const uint64_t longest = bp_gap(0, scale); /* U = 2^-53 */
+		const uint64_t longest = bp_gap(0, scale);   /* U = 2^-53 */
 		assert_true((double)longest <= 36.8 * (double)intervals[i]);
-		assert_true(intervals[i] == 1 ? longest == 0 :
-						(double)longest >= 36.7 * (double)(intervals[i] - 1));
+		assert_true(intervals[i] == 1
+				    ? longest == 0
+				    : (double)longest >= 36.7 * (double)(intervals[i] - 1));
 	}
 }
 

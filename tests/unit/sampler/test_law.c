@@ -30,7 +30,7 @@ struct outcome {
 
 /* One object, as a hook charges it. */
 static bool allocate(struct bp_sampler *sampler, struct bp_sampler_hot *hot, size_t size,
-		     struct bp_decision *ret_decision)
+	struct bp_decision *ret_decision)
 {
 	*ret_decision = (struct bp_decision){ 0 };
 	if (!bp_sampler_crosses(hot, size))
@@ -39,8 +39,8 @@ static bool allocate(struct bp_sampler *sampler, struct bp_sampler_hot *hot, siz
 	return ret_decision->sampled;
 }
 
-static void run(uint64_t interval, uint32_t law, size_t size, uint64_t objects,
-		struct outcome *ret_outcome)
+static void run(
+	uint64_t interval, uint32_t law, size_t size, uint64_t objects, struct outcome *ret_outcome)
 {
 	struct bp_sampler sampler;
 	struct bp_sampler_hot hot = { 0 };
@@ -79,7 +79,8 @@ static void check(uint64_t interval, uint32_t law, size_t size)
 	double z = binomial_score(outcome.sampled, objects, pi);
 	double z_pairs = binomial_score(outcome.pairs, objects / 2, pi * pi);
 	double tail = certain || outcome.sampled < 5000 ? 1 : cells_tail(&outcome.offsets);
-	print_message("# T %llu law %u size %zu: %llu sampled, z %+.2f, pairs %+.2f, offsets p %.2g\n",
+	print_message(
+		"# T %llu law %u size %zu: %llu sampled, z %+.2f, pairs %+.2f, offsets p %.2g\n",
 		(unsigned long long)interval, law, size, (unsigned long long)outcome.sampled, z,
 		z_pairs, tail);
 	assert_true(fabs(z) < 6);
@@ -197,10 +198,14 @@ static void planted_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(interval_1),	  cmocka_unit_test(interval_2),
-		cmocka_unit_test(interval_64),	  cmocka_unit_test(interval_200),
-		cmocka_unit_test(interval_10240), cmocka_unit_test(interval_4m),
-		cmocka_unit_test(mixed_sizes),	  cmocka_unit_test(planted_errors),
+		cmocka_unit_test(interval_1),
+		cmocka_unit_test(interval_2),
+		cmocka_unit_test(interval_64),
+		cmocka_unit_test(interval_200),
+		cmocka_unit_test(interval_10240),
+		cmocka_unit_test(interval_4m),
+		cmocka_unit_test(mixed_sizes),
+		cmocka_unit_test(planted_errors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,8 @@ static void first_outputs_are_distinct(void **state)
 		for (unsigned key = 0; key < KEYS; key++)
 			for (uint32_t ordinal = 1; ordinal <= ORDINALS; ordinal++) {
 				uint64_t generator[4];
-				bp_random_seed(generator, seed_of_thread(key_of(key, random), ordinal));
+				bp_random_seed(
+					generator, seed_of_thread(key_of(key, random), ordinal));
 				first[n++] = bp_random_next(generator);
 			}
 		assert_int_equal(count_equal(first, n), 0);
@@ -113,7 +114,8 @@ static unsigned samples_of(uint64_t seed)
 	bp_sampler_init(&sampler, seed, 4096, BP_SAMPLER_EXACT);
 	for (int i = 0; i < 1500; i++)
 		if (bp_sampler_crosses(&hot, 31)) {
-			hot.trials_left = bp_sampler_decide(&sampler, hot.trials_left, 31, &decision);
+			hot.trials_left =
+				bp_sampler_decide(&sampler, hot.trials_left, 31, &decision);
 			samples += decision.sampled;
 		}
 	return samples;

@@ -41,13 +41,13 @@ static double allocate(struct thread *thread, size_t size, bool *ret_sampled)
 	*ret_sampled = false;
 	if (!bp_sampler_crosses(&thread->hot, size))
 		return 0;
-	thread->hot.trials_left = bp_sampler_decide(
-		&thread->sampler, thread->hot.trials_left, size, &decision);
+	thread->hot.trials_left =
+		bp_sampler_decide(&thread->sampler, thread->hot.trials_left, size, &decision);
 	*ret_sampled = decision.sampled;
 	if (!decision.sampled)
 		return 0;
-	return decision.exact ? (double)size :
-				(double)size / inclusion((uint64_t)size + 1, decision.interval);
+	return decision.exact ? (double)size
+			      : (double)size / inclusion((uint64_t)size + 1, decision.interval);
 }
 
 /* ---- programs with a period ---- */
@@ -69,7 +69,7 @@ static double allocate_strided(struct strided *strided, uint64_t trials)
 /* Sites in turn, `rounds` times. Scores of the worst site: ours, and the strided sampler's, which
  * starts at a random byte and weighs in bytes of `stride_charge` more per object. */
 static void score_cycle(const size_t *sizes, unsigned sites, uint64_t interval, unsigned rounds,
-			uint64_t stride_charge, double *ret_ours, double *ret_strided)
+	uint64_t stride_charge, double *ret_ours, double *ret_strided)
 {
 	struct moments ours[SITES_MAX] = { 0 }, strides[SITES_MAX] = { 0 };
 	uint64_t random[4];
@@ -83,7 +83,8 @@ static void score_cycle(const size_t *sizes, unsigned sites, uint64_t interval, 
 		for (unsigned round = 0; round < rounds; round++)
 			for (unsigned i = 0; i < sites; i++) {
 				sum[i] += allocate(&thread, sizes[i], &sampled);
-				sum_strided[i] += allocate_strided(&strided, sizes[i] + stride_charge);
+				sum_strided[i] +=
+					allocate_strided(&strided, sizes[i] + stride_charge);
 			}
 		for (unsigned i = 0; i < sites; i++) {
 			moments_add(&ours[i], sum[i]);
@@ -107,8 +108,8 @@ static void score_cycle(const size_t *sizes, unsigned sites, uint64_t interval, 
 static void periodic_programs(void **state)
 {
 	static const size_t small_and_large[] = { 20, 80 };
-	static const size_t sixteen[] = { 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-		63 };
+	static const size_t sixteen[] = { 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+		63, 63 };
 	double ours, strided;
 	(void)state;
 	score_cycle(small_and_large, 2, 100, 500, 0, &ours, &strided);
@@ -197,8 +198,8 @@ static void changes_of_interval(void **state)
 
 enum interruption {
 	NOTHING,
-	RESTART,          /* discards the gap and draws anew: the rule */
-	LOOK_NEXT,        /* arms zero: the next object looks, whatever its size */
+	RESTART,	  /* discards the gap and draws anew: the rule */
+	LOOK_NEXT,	  /* arms zero: the next object looks, whatever its size */
 	SELECTIVE_DISCARD /* what would have been taken is passed over, its countdown kept */
 };
 

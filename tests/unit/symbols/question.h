@@ -21,7 +21,7 @@ struct question {
 	const char *debug_directory;
 	const char *debuginfod_urls; /* NULL: nobody is asked */
 	bool cache;		     /* in $XDG_CACHE_HOME */
-	bool exact; /* the addresses are no return addresses */
+	bool exact;		     /* the addresses are no return addresses */
 	bool verbose;
 };
 

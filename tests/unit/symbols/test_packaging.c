@@ -264,7 +264,8 @@ static void test_split_gcc(void **state)
 	(void)state;
 	if (!have_command("g++"))
 		skip();
-	check_split("g++", "-gdwarf-5", NULL); /* no packer of Debian 12 reads these */;
+	check_split("g++", "-gdwarf-5", NULL); /* no packer of Debian 12 reads these */
+	;
 	check_split("g++", "-gdwarf-4", "dwp");
 }
 

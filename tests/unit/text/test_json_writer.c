@@ -50,10 +50,8 @@ static void layouts_differ_in_blanks_and_lines(void **state)
 	assert_layout(BP_JSON_SPACED, "{\"a\": 1, \"b\": [2, 3]}", "[]");
 	assert_layout(BP_JSON_COMPACT, "{\"a\":1,\"b\":[2,3]}", "[]");
 	assert_layout(BP_JSON_ROWS, "{\"a\":1,\n\"b\":[2,\n3]}", "[]");
-	assert_layout(BP_JSON_LINES,
-		"{\n  \"a\": 1,\n  \"b\": [\n    2,\n    3\n  ]\n}", "[]");
-	assert_layout(BP_JSON_TALL,
-		"{\n  \"a\": 1,\n  \"b\": [\n    2,\n    3\n  ]\n}", "[\n]");
+	assert_layout(BP_JSON_LINES, "{\n  \"a\": 1,\n  \"b\": [\n    2,\n    3\n  ]\n}", "[]");
+	assert_layout(BP_JSON_TALL, "{\n  \"a\": 1,\n  \"b\": [\n    2,\n    3\n  ]\n}", "[\n]");
 	assert_layout(BP_JSON_COMMAS_FIRST, "{\"a\":1,\"b\":[2,3]}", "[]");
 }
 
@@ -137,8 +135,9 @@ static void texts_and_keys_are_escaped(void **state)
 	bp_json_text_end(&json);
 	bp_json_raw(&json, "g", "[1]", 3);
 	bp_json_end_document(&json);
-	assert_made(&json, "{\"a \\\"key\\\"\\u000a\":\"\\ufffd\\\\\",\"b\":null,\"c\":null,\"d\":true,"
-			   "\"e\":false,\"f\":\"one \\\"two\",\"g\":[1]}\n");
+	assert_made(&json,
+		"{\"a \\\"key\\\"\\u000a\":\"\\ufffd\\\\\",\"b\":null,\"c\":null,\"d\":true,"
+		"\"e\":false,\"f\":\"one \\\"two\",\"g\":[1]}\n");
 }
 
 int main(void)

@@ -314,8 +314,8 @@ static void print_outage(const struct bp_trace_outage *outage)
 
 /* By tag. */
 static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
-	"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks", "held",
-	"type", "frame", "named_stack", "labels", "outage" };
+	"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks",
+	"held", "type", "frame", "named_stack", "labels", "outage" };
 
 static void print_record(const struct bp_trace_record *record, const struct bp_trace_reader *reader)
 {

@@ -49,7 +49,8 @@ static enum bp_trace_next read_locked_out(
 	copy(from, trace);
 	unlink(part);
 	if (has_part)
-		copy(trace, part); /* not a folded part, and so left alone, but a file of its name */
+		/* not a folded part, and so left alone, but a file of its name */
+		copy(trace, part);
 	const int holder = open(trace, O_RDONLY | O_CLOEXEC);
 	assert_true(holder >= 0 && flock(holder, LOCK_EX) == 0);
 	if (!bp_trace_reader_open(&reader, trace, error))

@@ -144,8 +144,7 @@ static void check_sample(const struct bp_trace_sample *read)
 	const struct bp_record_sample wrote = sample_of(read->sequence);
 	assert_true(read->time_ns == wrote.time_ns && read->address == wrote.address);
 	assert_true(read->size == wrote.size && read->stack == wrote.stack);
-	assert_true(read->usable ==
-		    (wrote.usable_known ? wrote.size + read->sequence % 100 : 0));
+	assert_true(read->usable == (wrote.usable_known ? wrote.size + read->sequence % 100 : 0));
 	assert_true(read->exact == wrote.exact && read->offset == (wrote.exact ? 0 : wrote.offset));
 	assert_true(read->interval == wrote.interval_bytes && read->law == wrote.law);
 	assert_true(read->thread == wrote.thread && read->kind == wrote.kind);
@@ -237,7 +236,8 @@ static void threads(void **state)
 	pthread_t running[4];
 	(void)state;
 	for (uintptr_t i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&running[i], NULL, write_quarter, (void *)(i + 1)), 0);
+		assert_int_equal(
+			pthread_create(&running[i], NULL, write_quarter, (void *)(i + 1)), 0);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_join(running[i], NULL), 0);
 	struct found found = read_back(80000, true);
@@ -287,7 +287,8 @@ static void write_others(void)
 		mask[i / 8] |= (uint8_t)((i % 3 == 1) << (i % 8));
 	}
 	memset(long_path, 'p', 5000);
-	struct bp_record_module module = { 7, 2, 0x1000, UINT64_MAX, 5, 6, 8, build_id, 80, long_path };
+	struct bp_record_module module = { 7, 2, 0x1000, UINT64_MAX, 5, 6, 8, build_id, 80,
+		long_path };
 	assert_true(bp_writer_stack(&writer, 9, BP_STACK_CUT, 3, BP_STACK_MAX_DEPTH, pcs, mask));
 	assert_true(bp_writer_module(&writer, &module));
 	assert_true(bp_writer_plain(&writer, BP_TAG_MODULE_GONE, gone, 2, NULL));
@@ -441,7 +442,8 @@ static void renamed(void **state)
 /* Writes until a call says no, tells how far it came, and ends well or by SIGKILL. */
 static uint64_t write_in_child(void (*prepare)(void), bool kill_it, int *ret_status)
 {
-	uint64_t *written = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *written =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(written != MAP_FAILED);
 	pid_t child = fork();
 	if (child == 0) {
@@ -527,7 +529,8 @@ static void full_disk(void **state)
 	int status;
 	(void)state;
 	for (int middle = 0; middle < 2; middle++) {
-		uint64_t written = write_in_child(middle ? no_large_step : no_page_more, false, &status);
+		uint64_t written =
+			write_in_child(middle ? no_large_step : no_page_more, false, &status);
 		assert_int_equal(status, 0);
 		struct found found = read_back(written, false);
 		assert_true(middle ? found.count > 200 : found.count == 0);

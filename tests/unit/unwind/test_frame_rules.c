@@ -46,7 +46,8 @@ static void make_copy(struct copy *copy, const void *address, bool flush_end)
 	assert_true(bp_module_range_find((uintptr_t)address, &copy->original));
 	const size_t bytes = copy->original.end - copy->original.start;
 	const size_t rounded = (bytes + PAGE - 1) & ~(PAGE - 1);
-	uint8_t *memory = mmap(NULL, rounded + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *memory =
+		mmap(NULL, rounded + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(memory != MAP_FAILED);
 	assert_int_equal(mprotect(memory + PAGE, rounded, PROT_READ | PROT_WRITE), 0);
 	uint8_t *start = memory + PAGE + (flush_end ? rounded - bytes : 0);
@@ -79,8 +80,8 @@ static void compare(const struct bp_frame_row *a, const struct bp_frame_row *b)
 	assert_true(a->cfa_offset == b->cfa_offset);
 	assert_int_equal(a->cfa_expression.bytes, b->cfa_expression.bytes);
 	if (a->cfa_is_expression)
-		assert_memory_equal(a->cfa_expression.at, b->cfa_expression.at,
-			a->cfa_expression.bytes);
+		assert_memory_equal(
+			a->cfa_expression.at, b->cfa_expression.at, a->cfa_expression.bytes);
 	for (int i = 0; i < BP_REGISTERS; i++) {
 		assert_int_equal(a->rules[i].kind, b->rules[i].kind);
 		if (a->rules[i].kind == BP_RULE_OFFSET || a->rules[i].kind == BP_RULE_VALUE_OFFSET)
@@ -134,9 +135,10 @@ static uint8_t *any_place(const struct copy *copy, uint32_t n)
 }
 
 static void change(const struct copy *copy, uint32_t n, uint8_t *saved_values[8], uint8_t saved[8],
-		   unsigned changes)
+	unsigned changes)
 {
-	static const uint8_t favourites[] = { 0, 1, 0x7f, 0x80, 0xff, 0x0f, 0x10, 0x16, 0x0a, 0x0b };
+	static const uint8_t favourites[] = { 0, 1, 0x7f, 0x80, 0xff, 0x0f, 0x10, 0x16, 0x0a,
+		0x0b };
 	for (unsigned i = 0; i < changes; i++) {
 		uint8_t *place = any_place(copy, n);
 		if (place < (uint8_t *)copy->range.start || place >= (uint8_t *)copy->range.end)
@@ -158,11 +160,11 @@ static uint64_t run(const struct copy *copy, uint64_t seed)
 	const uintptr_t pc = pc_of(copy, n, next() % 64);
 	change(copy, n, places, saved, changes);
 	found += bp_frame_rules(&copy->range, pc, &scratch, &signal);
-	found += bp_frame_rules(&copy->range, copy->range.start + next() % copy->table_bytes, &scratch,
-		&signal);
+	found += bp_frame_rules(
+		&copy->range, copy->range.start + next() % copy->table_bytes, &scratch, &signal);
 	while (seed % 4 == 0 && next() % 8 != 0)
 		found += bp_frame_rules(&copy->range, pc + next() % 4096, &scratch, &signal);
-	for (unsigned i = changes; i-- > 0; )
+	for (unsigned i = changes; i-- > 0;)
 		*places[i] = saved[i];
 	return found;
 }
@@ -202,8 +204,9 @@ static void ranges_that_lie(void **state)
 	const uintptr_t end = copy.range.end;
 	for (int i = 0; i < 20000; i++) {
 		copy.range.end = (uintptr_t)copy.tables + next() % 4096;
-		(void)bp_frame_rules(&copy.range, pc_of(&copy, (uint32_t)(next() % copy.functions),
-						  next() % 64), &scratch, &signal);
+		(void)bp_frame_rules(&copy.range,
+			pc_of(&copy, (uint32_t)(next() % copy.functions), next() % 64), &scratch,
+			&signal);
 	}
 	copy.range.end = end;
 	copy.range.frame_header = (const uint8_t *)end - 3;
@@ -229,8 +232,10 @@ static void holes(void **state)
 	assert_int_equal(mprotect((void *)start, text->p_memsz, PROT_NONE), 0);
 	for (uint32_t n = 0; n < copy.functions; n++) {
 		const uintptr_t pc = pc_of(&copy, n, 0);
-		assert_true(bp_frame_rules(&copy.range, pc, &scratch, &signal)); /* not from there */
-		const int32_t entry = (int32_t)(start + next() % text->p_memsz - (uintptr_t)copy.tables);
+		/* not from there */
+		assert_true(bp_frame_rules(&copy.range, pc, &scratch, &signal));
+		const int32_t entry =
+			(int32_t)(start + next() % text->p_memsz - (uintptr_t)copy.tables);
 		memcpy(copy.tables + 12 + 8 * (size_t)n + 4, &entry, 4);
 		assert_false(bp_frame_rules(&copy.range, pc, &scratch, &signal));
 	}

@@ -49,9 +49,9 @@ static void note_difference(int index, int count, void *const *truth)
 {
 	if (differing++ > 0)
 		return;
-	snprintf(diff, sizeof diff,
-		"walk %d: frame %d of %u (libgcc: %d) is %#lx, not %p", walks, index, capture.depth,
-		count, index < (int)capture.depth ? (long)capture.pcs[index] : 0L,
+	snprintf(diff, sizeof diff, "walk %d: frame %d of %u (libgcc: %d) is %#lx, not %p", walks,
+		index, capture.depth, count,
+		index < (int)capture.depth ? (long)capture.pcs[index] : 0L,
 		index < count ? truth[index] : NULL);
 }
 

@@ -219,9 +219,10 @@ int main(void)
 		cmocka_unit_test(garbage),
 		cmocka_unit_test(edge_of_the_stack),
 	};
-	uint8_t *memory = mmap(NULL, STACK_BYTES + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		0);
-	if (memory == MAP_FAILED || mprotect(memory + PAGE, STACK_BYTES, PROT_READ | PROT_WRITE) != 0)
+	uint8_t *memory =
+		mmap(NULL, STACK_BYTES + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED ||
+		mprotect(memory + PAGE, STACK_BYTES, PROT_READ | PROT_WRITE) != 0)
 		return 1;
 	stack = memory + PAGE;
 	signal(SIGUSR1, on_signal);

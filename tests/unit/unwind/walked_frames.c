@@ -11,24 +11,24 @@
 #define OPAQUE(value) __asm__ volatile("" : "+r"(value) : : "memory")
 
 /* A frame of about 24 n bytes; the odd ones keep six values over the call. */
-#define SIXTY(n, next)                                                                            \
-	__attribute__((noinline)) static int frame_##n(int depth)                                 \
-	{                                                                                         \
-		char array[(n) * 24 + 1];                                                         \
-		int a = depth + 1, b = depth * 3, c = depth ^ 5, d = depth - 7;                   \
-		memset(array, depth, sizeof array);                                               \
-		__asm__ volatile("" : : "r"(array) : "memory");                                   \
-		if ((n) % 2 == 1) {                                                               \
-			OPAQUE(a);                                                                \
-			OPAQUE(b);                                                                \
-			OPAQUE(c);                                                                \
-			OPAQUE(d);                                                                \
-		}                                                                                 \
-		if ((n) % 7 == 0)                                                                 \
-			walked_here();                                                            \
-		int result = next(depth + 1);                                                     \
-		OPAQUE(result);                                                                   \
-		return result + a + b + c + d + array[(n) * 12];                                  \
+#define SIXTY(n, next)                                                          \
+	__attribute__((noinline)) static int frame_##n(int depth)               \
+	{                                                                       \
+		char array[(n)*24 + 1];                                         \
+		int a = depth + 1, b = depth * 3, c = depth ^ 5, d = depth - 7; \
+		memset(array, depth, sizeof array);                             \
+		__asm__ volatile("" : : "r"(array) : "memory");                 \
+		if ((n) % 2 == 1) {                                             \
+			OPAQUE(a);                                              \
+			OPAQUE(b);                                              \
+			OPAQUE(c);                                              \
+			OPAQUE(d);                                              \
+		}                                                               \
+		if ((n) % 7 == 0)                                               \
+			walked_here();                                          \
+		int result = next(depth + 1);                                   \
+		OPAQUE(result);                                                 \
+		return result + a + b + c + d + array[(n)*12];                  \
 	}
 
 __attribute__((noinline)) static int frame_end(int depth)

@@ -142,7 +142,8 @@ static void check_rows(const struct bp_verify *truth)
 	assert_int_equal(live->missed.count, 1);
 	assert_string_equal(live->missed.rows[0].name, "unseen");
 	assert_true(live->missed.rows[0].units[BP_VERIFY_BYTES].truth == 9000);
-	assert_float_equal(live->missed.rows[0].units[BP_VERIFY_BYTES].shown.interval.high, 3687, 1);
+	assert_float_equal(
+		live->missed.rows[0].units[BP_VERIFY_BYTES].shown.interval.high, 3687, 1);
 	/* 5001 and 9090 trials: both limits can miss. */
 	assert_float_equal(live->units[BP_VERIFY_BYTES].chance, .1, 1e-12);
 	const struct bp_verify_group *all = group_of(truth, BP_METRIC_ALLOCATED, BP_KEY_FUNCTION);
@@ -156,7 +157,8 @@ static void check_rows(const struct bp_verify *truth)
 	assert_int_equal(stacks->units[BP_VERIFY_BYTES].unsampled, 2);
 	/* 42 trials: at most the probability of a sample among them. */
 	assert_float_equal(stacks->units[BP_VERIFY_BYTES].chance, .1 + .04115, 1e-4);
-	const struct bp_verify_group *temporary = group_of(truth, BP_METRIC_TEMPORARY, BP_KEY_STACK);
+	const struct bp_verify_group *temporary =
+		group_of(truth, BP_METRIC_TEMPORARY, BP_KEY_STACK);
 	assert_int_equal(temporary->units[BP_VERIFY_OBJECTS].figures, 1);
 	assert_int_equal(temporary->units[BP_VERIFY_OBJECTS].held, 1);
 	assert_float_equal(temporary->units[BP_VERIFY_OBJECTS].chance, .025, 1e-12);

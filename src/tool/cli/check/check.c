@@ -49,7 +49,7 @@ struct work {
 	uint32_t result_count;
 	struct bp_check_warning *warnings;
 	uint32_t warning_count, warning_capacity;
-	bool warnings_first; /* those that are added now come before the limits */
+	bool warnings_first;		       /* those that are added now come before the limits */
 	const char *file;		       /* being read */
 	struct bp_run_id runs[2][BP_RUNS_MAX]; /* of base and new, in the order of files */
 	char *program;			       /* of the first file */
@@ -207,8 +207,9 @@ static bool add_warning(void *context, const char *sentence)
 	char *copy = strdup(sentence);
 	if (copy == NULL)
 		return false;
-	work->warnings[work->warning_count++] =
-		(struct bp_check_warning){ .file = work->file, .sentence = copy, .first = work->warnings_first };
+	work->warnings[work->warning_count++] = (struct bp_check_warning){
+		.file = work->file, .sentence = copy, .first = work->warnings_first
+	};
 	return true;
 }
 
@@ -257,7 +258,8 @@ static bool measure(const struct request *request, const struct bp_profile *prof
 	struct bp_warner warner = { add_warning, work };
 	struct bp_resident resident;
 	struct bp_error torn = { 0 };
-	if (!bp_resident_read(work->file, profile, &resident, &torn) && !add_warning(work, torn.text))
+	if (!bp_resident_read(work->file, profile, &resident, &torn) &&
+		!add_warning(work, torn.text))
 		return bp_error_set(error, "out of memory");
 	struct bp_measuring measuring = { .query = query,
 		.resident = &resident,
@@ -265,10 +267,13 @@ static bool measure(const struct request *request, const struct bp_profile *prof
 		.a = request->false_alarm / work->result_count,
 		.runs = request->base_count + request->file_count };
 	work->warnings_first = true;
-	bool good = base || bp_check_warn_of_process(profile, &resident, query, request->limits, count,
-				    (struct bp_quantity_style){ .utf8 = true, .si = request->si }, &warner, error);
+	bool good =
+		base || bp_check_warn_of_process(profile, &resident, query, request->limits, count,
+				(struct bp_quantity_style){ .utf8 = true, .si = request->si },
+				&warner, error);
 	work->warnings_first = false;
-	good = good && bp_measure_all(profile, &measuring, request->limits, count, measures, &warner, error);
+	good = good && bp_measure_all(profile, &measuring, request->limits, count, measures,
+			       &warner, error);
 	bp_resident_finish(&resident);
 	return good;
 }
@@ -430,7 +435,8 @@ static const struct bp_option options[] = {
 		.letter = 'l',
 		.argument = "LIMIT",
 		.repeatable = true,
-		.summary = "METRIC=SIZE: live=200MiB, 'allocated:parse_*=10M', peak-resident=1G ..." },
+		.summary =
+			"METRIC=SIZE: live=200MiB, 'allocated:parse_*=10M', peak-resident=1G ..." },
 	{ .name = "max-growth",
 		.letter = 'g',
 		.argument = "GROWTH",
@@ -493,9 +499,9 @@ const struct bp_command bp_command_check = {
 		"\n"
 		"A LIMIT is METRIC[:FILTER]=SIZE, or METRIC.objects[:FILTER]=NUMBER, with METRIC\n"
 		"live, peak, allocated or temporary. A FILTER is the name of the function that\n"
-		"allocates, with * ? [...] and A|B, or any KEY=GLOB of --filter: live:stack=load_*=1M is\n"
-		"what any function called load_... is responsible for. A GROWTH ends in N%\n"
-		"instead of SIZE.",
+		"allocates, with * ? [...] and A|B, or any KEY=GLOB of --filter:\n"
+		"live:stack=load_*=1M is what any function called load_... is responsible for. A\n"
+		"GROWTH ends in N% instead of SIZE.",
 	.options = options,
 	.examples = "bytepoll check app.bpt --limit live=200MiB --limit 'allocated:parse_*=10M'\n"
 		    "    two limits, wrong once in a hundred times at most\n"

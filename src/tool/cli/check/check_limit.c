@@ -74,8 +74,9 @@ static bool parse_subject(
 	const char *metric_end = colon != NULL ? colon : end;
 	if (parse_resident(text, (size_t)(metric_end - text), limit)) {
 		if (limit->growth)
-			return bp_error_set(error, "growth is judged of what malloc gave: live, peak, allocated "
-						   "or temporary; write --limit %s=SIZE",
+			return bp_error_set(error,
+				"growth is judged of what malloc gave: live, peak, allocated "
+				"or temporary; write --limit %s=SIZE",
 				bp_resident_metric_names[limit->resident]);
 		return colon == NULL ||
 		       bp_error_set(error, "%s is of the whole process: it has no filter",
@@ -83,8 +84,8 @@ static bool parse_subject(
 	}
 	if (!parse_metric(text, (size_t)(metric_end - text), limit))
 		return bp_error_set(error,
-			"'%.*s' is no metric: write live, peak, allocated or temporary, one of these "
-			"with .objects, or resident, peak-resident or swap",
+			"'%.*s' is no metric: write live, peak, allocated or temporary, one of "
+			"these with .objects, or resident, peak-resident or swap",
 			(int)(metric_end - text), text);
 	return colon == NULL || parse_filter(colon + 1, (size_t)(end - colon - 1), limit, error);
 }

@@ -12,9 +12,9 @@ static bool warn_of_share(const struct bp_profile *profile, const struct bp_resi
 	struct bp_error *error)
 {
 	char text[BP_EXPLAINED_BYTES], advice[BP_EXPLAINED_BYTES], both[2 * BP_EXPLAINED_BYTES + 3];
-	struct bp_query whole = { .metric = BP_METRIC_LIVE,
-		.by = BP_KEY_TYPE,
-		.confidence = query->confidence };
+	struct bp_query whole = {
+		.metric = BP_METRIC_LIVE, .by = BP_KEY_TYPE, .confidence = query->confidence
+	};
 	struct bp_aggregation aggregation;
 	struct bp_explained explained;
 	if (!bp_aggregate(profile, &whole, &aggregation, error))
@@ -59,8 +59,8 @@ bool bp_check_warn_of_process(const struct bp_profile *profile, const struct bp_
 			continue;
 		bp_bytes_text(found.low, style, amount);
 		snprintf(sentence, sizeof sentence,
-			"%.500s is a limit on what malloc gave; the process itself %s %s resident, which is beyond it: "
-			"--limit %s=SIZE is on that",
+			"%.500s is a limit on what malloc gave; the process itself %s %s resident, "
+			"which is beyond it: --limit %s=SIZE is on that",
 			limits[i].text, metric == BP_RESIDENT_MOST ? "had up to" : "has", amount,
 			bp_resident_metric_names[metric]);
 		if (!warner->add(warner->context, sentence))

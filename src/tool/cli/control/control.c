@@ -154,10 +154,10 @@ static void change(const struct request *request, const struct bp_traced *traced
 	printf("%s (pid %ld): sampling %s%s%s%s%s (change %u)\n", name, (long)traced->pid,
 		changed ? "" : "was already ",
 		now.on ? "on at T = " : "off; start takes up T = ", text,
-		now.automatic    ? ", automatic"
+		now.automatic	 ? ", automatic"
 		: now.fine_start ? ", finer at the start"
-				 : "", changed ? "" : ": nothing to change",
-		now.number);
+				 : "",
+		changed ? "" : ": nothing to change", now.number);
 	say_window(request, traced);
 }
 

@@ -29,7 +29,7 @@ struct bp_status {
 	struct bp_schedule window;
 	struct bp_following following;
 	uint64_t uptime_ns, file_bytes; /* file_bytes: of what is written */
-	uint64_t outage_ns; /* for so long nothing could be recorded; 0: it can */
+	uint64_t outage_ns;		/* for so long nothing could be recorded; 0: it can */
 	uint64_t samples, live_samples, lost[BP_LOSS_MAX];
 	bool current; /* every thread's counters were read from the process */
 	int refused;  /* errno with which reading them was refused, 0 */

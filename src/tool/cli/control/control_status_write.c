@@ -74,8 +74,8 @@ static void write_outage(const struct bp_status *status, FILE *out)
 	bp_time_text(uptime_ns > status->outage_ns ? uptime_ns - status->outage_ns : 0, since);
 	bp_time_text(status->outage_ns, text);
 	fprintf(out,
-		"  outage     nothing has been recorded since %s, for %s: the trace cannot grow (is "
-		"the disk full?)\n             it is tried again once a second\n",
+		"  outage     nothing has been recorded since %s, for %s: the trace cannot grow "
+		"(is the disk full?)\n             it is tried again once a second\n",
 		since, text);
 }
 
@@ -168,7 +168,8 @@ void bp_status_write_text(const struct bp_status *status, struct bp_quantity_sty
 	fprintf(out, "  trace      %s (%s)\n", path, text);
 }
 
-static void write_limits(struct bp_json *json, const char *name, const struct bp_trace_limits *limits)
+static void write_limits(
+	struct bp_json *json, const char *name, const struct bp_trace_limits *limits)
 {
 	bp_json_object(json, name, BP_JSON_SPACED);
 	bp_json_whole(json, "low", limits->low);
@@ -201,8 +202,8 @@ static void write_words(struct bp_json *json, const struct bp_status *status)
 		write_limits(json, "in_force", &status->in_force);
 	bp_json_whole(json, "change", control->number);
 	if (control->automatic && control->budget_ppm != 0)
-		bp_json_digits(json, "budget_percent",
-			(double)control->budget_ppm / PPM_PER_PERCENT, 6);
+		bp_json_digits(
+			json, "budget_percent", (double)control->budget_ppm / PPM_PER_PERCENT, 6);
 	else
 		bp_json_null(json, "budget_percent");
 	bp_json_break(json, JSON_INDENT);

@@ -96,8 +96,7 @@ bool bp_control_stop(struct bp_trace_state *state)
 }
 
 /* Puts `what` in force, or while off where it is taken up from. */
-static bool put(
-	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t what)
+static bool put(struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t what)
 {
 	for (;;) {
 		const uint64_t word = load(&state->control);
@@ -122,8 +121,8 @@ bool bp_control_set_interval(
 	return put(state, header, interval);
 }
 
-bool bp_control_set_automatic(struct bp_trace_state *state, const struct bp_trace_header *header,
-	uint64_t budget_ppm)
+bool bp_control_set_automatic(
+	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t budget_ppm)
 {
 	bool changed = false;
 	if (budget_ppm != 0 && load(&state->budget_ppm) != budget_ppm) {

@@ -39,8 +39,8 @@ bool bp_control_set_interval(
 	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t interval);
 /* T as it is, but BP_INTERVAL_FINEST at the least, changed by the process itself from now on;
  * budget_ppm 0: as it is. */
-bool bp_control_set_automatic(struct bp_trace_state *state, const struct bp_trace_header *header,
-	uint64_t budget_ppm);
+bool bp_control_set_automatic(
+	struct bp_trace_state *state, const struct bp_trace_header *header, uint64_t budget_ppm);
 
 /* Does a thread that follows `command` (of its slot) follow the word as it is? */
 bool bp_control_is_followed(const struct bp_trace_state *state, uint16_t command);

@@ -66,7 +66,8 @@ struct bp_schedule bp_schedule_of(const struct bp_traced *traced)
 	return (struct bp_schedule){ left(start_ns, now_ns), left(stop_ns, now_ns) };
 }
 
-void bp_schedule_text(const struct bp_schedule *window, char ret_text[static BP_SCHEDULE_TEXT_BYTES])
+void bp_schedule_text(
+	const struct bp_schedule *window, char ret_text[static BP_SCHEDULE_TEXT_BYTES])
 {
 	char begins[BP_QUANTITY_BYTES], ends[BP_QUANTITY_BYTES];
 	bp_time_text(window->begins_ns, begins);

@@ -20,6 +20,7 @@ struct bp_schedule {
 struct bp_schedule bp_schedule_of(const struct bp_traced *traced);
 
 /* "begins in 1.9 s, ends in 3.9 s"; empty if there is nothing to come. */
-void bp_schedule_text(const struct bp_schedule *window, char ret_text[static BP_SCHEDULE_TEXT_BYTES]);
+void bp_schedule_text(
+	const struct bp_schedule *window, char ret_text[static BP_SCHEDULE_TEXT_BYTES]);
 
 #endif

@@ -41,8 +41,8 @@ static bool make_tree(struct copying *copying, const char *path, struct bp_error
 	if (copying->tree >= 0)
 		return true;
 	if (mkdirat(copying->folder, name, 0700) == 0) {
-		copying->tree = openat(copying->folder, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		copying->tree = openat(
+			copying->folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (copying->tree >= 0 && bp_place_is_own_folder(copying->tree))
 			return true;
 		errno = copying->tree >= 0 ? EPERM : errno;
@@ -59,8 +59,8 @@ static bool place(struct copying *copying, bool first, const char *name, char pa
 	if (!first && !make_tree(copying, path, error))
 		return false;
 	if (!first)
-		written += snprintf(path + written, PATH_MAX - (size_t)written, "/%s",
-			bp_last_part(name));
+		written += snprintf(
+			path + written, PATH_MAX - (size_t)written, "/%s", bp_last_part(name));
 	if (written >= PATH_MAX)
 		return bp_error_set(error, "%s: path too long", name);
 	*ret_place = (struct bp_place){ first ? copying->folder : copying->tree, path };

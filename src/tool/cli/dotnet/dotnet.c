@@ -31,7 +31,7 @@ struct request {
 	const struct bp_arguments *arguments;
 	pid_t pid; /* 0: a program is to be started */
 	char path[PATH_MAX];
-	bool made; /* the file at `path` is ours */
+	bool made;		     /* the file at `path` is ours */
 	struct bp_set_aside earlier; /* what was there before (--force) */
 	struct bp_dotnet_plan plan;
 };
@@ -91,8 +91,8 @@ static int open_output(void *context, pid_t pid, struct bp_error *error)
 		return -1;
 	if (!bp_spares_strangers(request->path, BP_RECORDING_NETTRACE, error) ||
 		(bp_option_given(request->arguments, "force") &&
-			!bp_set_aside(request->path, BP_RECORDING_NETTRACE,
-				&request->earlier, error)))
+			!bp_set_aside(
+				request->path, BP_RECORDING_NETTRACE, &request->earlier, error)))
 		return -1;
 	const int file =
 		open(request->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -24,7 +24,8 @@ struct bp_dotnet_plan {
 };
 
 struct bp_dotnet_outcome {
-	bool recorded; /* a session was held; false: the error says why not, or it is no .NET program */
+	/* a session was held; false: the error says why not, or it is no .NET program */
+	bool recorded;
 	bool whole; /* its stream came to its end, in order */
 	uint64_t bytes;
 	uint32_t others;       /* further .NET processes, not recorded */

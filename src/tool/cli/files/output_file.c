@@ -121,8 +121,8 @@ static bool try_writing(const char *path, struct bp_error *error)
 	return true;
 }
 
-bool bp_output_prepare(const char *path, bool force, struct bp_set_aside *ret_earlier,
-	struct bp_error *error)
+bool bp_output_prepare(
+	const char *path, bool force, struct bp_set_aside *ret_earlier, struct bp_error *error)
 {
 	struct bp_set_aside earlier = { 0 };
 	if (!bp_output_is_free(path, force, error) ||

@@ -25,7 +25,7 @@ char *bp_output_variable(const char *path);
 bool bp_output_is_free(const char *path, bool force, struct bp_error *error);
 /* Can a trace be made at `path`? With `force` what an earlier run left there is set aside, to be
  * removed or restored by the caller; otherwise, and on failure, everything stays as it is. */
-bool bp_output_prepare(const char *path, bool force, struct bp_set_aside *ret_earlier,
-	struct bp_error *error);
+bool bp_output_prepare(
+	const char *path, bool force, struct bp_set_aside *ret_earlier, struct bp_error *error);
 
 #endif

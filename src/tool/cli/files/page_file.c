@@ -60,9 +60,8 @@ static bool write_json(const struct bp_diff *diff, const struct bp_diff *paths,
 	return good || bp_error_set(error, "out of memory");
 }
 
-bool bp_page_file_write_diff(struct bp_written_file *file,
-	const struct bp_diff *diff, const struct bp_diff *paths,
-	const struct bp_diff_options *options, struct bp_error *error)
+bool bp_page_file_write_diff(struct bp_written_file *file, const struct bp_diff *diff,
+	const struct bp_diff *paths, const struct bp_diff_options *options, struct bp_error *error)
 {
 	struct bp_page_diff page = { 0 };
 	size_t written = 0;

@@ -22,9 +22,8 @@ bool bp_page_file_check(const struct bp_written_file *file, struct bp_error *err
 
 /* The page of a comparison into `file` (`bytepoll diff --html`); `paths`: the same by call
  * paths. */
-bool bp_page_file_write_diff(struct bp_written_file *file,
-	const struct bp_diff *diff, const struct bp_diff *paths,
-	const struct bp_diff_options *options, struct bp_error *error);
+bool bp_page_file_write_diff(struct bp_written_file *file, const struct bp_diff *diff,
+	const struct bp_diff *paths, const struct bp_diff_options *options, struct bp_error *error);
 
 /* Says on standard error what was written where. `remark`: a sentence, or "". */
 void bp_page_file_tell(const char *path, size_t bytes, const char *remark);

@@ -205,8 +205,8 @@ static bool spares_folder(const char *folder, struct bp_error *error)
 			folder);
 	DIR *stream = opendir(folder);
 	if (stream == NULL)
-		return bp_error_set(error, "%s cannot be read: %s: choose another -o", folder,
-			strerror(errno));
+		return bp_error_set(
+			error, "%s cannot be read: %s: choose another -o", folder, strerror(errno));
 	while (good && (entry = readdir(stream)) != NULL) {
 		char path[PATH_MAX + sizeof entry->d_name];
 		const char *name = entry->d_name;
@@ -233,8 +233,8 @@ bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct b
 		if (found != kind && found != BP_RECORDING_EMPTY &&
 			!(kind == BP_RECORDING_TRACE && is_unwritten(path)))
 			return bp_error_set(error,
-				"%s exists and is no %s, so nothing replaces it: choose another -o, "
-				"or remove it",
+				"%s exists and is no %s, so nothing replaces it: choose another "
+				"-o, or remove it",
 				path,
 				kind == BP_RECORDING_TRACE ? "recording of bytepoll"
 							   : ".nettrace file");
@@ -258,8 +258,8 @@ bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct b
 
 /* Renames FILE, and of a trace all that belongs to it: the parts whose bits are in `wanted`. What
  * is missing is passed over; `*ret_moved` gets the bits of what was renamed, on failure, too. */
-static bool rename_all(const char *from, const char *to, enum bp_recording_kind kind, uint32_t wanted,
-	uint32_t *ret_moved, struct bp_error *error)
+static bool rename_all(const char *from, const char *to, enum bp_recording_kind kind,
+	uint32_t wanted, uint32_t *ret_moved, struct bp_error *error)
 {
 	const size_t count = kind == BP_RECORDING_TRACE ? BP_COUNT(pieces) : 0;
 	*ret_moved = 0;
@@ -295,7 +295,8 @@ bool bp_set_aside(const char *path, enum bp_recording_kind kind, struct bp_set_a
 	snprintf(suffix, sizeof suffix, ".%ld.old", (long)getpid());
 	if (!join(path, "", recording.path) || !join(path, suffix, recording.aside))
 		return bp_error_set(error, "%s: path too long", path);
-	if (!rename_all(recording.path, recording.aside, kind, UINT32_MAX, &recording.moved, error)) {
+	if (!rename_all(
+		    recording.path, recording.aside, kind, UINT32_MAX, &recording.moved, error)) {
 		bp_set_aside_restore(&recording);
 		return false;
 	}

@@ -367,8 +367,7 @@ static uint64_t written_bytes(const struct bp_tree_file *file, int descriptor)
  * the folder is. */
 static bool is_ours_to_change(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
-	return !file->running && (file->first || bp_tree_owns_folder(tree)) &&
-	       !is_held(tree, file);
+	return !file->running && (file->first || bp_tree_owns_folder(tree)) && !is_held(tree, file);
 }
 
 void bp_tree_cut_tails(struct bp_tree *tree)
@@ -489,7 +488,7 @@ void bp_tree_read_rest(struct bp_tree *tree)
 static void remove_folded(const char *file)
 {
 	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX +
-		sizeof BP_RESIDENT_NEW_SUFFIX];
+		  sizeof BP_RESIDENT_NEW_SUFFIX];
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
@@ -531,8 +530,8 @@ static bool open_to_remove(const char *directory, DIR **ret_folder, struct bp_er
 	if (*ret_folder != NULL)
 		closedir(*ret_folder);
 	return bp_error_set(error,
-		"%s is not a folder of this user's that nobody else can write to: nothing in it was "
-		"removed: look at it and remove it, or choose another -o",
+		"%s is not a folder of this user's that nobody else can write to: nothing in it "
+		"was removed: look at it and remove it, or choose another -o",
 		directory);
 }
 

@@ -32,9 +32,9 @@ struct bp_tree_file {
 	uint64_t bytes;	     /* length of the file */
 	uint64_t disk_bytes; /* that it takes, its folded part included */
 	uint64_t device, inode;
-	bool first;	     /* FILE itself, not in FILE.d */
-	bool running;	     /* its process still lives and may write */
-	bool went_on;	     /* it ended in an exec after which its process has no file */
+	bool first;   /* FILE itself, not in FILE.d */
+	bool running; /* its process still lives and may write */
+	bool went_on; /* it ended in an exec after which its process has no file */
 	/* Known once bp_tree_read_rest was called: */
 	bool keeps_notes; /* losses or execs that the index cannot tell of */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
@@ -46,10 +46,12 @@ struct bp_tree {
 	char file[PATH_MAX];
 	char directory[PATH_MAX]; /* FILE.d */
 	bool has_directory;	  /* something of that name is there */
-	DIR *folder;		  /* FILE.d, open; NULL: it is missing, or no folder (a link is none) */
+	/* FILE.d, open; NULL: it is missing, or no folder (a link is none) */
+	DIR *folder;
 	struct bp_tree_file *files;
 	size_t count, capacity;
-	size_t untold; /* processes of it that run and have no file yet (running.h); set by who knows */
+	/* processes of it that run and have no file yet (running.h); set by who knows */
+	size_t untold;
 	size_t unreadable; /* *.bpt files that are no traces, or torn before their header */
 };
 

@@ -108,8 +108,8 @@ static bool check_name(const struct bp_written_file *file, struct bp_error *erro
 	const enum bp_recording_kind kind = bp_recording_kind_of(file->path);
 	if (kind == BP_RECORDING_TRACE || kind == BP_RECORDING_NETTRACE)
 		return bp_error_set(error,
-			"%s exists and is a recording, so nothing replaces it: choose another %s, or "
-			"remove it",
+			"%s exists and is a recording, so nothing replaces it: choose another %s, "
+			"or remove it",
 			file->path, file->option);
 	return file->force ||
 	       bp_error_set(error, "%s exists: choose another %s, or replace it by --force",

@@ -27,7 +27,7 @@ struct bp_written_file {
 	const char *path;   /* "-": standard output */
 	const char *option; /* by which it was named, for messages: "-o" */
 	bool force;
-	mode_t mode; /* before the umask */
+	mode_t mode;		   /* before the umask */
 	const char *const *inputs; /* the files that the command reads */
 	size_t input_count;
 	/* Between begin and end: */

@@ -164,8 +164,8 @@ static bool ask(const struct bp_live_view *view, const struct bp_profile *profil
 	return true;
 }
 
-static bool take_difference(const struct bp_live_view *view, const struct bp_diff *diff,
-	struct answers *ret_answers)
+static bool take_difference(
+	const struct bp_live_view *view, const struct bp_diff *diff, struct answers *ret_answers)
 {
 	for (uint32_t i = 0; i < diff->row_count && i < BP_LIVE_ROWS_MAX; i++) {
 		struct bp_diff_row row;

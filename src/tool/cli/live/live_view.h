@@ -71,7 +71,8 @@ struct bp_live_view {
 	uint64_t now_ns;    /* of the reading, since the start of the program */
 	uint64_t window_ns; /* that rates are over; 0: no rates */
 	double rate;	    /* bytes a second, all threads, counted; NAN: not known */
-	struct bp_explained explained; /* of all processes that run, now; `little` false: not known, too */
+	/* of all processes that run, now; `little` false: not known, too */
+	struct bp_explained explained;
 
 	bool has_tree; /* drilled: the call tree under the row */
 	struct bp_aggregation stacks;

@@ -101,9 +101,9 @@ bool bp_parse_probability(const char *text, double *ret_probability, struct bp_e
 		.name = "edges", .argument = "EDGES", .choices = "end|sample|both", \
 		.summary = "negative binomial: samples counted at a window's edges" \
 	}
-#define BP_OPTION_MIN_SIZE                                                                     \
-	{                                                                                      \
-		.name = "min-size", .argument = "SIZE",                                        \
+#define BP_OPTION_MIN_SIZE                                                                   \
+	{                                                                                    \
+		.name = "min-size", .argument = "SIZE",                                      \
 		.summary = "no object is smaller: narrows intervals of objects (default: 0)" \
 	}
 #define BP_OPTION_ASSUME_INTERVAL                                                    \

@@ -33,7 +33,8 @@ bp_own_heaps bp_own_heaps_of_process(const struct bp_profile *profile, uint32_t 
 	struct bp_elf_file file;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		if ((pid == 0 || profile->processes.data[i].pid == pid) &&
-			(last == NULL || profile->processes.data[i].start_time_ns > last->start_time_ns))
+			(last == NULL ||
+				profile->processes.data[i].start_time_ns > last->start_time_ns))
 			last = &profile->processes.data[i];
 	if (last != NULL && !last->host &&
 		bp_elf_file_open(bp_profile_text(profile, last->program), &file, NULL)) {
@@ -43,8 +44,8 @@ bp_own_heaps bp_own_heaps_of_process(const struct bp_profile *profile, uint32_t 
 	return heaps;
 }
 
-bool bp_explain_process(const struct bp_aggregation *aggregation, const struct bp_resident *resident,
-	struct bp_explained *ret_explained)
+bool bp_explain_process(const struct bp_aggregation *aggregation,
+	const struct bp_resident *resident, struct bp_explained *ret_explained)
 {
 	*ret_explained = (struct bp_explained){ 0 };
 	if (!bp_explain(aggregation, resident, 0, ret_explained))

@@ -20,7 +20,7 @@ bp_own_heaps bp_own_heaps_of_process(const struct bp_profile *profile, uint32_t 
 
 /* bp_explain, with the heaps of the process where malloc explains little. `resident` NULL: not
  * known. False: nothing is known, and `*ret_explained` is zeroed. */
-bool bp_explain_process(const struct bp_aggregation *aggregation, const struct bp_resident *resident,
-	struct bp_explained *ret_explained);
+bool bp_explain_process(const struct bp_aggregation *aggregation,
+	const struct bp_resident *resident, struct bp_explained *ret_explained);
 
 #endif

@@ -48,7 +48,8 @@ static const char *const loss_texts[BP_LOSS_COUNT] = {
 	[BP_LOSS_THREAD_SLOT] = "threads: no slot for their totals",
 	[BP_LOSS_LANES_BUSY] = "samples: all writers were busy",
 	[BP_LOSS_FREE] = "frees: they could not be recorded",
-	[BP_LOSS_INTERRUPTED] = "objects: a signal handler allocated inside the recorder, or left it for good",
+	[BP_LOSS_INTERRUPTED] =
+		"objects: a signal handler allocated inside the recorder, or left it for good",
 	[BP_LOSS_CHILD_TRACE] = "processes: a child could not open its trace",
 	[BP_LOSS_NAME] = "names: no room for a type, a frame or labels",
 };
@@ -61,7 +62,8 @@ static void print_childless(const struct bp_tree *tree)
 		i++;
 	if (i < tree->count)
 		bp_say(stderr,
-			INDENT "%s (pid %u) forked %" PRIu64 " of them: the folder of the trace may be "
+			INDENT "%s (pid %u) forked %" PRIu64
+			       " of them: the folder of the trace may be "
 			       "read-only or missing in its root, or another user's",
 			tree->files[i].program, tree->files[i].header.pid,
 			tree->files[i].state.lost[BP_LOSS_CHILD_TRACE]);
@@ -237,7 +239,9 @@ static void print_stopped(const struct bp_profile *profile)
 		if (process->end_signal == 0)
 			continue;
 		bp_process_signal_text(process, name);
-		fprintf(stderr, INDENT "it was ended by %s: what it allocated is known within limits\n", name);
+		fprintf(stderr,
+			INDENT "it was ended by %s: what it allocated is known within limits\n",
+			name);
 		return;
 	}
 }

@@ -21,7 +21,7 @@ struct bp_recorded {
 	pid_t pid;	      /* of the program, and when it had ended: CLOCK_MONOTONIC */
 	uint64_t ended_ns;
 	int end_signal; /* that ended it; 0: none */
-	bool alone; /* the processes that it starts were not to be recorded */
+	bool alone;	/* the processes that it starts were not to be recorded */
 	bool quiet;
 };
 

@@ -78,9 +78,9 @@ static bool look(struct bp_resident_watch *watch, struct bp_resident_point *ret_
 
 void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid, const char *file)
 {
-	*watch = (struct bp_resident_watch){ .resident = { .pid = (uint32_t)pid,
-						     .period_ns = PERIOD_FIRST_NS },
-		.file = file };
+	*watch = (struct bp_resident_watch){
+		.resident = { .pid = (uint32_t)pid, .period_ns = PERIOD_FIRST_NS }, .file = file
+	};
 	watch->resident.points = malloc(BP_RESIDENT_POINTS_MAX * sizeof *watch->resident.points);
 	if (watch->resident.points == NULL)
 		return;
@@ -147,8 +147,7 @@ static bool write_file(struct bp_resident_watch *watch, struct bp_error *error)
 static void write_now_and_then(struct bp_resident_watch *watch)
 {
 	const uint64_t now_ns = bp_system_time_ns(CLOCK_MONOTONIC);
-	const uint64_t wait_ns =
-		WRITE_NS + WRITE_POINT_NS * (uint64_t)watch->resident.count;
+	const uint64_t wait_ns = WRITE_NS + WRITE_POINT_NS * (uint64_t)watch->resident.count;
 	if (now_ns - watch->began_ns > 2 * (uint64_t)PERIOD_FIRST_NS &&
 		now_ns - watch->written_ns < wait_ns)
 		return;

@@ -62,7 +62,7 @@ struct run {
 	struct bp_resident_watch watch;
 	uint64_t resident_most; /* ru_maxrss, bytes */
 	pid_t pid;
-	uint64_t ended_ns; /* CLOCK_MONOTONIC */
+	uint64_t ended_ns;	     /* CLOCK_MONOTONIC */
 	struct bp_set_aside earlier; /* what --force is to replace */
 };
 
@@ -236,8 +236,7 @@ static void become_program(struct run *run)
 }
 
 /* Says why an exec failed, as a shell would by its status. */
-static bool not_started(
-	const struct run *run, int failure, int *ret_status, struct bp_error *error)
+static bool not_started(const struct run *run, int failure, int *ret_status, struct bp_error *error)
 {
 	if (failure == ENOENT) {
 		*ret_status = BP_STATUS_NOT_FOUND;
@@ -287,7 +286,8 @@ static void settle_earlier(struct run *run, bool ended)
 			bp_say(stderr, "bytepoll: warning: %s", reason.text);
 	} else if (ended) {
 		bp_set_aside_restore(&run->earlier);
-		bp_say(stderr, "bytepoll: nothing was recorded, so %s is still the earlier recording",
+		bp_say(stderr,
+			"bytepoll: nothing was recorded, so %s is still the earlier recording",
 			run->output);
 	}
 }
@@ -392,8 +392,8 @@ static int run_unprofiled(const struct run *run)
 	struct bp_error error = { 0 };
 	int status;
 	bp_say(stderr,
-		"bytepoll: warning: the limit on open files (ulimit -n) leaves fewer than the three that are "
-		"needed to record %s; it runs unprofiled",
+		"bytepoll: warning: the limit on open files (ulimit -n) leaves fewer than the "
+		"three that are needed to record %s; it runs unprofiled",
 		run->program.path);
 	fflush(NULL);
 	bp_open_files_restore(&run->open_files);
@@ -473,9 +473,8 @@ static const struct bp_option options[] = {
 	{ .name = "interval",
 		.letter = 'i',
 		.argument = "SIZE",
-		.summary =
-			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object; auto "
-			"(64K, growing to 512K as the program allocates)" },
+		.summary = "mean sampling interval T in bytes: 64K, 2M; 1 takes every object; auto "
+			   "(64K, growing to 512K as the program allocates)" },
 	{ .name = "budget",
 		.argument = "PERCENT",
 		.summary = "with auto: CPU time that sampling may take (0.5%)" },
@@ -511,9 +510,9 @@ const struct bp_command bp_command_run = {
 		"memory, ten times a second, to FILE.resident. Returns when PROGRAM\n"
 		"ends, and then prints what was recorded to standard error. INT and QUIT are left\n"
 		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
-		"--force replaces the recording of an earlier run, when PROGRAM has started, and no\n"
-		"other file: what is not empty and no recording of bytepoll stays, and so does a\n"
-		"FILE that a process of another run still writes to.\n\n"
+		"--force replaces the recording of an earlier run, when PROGRAM has started, and "
+		"no\nother file: what is not empty and no recording of bytepoll stays, and so does "
+		"a\nFILE that a process of another run still writes to.\n\n"
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET

@@ -90,8 +90,7 @@ static bool is_young(pid_t pid)
 	struct bp_process_stat stat;
 	if (!bp_process_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
 		return false;
-	const uint64_t start_ns =
-		stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	const uint64_t start_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	return start_ns + YOUNG_NS > bp_system_time_ns(CLOCK_BOOTTIME);
 }
 

@@ -44,8 +44,10 @@ static bool refuse(
 		return bp_error_set(
 			error, "%s: its program still runs: verify it when it has ended", file);
 	if (tree->count > 0 && tree->files[0].header.recognition == BP_RECOGNITION_NONE)
-		return bp_error_set(
-			error, "%s: its program ran unprofiled: there is nothing to verify (--verify counts over glibc's own malloc alone)", file);
+		return bp_error_set(error,
+			"%s: its program ran unprofiled: there is nothing to verify (--verify "
+			"counts over glibc's own malloc alone)",
+			file);
 	if (tree->count > 0)
 		return bp_error_set(error,
 			"%s: its objects were not counted: record it with `bytepoll run --verify`",

@@ -166,7 +166,8 @@ static void add_spawned(struct trace_import *import, const struct bp_trace_exec 
 		return;
 	import->spawned_pid = exec->pid;
 	import->own_execs += !child;
-	process->spawned += child || import->own_execs > (import->reader.state.end_reason == BP_END_EXEC);
+	process->spawned +=
+		child || import->own_execs > (import->reader.state.end_reason == BP_END_EXEC);
 }
 
 static bool add_exec(struct trace_import *import, const struct bp_trace_exec *exec)
@@ -238,7 +239,7 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_HELD:	 /* The reader keeps them. */
 	case BP_TAG_FOLDED_TOLD: /* Told as FOLDED. */
 		return true;
-	case BP_TAG_OUTAGE:   /* The reader keeps it, too. */
+	case BP_TAG_OUTAGE: /* The reader keeps it, too. */
 		return true;
 	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
 		return add_reading(import, record->interval.thread, record->interval.time_ns,
@@ -255,7 +256,8 @@ static bool add_readings(
 		/* (Or a free, which begins alike.) */
 		const struct bp_trace_sample *of = &records[i].sample;
 		if (records[i].tag == BP_TAG_SAMPLE || records[i].tag == BP_TAG_FREE)
-			good = add_reading(import, of->thread, of->time_ns, of->trials, of->objects);
+			good = add_reading(
+				import, of->thread, of->time_ns, of->trials, of->objects);
 	}
 	return good;
 }
@@ -266,8 +268,7 @@ static bool add_readings(
 static bool add_batch(struct trace_import *import, const struct bp_trace_batch *batch)
 {
 	const struct bp_join_numbered *numbered = &batch->numbered;
-	if (import->profile->keep_readings &&
-		!add_readings(import, batch->records, batch->count))
+	if (import->profile->keep_readings && !add_readings(import, batch->records, batch->count))
 		return false;
 	bool good = bp_trace_join_take(&import->join, batch->records, numbered, import->error);
 	for (uint32_t i = 0; i < numbered->other_count && good; i++)
@@ -393,8 +394,8 @@ static void doubt_pauses(struct bp_process *process, const struct bp_trace_reade
 	/* (What an outage lost that went on at the end is bounded by the reader.) */
 	const bool only_outage =
 		reader->outage_count == 1 && reader->outages[0].to_ns == UINT64_MAX;
-	const bool full = process->lost[BP_LOSS_TRACE_FULL] > 0 ||
-			  process->lost[BP_LOSS_TRACE_REOPEN] > 0;
+	const bool full =
+		process->lost[BP_LOSS_TRACE_FULL] > 0 || process->lost[BP_LOSS_TRACE_REOPEN] > 0;
 	const bool missing = process->damaged_chunks > 0 || (full && !only_outage) ||
 			     process->lost[BP_LOSS_LANES_BUSY] > 0;
 	process->has_pauses = process->objects_off.high > 0;
@@ -435,7 +436,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	struct bp_process *process = process_of(import);
 	process->ended = reader->state.state == 1 && !reader->state.unmarked_fork;
 	/* Where the end is not believed a thread went on behind it. */
-	process->open_threads = !process->ended || totals.exact ? 0
+	process->open_threads = !process->ended || totals.exact	 ? 0
 				: reader->state.open_threads > 0 ? reader->state.open_threads
 								 : 1;
 	process->end_signal = process->ended || reader->state.end_signal >= NSIG
@@ -487,8 +488,7 @@ static enum bp_imported import_records(struct trace_import *import)
 	const struct bp_trace_batch *batch;
 	struct bp_error failure = { .text = "" };
 	enum bp_trace_next next = BP_TRACE_END;
-	bool good = bp_trace_ahead_start(
-		&ahead, &import->reader, &import->join, import->error);
+	bool good = bp_trace_ahead_start(&ahead, &import->reader, &import->join, import->error);
 	while (good && (next = bp_trace_ahead_next(&ahead, &batch, &failure)) == BP_TRACE_RECORD)
 		good = add_batch(import, batch);
 	bp_trace_ahead_stop(&ahead);
@@ -501,7 +501,7 @@ static enum bp_imported import_records(struct trace_import *import)
 	if (!bp_import_check_counters(&import->reader, import->process, import->first_alike,
 		    import->profile, import->error) ||
 		!bp_import_trace_intervals(
-		    &import->reader, import->process, import->profile, import->error))
+			&import->reader, import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	if (next == BP_TRACE_END)
 		return BP_IMPORTED;

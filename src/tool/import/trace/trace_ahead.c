@@ -135,8 +135,8 @@ static enum room keep(struct bp_trace_batch *batch, const struct borrowed *borro
 		*borrowed->frames = copy(batch, *borrowed->frames, bytes);
 	for (int i = 0; i < 2; i++)
 		if (borrowed->texts[i] != NULL)
-			borrowed->texts[i]->data = copy(
-				batch, borrowed->texts[i]->data, borrowed->texts[i]->bytes);
+			borrowed->texts[i]->data =
+				copy(batch, borrowed->texts[i]->data, borrowed->texts[i]->bytes);
 	batch->kept_bytes = (uint32_t)((batch->kept_bytes + whole - 1) / whole * whole);
 	return ROOM;
 }

@@ -31,8 +31,8 @@ static void open_total(struct bp_known_total *total, uint64_t sampled)
 	total->high = UINT64_MAX;
 }
 
-static bool contradicts(const struct sampled *sampled, struct bp_known_total bytes,
-	struct bp_known_total objects)
+static bool contradicts(
+	const struct sampled *sampled, struct bp_known_total bytes, struct bp_known_total objects)
 {
 	return sampled->bytes > bytes.high || sampled->objects > objects.high;
 }
@@ -85,8 +85,7 @@ bool bp_import_check_counters(const struct bp_trace_reader *reader, struct bp_pr
 	const uint64_t contradicted = check_threads(profile, first, sampled);
 	/* (Our recorder counts threads without a place for their counters, too.) */
 	process->unknown_samples = process->host ? unknown_samples(reader, sampled) : 0;
-	const bool less = contradicts(
-		&all, process->bytes_allocated, process->objects_allocated);
+	const bool less = contradicts(&all, process->bytes_allocated, process->objects_allocated);
 	if (contradicted > 0 || less)
 		process->lost[BP_PROFILE_LOST_COUNTERS] += contradicted > 0 ? contradicted : 1;
 	if (contradicted > 0 || less || process->unknown_samples > 0) {

@@ -37,7 +37,7 @@ struct bp_trace_join {
 	uint32_t first_sample;	 /* entries from here on are this process's ... */
 	struct bp_packed beside; /* ... and this runs beside them, without times unless ... */
 	bool is_told;		 /* ... a folded part may tell them otherwise */
-	bool objects_uncounted; /* counters of objects say nothing */
+	bool objects_uncounted;	 /* counters of objects say nothing */
 	/* Private; these of the first step, apart from what the other thread writes. */
 	_Alignas(64) uint64_t repeated_samples;
 	struct bp_sample_index by_sequence;

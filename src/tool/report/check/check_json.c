@@ -88,8 +88,7 @@ static void write_judgement(struct bp_json *json, const struct bp_check_result *
 	bp_json_whole(json, "sampling_interval", result->interval_max);
 	bp_json_break(json, INDENT);
 	if (limit->growth) {
-		write_side(json, "new", result->new_estimate, result->samples,
-			result->new_runs);
+		write_side(json, "new", result->new_estimate, result->samples, result->new_runs);
 		write_side(json, "base", result->base_estimate, result->base_samples,
 			result->base_runs);
 		bp_json_break(json, INDENT);

@@ -64,8 +64,8 @@ static void write_deviations(struct bp_json *json, const struct bp_diff_row *row
 }
 
 /* The members of a row, and its end. */
-static void write_row(struct bp_json *json, const struct bp_diff *diff,
-	const struct bp_diff_row *row)
+static void write_row(
+	struct bp_json *json, const struct bp_diff *diff, const struct bp_diff_row *row)
 {
 	const struct bp_diff_figure *asked = diff->query.objects ? &row->objects : &row->bytes;
 	bp_json_text(json, "verdict", bp_verdict_names[row->verdict]);
@@ -73,7 +73,8 @@ static void write_row(struct bp_json *json, const struct bp_diff *diff,
 	bp_json_digits(json, "q", row->q, 10);
 	bp_json_interval(json, "ratio", &asked->ratio, 1);
 	for (int side = 0; side < BP_SIDES; side++)
-		write_pair(json, side_names[side], &row->bytes.side[side], &row->objects.side[side]);
+		write_pair(
+			json, side_names[side], &row->bytes.side[side], &row->objects.side[side]);
 	write_pair(json, "change", &row->bytes.change, &row->objects.change);
 	bp_json_object(json, "samples", BP_JSON_SPACED);
 	for (int side = 0; side < BP_SIDES; side++)
@@ -85,15 +86,14 @@ static void write_row(struct bp_json *json, const struct bp_diff *diff,
 	bp_json_end(json);
 }
 
-void bp_json_diff_row(struct bp_json *json, const char *key,
-	const struct bp_diff *diff, const struct bp_diff_row *row)
+void bp_json_diff_row(struct bp_json *json, const char *key, const struct bp_diff *diff,
+	const struct bp_diff_row *row)
 {
 	bp_json_object(json, key, BP_JSON_SPACED);
 	write_row(json, diff, row);
 }
 
-void bp_json_verdicts(
-	struct bp_json *json, const struct bp_diff *diff, enum bp_json_layout layout)
+void bp_json_verdicts(struct bp_json *json, const struct bp_diff *diff, enum bp_json_layout layout)
 {
 	bp_json_object(json, "verdicts", layout);
 	for (int verdict = 0; verdict < BP_VERDICT_COUNT; verdict++)
@@ -123,8 +123,8 @@ static void write_run(struct bp_json *json, const struct bp_run *run, double wor
 	bp_json_end(json);
 }
 
-static void write_sides(struct bp_json *json, const struct bp_diff *diff,
-	const struct bp_diff_options *options)
+static void write_sides(
+	struct bp_json *json, const struct bp_diff *diff, const struct bp_diff_options *options)
 {
 	for (int side = 0; side < BP_SIDES; side++) {
 		bp_json_object(json, side_names[side], BP_JSON_SPACED);
@@ -149,8 +149,8 @@ static void write_moments(struct bp_json *json, const struct bp_diff *diff)
 	bp_json_end(json);
 }
 
-static void write_question(struct bp_json *json, const struct bp_diff *diff,
-	const struct bp_diff_options *options)
+static void write_question(
+	struct bp_json *json, const struct bp_diff *diff, const struct bp_diff_options *options)
 {
 	const struct bp_query *query = &diff->runs[BP_NEW][0].shown->query;
 	const bool has_at = query->has_at && !diff->query.moments;
@@ -210,8 +210,8 @@ void bp_write_diff_json(
 }
 
 /* `key` "total", or NULL for a row, which has a name. */
-static void write_growth_row(struct bp_json *json, const char *key,
-	const struct bp_diff_row *row, double seconds)
+static void write_growth_row(
+	struct bp_json *json, const char *key, const struct bp_diff_row *row, double seconds)
 {
 	bp_json_object(json, key, BP_JSON_SPACED);
 	if (key == NULL)

@@ -17,9 +17,9 @@
 struct shown {
 	const struct bp_diff *diff;
 	struct bp_diff_path *paths; /* [0]: the whole */
-	uint32_t *number;		  /* of the node, by path; 0: left out */
-	uint32_t *name;			  /* number of its name; several paths may have one */
-	uint32_t *row;			  /* number of its row; 0: the total */
+	uint32_t *number;	    /* of the node, by path; 0: left out */
+	uint32_t *name;		    /* number of its name; several paths may have one */
+	uint32_t *row;		    /* number of its row; 0: the total */
 	uint32_t count, nodes, names, rows;
 	uint32_t left_out, left_out_verdicts;
 	double share;

@@ -27,10 +27,9 @@ void bp_write_diff_json(
 	const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out);
 
 /* Of that JSON: one row without its name, and how many rows got each verdict. */
-void bp_json_diff_row(struct bp_json *json, const char *key,
-	const struct bp_diff *diff, const struct bp_diff_row *row);
-void bp_json_verdicts(
-	struct bp_json *json, const struct bp_diff *diff, enum bp_json_layout layout);
+void bp_json_diff_row(struct bp_json *json, const char *key, const struct bp_diff *diff,
+	const struct bp_diff_row *row);
+void bp_json_verdicts(struct bp_json *json, const struct bp_diff *diff, enum bp_json_layout layout);
 
 /* The call paths (bytepoll-diff-paths-1) of a comparison made with `paths`. False: no memory. */
 bool bp_write_diff_paths(const struct bp_diff *diff, FILE *out);

@@ -278,8 +278,7 @@ static uint32_t less(uint32_t a, uint32_t b)
 }
 
 /* Returns whether the column of deviations was shown. */
-static bool write_rows(
-	const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
+static bool write_rows(const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
 {
 	uint32_t clear = diff->verdict_count, all = diff->row_count;
 	uint32_t shown = less(options->all ? all : clear, options->report.rows);
@@ -322,8 +321,8 @@ static void work_text(const struct bp_diff_options *options, double work, bool s
 }
 
 /* "512 KiB", "64 KiB to 512 KiB" */
-static void intervals_text(
-	const struct bp_sampling *sampling, struct bp_quantity_style style, char *buffer, size_t bytes)
+static void intervals_text(const struct bp_sampling *sampling, struct bp_quantity_style style,
+	char *buffer, size_t bytes)
 {
 	char low[BP_QUANTITY_BYTES] = "unknown", high[BP_QUANTITY_BYTES];
 	const uint32_t count = sampling->interval_count;
@@ -337,8 +336,8 @@ static void intervals_text(
 }
 
 /* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, T = 512 KiB, 1,234 samples" */
-static void write_side(const struct bp_diff *diff,
-	const struct bp_diff_options *options, int side, FILE *out)
+static void write_side(
+	const struct bp_diff *diff, const struct bp_diff_options *options, int side, FILE *out)
 {
 	const struct bp_run *runs = diff->runs[side];
 	uint32_t count = diff->run_count[side];
@@ -357,8 +356,7 @@ static void write_side(const struct bp_diff *diff,
 	bp_terminal_text(bp_process_name(first->profile, subject), options->report.utf8, 40,
 		program, sizeof program);
 	bp_time_text(duration_ns, time);
-	intervals_text(
-		&first->sampling, bp_style_of(&options->report), interval, sizeof interval);
+	intervals_text(&first->sampling, bp_style_of(&options->report), interval, sizeof interval);
 	bp_count_text(samples, number);
 	if (options->normalize != NULL)
 		work_text(options, sum / count, count > 1, work, sizeof work);
@@ -369,8 +367,7 @@ static void write_side(const struct bp_diff *diff,
 	fprintf(out, ": %s, %s, T = %s, %s samples%s\n", program, time, interval, number, work);
 }
 
-static void write_head(
-	const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
+static void write_head(const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
 {
 	const struct bp_aggregation *new = diff->runs[BP_NEW][0].shown;
 	const struct bp_aggregation *base = diff->runs[BP_BASE][0].shown;
@@ -404,8 +401,8 @@ static void write_head(
 }
 
 /* A difference without a verdict is not all there is to say where another metric has changed. */
-static void write_other_metric(const struct bp_diff *diff,
-	const struct bp_diff_options *options, FILE *out)
+static void write_other_metric(
+	const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
 {
 	enum bp_metric metric;
 	struct bp_figure change = { 0 };
@@ -421,8 +418,8 @@ static void write_other_metric(const struct bp_diff *diff,
 	bp_write_note(&options->report, text, out);
 }
 
-static void write_foot(const struct bp_diff *diff,
-	const struct bp_diff_options *options, bool deviation, FILE *out)
+static void write_foot(const struct bp_diff *diff, const struct bp_diff_options *options,
+	bool deviation, FILE *out)
 {
 	char text[512], few[64] = "";
 	const struct bp_query *query = &diff->runs[BP_NEW][0].shown->query;
@@ -435,9 +432,8 @@ static void write_foot(const struct bp_diff *diff,
 	snprintf(text, sizeof text,
 		"Verdicts: %u of %u row%s, of which at most %g %% are false on average (q). %s"
 		"Intervals: %g %%.",
-		diff->verdict_count, diff->row_count,
-		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate, few,
-		100 * query->confidence);
+		diff->verdict_count, diff->row_count, diff->row_count == 1 ? "" : "s",
+		100 * diff->query.rate, few, 100 * query->confidence);
 	bp_write_note(&options->report, text, out);
 	if (deviation)
 		bp_write_note(&options->report,
@@ -449,16 +445,15 @@ static void write_foot(const struct bp_diff *diff,
 	if (query->cumulative)
 		bp_write_note(&options->report,
 			"Rows are cumulative: they overlap and do not add up.", out);
-	if (!diff->query.moments &&
-		(diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2))
+	if (!diff->query.moments && (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2))
 		bp_write_note(&options->report,
 			"One run on a side: the intervals cover the noise of sampling, not how "
 			"much "
 			"the program itself varies from run to run. To cover that, record several "
 			"runs of each: bytepoll diff BASE... --new NEW...",
 			out);
-	else if (!diff->query.moments && (diff->run_count[BP_BASE] < RUNS_WANTED ||
-						       diff->run_count[BP_NEW] < RUNS_WANTED))
+	else if (!diff->query.moments &&
+		 (diff->run_count[BP_BASE] < RUNS_WANTED || diff->run_count[BP_NEW] < RUNS_WANTED))
 		bp_write_note(&options->report,
 			"Few runs leave the variation between them poorly known, so that only very "
 			"large changes get a verdict: 5 runs a side are a good number.",

@@ -145,9 +145,9 @@ static void write_foot(const struct table *table, FILE *out)
 		"may "
 		"be a leak, a cache or a phase of the program: compare other moments (--from, "
 		"--until).",
-		diff->verdict_count, diff->verdict_count == 1 ? "" : "s",
-		diff->row_count, diff->row_count == 1 ? "" : "s",
-		100 * diff->query.rate, 100 * table->moments->shown[BP_NEW].query.confidence);
+		diff->verdict_count, diff->verdict_count == 1 ? "" : "s", diff->row_count,
+		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate,
+		100 * table->moments->shown[BP_NEW].query.confidence);
 	putc('\n', out);
 	bp_write_note(table->options, text, out);
 }
@@ -156,8 +156,7 @@ void bp_write_growth_text(
 	const struct bp_diff_moments *moments, const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_diff *diff = &moments->diff;
-	uint32_t shown =
-		diff->row_count < options->rows ? diff->row_count : options->rows;
+	uint32_t shown = diff->row_count < options->rows ? diff->row_count : options->rows;
 	struct table table = { .moments = moments,
 		.options = options,
 		.count = shown + 1,

@@ -114,7 +114,8 @@ static void write_gaps(const struct page *page, const struct bp_verify_process *
 static void write_process(const struct page *page, const struct bp_verify_process *process)
 {
 	char samples[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES], least[BP_QUANTITY_BYTES];
-	const bool changed = process->interval_min != 0 && process->interval_min < process->interval;
+	const bool changed =
+		process->interval_min != 0 && process->interval_min < process->interval;
 	bp_bytes_text(process->interval_min, page->style, least);
 	bp_count_text(process->samples, samples);
 	bp_bytes_text(process->interval, page->style, interval);
@@ -185,8 +186,8 @@ static void write_informed(const struct page *page)
 }
 
 /* The limits of a figure in full: where they miss, no digit is to be left out. */
-static void limits_text(const struct page *page, const struct bp_verify_figure *figure, bool objects,
-	char *text, size_t bytes)
+static void limits_text(const struct page *page, const struct bp_verify_figure *figure,
+	bool objects, char *text, size_t bytes)
 {
 	const struct bp_interval *interval = &figure->shown.interval;
 	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
@@ -260,7 +261,7 @@ static void write_verdict(const struct page *page)
 			"no larger than\n  the smallest object.",
 		[BP_VERIFY_BAD] = "BAD: more figures are wrong than chance allows.",
 		[BP_VERIFY_UNSURE] = "UNSURE: not every object could be counted, so there is "
-				    "nothing to compare with.",
+				     "nothing to compare with.",
 	};
 	const struct bp_verify *truth = page->truth;
 	FILE *out = page->out;
@@ -274,9 +275,9 @@ static void write_verdict(const struct page *page)
 			truth->totals_missed);
 	if (truth->verdict != BP_VERIFY_UNSURE)
 		fprintf(out,
-			"  (\"missed\" beside a total: it lies outside its %g %% limits, as %.3g in 100 may. "
-			"The verdict\n  judges totals by limits of %.6g %%, and rows by how many of them "
-			"miss: of rows it finds\n  gross errors only.)\n",
+			"  (\"missed\" beside a total: it lies outside its %g %% limits, as %.3g "
+			"in 100 may. The verdict\n  judges totals by limits of %.6g %%, and rows "
+			"by how many of them miss: of rows it finds\n  gross errors only.)\n",
 			100 * truth->query.confidence, 100 * (1 - truth->query.confidence),
 			100 * (1 - truth->error / truth->tests));
 	if (truth->verdict != BP_VERIFY_UNSURE)

@@ -23,7 +23,8 @@ static void write_units(struct bp_json *json, const struct bp_verify_figure *fig
 	}
 }
 
-static void write_verify_sums(struct bp_json *json, const struct bp_process_verify_sums *verify_sums)
+static void write_verify_sums(
+	struct bp_json *json, const struct bp_process_verify_sums *verify_sums)
 {
 	const struct {
 		const char *name;

@@ -59,8 +59,8 @@ bool bp_packed_size_is_bounded(Elf *elf)
 		GElf_Shdr header;
 		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
 			continue;
-		const uint64_t bytes = unpacked_bytes(
-			section, &header, elf_strptr(elf, names, header.sh_name));
+		const uint64_t bytes =
+			unpacked_bytes(section, &header, elf_strptr(elf, names, header.sh_name));
 		if (bytes > UNPACKED_BYTES_MAX - unpacked)
 			return false;
 		unpacked += bytes;
