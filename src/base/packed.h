@@ -160,8 +160,8 @@ static inline bool bp_packed_add(
 			(struct bp_packed_row *)malloc(BP_PACKED_ROWS * sizeof *table->pending);
 	if (table->pending == NULL || table->count == UINT32_MAX)
 		return false;
-		/* (One by one, so that a row just made is not read in larger pieces than it was written
-	 * in.) */
+		/* One by one, so that a row just made is not read in larger pieces than it was
+	 * written in. */
 #pragma GCC unroll 6
 	for (unsigned c = 0; c < columns; c++)
 		table->pending[in_block].column[c] = row->column[c];

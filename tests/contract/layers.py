@@ -76,9 +76,31 @@ def wrong_includes(rows, path, text, is_public):
             yield f"src/{path}: \"{header}\" is not shown to other folders"
 
 
+def upward_rows(rows):
+    """A row may name only folders of rows above it, so that no include runs up."""
+    above = set()
+    for row, (may, _) in rows.items():
+        folder = row.split("/")[0]
+        for name in sorted(may):
+            if name.split("/")[0] not in above | {folder, "bytepoll"}:
+                yield f"src/layers.txt: {row} may include {name}, which stands below it"
+        above.add(folder)
+
+
+def ambiguous_headers(root):
+    """Two headers that one include could mean: the compiler looks beside the including file first."""
+    headers = {named(path): path for path in sources(os.path.join(root, "src")) if path.endswith(".h")}
+    for header in sorted(headers):
+        parts = header.split("/")
+        for i in range(1, len(parts) - 1):
+            other = "/".join(parts[i:])
+            if other in headers:
+                yield f"src/{headers[header]}: an include of \"{other}\" beside it could mean this file"
+
+
 def check(root):
     rows = read_table(os.path.join(root, "src/layers.txt"))
-    findings = []
+    findings = list(upward_rows(rows)) + list(ambiguous_headers(root))
     for top, is_public in (("src", False), ("include", True)):
         for path in sources(os.path.join(root, top)):
             with open(os.path.join(root, top, path), encoding="utf-8") as file:
@@ -102,6 +124,8 @@ PLANTED = {  # file: (an include, what must be found; None: nothing)
     "src/tool/high/below/good.c": ('#include "low/a.h"', None),
     "src/tool/low/upwards.c": ('#include "high/below/x.h"', "may not include"),
     "src/tool/stray/a.c": ("", "not in src/layers.txt"),
+    "src/tool/high/low/a.h": ("", "could mean this file"),
+    "src/tool/high/low/b.h": ("", None),
     "include/bytepoll/good.h": ('#include "bytepoll/other.h"', None),
     "include/bytepoll/bad.h": ('#include "low/a.h"', "public header"),
 }
@@ -115,8 +139,10 @@ def try_planted():
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write("int x;\n" + text + "\n")
         with open(os.path.join(root, "src/layers.txt"), "w", encoding="utf-8") as file:
-            file.write("low - a.h\nhigh low -\nsplit - *\nsplit/inside* low -\n")
+            file.write("low - a.h\nhigh low -\nsplit - *\nsplit/inside* low -\nodd last -\nlast - -\n")
         found = check(root)
+    if not any("odd may include last, which stands below it" in finding for finding in found):
+        findings.append("a planted row that looks down the table was not found")
     for path, (_, expected) in PLANTED.items():
         mine = [f for f in found if f.startswith(path + ":")]
         if expected is None and mine:

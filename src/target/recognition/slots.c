@@ -17,18 +17,17 @@
  * its pages back when more than EMPTY_KEEP_BYTES are kept that way. What is too large for a class
  * (an alignment of megabytes) gets a slab of one slot, unmapped when freed.
  *
- * Locks: one per class, and one for the directory of slabs. Finding a slot takes none: slab entries
- * are published once and never move. Threads do not wait for each other, as a rule: where a class
- * is locked an object gets a slot of the next larger one, and one that is given back is put on the
- * class's list of returned slots, which whoever holds the lock empties, and looks again afterwards.
+ * Each class has a lock, and so has the directory of slabs. Finding a slot takes none, because slab
+ * entries are published once and never move. Threads seldom wait for each other: while a class is
+ * locked, an object gets a slot of the next larger class, and a slot that is given back goes to the
+ * class's list of returned slots. The holder of the lock empties that list.
  *
  * Every list links slots through their books, by handles: the slab's number and the index in it.
  * Nothing that the program can write to decides where the recorder writes: a size word only says
  * which book to look at, and the book says whether an object of the program begins there.
  *
  * Damage is looked for where a slot is taken and given back (slot_marks.h): the marks of a freed
- * object, and the word behind an object: a mark, or the next slot's size word, written with it.
- */
+ * object, and the word behind an object: a mark, or the next slot's size word, written with it. */
 #include "recognition/slots.h"
 
 #include "base/attributes.h"

@@ -18,18 +18,14 @@
 
 #include "truth.h"
 
-#define SITES(X)                                                                                   \
-	X(small_fixed)                                                                             \
-	X(small_mixed)                                                                             \
-	X(wide_mixed)                                                                              \
-	X(large)                                                                                   \
-	X(huge)                                                                                    \
-	X(zero)                                                                                    \
-	X(calloc_small) X(calloc_large) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc)   \
-		X(pvalloc) X(grow_first) X(grow) X(shrink_first) X(shrink) X(place_first) X(place) \
-			X(moved) X(realloc_null) X(realloc_zero) X(reallocarray) X(large_first)    \
-				X(large_grow) X(thread_temporary) X(thread_handed)                 \
-					X(thread_leaked) X(failing)
+/* clang-format off */
+#define SITES(X) \
+	X(small_fixed) X(small_mixed) X(wide_mixed) X(large) X(huge) X(zero) X(calloc_small) \
+	X(calloc_large) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(pvalloc) \
+	X(grow_first) X(grow) X(shrink_first) X(shrink) X(place_first) X(place) X(moved) \
+	X(realloc_null) X(realloc_zero) X(reallocarray) X(large_first) X(large_grow) \
+	X(thread_temporary) X(thread_handed) X(thread_leaked) X(failing)
+/* clang-format on */
 
 #define NUMBER(name) number_##name,
 enum { SITES(NUMBER) SITE_COUNT };

@@ -13,14 +13,12 @@
 
 #include "truth.h"
 
-#define SITES(X)                                                                              \
-	X(plain)                                                                              \
-	X(array)                                                                              \
-	X(nothrow)                                                                            \
-	X(nothrow_array)                                                                      \
-	X(aligned)                                                                            \
-	X(aligned_array) X(aligned_nothrow) X(direct) X(sized) X(constructor_throws) X(large) \
-		X(kept) X(container) X(bad_alloc) X(bad_alloc_nothrow)
+/* clang-format off */
+#define SITES(X) \
+	X(plain) X(array) X(nothrow) X(nothrow_array) X(aligned) X(aligned_array) \
+	X(aligned_nothrow) X(direct) X(sized) X(constructor_throws) X(large) X(kept) \
+	X(container) X(bad_alloc) X(bad_alloc_nothrow)
+/* clang-format on */
 
 #define NUMBER(word) number_##word,
 enum { SITES(NUMBER) SITE_COUNT };

@@ -26,7 +26,6 @@
 
 /* What lifecycle.c and thread.c would define. */
 struct bp_recorder bp_recorder;
-
 static char path[64];
 
 static struct bp_trace_state *state_page(void)

@@ -44,7 +44,6 @@ static volatile bool stepping; /* only the trap handler walks */
 static bool uncompared;	       /* libgcc is not asked */
 static const char *program;    /* beside it lie the libraries that are loaded */
 static bool end_unmarked;      /* the outermost frame here does not say that it is */
-
 static void note_difference(int index, int count, void *const *truth)
 {
 	if (differing++ > 0)

@@ -499,9 +499,10 @@ const struct bp_command bp_command_check = {
 		"\n"
 		"A LIMIT is METRIC[:FILTER]=SIZE, or METRIC.objects[:FILTER]=NUMBER, with METRIC\n"
 		"live, peak, allocated or temporary. A FILTER is the name of the function that\n"
-		"allocates, with * ? [...] and A|B, or any KEY=GLOB of --filter:\n"
-		"live:stack=load_*=1M is what any function called load_... is responsible for. A\n"
-		"GROWTH ends in N% instead of SIZE.",
+		"allocates, with * ? [...] and A|B, or any KEY=GLOB of --filter: "
+		"live:stack=load_*=1M is\n"
+		"what any function called load_... is responsible for. A GROWTH ends in N%\n"
+		"instead of SIZE.",
 	.options = options,
 	.examples = "bytepoll check app.bpt --limit live=200MiB --limit 'allocated:parse_*=10M'\n"
 		    "    two limits, wrong once in a hundred times at most\n"
