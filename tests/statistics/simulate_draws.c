@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "estimate/weighting.h"
+#include "weights_in_theory.h"
 
 static void *checked(void *memory)
 {
@@ -164,8 +165,8 @@ double sampling_variance(const struct sampling *sampling, unsigned weighted)
 		const struct group *group = &sampling->population->groups[i];
 		const struct group_draw *draw = &sampling->groups[i];
 		variance += group->objects * (double)group->size * (double)group->size *
-			    bp_weighting_variance(weightings[weighted], draw->trials,
-				    draw->interval, draw->exact);
+			    weighting_variance(weightings[weighted], draw->trials, draw->interval,
+				    draw->exact);
 	}
 	return variance;
 }

@@ -42,6 +42,7 @@
 #include "estimate/negative_binomial.h"
 #include "estimate/special.h"
 #include "estimate/weighting.h"
+#include "weights_in_theory.h"
 
 #define INTERVAL UINT64_C(102400)
 #define ITERATIONS 100
@@ -190,7 +191,7 @@ static struct law law_of(unsigned approach, uint64_t size, uint64_t objects)
 	law.pi = bp_inclusion_probability(size, INTERVAL);
 	law.miss = exp(-bp_lambda(INTERVAL) * law.size);
 	law.deviation = sqrt(
-		bp_weighting_variance(approach == 0 ? BP_WEIGHTING_HT : BP_WEIGHTING_FAILED_TRIALS,
+		weighting_variance(approach == 0 ? BP_WEIGHTING_HT : BP_WEIGHTING_FAILED_TRIALS,
 			size, INTERVAL, false) /
 		law.objects);
 	/* Of a binomial count; an object adds to approach 2 what has at most the kurtosis of an

@@ -5,7 +5,7 @@
  * A life of a made-up program offers a few thousand objects of six sizes, from tiny to 5 T, to
  * the sampler; every sample is weighed by every estimator, and the estimate of each size and of
  * all is compared with the truth over 4000 lives. Held to |z| < 6: the mean against the truth,
- * the mean squared error against bp_weighting_variance, and the mean product of
+ * the mean squared error against weighting_variance, and the mean product of
  * Horvitz-Thompson's error with what another estimator adds to it, which is 0 if the one is the
  * conditional mean of the other (Rao and Blackwell). Then thinning: samples of T kept for 2 T and
  * 8 T, at once and in two steps, are as samples of those.
@@ -27,6 +27,7 @@
 #include "bytepoll/sampler.h"
 #include "estimate/estimate.h"
 #include "estimate/weighting.h"
+#include "weights_in_theory.h"
 
 #define INTERVAL UINT64_C(4096)
 #define LIVES 4000
@@ -124,7 +125,7 @@ static double variance_of(enum bp_weighting weighting, uint32_t law, unsigned si
 		bool exact = law == BP_SAMPLER_EXACT && population[i].trials >= INTERVAL;
 		if (size == TOTAL || size == i)
 			variance += (double)population[i].objects * trials * trials *
-				    bp_weighting_variance(
+				    weighting_variance(
 					    weighting, population[i].trials, INTERVAL, exact);
 	}
 	return variance;
@@ -222,8 +223,7 @@ static unsigned thin(struct sample *samples, unsigned count, uint64_t from, uint
 {
 	unsigned kept = 0;
 	for (unsigned i = 0; i < count; i++)
-		if (coin(state) <
-			bp_thinning_keep_probability(samples[i].trials, from, to, exact_law))
+		if (coin(state) < thinning_keep_probability(samples[i].trials, from, to, exact_law))
 			samples[kept++] = samples[i];
 	return kept;
 }

@@ -35,7 +35,7 @@ bool bp_code_write(const struct bp_code *code)
 		return false;
 	if (syscall(SYS_mprotect, page, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
 		return map_code(code, page, bytes);
-	for (size_t i = 0; i < code->count; i++) /* not by memcpy: see bp_real_is_sanitized */
+	for (size_t i = 0; i < code->count; i++) /* not by memcpy: see real.c */
 		((volatile unsigned char *)code->function)[i] = code->bytes[i];
 	/* Nothing on x86-64; on aarch64 what fetches instructions must be told. */
 	__builtin___clear_cache((char *)code->function, (char *)code->function + code->count);

@@ -207,7 +207,10 @@ static bool stands_before_libc(const void *malloc_owner)
 	       object_of((const void *)clock_gettime) == object;
 }
 
-bool bp_real_is_sanitized(void)
+/* Does the process have a sanitizer? Its runtime replaces most functions of the C library, and
+ * starts itself at the first call of one of them, even if the recorder makes that call; and it
+ * finds the real ones by dlsym. */
+static bool is_sanitized(void)
 {
 	return form == BP_REAL_SANITIZED || __asan_init != NULL || __hwasan_init != NULL ||
 	       __lsan_init != NULL || __msan_init != NULL || __tsan_init != NULL;
@@ -221,7 +224,7 @@ static enum bp_real_form adapt(void)
 		(void)bp_foreign_bypass();
 		return BP_REAL_OTHER_LIBC;
 	}
-	const bool sanitized = bp_real_is_sanitized() || (!ours && stands_before_libc(owner));
+	const bool sanitized = is_sanitized() || (!ours && stands_before_libc(owner));
 	if (ours && !sanitized) {
 		home = object_of((const void *)bp_real.malloc);
 		if (is_glibc())

@@ -65,7 +65,7 @@ static uint32_t system_v_hash(const char *name)
 	return hash;
 }
 
-/* Not by strcmp, which may be a sanitizer's (see bp_real_is_sanitized). */
+/* Not by strcmp, which may be a sanitizer's (see real.c, is_sanitized). */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a == *b && *a != '\0')

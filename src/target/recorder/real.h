@@ -42,11 +42,6 @@ enum bp_real_form {
 /* Fills the table and adapts the hooks to what was found (idempotent). */
 enum bp_real_form bp_real_resolve(void);
 
-/* Does the process have a sanitizer? Its runtime replaces most functions of the C library, and
- * starts itself at the first call of one of them, even if the recorder makes that call; and it
- * finds the real ones by dlsym. */
-bool bp_real_is_sanitized(void);
-
 /* Is the program's C library glibc? */
 bool bp_real_has_glibc(void);
 

@@ -76,7 +76,7 @@ struct bp_aggregation_state {
 	struct bp_sums outside; /* in the processes and the window looked at, not selected */
 	/* selected, in the window: 1 live, 2 temporary, 3 both, 0 neither */
 	struct bp_sums apart[4];
-	struct bp_sums rest[BP_METRIC_COUNT]; /* all else of the counted total: see bp_sum_rests */
+	struct bp_sums rest[BP_METRIC_COUNT]; /* all else of the counted total: see sum_rests */
 	uint32_t *at_peak; /* entries that lived at the peak's moment, by what is alike in them */
 	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
 	uint64_t usable_unknown;	/* samples without a usable size */
@@ -118,10 +118,6 @@ unsigned bp_sample_metrics(
 uint32_t bp_cell_of_sample(
 	const struct bp_aggregation *aggregation, const struct bp_sample *sample);
 double bp_reach_unit(const struct bp_aggregation *aggregation);
-
-/* What of a counted total is in none of the cells of a metric: what the filters left out, and what
- * was allocated and does not count under the metric. */
-void bp_sum_rests(struct bp_aggregation_state *state);
 
 /* row_key.c: fills rows, cell_rows and names from the cells. */
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);

@@ -50,16 +50,6 @@ static double sum_of(const double *bytes, uint32_t count)
 	return sum;
 }
 
-double bp_nameless_share(const struct bp_aggregation *aggregation)
-{
-	double *bytes, all;
-	if (!sum_by_module(aggregation, &bytes, &all))
-		return 0;
-	const double nameless = sum_of(bytes, aggregation->profile->modules.count);
-	free(bytes);
-	return all > 0 ? nameless / all : 0;
-}
-
 /* The files that hold most of it, largest first: "(git, libz.so.1)". Takes them out of `bytes`. */
 static void files_text(
 	const struct bp_profile *profile, double *bytes, double all, char *to, size_t room)

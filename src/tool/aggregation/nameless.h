@@ -12,13 +12,11 @@
 /* Below this share of the metric's bytes nothing is said. */
 #define BP_NAMELESS_SHARE 0.1
 
-/* The share in [0, 1], by estimate, of the bytes of the aggregation's rows whose innermost function
- * that is no allocation function has no name; 0 for keys that show no functions. Pure. */
-double bp_nameless_share(const struct bp_aggregation *aggregation);
-
-/* Adds a sentence to the warnings that says so, with the files it is in, and what helps, where the
- * share is BP_NAMELESS_SHARE or more. `replaced`: files were replaced since the recording, and for
- * these debug symbols do not help. False: no memory. */
+/* Adds a warning where functions without a name hold a share of BP_NAMELESS_SHARE or more of the
+ * aggregation's bytes, by estimate: of the rows whose innermost function that is no allocation
+ * function has no name. The warning names the files and what helps. `replaced`: files were replaced
+ * since the recording, and for these debug symbols do not help. Keys that show no functions are
+ * never warned of. Returns false without memory. */
 bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation, bool replaced);
 
 #endif

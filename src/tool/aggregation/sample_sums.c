@@ -137,7 +137,9 @@ static struct bp_sums *apart(struct bp_aggregation_state *state, unsigned metric
 	return &state->apart[live + 2 * temporary];
 }
 
-void bp_sum_rests(struct bp_aggregation_state *state)
+/* What of a counted total is in none of the cells of a metric: what the filters left out, and what
+ * was allocated and does not count under the metric. */
+static void sum_rests(struct bp_aggregation_state *state)
 {
 	struct bp_sums *rest = state->rest;
 	rest[BP_METRIC_ALLOCATED] = rest[BP_METRIC_LIVE] = rest[BP_METRIC_TEMPORARY] =
@@ -421,6 +423,6 @@ bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error)
 	if (good && state->peak.found)
 		aggregation->peak_at_ns =
 			state->peak.moment.time_ns - state->view.processes[profile->root.i].base_ns;
-	bp_sum_rests(state);
+	sum_rests(state);
 	return good && walk_peak(aggregation, error);
 }

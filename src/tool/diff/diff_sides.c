@@ -55,8 +55,9 @@ static struct bp_side side_of(const struct bp_run *run, const struct bp_aggregat
 	return bp_side_scale(side, run->scale);
 }
 
-void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
-	struct bp_side *ret_sides)
+/* Fills `ret_sides` with one side per run, base first. */
+static void sides_of_runs(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, struct bp_side *ret_sides)
 {
 	for (int side = 0; side < BP_SIDES; side++)
 		for (uint32_t i = 0; i < diff->run_count[side]; i++) {
@@ -88,7 +89,7 @@ bool bp_diff_is_worth_a_test(
 	uint64_t samples = 0;
 	double worth = 0;
 	bool counted = true;
-	bp_diff_sides(diff, row, objects, sides);
+	sides_of_runs(diff, row, objects, sides);
 	for (uint32_t i = 0; i < count; i++) {
 		samples += sides[i].samples;
 		worth += sides[i].unit > 0 ? sides[i].estimate / sides[i].unit : 0;
@@ -234,7 +235,7 @@ void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_ro
 	const uint32_t *counts = diff->run_count;
 	struct bp_side *sides = state->sides;
 	*ret_comparison = (struct bp_diff_figure){ .deviation = { NAN, NAN } };
-	bp_diff_sides(diff, row, objects, sides);
+	sides_of_runs(diff, row, objects, sides);
 	for (int side = 0; side < BP_SIDES; side++) {
 		struct bp_side *own = side == BP_BASE ? sides : sides + counts[BP_BASE];
 		struct bp_figure *figure = &ret_comparison->side[side];
@@ -277,7 +278,7 @@ double bp_diff_p(const struct bp_diff *diff, const struct bp_cells_of_row *row, 
 {
 	const struct bp_diff_state *state = diff->state;
 	uint32_t base_count = diff->run_count[BP_BASE];
-	bp_diff_sides(diff, row, objects, state->sides);
+	sides_of_runs(diff, row, objects, state->sides);
 	struct bp_change change = bp_diff_runs_p(
 		state->sides, base_count, state->sides + base_count, diff->run_count[BP_NEW]);
 	*ret_grows = change.p_increase < change.p_decrease;

@@ -66,9 +66,7 @@ struct bp_cells_of_row {
 	bool whole;
 };
 
-/* diff_sides.c. Fills state->sides with one side per run, base first. */
-void bp_diff_sides(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
-	struct bp_side *ret_sides);
+/* diff_sides.c */
 /* Estimates, intervals and p of bytes or objects. */
 void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_row *row,
 	bool objects, struct bp_diff_figure *ret_comparison);

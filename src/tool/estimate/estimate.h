@@ -121,12 +121,6 @@ uint64_t bp_trials(uint64_t size, uint32_t charge);
 double bp_lambda(uint64_t interval);
 double bp_inclusion_probability(uint64_t trials, uint64_t interval);
 
-/* Probability with which a live sample of m = `trials` is kept when the set of live samples is
- * thinned from interval `from` to `to` >= from: pi_to(m) / pi_from(m), where with `exact_law` an
- * object of m >= T has pi = 1. All that are kept then have the weight of `to` (docs/statistics.md,
- * "Thinning"). */
-double bp_thinning_keep_probability(uint64_t trials, uint64_t from, uint64_t to, bool exact_law);
-
 /* How a sample of m trials goes into one or both of two independent halves of the samples, each
  * with the inclusion probability of an interval of about 2 T (docs/statistics.md, "Peak"). */
 struct bp_half_split {

@@ -44,18 +44,6 @@ double bp_inclusion_probability(uint64_t trials, uint64_t interval)
 	return -expm1(-bp_lambda(interval) * (double)trials);
 }
 
-/* An object sampled at `from` had the chance pi_from; kept with pi_to / pi_from it has pi_to in
- * all, as if it had been sampled at `to`. What was taken exactly at `from` need not be so at `to`.
- */
-double bp_thinning_keep_probability(uint64_t trials, uint64_t from, uint64_t to, bool exact_law)
-{
-	assert(trials >= 1 && from >= 1 && to >= from);
-	if (from == to || (exact_law && trials >= to))
-		return 1;
-	double before = exact_law && trials >= from ? 1 : bp_inclusion_probability(trials, from);
-	return bp_inclusion_probability(trials, to) / before;
-}
-
 static void note_kind(
 	struct bp_sums *sums, double value, uint64_t size, uint32_t charge, uint64_t interval)
 {

@@ -111,26 +111,3 @@ double bp_weighting_of(enum bp_weighting weighting, uint64_t trials, uint64_t in
 	}
 	return NAN;
 }
-
-/* With I = "sampled": Var(I / pi) = (1 - pi) / pi = g. Failed trials: the sum of the T - 1 + m - f
- * is that of s geometric numbers less their failures, q pi / p^2 an object. Hits: T Bin(m, p). */
-double bp_weighting_variance(
-	enum bp_weighting weighting, uint64_t trials, uint64_t interval, bool exact)
-{
-	assert(trials >= 1 && interval >= 1 && weighting < BP_WEIGHTING_COUNT);
-	const double m = (double)trials, t = (double)interval;
-	if (exact || interval == 1 || (weighting == BP_WEIGHTING_MEMRAY && trials >= interval))
-		return 0;
-	switch (weighting) {
-	case BP_WEIGHTING_HT:
-		return 1 / expm1(bp_lambda(interval) * m);
-	case BP_WEIGHTING_FAILED_TRIALS:
-		return (t - 1) / m * (t / m) * bp_inclusion_probability(trials, interval);
-	case BP_WEIGHTING_HITS:
-	case BP_WEIGHTING_MEMRAY:
-		return (t - 1) / m;
-	case BP_WEIGHTING_COUNT:
-		break;
-	}
-	return NAN;
-}

@@ -33,9 +33,4 @@ uint64_t bp_draw_hits(uint64_t trials, uint64_t offset, uint64_t interval, uint6
 double bp_weighting_of(enum bp_weighting weighting, uint64_t trials, uint64_t interval,
 	uint64_t offset, bool exact, uint64_t seed);
 
-/* Variance, per object of `trials`, of its contribution to the estimate of a number of objects;
- * times trials^2 it is that of a number of trials. 0 if `exact`. */
-double bp_weighting_variance(
-	enum bp_weighting weighting, uint64_t trials, uint64_t interval, bool exact);
-
 #endif

@@ -9,7 +9,7 @@
 #include "report/report.h"
 #include "text/quantity.h"
 
-const struct bp_export *const bp_exports[] = {
+static const struct bp_export *const exports[] = {
 	&bp_export_pprof,
 	&bp_export_collapsed,
 	&bp_export_speedscope,
@@ -23,9 +23,9 @@ const struct bp_export *const bp_exports[] = {
 
 const struct bp_export *bp_export_find(const char *name)
 {
-	for (size_t i = 0; bp_exports[i] != NULL; i++)
-		if (strcmp(bp_exports[i]->name, name) == 0)
-			return bp_exports[i];
+	for (size_t i = 0; exports[i] != NULL; i++)
+		if (strcmp(exports[i]->name, name) == 0)
+			return exports[i];
 	return NULL;
 }
 

@@ -50,7 +50,6 @@ struct bp_export {
 	bool (*write)(const struct bp_export_source *source, FILE *out, struct bp_error *error);
 };
 
-extern const struct bp_export *const bp_exports[]; /* NULL-terminated */
 const struct bp_export *bp_export_find(const char *name);
 
 extern const struct bp_export bp_export_pprof;

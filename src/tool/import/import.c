@@ -20,7 +20,7 @@
 /* Enough for every magic number there is; pprof and pickles have theirs in the first bytes. */
 #define HEAD_BYTES 512
 
-const struct bp_importer *const bp_importers[] = { &bp_import_trace, &bp_import_nettrace,
+static const struct bp_importer *const importers[] = { &bp_import_trace, &bp_import_nettrace,
 	&bp_import_pprof, NULL };
 
 static bool cannot_open(const char *path, int why, struct bp_error *error)
@@ -77,8 +77,7 @@ bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_erro
 	size_t bytes = 0;
 	if (!read_head(path, head, &bytes, error))
 		return false;
-	for (const struct bp_importer *const *importer = bp_importers; *importer != NULL;
-		importer++)
+	for (const struct bp_importer *const *importer = importers; *importer != NULL; importer++)
 		if ((*importer)->sniff(head, bytes))
 			return (*importer)->import(path, profile, error);
 	return bp_error_set(error,

@@ -22,8 +22,6 @@ struct bp_importer {
 	bool (*import)(const char *path, struct bp_profile *profile, struct bp_error *error);
 };
 
-extern const struct bp_importer *const bp_importers[]; /* NULL-terminated */
-
 /* Opens, sniffs and imports one file into an initialised profile. Errors name the path and say what
  * to do (missing, unreadable, empty, a directory, of no known format, torn before its header). */
 bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_error *error);

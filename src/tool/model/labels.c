@@ -101,17 +101,3 @@ bool bp_profile_add_labels(struct bp_profile *profile, const char *text, size_t 
 	bp_id_index_add(index, hash, ret_labels->i);
 	return true;
 }
-
-bool bp_profile_label(const struct bp_profile *profile, struct bp_labels_id labels,
-	struct bp_string_id key, struct bp_string_id *ret_value)
-{
-	const struct bp_labels *set = &profile->labels.data[labels.i];
-	for (uint32_t i = 0; i < set->count; i++) {
-		const struct bp_label *label = &profile->label_pairs.data[set->first + i];
-		if (label->key.i == key.i) {
-			*ret_value = label->value;
-			return true;
-		}
-	}
-	return false;
-}

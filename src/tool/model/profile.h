@@ -319,9 +319,6 @@ bool bp_profile_add_named_type(struct bp_profile *profile, const char *name, siz
  * `=` is a key with an empty value. No text: 0. */
 bool bp_profile_add_labels(struct bp_profile *profile, const char *text, size_t bytes,
 	struct bp_labels_id *ret_labels, struct bp_error *error);
-/* The value of a key in labels; false: they have no such key. */
-bool bp_profile_label(const struct bp_profile *profile, struct bp_labels_id labels,
-	struct bp_string_id key, struct bp_string_id *ret_value);
 bool bp_profile_add_sample(
 	struct bp_profile *profile, const struct bp_sample *sample, struct bp_error *error);
 /* For importers that add to `samples` themselves: after each one. */

@@ -33,7 +33,8 @@ bool bp_query_set_by(struct bp_query *query, const char *text, struct bp_error *
 	return true;
 }
 
-bool bp_label_of_key(const struct bp_profile *profile, const char *key, size_t key_bytes,
+/* The value of the label `key`, of `key_bytes` bytes, in a set. False: it has no such label. */
+static bool label_of_key(const struct bp_profile *profile, const char *key, size_t key_bytes,
 	struct bp_labels_id labels, struct bp_string_id *ret_value)
 {
 	const struct bp_labels *set = &profile->labels.data[labels.i];
@@ -53,7 +54,7 @@ bool bp_label_value(const struct bp_profile *profile, const char *label, struct 
 {
 	if (label != NULL) {
 		const char *key = label + strlen(BP_LABEL_PREFIX);
-		return bp_label_of_key(profile, key, strlen(key), labels, ret_value);
+		return label_of_key(profile, key, strlen(key), labels, ret_value);
 	}
 	*ret_value = profile->labels.data[labels.i].text;
 	return labels.i != 0;

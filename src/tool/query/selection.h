@@ -42,9 +42,6 @@ static inline bool bp_selection_holds(
 	       sample->size >= selection->size_low && sample->size <= selection->size_high;
 }
 
-/* The value of the label `key`, of `key_bytes` bytes, in a set. False: it has no such label. */
-bool bp_label_of_key(const struct bp_profile *profile, const char *key, size_t key_bytes,
-	struct bp_labels_id labels, struct bp_string_id *ret_value);
 /* What a sample is under when rows are by label: the string of the value, or for `label` NULL of
  * the whole set; 0 of the strings is "". False: it has no such label. */
 bool bp_label_value(const struct bp_profile *profile, const char *label, struct bp_labels_id labels,

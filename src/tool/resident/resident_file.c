@@ -216,7 +216,7 @@ static bool parse_points(FILE *in, struct bp_resident *resident)
 	return false;
 }
 
-bool bp_resident_parse(const char *path, uint8_t ret_trace_id[16], struct bp_resident *ret_resident,
+static bool parse(const char *path, uint8_t ret_trace_id[16], struct bp_resident *ret_resident,
 	struct bp_error *error)
 {
 	struct bp_resident resident = { 0 };
@@ -259,7 +259,7 @@ bool bp_resident_read(const char *file, const struct bp_profile *profile,
 	if (profile->merged_unrelated || asprintf(&path, "%s" BP_RESIDENT_SUFFIX, file) < 0)
 		return true;
 	bool good = access(path, F_OK) != 0;
-	if (good || !bp_resident_parse(path, trace_id, &resident, error)) {
+	if (good || !parse(path, trace_id, &resident, error)) {
 		free(path);
 		return good;
 	}

@@ -22,8 +22,6 @@ bool bp_resident_write(const char *path, const struct bp_resident *resident,
 bool bp_resident_is_ours(const char *path);
 /* Removes it, if it is one of ours. */
 void bp_resident_remove(const char *path);
-bool bp_resident_parse(const char *path, uint8_t ret_trace_id[16], struct bp_resident *ret_resident,
-	struct bp_error *error);
 
 /* What is known of the run whose trace is at `file`, which `profile` was read from: true, with an
  * empty table if there is nothing. False, with an empty table and what to warn of: FILE.resident is

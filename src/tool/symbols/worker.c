@@ -484,13 +484,3 @@ bool bp_workers_resolve(struct bp_worker_job *jobs, uint32_t count, uint32_t at_
 	free(crew.texts);
 	return done;
 }
-
-bool bp_worker_resolve(const struct bp_module_request *request, bp_frames_found found,
-	void *context, struct bp_module_answer *ret_answer)
-{
-	struct bp_worker_job job = { .request = *request, .found = found, .context = context };
-	if (!bp_workers_resolve(&job, 1, 1))
-		return false;
-	*ret_answer = job.answer;
-	return true;
-}

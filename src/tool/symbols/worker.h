@@ -25,10 +25,4 @@ struct bp_worker_job {
  * before stand). False only when `found` said so or memory ran out here. */
 bool bp_workers_resolve(struct bp_worker_job *jobs, uint32_t count, uint32_t at_once);
 
-/* The same for one job: as bp_module_resolve, but whatever happens to the worker is an answer
- * (state FAILED; frames that came before stand). False only when `found` said so or memory ran out
- * here. */
-bool bp_worker_resolve(const struct bp_module_request *request, bp_frames_found found,
-	void *context, struct bp_module_answer *ret_answer);
-
 #endif

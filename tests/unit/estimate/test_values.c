@@ -22,6 +22,7 @@
 #include "estimate/estimate.h"
 #include "estimate/negative_binomial.h"
 #include "estimate/special.h"
+#include "weights_in_theory.h"
 
 struct row {
 	char function[64], inputs[512], outputs[512];
@@ -276,7 +277,7 @@ static void check_negative_binomial_interval_example(const struct row *row)
 static void check_thinning_keep_probability(const struct row *row)
 {
 	expect(row, "keep",
-		bp_thinning_keep_probability(input_integer(row, "k"), input_integer(row, "T"),
+		thinning_keep_probability(input_integer(row, "k"), input_integer(row, "T"),
 			input_integer(row, "T2"), false));
 }
 

@@ -21,6 +21,7 @@
 #include "estimate/estimate.h"
 #include "estimate/special.h"
 #include "estimate/weighting.h"
+#include "weights_in_theory.h"
 
 static const uint64_t intervals[] = { 2, 3, 7, 50 };
 static const uint64_t trials_max = 64;
@@ -64,7 +65,7 @@ static struct moments weight_at(
 }
 
 /* Rao and Blackwell: the mean of every weight over the positions, given that the object was
- * sampled, is 1 / pi, and the variance over all objects is bp_weighting_variance. */
+ * sampled, is 1 / pi, and the variance over all objects is weighting_variance. */
 static void test_means_and_variances(void **state)
 {
 	(void)state;
@@ -80,7 +81,7 @@ static void test_means_and_variances(void **state)
 					square += p * at.square;
 				}
 				expect_near(mean / pi, 1 / pi);
-				double variance = bp_weighting_variance(w, m, intervals[i], false);
+				double variance = weighting_variance(w, m, intervals[i], false);
 				if (!(fabs(square - 1 - variance) <= 1e-11 * square))
 					fail_msg("T %u m %u: variance %.15g, not %.15g",
 						(unsigned)intervals[i], (unsigned)m, variance,
@@ -97,10 +98,10 @@ static void test_formulas(void **state)
 		for (uint64_t m = 1; m < UINT64_C(1) << 24; m = 3 * m + 1) {
 			double t = (double)large[i], k = (double)m, p = 1 / t, q = 1 - p;
 			double pi = bp_inclusion_probability(m, large[i]);
-			double ht = bp_weighting_variance(BP_WEIGHTING_HT, m, large[i], false);
-			double failed = bp_weighting_variance(
-				BP_WEIGHTING_FAILED_TRIALS, m, large[i], false);
-			double hits = bp_weighting_variance(BP_WEIGHTING_HITS, m, large[i], false);
+			double ht = weighting_variance(BP_WEIGHTING_HT, m, large[i], false);
+			double failed =
+				weighting_variance(BP_WEIGHTING_FAILED_TRIALS, m, large[i], false);
+			double hits = weighting_variance(BP_WEIGHTING_HITS, m, large[i], false);
 			expect_near(ht * pi, exp(-bp_lambda(large[i]) * k));
 			expect_near(failed * k * k, q * pi / (p * p));
 			expect_near(hits * k * k, t * t * k * p * q);
@@ -132,11 +133,10 @@ static void test_ratios_of_deviations(void **state)
 	const uint64_t interval = 10000000;
 	for (size_t i = 0; i < BP_COUNT(rows); i++) {
 		uint64_t m = (uint64_t)llround(rows[i].x * (double)interval);
-		double ht = bp_weighting_variance(BP_WEIGHTING_HT, m, interval, false);
+		double ht = weighting_variance(BP_WEIGHTING_HT, m, interval, false);
 		double failed = sqrt(
-			bp_weighting_variance(BP_WEIGHTING_FAILED_TRIALS, m, interval, false) / ht);
-		double hits =
-			sqrt(bp_weighting_variance(BP_WEIGHTING_HITS, m, interval, false) / ht);
+			weighting_variance(BP_WEIGHTING_FAILED_TRIALS, m, interval, false) / ht);
+		double hits = sqrt(weighting_variance(BP_WEIGHTING_HITS, m, interval, false) / ht);
 		double unit = rows[i].hits > 10 ? 0.1 : rows[i].hits > 2 ? 0.01 : 0.001;
 		double unit_failed = rows[i].failed > 2 ? 0.01 : 0.001;
 		/* In closed form, and to the digits that are printed. */
@@ -177,10 +177,10 @@ static void test_memray(void **state)
 			assert_true(memray == (m < 100 ? hits : 1));
 		}
 	for (uint64_t m = 1; m < 200; m++) {
-		double memray = bp_weighting_variance(BP_WEIGHTING_MEMRAY, m, 100, m >= 100);
-		double hits = bp_weighting_variance(BP_WEIGHTING_HITS, m, 100, false);
+		double memray = weighting_variance(BP_WEIGHTING_MEMRAY, m, 100, m >= 100);
+		double hits = weighting_variance(BP_WEIGHTING_HITS, m, 100, false);
 		assert_true(memray == (m < 100 ? hits : 0));
-		assert_true(memray == bp_weighting_variance(BP_WEIGHTING_MEMRAY, m, 100, false));
+		assert_true(memray == weighting_variance(BP_WEIGHTING_MEMRAY, m, 100, false));
 	}
 }
 
@@ -190,10 +190,10 @@ static void test_exact(void **state)
 	(void)state;
 	for (int w = 0; w < BP_WEIGHTING_COUNT; w++) {
 		assert_true(bp_weighting_of(w, 5000, 4096, 0, true, 9) == 1);
-		assert_true(bp_weighting_variance(w, 5000, 4096, true) == 0);
+		assert_true(weighting_variance(w, 5000, 4096, true) == 0);
 		for (uint64_t m = 1; m < 20; m++) {
 			assert_true(bp_weighting_of(w, m, 1, 0, false, m) == 1);
-			assert_true(bp_weighting_variance(w, m, 1, false) == 0);
+			assert_true(weighting_variance(w, m, 1, false) == 0);
 		}
 	}
 }
@@ -327,22 +327,21 @@ static void test_thinning(void **state)
 					double kept = law && m >= to
 							      ? 1
 							      : bp_inclusion_probability(m, to);
-					double keep =
-						bp_thinning_keep_probability(m, from, to, law);
+					double keep = thinning_keep_probability(m, from, to, law);
 					expect_near(pi * keep, kept);
 					assert_true(keep > 0 && keep <= 1);
 					/* By way of any T between, the same. */
 					uint64_t middle = (from + to) / 2;
 					expect_near(
-						bp_thinning_keep_probability(m, from, middle, law) *
-							bp_thinning_keep_probability(
+						thinning_keep_probability(m, from, middle, law) *
+							thinning_keep_probability(
 								m, middle, to, law),
 						keep);
 				}
 	/* Exact at 100, and not at 400. */
-	expect_near(bp_thinning_keep_probability(200, 100, 400, true), 1 - pow(1 - 1 / 400.0, 200));
-	assert_true(bp_thinning_keep_probability(400, 100, 400, true) == 1);
-	assert_true(bp_thinning_keep_probability(400, 100, 400, false) < 0.65);
+	expect_near(thinning_keep_probability(200, 100, 400, true), 1 - pow(1 - 1 / 400.0, 200));
+	assert_true(thinning_keep_probability(400, 100, 400, true) == 1);
+	assert_true(thinning_keep_probability(400, 100, 400, false) < 0.65);
 }
 
 int main(void)

@@ -119,11 +119,22 @@ static bool receive(
 	return true;
 }
 
+/* bp_workers_resolve of one job. */
+static bool resolve_one(const struct bp_module_request *request, bp_frames_found found,
+	void *context, struct bp_module_answer *ret_answer)
+{
+	struct bp_worker_job job = { .request = *request, .found = found, .context = context };
+	if (!bp_workers_resolve(&job, 1, 1))
+		return false;
+	*ret_answer = job.answer;
+	return true;
+}
+
 static bool run(
 	const char *how, uint32_t count, struct received *received, struct bp_module_answer *answer)
 {
 	struct bp_module_request request = { .path = how, .build_id = "", .count = count };
-	return bp_worker_resolve(&request, receive, received, answer);
+	return resolve_one(&request, receive, received, answer);
 }
 
 /* No worker may be left behind. */

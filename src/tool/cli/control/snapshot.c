@@ -75,7 +75,9 @@ static bool cannot_read(const char *path, struct bp_error *error)
 	return bp_error_set(error, "%s cannot be read: %s", path, strerror(errno));
 }
 
-bool bp_snapshot_is_stopped(void)
+/* Has a signal come that ends the command (INT, TERM, HUP), while the caller keeps it blocked? Then
+ * the functions above fail soon. */
+static bool is_stopped(void)
 {
 	sigset_t pending;
 	return sigpending(&pending) == 0 &&
@@ -85,7 +87,7 @@ bool bp_snapshot_is_stopped(void)
 
 static bool go_on(struct bp_error *error)
 {
-	return !bp_snapshot_is_stopped() || bp_error_set(error, "stopped by a signal");
+	return !is_stopped() || bp_error_set(error, "stopped by a signal");
 }
 
 static bool write_at(int descriptor, const void *data, size_t bytes, uint64_t offset)

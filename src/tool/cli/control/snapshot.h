@@ -38,8 +38,4 @@ bool bp_snapshot_copy_open(
 bool bp_snapshot_copy(
 	const struct bp_place *from, const struct bp_place *to, struct bp_error *error);
 
-/* Has a signal come that ends the command (INT, TERM, HUP), while the caller keeps it blocked? Then
- * the functions above fail soon. */
-bool bp_snapshot_is_stopped(void);
-
 #endif

@@ -77,7 +77,8 @@ static char *stack_text(const struct bp_profile *profile, const struct bp_frame_
 	return text;
 }
 
-char *bp_live_row_name(const struct bp_aggregation *aggregation, const struct bp_row *row)
+/* The name of a row, which the caller frees; that of a stack is its functions, innermost first. */
+static char *row_name(const struct bp_aggregation *aggregation, const struct bp_row *row)
 {
 	return row->name != NULL
 		       ? strdup(row->name)
@@ -151,7 +152,7 @@ static bool ask(const struct bp_live_view *view, const struct bp_profile *profil
 		struct answer answer = { 0 };
 		struct bp_row row;
 		bp_aggregation_row(&aggregation, i, &row);
-		answer.key = bp_live_row_name(&aggregation, &row);
+		answer.key = row_name(&aggregation, &row);
 		answer.figure = scaled(view->objects ? row.objects : row.bytes, factor);
 		good = add_answer(ret_answers, &answer);
 	}
@@ -221,7 +222,7 @@ static bool fill_row(struct bp_live_view *view, struct bp_live_row *row, uint32_
 	row->number = number;
 	row->samples = from.samples;
 	row->size = view->objects ? from.objects : from.bytes;
-	row->name = bp_live_row_name(aggregation, &from);
+	row->name = row_name(aggregation, &from);
 	row->key = stable_key(
 		aggregation->profile, view->by, from.name, from.frames, from.frame_count);
 	if (isfinite(row->size.interval.high))

@@ -15,8 +15,4 @@ bool bp_live_rows_make(struct bp_live_view *view, const struct bp_live_source *s
 	const struct bp_query *query, struct bp_error *error);
 void bp_live_rows_finish(struct bp_live_view *view);
 
-/* The name of row `number` of an aggregation, made to be freed: of a stack its functions, innermost
- * first. */
-char *bp_live_row_name(const struct bp_aggregation *aggregation, const struct bp_row *row);
-
 #endif

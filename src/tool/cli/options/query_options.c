@@ -46,7 +46,8 @@ bool bp_option_time(const struct bp_arguments *arguments, const char *name, bool
 	return bp_error_set(error, "--%s %.800s", name, reason.text);
 }
 
-bool bp_parse_probability(const char *text, double *ret_probability, struct bp_error *error)
+/* 0.05 or 5%, in [1e-12, 1 - 1e-12]. */
+static bool parse_probability(const char *text, double *ret_probability, struct bp_error *error)
 {
 	char *rest;
 	double number = strtod(text, &rest);
@@ -68,7 +69,7 @@ bool bp_option_probability(const struct bp_arguments *arguments, const char *nam
 {
 	const char *text = bp_option_value(arguments, name);
 	struct bp_error reason;
-	if (text == NULL || bp_parse_probability(text, ret_probability, &reason))
+	if (text == NULL || parse_probability(text, ret_probability, &reason))
 		return true;
 	return bp_error_set(error, "--%s %.800s", name, reason.text);
 }

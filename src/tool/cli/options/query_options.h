@@ -39,8 +39,6 @@ bool bp_option_probability(const struct bp_arguments *arguments, const char *nam
 
 /* "12.5", "3s", "500ms", "2m", "1h": a time in nanoseconds. */
 bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error);
-/* 0.05 or 5%, in [1e-12, 1 - 1e-12]. */
-bool bp_parse_probability(const char *text, double *ret_probability, struct bp_error *error);
 
 /* Entries for option tables, one subject each. */
 #define BP_OPTION_METRIC                                                                         \

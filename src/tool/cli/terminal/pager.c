@@ -133,7 +133,7 @@ static void hold_signals(void)
 	sigaction(SIGPIPE, &ignored, &pager.pipe);
 }
 
-void bp_pager_begin(void)
+static void begin(void)
 {
 	const char *command = getenv("PAGER");
 	int ends[2];
@@ -170,7 +170,7 @@ void bp_pager_begin(void)
 void bp_pager_begin_unless(const struct bp_arguments *arguments)
 {
 	if (!bp_option_given(arguments, "no-pager"))
-		bp_pager_begin();
+		begin();
 }
 
 bool bp_pager_end(struct bp_error *error)

@@ -18,16 +18,14 @@
 		.name = "no-pager", .summary = "write long output to the terminal directly" \
 	}
 
-/* bp_pager_begin, unless --no-pager was given; the command's table must have it. */
+/* Starts the pager, unless --no-pager was given (the command's table must have it). Nothing happens
+ * where no pager can be started: standard output is no terminal, PAGER is empty or "cat", there is
+ * no less, or PAGER names a program that is not there, which bp_pager_end prints in a line on
+ * stderr. Afterwards standard output may be no terminal any more: look at it before. */
 void bp_pager_begin_unless(const struct bp_arguments *arguments);
 
-/* Starts the pager; nothing happens where there is none to start: not a terminal, PAGER empty or
- * "cat", no less, or a PAGER that is not there, which bp_pager_end says in a line on stderr.
- * Afterwards standard output may be no terminal any more: look at it before. */
-void bp_pager_begin(void);
-
 /* Waits until the pager has ended; standard output is as before then. False: the pager could not be
- * started, and what was written was not seen. Harmless without bp_pager_begin. */
+ * started, and what was written was not seen. Harmless without a pager. */
 bool bp_pager_end(struct bp_error *error);
 
 #endif

@@ -37,7 +37,8 @@ void bp_progress_begin(struct bp_progress *progress, const char *what, uint64_t 
 	progress->next_ns = progress->began_ns + SILENT_NS;
 }
 
-void bp_progress_text(const struct bp_progress *progress, uint64_t done, uint64_t elapsed_ns,
+/* What the line says after `elapsed_ns`, at most `columns` wide. Pure. */
+static void progress_text(const struct bp_progress *progress, uint64_t done, uint64_t elapsed_ns,
 	unsigned columns, char *buffer, size_t bytes)
 {
 	char count[BP_QUANTITY_BYTES], total[BP_QUANTITY_BYTES], text[LINE_BYTES];
@@ -77,7 +78,7 @@ void bp_progress_tell(struct bp_progress *progress, uint64_t done)
 	if (time_ns < progress->next_ns)
 		return;
 	progress->next_ns = time_ns + PERIOD_NS;
-	bp_progress_text(progress, done, time_ns - progress->began_ns, columns_of_stderr(), text,
+	progress_text(progress, done, time_ns - progress->began_ns, columns_of_stderr(), text,
 		sizeof text);
 	const unsigned width = (unsigned)strlen(text);
 	fprintf(stderr, "\r%s%*s", text,

@@ -27,10 +27,6 @@ void bp_progress_tell(struct bp_progress *progress, uint64_t done);
 /* Takes the line away. */
 void bp_progress_end(struct bp_progress *progress);
 
-/* What the line says after `elapsed_ns`, at most `columns` wide. Pure. */
-void bp_progress_text(const struct bp_progress *progress, uint64_t done, uint64_t elapsed_ns,
-	unsigned columns, char *buffer, size_t bytes);
-
 /* Samples that the trace at `file` and those beside it hold, by their state pages; 0: not known
  * (another kind of file, or folded). */
 uint64_t bp_progress_samples(const char *file);

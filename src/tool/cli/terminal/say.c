@@ -22,7 +22,7 @@
 #define ESCAPE_BYTES 4
 #define LINE_BYTES 8192 /* where memory is short */
 
-void bp_say_text(FILE *out, const char *text)
+static void say_text(FILE *out, const char *text)
 {
 	char line[LINE_BYTES];
 	const bool utf8 = bp_quantity_style_of_locale().utf8;
@@ -46,7 +46,7 @@ void bp_say_arguments(FILE *out, const char *format, va_list arguments)
 		whole = NULL;
 	}
 	va_end(again);
-	bp_say_text(out, whole != NULL ? whole : line);
+	say_text(out, whole != NULL ? whole : line);
 	free(whole);
 }
 

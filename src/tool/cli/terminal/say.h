@@ -22,8 +22,6 @@ BP_PRINTF(2, 3) void bp_say_part(FILE *out, const char *format, ...);
 /* The same of an argument list. */
 __attribute__((format(printf, 2, 0))) void bp_say_arguments(
 	FILE *out, const char *format, va_list arguments);
-/* A text as it is, made harmless. */
-void bp_say_text(FILE *out, const char *text);
 
 /* A path to standard error, as a user would type it: without the current directory, and quoted
  * where a shell would take it apart. */

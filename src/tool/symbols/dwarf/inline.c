@@ -170,6 +170,13 @@ static void name_scope(struct bp_scope *scope)
 	scope->system_name = name != NULL ? name : "";
 }
 
+static void empty(struct bp_scope_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		free(table->data[i].display_name);
+	table->count = 0;
+}
+
 bool bp_scopes_find(struct bp_scope_table *table, Dwarf_Die *root, const uint64_t *addresses,
 	uint32_t count, const struct bp_code_sections *sections, uint32_t *scope_of)
 {
@@ -181,7 +188,7 @@ bool bp_scopes_find(struct bp_scope_table *table, Dwarf_Die *root, const uint64_
 		.count = count,
 	};
 	uint32_t left = 0;
-	bp_scope_table_empty(table);
+	empty(table);
 	for (uint32_t i = 0; i < count; i++)
 		scope_of[i] = BP_SCOPE_NONE;
 	visit_children(&walk, root, BP_SCOPE_NONE, 0);
@@ -198,16 +205,9 @@ bool bp_scopes_find(struct bp_scope_table *table, Dwarf_Die *root, const uint64_
 	return !walk.out_of_memory;
 }
 
-void bp_scope_table_empty(struct bp_scope_table *table)
-{
-	for (uint32_t i = 0; i < table->count; i++)
-		free(table->data[i].display_name);
-	table->count = 0;
-}
-
 void bp_scope_table_finish(struct bp_scope_table *table)
 {
-	bp_scope_table_empty(table);
+	empty(table);
 	free(table->data);
 	*table = (struct bp_scope_table){ 0 };
 }

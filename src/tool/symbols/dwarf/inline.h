@@ -33,7 +33,6 @@ struct bp_scope_table {
  * emptied first. False only without memory. */
 bool bp_scopes_find(struct bp_scope_table *table, Dwarf_Die *root, const uint64_t *addresses,
 	uint32_t count, const struct bp_code_sections *sections, uint32_t *scope_of);
-void bp_scope_table_empty(struct bp_scope_table *table);
 void bp_scope_table_finish(struct bp_scope_table *table);
 
 /* Where the inlined call stands in its caller: line (0 unknown) and file ("" unknown). `root` as
