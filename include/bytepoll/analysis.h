@@ -279,7 +279,9 @@ enum bytepoll_query_flag {
 /* A question. Words are those of the command line; NULL: the first of each. */
 struct bytepoll_query {
 	size_t struct_bytes;
-	const char *metric;    /* live, peak, allocated, temporary */
+	const char *metric;    /* live, peak, allocated, temporary; NULL: live, or allocated where
+				* a file does not tell what was freed; of bytepoll_compare: the
+				* metric that `bytepoll diff` chooses */
 	const char *by;	       /* function, stack, line, file, module, thread, size, type, kind,
 				* process; label (the whole set) or label:KEY */
 	const char *sort;      /* bytes, objects, samples, name */

@@ -128,7 +128,8 @@ static bool order_rows(struct bp_aggregation *aggregation, struct bp_error *erro
 static bool check_absent(const struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	const struct bp_query *query = &aggregation->query;
-	if (aggregation->state->absent & 1u << query->metric && !aggregation->state->snapshot)
+	if (aggregation->state->absent & 1u << query->metric &&
+		!(aggregation->state->lacks & BP_LACKS_TIMES))
 		return bp_error_set(error,
 			"--metric %s: objects were not counted, so that it is not known: choose "
 			"--metric live, peak or allocated",
@@ -140,7 +141,7 @@ static bool check_absent(const struct bp_aggregation *aggregation, struct bp_err
 			aggregation->state->absent & 1u << BP_METRIC_ALLOCATED
 				? "--metric live"
 				: "--metric live or --metric allocated");
-	if (!aggregation->state->snapshot)
+	if (!(aggregation->state->lacks & BP_LACKS_TIMES))
 		return true;
 	if (query->has_from || query->has_to || query->has_at)
 		return bp_error_set(error,
@@ -180,8 +181,8 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	count_losses(&aggregation);
 	if (!bp_figures_prepare(&aggregation, error))
 		goto fail;
-	aggregation.frees_unseen = state->frees_unseen;
-	if (state->frees_unseen && query->metric != BP_METRIC_ALLOCATED) {
+	aggregation.lacks = state->lacks;
+	if ((state->lacks & BP_LACKS_FREES) && query->metric != BP_METRIC_ALLOCATED) {
 		bp_error_set(error,
 			"--metric %s: this file does not tell what was freed, so that only "
 			"--metric allocated can be shown",

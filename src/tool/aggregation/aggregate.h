@@ -57,9 +57,8 @@ struct bp_aggregation {
 	bool peak_instead;    /* of metric peak because little is live at the end (shown.h) */
 	uint64_t duration_ns; /* of the first process */
 	uint64_t size_min;    /* used for intervals of objects, bytes */
-	/* live, peak and temporary are absent: the file does not tell of frees */
-	bool frees_unseen;
-	unsigned absent;  /* metrics that the file does not tell, bits of enum bp_metric */
+	uint32_t lacks;	  /* what the files of the processes looked at cannot tell: enum bp_lack */
+	unsigned absent;  /* metrics that are not known therefore, bits of enum bp_metric */
 	uint64_t samples; /* in the processes looked at, before window and filters */
 	uint64_t lost[BP_PROFILE_LOSSES]; /* by reason, in the processes looked at */
 	uint64_t lost_samples; /* of which samples, frees and what else makes figures bounds */

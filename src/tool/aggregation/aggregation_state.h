@@ -86,11 +86,8 @@ struct bp_aggregation_state {
 				    * not known (has_window) */
 	bool has_window;
 	bool profiled;		/* the recorder was on in one of the processes at least */
-	bool uncounted;		/* a process looked at has no counters */
-	bool frees_unseen;	/* a process looked at does not tell what was freed */
-	bool objects_uncounted; /* a process looked at counted bytes, but no objects */
-	bool snapshot;		/* a process looked at has no times */
-	unsigned absent;	/* metrics that it does not tell, bits of enum bp_metric */
+	uint32_t lacks;		/* of the processes looked at: bits of enum bp_lack */
+	unsigned absent;	/* metrics that are not known, bits of enum bp_metric */
 	bool parts;		/* figures but the peak's are parts of the counted totals ... */
 	bool calibrated;	/* ... and so are their bytes */
 	bool counted_rows;	/* rows have counters of their own: threads, processes */

@@ -211,8 +211,8 @@ static bool take_all(const struct bp_aggregation *aggregation, const struct tall
 	*lens.state = *aggregation->state;
 	lens.size_min = lens.state->size_min;
 	take_sizes(&lens, tallies, to);
-	to->times_known = !lens.state->snapshot;
-	to->ages_known = to->times_known && !aggregation->frees_unseen;
+	to->times_known = !(lens.state->lacks & BP_LACKS_TIMES);
+	to->ages_known = to->times_known && !(aggregation->lacks & BP_LACKS_FREES);
 	to->age_resolution_ns = resolution_ns(aggregation);
 	take(&lens, BP_METRIC_LIVE, 0, &nothing, NULL, &unseen);
 	to->unseen = unseen.bytes;

@@ -313,11 +313,12 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 		if (metric != BP_METRIC_ALLOCATED || whole || query->filter_count > 0)
 			evidence.others = rest_of(state, (enum bp_metric)metric);
 		estimate(aggregation, &evidence, &total->bytes, &total->objects);
-		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0 || state->uncounted)
+		if (metric != BP_METRIC_ALLOCATED || query->filter_count > 0 ||
+			(state->lacks & BP_LACKS_COUNTERS))
 			continue;
 		if (whole && !query->usable)
 			whole_figure(state, state->counted.bytes, &total->bytes);
-		if (whole && !state->objects_uncounted)
+		if (whole && !(state->lacks & BP_LACKS_OBJECT_COUNTERS))
 			whole_figure(state, state->counted.objects, &total->objects);
 		if (state->has_window && !state->lost_totals && !query->usable)
 			narrow(&total->bytes.interval, state->window.bytes);

@@ -16,21 +16,6 @@ static struct bp_known_total less(struct bp_known_total total, uint64_t part)
 					 : 0 };
 }
 
-/* What a recorder that tells less than ours does not tell. */
-static unsigned absent_metrics(const struct bp_process *process)
-{
-	unsigned absent = 0;
-	if (process->frees_unseen)
-		absent |= 1u << BP_METRIC_LIVE;
-	if (process->frees_unseen || process->snapshot)
-		absent |= 1u << BP_METRIC_PEAK | 1u << BP_METRIC_TEMPORARY;
-	if (process->objects_uncounted)
-		absent |= 1u << BP_METRIC_TEMPORARY;
-	if (process->live_only)
-		absent |= 1u << BP_METRIC_ALLOCATED;
-	return absent;
-}
-
 static void count_processes(struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
@@ -45,11 +30,7 @@ static void count_processes(struct bp_aggregation *aggregation)
 		if (!state->view.processes[i].included || !process->profiled)
 			continue;
 		state->profiled = true;
-		state->uncounted = state->uncounted || process->uncounted;
-		state->frees_unseen = state->frees_unseen || process->frees_unseen;
-		state->objects_uncounted = state->objects_uncounted || process->objects_uncounted;
-		state->snapshot = state->snapshot || process->snapshot;
-		state->absent |= absent_metrics(process);
+		state->lacks |= process->lacks;
 		bp_known_total_add(&counted->bytes, process->bytes_allocated);
 		bp_known_total_add(&counted->objects, process->objects_allocated);
 		bp_known_total_add(&counted->offered_bytes,
@@ -68,6 +49,7 @@ static void count_processes(struct bp_aggregation *aggregation)
 		if (process->charge < charge)
 			charge = process->charge;
 	}
+	state->absent = bp_absent_metrics(state->lacks);
 	if (state->interval_min > state->interval_max || state->interval_min == 0)
 		state->interval_min = state->interval_max;
 	state->several_intervals = state->interval_min < state->interval_max;
@@ -125,14 +107,15 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	aggregation->size_min = state->size_min;
 	if (!count_window(aggregation, error))
 		return false;
-	if (state->objects_uncounted) { /* (their counters stand still) */
+	if (state->lacks & BP_LACKS_OBJECT_COUNTERS) { /* (their counters stand still) */
 		const struct bp_known_total unknown = { 0, state->window.bytes.high };
 		state->window.objects = state->window.offered_objects = unknown;
 		state->counted.objects = state->counted.offered_objects = unknown;
 	}
 	bool whole = !query->has_from && !query->has_to;
 	bool complete = (whole || is_tight(state)) && !state->lost_totals && state->profiled &&
-			!state->uncounted && !bp_total_is_open(state->counted.bytes);
+			!(state->lacks & BP_LACKS_COUNTERS) &&
+			!bp_total_is_open(state->counted.bytes);
 	bool counted = complete && !query->usable;
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
@@ -145,7 +128,7 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	state->calibrated = state->parts && !query->usable;
 	state->counted_rows = whole && counted && allocated && query->filter_count == 0 &&
 			      (ours || query->estimator == BP_ESTIMATOR_CALIBRATED) &&
-			      !state->objects_uncounted &&
+			      !(state->lacks & BP_LACKS_OBJECT_COUNTERS) &&
 			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
 	return true;
 }

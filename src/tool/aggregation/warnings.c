@@ -112,7 +112,8 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			continue;
 		if (!p->profiled && unprofiled++ == 0)
 			unprofiled_one = p;
-		const bool cut_short = p->profiled && !p->uncounted && !p->ended && !p->running;
+		const bool cut_short =
+			p->profiled && !(p->lacks & BP_LACKS_COUNTERS) && !p->ended && !p->running;
 		if (cut_short && p->end_signal != 0)
 			stopped_one = p;
 		else if (cut_short && killed++ == 0)
@@ -122,7 +123,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 		unseen += p->unseen_execs;
 		damaged += p->damaged_chunks;
 		open = open || p->bytes_allocated.high == UINT64_MAX;
-		if (p->cut_off && !p->uncounted && cut++ == 0)
+		if (p->cut_off && !(p->lacks & BP_LACKS_COUNTERS) && cut++ == 0)
 			cut_one = p;
 		unfolded += p->fold_missing;
 		missing += p->missing_children;
@@ -251,12 +252,12 @@ static void say_assumptions(struct list *list, const struct bp_aggregation *aggr
 		const struct bp_process *p = &profile->processes.data[i];
 		if (!aggregation->state->view.processes[i].included)
 			continue;
-		if (p->interval_assumed)
+		if (p->lacks & BP_LACKS_INTERVAL)
 			say(list,
 				"the sampling interval is not in this file: %llu bytes, that of "
 				".NET, are assumed (--assume-interval)",
 				(unsigned long long)p->interval_max);
-		if (p->cut_off && p->uncounted)
+		if (p->cut_off && (p->lacks & BP_LACKS_COUNTERS))
 			say(list, "the file is cut off (the program was killed, or recording ended "
 				  "early): what is missing at its end has no number");
 		if (p->frames_named < p->frames)
@@ -412,7 +413,7 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 	else if (state->counted.objects.high == 0 && aggregation->sampling.paused)
 		say(list, "nothing was allocated while sampling was on: switch it on with "
 			  "bytepoll control PID start, or leave --start-dormant out");
-	else if (!state->uncounted && state->counted.objects.high == 0)
+	else if (!(state->lacks & BP_LACKS_COUNTERS) && state->counted.objects.high == 0)
 		say(list,
 			"no allocation at all was seen: is the program statically linked, or does "
 			"it have an allocator of its own?");

@@ -17,6 +17,8 @@
 #include "cli/terminal/terminal.h"
 #include "estimate/diff.h"
 #include "library/read.h"
+#include "policy/defaults.h"
+#include "policy/distinct.h"
 #include "policy/shown.h"
 #include "report/diff/diff_report.h"
 
@@ -40,6 +42,7 @@ struct request {
 	int counts[BP_SIDES]; /* files of each side; the base's come first among the operands */
 	struct input *inputs; /* base first */
 	struct bp_run *runs;
+	struct bp_run_id *ids;
 	/* For a page, the same by call paths: */
 	struct bp_aggregation *path_aggregations;
 	int path_aggregation_count;
@@ -386,15 +389,11 @@ static bool compare_moments(
 static bool check_distinct(const struct bp_arguments *arguments, const struct request *request,
 	size_t last, struct bp_error *error)
 {
-	struct bp_run_id id = bp_input_run_id(&request->inputs[last].profile);
-	size_t base = (size_t)request->counts[BP_BASE];
-	for (size_t i = last < base ? 0 : base; i < last; i++)
-		if (bp_input_same_run(id, bp_input_run_id(&request->inputs[i].profile)))
-			return bp_error_set(error,
-				"%s: is the same run as %s: several runs of a side must be "
-				"recorded one by one",
-				arguments->operands[last], arguments->operands[i]);
-	return true;
+	const size_t base = (size_t)request->counts[BP_BASE], first = last < base ? 0 : base;
+	request->ids[last] = bp_run_id_of(&request->inputs[last].profile);
+	return bp_last_run_is_distinct(request->ids + first,
+		(const char *const *)arguments->operands + first, (uint32_t)(last - first + 1),
+		error);
 }
 
 static bool read_all(
@@ -405,17 +404,19 @@ static bool read_all(
 		bp_input_options_of(arguments, &request->query_options);
 	request->inputs = calloc(count, sizeof *request->inputs);
 	request->runs = calloc(count, sizeof *request->runs);
-	if (request->inputs == NULL || request->runs == NULL)
+	request->ids = calloc(count, sizeof *request->ids);
+	if (request->inputs == NULL || request->runs == NULL || request->ids == NULL)
 		return bp_error_set(error, "out of memory");
 	const bool given = bp_option_given(arguments, "metric") || bp_option_given(arguments, "at");
+	enum bp_metric *metric = &request->query_options.query.metric;
 	for (size_t i = 0; i < count; i++) {
 		struct input *input = &request->inputs[i];
 		if (!bp_input_read(&arguments->operands[i], 1, input_options, &input->profile,
 			    &input->symbols, error))
 			return false;
 		input->read = true;
-		if (!given && bp_profile_lacks_frees(&input->profile))
-			request->query_options.query.metric = BP_METRIC_ALLOCATED;
+		if (!given)
+			*metric = bp_default_metric(&input->profile, *metric);
 		if (!check_distinct(arguments, request, i, error))
 			return false;
 	}
@@ -436,6 +437,7 @@ static void finish(struct request *request, int count)
 	free(request->path_runs);
 	free(request->inputs);
 	free(request->runs);
+	free(request->ids);
 	free(request->work);
 }
 

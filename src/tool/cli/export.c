@@ -13,6 +13,7 @@
 #include "cli/terminal/say.h"
 #include "export/export.h"
 #include "library/read.h"
+#include "policy/defaults.h"
 #include "policy/shown.h"
 
 struct request {
@@ -119,7 +120,6 @@ static bool aggregate_metrics(const struct request *request, const struct bp_pro
 		struct bp_query query = set->asked.query;
 		if (!(request->format->metrics & BP_METRIC_BIT(metric)) ||
 			set->asked.absent & BP_METRIC_BIT(metric) ||
-			(set->asked.frees_unseen && metric != BP_METRIC_ALLOCATED) ||
 			(metric == BP_METRIC_PEAK && profile->merged_unrelated) ||
 			metric == (int)set->asked.query.metric)
 			continue;
@@ -139,13 +139,13 @@ static bool aggregate(const struct bp_arguments *arguments, struct request *requ
 	const struct bp_export *format = request->format;
 	struct bp_query *query = &request->query_options.query;
 	const bool by_default = !bp_option_given(arguments, "metric");
-	if (by_default && format->live_only && bp_profile_lacks_frees(profile))
+	if (by_default && format->live_only && (profile->lacks & BP_LACKS_FREES))
 		return bp_error_set(error,
 			"--to %s: this file does not tell what was freed, so that nobody "
 			"knows what is live",
 			format->name);
-	if (by_default && bp_profile_lacks_frees(profile))
-		query->metric = BP_METRIC_ALLOCATED;
+	if (by_default)
+		query->metric = bp_default_metric(profile, query->metric);
 	set->has_asked = bp_aggregate_shown(
 		profile, query, by_default && format->one_moment, &set->asked, error);
 	return set->has_asked && aggregate_metrics(request, profile, set, error);

@@ -67,16 +67,3 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	bp_progress_end(&telling.progress);
 	return good;
 }
-
-struct bp_run_id bp_input_run_id(const struct bp_profile *profile)
-{
-	struct bp_run_id id;
-	memcpy(id.bytes, profile->processes.data[profile->root.i].trace_id, sizeof id.bytes);
-	return id;
-}
-
-bool bp_input_same_run(struct bp_run_id a, struct bp_run_id b)
-{
-	static const struct bp_run_id unknown;
-	return memcmp(&a, &b, sizeof a) == 0 && memcmp(&a, &unknown, sizeof a) != 0;
-}

@@ -28,15 +28,4 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error);
 
-/* Which run this is: the trace id of its first process. */
-struct bp_run_id {
-	uint8_t bytes[16]; /* all 0: not known, as of files that are no traces */
-};
-
-struct bp_run_id bp_input_run_id(const struct bp_profile *profile);
-
-/* Are both the same run, as far as is known? Given twice it would count as two runs that agree, and
- * hide how much the program varies. */
-bool bp_input_same_run(struct bp_run_id a, struct bp_run_id b);
-
 #endif

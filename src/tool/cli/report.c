@@ -17,6 +17,7 @@
 #include "cli/terminal/say.h"
 #include "cli/terminal/terminal.h"
 #include "library/read.h"
+#include "policy/defaults.h"
 #include "policy/shown.h"
 #include "resident/resident_file.h"
 
@@ -133,8 +134,8 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	/* What programs read has the metric that was asked for. */
 	const bool by_default = !given && !hides && request->report->for_eyes &&
 				request->options.moments == 0 && !request->options.stats;
-	if (!given && bp_profile_lacks_frees(profile))
-		query.metric = BP_METRIC_ALLOCATED;
+	if (!given)
+		query.metric = bp_default_metric(profile, query.metric);
 	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))
 		return false;
 	return !hides || query.metric != BP_METRIC_LIVE ||

@@ -5,8 +5,7 @@
 
 #include "check/check.h"
 #include "library/handles.h"
-
-#define FALSE_ALARM_DEFAULT 0.01
+#include "policy/defaults.h"
 
 static bool read_limit(const struct bytepoll_limit *asked, struct bytepoll_limit *ret_known,
 	struct bp_limit *ret_limit, struct bytepoll_error *error)
@@ -26,7 +25,7 @@ static bool read_limit(const struct bytepoll_limit *asked, struct bytepoll_limit
 	if ((known.flags & ~known_flags) != 0)
 		return bp_call_wrong(error, "flags %#x of the limit are not known", known.flags);
 	if (known.false_alarm == 0)
-		known.false_alarm = FALSE_ALARM_DEFAULT;
+		known.false_alarm = BP_FALSE_ALARM_DEFAULT;
 	if (!(known.false_alarm >= 1e-12 && known.false_alarm < 0.5))
 		return bp_call_wrong(
 			error, "false_alarm %g: must be above 0 and below 0.5", known.false_alarm);

@@ -11,6 +11,11 @@
 #include "diff/diff_moments.h"
 #include "library/handles.h"
 #include "library/read.h"
+#include "policy/defaults.h"
+#include "policy/distinct.h"
+#include "policy/shown.h"
+
+#define RUNS_MAX 256u /* of a side */
 
 struct bytepoll_difference {
 	struct bp_question question;
@@ -84,45 +89,67 @@ static void hold(struct bytepoll_difference *handle, struct bytepoll_profile *pr
 static bool add_run(struct bytepoll_difference *handle, struct bytepoll_profile *profile,
 	double scale, struct bytepoll_error *error)
 {
-	struct bp_error reason;
-	const size_t number = handle->aggregation_count;
-	struct bp_aggregation *aggregation = &handle->aggregations[number];
+	enum bp_metric *metric = &handle->question.query.metric;
 	if (!(scale > 0 && scale < 1e300))
 		return bp_call_wrong(error, "scale %g: must be above 0", scale);
+	handle->runs[handle->profile_count] =
+		(struct bp_run){ .scale = scale, .file = profile->file };
 	hold(handle, profile);
-	struct bp_query query = handle->question.query;
-	query.all_cells = query.metric == BP_METRIC_PEAK;
-	if (!bp_aggregate(&profile->profile, &query, aggregation, &reason))
-		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
-	handle->aggregation_count++;
-	if (!bp_diff_has_figures(aggregation, profile->file, &reason))
-		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
-	if (!bp_read_warn(aggregation, &profile->symbols))
-		return bp_call_wrong(error, "out of memory");
-	handle->runs[number] = (struct bp_run){
-		.shown = aggregation, .compared = aggregation, .scale = scale, .file = profile->file
-	};
+	if (!handle->question.metric_given)
+		*metric = bp_default_metric(&profile->profile, *metric);
 	return true;
 }
 
-/* Given twice, a run would count as two that agree, and hide how much the program varies. */
+static void finish_aggregations(struct bytepoll_difference *handle)
+{
+	while (handle->aggregation_count > 0)
+		bp_aggregation_finish(&handle->aggregations[--handle->aggregation_count]);
+}
+
+/* Aggregates every run by the metric of the question. */
+static bool aggregate(struct bytepoll_difference *handle, struct bytepoll_error *error)
+{
+	struct bp_error reason;
+	struct bp_query query = handle->question.query;
+	query.all_cells = query.metric == BP_METRIC_PEAK;
+	finish_aggregations(handle);
+	for (size_t i = 0; i < handle->profile_count; i++) {
+		struct bytepoll_profile *profile = handle->profiles[i];
+		struct bp_aggregation *aggregation = &handle->aggregations[i];
+		if (!bp_aggregate(&profile->profile, &query, aggregation, &reason))
+			return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
+		handle->aggregation_count++;
+		if (!bp_diff_has_figures(aggregation, profile->file, &reason))
+			return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
+		if (!bp_read_warn(aggregation, &profile->symbols))
+			return bp_call_wrong(error, "out of memory");
+		handle->runs[i].shown = handle->runs[i].compared = aggregation;
+	}
+	return true;
+}
+
+/* Where the question names no metric: by the rule of `bytepoll diff` (policy/shown.h). */
+static bool choose_metric(struct bytepoll_difference *handle, struct bytepoll_error *error)
+{
+	enum bp_metric *metric = &handle->question.query.metric;
+	if (handle->question.metric_given || *metric != BP_METRIC_LIVE)
+		return true;
+	*metric = bp_shown_metric_of_runs(handle->runs, (uint32_t)handle->profile_count);
+	return *metric == BP_METRIC_LIVE || aggregate(handle, error);
+}
+
 static bool check_distinct(
 	struct bytepoll_profile *const *profiles, size_t count, struct bytepoll_error *error)
 {
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < i; j++) {
-			const struct bp_profile *a = &profiles[i]->profile;
-			const struct bp_profile *b = &profiles[j]->profile;
-			static const uint8_t unknown[16];
-			const uint8_t *id = a->processes.data[a->root.i].trace_id;
-			if (memcmp(id, unknown, sizeof unknown) != 0 &&
-				memcmp(id, b->processes.data[b->root.i].trace_id, sizeof unknown) ==
-					0)
-				return bp_call_wrong(error,
-					"%s: is the same run as %s: several runs of a side must "
-					"be recorded one by one",
-					profiles[i]->file, profiles[j]->file);
-		}
+	struct bp_run_id runs[RUNS_MAX];
+	const char *files[RUNS_MAX];
+	struct bp_error reason;
+	for (size_t i = 0; i < count; i++) {
+		runs[i] = bp_run_id_of(&profiles[i]->profile);
+		files[i] = profiles[i]->file;
+		if (!bp_last_run_is_distinct(runs, files, (uint32_t)i + 1, &reason))
+			return bp_call_failed(error, BYTEPOLL_ERROR_CALL, &reason);
+	}
 	return true;
 }
 
@@ -141,8 +168,8 @@ static bool compare(struct bytepoll_difference *handle, struct bytepoll_profile 
 	struct bytepoll_comparison known;
 	struct bp_diff_query asked;
 	struct bp_error reason;
-	if (base_count < 1 || new_count < 1 || base_count > 256 || new_count > 256)
-		return bp_call_wrong(error, "a side has from 1 to 256 runs");
+	if (base_count < 1 || new_count < 1 || base_count > RUNS_MAX || new_count > RUNS_MAX)
+		return bp_call_wrong(error, "a side has from 1 to %u runs", RUNS_MAX);
 	if (!read_comparison(comparison, &known, &asked, error) ||
 		!bp_question_read(query, &handle->question, error) ||
 		!check_key(&handle->question.query, false, error) ||
@@ -156,6 +183,8 @@ static bool compare(struct bytepoll_difference *handle, struct bytepoll_profile 
 		if (!add_run(handle, i < base_count ? base[i] : news[i - base_count],
 			    known.scales != NULL ? known.scales[i] : 1, error))
 			return false;
+	if (!aggregate(handle, error) || !choose_metric(handle, error))
+		return false;
 	if (!bp_diff_make(&asked, handle->runs, (uint32_t)base_count, handle->runs + base_count,
 		    (uint32_t)new_count, &handle->between, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);
@@ -242,8 +271,7 @@ void bytepoll_difference_close(struct bytepoll_difference *handle)
 		bp_diff_moments_finish(&handle->moments);
 	else
 		bp_diff_finish(&handle->between);
-	for (size_t i = 0; i < handle->aggregation_count; i++)
-		bp_aggregation_finish(&handle->aggregations[i]);
+	finish_aggregations(handle);
 	bp_question_finish(&handle->question);
 	for (size_t i = 0; i < handle->profile_count; i++)
 		bytepoll_close(handle->profiles[i]);

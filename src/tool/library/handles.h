@@ -34,6 +34,7 @@ void bp_profile_hold(struct bytepoll_profile *profile);
 /* A query in our own words, with the texts that it points into. */
 struct bp_question {
 	struct bp_query query;
+	bool metric_given; /* false: the metric is to be chosen (policy/) */
 	struct bp_filter *filters;
 	char **texts; /* of the filters */
 	char *by;

@@ -172,7 +172,7 @@ bool bytepoll_profile_info(
 		.first_process = profile->root.i,
 		.samples = profile->samples.count - 1,
 		.unrelated = profile->merged_unrelated,
-		.frees_unseen = bp_profile_lacks_frees(profile),
+		.frees_unseen = (profile->lacks & BP_LACKS_FREES) != 0,
 		.addresses = symbols->locations,
 		.addresses_named = symbols->named,
 		.modules = symbols->modules,

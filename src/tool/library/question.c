@@ -128,6 +128,7 @@ bool bp_question_read(const struct bytepoll_query *asked, struct bp_question *re
 		read_words(&known, &question.query, error) && read_by(&known, &question, error) &&
 		read_filters(&known, &question, error) &&
 		read_numbers(&known, &question.query, error)) {
+		question.metric_given = known.metric != NULL || question.query.has_at;
 		*ret_question = question;
 		return true;
 	}

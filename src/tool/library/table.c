@@ -7,6 +7,7 @@
 
 #include "library/handles.h"
 #include "library/read.h"
+#include "policy/defaults.h"
 
 struct bytepoll_figure bp_interval_given(const struct bp_interval *interval)
 {
@@ -31,6 +32,9 @@ static bool aggregate(struct bytepoll_table *table, const struct bytepoll_query 
 	struct bp_error reason;
 	if (!bp_question_read(query, &table->question, error))
 		return false;
+	if (!table->question.metric_given)
+		table->question.query.metric =
+			bp_default_metric(&table->profile->profile, table->question.query.metric);
 	if (!bp_aggregate(
 		    &table->profile->profile, &table->question.query, &table->aggregation, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);

@@ -431,14 +431,6 @@ bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id loc
 	return true;
 }
 
-bool bp_profile_lacks_frees(const struct bp_profile *profile)
-{
-	for (uint32_t i = 1; i < profile->processes.count; i++)
-		if (profile->processes.data[i].frees_unseen)
-			return true;
-	return false;
-}
-
 static struct bp_process_id find_trace_id(const struct bp_profile *profile, const uint8_t *trace_id)
 {
 	static const uint8_t no_trace_id[16];
@@ -530,8 +522,11 @@ bool bp_profile_finish_import(struct bp_profile *profile, bool unrelated, struct
 	profile->merged_unrelated = unrelated && roots > 1;
 	if (!take_added(profile, error))
 		return false;
-	for (uint32_t i = 1; i < profile->processes.count; i++)
+	profile->lacks = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		profile->processes.data[i].size_min = UINT64_MAX;
+		profile->lacks |= profile->processes.data[i].lacks;
+	}
 	for (uint32_t i = 0; i < profile->samples.alike_count; i++) {
 		const struct bp_alike *alike = &profile->samples.alike[i];
 		struct bp_process *process = &profile->processes.data[alike->process.i];

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/capabilities.h"
 #include "model/samples.h"
 
 #define BP_PROFILE_LOSSES 32 /* as BP_LOSS_MAX of the trace */
@@ -111,17 +112,10 @@ struct bp_process {
 	struct bp_string_id became;
 	bool became_unseen; /* and that was one of the unseen */
 	struct bp_process_verify_sums verify_sums;
-	/* Of recorders that tell less than ours. */
-	bool uncounted; /* no counters: the totals are estimates too */
-	/* none of objects: those totals are estimates, temporary is absent */
-	bool objects_uncounted;
-	bool frees_unseen;     /* live, peak and temporary are absent */
-	bool snapshot;	       /* no times, no offsets: peak and temporary are absent */
-	bool live_only;	       /* nor what was freed: of a snapshot, allocated is absent too */
-	bool interval_assumed; /* T is not in the file */
-	bool cut_off;	       /* the file ends early; how much is missing need not be known */
-	uint32_t misread;      /* bits of enum bp_variable of the trace: settings not understood */
-	uint64_t size_floor;   /* no object can be smaller, bytes; 0: not known */
+	uint32_t lacks;	     /* what its file cannot tell: bits of enum bp_lack */
+	bool cut_off;	     /* the file ends early; how much is missing need not be known */
+	uint32_t misread;    /* bits of enum bp_variable of the trace: settings not understood */
+	uint64_t size_floor; /* no object can be smaller, bytes; 0: not known */
 	uint64_t frames, frames_named;
 	uint64_t other_events; /* of allocations, but not sampled at random: left out */
 };
@@ -272,10 +266,10 @@ struct bp_profile {
 	void *progress_context;
 	/* set before aggregating; NULL: the built-in ones */
 	const struct bp_allocators *allocators;
-	uint64_t
-		/* set before importing: T of files that do not tell; 0: as their writers' */
-		assume_interval;
+	/* set before importing: T of files that do not tell; 0: as their writers' */
+	uint64_t assume_interval;
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
+	uint32_t lacks;	       /* what some of its files cannot tell: bits of enum bp_lack */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */
 	struct bp_string_id unread_example; /* path of the first of them, and why */
@@ -284,9 +278,6 @@ struct bp_profile {
 
 bool bp_profile_init(struct bp_profile *profile, struct bp_error *error);
 void bp_profile_finish(struct bp_profile *profile);
-
-/* Does a process of it not tell what was freed? Then live, peak and temporary are absent. */
-bool bp_profile_lacks_frees(const struct bp_profile *profile);
 
 /* The text of a string id; never NULL. */
 const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_id string);

@@ -206,7 +206,7 @@ static bool set_edges(struct bp_cube *cube)
 	const struct bp_aggregation_state *state = aggregation->state;
 	const uint64_t length_ns = state->view.at_ns;
 	cube->bins = BP_CUBE_BINS_MAX;
-	if (aggregation->profile->merged_unrelated || state->snapshot ||
+	if (aggregation->profile->merged_unrelated || (state->lacks & BP_LACKS_TIMES) ||
 		length_ns < 1000 * BP_CUBE_BINS_MAX)
 		cube->bins = 1;
 	cube->bins_wanted = cube->bins;

@@ -237,7 +237,7 @@ static void judge_window(
 		window->bytes = all->bytes;
 		window->objects = all->objects;
 	}
-	if (state->objects_uncounted)
+	if (state->lacks & BP_LACKS_OBJECT_COUNTERS)
 		window->objects = (struct bp_known_total){ 0, window->bytes.high };
 	const bool tight =
 		counted && window->bytes.high - window->bytes.low <= window->bytes.high / 8;
@@ -250,10 +250,10 @@ static void judge_window(
 		window->objects.high };
 	if (!state->lost_totals)
 		window->has |= BP_CUBE_CAPS;
-	if (counted && !state->lost_totals && !state->uncounted)
+	if (counted && !state->lost_totals && !(state->lacks & BP_LACKS_COUNTERS))
 		window->has |= BP_CUBE_NARROWS;
-	if (tight && !state->lost_totals && state->profiled && !state->uncounted &&
-		!state->lost_samples && !state->bernoulli)
+	if (tight && !state->lost_totals && state->profiled &&
+		!(state->lacks & BP_LACKS_COUNTERS) && !state->lost_samples && !state->bernoulli)
 		window->has |= BP_CUBE_PARTS;
 	window->size_min = state->size_min;
 	window->ratio_max = usable ? fmax(bp_largest_ratio(aggregation), ratio_max) : 1;
@@ -362,7 +362,7 @@ bool bp_cube_own_counters(const struct bp_aggregation *aggregation, bool thread,
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_aggregation_state *state = aggregation->state;
 	if (aggregation->query.usable || state->lost_totals || !state->profiled ||
-		state->uncounted || state->objects_uncounted ||
+		(state->lacks & BP_LACKS_COUNTERS) || (state->lacks & BP_LACKS_OBJECT_COUNTERS) ||
 		aggregation->query.filter_count > 0 || id == 0)
 		return false;
 	*ret_bytes = thread ? profile->threads.data[id].bytes_allocated

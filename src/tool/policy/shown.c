@@ -8,6 +8,7 @@
 #include "aggregation/aggregation_state.h"
 #include "base/attributes.h"
 #include "estimate/diff.h"
+#include "policy/defaults.h"
 
 bool bp_little_lives(const struct bp_aggregation *aggregation)
 {
@@ -23,8 +24,8 @@ bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query 
 	bool by_default, struct bp_aggregation *ret_aggregation, struct bp_error *error)
 {
 	struct bp_query asked = *query;
-	if (by_default && bp_profile_lacks_frees(profile))
-		asked.metric = BP_METRIC_ALLOCATED;
+	if (by_default)
+		asked.metric = bp_default_metric(profile, asked.metric);
 	if (!bp_aggregate(profile, &asked, ret_aggregation, error))
 		return false;
 	if (!by_default || asked.metric != BP_METRIC_LIVE || asked.has_at ||

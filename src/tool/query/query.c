@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "model/capabilities.h"
+
 const char *const bp_metric_names[BP_METRIC_COUNT] = { "live", "peak", "allocated", "temporary" };
 const char *const bp_key_names[BP_KEY_COUNT] = { "function", "stack", "line", "file", "module",
 	"thread", "size", "type", "process", "kind", "label" };
@@ -30,6 +32,20 @@ bool bp_estimator_is_other(enum bp_estimator estimator)
 bool bp_method_is_negative_binomial(enum bp_method method)
 {
 	return method == BP_METHOD_NEGATIVE_BINOMIAL || method == BP_METHOD_CAMP_PAULSON;
+}
+
+unsigned bp_absent_metrics(uint32_t lacks)
+{
+	unsigned absent = 0;
+	if (lacks & BP_LACKS_FREES)
+		absent |= 1u << BP_METRIC_LIVE;
+	if (lacks & (BP_LACKS_FREES | BP_LACKS_TIMES))
+		absent |= 1u << BP_METRIC_PEAK | 1u << BP_METRIC_TEMPORARY;
+	if (lacks & BP_LACKS_OBJECT_COUNTERS)
+		absent |= 1u << BP_METRIC_TEMPORARY;
+	if (lacks & BP_LACKS_FREED_OBJECTS)
+		absent |= 1u << BP_METRIC_ALLOCATED;
+	return absent;
 }
 
 static bool key_is_of_stack(enum bp_key key)

@@ -106,6 +106,10 @@ struct bp_query {
 	uint32_t filter_count;
 };
 
+/* The metrics that are not known where files lack so much (bits of enum bp_lack), as bits 1 << enum
+ * bp_metric. Pure. */
+unsigned bp_absent_metrics(uint32_t lacks);
+
 /* What rows are by, as `--by` says it: a word of bp_key_names, or "label:KEY". `text` must stay. */
 bool bp_query_set_by(struct bp_query *query, const char *text, struct bp_error *error);
 static inline const char *bp_query_by(const struct bp_query *query)

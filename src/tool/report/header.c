@@ -204,7 +204,8 @@ const char *bp_live_name(const struct bp_aggregation *aggregation)
 {
 	const struct bp_process *subject =
 		&aggregation->profile->processes.data[aggregation->subject.i];
-	return subject->ended || subject->uncounted ? "live at exit" : "live at the end";
+	return subject->ended || (subject->lacks & BP_LACKS_COUNTERS) ? "live at exit"
+								      : "live at the end";
 }
 
 /* A line of the totals as text. */
@@ -460,7 +461,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 			aggregation, &aggregation->totals[BP_METRIC_LIVE].bytes, options, out);
 	if (query->metric == BP_METRIC_PEAK)
 		bp_write_peak_note(aggregation, &aggregation->peak_moment.bytes, options, out);
-	if (aggregation->frees_unseen)
+	if (aggregation->lacks & BP_LACKS_FREES)
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell "
 			"what was freed%s\n",

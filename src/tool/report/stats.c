@@ -72,7 +72,7 @@ static bool write_sizes(const struct bp_distribution *distribution,
 	bool good = true;
 	if (aggregation->query.has_at)
 		grid.headings[2] = "live then";
-	if (aggregation->frees_unseen) {
+	if (aggregation->lacks & BP_LACKS_FREES) {
 		grid.headings[2] = NULL;
 		grid.goes[0] = 1;
 	}

@@ -83,8 +83,8 @@ static bool has_halves(const struct bp_aggregation *aggregation, uint64_t at_ns[
 	const struct bp_query *query = &aggregation->query;
 	const uint64_t end_ns = aggregation->duration_ns;
 	const bool by_itself = profile->processes.data[aggregation->subject.i].ended;
-	if (profile->merged_unrelated || aggregation->absent != 0 || aggregation->frees_unseen ||
-		query->has_from || query->has_to || query->has_at || query->usable ||
+	if (profile->merged_unrelated || aggregation->absent != 0 || query->has_from ||
+		query->has_to || query->has_at || query->usable ||
 		query->estimator != BP_ESTIMATOR_DEFAULT || query->method != BP_METHOD_DEFAULT)
 		return false;
 	at_ns[BP_BASE] = end_ns / 2;
@@ -145,8 +145,7 @@ static bool write_largest(const struct bp_aggregation *aggregation, enum bp_metr
 	struct bp_row row;
 	char name[4096], bytes[BP_QUANTITY_BYTES], objects[BP_QUANTITY_BYTES];
 	char text[TEXT_BYTES + 4096];
-	if (metric != BP_METRIC_ALLOCATED &&
-		(aggregation->absent & 1u << metric || aggregation->frees_unseen))
+	if (metric != BP_METRIC_ALLOCATED && (aggregation->absent & 1u << metric))
 		return true;
 	query.metric = metric;
 	query.by = by;

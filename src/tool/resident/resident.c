@@ -227,7 +227,7 @@ bool bp_reconcile(const struct bp_aggregation *aggregation, const struct bp_resi
 	struct bp_reconciled moments[BP_RECONCILED_COUNT];
 	const uint32_t pid = aggregation->query.pid;
 	if (resident == NULL || resident->count == 0 || profile->merged_unrelated ||
-		aggregation->absent & 1u << BP_METRIC_LIVE || aggregation->frees_unseen ||
+		aggregation->absent & 1u << BP_METRIC_LIVE ||
 		!profile->processes.data[profile->root.i].profiled ||
 		profile->processes.data[profile->root.i].pid != resident->pid ||
 		(pid != 0 && pid != resident->pid))

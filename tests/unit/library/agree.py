@@ -8,6 +8,7 @@ same text. Nothing here is left to chance: both read one file.
 Usage: agree.py BYTEPOLL LIBRARY TRACES SCENARIO_FOLDER
 """
 import json
+import lzma
 import math
 import os
 import subprocess
@@ -287,12 +288,24 @@ def recordings(folder):
     words = "my %h; for my $i (1 .. 30000) { push @{$h{$i % 700}}, 'x' x ($i % 900); } delete @h{1..300};"
     perl = ["perl", "-e", words]
     churn = [profiled.program("truth")]
+    leak = [profiled.program("leak")]
     return {"sqlite": record(folder, "sqlite", sqlite, interval="16K", seed=1),
             "sqlite2": record(folder, "sqlite2", sqlite, interval="16K", seed=2),
             "perl": record(folder, "perl", perl, interval="8K", seed=3),
             "perl2": record(folder, "perl2", perl, interval="8K", seed=4),
             "bernoulli": record(folder, "bernoulli", perl, interval="2K", seed=5, law="bernoulli"),
-            "truth": record(folder, "truth", churn, interval="4K", seed=6)}
+            "truth": record(folder, "truth", churn, interval="4K", seed=6),
+            "leaks": record(folder, "leaks", leak, interval="4K", seed=7),
+            "leaks2": record(folder, "leaks2", leak, interval="4K", seed=8)}
+
+
+def foreign(folder):
+    """Files of others, which tell less than a trace: of .NET, of Go, and of Go with what is live alone."""
+    data = os.path.join(os.path.dirname(SCENARIO), "data")
+    nettrace = os.path.join(folder, "mixture.nettrace")
+    with lzma.open(os.path.join(data, "dotnet", "mixture-servergc.nettrace.xz")) as packed, open(nettrace, "wb") as file:
+        file.write(packed.read())
+    return [nettrace, os.path.join(data, "pprof", "go-1.26-64k.pb.gz")]
 
 
 def check_traces(tap):
@@ -391,6 +404,25 @@ def check_differences(tap, files):
         files["perl"], moments_of(files["perl"]), ["--by", "function"], by="function"))
 
 
+def check_defaults(tap, files, more):
+    """What is answered where a question names nothing but files."""
+    for name in ("sqlite", "perl"):
+        tap.attempt(f"defaults: report of {name}", lambda name=name: compare_report([files[name]], []))
+    for path in more:
+        tap.attempt(f"defaults: report of {os.path.basename(path)}", lambda path=path: compare_report([path], []))
+    chosen = set()
+
+    def compare(base, new):
+        compare_diff([base], [new], [])
+        chosen.add(command("diff", "--json", base, new)[0]["metric"])
+    for base, new in (("sqlite", "sqlite2"), ("perl", "perl2"), ("truth", "truth"), ("leaks", "leaks2")):
+        tap.attempt(f"defaults: diff of {base} and {new}", lambda base=base, new=new: compare(files[base], files[new]))
+    for path in more:
+        tap.attempt(f"defaults: diff of {os.path.basename(path)}", lambda path=path: compare(path, path))
+    tap.attempt("defaults: different metrics were chosen",
+                lambda: profiled.expect(chosen >= {"live", "allocated"} and len(chosen) >= 2, str(chosen)))
+
+
 def check_gates(tap, files):
     for metric, most, filter_text, objects in (
             ("live", 1000, None, False), ("peak", 10**9, None, False), ("allocated", 10**5, None, False),
@@ -409,6 +441,7 @@ def main():
         tap.attempt("timeline", lambda: check_timeline(files))
         check_differences(tap, files)
         check_gates(tap, files)
+        check_defaults(tap, files, foreign(folder))
     for profile in opened.values():
         library.close(profile)
     return tap.finish()

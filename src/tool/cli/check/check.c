@@ -19,6 +19,8 @@
 #include "cli/options/allocator_options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/terminal.h"
+#include "policy/defaults.h"
+#include "policy/distinct.h"
 #include "report/check/check_report.h"
 #include "resident/resident_file.h"
 
@@ -167,7 +169,7 @@ static bool check_request(
 static bool read_request(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
-	request->false_alarm = 0.01;
+	request->false_alarm = BP_FALSE_ALARM_DEFAULT;
 	request->junit = (struct bp_written_file){ .path = bp_option_value(arguments, "junit"),
 		.option = "--junit",
 		.force = bp_option_given(arguments, "force"),
@@ -239,14 +241,9 @@ static bool check_distinct(const struct request *request, const struct bp_profil
 {
 	struct bp_run_id *runs = work->runs[!base];
 	const char *const *files = base ? request->base : (const char *const *)request->files;
-	runs[number] = bp_input_run_id(profile);
-	for (uint32_t i = 0; request->growth_count > 0 && i < number; i++)
-		if (bp_input_same_run(runs[number], runs[i]))
-			return bp_error_set(error,
-				"%s: is the same run as %s: several runs of a side must be "
-				"recorded one by one",
-				work->file, files[i]);
-	return true;
+	runs[number] = bp_run_id_of(profile);
+	return request->growth_count == 0 ||
+	       bp_last_run_is_distinct(runs, files, number + 1, error);
 }
 
 /* All limits on one profile, and what is known of the whole process. */

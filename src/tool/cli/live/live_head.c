@@ -146,7 +146,7 @@ static void put_counted(
 	for (uint32_t i = 1; i < source->profile.processes.count; i++) {
 		const struct bp_process *process = &source->profile.processes.data[i];
 		const uint64_t width = process->bytes_allocated.high - process->bytes_allocated.low;
-		if (process->uncounted || width >= BP_ARMED_WITHOUT_LIMIT) {
+		if ((process->lacks & BP_LACKS_COUNTERS) || width >= BP_ARMED_WITHOUT_LIMIT) {
 			if (view->made)
 				put_total(line, view, BP_METRIC_ALLOCATED);
 			return;

@@ -17,6 +17,7 @@
 #include "cli/live/live_rows.h"
 #include "cli/options/query_options.h"
 #include "cli/process/own_heaps.h"
+#include "policy/defaults.h"
 
 #define SHARE_MIN 0.005 /* branches of the tree below it are one line */
 #define SEED_MOMENTS 120
@@ -278,8 +279,7 @@ static bool make(struct bp_live_view *view, const struct bp_live_source *source,
 	const struct bp_profile *profile = &source->profile;
 	struct bp_query query;
 	take_times(view, source);
-	if (bp_profile_lacks_frees(profile))
-		view->metric = BP_METRIC_ALLOCATED;
+	view->metric = bp_default_metric(profile, view->metric);
 	if (!make_query(view, &query, error) ||
 		!bp_aggregate(profile, &query, &view->aggregation, error))
 		return false;

@@ -198,9 +198,8 @@ static bool add_process(struct pprof_import *import)
 		.law = complete ? 0 : BP_PROFILE_BERNOULLI,
 		.interval_first = import->interval,
 		.interval_max = import->interval,
-		.uncounted = true,
-		.snapshot = true,
-		.live_only = import->allocated.objects == NOT_THERE,
+		.lacks = BP_LACKS_COUNTERS | BP_LACKS_TIMES |
+			 (import->allocated.objects == NOT_THERE ? BP_LACKS_FREED_OBJECTS : 0u),
 		.bytes_allocated = { 0, UINT64_MAX },
 		.objects_allocated = { 0, UINT64_MAX },
 		.size_min = UINT64_MAX,

@@ -92,8 +92,10 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 		.law = header->law,
 		.charge = header->charge_bytes,
 		.host = header->recognition == BP_RECOGNITION_HOST,
-		.frees_unseen = header->flags_skippable & BP_HEADER_FREES_UNSEEN,
-		.objects_uncounted = header->flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED,
+		.lacks = (header->flags_skippable & BP_HEADER_FREES_UNSEEN ? BP_LACKS_FREES : 0u) |
+			 (header->flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED
+					 ? BP_LACKS_OBJECT_COUNTERS
+					 : 0u),
 		.size_min = UINT64_MAX,
 	};
 	memcpy(process.trace_id, header->trace_id, sizeof process.trace_id);
@@ -302,7 +304,7 @@ static bool add_threads(struct trace_import *import, struct bp_thread_id *ids)
 		};
 		if (!known->published)
 			thread.bytes_allocated.high = thread.objects_allocated.high = UINT64_MAX;
-		if (process_of(import)->objects_uncounted)
+		if (process_of(import)->lacks & BP_LACKS_OBJECT_COUNTERS)
 			thread.objects_allocated = uncounted_objects(thread.bytes_allocated);
 		uint32_t named = bp_index_find(&import->by_ordinal,
 			(struct bp_index_keys){ import->names, sizeof *import->names },
@@ -448,7 +450,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->objects_allocated = known_total(totals.on_objects);
 	process->bytes_off = known_total(totals.off_bytes);
 	process->objects_off = known_total(totals.off_objects);
-	if (process->objects_uncounted) {
+	if (process->lacks & BP_LACKS_OBJECT_COUNTERS) {
 		process->objects_allocated = uncounted_objects(process->bytes_allocated);
 		process->objects_off = uncounted_objects(process->bytes_off);
 	}
