@@ -13,9 +13,8 @@
 #define BP_CODE_MAX 36u
 
 struct bp_code {
-	uint8_t *
-		/* where it goes: behind the mark of an indirect jump's target, if one is there */
-		function;
+	/* where it goes: behind the mark of an indirect jump's target, if one is there */
+	uint8_t *function;
 	uint8_t bytes[BP_CODE_MAX];
 	uint32_t count;
 	bool good; /* false: a distance does not fit its field */

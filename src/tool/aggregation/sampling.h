@@ -29,9 +29,8 @@ struct bp_sampling {
 	uint64_t changes;    /* that some thread followed, of all processes together */
 	uint64_t *intervals; /* every T in force, bytes, growing; where there was none, that of the
 				* start */
-	uint64_t
-		/* what may be there unseen is bounded as at this T, see sampling.c */
-		interval_unseen;
+	/* what may be there unseen is bounded as at this T, see sampling.c */
+	uint64_t interval_unseen;
 	struct bp_span *spans; /* apart, growing */
 	uint64_t off_ns;       /* their length together */
 	/* Of these, when nothing was recorded of some process, because its trace could not grow. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command of `bytepoll`: one const struct per file of this folder, one line in the array of
- * main.c. Its option table is data: parsing, --help, the manual page and the shell completions are
- * all made from it, so none of them can disagree (options.h has the functions).
+ * A command of `bytepoll`: one const struct in a file of this folder, and one line in commands.h.
+ * Its option table is data: parsing, --help, the manual page and the shell completions are all made
+ * from it, so none of them can disagree (options.h has the functions).
  *
- * To add a command: write src/tool/cli/NAME.c with a `const struct bp_command bp_command_NAME`,
- * declare it below, and add it to the array in main.c and to meson.build.
+ * To add a command: write src/tool/cli/NAME.c with a `const struct bp_command bp_command_NAME`, and
+ * add it to commands.h and to meson.build.
  */
 #ifndef BP_CLI_COMMAND_H
 #define BP_CLI_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "cli/commands.h"
 
 /* One option. A table ends with an entry of zeros; an entry with a summary and no name is a heading
  * that groups the options after it in --help and in the manual. */
@@ -21,9 +23,8 @@ struct bp_option {
 	char letter;	      /* short form, 0: none; means the same in every command that has it */
 	const char *argument; /* what it takes, as --help shows it ("SIZE"); NULL: a flag */
 	const char *summary;  /* one line, no full stop */
-	const char *
-		/* "live|peak": the only words accepted ("label:KEY": any KEY); NULL: any */
-		choices;
+	/* "live|peak": the only words accepted ("label:KEY": any KEY); NULL: any */
+	const char *choices;
 	bool repeatable; /* may be given more than once; otherwise the last one holds */
 	bool file;	 /* the argument names a file (completion) */
 };
@@ -62,22 +63,9 @@ struct bp_command {
 	int (*run)(const struct bp_arguments *arguments);
 };
 
-extern const struct bp_command bp_command_run;
-extern const struct bp_command bp_command_report;
-extern const struct bp_command bp_command_export;
-extern const struct bp_command bp_command_html;
-extern const struct bp_command bp_command_diff;
-extern const struct bp_command bp_command_check;
-extern const struct bp_command bp_command_plan;
-extern const struct bp_command bp_command_verify;
-extern const struct bp_command bp_command_control;
-extern const struct bp_command bp_command_live;
-extern const struct bp_command bp_command_fold;
-extern const struct bp_command bp_command_dotnet;
-extern const struct bp_command bp_command_doctor;
-extern const struct bp_command bp_command_help;
-extern const struct bp_command bp_command_completion;
-extern const struct bp_command bp_command_manual;
+#define BP_COMMAND_DECLARED(name) extern const struct bp_command bp_command_##name;
+BP_COMMANDS(BP_COMMAND_DECLARED)
+#undef BP_COMMAND_DECLARED
 
 /* All commands, in the order of `bytepoll --help`; NULL-terminated (main.c). */
 extern const struct bp_command *const bp_commands[];

@@ -210,11 +210,14 @@ static int export(const struct bp_arguments *arguments)
 	return good ? 0 : bp_command_fail(1, &error);
 }
 
+/* "|pprof|collapsed|...": what follows the first bar is what --to takes. */
+#define CHOICE(name) "|" #name
+
 static const struct bp_option options[] = {
 	{ .summary = "What is written" },
 	{ .name = "to",
 		.argument = "FORMAT",
-		.choices = "pprof|collapsed|speedscope|dhat|firefox|json|csv|suppressions",
+		.choices = &BP_EXPORTS(CHOICE)[1],
 		.summary = "the format" },
 	{ .name = "output",
 		.letter = 'o',

@@ -12,25 +12,9 @@
 #include "cli/options/options.h"
 #include "cli/options/symbol_options.h"
 
-const struct bp_command *const bp_commands[] = {
-	&bp_command_run,
-	&bp_command_control,
-	&bp_command_live,
-	&bp_command_report,
-	&bp_command_export,
-	&bp_command_html,
-	&bp_command_diff,
-	&bp_command_check,
-	&bp_command_plan,
-	&bp_command_verify,
-	&bp_command_fold,
-	&bp_command_dotnet,
-	&bp_command_doctor,
-	&bp_command_help,
-	&bp_command_completion,
-	&bp_command_manual,
-	NULL,
-};
+#define ENTRY(name) &bp_command_##name,
+
+const struct bp_command *const bp_commands[] = { BP_COMMANDS(ENTRY) NULL };
 
 /* Output that did not arrive (a full disk) must not look like success. */
 static int finish_output(int status)

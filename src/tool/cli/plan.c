@@ -251,6 +251,8 @@ static int write_charts(const struct bp_arguments *arguments, const struct reque
 			&request->options, stdout);
 		return bp_pager_end(&error) ? 0 : bp_command_fail(1, &error);
 	}
+	if (!bp_plan_can_draw(&error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	struct bp_written_file file = {
 		.path = request->svg, .option = "--svg", .force = request->force, .mode = 0666
 	};

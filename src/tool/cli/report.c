@@ -87,24 +87,23 @@ static bool read_whole(
 static bool read_report(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
-	static const char *const names[] = { "tree", "summary", "stats", "json", "csv" };
 	uint64_t rows;
-	request->report = bp_reports[0];
+	request->report = &bp_report_table;
 	if (!read_whole(arguments, request, error))
 		return false;
 	if (bp_option_given(arguments, "growth"))
 		return bp_growth_check(arguments, &request->query_options.query, error);
 	if (!read_timeline(arguments, request, error))
 		return false;
-	for (size_t i = 0; i < BP_COUNT(names); i++) {
-		if (!bp_option_given(arguments, names[i]))
+	for (size_t i = 0; bp_reports[i] != NULL; i++) {
+		if (!bp_option_given(arguments, bp_reports[i]->name))
 			continue;
-		if (request->options.stats && strcmp(names[i], "json") == 0)
-			request->report = bp_reports[0]; /* distributions, as JSON */
-		if (request->report != bp_reports[0])
+		if (request->options.stats && bp_reports[i] == &bp_report_json)
+			request->report = &bp_report_table; /* distributions, as JSON */
+		if (request->report != &bp_report_table)
 			return bp_error_set(error, "--%s and --%s: choose one",
-				request->report->name, names[i]);
-		request->report = bp_report_find(names[i]);
+				request->report->name, bp_reports[i]->name);
+		request->report = bp_reports[i];
 	}
 	rows = request->report->rows;
 	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error))
@@ -220,6 +219,9 @@ static int report(const struct bp_arguments *arguments)
 	return good ? 0 : bp_command_fail(1, &error);
 }
 
+/* A report chosen by the option of its name. */
+#define OPTION(name_, summary_) { .name = #name_, .summary = summary_ },
+
 static const struct bp_option options[] = {
 	{ .summary = "What is counted" },
 	BP_OPTION_METRIC,
@@ -244,19 +246,14 @@ static const struct bp_option options[] = {
 		.choices = "bytes|objects|samples|name",
 		.summary = "order of the rows (default: bytes)" },
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (20)" },
-	{ .name = "summary",
-		.summary = "one screen: totals, the largest, suspects, what to run next" },
-	{ .name = "tree", .summary = "the call tree from the outermost function on" },
-	{ .name = "stats", .summary = "distributions over sizes, lifetimes and time" },
-	{ .name = "growth",
+	BP_REPORTS_TO_READ(OPTION){ .name = "growth",
 		.summary = "what grew from --from (half of the run) to --until (nine tenths)" },
 	{ .name = "timeline", .summary = "live memory over time, with its confidence band" },
 	{ .name = "moments",
 		.argument = "N",
 		.summary = "of the timeline (24; with --json and --csv 200)" },
-	{ .name = "json", .summary = "everything as JSON (schema bytepoll-report-1)" },
-	{ .name = "csv", .summary = "rows as comma-separated values" },
-	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	BP_REPORTS_AS_DATA(OPTION){
+		.name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
 	BP_OPTION_NO_PAGER,
 	{ .summary = "How it is estimated" },
 	BP_OPTION_CONFIDENCE,

@@ -9,17 +9,9 @@
 #include "report/report.h"
 #include "text/quantity.h"
 
-static const struct bp_export *const exports[] = {
-	&bp_export_pprof,
-	&bp_export_collapsed,
-	&bp_export_speedscope,
-	&bp_export_dhat,
-	&bp_export_firefox,
-	&bp_export_json,
-	&bp_export_csv,
-	&bp_export_suppressions,
-	NULL,
-};
+#define ENTRY(name) &bp_export_##name,
+
+static const struct bp_export *const exports[] = { BP_EXPORTS(ENTRY) NULL };
 
 const struct bp_export *bp_export_find(const char *name)
 {

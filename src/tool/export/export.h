@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles for other tools: the array of formats (export.c). A new one is one file with a
- * `struct bp_export` and one line in that array; docs/exports.md says what each format can hold.
+ * Profiles for other tools. A new format is one file with a `struct bp_export` and one line in
+ * exports.h; docs/exports.md says what each format can hold.
  * What is written are the figures of the report: a format that has no place for intervals gets the
  * estimates, rounded to whole numbers so that their sums stay (bp_round_next), and the totals with
  * their intervals where it takes a comment or a title.
@@ -19,6 +19,7 @@
 #include "aggregation/aggregate.h"
 #include "aggregation/entries.h"
 #include "base/error.h"
+#include "export/exports.h"
 
 struct bp_export_options {
 	struct bp_entry_options labels; /* of pprof */
@@ -52,14 +53,9 @@ struct bp_export {
 
 const struct bp_export *bp_export_find(const char *name);
 
-extern const struct bp_export bp_export_pprof;
-extern const struct bp_export bp_export_collapsed;
-extern const struct bp_export bp_export_speedscope;
-extern const struct bp_export bp_export_dhat;
-extern const struct bp_export bp_export_firefox;
-extern const struct bp_export bp_export_json;
-extern const struct bp_export bp_export_csv;
-extern const struct bp_export bp_export_suppressions;
+#define BP_EXPORT_DECLARED(name) extern const struct bp_export bp_export_##name;
+BP_EXPORTS(BP_EXPORT_DECLARED)
+#undef BP_EXPORT_DECLARED
 
 /* ---- for the formats ---- */
 

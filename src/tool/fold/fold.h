@@ -22,9 +22,8 @@
 struct bp_fold_options {
 	uint64_t keep_bytes; /* leave so much of the newest chunks as it is */
 	uint64_t at_least; /* do nothing while FILE and FILE.fold together take less disk, bytes */
-	uint64_t
-		/* tell times less finely rather than let FILE.fold exceed this; 0: any */
-		folded_bytes;
+	/* tell times less finely rather than let FILE.fold exceed this; 0: any */
+	uint64_t folded_bytes;
 };
 
 struct bp_fold_result {

@@ -13,15 +13,13 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
-#include "import/dotnet/nettrace.h"
-#include "import/pprof/pprof.h"
-#include "import/trace/trace.h"
 
 /* Enough for every magic number there is; pprof and pickles have theirs in the first bytes. */
 #define HEAD_BYTES 512
 
-static const struct bp_importer *const importers[] = { &bp_import_trace, &bp_import_nettrace,
-	&bp_import_pprof, NULL };
+#define ENTRY(name) &bp_import_##name,
+
+static const struct bp_importer *const importers[] = { BP_IMPORTERS(ENTRY) NULL };
 
 static bool cannot_open(const char *path, int why, struct bp_error *error)
 {

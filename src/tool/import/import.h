@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes to profile: the array of importers (import.c), found by sniffing the content. A new format
- * is one file with a `struct bp_importer` and one line in that array.
+ * Bytes to profile: the importer of a file is found by the file's first bytes. A new format is one
+ * file with a `struct bp_importer` and one line in importers.h.
  */
 #ifndef BP_IMPORT_IMPORT_H
 #define BP_IMPORT_IMPORT_H
@@ -11,16 +11,20 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "import/importers.h"
 #include "model/profile.h"
 
 struct bp_importer {
-	const char *name;	 /* "bytepoll trace" */
-	const char *description; /* one line for --help */
+	const char *name; /* "bytepoll trace" */
 	/* Does a file that begins with these bytes look like one of this format? */
 	bool (*sniff)(const uint8_t *head, size_t bytes);
 	/* Adds the file at `path` (and the files that belong to it) to the profile. */
 	bool (*import)(const char *path, struct bp_profile *profile, struct bp_error *error);
 };
+
+#define BP_IMPORTER_DECLARED(name) extern const struct bp_importer bp_import_##name;
+BP_IMPORTERS(BP_IMPORTER_DECLARED)
+#undef BP_IMPORTER_DECLARED
 
 /* Opens, sniffs and imports one file into an initialised profile. Errors name the path and say what
  * to do (missing, unreadable, empty, a directory, of no known format, torn before its header). */

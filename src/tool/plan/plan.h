@@ -61,6 +61,7 @@ void bp_plan_write_tables(unsigned charts, uint64_t interval, double confidence,
 
 /* The same as one SVG document: no script, no font, no link; light and dark by the reader's
  * wish. */
+bool bp_plan_can_draw(struct bp_error *error); /* false: not in this build */
 void bp_plan_write_svg(unsigned charts, uint64_t interval, double confidence, FILE *out);
 
 /* For the files of plan_*.c: an interval as `run --interval` takes it, not larger than given:

@@ -134,7 +134,4 @@ static bool write_csv(const struct bp_aggregation *aggregation,
 	return good || bp_error_set(error, "out of memory");
 }
 
-const struct bp_report bp_report_csv = { .name = "csv",
-	.description = "rows, or the timeline, as comma-separated values",
-	.rows = BP_ROWS_ALL,
-	.write = write_csv };
+const struct bp_report bp_report_csv = { .name = "csv", .rows = BP_ROWS_ALL, .write = write_csv };

@@ -358,7 +358,6 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	return true;
 }
 
-const struct bp_report bp_report_json = { .name = "json",
-	.description = "everything as JSON (schema bytepoll-report-1)",
-	.rows = BP_ROWS_ALL,
-	.write = write_json };
+const struct bp_report bp_report_json = {
+	.name = "json", .rows = BP_ROWS_ALL, .write = write_json
+};

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The array of reports; see report.h. */
+/* The array of reports; see reports.h. */
 #include "report/report.h"
 
-#include <string.h>
+#define ENTRY(name, summary) &bp_report_##name,
 
-const struct bp_report *const bp_reports[] = {
-	&bp_report_table,
-	&bp_report_tree,
-	&bp_report_json,
-	&bp_report_csv,
-	&bp_report_timeline,
-	&bp_report_summary,
-	&bp_report_stats,
-	NULL,
-};
-
-const struct bp_report *bp_report_find(const char *name)
-{
-	for (size_t i = 0; bp_reports[i] != NULL; i++)
-		if (strcmp(bp_reports[i]->name, name) == 0)
-			return bp_reports[i];
-	return NULL;
-}
+const struct bp_report *const bp_reports[] = { BP_REPORTS_TO_READ(ENTRY) BP_REPORTS_AS_DATA(ENTRY)
+		NULL };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profile to bytes: the array of reports (report.c). A new report is one file with a
- * `struct bp_report` and one line in that array. Reports take an aggregation, ask it for the rows
- * they show, and write; they decide nothing about figures.
+ * Profile to bytes. A new report is one file with a `struct bp_report` and one line in reports.h.
+ * Reports take an aggregation, ask it for the rows that they show, and write; they decide nothing
+ * about figures.
  *
  * Names in a profile come from files and programs that may be hostile: every report escapes them
  * (escape.h) as its format needs.
@@ -16,6 +16,7 @@
 
 #include "aggregation/aggregate.h"
 #include "base/error.h"
+#include "report/reports.h"
 #include "resident/explained.h"
 #include "resident/resident.h"
 
@@ -38,28 +39,26 @@ struct bp_report_options {
 };
 
 struct bp_report {
-	const char *name;	 /* as in --NAME; "table" is the default */
-	const char *description; /* one line for --help */
-	bool for_eyes;		 /* read by people, not by programs */
-	bool needs_stacks;	 /* the aggregation must be by stack, sorted by bytes or objects */
-	uint32_t rows;		 /* --rows unless given */
+	const char *name;  /* as in --NAME; "table" is the default */
+	bool for_eyes;	   /* read by people, not by programs */
+	bool needs_stacks; /* the aggregation must be by stack, sorted by bytes or objects */
+	uint32_t rows;	   /* --rows unless given */
 	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
 	bool (*write)(const struct bp_aggregation *aggregation,
 		const struct bp_report_options *options, FILE *out, struct bp_error *error);
 };
 
-extern const struct bp_report *const bp_reports[]; /* NULL-terminated; the first is the default */
+/* Those of reports.h, NULL-terminated. */
+extern const struct bp_report *const bp_reports[];
 
-/* The report of this name, or NULL. */
-const struct bp_report *bp_report_find(const char *name);
-
+/* Without an option, and for --timeline. */
 extern const struct bp_report bp_report_table;
-extern const struct bp_report bp_report_tree;
-extern const struct bp_report bp_report_json;
-extern const struct bp_report bp_report_csv;
 extern const struct bp_report bp_report_timeline;
-extern const struct bp_report bp_report_summary;
-extern const struct bp_report bp_report_stats;
+
+#define BP_REPORT_DECLARED(name, summary) extern const struct bp_report bp_report_##name;
+BP_REPORTS_TO_READ(BP_REPORT_DECLARED)
+BP_REPORTS_AS_DATA(BP_REPORT_DECLARED)
+#undef BP_REPORT_DECLARED
 
 #define BP_SPAN_BYTES 128 /* room for bp_off_text */
 

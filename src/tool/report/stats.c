@@ -260,8 +260,6 @@ static bool write_stats(const struct bp_aggregation *aggregation,
 	return good || bp_error_set(error, "out of memory");
 }
 
-const struct bp_report bp_report_stats = { .name = "stats",
-	.description = "sizes, lifetimes and rates of what was allocated",
-	.for_eyes = true,
-	.rows = 10,
-	.write = write_stats };
+const struct bp_report bp_report_stats = {
+	.name = "stats", .for_eyes = true, .rows = 10, .write = write_stats
+};

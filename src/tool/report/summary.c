@@ -282,8 +282,6 @@ static bool write_summary(const struct bp_aggregation *aggregation,
 	return true;
 }
 
-const struct bp_report bp_report_summary = { .name = "summary",
-	.description = "one screen: totals, the largest, what is suspicious, what to run next",
-	.for_eyes = true,
-	.rows = ROWS,
-	.write = write_summary };
+const struct bp_report bp_report_summary = {
+	.name = "summary", .for_eyes = true, .rows = ROWS, .write = write_summary
+};

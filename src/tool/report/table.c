@@ -296,8 +296,6 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	return true;
 }
 
-const struct bp_report bp_report_table = { .name = "table",
-	.description = "totals and the largest rows, with their intervals",
-	.for_eyes = true,
-	.rows = 20,
-	.write = write_table };
+const struct bp_report bp_report_table = {
+	.name = "table", .for_eyes = true, .rows = 20, .write = write_table
+};

@@ -105,7 +105,6 @@ static bool write_timeline(const struct bp_aggregation *aggregation,
 	return good;
 }
 
-const struct bp_report bp_report_timeline = { .name = "timeline",
-	.description = "live memory over time, with its confidence band",
-	.for_eyes = true,
-	.write = write_timeline };
+const struct bp_report bp_report_timeline = {
+	.name = "timeline", .for_eyes = true, .write = write_timeline
+};

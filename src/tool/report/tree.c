@@ -226,7 +226,6 @@ static bool write_tree(const struct bp_aggregation *aggregation,
 }
 
 const struct bp_report bp_report_tree = { .name = "tree",
-	.description = "the call tree from the outermost function on",
 	.for_eyes = true,
 	.needs_stacks = true,
 	.rows = BP_ROWS_ALL,

@@ -32,13 +32,11 @@ struct bp_resident {
 	uint32_t count;
 	uint32_t pid;
 	uint64_t period_ns; /* between points; the first ones stand closer */
-	uint64_t
-		/* the kernel sums its counters lazily: each kind may be off by that */
-		uncertain_bytes;
+	/* the kernel sums its counters lazily: each kind may be off by that */
+	uint64_t uncertain_bytes;
 	uint64_t end_ns; /* when the process ended, CLOCK_MONOTONIC; 0: not known */
-	uint64_t
-		/* ru_maxrss: of the process or of a child that it waited for; 0: not known */
-		most_bytes;
+	/* ru_maxrss: of the process or of a child that it waited for; 0: not known */
+	uint64_t most_bytes;
 };
 
 void bp_resident_finish(struct bp_resident *resident);

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "plan/chart_svg.h"
+#include "plan/charts/chart_svg.h"
 
 static void expect_escaped(const char *text, const char *wanted)
 {

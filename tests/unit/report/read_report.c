@@ -31,3 +31,16 @@ void assert_place(const char *reader, const char *kind, const char *text, const 
 	answer[strcspn(answer, "\n")] = '\0';
 	assert_string_equal(answer, expected);
 }
+
+const struct bp_report *report_named(const char *name)
+{
+	if (strcmp(name, bp_report_table.name) == 0)
+		return &bp_report_table;
+	if (strcmp(name, bp_report_timeline.name) == 0)
+		return &bp_report_timeline;
+	for (size_t i = 0; bp_reports[i] != NULL; i++)
+		if (strcmp(name, bp_reports[i]->name) == 0)
+			return bp_reports[i];
+	fail_msg("no report is called %s", name);
+	return NULL;
+}

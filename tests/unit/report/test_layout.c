@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read_report.h"
 #include "report/report.h"
 #include "small_profile.h"
 
@@ -29,7 +30,7 @@ static char *text_of(
 	struct bp_error error;
 	FILE *out = open_memstream(&text, &bytes);
 	assert_non_null(out);
-	assert_true(bp_report_find(name)->write(aggregation, &options, out, &error));
+	assert_true(report_named(name)->write(aggregation, &options, out, &error));
 	fclose(out);
 	return text;
 }

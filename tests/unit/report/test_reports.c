@@ -30,7 +30,7 @@ static char *text_of(const char *name, const struct bp_aggregation *aggregation,
 	char *text = NULL;
 	size_t bytes = 0;
 	struct bp_error error;
-	const struct bp_report *report = bp_report_find(name);
+	const struct bp_report *report = report_named(name);
 	FILE *out = open_memstream(&text, &bytes);
 	assert_non_null(report);
 	assert_non_null(out);

@@ -146,7 +146,7 @@ static void check_no_child(void)
 static void test_all_arrives(void **state)
 {
 	struct received received = { 0 };
-	struct bp_module_answer answer;
+	struct bp_module_answer answer = { 0 };
 	(void)state;
 	assert_true(run("good", 70000, &received, &answer));
 	assert_int_equal(received.calls, 70000);
@@ -161,7 +161,7 @@ static void test_all_arrives(void **state)
 static void check_failure(const char *how)
 {
 	struct received received = { 0 };
-	struct bp_module_answer answer;
+	struct bp_module_answer answer = { 0 };
 	assert_true(run(how, 5, &received, &answer));
 	assert_int_equal(answer.state, BP_MODULE_FAILED);
 	assert_false(received.wrong);
@@ -189,7 +189,7 @@ static void test_memory(void **state)
 static void test_long_texts_are_cut(void **state)
 {
 	struct received received = { 0 };
-	struct bp_module_answer answer;
+	struct bp_module_answer answer = { 0 };
 	(void)state;
 	assert_true(run("long", 1, &received, &answer));
 	assert_int_equal(received.calls, 1);
@@ -201,7 +201,7 @@ static void test_long_texts_are_cut(void **state)
 static void test_receiver_may_stop(void **state)
 {
 	struct received received = { .stop = true };
-	struct bp_module_answer answer;
+	struct bp_module_answer answer = { 0 };
 	(void)state;
 	assert_false(run("good", 70000, &received, &answer));
 	check_no_child();
@@ -211,7 +211,7 @@ static void test_receiver_may_stop(void **state)
 static void test_ignored_children(void **state)
 {
 	struct received received = { 0 };
-	struct bp_module_answer answer;
+	struct bp_module_answer answer = { 0 };
 	(void)state;
 	signal(SIGCHLD, SIG_IGN);
 	assert_true(run("good", 10, &received, &answer));

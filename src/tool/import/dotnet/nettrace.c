@@ -23,7 +23,6 @@
 #include "import/dotnet/dotnet_events.h"
 #include "import/dotnet/dotnet_methods.h"
 #include "import/dotnet/dotnet_stacks.h"
-#include "import/dotnet/nettrace.h"
 #include "import/dotnet/nettrace_reader.h"
 #include "import/import.h"
 
@@ -587,7 +586,6 @@ static bool import_nettrace(const char *path, struct bp_profile *profile, struct
 
 const struct bp_importer bp_import_nettrace = {
 	.name = ".NET trace",
-	.description = "AllocationSampled events in a .nettrace file (.NET 10)",
 	.sniff = bp_nettrace_sniff,
 	.import = import_nettrace,
 };

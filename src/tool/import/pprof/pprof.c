@@ -24,7 +24,7 @@
  *
  * What `bytepoll export --to pprof` has written is refused unless T = 1: see refuse_our_export.
  */
-#include "import/pprof/pprof.h"
+#include "import/import.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -476,7 +476,6 @@ static bool import_pprof(const char *path, struct bp_profile *profile, struct bp
 
 const struct bp_importer bp_import_pprof = {
 	.name = "pprof heap profile",
-	.description = "heap profiles of Go and others in pprof form (profile.proto)",
 	.sniff = bp_pprof_sniff,
 	.import = import_pprof,
 };

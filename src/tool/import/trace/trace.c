@@ -561,7 +561,6 @@ static bool import_trace(const char *path, struct bp_profile *profile, struct bp
 
 const struct bp_importer bp_import_trace = {
 	.name = "bytepoll trace",
-	.description = "what `bytepoll run` writes, with the files of child processes beside it",
 	.sniff = bp_trace_sniff,
 	.import = import_trace,
 };

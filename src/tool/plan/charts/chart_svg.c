@@ -7,7 +7,7 @@
  * with enough contrast; presentation is by class, so that one style sheet with a media query serves
  * both. The order of the legend is the order of the series.
  */
-#include "plan/chart_svg.h"
+#include "plan/charts/chart_svg.h"
 
 #include <math.h>
 #include <stdint.h>

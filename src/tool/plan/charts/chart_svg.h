@@ -4,8 +4,8 @@
  * font of its own), light or dark as the reader's system wishes, with a title and a description for
  * those who cannot see it. All text is escaped here. Called by reports.
  */
-#ifndef BP_PLAN_CHART_SVG_H
-#define BP_PLAN_CHART_SVG_H
+#ifndef BP_PLAN_CHARTS_CHART_SVG_H
+#define BP_PLAN_CHARTS_CHART_SVG_H
 
 #include <stdbool.h>
 #include <stdio.h>
