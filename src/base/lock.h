@@ -37,7 +37,7 @@
  *	lane > grow_lock
  *
  * Three more are held with no other lock, and a child of fork resets them: `wanting`
- * (recorder/program_calls.c), `bp_control.lock` and `budget.lock`; the last two are never waited
+ * (recorder/program_calls.c), `bp_control.lock` and `budget.lock`. The last one is never waited
  * for.
  *
  * A host (src/target/host) has locks of its own, in this order: the list of threads, or one thread,

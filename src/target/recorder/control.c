@@ -299,11 +299,12 @@ static bool take(uint64_t *time, uint64_t now)
 void bp_control_time_has_come(void)
 {
 	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
-	/* Whoever holds the lock does it; in order, should both times have come since anybody
-	 * looked. */
-	if (now < __atomic_load_n(&bp_control.due_ns, __ATOMIC_RELAXED) ||
-		!bp_lock_try(&bp_control.lock))
+	if (now < __atomic_load_n(&bp_control.due_ns, __ATOMIC_RELAXED))
 		return;
+	/* One thread does it, and the others wait: a thread that went on would sample for as long
+	 * as that one is not scheduled. The times are taken in their order, should both have come
+	 * since anybody looked; whoever waited finds them taken. */
+	bp_lock_take(&bp_control.lock);
 	const bool stop_first = bp_control.stop_ns < bp_control.start_ns;
 	if (stop_first && take(&bp_control.stop_ns, now))
 		(void)bp_control_switch(false);
