@@ -162,6 +162,8 @@ class Tap:
         print("%s %d - %s" % ("ok" if condition else "not ok", self.count, name))
         if not condition and detail:
             self.note(detail)
+            # A runner that reads the protocol shows standard error beside a failure, and no comments.
+            print("%s: %s" % (name, detail), file=sys.stderr, flush=True)
         sys.stdout.flush()
         return bool(condition)
 
