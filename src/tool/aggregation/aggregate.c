@@ -42,8 +42,7 @@ static bool check(
 static bool check_intervals(const struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	const struct bp_query *query = &aggregation->query;
-	if (!bp_method_is_negative_binomial(query->method) ||
-		!aggregation->state->several_intervals)
+	if (!bp_method_is_of_hits(query->method) || !aggregation->state->several_intervals)
 		return true;
 	return bp_error_set(error,
 		"--interval-method %s needs one sampling interval, and these samples have several: "
@@ -147,8 +146,7 @@ static bool check_absent(const struct bp_aggregation *aggregation, struct bp_err
 		return bp_error_set(error,
 			"--from, --until, --at: this file is a snapshot, which does not tell when "
 			"anything was allocated");
-	if (bp_estimator_is_other(query->estimator) ||
-		bp_method_is_negative_binomial(query->method))
+	if (bp_estimator_is_other(query->estimator) || bp_method_is_of_hits(query->method))
 		return bp_error_set(error,
 			"--estimator, --interval-method: this one needs the offset at which an "
 			"object was hit, and this file is a snapshot without offsets");

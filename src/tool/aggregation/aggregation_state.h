@@ -6,7 +6,8 @@
  *	sample_sums.c  walks the samples into cells and the sums of the totals
  *	row_key.c     turns cells into rows: which rows a cell counts under, and their names
  *	figures.c     turns sums into figures: which estimator, which limits, which losses
- *	other_methods.c  what other estimators and intervals make of samples
+ *	interval_*.c  the interval methods
+ *	other_methods.c  what other estimators and intervals make of one sample
  *	warnings.c    says what a reader of the figures must know
  *
  * A cell is the smallest thing samples are summed in: a stack, or for other keys the thread, size,
@@ -153,10 +154,6 @@ struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,
 const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	const struct bp_sample *sample, const struct bp_sample_weight *weight,
 	struct bp_other_sums *buffer);
-/* Bytes (as values) by the negative binomial interval; `unit`: the most that one trial can
- * stand for. */
-struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
-	const struct bp_tally *tally, double alpha, double unit);
 
 /* warnings.c */
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);

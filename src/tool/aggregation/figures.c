@@ -25,6 +25,7 @@
 #include <math.h>
 
 #include "aggregation/aggregation_state.h"
+#include "aggregation/interval_methods.h"
 
 /* What is part of a counted total is not more than it: neither limits nor estimate. (Where the part
  * is nearly the whole this pulls an estimate down on average, by less than its error; but not those
@@ -82,26 +83,20 @@ struct evidence {
 	uint64_t size_min;	      /* the smallest size that can be among them, bytes */
 };
 
-/* Are intervals of this metric asked for by the negative binomial? The peak, whose moment is chosen
- * by looking, has no such form; nor is there anything to estimate at T = 1. */
-static bool is_negative_binomial(const struct bp_aggregation *aggregation, enum bp_metric metric)
-{
-	return bp_method_is_negative_binomial(aggregation->query.method) &&
-	       metric != BP_METRIC_PEAK && aggregation->state->interval_max > 1;
-}
+#define VALUES(name, word, hits, values) values,
+static bp_values_method *const methods[BP_METHOD_COUNT] = { BP_METHODS(VALUES) };
 
+/* A method of hits has no form for the peak; and at T = 1 there is nothing to estimate. */
 static struct bp_interval values_of(
 	const struct bp_aggregation *aggregation, const struct evidence *evidence, double alpha)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
-	const struct bp_tally *tally = evidence->tally;
+	enum bp_method method = aggregation->query.method;
+	if (bp_method_is_of_hits(method) &&
+		(evidence->metric == BP_METRIC_PEAK || state->interval_max == 1))
+		method = BP_METHOD_N3;
 	double ratio = aggregation->query.usable ? state->ratio_max : 1;
-	if (is_negative_binomial(aggregation, evidence->metric))
-		return bp_negative_binomial_of(aggregation, tally, alpha, ratio);
-	if (tally->classes != NULL)
-		return bp_estimate_values_by_classes(
-			tally->classes, state->interval_unseen, ratio, alpha);
-	return bp_estimate_values(&tally->sums, state->interval_unseen, ratio, alpha);
+	return methods[method](aggregation, evidence->tally, ratio, alpha);
 }
 
 struct bp_interval bp_figures_objects(const struct bp_aggregation_state *state,

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimators and intervals of the field, for comparison with ours (docs/statistics.md,
- * "Estimators and how they relate", "The negative binomial interval"). They look at where in an
- * object the successful byte was, which ours need not.
- *
- * The negative binomial interval is one of trials. Ours make one trial more per object than it has
- * bytes, so its limits are turned into bytes by the ratio that the samples themselves show; without
- * a sample, by the largest there can be. Numbers of objects have no such ratio: where sizes are
- * mixed, and nobody knows that they are not, the few trials of many small objects are what is not
- * seen. They keep N3.
+ * The estimators of the field, and the sums that the negative binomial interval needs, for
+ * comparison with ours (docs/statistics.md, "Estimators and how they relate", "The negative
+ * binomial interval"). They look at where in an object the successful byte was, which ours need
+ * not.
  */
 #include "aggregation/aggregation_state.h"
-#include "estimate/negative_binomial.h"
 #include "estimate/weighting.h"
 
 static enum bp_weighting weighting_of(enum bp_estimator estimator)
@@ -47,7 +41,7 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	struct bp_other_sums *buffer)
 {
 	bool weighs = bp_estimator_is_other(query->estimator);
-	bool counts_hits = bp_method_is_negative_binomial(query->method);
+	bool counts_hits = bp_method_is_of_hits(query->method);
 	if (!weighs && !counts_hits)
 		return NULL;
 	uint64_t trials = bp_trials(sample->size, weight->charge);
@@ -73,21 +67,4 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 	if (sample->more != 0)
 		multiply(buffer, bp_sample_count(sample));
 	return buffer;
-}
-
-struct bp_interval bp_negative_binomial_of(const struct bp_aggregation *aggregation,
-	const struct bp_tally *tally, double alpha, double unit)
-{
-	const struct bp_query *query = &aggregation->query;
-	const struct bp_hit_sums *hits = &tally->other.hits;
-	enum bp_negative_binomial method = query->method == BP_METHOD_CAMP_PAULSON
-						   ? BP_NEGATIVE_BINOMIAL_CAMP_PAULSON
-						   : BP_NEGATIVE_BINOMIAL_EXACT;
-	struct bp_interval interval = bp_estimate_negative_binomial(method, query->edges,
-		hits->samples, hits->after_hits, aggregation->state->interval_max, alpha);
-	const double per_trial = hits->trials > 0 ? hits->bytes / hits->trials : unit;
-	interval.estimate = hits->exact_bytes + hits->bytes;
-	interval.low = hits->exact_bytes + interval.low * per_trial;
-	interval.high = hits->exact_bytes + interval.high * per_trial;
-	return interval;
 }

@@ -8,8 +8,7 @@ bool bp_aggregation_is_of_sums(const struct bp_aggregation *aggregation)
 {
 	const struct bp_query *query = &aggregation->query;
 	return query->metric != BP_METRIC_PEAK && query->estimator != BP_ESTIMATOR_CALIBRATED &&
-	       !bp_estimator_is_other(query->estimator) &&
-	       !bp_method_is_negative_binomial(query->method);
+	       !bp_estimator_is_other(query->estimator) && !bp_method_is_of_hits(query->method);
 }
 
 static struct bp_row_parts parts_of(const struct bp_tally *tally)

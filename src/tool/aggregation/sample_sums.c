@@ -302,7 +302,7 @@ static bool walk(struct bp_aggregation *aggregation)
 	struct bp_aggregation_state *state = aggregation->state;
 	struct bp_alike_weights *weights = calloc(1, sizeof *weights);
 	state->looks_at_offsets = bp_estimator_is_other(aggregation->query.estimator) ||
-				  bp_method_is_negative_binomial(aggregation->query.method);
+				  bp_method_is_of_hits(aggregation->query.method);
 	state->cell_of = calloc(id_count(profile, aggregation->query.by), sizeof *state->cell_of);
 	bool good = weights != NULL && state->cell_of != NULL && add_counted_cells(aggregation);
 	if (good) {

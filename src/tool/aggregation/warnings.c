@@ -390,7 +390,7 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 		say(list,
 			"--estimator memray takes every object of T bytes and more to be sampled: "
 			"under law bernoulli some are not, and its figures are too low");
-	if (bp_method_is_negative_binomial(query->method))
+	if (bp_method_is_of_hits(query->method))
 		say(list,
 			"--interval-method %s is of trials, and so of bytes: numbers of objects "
 			"have the default interval",
@@ -398,7 +398,7 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 	if (query->method == BP_METHOD_CAMP_PAULSON)
 		say(list, "--interval-method camp-paulson is an approximation: with one sample its "
 			  "lower limit is half of the exact one");
-	if (bp_method_is_negative_binomial(query->method) && query->edges == BP_EDGES_AT_SAMPLES)
+	if (bp_method_is_of_hits(query->method) && query->edges == BP_EDGES_AT_SAMPLES)
 		say(list, "--edges sample holds for a window that ends at a sample only: elsewhere "
 			  "the upper limits are too low in up to 8 %% of cases");
 }

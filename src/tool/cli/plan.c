@@ -368,7 +368,7 @@ static const struct bp_option options[] = {
 	{ .name = "metric",
 		.letter = 'm',
 		.argument = "METRIC",
-		.choices = "live|peak|allocated|temporary",
+		.choices = BP_CHOICES(BP_METRICS),
 		.summary = "which bytes (default: live at exit; the peak if little lives "
 			   "then)" },
 	{ .name = "by",

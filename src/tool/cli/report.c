@@ -243,7 +243,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_ALLOCATORS,
 	{ .name = "sort",
 		.argument = "KEY",
-		.choices = "bytes|objects|samples|name",
+		.choices = BP_CHOICES(BP_SORTS),
 		.summary = "order of the rows (default: bytes)" },
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (20)" },
 	BP_REPORTS_TO_READ(OPTION){ .name = "growth",

@@ -6,15 +6,16 @@
 
 #include "model/capabilities.h"
 
-const char *const bp_metric_names[BP_METRIC_COUNT] = { "live", "peak", "allocated", "temporary" };
+#define WORD(name, word, ...) word,
+#define EDGES_WORD(name, word) [BP_EDGES_##name] = word,
+
+const char *const bp_metric_names[BP_METRIC_COUNT] = { BP_METRICS(WORD) };
 const char *const bp_key_names[BP_KEY_COUNT] = { "function", "stack", "line", "file", "module",
 	"thread", "size", "type", "process", "kind", "label" };
-const char *const bp_sort_names[BP_SORT_COUNT] = { "bytes", "objects", "samples", "name" };
-const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { "default", "ht", "weighted",
-	"calibrated", "failed-trials", "tcmalloc", "hits", "memray" };
-const char *const bp_method_names[BP_METHOD_COUNT] = { "default", "n3", "negative-binomial",
-	"camp-paulson" };
-const char *const bp_edges_names[BP_EDGES_COUNT] = { "end", "sample", "both" };
+const char *const bp_sort_names[BP_SORT_COUNT] = { BP_SORTS(WORD) };
+const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { BP_ESTIMATORS(WORD) };
+const char *const bp_method_names[BP_METHOD_COUNT] = { BP_METHODS(WORD) };
+const char *const bp_edges_names[BP_EDGES_COUNT] = { BP_EDGES_WORDS(EDGES_WORD) };
 
 int bp_word_index(const char *const *words, int count, const char *word)
 {
@@ -29,9 +30,12 @@ bool bp_estimator_is_other(enum bp_estimator estimator)
 	return estimator >= BP_ESTIMATOR_FAILED_TRIALS;
 }
 
-bool bp_method_is_negative_binomial(enum bp_method method)
+#define OF_HITS(name, word, hits, values) hits,
+static const bool of_hits[BP_METHOD_COUNT] = { BP_METHODS(OF_HITS) };
+
+bool bp_method_is_of_hits(enum bp_method method)
 {
-	return method == BP_METHOD_NEGATIVE_BINOMIAL || method == BP_METHOD_CAMP_PAULSON;
+	return of_hits[method];
 }
 
 unsigned bp_absent_metrics(uint32_t lacks)
@@ -70,13 +74,12 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 	if (query->has_to && query->to_ns <= (query->has_from ? query->from_ns : 0))
 		return bp_error_set(error, "--until must be later than --from");
 	if (query->metric == BP_METRIC_PEAK &&
-		(bp_estimator_is_other(query->estimator) ||
-			bp_method_is_negative_binomial(query->method)))
+		(bp_estimator_is_other(query->estimator) || bp_method_is_of_hits(query->method)))
 		return bp_error_set(error,
 			"--metric peak: the moment is chosen by looking at the samples, which "
 			"other estimators and methods do not allow for; use --metric live "
 			"--at TIME");
-	if (query->edges != BP_EDGES_END && !bp_method_is_negative_binomial(query->method))
+	if (query->edges != BP_EDGES_END && !bp_method_is_of_hits(query->method))
 		return bp_error_set(error,
 			"--edges is for --interval-method negative-binomial and camp-paulson");
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && query->method != BP_METHOD_DEFAULT)

@@ -12,14 +12,11 @@
 
 #include "base/error.h"
 #include "estimate/negative_binomial.h"
+#include "query/words.h"
 
-enum bp_metric {
-	BP_METRIC_LIVE,	     /* live when the first process ends, or at `at_ns` */
-	BP_METRIC_PEAK,	     /* total: the most bytes live at any time; rows: at the named moment */
-	BP_METRIC_ALLOCATED, /* ever allocated */
-	BP_METRIC_TEMPORARY, /* freed by the allocating thread before it allocated again */
-	BP_METRIC_COUNT
-};
+#define BP_ENUMERATOR(name, ...) BP_METRIC_##name,
+enum bp_metric { BP_METRICS(BP_ENUMERATOR) BP_METRIC_COUNT };
+#undef BP_ENUMERATOR
 
 enum bp_key {
 	BP_KEY_FUNCTION, /* innermost function that is not part of an allocator */
@@ -36,31 +33,17 @@ enum bp_key {
 	BP_KEY_COUNT
 };
 
-enum bp_sort { BP_SORT_BYTES, BP_SORT_OBJECTS, BP_SORT_SAMPLES, BP_SORT_NAME, BP_SORT_COUNT };
+#define BP_ENUMERATOR(name, ...) BP_SORT_##name,
+enum bp_sort { BP_SORTS(BP_ENUMERATOR) BP_SORT_COUNT };
+#undef BP_ENUMERATOR
 
-/* What a sample weighs (docs/statistics.md, "Estimators and how they relate"). */
-enum bp_estimator {
-	BP_ESTIMATOR_DEFAULT,  /* calibrated where an exact total is known, else Horvitz-Thompson */
-	BP_ESTIMATOR_HT,       /* Horvitz-Thompson: .NET's approach 1 */
-	BP_ESTIMATOR_WEIGHTED, /* the same under the word of .NET's tools */
-	BP_ESTIMATOR_CALIBRATED, /* part of an exactly known total; an error where there is none */
-	BP_ESTIMATOR_FAILED_TRIALS, /* .NET's approach 2 */
-	BP_ESTIMATOR_TCMALLOC,	    /* the same number under the name of TCMalloc's formula */
-	BP_ESTIMATOR_HITS,	    /* T x hits; hits after the first are drawn */
-	BP_ESTIMATOR_MEMRAY,	    /* as memray: exact from T on, T x hits below */
-	BP_ESTIMATOR_COUNT
-};
+#define BP_ENUMERATOR(name, ...) BP_ESTIMATOR_##name,
+enum bp_estimator { BP_ESTIMATORS(BP_ENUMERATOR) BP_ESTIMATOR_COUNT };
+#undef BP_ENUMERATOR
 
-/* How intervals are made. */
-enum bp_method {
-	/* N3 (by size classes under law bernoulli); of a counted total: tilted beta */
-	BP_METHOD_DEFAULT,
-	BP_METHOD_N3, /* N3 throughout */
-	/* the .NET document's, by the exact incomplete beta function */
-	BP_METHOD_NEGATIVE_BINOMIAL,
-	BP_METHOD_CAMP_PAULSON, /* the same by Camp and Paulson's approximation */
-	BP_METHOD_COUNT
-};
+#define BP_ENUMERATOR(name, ...) BP_METHOD_##name,
+enum bp_method { BP_METHODS(BP_ENUMERATOR) BP_METHOD_COUNT };
+#undef BP_ENUMERATOR
 
 /* Words of the command line and of JSON, indexed by the enums above. */
 extern const char *const bp_metric_names[BP_METRIC_COUNT];
@@ -127,10 +110,10 @@ static inline bool bp_query_leaves_peak_out(const struct bp_query *query)
 	return query->without_peak && query->metric != BP_METRIC_PEAK;
 }
 
-/* Does a word of the query stand for something else than our own methods: another tool's estimator,
- * which begin at BP_ESTIMATOR_FAILED_TRIALS, or intervals by the negative binomial distribution? */
+/* Is it another tool's estimator, or a method of hits (query/words.h)? Both look at where in an
+ * object the successful byte was. */
 bool bp_estimator_is_other(enum bp_estimator estimator);
-bool bp_method_is_negative_binomial(enum bp_method method);
+bool bp_method_is_of_hits(enum bp_method method);
 
 /* Does the query mean anything by itself? (Combinations of options; for errors of usage.) */
 bool bp_query_check(const struct bp_query *query, struct bp_error *error);

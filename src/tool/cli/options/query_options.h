@@ -44,7 +44,7 @@ bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error);
 #define BP_OPTION_METRIC                                                                         \
 	{                                                                                        \
 		.name = "metric", .letter = 'm', .argument = "METRIC",                           \
-		.choices = "live|peak|allocated|temporary",                                      \
+		.choices = BP_CHOICES(BP_METRICS),                                               \
 		.summary =                                                                       \
 			"live at exit (default), peak, all that was allocated, or freed at once" \
 	}
@@ -82,22 +82,20 @@ bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error);
 		.name = "confidence", .argument = "LEVEL",    \
 		.summary = "of the intervals (default: 0.95)" \
 	}
-#define BP_OPTION_ESTIMATOR                                                                     \
-	{                                                                                       \
-		.name = "estimator", .argument = "NAME",                                        \
-		.choices = "default|ht|weighted|calibrated|failed-trials|tcmalloc|hits|memray", \
-		.summary = "the best (default), or another one for comparison"                  \
+#define BP_OPTION_ESTIMATOR                                                                    \
+	{                                                                                      \
+		.name = "estimator", .argument = "NAME", .choices = BP_CHOICES(BP_ESTIMATORS), \
+		.summary = "the best (default), or another one for comparison"                 \
 	}
-#define BP_OPTION_INTERVAL_METHOD                                              \
-	{                                                                      \
-		.name = "interval-method", .argument = "NAME",                 \
-		.choices = "default|n3|negative-binomial|camp-paulson",        \
-		.summary = "the best (default), or another one for comparison" \
+#define BP_OPTION_INTERVAL_METHOD                                                                 \
+	{                                                                                         \
+		.name = "interval-method", .argument = "NAME", .choices = BP_CHOICES(BP_METHODS), \
+		.summary = "the best (default), or another one for comparison"                    \
 	}
-#define BP_OPTION_EDGES                                                             \
-	{                                                                           \
-		.name = "edges", .argument = "EDGES", .choices = "end|sample|both", \
-		.summary = "negative binomial: samples counted at a window's edges" \
+#define BP_OPTION_EDGES                                                                      \
+	{                                                                                    \
+		.name = "edges", .argument = "EDGES", .choices = BP_CHOICES(BP_EDGES_WORDS), \
+		.summary = "negative binomial: samples counted at a window's edges"          \
 	}
 #define BP_OPTION_MIN_SIZE                                                                   \
 	{                                                                                    \
