@@ -183,8 +183,8 @@ enum bp_trace_added bp_trace_clock_add(
 	return BP_TRACE_ADDED;
 }
 
-/* The next range of a record; `range` holds the one before. One of no chunks holds nothing, and
- * what is written after it could not be told from a range out of order. */
+/* The next range of a record; `range` holds the one before. A range of no chunks is refused: the
+ * range after it could not be distinguished from one out of order. */
 static bool next_range(struct bp_bytes *rest, struct bp_trace_range *range)
 {
 	uint64_t end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a folded part of a trace holds beside ordinary records (docs/trace-format.md, section 5):
- * the clock by which all that happened before its last tick is told, objects that were born and
+ * the clock whose ticks are the times of all that happened before the last tick, objects born and
  * freed before then, in entries that stand for several of them, and counters of threads. Records of
  * these kinds are checked whole when they are decoded; their contents are then taken one by one, by
  * calls that cannot fail. Thread-safety: everything belongs to its caller; no allocation but in the
@@ -26,7 +26,7 @@ struct bp_trace_tick {
 struct bp_trace_clock {
 	struct bp_trace_tick *ticks;
 	uint32_t count, capacity;
-	uint64_t resolution_ns; /* what happened is told by at most so much too late; 0: no ticks */
+	uint64_t resolution_ns; /* times are too late by at most so much; 0: no ticks */
 };
 
 /* The number of the first tick that is not before a moment; `count` if it is after all. Pure. */
@@ -47,7 +47,7 @@ bool bp_trace_held_has(const struct bp_trace_held *held, uint64_t number);
 struct bp_trace_folded {
 	uint64_t interval; /* T they were drawn with, bytes */
 	uint32_t law, thread, stack;
-	uint32_t labels, type, heap; /* as in a sample; 0 in a FOLDED record that is not told */
+	uint32_t labels, type, heap; /* as in a sample; 0 in a FOLDED record that is not TOLD */
 	bool told;
 	uint8_t flags; /* enum bp_folded_flag */
 	uint8_t kind;  /* enum bp_kind */

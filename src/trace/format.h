@@ -93,7 +93,7 @@ struct bp_trace_header {
 #define BP_HEADER_AUTO ((uint64_t)4)	      /* T was chosen by itself at the start, see 1.8 */
 #define BP_HEADER_FOLDED ((uint64_t)8)	      /* the folded part of another trace, see 5 */
 #define BP_HEADER_STEERED ((uint64_t)16)      /* began as somebody had steered it to, see 1.8 */
-#define BP_HEADER_FREES_UNSEEN ((uint64_t)32) /* no free is ever told */
+#define BP_HEADER_FREES_UNSEEN ((uint64_t)32) /* no free is ever recorded */
 #define BP_HEADER_OBJECTS_UNCOUNTED ((uint64_t)64) /* counters of objects are all 0 */
 #define BP_HEADER_FINE_START \
 	((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
@@ -171,7 +171,7 @@ struct bp_trace_state {
 	/* Threads whose last counters were not known at the end, and what they may have made
 	 * beyond: the totals above are lower limits where `open_trials` is not 0. */
 	uint64_t open_threads, open_trials;
-	/* that ended the process, told by `bytepoll run`; 0: none, or not known */
+	/* that ended the process, as `bytepoll run` saw it; 0: none, or not known */
 	uint64_t end_signal;
 	uint64_t lost[BP_LOSS_MAX];
 	uint64_t reserved_2[16];

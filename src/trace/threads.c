@@ -269,9 +269,9 @@ uint64_t bp_trace_unseen(const struct bp_trace_reader *reader)
 	return reader->state.unmarked_fork ? BP_LOOK_MAX : 1;
 }
 
-/* May threads be missing, or the ends of some? Whatever is not there may have told of one, and of a
- * thread without slot and end nobody knows how much it made. (Where there was no slot for it that
- * is counted as a loss.) */
+/* May threads be missing, or the ends of some? A record that is not there may have been the begin
+ * or the end of a thread; and how much a thread without slot and end made is not known. (A thread
+ * for which there was no slot is counted as a loss.) */
 static bool threads_are_missing(const struct bp_trace_reader *reader)
 {
 	const bool counted = reader->state.lost[BP_LOSS_THREAD_SLOT] > 0;

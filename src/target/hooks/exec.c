@@ -124,7 +124,7 @@ static const char *search(const char *file, char *buffer)
 static void note(const char *path, char *const environment[], bool replaces)
 {
 	if (bp_recorder.mode != BP_MODE_ON)
-		return; /* nothing is told, so nothing is looked at: see real.c */
+		return; /* nothing is recorded, so nothing is looked at: see real.c */
 	int saved_errno = errno;
 	/* A bad pointer is for the real function to refuse. */
 	if (path != NULL && bp_recorder.seal == BP_SEAL_NONE &&

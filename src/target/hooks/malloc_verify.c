@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hooks of the recorder that verifies, in place of malloc.c: each does what the hook there
- * does, by the same charge and the same test, and tells verify.h of it. So what the sampler sees,
- * what is sampled, and where objects live are the same; only time goes by. Frees are told before
- * the real free, everything else after the real function. errno is the real function's.
+ * does, by the same charge and the same test, and reports the object to verify.h. So what the
+ * sampler sees, what is sampled, and where objects live are the same; each call only takes longer.
+ * A free is reported before the real free, everything else after the real function. errno is the
+ * real function's.
  */
 #include <malloc.h>
 #include <stdlib.h>

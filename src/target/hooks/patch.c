@@ -37,7 +37,7 @@ bool bp_code_write(const struct bp_code *code)
 		return map_code(code, page, bytes);
 	for (size_t i = 0; i < code->count; i++) /* not by memcpy: see real.c */
 		((volatile unsigned char *)code->function)[i] = code->bytes[i];
-	/* Nothing on x86-64; on aarch64 what fetches instructions must be told. */
+	/* Nothing on x86-64; on aarch64 the instruction cache must be made to read the new code. */
 	__builtin___clear_cache((char *)code->function, (char *)code->function + code->count);
 	(void)syscall(SYS_mprotect, page, bytes, PROT_READ | PROT_EXEC);
 	return true;

@@ -47,7 +47,7 @@ static void end_sample(struct bp_host *host, const void *object, uint64_t sequen
 	tell(host, NULL, object);
 }
 
-/* A sample ended that nobody was told of, when it is not known. */
+/* Records the end of a sample whose free was not reported; when it ended is not known. */
 static void end_unseen(struct bp_host *host, const void *object, uint64_t sequence)
 {
 	bp_writer_lost(&host->writer, BP_LOSS_FREE);

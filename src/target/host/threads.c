@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See threads.h. A slot is a sequence lock: [generation is even and the same before and after the
- * fields]. How far a host's thread has counted beyond what it told is not known, so `armed` says
- * that it has no limit, until it tells its end: the totals of a process that was killed, and of one
- * that ended while some thread had not told its end, have lower limits alone.
+ * fields]. How far a host's thread has counted beyond the counters that it reported is not known,
+ * so `armed` says that there is no limit, until the thread reports its end. The totals of a process
+ * that was killed, and of one that ended while a thread had not reported its end, have lower limits
+ * alone.
  */
 #include "host/threads.h"
 

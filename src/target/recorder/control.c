@@ -2,7 +2,7 @@
 /*
  * See control.h. The order of things in a visit, when the word has changed:
  *
- *   look     the sampler is told the new T, the thread remembers the word
+ *   look     the sampler gets the new T, the thread remembers the word
  *   decide   the object at hand is decided wholly under the old T, then the countdown is drawn anew
  *   ...      the object is placed, its sample written
  *   note     INTERVAL (3.7) with the counters up to and including this object; then the slot says

@@ -4,9 +4,9 @@
  *
  *   reading 1   what each thread has made is written (INTERVAL, docs/trace-format.md 3.7, which
  *   changes
- *               nothing: T is the one that the thread follows), told as of a time before F
+ *               nothing: T is the one that the thread follows), with a time before F
  *   F           the clock is read until it has moved on from all of that
- *   reading 2   the same again, told as of F
+ *   reading 2   the same again, with the time F
  *
  * A report on a window that begins or ends at F then knows for each thread: it had made at least
  * what reading 1 says, at most what reading 2 says. The calling thread stands still meanwhile, so
@@ -35,7 +35,7 @@
 struct reading {
 	const struct bp_visit *visit;
 	uint64_t sequence; /* of the moment */
-	uint64_t time_ns;  /* that it is told as of; 0: now */
+	uint64_t time_ns;  /* that the record has; 0: now */
 	uint64_t trials, objects;
 	uint64_t armed; /* what unread threads may have made beyond */
 	uint32_t threads, unread;

@@ -74,7 +74,7 @@ static void pass_charge(size_t size)
 	hot->unoffered_objects += 1;
 	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return;
-	if (!hot->busy && hot->thread == NULL) { /* no memory for it: told once */
+	if (!hot->busy && hot->thread == NULL) { /* no memory for it: counted once */
 		if (hot->unoffered_objects == 1)
 			bp_writer_lost(&bp_recorder.writer, BP_LOSS_THREAD_SLOT);
 	} else {

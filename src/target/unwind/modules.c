@@ -62,8 +62,8 @@ static bool read_notes(uintptr_t at, uintptr_t end, struct bp_record_module *rec
 	return false;
 }
 
-/* The program headers: of the executable as the kernel told, of others behind the ELF header that
- * begins their mapping. NULL if they are not to be had. */
+/* The program headers: the kernel gives those of the executable (AT_PHDR); those of other modules
+ * stand behind the ELF header at the beginning of their mapping. NULL if there are none to read. */
 static const ElfW(Phdr) * program_headers(const struct module *module, unsigned *ret_count)
 {
 	const struct link_map *map = module->range.link_map;

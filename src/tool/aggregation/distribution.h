@@ -5,8 +5,8 @@
  * samples would show the large objects of a program and hide the small ones.
  *
  * Lifetimes are known of objects whose free was seen. Those that still lived when their process
- * ended have reached an age, and would have gone on living: they are right-censored, and told
- * apart.
+ * ended have reached an age, and would have gone on living: they are right-censored, and
+ * counted apart.
  *
  * Called by report/stats.c. Pure but for memory. Thread-safety: as an aggregation.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `bytepoll plan`: how many samples, and which interval T, for a wanted accuracy. Reads a question
- * from the options, or a profile, and lets plan/plan.h answer. Four things it can be, told apart by
- * what is given: questions in numbers; the next run from a profile (FILE); the tables and charts
+ * from the options, or a profile, and lets plan/plan.h answer. The options decide which of four
+ * answers it gives: questions in numbers; the next run from a profile (FILE); the tables and charts
  * (--table, --chart, --svg); and without any of these a short table and where to go on.
  */
 #include <math.h>

@@ -11,7 +11,7 @@
  * Lower limit: a quantile of R, replaced by kappa times a negative binomial
  * with the same three cumulants. For objects of one size that is R itself, and
  * rounded up to whole objects the limit is exactly Clopper and Pearson's. The
- * rounding needs to be told that the key can hold one size only: where other
+ * rounding holds only where the key can hold one size only: where other
  * objects merely were not sampled, it made the limit miss in up to 3.2 %. Where
  * all objects could well have been sampled (product of pi above a), R = 0 is
  * not rejected.

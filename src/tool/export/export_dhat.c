@@ -39,7 +39,7 @@ struct dhat {
 	const struct bp_profile *profile;
 	const struct bp_aggregation *any;
 	uint64_t peak_at_ns; /* BP_TIME_NEVER: not known */
-	bool moments;	     /* live at the peak and at the end are told */
+	bool moments;	     /* live at the peak and at the end are known */
 	struct bp_entries entries;
 	struct frame *frames;
 	uint32_t frame_count, frame_capacity;

@@ -25,8 +25,8 @@ struct bp_gzip_stream {
 /* False: no memory. */
 bool bp_gzip_start(struct bp_gzip_stream *stream, FILE *out);
 void bp_gzip_write(struct bp_gzip_stream *stream, const void *data, size_t bytes);
-/* Writes what is left and frees everything; false: zlib failed on the way (the stream's own errors
- * are told by ferror). */
+/* Writes what is left and frees everything; false: zlib failed on the way (ferror says
+ * whether the stream failed). */
 bool bp_gzip_finish(struct bp_gzip_stream *stream);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ticks: the moments at which a report can still tell exactly what lived. Everything that
- * happened since the tick before is told at the tick, so a curve of what lives becomes a staircase
- * whose steps lie on the true curve. A maximum survives if it is one of the steps:
+ * The ticks: the moments at which a report can still know exactly what lived. Everything that
+ * happened since the tick before gets the time of the tick, so a curve of what lives becomes a
+ * staircase whose steps lie on the true curve. A maximum survives if it is one of the steps:
  *
  *	stretch      ┃        ┃  whole curve's largest, half 0's ..., last event
  *	curve      ╱╲┃  ╱╲  ╱╲┃
@@ -13,9 +13,9 @@
  * of the upper limit, as a report of 95 % finds it, and of what was sampled its interval. And so it
  * is when ticks of an earlier folding are chosen among: [the ticks of a new clock up to the old
  * one's last are ticks of the old clock]. The last event of each stretch keeps what was freed
- * before a long silence from being told at its end.
+ * before a long silence from getting the time of the silence's end.
  *
- * Births are told at the tick, deaths at (time of the tick, 0): first everything dies, then
+ * Births get the time of the tick, deaths (time of the tick, 0): first everything dies, then
  * everything is born, and on the way from step to step the curve is never above both.
  */
 #include "fold/ticks.h"

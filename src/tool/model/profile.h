@@ -26,7 +26,7 @@
 enum bp_profile_loss {
 	BP_PROFILE_LOST_EVENTS = 16, /* numbered, but not in the file; samples may be among them */
 	BP_PROFILE_LOST_INVALID,     /* samples that cannot be right */
-	BP_PROFILE_LOST_BUCKETS,     /* sums of which the number of samples cannot be told */
+	BP_PROFILE_LOST_BUCKETS,     /* sums of which the number of samples is not known */
 	/* samples that were written, in parts of a trace that are damaged or not there */
 	BP_PROFILE_LOST_UNREADABLE,
 	BP_PROFILE_LOST_COUNTERS /* of threads, that say less than was sampled of them */
@@ -93,8 +93,8 @@ struct bp_process {
 	struct bp_known_total bytes_off, objects_off;
 	uint64_t unoffered_bytes, unoffered_objects;
 	uint64_t samples; /* sample records read */
-	/* Times before folded_until_ns (CLOCK_MONOTONIC) are told by folded_ns too late at most; 0:
-	 * as recorded. */
+	/* Times before folded_until_ns (CLOCK_MONOTONIC) are too late by folded_ns at most; 0: as
+	 * recorded. */
 	uint64_t folded_ns, folded_until_ns;
 	uint64_t lost[BP_PROFILE_LOSSES];
 	uint64_t damaged_chunks; /* parts of the file that could not be read */
@@ -208,9 +208,8 @@ struct bp_stack {
 	uint8_t flags; /* enum bp_stack_flag of the trace: 1 cut, 2 ended early */
 };
 
-/* What a thread had allocated while sampling was on, until a moment, as its counters in some record
- * told. Kept only if asked for: they bound what
- * was allocated in a window of time. */
+/* What a thread had allocated while sampling was on, until a moment, by its counters in a record.
+ * Kept only with `keep_readings`: they bound what was allocated in a window of time. */
 struct bp_reading {
 	struct bp_thread_id thread;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -261,8 +260,8 @@ struct bp_profile {
 	BP_TABLE(struct bp_interval_used) intervals;
 	BP_TABLE(struct bp_started) started; /* from 0 on */
 	bool keep_readings;		     /* set before importing: fill `readings` */
-	void (*progress)(void *context, uint64_t samples); /* set before importing: is told now and
-							     * then how many were read */
+	void (*progress)(void *context, uint64_t samples); /* set before importing: called now
+							     * and then with how many were read */
 	void *progress_context;
 	/* set before aggregating; NULL: the built-in ones */
 	const struct bp_allocators *allocators;
@@ -338,8 +337,8 @@ bool bp_profile_set_frames(struct bp_profile *profile, struct bp_location_id loc
 
 /* After the last import: links processes to their parents by trace id, finds the root (the process
  * without a parent here, of smallest start time; processes of equal pid linked by exec belong to
- * one tree), sorts samples by (time, process, sequence), and sets `merged_unrelated` as told by the
- * caller. */
+ * one tree), sorts samples by (time, process, sequence), and sets `merged_unrelated` to
+ * `unrelated`. */
 bool bp_profile_finish_import(struct bp_profile *profile, bool unrelated, struct bp_error *error);
 
 #endif

@@ -53,7 +53,7 @@ struct bp_sample {
 	struct bp_stack_id stack;
 	struct bp_process_id process;
 	struct bp_thread_id thread;
-	struct bp_type_id type;	    /* 0: not told */
+	struct bp_type_id type;	    /* 0: not known */
 	struct bp_labels_id labels; /* of its thread when it was made; 0: none */
 	uint32_t kind : 4;	    /* enum bp_kind of the trace, or enum bp_profile_kind */
 	bool exact : 1;		    /* taken with certainty, weight 1 */

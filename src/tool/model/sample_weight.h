@@ -80,8 +80,8 @@ static inline uint32_t bp_sample_count(const struct bp_sample *sample)
 const struct bp_sample_weight *bp_sample_weight_of_all(const struct bp_sample_weight *weight,
 	const struct bp_sample *sample, struct bp_sample_weight *buffer);
 
-/* The seed of what is drawn for a sample. Of a folded part many are told at one moment, and differ
- * in other things. */
+/* The seed of what is drawn for a sample. Many samples of a folded part have one time, and differ
+ * in other fields. */
 static inline uint64_t bp_sample_identity(const struct bp_sample *sample)
 {
 	const uint64_t identity = bp_draw_identity(sample->sequence, sample->time_ns);

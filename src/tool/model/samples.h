@@ -3,8 +3,8 @@
  * How a profile keeps its samples: ten millions of them at 15 to 25 bytes each, where struct
  * bp_sample has 88. What is alike in many samples (sizes, T, thread, kind ...) is kept once and
  * named by a number; births and deaths are two packed tables (base/packed.h) in the order in which
- * they were told, which is the order of a trace: a death may be told long after its birth, and
- * finds it by the number that adding it gave ("entry").
+ * they were added, which is the order of a trace: a death may come long after its birth, and finds
+ * it by the number that adding the birth gave ("entry").
  *
  *	births	time, sequence, number of what is alike, number of the stack, offset
  *	freed	by entry: the number of its death and 1, and whether it was temporary; 0: never freed
@@ -77,7 +77,7 @@ struct bp_samples {
 	uint32_t stack_count, stack_capacity;
 	uint32_t *stack_numbers; /* by stack: its number, 0: none yet */
 	uint32_t stack_number_capacity;
-	bool has_dead_born; /* a death was told that is not after its birth */
+	bool has_dead_born; /* a death was added that is not after its birth */
 	/* By block of deaths and one more: the latest of all deaths before it. */
 	uint64_t *deaths_until_ns, latest_death_ns;
 	uint32_t deaths_until_capacity;

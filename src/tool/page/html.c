@@ -2,8 +2,8 @@
 /*
  * The page as a whole: the figures of functions, the cube made coarser until the file is small
  * enough, and then the template with everything in its places. How large a file becomes is only
- * known when it is compressed; what is surely too large is told apart quickly, by its cells alone.
- * See html.h.
+ * known when it is compressed; what is surely too large is recognised quickly, by its number of
+ * cells alone. See html.h.
  */
 #include "page/html.h"
 

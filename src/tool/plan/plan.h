@@ -9,7 +9,7 @@
 
 #include "report/report.h"
 
-/* The interval of `bytepoll run` unless told otherwise. */
+/* The interval of `bytepoll run` without --interval. */
 #define BP_PLAN_INTERVAL_DEFAULT (512 << 10)
 /* The largest that it takes. */
 #define BP_PLAN_INTERVAL_MAX ((uint64_t)1 << 40)

@@ -23,7 +23,8 @@ void bp_share_explained_text(const struct bp_interval *share, char *buffer);
 void bp_explained_text(
 	const struct bp_explained *explained, struct bp_quantity_style style, char *buffer);
 
-/* Why, as far as it can be told, and what to do: a sentence without its full stop. */
+/* Why malloc explains so little, as far as that is known, and what to do: a sentence without its
+ * full stop. */
 void bp_explained_advice(
 	const struct bp_explained *explained, struct bp_quantity_style style, char *buffer);
 

@@ -38,7 +38,7 @@ struct bp_symbol_options {
 	bool no_files; /* read no file and start no process: nothing gets a name */
 	/* path of what asks, on which kept answers depend; NULL: the executable */
 	const char *program;
-	/* Is told how many addresses are done, of how many; NULL: nobody asks. */
+	/* Called with how many addresses are done, of how many; NULL: not called. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `bytepoll control ... status` tells of a running process: what it was told, which of its
- * threads follow, and how far it has come. Reads the trace through and the counters of its threads
- * (live_threads.h) before and after, so that totals lie between the two. Changes nothing. Not
- * thread-safe.
+ * What `bytepoll control ... status` shows of a running process: the setting in its state page,
+ * which of its threads follow that setting, and how much it has recorded. Reads the trace through
+ * and the counters of its threads (live_threads.h) before and after, so that totals lie between the
+ * two. Changes nothing. Not thread-safe.
  */
 #ifndef BP_CLI_CONTROL_CONTROL_STATUS_H
 #define BP_CLI_CONTROL_CONTROL_STATUS_H

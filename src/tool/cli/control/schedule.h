@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The window of a running process (run --delay and --duration, BYTEPOLL_START_TIME and
- * BYTEPOLL_STOP_TIME): what it will still do by itself, whatever it is told until then. Read from
- * the environment that its program was started with; where that may not be read, nothing is known.
- * Not thread-safe.
+ * BYTEPOLL_STOP_TIME): what it will still do by itself, whatever `control` does until then. Read
+ * from the environment that its program was started with; where that may not be read, nothing is
+ * known. Not thread-safe.
  */
 #ifndef BP_CLI_CONTROL_SCHEDULE_H
 #define BP_CLI_CONTROL_SCHEDULE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guard of suspended runtimes. A .NET program that finds our socket in its environment does
- * nothing until it is told to resume, for ever if need be. So somebody must listen as long as any
- * process has that environment: after bytepoll was killed, and after the end of a program that left
- * others in the background.
+ * nothing until it gets the command to resume, for ever if need be. So a process must listen as
+ * long as any process has that environment: after bytepoll was killed, and after the end of a
+ * program that left others in the background.
  *
  * It is a process of its own, forked before the program: it sleeps until bytepoll is gone, then
  * resumes every runtime that connects, and ends, and removes the socket, when no process is left

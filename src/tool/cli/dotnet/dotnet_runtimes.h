@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The runtimes that connect to our own socket: each says who it is and then waits for one command.
- * After a command it connects again, with the same cookie. One that was started suspended does
- * nothing until it is told to resume, so none may ever be forgotten: there is no limit on how many
- * come, and a resume counts only when it was answered.
+ * After a command it connects again, with the same cookie. A runtime that was started suspended
+ * does nothing until it gets the command to resume, so none may ever be forgotten: there is no
+ * limit on how many connect, and a resume counts only when it was answered.
  */
 #ifndef BP_CLI_DOTNET_DOTNET_RUNTIMES_H
 #define BP_CLI_DOTNET_DOTNET_RUNTIMES_H

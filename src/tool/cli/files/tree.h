@@ -50,7 +50,7 @@ struct bp_tree {
 	DIR *folder;
 	struct bp_tree_file *files;
 	size_t count, capacity;
-	/* processes of it that run and have no file yet (running.h); set by who knows */
+	/* processes of the tree that run and have no file yet; set by the caller (running.h) */
 	size_t untold;
 	size_t unreadable; /* *.bpt files that are no traces, or torn before their header */
 };

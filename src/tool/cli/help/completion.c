@@ -128,7 +128,7 @@ static void tell_process(pid_t pid, int to)
 	dprintf(to, "%ld\t%s\n", (long)traced.pid, name);
 }
 
-/* Passes on what is told, until all have or the time is over. */
+/* Passes on what the children write, until all have ended or the time is over. */
 static void pass_on(int from)
 {
 	const uint64_t begin_ns = bp_system_time_ns(CLOCK_MONOTONIC);
@@ -147,9 +147,9 @@ static void pass_on(int from)
 	}
 }
 
-/* What is in the way is not told, and nobody waits for it: the maps of a process can take minutes
- * to open, and whoever waits for them need not even heed a signal. Such a child is left to end by
- * itself. */
+/* A process that cannot be read is left out without a word, and nothing waits for it: the maps of a
+ * process can take minutes to open, and a child that waits for them may not even take a signal.
+ * Such a child is left to end by itself. */
 static int print_processes(void)
 {
 	struct bp_processes processes;

@@ -2,7 +2,7 @@
 /*
  * The three questions are three aggregations (the third a difference of two moments), whose rows
  * are joined by a key: the name, in the form that differences give it (stable_name.h). Where
- * several rows have one key, as threads of one name have, the change is not told of any of them.
+ * several rows have one key, as threads of one name have, none of them shows a change.
  *
  * Where no sample of a row came or went there is no change to show. (What was not sampled may have:
  * the interval of nothing seen is the same for every row, some T wide to both sides, and says

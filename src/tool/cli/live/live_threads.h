@@ -19,7 +19,7 @@ struct bp_live_thread {
 	struct bp_thread_slot slot; /* as it was published */
 	bool current;		    /* its words were read from the process */
 	bool moved; /* private: it was in the middle of something whenever it was looked at */
-	bool gone;  /* it ended, and nobody told the recorder */
+	bool gone;  /* it ended without the recorder's noticing */
 	/* Both counters lay within these when the thread was read; equal if it was at rest. */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
 	uint64_t left; /* at most so many trials until it comes to the recorder again */

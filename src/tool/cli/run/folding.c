@@ -47,7 +47,7 @@
 #define REST_LEAST_NS 2000000000u /* after a failure */
 #define REST_MOST_NS 300000000000u
 #define MESSAGES 8
-#define TELL_NS 2000000000u /* who waits less for the end is not told */
+#define TELL_NS 2000000000u /* a shorter wait for the end says nothing */
 
 /* What was said already: shared by the folding process and the one that ends it. */
 struct said {
@@ -283,7 +283,7 @@ static void fold_and_leave(struct watch *watch)
 	_exit(0);
 }
 
-/* Until the folding child has ended; who has waited for a while is told what for. */
+/* Waits until the folding child has ended; after a while it says what it waits for. */
 static bool wait_for_folding(pid_t child, const struct watch *watch)
 {
 	const uint64_t tell_ns = bp_system_time_ns(CLOCK_MONOTONIC) + TELL_NS;

@@ -230,8 +230,8 @@ void bp_program_examine(struct bp_program *program)
 		bp_elf_file_close(&file);
 		break;
 	}
-	/* Last, as it is what the user must be told first. Set-uid on a script is ignored by Linux,
-	 * so it is the image whose mode counts. */
+	/* Last, so that it overrides what was found before. Set-uid on a script is ignored by
+	 * Linux, so it is the image whose mode counts. */
 	if (stat(program->image, &status) == 0 && bp_file_is_privileged(program->image, &status))
 		program->obstacle = BP_OBSTACLE_PRIVILEGED;
 	if (valgrind)

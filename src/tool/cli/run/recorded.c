@@ -152,7 +152,7 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 	if (sums->unprofiled > 0)
 		bp_say(stderr, "%s ran unprofiled: %s", sums->unprofiled_program,
 			bp_unprofiled_text(sums->unprofiled_reason));
-	else if (*obstacle != '\0') /* the warning at the start told why, and what to do */
+	else if (*obstacle != '\0') /* the warning at the start said why, and what to do */
 		bp_say(stderr, "%s ran unprofiled, as the warning at the start says",
 			bp_obstacle_subject(program));
 	else if (lost_samples(sums))
@@ -171,7 +171,7 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* The last part of PROGRAM, or of the program that PROGRAM, a loader, was told to start. */
+/* The last part of PROGRAM, or where PROGRAM is a loader, of the program that it was to start. */
 static const char *shown_name(const struct bp_tree *tree, const struct bp_program *program)
 {
 	const char *typed = base_name(program->path);

@@ -14,7 +14,7 @@
  *
  * /proc/PID/smaps would tell more and is not read: its reader holds the lock that the program's
  * page faults wait for. What the kernel sums lazily (threads or processors hold back some pages
- * each) is told as an uncertainty.
+ * each) is part of the reading's uncertainty.
  */
 #include "base/system_call.h"
 #include "cli/run/resident_watch.h"

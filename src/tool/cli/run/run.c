@@ -173,8 +173,8 @@ static bool set_preload(const char *recorder)
 	return good;
 }
 
-/* A program below this one may be built with AddressSanitizer, which as a library ends it where
- * anything is preloaded, unless it is told not to look. The recorder leaves it alone. */
+/* A program below this one may be built with AddressSanitizer, which as a library ends the program
+ * where anything is preloaded, unless verify_asan_link_order is 0. The recorder leaves it alone. */
 static bool set_sanitizer(void)
 {
 	const char *before = getenv("ASAN_OPTIONS");

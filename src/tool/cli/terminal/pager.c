@@ -2,8 +2,8 @@
 /*
  * The pager is a child that reads a pipe. While it runs, INT and QUIT of the terminal are for it
  * alone: a bytepoll that died of them would leave it, and the terminal's settings, to themselves.
- * Writing to a pager that has gone fails with EPIPE, which is not told: whoever quit has seen
- * enough.
+ * Writing to a pager that has ended fails with EPIPE, which is no error: the user who quit the
+ * pager has seen enough.
  *
  * less gets F (end at once if all fits on the screen), R (colours) and X (leave it on the screen).
  * Where LESS has the user's own options it gets R before them: without it escape sequences are
@@ -36,7 +36,7 @@ static struct {
 	pid_t pid;    /* 0: none */
 	int terminal; /* what standard output was */
 	bool chosen;  /* by PAGER, not our own choice */
-	bool absent;  /* what PAGER names is not there; told in the end */
+	bool absent;  /* what PAGER names is not there; said at the end */
 	bool has_modes;
 	struct termios modes; /* of the terminal, before */
 	struct sigaction interrupt, quit, pipe;

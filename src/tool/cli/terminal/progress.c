@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time left is the time taken so far in proportion; it is told once there is something to go
- * by. What there is to do is known from state pages: how many samples a trace says it holds. It may
- * hold others (the program still writes), so that a share above 1 is no share any more and is left
- * out.
+ * The time left is the time taken so far in proportion; it is shown once enough is done for an
+ * estimate. What there is to do is known from state pages: how many samples a trace says it holds.
+ * It may hold others (the program still writes), so that a share above 1 is no share any more and
+ * is left out.
  */
 #include "cli/terminal/progress.h"
 
@@ -21,7 +21,7 @@
 #include "text/quantity.h"
 #include "trace/format.h"
 
-#define SILENT_NS 500000000u /* who waits less is not told */
+#define SILENT_NS 500000000u /* a shorter wait shows nothing */
 #define PERIOD_NS 100000000u
 #define COLUMNS_DEFAULT 80
 #define LINE_BYTES 256

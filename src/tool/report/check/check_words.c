@@ -43,7 +43,7 @@ static void find_limit(
 	char margin[32];
 	double most = result->limit->most;
 	figure_text(result, style, figure);
-	/* An estimate that says little is left out where its limits are told. */
+	/* An estimate that says little is left out where its limits are printed. */
 	const char *comma = interval->exact ? ", counted" : bp_is_vague(interval) ? "" : ", ";
 	bool told = result->outcome != BP_OUTCOME_UNDECIDED ||
 		    (result->low_holds && result->high_holds);
