@@ -92,15 +92,13 @@ static bool check_header(const struct bp_trace_header *header, const char *path,
 		return torn_header(path, error);
 	if (header->version_major != BP_TRACE_MAJOR)
 		return bp_error_set(error,
-			"%s: has trace version %u.%u, and this bytepoll reads version %u: read it "
-			"with "
-			"the bytepoll that recorded it",
+			"%s: has trace version %u.%u, and this bytepoll reads version %u: read "
+			"it with the bytepoll that recorded it",
 			path, header->version_major, header->version_minor, BP_TRACE_MAJOR);
 	if (header->flags_fatal != 0)
 		return bp_error_set(error,
-			"%s: needs features that this bytepoll does not know (flags 0x%llx): read "
-			"it "
-			"with the bytepoll that recorded it",
+			"%s: needs features that this bytepoll does not know (flags 0x%llx): "
+			"read it with the bytepoll that recorded it",
 			path, (unsigned long long)header->flags_fatal);
 	if (header->header_bytes >= sizeof *header && bytes < header->header_bytes &&
 		header->header_bytes <= BP_HEADER_MAX_BYTES)
@@ -113,9 +111,8 @@ static bool check_header(const struct bp_trace_header *header, const char *path,
 	if (header->chunk_bytes != BP_CHUNK_BYTES || header->law > BP_LAW_BERNOULLI ||
 		strings > header->header_bytes - sizeof *header)
 		return bp_error_set(error,
-			"%s: its header contradicts itself (chunks of %u bytes, law %u, strings of "
-			"%zu "
-			"bytes): record again",
+			"%s: its header contradicts itself (chunks of %u bytes, law %u, strings "
+			"of %zu bytes): record again",
 			path, header->chunk_bytes, header->law, strings);
 	return true;
 }
@@ -511,8 +508,7 @@ enum bp_trace_next bp_trace_reader_next(
 			case BP_TRACE_FATAL:
 				bp_error_set(error,
 					"trace: has records of kind %u, which this bytepoll does "
-					"not "
-					"know: read it with the bytepoll that recorded it",
+					"not know: read it with the bytepoll that recorded it",
 					(unsigned)ret_record->tag);
 				return BP_TRACE_ERROR;
 			case BP_TRACE_SKIPPED:

@@ -101,8 +101,7 @@ static void write_row(FILE *table, const char *design, const char *name, uint64_
 {
 	if (table != NULL)
 		fprintf(table,
-			"| %s | %s | %.4g | %llu | %.2f | %.2g | %.2g | %.2g | %.2g | %.2g | %llu "
-			"|\n",
+			"| %s | %s | %.4g | %llu | %.2f | %.2g | %.2g | %.2g | %.2g | %.2g | %llu |\n",
 			design, name, (double)tally->objects, (unsigned long long)tally->samples,
 			v->score, v->cells, v->gaps, v->anderson_darling, v->pairs, v->literal,
 			(unsigned long long)seed);

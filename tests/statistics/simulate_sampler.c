@@ -149,8 +149,7 @@ static void verdict_of_one(
 	verdict->false_alarm += 2 * erfc(6 / sqrt(2));
 	verdict_line(verdict, good && fabs(z) < 6 && fabs(z_number) < 6,
 		"%s, law %s: the sampler's samples have the law of the draws; z of their number "
-		"%+.2f, of "
-		"the trials after hits %+.2f",
+		"%+.2f, of the trials after hits %+.2f",
 		size_laws[law].name, exact ? "exact" : "bernoulli", z_number, z);
 	free(sizes);
 	sampling_finish(&sampling);

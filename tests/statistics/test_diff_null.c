@@ -290,8 +290,8 @@ static void expect_null(const char *name, const struct program *base, const stru
 		alarms += outcome.alarm;
 		total_alarms += outcome.total_alarm;
 	}
-	print_message("# %s: %u of %u comparisons have a false verdict (stated: 5 %%, allowed %u); "
-		      "the total alone: %u\n",
+	print_message("# %s: %u of %u comparisons have a false verdict (stated: 5 %%, allowed "
+		      "%u); the total alone: %u\n",
 		name, alarms, trials, most, total_alarms);
 	assert_in_range(alarms, 0, most);
 }

@@ -493,9 +493,8 @@ static void print_published(void)
 static void print_tables(void)
 {
 	table_printed = true;
-	printf("| %.0f objects of each type | bytes | expected samples | approach | ranks 1-5, %% "
-	       "| "
-	       "49-51 | 96-100 | sd / theory | z of mean, of sd | misses [s, s], [s, s+1], N3 |\n"
+	printf("| %.0f objects of each type | bytes | expected samples | approach | ranks 1-5, "
+	       "%% | 49-51 | 96-100 | sd / theory | z of mean, of sd | misses [s, s], [s, s+1], N3 |\n"
 	       "|-|-|-|-|-|-|-|-|-|-|\n",
 		(double)count);
 	test_scenarios(NULL);

@@ -217,8 +217,7 @@ static void write_scene(const struct scene *scene, const struct result *result)
 		100 * result->cut_bytes.sum / n, 100 * result->objects.sum / n);
 	if (table != NULL)
 		fprintf(table,
-			"| %s | %.2f / %.2f | %.2f / %.2f | %.2f / %.2f | %.1f | %.1f | %+.2f | "
-			"%+.2f | %+.2f |\n",
+			"| %s | %.2f / %.2f | %.2f / %.2f | %.2f / %.2f | %.1f | %.1f | %+.2f | %+.2f | %+.2f |\n",
 			scene->name, 100 * result->live.low / n, 100 * result->live.high / n,
 			100 * result->temporary.low / n, 100 * result->temporary.high / n,
 			100 * rows.low / n, 100 * rows.high / n, 100 * result->width / n,
@@ -286,8 +285,7 @@ static void usable_bytes_of_small_objects_hold(void **state)
 	}
 	const double most = binomial_limit(runs, tail, false_alarm);
 	print_message(
-		"# usable bytes, %u runs: misses %.2f %.2f %%, with the sampled sizes assumed "
-		"%.2f\n",
+		"# usable bytes, %u runs: misses %.2f %.2f %%, with the sampled sizes assumed %.2f\n",
 		runs, 100. * sides.low / runs, 100. * sides.high / runs, 100. * assumed / runs);
 	assert_true(sides.low <= most && sides.high <= most);
 	assert_true(assumed > most);
@@ -303,9 +301,9 @@ int main(int argc, char **argv)
 		table = fopen(argv[2], "w");
 	if (table != NULL)
 		fprintf(table,
-			"| heap | live misses below / above, %% | temporary | rows, worst | width, "
-			"%% | width with a cut | estimate of bytes, %% | with a cut | of objects "
-			"|\n|-|-|-|-|-|-|-|-|-|\n");
+			"| heap | live misses below / above, %% | temporary | rows, worst | "
+			"width, %% | width with a cut | estimate of bytes, %% | with a cut | of objects |\n"
+			"|-|-|-|-|-|-|-|-|-|\n");
 	const int failed = cmocka_run_group_tests_name("parts of the total", tests, NULL, NULL);
 	if (table != NULL)
 		fclose(table);

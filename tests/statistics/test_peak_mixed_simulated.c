@@ -206,8 +206,8 @@ static void write_scene(const struct scene *scene, const struct result *result)
 		100 * objects.low / n, 100 * objects.high / n);
 	if (table != NULL)
 		fprintf(table,
-			"| %s | %u | %+.1f | %.1f | %.2f | %.2f / %.2f | %.2f | %.2f / %.2f | %.2f "
-			"/ %.2f | %.2f / %.2f |\n",
+			"| %s | %u | %+.1f | %.1f | %.2f | %.2f / %.2f | %.2f | %.2f / %.2f | "
+			"%.2f / %.2f | %.2f / %.2f |\n",
 			scene->plan.name, result->runs, 100 * (result->estimate / n - 1),
 			100 * result->width / n, 100 * result->chosen_high / n,
 			100 * result->total.low / n, 100 * result->total.high / n,

@@ -243,9 +243,10 @@ static void curve_intervals_hold(void **state)
 	assert_true(worst.low > 0 && worst.high > 0);
 	if (table != NULL)
 		fprintf(table,
-			"\nThe curve over time, %u moments of a hump of 30 T, %u runs: worst "
-			"misses of a "
-			"moment %.2f %%\nbelow, %.2f %% above.\n",
+			"\n"
+			"The curve over time, %u moments of a hump of 30 T, %u runs: worst "
+			"misses of a moment %.2f %%\n"
+			"below, %.2f %% above.\n",
 			MOMENTS, repetitions, 100.0 * worst.low / repetitions,
 			100.0 * worst.high / repetitions);
 }
@@ -259,10 +260,10 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--table") == 0)
 		table = fopen(argv[2], "w");
 	if (table != NULL)
-		fprintf(table, "| heap | turnovers | runs | maximum, %% | estimate, %% | plain "
-			       "limit misses | "
-			       "misses below / above | lower limit / peak | rows, worst |\n"
-			       "|-|-|-|-|-|-|-|-|-|\n");
+		fprintf(table,
+			"| heap | turnovers | runs | maximum, %% | estimate, %% | plain "
+			"limit misses | misses below / above | lower limit / peak | rows, worst |\n"
+			"|-|-|-|-|-|-|-|-|-|\n");
 	int failed = cmocka_run_group_tests_name("peak, simulated", tests, NULL, NULL);
 	if (table != NULL)
 		fclose(table);

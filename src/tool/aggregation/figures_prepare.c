@@ -120,8 +120,8 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	bool allocated = query->metric == BP_METRIC_ALLOCATED;
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
-			"--estimator calibrated: the counters of this profile are "
-			"not complete: use --estimator ht");
+			"--estimator calibrated: the counters of this profile are not complete: "
+			"use --estimator ht");
 	bool ours = query->estimator == BP_ESTIMATOR_DEFAULT && query->method == BP_METHOD_DEFAULT;
 	state->parts = query->estimator == BP_ESTIMATOR_CALIBRATED ||
 		       (complete && ours && !state->lost_samples && !state->bernoulli);

@@ -145,8 +145,8 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 	if (killed > 0)
 		say(list,
 			"%llu process%s did not end in order (killed, still running, or ended by "
-			"libc itself, as by daemon), for "
-			"example %s (pid %u): counted totals are intervals",
+			"libc itself, as by daemon), for example %s (pid %u): counted totals are "
+			"intervals",
 			(unsigned long long)killed, killed == 1 ? "" : "es",
 			bp_profile_text(profile, killed_one->program), killed_one->pid);
 	if (unseen > 0)

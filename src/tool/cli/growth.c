@@ -65,8 +65,8 @@ static bool find_moments(const struct bp_profile *profile, const struct bp_query
 			(double)ret_at_ns[BP_NEW] / 1e9, (double)end_ns / 1e9);
 	return ret_at_ns[BP_BASE] < ret_at_ns[BP_NEW] ||
 	       bp_error_set(error,
-		       "--from %.6g s: must be before --until, or the end of the "
-		       "recording at %.6g s",
+		       "--from %.6g s: must be before --until, or the end of the recording at "
+		       "%.6g s",
 		       (double)ret_at_ns[BP_BASE] / 1e9, (double)end_ns / 1e9);
 }
 

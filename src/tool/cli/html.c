@@ -164,17 +164,13 @@ const struct bp_command bp_command_html = {
 	.summary = "write a page to explore a profile in a browser",
 	.usage = "[options] FILE...",
 	.details =
-		"Writes one HTML file that needs nothing else: no server, no network. It shows "
-		"what\n"
-		"was live at exit, at the peak or at any moment, and what was allocated, by "
-		"stack,\n"
-		"function, line, thread, type and size, each figure with its confidence "
-		"interval,\n"
+		"Writes one HTML file that needs nothing else: no server, no network. It shows what\n"
+		"was live at exit, at the peak or at any moment, and what was allocated, by stack,\n"
+		"function, line, thread, type and size, each figure with its confidence interval,\n"
 		"made in the page from the samples as `bytepoll report` makes it. --metric says\n"
 		"what it shows first.\n"
 		"\n"
-		"A page stays below 5 MB. Of very large profiles it shows time in fewer steps, "
-		"and\n"
+		"A page stays below 5 MB. Of very large profiles it shows time in fewer steps, and\n"
 		"of stacks with few samples only the function that allocated; it says so.\n"
 		"Whoever has the page has the names of functions, files and programs, and the\n"
 		"command line; with --embed-source also lines of source. They are taken only for\n"

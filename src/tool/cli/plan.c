@@ -173,8 +173,7 @@ static bool check_question(const struct bp_arguments *arguments,
 		return bp_error_set(error, "--false-alarm is a gate's: give its --limit too");
 	if (question->interval == 1 && (question->limit > 0 || question->change > 0))
 		return bp_error_set(error, "--interval 1 records every object: what is counted "
-					   "decides on any limit and "
-					   "shows any change");
+					   "decides on any limit and shows any change");
 	if (question->limit > 0 && question->heap > 0)
 		return bp_error_set(error, "--limit says how much it is about: leave --heap out");
 	if (question->size > 0 && (question->limit > 0 || question->change > 0))

@@ -75,8 +75,8 @@ static bool read_whole(
 	}
 	if (bp_option_given(arguments, "metric"))
 		return bp_error_set(error,
-			"--stats is about all that was allocated, and what of it "
-			"is live: leave --metric out");
+			"--stats is about all that was allocated, and what of it is live: leave "
+			"--metric out");
 	request->options.stats = true;
 	query->metric = BP_METRIC_ALLOCATED;
 	query->by = BP_KEY_SIZE;
@@ -271,21 +271,20 @@ const struct bp_command bp_command_report = {
 	.summary = "show where memory goes",
 	.usage = "[options] FILE...",
 	.details =
-		"Shows what a recorded program held and allocated, with the confidence interval "
-		"of\n"
+		"Shows what a recorded program held and allocated, with the confidence interval of\n"
 		"every figure. The files of the processes it started are found beside FILE and\n"
 		"summed. Several unrelated files are summed too; they have no common peak.\n"
 		"\n"
 		"Without --metric it is about what was live at exit, or where that is no more\n"
 		"than a quarter of the peak, about the peak. Allocation functions (malloc, "
-		"operator new, xmalloc ...) are left out:\ntheir callers are charged "
-		"(--allocators).\n\n"
+		"operator new, xmalloc ...) are left out:\n"
+		"their callers are charged (--allocators).\n"
+		"\n"
 		"A TIME is in seconds since the first process started, or has a unit: 500ms, 2m.\n"
 		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.\n"
 		"\n"
 		"Where `bytepoll run` left FILE.resident, resident memory stands beside the\n"
-		"estimate. "
-		"On a terminal, what is longer than the screen goes through $PAGER,\n"
+		"estimate. On a terminal, what is longer than the screen goes through $PAGER,\n"
 		"or less.",
 	.options = options,
 	.examples = "bytepoll report --summary app.bpt\n"

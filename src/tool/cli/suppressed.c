@@ -64,8 +64,7 @@ bool bp_suppressed_tell(struct bp_aggregation *aggregation, struct bp_error *err
 	if (total->samples > 0)
 		bp_aggregation_warn(aggregation,
 			"hidden by suppressions: %s in %s objects, %llu sample%s (bytes %.0f "
-			"[%.0f, "
-			"%.0f])",
+			"[%.0f, %.0f])",
 			bytes, objects, (unsigned long long)total->samples,
 			total->samples == 1 ? "" : "s", total->bytes.interval.estimate,
 			total->bytes.interval.low, total->bytes.interval.high);

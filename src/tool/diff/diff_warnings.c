@@ -39,9 +39,8 @@ static bool warn_of_recording(struct bp_diff *diff)
 			uint32_t law = subject_of(run)->law, law_first = subject_of(first)->law;
 			if (own != interval &&
 				!bp_diff_warn(diff,
-					"the sampling intervals differ (T = %llu and %llu bytes): "
-					"the "
-					"coarser side decides what can be seen",
+					"the sampling intervals differ (T = %llu and %llu "
+					"bytes): the coarser side decides what can be seen",
 					(unsigned long long)interval, (unsigned long long)own))
 				return false;
 			if (law != law_first &&
@@ -76,9 +75,8 @@ static bool warn_of_pauses(struct bp_diff *diff)
 		return true;
 	return bp_diff_warn(diff,
 		"sampling was off while %.3g %% of the bytes of base and %.3g %% of those of new "
-		"were "
-		"allocated: these are in no row, and a row may differ because of that alone (the "
-		"total has them where it is counted, else it has no verdict)",
+		"were allocated: these are in no row, and a row may differ because of that alone "
+		"(the total has them where it is counted, else it has no verdict)",
 		100 * base, 100 * new);
 }
 
@@ -126,15 +124,14 @@ static bool warn_of_names(struct bp_diff *diff)
 			return true;
 		return bp_diff_warn(diff,
 			"%.0f %% of what is compared is of functions without a name, one row for "
-			"each "
-			"file: --by stack tells them apart by their callers; debug symbols, by "
-			"name",
+			"each file: --by stack tells them apart by their callers; debug symbols, "
+			"by name",
 			100 * fmax(base, new));
 	}
 	return bp_diff_warn(diff,
 		"%.0f %% of base but %.0f %% of new belong to functions without a name "
-		"(stripped?): "
-		"these cannot be matched with their names; use --by module, or --debug-directory",
+		"(stripped?): these cannot be matched with their names; use --by module, or "
+		"--debug-directory",
 		100 * base, 100 * new);
 }
 
@@ -161,9 +158,8 @@ static bool warn_of_inlining(struct bp_diff *diff)
 		return true;
 	return bp_diff_warn(diff,
 		"inlined functions of the program are known in %s only (the other was built "
-		"without "
-		"-g, or without optimising): what was inlined may stand under its caller there, as "
-		"gone from one row and new in another",
+		"without -g, or without optimising): what was inlined may stand under its caller "
+		"there, as gone from one row and new in another",
 		base ? "base" : "new");
 }
 

@@ -62,8 +62,7 @@ static bool read_head(const char *path, uint8_t *head, size_t *ret_bytes, struct
 	if (got == 0)
 		return bp_error_set(error,
 			"%s: is empty: the program was stopped before anything was recorded; "
-			"record "
-			"again",
+			"record again",
 			path);
 	*ret_bytes = got < 0 ? 0 : (size_t)got;
 	return got > 0;

@@ -41,8 +41,8 @@ struct bp_string_index {
 
 static bool no_memory(struct bp_error *error)
 {
-	return bp_error_set(error, "out of memory while reading the profile: "
-				   "use a machine with more, or a larger sampling interval");
+	return bp_error_set(error, "out of memory while reading the profile: use a machine with "
+				   "more, or a larger sampling interval");
 }
 
 /* Room for `more` entries of `entry_bytes` in a table given by its three members. */
@@ -52,8 +52,8 @@ static bool reserve(void **data, uint32_t count, uint32_t *capacity, uint32_t mo
 	if (count <= *capacity && more <= *capacity - count)
 		return true;
 	if (more >= UINT32_MAX - count)
-		return bp_error_set(error, "more than 4 billion entries in one table: "
-					   "profile with a larger sampling interval");
+		return bp_error_set(error, "more than 4 billion entries in one table: profile "
+					   "with a larger sampling interval");
 	uint64_t wanted = (uint64_t)*capacity + *capacity / 2 + 64;
 	if (wanted < (uint64_t)count + more)
 		wanted = (uint64_t)count + more;

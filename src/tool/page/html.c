@@ -146,8 +146,7 @@ static void describe_pruning(const struct bp_page_source *source, char *ret_text
 	}
 	snprintf(ret_text + used, bytes - used,
 		". What is shown is complete: figures of functions, lines, files and modules are "
-		"not "
-		"changed by it.");
+		"not changed by it.");
 }
 
 /* The head and the cells of the cube as it is. `*ret_fits` false: they are larger than `room`

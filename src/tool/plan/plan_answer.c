@@ -74,9 +74,8 @@ static const char note_counted[] =
 	"the total is counted exactly, as that of metric allocated is, and calibrates its parts";
 static const char note_change[] =
 	"one figure is looked at, one run on each side at the same T, and nothing but sampling "
-	"differs: among many figures diff asks for more, and where the program itself varies from "
-	"run "
-	"to run, several runs a side are needed";
+	"differs: among many figures diff asks for more, and where the program itself varies "
+	"from run to run, several runs a side are needed";
 static const char note_gate[] =
 	"one run is judged by the bounds of its interval; at most the false-alarm rate of runs "
 	"within the limit is called exceeded, and the other way round";

@@ -286,8 +286,7 @@ static void write_csv_number(FILE *out, bool known, double value)
 
 static void write_csv(const struct plan *plan, FILE *out)
 {
-	fputs("name,samples,bytes,bytes_low,bytes_high,accuracy_now,interval,expected_samples,"
-	      "trace_bytes\r\n",
+	fputs("name,samples,bytes,bytes_low,bytes_high,accuracy_now,interval,expected_samples,trace_bytes\r\n",
 		out);
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct line *line = &plan->lines[i];

@@ -235,8 +235,8 @@ static void write_overview(
 	bp_plan_percent_text(question->confidence, confidence);
 	bp_plan_percent_text(question->power, power);
 	fprintf(out,
-		"%sHow many samples a figure needs%s (%s %% confidence; small objects, the worst "
-		"case)\n\n"
+		"%sHow many samples a figure needs%s (%s %% confidence; small objects, the worst case)\n"
+		"\n"
 		"  within      samples   bytes at 512 KiB      change   samples before\n",
 		bp_style_bold(options), bp_style_end(options), confidence);
 	for (size_t i = 0; i < BP_COUNT(overview_accuracies); i++) {
@@ -255,10 +255,9 @@ static void write_overview(
 	}
 	fprintf(out,
 		"\n"
-		"A figure of N bytes gets about N/T samples (T: sampling interval): T = "
-		"N/samples.\n"
-		"Without a sample a figure is at most %.2f T. A figure is within, and a change "
-		"found,\nin %s %% of runs (--power).\n"
+		"A figure of N bytes gets about N/T samples (T: sampling interval): T = N/samples.\n"
+		"Without a sample a figure is at most %.2f T. A figure is within, and a change found,\n"
+		"in %s %% of runs (--power).\n"
 		"Large objects need less; objects of T bytes or more are recorded each, exactly.\n"
 		"\n"
 		"ask:  bytepoll plan --heap 2G --share 5%% --accuracy 10%%   T for ~100 MiB\n"

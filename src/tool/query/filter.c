@@ -91,17 +91,15 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	if (strncmp(text, BP_LABEL_PREFIX, strlen(BP_LABEL_PREFIX)) == 0)
 		return parse_label(&filter, ret_filter, error);
 	if (equals == NULL || (size_t)(equals - text) >= sizeof key)
-		return bp_error_set(error,
-			"--filter %s: write KEY=GLOB, for example "
-			"function=parse_*",
-			text);
+		return bp_error_set(
+			error, "--filter %s: write KEY=GLOB, for example function=parse_*", text);
 	memcpy(key, text, (size_t)(equals - text));
 	key[equals - text] = '\0';
 	int index = bp_word_index(bp_key_names, BP_KEY_COUNT, key);
 	if (index < 0)
 		return bp_error_set(error,
-			"--filter %s: no key '%s': use stack, function, line, "
-			"file, module, thread, size, type, kind, process, label or label:KEY",
+			"--filter %s: no key '%s': use stack, function, line, file, module, "
+			"thread, size, type, kind, process, label or label:KEY",
 			text, key);
 	filter.key = (enum bp_key)index;
 	filter.glob = equals + 1;

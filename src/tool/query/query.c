@@ -65,12 +65,12 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 			query->confidence);
 	if (query->cumulative && (!key_is_of_stack(query->by) || query->by == BP_KEY_STACK))
 		return bp_error_set(error,
-			"--cumulative with --by %s means nothing: "
-			"use --by function, line, file or module",
+			"--cumulative with --by %s means nothing: use --by function, line, file "
+			"or module",
 			bp_key_names[query->by]);
 	if (query->metric == BP_METRIC_PEAK && query->has_at)
-		return bp_error_set(error, "--at with --metric peak means nothing: "
-					   "use --metric live --at TIME");
+		return bp_error_set(error, "--at with --metric peak means nothing: use --metric "
+					   "live --at TIME");
 	if (query->has_to && query->to_ns <= (query->has_from ? query->from_ns : 0))
 		return bp_error_set(error, "--until must be later than --from");
 	if (query->metric == BP_METRIC_PEAK &&
@@ -88,7 +88,7 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 			"--interval-method out");
 	if (query->estimator == BP_ESTIMATOR_CALIBRATED && !counted)
 		return bp_error_set(error,
-			"--estimator calibrated: an exact total is known only for "
-			"--metric allocated --bytes requested");
+			"--estimator calibrated: an exact total is known only for --metric "
+			"allocated --bytes requested");
 	return true;
 }

@@ -78,8 +78,8 @@ static bool include(struct bp_view *view, uint32_t pid, uint32_t *ret_first, str
 	}
 	if (first == 0 && pid != 0)
 		return bp_error_set(error,
-			"no process with pid %u in this profile: "
-			"see --by process for those there are",
+			"no process with pid %u in this profile: see --by process for those "
+			"there are",
 			pid);
 	if (pid == 0 && profile->root.i != 0)
 		first = profile->root.i;

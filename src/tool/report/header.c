@@ -463,8 +463,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		bp_write_peak_note(aggregation, &aggregation->peak_moment.bytes, options, out);
 	if (aggregation->lacks & BP_LACKS_FREES)
 		fprintf(out,
-			"  %slive, peak and temporary are absent: this file does not tell "
-			"what was freed%s\n",
+			"  %slive, peak and temporary are absent: this file does not tell what was freed%s\n",
 			bp_style_dim(options), bp_style_end(options));
 	else if (aggregation->absent == 1u << BP_METRIC_TEMPORARY)
 		fprintf(out, "  %stemporary is absent: objects were not counted%s\n",

@@ -163,9 +163,8 @@ static bool write_ages(const struct bp_distribution *distribution,
 		bp_grid_write(&grid, options, out);
 	bp_grid_finish(&grid);
 	write_note(options,
-		"Still live: when their process ended these objects had that age; how much longer "
-		"they "
-		"would have lived nobody knows (right-censored).",
+		"Still live: when their process ended these objects had that age; how much "
+		"longer they would have lived nobody knows (right-censored).",
 		out);
 	if (distribution->age_resolution_ns > 0) {
 		bp_time_text(distribution->age_resolution_ns, name);

@@ -84,11 +84,10 @@ static void print(const char *name, const struct window *window, const struct co
 	char line[8192];
 	const int length = snprintf(line, sizeof line,
 		"{\"name\": \"%s\", \"pid\": %d, \"path\": \"%s\", \"from_ns\": %llu, \"to_ns\": "
-		"%llu, "
-		"\"from_sequence\": %llu, \"to_sequence\": %llu, "
-		"\"samples\": %llu, \"bytes\": [%llu, %llu], \"objects\": [%llu, %llu], "
-		"\"interval\": %llu, \"changed\": %d, \"unread\": %u, "
-		"\"truth_bytes\": [%lld, %lld], \"truth_objects\": [%lld, %lld]}\n",
+		"%llu, \"from_sequence\": %llu, \"to_sequence\": %llu, \"samples\": %llu, "
+		"\"bytes\": [%llu, %llu], \"objects\": [%llu, %llu], \"interval\": %llu, "
+		"\"changed\": %d, \"unread\": %u, \"truth_bytes\": [%lld, %lld], "
+		"\"truth_objects\": [%lld, %lld]}\n",
 		name, (int)getpid(), profile->path, (unsigned long long)profile->from_ns,
 		(unsigned long long)profile->to_ns, (unsigned long long)profile->from_sequence,
 		(unsigned long long)profile->to_sequence, (unsigned long long)profile->samples,

@@ -242,12 +242,7 @@ static void writes_the_index_and_removes_what_it_tells(void **state)
 		{ .name = "t.bpt.d/4.1.bpt", .start_ns = 60, .id = 2, .lost = 8 },
 	};
 	static const char expected_removed[] =
-		"file=-\ttrace_id=00000000000000000000000000000003\t"
-		"parent_trace_id=00000000000000000000000000000000\tparent_sequence=0\t"
-		"pid=2147483632\texec_number=0\tstart_monotonic_ns=70\tend_time_ns=0\tend_reason="
-		"0\t"
-		"samples=0\ttrials_low=44\ttrials_high=44\tobjects_low=2\tobjects_high=2\t"
-		"program=/usr/bin/a\\tb\n";
+		"file=-\ttrace_id=00000000000000000000000000000003\tparent_trace_id=00000000000000000000000000000000\tparent_sequence=0\tpid=2147483632\texec_number=0\tstart_monotonic_ns=70\tend_time_ns=0\tend_reason=0\tsamples=0\ttrials_low=44\ttrials_high=44\tobjects_low=2\tobjects_high=2\tprogram=/usr/bin/a\\tb\n";
 	char text[8192];
 	struct bp_tree tree;
 	struct stat status;

@@ -108,17 +108,15 @@ static void json_has_its_fields(void **state)
 		{ "rows.length", "3" },
 		{ "rows.0",
 			"{\"name\": \"parse\", \"verdict\": \"grew\", \"p\": 0, \"q\": 0, "
-			"\"ratio\": {\"estimate\": 1.5, \"low\": 1.5, \"high\": 1.5}, "
-			"\"base\": {\"bytes\": {\"estimate\": 100, \"low\": 100, \"high\": 100, "
-			"\"exact\": true}, \"objects\": {\"estimate\": 1, \"low\": 1, \"high\": 1, "
-			"\"exact\": true}}, "
-			"\"new\": {\"bytes\": {\"estimate\": 150, \"low\": 150, \"high\": 150, "
-			"\"exact\": true}, \"objects\": {\"estimate\": 1, \"low\": 1, \"high\": 1, "
-			"\"exact\": true}}, "
-			"\"change\": {\"bytes\": {\"estimate\": 50, \"low\": 50, \"high\": 50, "
-			"\"exact\": true}, \"objects\": {\"estimate\": 0, \"low\": 0, \"high\": 0, "
-			"\"exact\": true}}, "
-			"\"samples\": {\"base\": 1, \"new\": 1}, \"tested\": true}" },
+			"\"ratio\": {\"estimate\": 1.5, \"low\": 1.5, \"high\": 1.5}, \"base\": "
+			"{\"bytes\": {\"estimate\": 100, \"low\": 100, \"high\": 100, \"exact\": "
+			"true}, \"objects\": {\"estimate\": 1, \"low\": 1, \"high\": 1, "
+			"\"exact\": true}}, \"new\": {\"bytes\": {\"estimate\": 150, \"low\": "
+			"150, \"high\": 150, \"exact\": true}, \"objects\": {\"estimate\": 1, "
+			"\"low\": 1, \"high\": 1, \"exact\": true}}, \"change\": {\"bytes\": "
+			"{\"estimate\": 50, \"low\": 50, \"high\": 50, \"exact\": true}, "
+			"\"objects\": {\"estimate\": 0, \"low\": 0, \"high\": 0, \"exact\": "
+			"true}}, \"samples\": {\"base\": 1, \"new\": 1}, \"tested\": true}" },
 		{ "rows.1.verdict", "\"gone\"" }, { "rows.1.change.bytes.estimate", "-30" },
 		{ "rows.2.q", "1" }, { "rest", "null" }, { "warnings", "[]" } };
 	struct pair pair;

@@ -24,8 +24,8 @@ static const char chain_source[] =
 	"static int look(struct dl_phdr_info *i, size_t n, void *d)\n"
 	"{ (void)n; (void)d; bias = i->dlpi_addr; return 1; }\n"
 	"__attribute__((noinline)) void record(void)\n"
-	"{ printf(\"%lx\\n\", (unsigned long)__builtin_return_address(0) - bias); fflush(stdout); "
-	"}\n"
+	"{ printf(\"%lx\\n\", (unsigned long)__builtin_return_address(0) - bias); "
+	"fflush(stdout); }\n"
 	"__attribute__((noinline, noreturn)) void ending(void)\n"
 	"{ printf(\"%lx\\n\", (unsigned long)__builtin_return_address(0) - bias); exit(0); }\n"
 	"static inline __attribute__((always_inline)) void inner(void) {\n"
@@ -293,8 +293,7 @@ static const char ghost_source[] =
 	"	__asm__ volatile(\".globl here0\\nhere0: .rept 40\\n nop\\n .endr\"); return a; }\n"
 	"int use(int a) { return fat<int>(a); }\n"
 	"EARLY int after(int a) {\n"
-	"	__asm__ volatile(\".globl here1\\nhere1: .rept 40\\n nop\\n .endr\"); return a; "
-	"}\n";
+	"	__asm__ volatile(\".globl here1\\nhere1: .rept 40\\n nop\\n .endr\"); return a; }\n";
 
 static const char ghost_main_source[] =
 	"int kept(int), use(int), before(int), after(int);\n"
@@ -316,9 +315,9 @@ static void check_discarded(const char *compiler)
 	write_source("kept.cc", "#include \"fat.h\"\nint kept(int a) { return fat<int>(a); }\n");
 	write_source("ghost.cc", ghost_source);
 	write_source("ghost_main.cc", ghost_main_source);
-	run_command("for f in kept ghost ghost_main; do %s -O1 -g -fPIE -c $f.cc "
-		    "$([ $f = ghost ] && echo -DLONGER) || exit 1; done; "
-		    "%s -pie kept.o ghost.o ghost_main.o -o ghost",
+	run_command("for f in kept ghost ghost_main; do %s -O1 -g -fPIE -c $f.cc $([ $f = ghost "
+		    "] && echo -DLONGER) || exit 1; done; %s -pie kept.o ghost.o ghost_main.o -o "
+		    "ghost",
 		compiler, compiler);
 	for (uint32_t i = 0; i < 3 * 40; i++) {
 		snprintf(label, sizeof label, "here%u", (unsigned)(i / 40));

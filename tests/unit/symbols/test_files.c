@@ -106,8 +106,8 @@ static void test_stripped(void **state)
 
 static void separate(const char *name)
 {
-	run_command("objcopy --only-keep-debug %s %s.debug && strip %s && "
-		    "objcopy --add-gnu-debuglink=%s.debug %s",
+	run_command("objcopy --only-keep-debug %s %s.debug && strip %s && objcopy "
+		    "--add-gnu-debuglink=%s.debug %s",
 		name, name, name, name, name);
 }
 
@@ -180,9 +180,8 @@ static void test_build_id_directory(void **state)
 	assert_int_equal(strlen(build_id), 40);
 	address = symbol_value("known.so", "here");
 	snprintf(root, sizeof root, "%s/ids", workshop_directory());
-	run_command("mkdir -p ids/.build-id/%.2s && "
-		    "objcopy --only-keep-debug known.so ids/.build-id/%.2s/%s.debug && "
-		    "strip known.so",
+	run_command("mkdir -p ids/.build-id/%.2s && objcopy --only-keep-debug known.so "
+		    "ids/.build-id/%.2s/%s.debug && strip known.so",
 		build_id, build_id, build_id + 2);
 	offset_name("known.so", address, name, sizeof name);
 	check(&question, address, name, 1, NULL);

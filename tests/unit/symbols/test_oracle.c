@@ -29,16 +29,19 @@
 #define SEED 20240607u
 
 static const char first_source[] =
-	"#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n"
-	"#include <string>\n#include <vector>\n"
+	"#include <algorithm>\n"
+	"#include <iostream>\n"
+	"#include <map>\n"
+	"#include <regex>\n"
+	"#include <string>\n"
+	"#include <vector>\n"
 	"int count_words(const std::string &text);\n"
 	"int main(int count, char **words) {\n"
 	"	std::string text;\n"
 	"	for (int i = 0; i < count; i++) text += words[i];\n"
 	"	std::regex pattern(\"([a-z]+)[0-9]*\");\n"
 	"	std::map<std::string, int> seen;\n"
-	"	for (std::sregex_iterator i(text.begin(), text.end(), pattern), end; i != end; "
-	"++i)\n"
+	"	for (std::sregex_iterator i(text.begin(), text.end(), pattern), end; i != end; ++i)\n"
 	"		seen[i->str()]++;\n"
 	"	std::vector<std::pair<int, std::string>> order;\n"
 	"	for (auto &entry : seen) order.push_back({entry.second, entry.first});\n"

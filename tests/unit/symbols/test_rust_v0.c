@@ -73,8 +73,7 @@ static void test_grammar(void **state)
 		{ "_RINvC1a1bTETaETabEE", "a::b::<(), (i8,), (i8, bool)>" },
 		{ "_RINvC1a1bFEuFUaEbFKCEuFK8C_unwindEzE",
 			"a::b::<fn(), unsafe fn(i8) -> bool, extern \"C\" fn(), extern "
-			"\"C-unwind\" "
-			"fn() -> !>" },
+			"\"C-unwind\" fn() -> !>" },
 		{ "_RINvC1a1bFG0_RL0_aRL1_bEuE", "a::b::<for<'a, 'b> fn(&'b i8, &'a bool)>" },
 		{ "_RINvC1a1bRL_aE", "a::b::<&i8>" },
 		{ "_RINvC1a1bL_E", "a::b::<'_>" },

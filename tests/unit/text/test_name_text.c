@@ -59,8 +59,7 @@ static void steps_follow_one_another(void **state)
 	SHOWN({ GROW, 400, GROW },
 		{ GROW, 150,
 			"void std::vector<int, std::allocator<int> >::_M_realloc_insert<int "
-			"const&>("
-			"__gnu_cxx::__normal_iterator<…>, int const&)" },
+			"const&>(__gnu_cxx::__normal_iterator<…>, int const&)" },
 		{ GROW, 80,
 			"void std::vector<int, std::allocator<int> >::_M_realloc_insert<int "
 			"const&>(…)" },

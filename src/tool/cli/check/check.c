@@ -496,8 +496,7 @@ const struct bp_command bp_command_check = {
 		"\n"
 		"A LIMIT is METRIC[:FILTER]=SIZE, or METRIC.objects[:FILTER]=NUMBER, with METRIC\n"
 		"live, peak, allocated or temporary. A FILTER is the name of the function that\n"
-		"allocates, with * ? [...] and A|B, or any KEY=GLOB of --filter: "
-		"live:stack=load_*=1M is\n"
+		"allocates, with * ? [...] and A|B, or any KEY=GLOB of --filter: live:stack=load_*=1M is\n"
 		"what any function called load_... is responsible for. A GROWTH ends in N%\n"
 		"instead of SIZE.",
 	.options = options,

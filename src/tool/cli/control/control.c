@@ -185,8 +185,7 @@ static int fail_waiting(const struct bp_traced *traced, const struct bp_live_thr
 	}
 	return bp_command_fail_with(1,
 		"%u of %u threads of process %ld do not follow yet (tid %s): they will at most 1 "
-		"MiB "
-		"of their own allocation later",
+		"MiB of their own allocation later",
 		following.running - following.following, following.running, (long)traced->pid,
 		names);
 }
@@ -295,13 +294,11 @@ static void say_snapshot(const struct request *request, const struct bp_snapshot
 			whole->threads);
 	else
 		printf("totals are known to %s, what its %u threads allocated meanwhile, and to "
-		       "the "
-		       "object that each was in the middle of\n",
+		       "the object that each was in the middle of\n",
 			unknown, whole->threads);
 	if (whole->torn)
-		puts("records were written faster than a moment without one was found: a free may "
-		     "be "
-		     "there without its sample");
+		puts("records were written faster than a moment without one was found: a free "
+		     "may be there without its sample");
 }
 
 static int take_snapshot(const struct request *request)
@@ -375,9 +372,9 @@ const struct bp_command bp_command_control = {
 	.usage = "[options] PID|FILE start|stop|interval SIZE|interval auto|snapshot|status",
 	.details =
 		"Changes or shows how a process that runs under bytepoll is profiled, without\n"
-		"stopping it. PID is the process, FILE the trace that it writes. Only its owner "
-		"and\n"
-		"root may do so.\n\n"
+		"stopping it. PID is the process, FILE the trace that it writes. Only its owner and\n"
+		"root may do so.\n"
+		"\n"
 		"  start          samples from now on, at the interval it sampled at last\n"
 		"  stop           samples no more; its allocations are still counted, so that\n"
 		"                 totals stay exact, and frees of what was sampled recorded\n"
@@ -386,18 +383,17 @@ const struct bp_command bp_command_control = {
 		"  interval auto  the process itself makes it coarser or finer to hold a budget;\n"
 		"                 it begins at the interval it has, at 16 KiB at the least\n"
 		"  snapshot       a copy of its trace as it is now, for bytepoll report\n"
-		"  status         what it was told, who follows, and how far it has come\n\n"
-		"A thread follows a change at its next visit to the recorder, at most 1 MiB of "
-		"its\n"
-		"own allocation later. One that does not allocate does not follow, and --wait "
-		"then\n"
+		"  status         what it was told, who follows, and how far it has come\n"
+		"\n"
+		"A thread follows a change at its next visit to the recorder, at most 1 MiB of its\n"
+		"own allocation later. One that does not allocate does not follow, and --wait then\n"
 		"ends with exit status 1: so it does for a main thread that only waits for others\n"
 		"to end. The change holds none the less, for every thread that allocates.\n"
 		"The times of run --delay and --duration hold whatever is said before they come.\n"
 		"Reports take every change into account: estimates stay unbiased, and what was\n"
-		"allocated while sampling was off is known in bytes and objects, as a whole.\n\n"
-		"A snapshot does not stop the process: its threads are read one after another "
-		"while\n"
+		"allocated while sampling was off is known in bytes and objects, as a whole.\n"
+		"\n"
+		"A snapshot does not stop the process: its threads are read one after another while\n"
 		"they run. Its totals say what is known of one moment, usually to a few objects a\n"
 		"thread; where the system forbids to read the process's memory, to the 1 MiB a\n"
 		"thread that it publishes by itself.\n",

@@ -45,9 +45,8 @@ static void write_sampling(
 	bp_bytes_text(control->interval, style, interval);
 	fprintf(out, "  sampling   %s%s",
 		control->on ? "on at T = "
-			    : "off (dormant): objects are "
-			      "counted, none is sampled; "
-			      "start takes up T = ",
+			    : "off (dormant): objects are counted, none is sampled; start takes "
+			      "up T = ",
 		interval);
 	if (control->automatic && control->budget_ppm != 0)
 		fprintf(out, ", automatic within %g %% of CPU",
@@ -97,8 +96,7 @@ static void write_following(
 	bp_bytes_text(f->left_sum, style, sum);
 	fprintf(out,
 		"%" PRIu32 " of %" PRIu32
-		" threads follow; each other one will at most %s of its own "
-		"allocation later",
+		" threads follow; each other one will at most %s of its own allocation later",
 		f->following, f->running, most);
 	if (others > 1)
 		fprintf(out, " (%s together)", sum);
@@ -131,8 +129,7 @@ static void write_allocated(
 		fprintf(out, "%s to %s objects so far\n", objects_low, objects_high);
 	if (status->refused != 0)
 		fprintf(out,
-			"             (as its threads last published: its memory cannot be read: "
-			"%s)\n",
+			"             (as its threads last published: its memory cannot be read: %s)\n",
 			strerror(status->refused));
 }
 

@@ -375,8 +375,7 @@ static bool write_head(struct job *job, struct bp_error *error)
 	if (state->state == 1)
 		return bp_error_set(error,
 			"the process of %s ended while it was copied: its trace is whole now, "
-			"report it "
-			"instead",
+			"report it instead",
 			job->traced->path);
 	/* Chunks that were handed out and not begun are not in the copy. */
 	state->chunks_reserved = (job->length - 1) / BP_CHUNK_BYTES + 1;

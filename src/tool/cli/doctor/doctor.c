@@ -220,8 +220,7 @@ static void check_control(const struct examination *e)
 	if (bp_dotnet_port_exists(e->pid))
 		say("note",
 			"a .NET program: what it allocates itself is recorded by bytepoll dotnet "
-			"%ld, "
-			"while it runs",
+			"%ld, while it runs",
 			(long)e->pid);
 	if (!bp_traced_open(e->pid, true, &traced, &error)) {
 		say("note",
@@ -340,8 +339,7 @@ const struct bp_command bp_command_doctor = {
 	.usage = "PROGRAM|PID",
 	.details =
 		"Looks at the program's file and libraries, or at those of a running process, and\n"
-		"says what stands in the way of profiling it and what a report will not show; of "
-		"a\n"
+		"says what stands in the way of profiling it and what a report will not show; of a\n"
 		"process that is being profiled also how, and whether it can be steered.\n"
 		"Nothing of the program is run.\n",
 	.examples = "bytepoll doctor redis-server\nbytepoll doctor 4121\n",

@@ -130,8 +130,8 @@ void bp_completion_print_zsh(void)
 	      "  case $words[1] in\n",
 		stdout);
 	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++) {
-		printf("  %s)\n    _arguments -s -S '(- *)'{-h,--help}'[print a summary and exit]' "
-		       "\\\n",
+		printf("  %s)\n"
+		       "    _arguments -s -S '(- *)'{-h,--help}'[print a summary and exit]' \\\n",
 			(*c)->name);
 		for (const struct bp_option *o = (*c)->options; bp_completion_more(o); o++)
 			if (o->name != NULL)

@@ -130,13 +130,15 @@ static const char overview[] =
 	"bytepoll records where a program's memory goes, and says how sure that is. A recorder is\n"
 	"loaded into the program, unmodified; it picks bytes at random, on average one in T (the\n"
 	"sampling interval: at first 64 KiB, and 512 KiB in the end, unless asked for otherwise),\n"
-	"and notes the object that each belongs to, its stack, and when it is freed. Objects of T "
-	"bytes and more are all recorded, and what was\n"
-	"allocated in all is counted exactly.\n\n"
+	"and notes the object that each belongs to, its stack, and when it is freed. Objects of "
+	"T bytes and more are all recorded, and what was\n"
+	"allocated in all is counted exactly.\n"
+	"\n"
 	"Every figure that is an estimate is shown with its confidence interval: 561 MiB +-33, or\n"
 	"[644, 740] where it is lopsided. Two figures whose intervals meet may well be equal; "
 	"figures\n"
-	"without an interval are exact.\n\n"
+	"without an interval are exact.\n"
+	"\n"
 	"Record with bytepoll run, look with bytepoll report --summary and bytepoll\n"
 	"report, compare with bytepoll diff, guard with bytepoll check.\n";
 
@@ -145,9 +147,8 @@ static const struct entry files[] = {
 		"the trace of the first process, readable by its owner only" },
 	{ "FILE.d/", "the traces of the processes that it started, and their index" },
 	{ "FILE.fold", "what older parts of FILE say, folded (run --max-size, bytepoll fold)" },
-	{ "FILE.resident", "resident memory of the first process, ten times a second (run); delete "
-			   "it and reports "
-			   "lack that alone" },
+	{ "FILE.resident", "resident memory of the first process, ten times a second (run); "
+			   "delete it and reports lack that alone" },
 };
 
 static const struct entry variables[] = {

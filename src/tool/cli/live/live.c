@@ -455,11 +455,9 @@ const struct bp_command bp_command_live = {
 	.summary = "watch a running process's heap in the terminal",
 	.usage = "[options] PID|FILE",
 	.details =
-		"Follows a process that runs under bytepoll, like top: what is live, who "
-		"allocates\n"
+		"Follows a process that runs under bytepoll, like top: what is live, who allocates\n"
 		"how fast, and what changed since the view began, with the confidence interval of\n"
-		"every figure. FILE is a trace that is being written, or has ended. The process "
-		"is\n"
+		"every figure. FILE is a trace that is being written, or has ended. The process is\n"
 		"not stopped and does not notice; only its owner and root may look.\n"
 		"\n"
 		"  up down PgUp PgDn Home End  move        Enter  who calls whom below a row\n"

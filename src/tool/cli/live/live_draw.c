@@ -367,10 +367,9 @@ static const char *const help_lines[] = {
 
 static const char help_text[] =
 	"Each figure is an estimate with its 95 % interval (see --confidence); what is allocated "
-	"in "
-	"all is counted. A change has a mark (up, down, new, gone) where it is established at a "
-	"false discovery rate of 5 %, at each look by itself: who looks often enough will see one "
-	"that is not. allocated/s is of the last 10 s.";
+	"in all is counted. A change has a mark (up, down, new, gone) where it is established at "
+	"a false discovery rate of 5 %, at each look by itself: who looks often enough will see "
+	"one that is not. allocated/s is of the last 10 s.";
 
 static void write_help(
 	const struct bp_live_view *view, const struct bp_live_frame *frame, FILE *out)

@@ -80,8 +80,7 @@ static bool read_window(const struct bp_arguments *arguments, struct bp_sampling
 		return false;
 	if (options->start_dormant && (options->delayed || options->limited))
 		return bp_error_set(error, "--start-dormant waits for bytepoll control: give "
-					   "either it, or --delay and "
-					   "--duration");
+					   "either it, or --delay and --duration");
 	if (options->limited && options->duration_ns == 0)
 		return bp_error_set(error, "--duration 0 would record nothing");
 	/* Counted are all, sampled are some: nothing would be left to compare. */

@@ -189,9 +189,8 @@ static bool has_ended(const char *path, uint64_t reason, struct bp_error *error)
 {
 	if (reason == BP_END_EXEC)
 		return bp_error_set(error,
-			"the process of %s has started another program in its place: its trace is "
-			"in "
-			"%s.d, which --tree looks through",
+			"the process of %s has started another program in its place: its trace "
+			"is in %s.d, which --tree looks through",
 			path, path);
 	return bp_error_set(error, "the process of %s has ended: bytepoll report shows it", path);
 }
@@ -204,14 +203,12 @@ static bool check(const struct bp_traced *traced, bool steer, struct bp_error *e
 	if (header->version_minor < 2)
 		return bp_error_set(error,
 			"%s is written by a recorder of version %u.%u, which cannot be steered: "
-			"start "
-			"the program again by this bytepoll",
+			"start the program again by this bytepoll",
 			traced->path, header->version_major, header->version_minor);
 	if (header->recognition == BP_RECOGNITION_NONE)
 		return bp_error_set(error,
 			"process %ld runs unprofiled, so that there is nothing to control: "
-			"bytepoll "
-			"doctor %ld says why",
+			"bytepoll doctor %ld says why",
 			(long)traced->pid, (long)traced->pid);
 	if (header->recognition == BP_RECOGNITION_HOST && steer)
 		return bp_error_set(error,
@@ -324,8 +321,7 @@ bool bp_traced_open(pid_t pid, bool steer, struct bp_traced *ret_traced, struct 
 	if (descriptor < 0)
 		return bp_error_set(error,
 			"process %ld has no trace open: it was not started under bytepoll, or "
-			"could not "
-			"write there: start it by bytepoll run --start-dormant",
+			"could not write there: start it by bytepoll run --start-dormant",
 			(long)pid);
 	if (!adopt(&traced, descriptor, pid, steer, error))
 		return false;

@@ -117,8 +117,7 @@ static bool fill(struct bp_traced_list *list, const char *operand, bool tree, bo
 	if (pid != 0 && !tree && has_traced_descendant(pid))
 		return bp_error_set(error,
 			"process %ld has no trace open, but processes below it have: name one of "
-			"them, "
-			"or give --tree",
+			"them, or give --tree",
 			(long)pid);
 	return bp_error_set(error, "%s", reason.text);
 }

@@ -294,9 +294,8 @@ static bool wait_for_folding(pid_t child, const struct watch *watch)
 		(ended < 0 && errno == EINTR)) {
 		if (!told && bp_system_time_ns(CLOCK_MONOTONIC) >= tell_ns) {
 			bp_say(stderr,
-				"bytepoll: --max-size: the program has ended; folding %llu MiB of "
-				"its "
-				"last records (Ctrl-C leaves them as they are)",
+				"bytepoll: --max-size: the program has ended; folding %llu MiB "
+				"of its last records (Ctrl-C leaves them as they are)",
 				(unsigned long long)(bp_fold_disk_bytes(watch->output) >> 20));
 			told = true;
 		} else if (!told) {

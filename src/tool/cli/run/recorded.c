@@ -38,8 +38,8 @@
 /* Words of section 1.4 of docs/trace-format.md. */
 static const char *const loss_texts[BP_LOSS_COUNT] = {
 	[BP_LOSS_TRACE_FULL] = "samples: the trace could not grow (disk full, a limit on the "
-			       "size of files, or the program gave up the right to: "
-			       "seccomp, another user or root)",
+			       "size of files, or the program gave up the right to: seccomp, "
+			       "another user or root)",
 	[BP_LOSS_TRACE_REOPEN] = "samples: the trace could not be opened again to grow",
 	[BP_LOSS_SLOT_MEMORY] = "samples: no memory for a slot",
 	[BP_LOSS_LARGE_TABLE] = "samples: the table of large live objects was full",
@@ -63,8 +63,8 @@ static void print_childless(const struct bp_tree *tree)
 	if (i < tree->count)
 		bp_say(stderr,
 			INDENT "%s (pid %u) forked %" PRIu64
-			       " of them: the folder of the trace may be "
-			       "read-only or missing in its root, or another user's",
+			       " of them: the folder of the trace may be read-only or missing in "
+			       "its root, or another user's",
 			tree->files[i].program, tree->files[i].header.pid,
 			tree->files[i].state.lost[BP_LOSS_CHILD_TRACE]);
 }
@@ -382,8 +382,8 @@ static void print_running(const struct bp_tree *tree, pid_t untold)
 			recording);
 	if (tree->untold > 0)
 		fprintf(stderr,
-			"bytepoll: %zu process%s of this run still run%s and cannot write a trace, "
-			"for example process %ld\n",
+			"bytepoll: %zu process%s of this run still run%s and cannot write a "
+			"trace, for example process %ld\n",
 			tree->untold, tree->untold == 1 ? "" : "es", tree->untold == 1 ? "s" : "",
 			(long)untold);
 }

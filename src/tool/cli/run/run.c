@@ -504,15 +504,16 @@ const struct bp_command bp_command_run = {
 	.summary = "profile a program",
 	.usage = "[options] [--] PROGRAM [ARGUMENTS]",
 	.details =
-		"Runs PROGRAM, unmodified, with the recorder preloaded, and writes what was "
-		"sampled\n"
+		"Runs PROGRAM, unmodified, with the recorder preloaded, and writes what was sampled\n"
 		"to FILE; what PROGRAM starts in its turn goes to FILE.d, and PROGRAM's resident\n"
 		"memory, ten times a second, to FILE.resident. Returns when PROGRAM\n"
 		"ends, and then prints what was recorded to standard error. INT and QUIT are left\n"
-		"to PROGRAM, TERM and HUP are passed on to it.\n\n"
-		"--force replaces the recording of an earlier run, when PROGRAM has started, and "
-		"no\nother file: what is not empty and no recording of bytepoll stays, and so does "
-		"a\nFILE that a process of another run still writes to.\n\n"
+		"to PROGRAM, TERM and HUP are passed on to it.\n"
+		"\n"
+		"--force replaces the recording of an earlier run, when PROGRAM has started, and no\n"
+		"other file: what is not empty and no recording of bytepoll stays, and so does a\n"
+		"FILE that a process of another run still writes to.\n"
+		"\n"
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET

@@ -64,15 +64,12 @@ const struct bp_command bp_command_verify = {
 	.name = "verify",
 	.summary = "check the intervals against a full count",
 	.usage = "[options] FILE",
-	.details = "Compares what bytepoll shows of a program with the truth: `bytepoll run "
-		   "--verify`\n"
-		   "counts every object beside the samples, for each function and stack. Every "
-		   "figure\n"
-		   "of allocated, live and temporary memory is looked up in that count, those of "
-		   "rows\n"
-		   "without a sample too, and the verdict says whether as many intervals hold as "
-		   "they\n"
-		   "promise. Each process of a tree is compared by itself.",
+	.details =
+		"Compares what bytepoll shows of a program with the truth: `bytepoll run --verify`\n"
+		"counts every object beside the samples, for each function and stack. Every figure\n"
+		"of allocated, live and temporary memory is looked up in that count, those of rows\n"
+		"without a sample too, and the verdict says whether as many intervals hold as they\n"
+		"promise. Each process of a tree is compared by itself.",
 	.options = options,
 	.examples = "bytepoll run --verify -o app.bpt -- ./app\n"
 		    "    profile and count, then compare\n"

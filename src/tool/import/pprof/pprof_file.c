@@ -116,9 +116,8 @@ bool bp_pprof_load(const char *path, uint8_t **ret_data, size_t *ret_bytes, stru
 		free(data);
 		return bp_error_set(error,
 			"%s: a heap profile of jemalloc or gperftools: it has sums by stack, "
-			"without "
-			"sizes (and jemalloc changes its counts), so that no error can be stated; "
-			"record with `bytepoll run`, which works over both",
+			"without sizes (and jemalloc changes its counts), so that no error can "
+			"be stated; record with `bytepoll run`, which works over both",
 			path);
 	}
 	*ret_data = data;

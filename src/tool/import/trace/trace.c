@@ -109,8 +109,7 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 		return BP_IMPORT_ABORTED;
 	if (import->profile->processes.count == count) {
 		bp_error_set(import->error,
-			"%s: is the trace of a process that was read already: "
-			"name each file once",
+			"%s: is the trace of a process that was read already: name each file once",
 			path);
 		return BP_IMPORTED_BEFORE;
 	}

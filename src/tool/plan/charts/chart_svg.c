@@ -55,8 +55,8 @@ void bp_write_xml_text(FILE *out, const char *text)
 static void write_style(FILE *out)
 {
 	fputs("<style>\n"
-	      "text { font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; "
-	      "fill: #1f2328; }\n"
+	      "text { font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', "
+	      "sans-serif; fill: #1f2328; }\n"
 	      ".title { font-size: 16px; font-weight: 600; }\n"
 	      ".remark, .tick { fill: #59636e; font-size: 12px; }\n"
 	      ".paper { fill: #ffffff; }\n"
@@ -167,8 +167,7 @@ static void write_legend(const struct bp_chart *chart, FILE *out)
 			continue;
 		y += LEGEND_LINE;
 		fprintf(out,
-			"<line class=\"line c%u\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.0f\" "
-			"y2=\"%.0f\"/>\n",
+			"<line class=\"line c%u\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.0f\" y2=\"%.0f\"/>\n",
 			series->colour, x, x + 24, y - 4, y - 4);
 		write_text(out, "tick", "start", x + 32, y, series->name);
 	}

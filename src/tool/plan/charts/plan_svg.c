@@ -154,11 +154,9 @@ static const char *const descriptions[BP_PLAN_CHART_COUNT] = {
 	"The probability that bytes leave at least one sample rises from near 0 far below the mean "
 	"interval T over 63 percent at T to 100 percent at a few T. ",
 	"The mean absolute percentage error of one sampled object falls from about T divided by "
-	"its "
-	"size for small ones to 58 percent just below T, and is 0 from T on. ",
+	"its size for small ones to 58 percent just below T, and is 0 from T on. ",
 	"The limits of the bytes allocated before sample number s close in on s T: at 95 percent "
-	"from "
-	".025 and 3.7 times at one sample to within one percent at a hundred thousand. ",
+	"from .025 and 3.7 times at one sample to within one percent at a hundred thousand. ",
 };
 
 bool bp_plan_can_draw(struct bp_error *error)

@@ -186,8 +186,8 @@ static void samples_text(const struct bp_check_result *result, char *buffer)
 			now, interval);
 	else
 		snprintf(buffer, BP_CHECK_WORDS_BYTES,
-			"%sthe limit stands for %s samples, about %s would decide: "
-			"bytepoll run --interval %s%s",
+			"%sthe limit stands for %s samples, about %s would decide: bytepoll run "
+			"--interval %s%s",
 			result->never_within
 				? "at this sampling interval nothing can be shown to be so small: "
 				: "",

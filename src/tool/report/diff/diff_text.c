@@ -448,9 +448,8 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 	if (!diff->query.moments && (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2))
 		bp_write_note(&options->report,
 			"One run on a side: the intervals cover the noise of sampling, not how "
-			"much "
-			"the program itself varies from run to run. To cover that, record several "
-			"runs of each: bytepoll diff BASE... --new NEW...",
+			"much the program itself varies from run to run. To cover that, record "
+			"several runs of each: bytepoll diff BASE... --new NEW...",
 			out);
 	else if (!diff->query.moments &&
 		 (diff->run_count[BP_BASE] < RUNS_WANTED || diff->run_count[BP_NEW] < RUNS_WANTED))

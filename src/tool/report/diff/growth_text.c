@@ -140,11 +140,9 @@ static void write_foot(const struct table *table, FILE *out)
 	char text[512];
 	snprintf(text, sizeof text,
 		"%u suspect%s among %u row%s: their lower limit (\"at least\") is above 0 at an "
-		"error "
-		"of %g %% shared out over all rows. Rates with their %g %% intervals. What grows "
-		"may "
-		"be a leak, a cache or a phase of the program: compare other moments (--from, "
-		"--until).",
+		"error of %g %% shared out over all rows. Rates with their %g %% intervals. What "
+		"grows may be a leak, a cache or a phase of the program: compare other moments "
+		"(--from, --until).",
 		diff->verdict_count, diff->verdict_count == 1 ? "" : "s", diff->row_count,
 		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate,
 		100 * table->moments->shown[BP_NEW].query.confidence);

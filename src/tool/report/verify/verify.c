@@ -93,13 +93,12 @@ static void write_gaps(const struct page *page, const struct bp_verify_process *
 			verify_sums->uncounted_objects);
 	if (verify_sums->missed_frees > 0)
 		fprintf(out,
-			"  %" PRIu64 " frees were missed: what is counted as live is too "
-			"much.\n",
+			"  %" PRIu64 " frees were missed: what is counted as live is too much.\n",
 			verify_sums->missed_frees);
 	if (verify_sums->nested_objects > 0)
 		fprintf(out,
-			"  %" PRIu64 " objects of signal handlers inside the recorder are in "
-			"no row and no sample.\n",
+			"  %" PRIu64 " objects of signal handlers inside the recorder are in no "
+			"row and no sample.\n",
 			verify_sums->nested_objects);
 	if (process->threads > 1)
 		fprintf(out, "  %u threads: the peak is counted but for what each had in flight.\n",
@@ -282,8 +281,7 @@ static void write_verdict(const struct page *page)
 			100 * (1 - truth->error / truth->tests));
 	if (truth->verdict != BP_VERIFY_UNSURE)
 		fprintf(out,
-			"  (A profiler that is right fails this check once in %.6g times at "
-			"most.)\n",
+			"  (A profiler that is right fails this check once in %.6g times at most.)\n",
 			1 / truth->error);
 }
 
