@@ -49,6 +49,7 @@
 #include "recorder/control.h"
 #include "recorder/seal.h"
 #include "tables/arena.h"
+#include "unwind/stack_table.h"
 
 #define ALLOWANCE_NS 500000
 #define FULL_NS 1000000
@@ -77,7 +78,7 @@ static struct {
 	uint64_t seen_spent_ns, seen_typical_ns, seen_cpu_ns, memory_look_ns;
 	int64_t bucket_ns;
 	uint64_t memory_mark;
-	uint64_t fill_marks[3];
+	uint64_t fill_marks[4];
 } budget = { .look_at_ns = LOOK_NS_MIN, .bucket_ns = ALLOWANCE_NS };
 
 static uint64_t control_word(void)
@@ -210,14 +211,17 @@ static void look_at_table(unsigned i, uint64_t used, uint64_t most)
 
 void bp_budget_look_at_fill(void)
 {
-	const uint64_t live = bp_live_count(), slabs = bp_slot_slabs(), arena = bp_arena_bytes();
+	const uint64_t live = bp_live_count(), slabs = bp_slot_slabs(), arena = bp_arena_bytes(),
+		       stacks = bp_stack_table_bytes();
 	const bool roomy = live < BP_LIVE_MAX / 4 * 3 && slabs < BP_SLOT_SLABS_MAX / 4 * 3 &&
-			   arena < BP_ARENA_MAX_BYTES / 4 * 3;
+			   arena < BP_ARENA_MAX_BYTES / 4 * 3 &&
+			   stacks < BP_STACK_TABLE_MAX_BYTES / 4 * 3;
 	if (bp_likely(roomy) || !bp_lock_try(&budget.lock))
 		return;
 	look_at_table(0, live, BP_LIVE_MAX);
 	look_at_table(1, slabs, BP_SLOT_SLABS_MAX);
 	look_at_table(2, arena, BP_ARENA_MAX_BYTES);
+	look_at_table(3, stacks, BP_STACK_TABLE_MAX_BYTES);
 	bp_lock_release(&budget.lock);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A table that gives each stack a small number and writes it to the trace once. Stacks with the
- * same hash are compared frame by frame. Thread-safe; a stack that is in the table is found without
- * a lock.
+ * same hash are compared frame by frame. Its index grows with the number of stacks. Thread-safe; no
+ * lock is taken.
  */
 #ifndef BP_UNWIND_STACK_TABLE_H
 #define BP_UNWIND_STACK_TABLE_H
@@ -12,6 +12,12 @@
 #include "unwind/stack.h"
 
 struct bp_writer;
+
+/* The most memory of the table: a stack of 28 frames takes some 300 bytes. */
+#define BP_STACK_TABLE_MAX_BYTES ((uint64_t)256 << 20)
+
+/* What the table takes now, at most BP_STACK_TABLE_MAX_BYTES. */
+uint64_t bp_stack_table_bytes(void);
 
 /* Returns the id (>= 1) of the captured stack; 0: the table is full, which is counted as a loss. */
 uint32_t bp_stack_table_id(struct bp_writer *writer, const struct bp_stack_capture *capture);

@@ -23,19 +23,14 @@
 #include "start/fine_start.h"
 #include "tables/arena.h"
 #include "trace/reader.h"
+#include "unwind/stack_table.h"
 
-/* What lifecycle.c and thread.c would define. */
-struct bp_recorder bp_recorder;
-static char path[64];
+#include "control_trace.h"
 
-static struct bp_trace_state *state_page(void)
+/* The table of stacks is empty here. */
+uint64_t bp_stack_table_bytes(void)
 {
-	return bp_writer_state(&bp_recorder.writer);
-}
-
-static uint64_t word(void)
-{
-	return __atomic_load_n(&state_page()->control, __ATOMIC_ACQUIRE);
+	return 0;
 }
 
 /* The next word, as from outside: the number and one. */
@@ -44,31 +39,6 @@ static void set_word(uint64_t interval_and_bit)
 	const uint64_t number = bp_control_number(word()) + 1;
 	__atomic_store_n(&state_page()->control,
 		number << BP_CONTROL_NUMBER_SHIFT | interval_and_bit, __ATOMIC_RELEASE);
-}
-
-static void open_trace(const struct bp_config *config)
-{
-	static int number;
-	struct bp_trace_header header = { .magic = BP_TRACE_MAGIC,
-		.version_major = BP_TRACE_MAJOR,
-		.version_minor = BP_TRACE_MINOR,
-		.chunk_bytes = BP_CHUNK_BYTES,
-		.page_bytes = 4096,
-		.charge_bytes = 1,
-		.recognition = BP_RECOGNITION_HEADER };
-	memset(&bp_recorder, 0, sizeof bp_recorder);
-	snprintf(path, sizeof path, "/tmp/bytepoll-control.%d.%d", (int)getpid(), number++);
-	bp_control_configure(config);
-	bp_control_describe(&header);
-	assert_true(bp_writer_open(&bp_recorder.writer, path, &header, ""));
-	bp_control_publish(state_page());
-	bp_budget_after_fork();
-}
-
-static int end(void **state)
-{
-	(void)state;
-	return unlink(path);
 }
 
 static void begin_thread(struct bp_thread *thread, struct bp_hot *hot, uint32_t ordinal)
@@ -557,28 +527,6 @@ static void thrift_makes_it_finer(void **state)
 	assert_int_equal(bp_control_number(word()), 4);
 }
 
-/* A live set at three quarters of what it may hold doubles T, also T that the user gave; and once
- * more at each further 64th. Addresses are made up. */
-static void a_full_table_makes_it_coarser(void **state)
-{
-	const uint32_t step = BP_LIVE_MAX / 64;
-	(void)state;
-	open_trace(&(struct bp_config){ .interval = 100 });
-	for (uint32_t i = 0; i < BP_LIVE_MAX - 1; i++) {
-		assert_true(bp_live_insert((void *)((uintptr_t)(i + 1) << 12), i + 1));
-		if (i % 64 == 63) /* not each: a sample's look is as rare here as in a program */
-			bp_budget_look_at_fill();
-		if (i + 1 == BP_LIVE_MAX / 4 * 3 - 64)
-			assert_true(word() == 100);
-		if (i + 1 == BP_LIVE_MAX / 4 * 3 + 4 * step + 64 * 5)
-			assert_true(bp_control_interval(word()) == 100 << 5);
-	}
-	assert_true(bp_control_interval(word()) == 100 << 16);
-	assert_true((word() & BP_CONTROL_AUTO) == 0);
-	assert_true(bp_live_insert((void *)8, 1)); /* the last that finds room */
-	assert_false(bp_live_insert((void *)16, 1));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -594,7 +542,6 @@ int main(void)
 		cmocka_unit_test_teardown(without_the_bit_nothing_is_measured, end),
 		cmocka_unit_test_teardown(costs_make_it_coarser, end),
 		cmocka_unit_test_teardown(thrift_makes_it_finer, end),
-		cmocka_unit_test_teardown(a_full_table_makes_it_coarser, end),
 	};
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }

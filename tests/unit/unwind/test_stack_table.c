@@ -226,6 +226,92 @@ static void threads(void **state)
 	check_in_trace(ids[0][77], &a);
 }
 
+/* ---- growth ---- */
+
+#define MANY 300000u /* the index grows twice */
+#define GROWERS 4u
+
+static uint32_t many_ids[GROWERS][MANY];
+
+/* A shallow stack, which takes little of the table's memory. */
+static void make_shallow(struct bp_stack_capture *capture, uint32_t which)
+{
+	make_stack(capture, 2, 3000000 + which);
+}
+
+/* Every thread meets every stack, and each stack again 1000 later. The orders have nothing in
+ * common, so that threads hardly ever meet a new stack at once. */
+static void *grow(void *argument)
+{
+	static const uint32_t strides[GROWERS] = { 1, 77773, 133337, 199999 }; /* prime to MANY */
+	struct bp_stack_capture *capture = malloc(sizeof *capture);
+	const uintptr_t who = (uintptr_t)argument;
+	for (uint32_t i = 0; capture != NULL && i < MANY; i++) {
+		const uint32_t which = (uint32_t)((uint64_t)i * strides[who] % MANY);
+		make_shallow(capture, which);
+		many_ids[who][which] = bp_stack_table_id(&writer, capture);
+		if (i < 1000)
+			continue;
+		const uint32_t earlier = (uint32_t)((uint64_t)(i - 1000) * strides[who] % MANY);
+		make_shallow(capture, earlier);
+		if (bp_stack_table_id(&writer, capture) != many_ids[who][earlier])
+			many_ids[who][earlier] = 0;
+	}
+	free(capture);
+	return NULL;
+}
+
+/* How many stacks of the thread are found under the number that they got. */
+static uint32_t kept(uint32_t who)
+{
+	uint32_t same = 0;
+	for (uint32_t which = 0; which < MANY; which++) {
+		make_shallow(&a, which);
+		same += many_ids[who][which] != 0 &&
+			bp_stack_table_id(&writer, &a) == many_ids[who][which];
+	}
+	return same;
+}
+
+/* While the index grows a stack keeps its number, and no two share one. */
+static void growth(void **state)
+{
+	(void)state;
+	(void)grow((void *)0);
+	assert_int_equal(kept(0), MANY);
+	static bool taken[2 * MANY + 100000];
+	for (uint32_t which = 0; which < MANY; which++) {
+		const uint32_t id = many_ids[0][which];
+		assert_in_range(id, 1, sizeof taken - 1);
+		assert_false(taken[id]);
+		taken[id] = true;
+	}
+	assert_true(bp_stack_table_bytes() < BP_STACK_TABLE_MAX_BYTES / 4);
+}
+
+/* Of stacks that threads meet while one moves them, a few may get two numbers. All are forgotten
+ * first: the threads find none of those before. */
+static void growth_by_threads(void **state)
+{
+	pthread_t running[GROWERS];
+	static uint32_t stack_of[6 * MANY];
+	(void)state;
+	bp_stack_table_forget(0, UINTPTR_MAX);
+	for (uintptr_t i = 0; i < GROWERS; i++)
+		assert_int_equal(pthread_create(&running[i], NULL, grow, (void *)i), 0);
+	for (uint32_t i = 0; i < GROWERS; i++)
+		assert_int_equal(pthread_join(running[i], NULL), 0);
+	for (uint32_t who = 0; who < GROWERS; who++) {
+		assert_in_range(kept(who), MANY - MANY / 1000, MANY);
+		for (uint32_t which = 0; which < MANY; which++) {
+			const uint32_t id = many_ids[who][which];
+			assert_true(id < sizeof stack_of / sizeof *stack_of);
+			assert_true(id == 0 || stack_of[id] == 0 || stack_of[id] == which + 1);
+			stack_of[id] = id == 0 ? 0 : which + 1;
+		}
+	}
+}
+
 /* No memory for another stack: 0, counted, and the known ones still answer. Last, because what was
  * taken stays taken. */
 static void full_table(void **state)
@@ -259,12 +345,16 @@ static void smaller_after_refusal(void **state)
 	do
 		make_stack(&a, 250, value++);
 	while (bp_stack_table_id(&writer, &a) != 0 && value < 2500000);
+	const uint64_t bytes = bp_stack_table_bytes();
 	for (int i = 0; i < 1000; i++) {
 		make_stack(&a, 250, value++);
 		assert_int_equal(bp_stack_table_id(&writer, &a), 0);
 	}
+	assert_true(bp_stack_table_bytes() == bytes);
 	make_stack(&a, 1, 9000);
-	assert_int_not_equal(bp_stack_table_id(&writer, &a), 0);
+	/* More than any shallow stack takes, less than a deep one. */
+	if (BP_STACK_TABLE_MAX_BYTES - bytes > 128)
+		assert_int_not_equal(bp_stack_table_id(&writer, &a), 0);
 }
 
 int main(void)
@@ -276,6 +366,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(forgotten_stacks, begin, end),
 		cmocka_unit_test_setup_teardown(after_fork, begin, end),
 		cmocka_unit_test_setup_teardown(threads, begin, end),
+		cmocka_unit_test_setup_teardown(growth, begin, end),
+		cmocka_unit_test_setup_teardown(growth_by_threads, begin, end),
 		cmocka_unit_test_setup_teardown(full_table, begin, end),
 		cmocka_unit_test_setup_teardown(smaller_after_refusal, begin, end),
 	};
