@@ -90,11 +90,31 @@ static bool is_tight(const struct bp_aggregation_state *state)
 	return state->has_window && total.high - total.low <= total.high / 8;
 }
 
+/* What the query states of sizes must not contradict what was seen. */
+static bool check_size_min(const struct bp_aggregation *aggregation, struct bp_error *error)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_query *query = &aggregation->query;
+	uint64_t seen = UINT64_MAX;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (aggregation->state->view.processes[i].included && process->size_min < seen)
+			seen = process->size_min;
+	}
+	if (!query->has_size_min || query->size_min <= seen)
+		return true;
+	return bp_error_set(error,
+		"--min-size %llu: objects of %llu bytes were sampled, so that it is not true",
+		(unsigned long long)query->size_min, (unsigned long long)seen);
+}
+
 bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	count_processes(aggregation);
+	if (!check_size_min(aggregation, error))
+		return false;
 	state->alpha = 1 - query->confidence;
 	/* (The bound is for errors up to .09 a side.) */
 	const uint64_t unseen = aggregation->sampling.interval_unseen;

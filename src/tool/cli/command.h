@@ -25,7 +25,10 @@ struct bp_option {
 	const char *summary;  /* one line, no full stop */
 	/* "live|peak": the only words accepted ("label:KEY": any KEY); NULL: any */
 	const char *choices;
-	bool repeatable; /* may be given more than once; otherwise the last one holds */
+	/* "json|csv": beside one of these options it would change nothing, and is refused; NULL: it
+	 * always does */
+	const char *without_effect_in;
+	bool repeatable; /* may be given more than once, with different values */
 	bool file;	 /* the argument names a file (completion) */
 };
 

@@ -52,6 +52,7 @@ static bool read_labels(
 static bool read_keys(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
+	static const char *const of_intervals[] = { "confidence", "min-size" };
 	struct bp_query *query = &request->query_options.query;
 	const struct bp_export *format = request->format;
 	if (!format->by_rows && (bp_option_given(arguments, "by") || query->cumulative))
@@ -69,6 +70,21 @@ static bool read_keys(
 			"--to %s has no place for --metric %s: choose collapsed, speedscope, "
 			"json or csv",
 			format->name, bp_metric_names[query->metric]);
+	if (!format->by_rows && !format->live_only && bp_option_given(arguments, "allocators"))
+		return bp_error_set(error,
+			"--to %s has whole stacks, allocation functions included: leave "
+			"--allocators out",
+			format->name);
+	if (format->by_metrics && bp_option_given(arguments, "metric"))
+		return bp_error_set(error,
+			"--to %s has what is live, the peak and what was allocated side by side: "
+			"leave --metric out",
+			format->name);
+	for (size_t i = 0; format->without_intervals && i < BP_COUNT(of_intervals); i++)
+		if (bp_option_given(arguments, of_intervals[i]))
+			return bp_error_set(error,
+				"--to %s has no place for intervals: leave --%s out", format->name,
+				of_intervals[i]);
 	if (!format->by_rows)
 		query->by = BP_KEY_STACK;
 	return true;
@@ -155,9 +171,11 @@ static bool aggregate(const struct bp_arguments *arguments, struct request *requ
 static void say_metric(const struct bp_aggregation *asked)
 {
 	const enum bp_metric metric = asked->query.metric;
-	if (asked->totals[metric].samples == 0)
+	if (asked->totals[metric].samples == 0 && metric != BP_METRIC_ALLOCATED)
 		bp_say(stderr, "bytepoll: no samples of metric %s: try --metric peak or allocated",
 			bp_metric_names[metric]);
+	else if (asked->totals[metric].samples == 0)
+		bp_say(stderr, "bytepoll: no samples: nothing was allocated, or no filter matches");
 	else if (metric == BP_METRIC_PEAK)
 		fputs("bytepoll: little is live at exit: what was live at the peak was "
 		      "written (--metric live for the rest)\n",

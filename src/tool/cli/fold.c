@@ -29,6 +29,8 @@ static bool read_sizes(const struct bp_arguments *arguments, struct bp_fold_opti
 		return true;
 	if (!bp_parse_size(most, &ret_options->at_least, error))
 		return false;
+	if (ret_options->at_least == 0)
+		return bp_error_set(error, "--max-size 0: leave it out to fold all that can be");
 	ret_options->folded_bytes = ret_options->at_least / 2;
 	return true;
 }

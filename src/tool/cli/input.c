@@ -65,5 +65,9 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 			.progress_context = &telling },
 		ret_profile, ret_symbols, error);
 	bp_progress_end(&telling.progress);
-	return good;
+	if (!good || options.assume_interval == 0 || ret_profile->interval_assumed)
+		return good;
+	bp_profile_finish(ret_profile);
+	return bp_error_set(error,
+		"--assume-interval: %s says its sampling interval itself: leave it out", files[0]);
 }

@@ -35,7 +35,8 @@ static int run_command(const struct bp_command *command, int argc, char **argv)
 		return bp_command_fail_usage(command, "%s", error.text);
 	if (help)
 		bp_print_help(stdout, command);
-	else if (!bp_symbol_options_take(&arguments, &error) ||
+	else if (!bp_options_check(&arguments, &error) ||
+		 !bp_symbol_options_take(&arguments, &error) ||
 		 !bp_allocator_options_take(&arguments, &error))
 		status = bp_command_fail_usage(command, "%s", error.text);
 	else

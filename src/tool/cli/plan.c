@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check/check_limit.h"
 #include "cli/command.h"
 #include "cli/files/written_file.h"
 #include "cli/input.h"
@@ -36,7 +37,7 @@ struct request {
 static const char *const question_options[] = { "heap", "share", "counted", "size", "change",
 	"limit", "false-alarm", "power" };
 static const char *const profile_options[] = { "metric", "by", "cumulative", "filter", "pid",
-	"rows", "debug-directory" };
+	"rows", "debug-directory", "allocators", "assume-interval" };
 static const char *const table_options[] = { "table", "chart", "svg" };
 
 /* The first of these options that was given, or NULL. */
@@ -124,6 +125,11 @@ static bool read_limit(const struct bp_arguments *arguments, struct bp_plan_ques
 		return bp_error_set(error, "--limit %.800s", reason.text);
 	if (question->limit < 1)
 		return bp_error_set(error, "--limit %s: nothing is below 0", text);
+	struct bp_limit limit;
+	if (equals != NULL && !bp_check_limit_parse(text, &limit, error))
+		return false;
+	if (equals != NULL)
+		bp_check_limit_finish(&limit);
 	question->limit_text = equals != NULL ? text : NULL;
 	const char *objects = equals != NULL ? strstr(text, ".objects") : NULL;
 	if (objects != NULL && (objects[8] == '=' || objects[8] == ':'))
@@ -169,6 +175,10 @@ static bool check_question(const struct bp_arguments *arguments,
 			"--counted is about a part of a counted total: give its --share too");
 	if (question->heap > 0 && question->size > question->heap)
 		return bp_error_set(error, "--size is larger than --heap");
+	if (bp_option_given(arguments, "confidence") && question->limit > 0)
+		return bp_error_set(error,
+			"--limit is judged at a rate of false alarms: --false-alarm in place of "
+			"--confidence");
 	if (bp_option_given(arguments, "false-alarm") && question->limit == 0)
 		return bp_error_set(error, "--false-alarm is a gate's: give its --limit too");
 	if (question->interval == 1 && (question->limit > 0 || question->change > 0))
@@ -190,6 +200,7 @@ static bool check_question(const struct bp_arguments *arguments,
 static bool check_kind(
 	const struct bp_arguments *arguments, const struct request *request, struct bp_error *error)
 {
+	static const char *const of_quantiles[] = { "interval", "confidence" };
 	const char *table = given(arguments, table_options, BP_COUNT(table_options));
 	const char *question = given(arguments, question_options, BP_COUNT(question_options));
 	const char *profile = given(arguments, profile_options, BP_COUNT(profile_options));
@@ -207,6 +218,15 @@ static bool check_kind(
 	}
 	if (table != NULL && question != NULL)
 		return bp_error_set(error, "--%s and --%s: choose one", table, question);
+	if (table != NULL && bp_option_given(arguments, "si"))
+		return bp_error_set(error, "--%s has no sizes: leave --si out", table);
+	const bool quantiles = request->charts & 1U << BP_PLAN_CHART_QUANTILES;
+	for (size_t i = 0; table != NULL && !quantiles && i < BP_COUNT(of_quantiles); i++)
+		if (bp_option_given(arguments, of_quantiles[i]))
+			return bp_error_set(
+				error, "--%s is for the chart of quantiles", of_quantiles[i]);
+	if (request->svg != NULL && bp_option_given(arguments, "table"))
+		return bp_error_set(error, "--table and --svg: choose one");
 	if (request->force && request->svg == NULL)
 		return bp_error_set(error, "--force replaces the file of --svg: give that too");
 	if (bp_option_given(arguments, "json") && bp_option_given(arguments, "csv"))
@@ -397,7 +417,9 @@ static const struct bp_option options[] = {
 	{ .name = "force", .letter = 'f', .summary = "replace the file of --svg" },
 	{ .name = "json", .summary = "as JSON (schemas bytepoll-plan-...-1)" },
 	{ .name = "csv", .summary = "tables or rows as comma-separated values" },
-	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	{ .name = "si",
+		.summary = "kB, MB, GB instead of KiB, MiB, GiB",
+		.without_effect_in = "json|csv" },
 	BP_OPTION_NO_PAGER,
 	{ 0 },
 };

@@ -39,12 +39,17 @@ static bool read_timeline(
 	bool data = bp_option_given(arguments, "json") || bp_option_given(arguments, "csv");
 	uint64_t moments = data ? MOMENTS_WRITTEN : MOMENTS_SHOWN;
 	if (!bp_option_given(arguments, "timeline"))
-		return !bp_option_given(arguments, "moments") ||
-		       bp_error_set(error, "--moments is for --timeline");
+		return true;
 	if (query->metric != BP_METRIC_LIVE || query->has_at)
 		return bp_error_set(error,
 			"--timeline shows what was live, moment by moment: leave --metric and "
 			"--at out");
+	static const char *const of_rows[] = { "by", "cumulative", "rows", "sort", "allocators" };
+	for (size_t i = 0; !data && i < BP_COUNT(of_rows); i++)
+		if (bp_option_given(arguments, of_rows[i]))
+			return bp_error_set(error,
+				"--timeline shows the whole, moment by moment: leave --%s out",
+				of_rows[i]);
 	if (!bp_option_number(arguments, "moments", MOMENTS_MAX, &moments, error))
 		return false;
 	if (moments < 2)
@@ -68,6 +73,11 @@ static bool read_whole(
 	for (size_t i = 0; i < BP_COUNT(chosen); i++)
 		if (bp_option_given(arguments, chosen[i]))
 			return bp_error_set(error, "--%s and --%s: choose one", name, chosen[i]);
+	if (stats && bp_option_given(arguments, "allocators"))
+		return bp_error_set(error,
+			"--stats is about sizes, lifetimes and time: leave --allocators out");
+	if (!stats && bp_option_given(arguments, "rows"))
+		return bp_error_set(error, "--summary is one screen: leave --rows out");
 	if (!stats) {
 		query->by = BP_KEY_FUNCTION;
 		return !bp_option_given(arguments, "json") ||
@@ -89,6 +99,8 @@ static bool read_report(
 {
 	uint64_t rows;
 	request->report = &bp_report_table;
+	if (bp_option_given(arguments, "moments") && !bp_option_given(arguments, "timeline"))
+		return bp_error_set(error, "--moments is for --timeline");
 	if (!read_whole(arguments, request, error))
 		return false;
 	if (bp_option_given(arguments, "growth"))
@@ -117,9 +129,16 @@ static bool read_report(
 	if (request->query_options.query.cumulative)
 		return bp_error_set(error, "--%s is cumulative by nature: leave --cumulative out",
 			request->report->name);
+	if (bp_option_given(arguments, "allocators"))
+		return bp_error_set(error,
+			"--%s shows whole stacks, allocation functions included: leave "
+			"--allocators out",
+			request->report->name);
 	request->query_options.query.by = BP_KEY_STACK;
-	if (request->query_options.query.sort != BP_SORT_OBJECTS)
-		request->query_options.query.sort = BP_SORT_BYTES;
+	if (request->query_options.query.sort > BP_SORT_OBJECTS)
+		return bp_error_set(error,
+			"--%s is sorted by bytes or objects: leave --sort %s out",
+			request->report->name, bp_sort_names[request->query_options.query.sort]);
 	return true;
 }
 
@@ -252,8 +271,9 @@ static const struct bp_option options[] = {
 	{ .name = "moments",
 		.argument = "N",
 		.summary = "of the timeline (24; with --json and --csv 200)" },
-	BP_REPORTS_AS_DATA(OPTION){
-		.name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	BP_REPORTS_AS_DATA(OPTION){ .name = "si",
+		.summary = "kB, MB, GB instead of KiB, MiB, GiB",
+		.without_effect_in = "json|csv" },
 	BP_OPTION_NO_PAGER,
 	{ .summary = "How it is estimated" },
 	BP_OPTION_CONFIDENCE,

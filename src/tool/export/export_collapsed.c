@@ -63,4 +63,5 @@ static bool write_collapsed(
 const struct bp_export bp_export_collapsed = { .name = "collapsed",
 	.description = "a line for each stack, for flame graphs",
 	.one_moment = true,
+	.without_intervals = true,
 	.write = write_collapsed };

@@ -308,5 +308,6 @@ const struct bp_export bp_export_dhat = { .name = "dhat",
 	.description = "JSON of valgrind's DHAT: dh_view.html, Firefox Profiler",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED) | BP_METRIC_BIT(BP_METRIC_PEAK) |
 		   BP_METRIC_BIT(BP_METRIC_LIVE),
-	.refused = BP_METRIC_BIT(BP_METRIC_TEMPORARY),
+	.by_metrics = true,
+	.without_intervals = true,
 	.write = write_dhat };

@@ -267,6 +267,7 @@ struct bp_profile {
 	const struct bp_allocators *allocators;
 	/* set before importing: T of files that do not tell; 0: as their writers' */
 	uint64_t assume_interval;
+	bool interval_assumed; /* by the importer of some file */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	uint32_t lacks;	       /* what some of its files cannot tell: bits of enum bp_lack */
 	struct bp_process_id root; /* the first process of the (first) tree */

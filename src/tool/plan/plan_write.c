@@ -282,7 +282,7 @@ static void write_overview_json(const struct bp_plan_question *question, FILE *o
 	const double level = 1 - question->confidence, power = question->power;
 	struct bp_json json = bp_json_begin(out);
 	bp_json_object(&json, NULL, BP_JSON_LINES);
-	bp_json_text(&json, "schema", "bytepoll-plan-1");
+	bp_json_text(&json, "schema", "bytepoll-plan-overview-1");
 	bp_json_digits(&json, "confidence", question->confidence, 10);
 	bp_json_digits(&json, "power", power, 10);
 	bp_json_number(&json, "unseen_intervals", bp_plan_unseen(level));

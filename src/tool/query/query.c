@@ -71,6 +71,11 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 	if (query->metric == BP_METRIC_PEAK && query->has_at)
 		return bp_error_set(error, "--at with --metric peak means nothing: use --metric "
 					   "live --at TIME");
+	if (query->has_at && query->metric != BP_METRIC_LIVE)
+		return bp_error_set(error,
+			"--at with --metric %s means nothing: use --until TIME for what was "
+			"allocated until then",
+			bp_metric_names[query->metric]);
 	if (query->has_to && query->to_ns <= (query->has_from ? query->from_ns : 0))
 		return bp_error_set(error, "--until must be later than --from");
 	if (query->metric == BP_METRIC_PEAK &&

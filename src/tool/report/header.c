@@ -157,7 +157,7 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	bp_lost_text(aggregation, text);
 	put_piece(&pieces, text);
 	const struct bp_query *query = &aggregation->query;
-	snprintf(text, sizeof text, "%g %% intervals", 100 * query->confidence);
+	snprintf(text, sizeof text, "%.12g %% intervals", 100 * query->confidence);
 	put_piece(&pieces, text);
 	if (query->estimator != BP_ESTIMATOR_DEFAULT) {
 		snprintf(text, sizeof text, "estimator %s", bp_estimator_names[query->estimator]);

@@ -52,7 +52,7 @@ static void accepts_every_form(void **state)
 {
 	const char *const *const forms[] = { WORDS("-o", "x", "a", "b"), WORDS("-ox", "a", "b"),
 		WORDS("--output=x", "a", "b"), WORDS("a", "--output", "x", "b"),
-		WORDS("a", "b", "-qo", "x"), WORDS("-o", "y", "-o", "x", "--", "a", "b") };
+		WORDS("a", "b", "-qo", "x"), WORDS("-o", "x", "-o", "x", "--", "a", "b") };
 	struct parsed parsed;
 	(void)state;
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
@@ -113,13 +113,36 @@ static void an_older_name_is_the_same_option(void **state)
 	assert_string_equal(bp_option_value(&parsed.arguments, "until"), "3");
 	assert_string_equal(parsed.arguments.given[0].option->name, "until");
 	bp_options_finish(&parsed.arguments);
-	parse(&parsed, &command, WORDS("--before", "3", "--until", "4"));
-	assert_true(parsed.good);
-	assert_string_equal(bp_option_value(&parsed.arguments, "until"), "4");
-	bp_options_finish(&parsed.arguments);
+	parse(&parsed, &command, WORDS("--before", "3", "--until", "4")); /* which is meant? */
+	assert_false(parsed.good);
+	assert_string_equal(parsed.error.text, "--until 3 and --until 4: choose one");
 	parse(&parsed, &command, WORDS("--befor3", "3"));
 	assert_false(parsed.good);
 	assert_non_null(strstr(parsed.error.text, "--before"));
+}
+
+/* Beside an option that takes away its effect an option is refused, in whatever order. */
+static void refuses_what_changes_nothing(void **state)
+{
+	static const struct bp_option options[] = {
+		{ .name = "si", .without_effect_in = "json|csv" },
+		{ .name = "json" },
+		{ .name = "csv" },
+		{ .name = "cs" },
+		{ 0 },
+	};
+	static const struct bp_command by = { .name = "test", .options = options };
+	struct parsed parsed;
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		static const char *const other[] = { "--json", "--csv", "--cs", "--si" };
+		parse(&parsed, &by, i % 2 ? WORDS("--si", other[i]) : WORDS(other[i], "--si"));
+		assert_true(parsed.good);
+		assert_int_equal(bp_options_check(&parsed.arguments, &parsed.error), i >= 2);
+		if (i < 2)
+			assert_non_null(strstr(parsed.error.text, other[i]));
+		bp_options_finish(&parsed.arguments);
+	}
 }
 
 static void stops_at_the_program(void **state)
@@ -196,9 +219,11 @@ static void reads_sizes(void **state)
 		uint64_t bytes;
 	} right[] = { { "0", 0 }, { "1", 1 }, { "4096", 4096 }, { "512K", 524288 },
 		{ "512k", 524288 }, { "2M", 2097152 }, { "2MiB", 2097152 }, { "1G", 1073741824 },
-		{ "1.5M", 1572864 }, { "1T", 1099511627776 }, { "7B", 7 } };
-	static const char *const wrong[] = { "", "K", "-1", "+1", " 1", "1 K", "12Q", "1KB", "0x10",
-		"1e400", "9999999T", "0.3", "nan", "inf", "1K ", "1Kiblet" };
+		{ "1.5M", 1572864 }, { "1T", 1099511627776 }, { "7B", 7 }, { "2GB", 2000000000 },
+		{ "64kb", 64000 }, { "1KB", 1000 }, { "64kib", 65536 }, { ".5M", 524288 },
+		{ "1.5kB", 1500 } };
+	static const char *const wrong[] = { "", "K", "-1", "+1", " 1", "1 K", "12Q", "1KBi", ".",
+		".K", "0x10", "1e400", "9999999T", "0.3", "nan", "inf", "1K ", "1Kiblet" };
 	struct bp_error error;
 	uint64_t bytes;
 	(void)state;
@@ -217,8 +242,8 @@ static void reads_sizes(void **state)
 
 static void reads_numbers(void **state)
 {
-	static const char *const wrong[] = { "", "-1", "1x", "0x", "0xg", "18446744073709551616",
-		"0x10000000000000000", "a" };
+	static const char *const wrong[] = { "", "-1", "1x", "0x", "0xg", "0x:", "0x;;",
+		"1:", "18446744073709551616", "0x10000000000000000", "a" };
 	struct bp_error error;
 	uint64_t number;
 	(void)state;
@@ -253,6 +278,7 @@ int main(void)
 		cmocka_unit_test(keeps_repeated_options_in_order),
 		cmocka_unit_test(knows_where_an_option_stood),
 		cmocka_unit_test(an_older_name_is_the_same_option),
+		cmocka_unit_test(refuses_what_changes_nothing),
 		cmocka_unit_test(stops_at_the_program),
 		cmocka_unit_test(help_is_always_an_option),
 		cmocka_unit_test(refuses_with_one_clear_line),

@@ -154,6 +154,13 @@ static bool check_request(
 				request->limits[i].resident != BP_RESIDENT_NONE))
 			return bp_error_set(error, "--at is for live: %.500s has no moment",
 				request->limits[i].text);
+	bool by_function = request->query_options.query.filter_count > 0;
+	for (uint32_t i = 0; i < request->limit_count; i++)
+		by_function = by_function || request->limits[i].filter_text != NULL;
+	if (bp_option_given(arguments, "allocators") && !by_function)
+		return bp_error_set(error,
+			"--allocators says whose functions' callers are charged, and no limit here "
+			"is of a function: leave it out");
 	if (request->json && request->github)
 		return bp_error_set(error, "--json and --github: choose one");
 	if (request->junit.path != NULL && strcmp(request->junit.path, "-") == 0)
@@ -478,7 +485,9 @@ static const struct bp_option options[] = {
 		.summary = "write JUnit XML to FILE too" },
 	{ .name = "force", .letter = 'f', .summary = "replace the file of --junit" },
 	{ .name = "github", .summary = "add annotations for GitHub's workflows" },
-	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
+	{ .name = "si",
+		.summary = "kB, MB, GB instead of KiB, MiB, GiB",
+		.without_effect_in = "json" },
 	{ 0 },
 };
 

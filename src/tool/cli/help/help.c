@@ -162,6 +162,31 @@ const struct bp_command *bp_command_find(const char *name)
 	return NULL;
 }
 
+/* Words of other tools, and what they are here. */
+static const struct {
+	const char *word, *here;
+} elsewhere[] = {
+	{ "record", "'bytepoll run -- PROGRAM'" },
+	{ "profile", "'bytepoll run -- PROGRAM'" },
+	{ "start", "'bytepoll run -- PROGRAM', or 'bytepoll control PID start'" },
+	{ "stop", "'bytepoll control PID stop'" },
+	{ "attach", "'bytepoll control PID start' of a process that was started by 'bytepoll run "
+		    "--start-dormant'" },
+	{ "flamegraph", "'bytepoll html FILE', or 'bytepoll export FILE --to collapsed -o -'" },
+	{ "flame", "'bytepoll html FILE'" },
+	{ "web", "'bytepoll html FILE'" },
+	{ "top", "'bytepoll live PID', or 'bytepoll report FILE'" },
+	{ "watch", "'bytepoll live PID'" },
+	{ "stats", "'bytepoll report --stats FILE'" },
+	{ "summary", "'bytepoll report --summary FILE'" },
+	{ "tree", "'bytepoll report --tree FILE'" },
+	{ "leaks", "'bytepoll report --growth FILE'" },
+	{ "print", "'bytepoll report FILE'" },
+	{ "show", "'bytepoll report FILE'" },
+	{ "compare", "'bytepoll diff BASE NEW'" },
+	{ "convert", "'bytepoll export FILE --to FORMAT -o OUT'" },
+};
+
 int bp_command_unknown(const char *name)
 {
 	const char *names[COMMANDS_MAX + 1];
@@ -171,6 +196,10 @@ int bp_command_unknown(const char *name)
 		if (count < COMMANDS_MAX)
 			names[count++] = (*c)->name;
 	names[count] = NULL;
+	for (size_t i = 0; i < BP_COUNT(elsewhere); i++)
+		if (strcmp(name, elsewhere[i].word) == 0)
+			return bp_command_fail_with(
+				2, "no command '%s': try %s", name, elsewhere[i].here);
 	near = bp_near_miss(name, names);
 	if (near != NULL)
 		return bp_command_fail_with(

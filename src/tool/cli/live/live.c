@@ -390,16 +390,17 @@ static int run(const struct bp_arguments *arguments)
 	}
 	bp_terminal_look(&live->frame.options);
 	live->frame.options.colour = live->frame.options.colour && !once;
-	if (!once && !can_draw()) {
-		free(live);
-		return bp_command_fail_with(
-			1, "no terminal that can be drawn on: --once prints one frame as text");
-	}
 	if (!bp_live_source_open(&live->source, arguments->operands[0],
 		    bp_option_given(arguments, "tree"),
 		    bp_option_value(arguments, "debug-directory"), &error)) {
 		free(live);
 		return bp_command_fail(1, &error);
+	}
+	if (!once && !can_draw()) {
+		bp_live_source_finish(&live->source);
+		free(live);
+		return bp_command_fail_with(
+			1, "no terminal that can be drawn on: --once prints one frame as text");
 	}
 	bp_live_view_make(&live->view, &live->source, true);
 	choose_metric(live, once);

@@ -8,10 +8,12 @@
 #include "cli/options/options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/terminal/say.h"
 
@@ -115,6 +117,32 @@ const char *bp_near_miss(const char *word, const char *const *candidates)
 	return nearest;
 }
 
+/* Is `value` one of the words in "a|b|c"? */
+static bool is_choice(const char *choices, const char *value)
+{
+	size_t length = strlen(value);
+	while (*choices != '\0') {
+		size_t word = strcspn(choices, "|");
+		if (word == length && strncmp(choices, value, length) == 0)
+			return true;
+		/* "label:KEY": whatever comes behind the colon. */
+		const char *colon = memchr(choices, ':', word);
+		const size_t prefix = colon == NULL ? 0 : (size_t)(colon - choices) + 1;
+		if (prefix != 0 && length > prefix && strncmp(choices, value, prefix) == 0)
+			return true;
+		choices += word + (choices[word] == '|');
+	}
+	return false;
+}
+
+static const struct bp_option *entry_named(const struct bp_command *command, const char *name)
+{
+	for (int i = 0; i < table_size(command->options); i++)
+		if (command->options[i].name != NULL && strcmp(command->options[i].name, name) == 0)
+			return &command->options[i];
+	return NULL;
+}
+
 /* The message for an option that is not in the table, or has an argument too many. */
 static bool refuse_option(
 	const struct bp_command *command, const char *typed, struct bp_error *error)
@@ -138,29 +166,15 @@ static bool refuse_option(
 	size_t length = strcspn(typed + 2, "=");
 	snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
 		typed + 2);
+	if (entry_named(command, "metric") != NULL &&
+		is_choice(entry_named(command, "metric")->choices, word))
+		return bp_error_set(error, "%s has no option --%s: did you mean --metric %s?",
+			command->name, word, word);
 	const char *near = bp_near_miss(word, names);
 	if (near != NULL)
 		return bp_error_set(error, "%s has no option --%s: did you mean --%s?",
 			command->name, word, near);
 	return bp_error_set(error, "%s has no option --%s", command->name, word);
-}
-
-/* Is `value` one of the words in "a|b|c"? */
-static bool is_choice(const char *choices, const char *value)
-{
-	size_t length = strlen(value);
-	while (*choices != '\0') {
-		size_t word = strcspn(choices, "|");
-		if (word == length && strncmp(choices, value, length) == 0)
-			return true;
-		/* "label:KEY": whatever comes behind the colon. */
-		const char *colon = memchr(choices, ':', word);
-		const size_t prefix = colon == NULL ? 0 : (size_t)(colon - choices) + 1;
-		if (prefix != 0 && length > prefix && strncmp(choices, value, prefix) == 0)
-			return true;
-		choices += word + (choices[word] == '|');
-	}
-	return false;
 }
 
 /* Appends one parsed option. */
@@ -172,6 +186,11 @@ static bool take(struct bp_arguments *arguments, const struct bp_option *option,
 			error, "--%s %s: must be one of %s", option->name, value, option->choices);
 	if (arguments->given_count >= GIVEN_MAX)
 		return bp_error_set(error, "more than %d options given", GIVEN_MAX);
+	for (int i = 0; value != NULL && !option->repeatable && i < arguments->given_count; i++)
+		if (arguments->given[i].option == option &&
+			strcmp(arguments->given[i].value, value) != 0)
+			return bp_error_set(error, "--%s %s and --%s %s: choose one", option->name,
+				arguments->given[i].value, option->name, value);
 	arguments->given[arguments->given_count].option = option;
 	arguments->given[arguments->given_count].value = value;
 	arguments->given_count++;
@@ -265,24 +284,43 @@ bool bp_options_parse(const struct bp_command *command, int argc, char **argv,
 	return true;
 }
 
+/* Was the option of this name given? It need not stand in the command's table. */
+static bool is_given(const struct bp_arguments *arguments, const char *name, size_t length)
+{
+	for (int i = 0; i < arguments->given_count; i++) {
+		const char *given = arguments->given[i].option->name;
+		if (strlen(given) == length && strncmp(given, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool bp_options_check(const struct bp_arguments *arguments, struct bp_error *error)
+{
+	for (int i = 0; i < arguments->given_count; i++) {
+		const struct bp_option *option = arguments->given[i].option;
+		const char *other = option->without_effect_in;
+		while (other != NULL && *other != '\0') {
+			const size_t length = strcspn(other, "|");
+			if (is_given(arguments, other, length))
+				return bp_error_set(error,
+					"--%s changes nothing with --%.*s: leave one of them out",
+					option->name, (int)length, other);
+			other += length + (other[length] == '|');
+		}
+	}
+	return true;
+}
+
 void bp_options_finish(struct bp_arguments *arguments)
 {
 	free(arguments->given);
 	*arguments = (struct bp_arguments){ 0 };
 }
 
-static bool in_table(const struct bp_command *command, const char *name)
-{
-	for (int i = 0; i < table_size(command->options); i++)
-		if (command->options[i].name != NULL && strcmp(command->options[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 static const struct bp_given *last_given(const struct bp_arguments *arguments, const char *name)
 {
-	assert(in_table(arguments->command, name));
-	(void)in_table;
+	assert(entry_named(arguments->command, name) != NULL);
 	for (int i = arguments->given_count - 1; i >= 0; i--)
 		if (strcmp(arguments->given[i].option->name, name) == 0)
 			return &arguments->given[i];
@@ -306,33 +344,34 @@ const char *bp_option_value_or(
 	return given != NULL ? given->value : otherwise;
 }
 
-/* log2 of the factor of a suffix such as "", "K", "kB" or "MiB"; -1 for anything else. */
-static int suffix_shift(const char *suffix)
+/* The factor of a suffix: 1024 for "K", "Ki" or "KiB", 1000 for "kB", and so on, in letters of any
+ * case; 0 for anything else. */
+static double suffix_factor(const char *suffix)
 {
-	static const char letters[] = "KMGT";
-	const char *letter;
-	if (*suffix == '\0' || strcmp(suffix, "B") == 0)
+	static const char letters[] = "kmgt";
+	const char letter = (char)tolower((unsigned char)suffix[0]);
+	if (letter == '\0' || strcasecmp(suffix, "b") == 0)
+		return 1;
+	const char *power = strchr(letters, letter);
+	if (power == NULL)
 		return 0;
-	letter = strchr(letters, *suffix >= 'a' ? *suffix - 'a' + 'A' : *suffix);
-	if (letter == NULL)
-		return -1;
-	if (suffix[1] != '\0' && strcmp(suffix + 1, "iB") != 0 && strcmp(suffix + 1, "i") != 0)
-		return -1;
-	return (int)(letter - letters + 1) * 10;
+	const int steps = (int)(power - letters) + 1;
+	const char *unit = suffix + 1;
+	if (*unit == '\0' || strcasecmp(unit, "i") == 0 || strcasecmp(unit, "ib") == 0)
+		return ldexp(1, 10 * steps);
+	return strcasecmp(unit, "b") == 0 ? pow(1000, steps) : 0;
 }
 
 bool bp_parse_size(const char *text, uint64_t *ret_bytes, struct bp_error *error)
 {
 	char *end;
-	double number, bytes;
-	int shift;
-	if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
+	const bool digit = isdigit((unsigned char)text[*text == '.']);
+	if (!digit || text[1] == 'x' || text[1] == 'X')
 		return bp_error_set(error, "%s is no size: write 4096, 512K, 2M or 1G", text);
-	number = strtod(text, &end);
-	shift = suffix_shift(end);
-	if (shift < 0)
+	const double number = strtod(text, &end), factor = suffix_factor(end);
+	if (factor == 0)
 		return bp_error_set(error, "%s is no size: write 4096, 512K, 2M or 1G", text);
-	bytes = ldexp(number, shift);
+	const double bytes = number * factor;
 	/* Below 2^53 a double holds every whole number. */
 	if (!(bytes < 0x1p53))
 		return bp_error_set(error, "%s is too large a size", text);
@@ -351,9 +390,10 @@ bool bp_parse_number(const char *text, uint64_t *ret_number, struct bp_error *er
 	if (*digit == '\0')
 		return bp_error_set(error, "'%s' is no number", text);
 	for (; *digit != '\0'; digit++) {
-		char lower = *digit >= 'A' && *digit <= 'F' ? (char)(*digit - 'A' + 'a') : *digit;
-		unsigned value = lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a' + 10)
-							      : (unsigned)(lower - '0');
+		const char lower = (char)tolower((unsigned char)*digit);
+		const unsigned value = lower >= '0' && lower <= '9'   ? (unsigned)(lower - '0')
+				       : lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a' + 10)
+								      : base;
 		if (value >= base)
 			return bp_error_set(error, "'%s' is no number", text);
 		if (__builtin_mul_overflow(number, base, &number) ||

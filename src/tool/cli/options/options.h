@@ -21,6 +21,9 @@
 bool bp_options_parse(const struct bp_command *command, int argc, char **argv,
 	struct bp_arguments *ret_arguments, bool *ret_help, struct bp_error *error);
 void bp_options_finish(struct bp_arguments *arguments);
+/* Refuses an option that changes nothing beside another one that was given (`without_effect_in` of
+ * its entry). */
+bool bp_options_check(const struct bp_arguments *arguments, struct bp_error *error);
 
 /* The candidate nearest to `word` if it is near enough to be a slip of the finger, or NULL.
  * `candidates` is NULL-terminated. */
@@ -36,8 +39,9 @@ const char *bp_option_value(const struct bp_arguments *arguments, const char *na
 const char *bp_option_value_or(
 	const struct bp_arguments *arguments, const char *name, const char *otherwise);
 
-/* A size: a plain number of bytes, or one with K, M, G or T (binary; `KiB` and the like too).
- * Fractions such as 1.5M are allowed. Errors name the text. */
+/* A size: a plain number of bytes, or one with K, M, G or T, which are powers of 1024 (`KiB` and
+ * the like too); kB, MB, GB and TB are powers of 1000, as reports print them with --si. Letters may
+ * have any case, and fractions such as 1.5M or .5M are allowed. Errors name the text. */
 bool bp_parse_size(const char *text, uint64_t *ret_bytes, struct bp_error *error);
 /* An unsigned decimal number, or a hexadecimal one after 0x. */
 bool bp_parse_number(const char *text, uint64_t *ret_number, struct bp_error *error);

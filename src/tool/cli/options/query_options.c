@@ -46,8 +46,9 @@ bool bp_option_time(const struct bp_arguments *arguments, const char *name, bool
 	return bp_error_set(error, "--%s %.800s", name, reason.text);
 }
 
-/* 0.05 or 5%, in [1e-12, 1 - 1e-12]. */
-static bool parse_probability(const char *text, double *ret_probability, struct bp_error *error)
+/* 0.05 or 5%, in [1e-12, 1 - 1e-12]; `example` is one that the option takes. */
+static bool parse_probability(
+	const char *text, const char *example, double *ret_probability, struct bp_error *error)
 {
 	char *rest;
 	double number = strtod(text, &rest);
@@ -56,7 +57,7 @@ static bool parse_probability(const char *text, double *ret_probability, struct 
 		rest++;
 	}
 	if (rest == text || *rest != '\0' || !(number > 0 && number < 1))
-		return bp_error_set(error, "%s: must be between 0 and 1, as 0.95", text);
+		return bp_error_set(error, "%s: must be between 0 and 1, as %s", text, example);
 	/* Nearer to 0 or 1 the complement has too few digits for half of it to be one. */
 	if (!(number >= 1e-12 && number <= 1 - 1e-12))
 		return bp_error_set(error, "%s: must be from 1e-12 to 0.999999999999", text);
@@ -69,7 +70,8 @@ bool bp_option_probability(const struct bp_arguments *arguments, const char *nam
 {
 	const char *text = bp_option_value(arguments, name);
 	struct bp_error reason;
-	if (text == NULL || parse_probability(text, ret_probability, &reason))
+	const char *example = strcmp(name, "confidence") == 0 ? "0.95" : "0.01";
+	if (text == NULL || parse_probability(text, example, ret_probability, &reason))
 		return true;
 	return bp_error_set(error, "--%s %.800s", name, reason.text);
 }

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/options/options.h"
 
@@ -69,8 +70,22 @@ static bool take_servers(const char *value, struct bp_error *error)
 	return check_urls(value, error);
 }
 
+static bool check_debug_directory(const char *path, struct bp_error *error)
+{
+	struct stat status;
+	if (path == NULL || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
+		return true;
+	return bp_error_set(error,
+		"--debug-directory %s: is no directory; name one that is laid out as "
+		"/usr/lib/debug",
+		path);
+}
+
 bool bp_symbol_options_take(const struct bp_arguments *arguments, struct bp_error *error)
 {
+	if (has_option(arguments->command, "debug-directory") &&
+		!check_debug_directory(bp_option_value(arguments, "debug-directory"), error))
+		return false;
 	if (has_option(arguments->command, "no-symbol-cache"))
 		taken.cache = !bp_option_given(arguments, "no-symbol-cache");
 	if (has_option(arguments->command, "debuginfod"))

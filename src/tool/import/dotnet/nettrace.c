@@ -570,6 +570,7 @@ static bool import_nettrace(const char *path, struct bp_profile *profile, struct
 	import->error = error;
 	import->path = path;
 	import->first_sample = profile->added.count;
+	profile->interval_assumed = profile->interval_assumed || profile->assume_interval != 0;
 	import->interval =
 		profile->assume_interval != 0 ? profile->assume_interval : INTERVAL_OF_RUNTIME;
 	const bool imported = import_file(import);

@@ -164,6 +164,7 @@ static bool find_kind(struct pprof_import *import)
 	import->scaled_by = pprof->has_period ? pprof->period : assumed;
 	import->scaled_by += import->scaled_by == 0; /* Go writes 0 for "everything", too */
 	import->interval = assumed != 0 ? assumed : import->scaled_by;
+	import->profile->interval_assumed = import->profile->interval_assumed || assumed != 0;
 	if (import->scaled_by > INT64_MAX)
 		return bp_error_set(import->error, "%s: its period is negative", import->path);
 	return import->scaled_by == 1 || !is_our_export(pprof) || refuse_our_export(import);

@@ -144,7 +144,7 @@ static void write_groups(const struct page *page)
 {
 	const struct bp_verify *truth = page->truth;
 	char title[64];
-	snprintf(title, sizeof title, "%g %% intervals of rows", 100 * truth->query.confidence);
+	snprintf(title, sizeof title, "%.12g %% intervals of rows", 100 * truth->query.confidence);
 	fprintf(page->out, "%-42s  %-28s  %s\n", title, "  bytes", "  objects");
 	fprintf(page->out, "  %-20s%8s%12s", "", "rows", "no sample");
 	for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
