@@ -70,7 +70,7 @@ static bool read_keys(
 			"--to %s has no place for --metric %s: choose collapsed, speedscope, "
 			"json or csv",
 			format->name, bp_metric_names[query->metric]);
-	if (!format->by_rows && !format->live_only && bp_option_given(arguments, "allocators"))
+	if (format->keeps_allocators && bp_option_given(arguments, "allocators"))
 		return bp_error_set(error,
 			"--to %s has whole stacks, allocation functions included: leave "
 			"--allocators out",

@@ -14,6 +14,7 @@
 struct bp_input_options {
 	const char *debug_directory; /* NULL: the default */
 	uint64_t assume_interval; /* T of files that do not tell theirs, bytes; 0: their writers' */
+	uint64_t from_ns;	  /* of the query's window, since the start; 0: from there */
 	bool keep_readings;	  /* the query has a window in time: keep what tells its total */
 };
 

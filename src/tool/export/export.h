@@ -46,6 +46,7 @@ struct bp_export {
 	bool by_rows;		 /* shows rows of any --by; otherwise stacks */
 	bool live_only;		 /* is about what lives at the end, whatever else there is */
 	bool by_metrics;	 /* has the metrics side by side, whichever was asked for */
+	bool keeps_allocators;	 /* has whole stacks, the allocation functions included */
 	bool without_intervals;	 /* has no place for intervals */
 	bool one_moment;	 /* shows what lived at one moment: the peak, where little lives at
 			  * the end and nobody chose (policy/shown.h) */

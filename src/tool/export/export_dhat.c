@@ -309,5 +309,6 @@ const struct bp_export bp_export_dhat = { .name = "dhat",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED) | BP_METRIC_BIT(BP_METRIC_PEAK) |
 		   BP_METRIC_BIT(BP_METRIC_LIVE),
 	.by_metrics = true,
+	.keeps_allocators = true,
 	.without_intervals = true,
 	.write = write_dhat };

@@ -100,9 +100,6 @@ static bool set_live_moments(
 	uint64_t whole_ns = end_ns > base_ns ? end_ns - base_ns : 0;
 	view->duration_ns = end_ns - profile->processes.data[first].start_time_ns;
 	view->at_ns = query->has_at ? query->at_ns : whole_ns;
-	if (query->has_from && query->from_ns > whole_ns)
-		return bp_error_set(error, "--from %.6g s: the recording ends at %.6g s",
-			(double)query->from_ns / 1e9, (double)whole_ns / 1e9);
 	if (query->has_at && query->at_ns > whole_ns)
 		return bp_error_set(error, "--at %.6g s: the recording ends at %.6g s",
 			(double)query->at_ns / 1e9, (double)whole_ns / 1e9);
