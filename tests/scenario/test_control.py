@@ -123,7 +123,7 @@ def test_errors(tap):
     for words in (["start", "now"], [], ["interval"], ["interval", "0"], ["interval", "2T"],
                   ["start", "--json"], ["snapshot"], ["snapshot", "-o", "-"],
                   ["interval", "4K", "--budget", "1"],
-                  ["interval", "auto", "--budget", "200%"], ["begin"]):
+                  ["interval", "auto", "--budget", "200%"], ["interval", "auto", "--budget", "0.5"], ["begin"]):
         tap.attempt("usage: %s" % " ".join(words), lambda words=words: refused(
             control(pid, *words), "see bytepoll control --help", 2))
 

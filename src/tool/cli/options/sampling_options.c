@@ -22,8 +22,9 @@ bool bp_parse_budget(const char *text, uint64_t *ret_ppm, struct bp_error *error
 	char *rest;
 	bool digit = (*text >= '0' && *text <= '9') || *text == '.';
 	double percent = digit ? strtod(text, &rest) : 0;
-	if (!digit || text[1] == 'x' || text[1] == 'X' || (*rest != '\0' && strcmp(rest, "%") != 0))
-		return bp_error_set(error, "--budget %s: write 0.5%%", text);
+	/* Elsewhere a bare number is a fraction; here it would be a hundred times too much. */
+	if (!digit || text[1] == 'x' || text[1] == 'X' || strcmp(rest, "%") != 0)
+		return bp_error_set(error, "--budget %s: write 0.5%%, with the sign", text);
 	if (!(percent >= 1 / PPM_PER_PERCENT && percent <= 100))
 		return bp_error_set(error, "--budget %s: must be from 0.0001%% to 100%%", text);
 	*ret_ppm = (uint64_t)llround(percent * PPM_PER_PERCENT);
