@@ -12,6 +12,7 @@
 
 #include "base/attributes.h"
 #include "hooks/real_other.h"
+#include "recorder/real.h"
 #include "recorder/recorder.h"
 
 BP_EXPORT void _exit(int status)
@@ -57,6 +58,15 @@ BP_EXPORT int dlclose(void *handle)
 	int result = bp_real_others()->dlclose(handle);
 	bp_recorder_unloaded();
 	return result;
+}
+
+void bp_real_make_heap_ready(void)
+{
+	static bool ready;
+	if (bp_likely(__atomic_load_n(&ready, __ATOMIC_RELAXED)))
+		return;
+	(void)bp_real_others()->mallopt(0, 0); /* a parameter that there is not */
+	__atomic_store_n(&ready, true, __ATOMIC_RELAXED);
 }
 
 BP_EXPORT int mallopt(int parameter, int value)

@@ -42,6 +42,13 @@ enum bp_real_form {
 /* Fills the table and adapts the hooks to what was found (idempotent). */
 enum bp_real_form bp_real_resolve(void);
 
+/* Makes glibc's heap ready, which it is from the first call of malloc on. glibc does so without a
+ * lock: unprofiled, the program or pthread_create has called malloc before there is a second
+ * thread. Where the first objects are all in slots nobody has, and threads would make the heap
+ * ready at the same time. Called before an object is put into a slot; makes no object. Over glibc
+ * only. */
+void bp_real_make_heap_ready(void);
+
 /* Is the program's C library glibc? */
 bool bp_real_has_glibc(void);
 

@@ -119,6 +119,7 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 		alignment = alignment > (size_t)1 << 62
 				    ? 0
 				    : (size_t)1 << (64 - __builtin_clzll(alignment));
+	bp_real_make_heap_ready();
 	void *object = bp_slot_take(call->room, alignment, ret_slot);
 	if (object == NULL)
 		return NULL;
@@ -131,8 +132,7 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 }
 
 /* Ends the sample that the live set still has at this address, if it has one: its object was freed
- * by a function without a hook, so that the end is noticed only now, when the address is used
- * again. */
+ * by a function without a hook, which is noticed only now, when the address is used again. */
 static void end_unseen_sample(struct bp_visit *visit, const void *object)
 {
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
