@@ -60,6 +60,10 @@
 extern "C" {
 #endif
 
+/* Functions have the names of the structs that they fill, which g++ -Wshadow reports. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
 /* Makes a struct ready for a call: all zero but its size. */
 #define BYTEPOLL_CLEAR(thing) \
 	(memset(&(thing), 0, sizeof(thing)), (void)((thing).struct_bytes = sizeof(thing)))
@@ -585,6 +589,8 @@ struct bytepoll_judgement {
 bool bytepoll_judge(struct bytepoll_profile *profile, const struct bytepoll_query *query,
 	const struct bytepoll_limit *limit, struct bytepoll_judgement *ret_judgement,
 	struct bytepoll_error *error);
+
+#pragma GCC diagnostic pop
 
 #ifdef __cplusplus
 }

@@ -240,10 +240,11 @@ static inline void bp_tag_scope_end(uint32_t *before)
 #define BP_TAG_JOIN_(a, b) a##b
 #define BP_TAG_JOIN(a, b) BP_TAG_JOIN_(a, b)
 /* Sets a tag up to the end of the block, however the block is left: by return, break or a C++
- * exception. */
-#define BP_TAG_SCOPE(key, value)                                                                   \
-	uint32_t BP_TAG_JOIN(bp_tag_before_, __LINE__) __attribute__((cleanup(bp_tag_scope_end))); \
-	(void)bp_tag_push(key, value, &BP_TAG_JOIN(bp_tag_before_, __LINE__))
+ * exception. May stand several times on a line. */
+#define BP_TAG_SCOPE(key, value) BP_TAG_SCOPE_(key, value, BP_TAG_JOIN(bp_tag_before_, __COUNTER__))
+#define BP_TAG_SCOPE_(key, value, before)                           \
+	uint32_t before __attribute__((cleanup(bp_tag_scope_end))); \
+	(void)bp_tag_push(key, value, &before)
 
 /* ---- Listeners ---- */
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-pedantic-errors", "-Werror", "-fsyntax-only"]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-pedantic-errors", "-Werror", "-fsyntax-only"]
 COMPILERS = [("gcc", ["-std=c11", "-x", "c"]), ("g++", ["-std=c++11", "-x", "c++"]),
              ("clang", ["-std=c11", "-x", "c"]), ("clang++", ["-std=c++11", "-x", "c++"])]
 

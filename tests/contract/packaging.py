@@ -123,6 +123,15 @@ def check_archives(packages, folder):
                        "\tbp_host_close(0);\n\treturn 0;\n}\n")
         packages.compile("bytepoll-host", text, os.path.join(folder, "host"))
         run(os.path.join(folder, "host"))
+    if os.path.exists(f"{packages.prefix}/lib/pkgconfig/bytepoll-boehm.pc"):
+        text = os.path.join(folder, "boehm.c")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("#define GC_THREADS\n#include <bytepoll_boehm.h>\nint main(void)\n{\n\tGC_INIT();\n"
+                       "\t(void)bp_boehm_start(\"packaged\");\n\treturn GC_malloc(100) == NULL;\n}\n")
+        # The collector's own package is the system's.
+        del packages.environment["PKG_CONFIG_LIBDIR"]
+        packages.compile("bytepoll-boehm", text, os.path.join(folder, "boehm"))
+        run(os.path.join(folder, "boehm"), env={})
     for name in packages.flags("--libs", "bytepoll-sampler"):
         if name.startswith("-l") and name != "-lbytepoll-sampler":
             yield f"bytepoll-sampler needs {name}"

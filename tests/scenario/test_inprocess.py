@@ -250,8 +250,8 @@ def tags(tap, path):
         whole = figures(trace, "allocated", "label")
         expect(whole["phase=load, tenant=42"][1] == 30, str(whole))
         for options, names in ((("label:tenant=42",), {"tenant=42", "phase=load, tenant=42", "phase=, tenant=42"}),
-                               (("label:tenant=4[0-1]", "label:phase=?*"), {"phase=load, tenant=41",
-                                                                           "phase=parse, tenant=41"}),
+                               (("label:tenant=4[0-1]", "label:phase=?*"), {
+                                   "phase=load, tenant=41", "phase=parse, tenant=41", "phase=second, tenant=41"}),
                                (("label=phase=parse",), {"phase=parse, tenant=41"}),
                                (("label:tenant=",), {"(no label)"})):
             words = [word for option in options for word in ("--filter", option)]

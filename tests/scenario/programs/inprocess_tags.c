@@ -52,6 +52,10 @@ static void work(const char *tenant, const char *phase, int objects, bool keep)
 	}
 }
 
+#define TWO_SCOPES                      \
+	BP_TAG_SCOPE("phase", "first"); \
+	BP_TAG_SCOPE("phase", "second")
+
 static void scopes(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -61,6 +65,9 @@ static void scopes(void)
 			break;
 	}
 	work("41", "-", 10, false);
+	/* Both on the line of the macro. */
+	TWO_SCOPES;
+	work("41", "second", 20, true);
 }
 
 static void *thread_of_its_own(void *argument)
