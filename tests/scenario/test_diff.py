@@ -204,7 +204,7 @@ def planted(path):
     same = diff(traces["base"], traces["base"])
     profiled.expect(not verdicts(same) and same["total"]["p"] == 1, "a file differs from itself")
     # Sites are sorted and cut as asked, and what is left out is summed.
-    cut = diff("--rows", "3", "--sort", "name", "--all", traces["base"], traces["tripled"])
+    cut = diff("--rows", "3", "--sort", "name", traces["base"], traces["tripled"])
     profiled.expect(len(cut["rows"]) == 3 and cut["rows_left_out"] == cut["keys"] - 3, "rows")
     profiled.expect(cut["rows"][0]["name"] == "site_007", "verdicts first")
     whole = sum(row["change"]["bytes"]["estimate"] for row in cut["rows"] + [cut["rest"]])
@@ -218,7 +218,7 @@ def several_runs(path):
     base = [record(path, "a%d.bpt" % i, program, 512, i, ("100000",)) for i in range(1, 4)]
     new = [record(path, "b%d.bpt" % i, program, 512, i + 10, ("100000", "7", "200"))
            for i in range(1, 4)]
-    for arguments in ((*base, "--new", *new), ("--rows", "500", *base, "--new", *new, "--all")):
+    for arguments in ((*base, "--new", *new), ("--rows", "500", *base, "--new", *new)):
         data = diff(*arguments)
         profiled.expect(data["variation_between_runs"] is True, "variation")
         profiled.expect([len(data[side]["runs"]) for side in ("base", "new")] == [3, 3], "sides")

@@ -33,9 +33,9 @@ def allowed(probability):
     return most
 
 
-def reported(trace, metric, confidence, *options):
+def reported(trace, metric, confidence, *options, by="function"):
     """Intervals of objects by function, and of all that is live."""
-    data = profiled.report(trace, "--metric", metric, "--by", "function", "--confidence", "%g" % confidence, *options)
+    data = profiled.report(trace, "--metric", metric, "--by", by, "--confidence", "%g" % confidence, *options)
     rows = {row["name"]: row["objects"] for row in data["rows"]}
     if metric == "live":
         rows["all"] = data["totals"]["live"]["objects"]
@@ -47,7 +47,7 @@ def one(path, seed):
     result = profiled.run([profiled.program("rare_sizes")], trace, 4096, seed)
     profiled.expect(result.status == 0, "status %s" % result.status)
     found = {question: reported(trace, *question)[1] for question in QUESTIONS}
-    data, _ = reported(trace, "allocated", .95, "--by", "size")
+    data, _ = reported(trace, "allocated", .95, by="size")
     profiled.expect(data["size_min"] == 0, "a smallest size of %s is assumed" % data["size_min"])
     smallest = min(int(row["name"].split()[0].replace(",", "")) for row in data["rows"])
     stated, rows = reported(trace, "allocated", .95, "--min-size", str(smallest))
