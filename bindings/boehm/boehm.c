@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INTERVAL_DEFAULT ((uint64_t)512 << 10)
 #define BP_BOEHM_COLD __attribute__((cold, noinline))
 
 /* Of a thread since `generation` began. */
@@ -32,8 +31,10 @@ struct thread {
 };
 
 static struct bp_host *host;
-static uint32_t generation; /* counts starts; even: stopped */
-static uint64_t interval, seed, ordinal;
+static uint32_t generation;	       /* counts starts; even: stopped */
+static struct bp_host_options options; /* of `host` */
+static char problem[BP_HOST_PROBLEM_BYTES];
+static uint64_t ordinal;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over `threads`, `ordinal` */
 static struct thread *threads;
 static pthread_key_t key;
@@ -77,9 +78,10 @@ static void begin(struct thread *thread)
 {
 	thread->generation = generation;
 	thread->hot = (struct bp_sampler_hot){ 0 };
-	bp_sampler_init(&thread->sampler, seed + ++ordinal * UINT64_C(0x9E3779B97F4A7C15), interval,
-		BP_SAMPLER_EXACT);
+	bp_sampler_init(&thread->sampler, options.seed + ++ordinal * UINT64_C(0x9E3779B97F4A7C15),
+		options.dormant ? BP_SAMPLER_OFF : options.interval, BP_SAMPLER_EXACT);
 	thread->number = bp_host_thread(host, "");
+	(void)bp_host_follow(host, thread->number, &thread->sampler, &thread->hot);
 }
 
 /* NULL: not started, or no memory. */
@@ -183,6 +185,7 @@ static void charge(
 		bp_sampler_decide(&thread->sampler, thread->hot.trials_left, size, &decision);
 	if (decision.sampled)
 		tell(thread, object, size, site, &decision);
+	(void)bp_host_follow(host, thread->number, &thread->sampler, &thread->hot);
 }
 
 /* The first object of a thread, and all while nothing is recorded. */
@@ -205,6 +208,7 @@ static BP_BOEHM_COLD void *allocate_crossing(struct thread *thread, size_t size,
 	void *object = allocate(size, kind);
 	if (decision.sampled && object != NULL)
 		tell(thread, object, size, site, &decision);
+	(void)bp_host_follow(host, thread->number, &thread->sampler, &thread->hot);
 	return object;
 }
 
@@ -286,9 +290,11 @@ static bool fill(struct bp_boehm_list *list, struct thread *thread)
 	*last = NULL;
 	list->position = list->hit = list->hits = 0;
 	list->generation = thread == NULL ? 0 : thread->generation;
-	if (thread != NULL)
+	if (thread != NULL) {
 		list->hits = (uint32_t)bp_sampler_charge_list(&thread->sampler, &thread->hot,
 			list->size, count, list->hit_of, BP_BOEHM_CELLS_MAX);
+		(void)bp_host_follow(host, thread->number, &thread->sampler, &thread->hot);
+	}
 	cut(list);
 	return true;
 }
@@ -313,38 +319,30 @@ void *bp_boehm_list_slow(struct bp_boehm_list *list, const struct bp_boehm_site 
 
 /* ---- start and stop ---- */
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-	char *end;
-	if (text == NULL || text[0] < '0' || text[0] > '9')
-		return otherwise;
-	errno = 0;
-	const unsigned long long number = strtoull(text, &end, 10);
-	return *end == '\0' && errno == 0 ? number : otherwise;
-}
-
 bool bp_boehm_start(const char *name)
 {
-	const bool seed_given = getenv("BYTEPOLL_SEED") != NULL;
+	int why = EINVAL;
 	if (host != NULL || GC_is_incremental_mode()) {
+		strcpy(problem, host != NULL
+					? "it was started already"
+					: "the collector is incremental, which is not supported");
 		errno = EINVAL;
 		return false;
 	}
-	interval = number_of("BYTEPOLL_INTERVAL", INTERVAL_DEFAULT);
-	if (interval > BP_SAMPLER_INTERVAL_MAX)
-		interval = INTERVAL_DEFAULT;
-	if (getentropy(&seed, sizeof seed) != 0)
-		return false;
-	seed = number_of("BYTEPOLL_SEED", seed);
-	host = bp_host_open(&(struct bp_host_options){ .name = name,
-		.interval = interval,
+	options = (struct bp_host_options){ .name = name,
 		.law = BP_SAMPLER_EXACT,
 		.charge = BP_SAMPLER_CHARGE,
-		.seed = seed,
-		.seed_given = seed_given });
-	if (host == NULL)
+		.follows_control = true };
+	if (bp_host_settings(&options, problem)) {
+		host = bp_host_open(&options);
+		why = errno;
+		if (host == NULL)
+			bp_host_open_problem(&options, why, problem);
+	}
+	if (host == NULL) {
+		errno = why;
 		return false;
+	}
 	ordinal = 0;
 	next_notifier = GC_get_on_collection_event();
 	GC_set_on_collection_event(notify);
@@ -365,6 +363,11 @@ void bp_boehm_stop(void)
 	GC_set_on_collection_event(next_notifier);
 	bp_host_close(host);
 	host = NULL;
+}
+
+const char *bp_boehm_problem(void)
+{
+	return problem;
 }
 
 struct bp_host *bp_boehm_host(void)

@@ -9,7 +9,8 @@
  *	#include <bytepoll_boehm.h>          // includes <gc.h>
  *	...
  *	GC_INIT();
- *	bp_boehm_start("my program"); // BYTEPOLL_HOST_OUTPUT, _INTERVAL, _SEED
+ *	if (!bp_boehm_start("my program")) // BYTEPOLL_HOST_OUTPUT, _INTERVAL, _SEED, _START
+ *		fprintf(stderr, "not profiled: %s\n", bp_boehm_problem());
  *	node = BP_BOEHM_MALLOC(sizeof *node, "node");
  *	...
  *	bp_boehm_stop();
@@ -52,9 +53,12 @@ struct bp_boehm_site {
 
 enum bp_boehm_kind { BP_BOEHM_NORMAL, BP_BOEHM_ATOMIC, BP_BOEHM_UNCOLLECTABLE };
 
-/* Opens the trace and begins to sample. False: it was running, the collector is incremental, or the
- * trace could not be opened (errno says why); everything allocates all the same. */
+/* Opens the trace and begins to sample. False: it was running, the collector is incremental, a
+ * setting of the environment is not valid, or the trace could not be opened (errno and
+ * bp_boehm_problem say why); everything allocates all the same. */
 bool bp_boehm_start(const char *name);
+/* Why the last bp_boehm_start returned false, in one line; "" before. */
+const char *bp_boehm_problem(void);
 /* Ends the trace, with the counters of the threads that still run as they are. No other thread may
  * be in a call. */
 void bp_boehm_stop(void);

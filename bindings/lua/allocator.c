@@ -90,6 +90,7 @@ static void charge(struct bp_lua_state *state, const struct bp_lua_request *requ
 		tell_sampled(state, request, block, stack, decision);
 	else
 		bp_lua_publish(state);
+	(void)bp_host_follow(state->host, state->thread, &state->sampler, &state->hot);
 }
 
 /* A block within which the countdown ends, or which was a sample, or while places are learned. The

@@ -151,7 +151,7 @@ static void prepare(lua_State *lua)
 
 static struct bp_lua_state *create(lua_State *lua)
 {
-	char problem[BP_LUA_PROBLEM_BYTES] = "no memory";
+	char problem[BP_HOST_PROBLEM_BYTES] = "no memory";
 	struct bp_lua_state *state = calloc(1, sizeof *state);
 	if (state != NULL && (state->names = bp_lua_names_create()) != NULL &&
 		bp_lua_process_join(state, problem))

@@ -8,14 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocator.h"
-
-#define INTERVAL_DEFAULT ((uint64_t)512 << 10)
 
 static struct {
 	pthread_mutex_t lock;
@@ -24,119 +20,32 @@ static struct {
 	bool left_live;		     /* samples of a state that was closed are still told to live */
 	uint32_t opened;	     /* states, ever */
 	struct bp_lua_state *states; /* that live */
-	bool dormant;		     /* states begin switched off */
-	uint64_t interval, seed;
+	struct bp_host_options options; /* of that host */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static const char *const type_names[BP_LUA_KINDS] = { "internal", "string", "table", "function",
 	"userdata", "thread", "upvalue", "prototype" };
 
-/* A number, with K, M or G behind it if `units`; false if it is anything else. */
-static bool read_number(const char *text, bool units, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	const char *at = text;
-	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
-			__builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
-			return false;
-	if (at == text)
-		return false;
-	if (units && *at != '\0') {
-		const char *letters = "KkMmGg", *letter = strchr(letters, *at);
-		if (letter == NULL)
-			return false;
-		shift = 10 * (1 + (unsigned)(letter - letters) / 2);
-		at++;
-	}
-	if (*at != '\0' || (value << shift) >> shift != value)
-		return false;
-	*ret_value = value << shift;
-	return true;
-}
-
-static uint64_t any_seed(void)
-{
-	uint64_t seed;
-	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
-		return seed;
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 20;
-}
-
-/* What a wrong variable holds, fit for one line of an error: short, and without control bytes. */
-static void show_value(const char *value, char *to)
-{
-	size_t length = 0;
-	for (; *value != '\0' && length < 40; value++)
-		to[length++] = *value >= ' ' && *value <= '~' ? *value : '?';
-	to[length] = '\0';
-}
-
-static bool read_environment(bool *ret_seed_given, char *problem)
-{
-	const char *interval = getenv("BYTEPOLL_INTERVAL"), *seed = getenv("BYTEPOLL_SEED");
-	const char *start = getenv("BYTEPOLL_START");
-	char shown[48];
-	process.interval = INTERVAL_DEFAULT;
-	process.dormant = start != NULL && strcmp(start, "dormant") == 0;
-	if (start != NULL && !process.dormant) {
-		show_value(start, shown);
-		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
-			"BYTEPOLL_START is '%s': it may be 'dormant', or not set", shown);
-		return false;
-	}
-	if (interval != NULL && (!read_number(interval, true, &process.interval) ||
-					process.interval == BP_SAMPLER_OFF ||
-					process.interval > BP_SAMPLER_INTERVAL_MAX)) {
-		show_value(interval, shown);
-		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
-			"BYTEPOLL_INTERVAL is '%s': give bytes, as 524288 or 512K", shown);
-		return false;
-	}
-	*ret_seed_given = seed != NULL;
-	if (seed == NULL)
-		process.seed = any_seed();
-	else if (!read_number(seed, false, &process.seed)) {
-		show_value(seed, shown);
-		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
-			"BYTEPOLL_SEED is '%s': give a number", shown);
-		return false;
-	}
-	return true;
-}
-
 static uint64_t interval_at_start(void)
 {
-	return process.dormant ? BP_SAMPLER_OFF : process.interval;
+	return process.options.dormant ? BP_SAMPLER_OFF : process.options.interval;
 }
 
 /* Opens the trace of this process. A forked child that cannot is left alone: its parent could. */
 static bool open_host(char *problem)
 {
 	const bool is_child = process.pid != 0;
-	bool seed_given;
-	if (!read_environment(&seed_given, problem))
-		return is_child;
-	process.host = bp_host_open(&(struct bp_host_options){
+	process.options = (struct bp_host_options){
 		.name = LUA_VERSION,
-		.interval = interval_at_start(),
 		.law = BP_SAMPLER_EXACT,
 		.charge = BP_SAMPLER_CHARGE,
-		.seed = process.seed,
-		.seed_given = seed_given,
-	});
+		.follows_control = true,
+	};
+	if (!bp_host_settings(&process.options, problem))
+		return is_child;
+	process.host = bp_host_open(&process.options);
 	if (process.host == NULL && !is_child) {
-		const char *path = getenv("BYTEPOLL_HOST_OUTPUT");
-		char shown[48] = "bytepoll.<pid>.bpt";
-		const int why = errno;
-		if (path != NULL)
-			show_value(path, shown);
-		(void)snprintf(problem, BP_LUA_PROBLEM_BYTES,
-			"cannot write the trace %s: %s; BYTEPOLL_HOST_OUTPUT says where it goes",
-			shown, strerror(why));
+		bp_host_open_problem(&process.options, errno, problem);
 		return false;
 	}
 	process.pid = getpid();
@@ -161,13 +70,15 @@ static void join(struct bp_lua_state *state)
 	state->ordinal = process.opened++;
 	(void)snprintf(name, sizeof name, "lua state %u", state->ordinal + 1);
 	state->thread = bp_host_thread(process.host, name);
-	state->interval = process.interval;
+	state->interval = process.options.interval;
 	for (int kind = 0; kind < BP_LUA_KINDS; kind++)
 		state->types[kind] =
 			bp_host_type(process.host, type_names[kind], strlen(type_names[kind]));
 	/* Every state its own stream: the sampler's seeding mixes. */
-	bp_sampler_init(&state->sampler, process.seed + state->ordinal * 0x9e3779b97f4a7c15u,
-		interval_at_start(), BP_SAMPLER_EXACT);
+	bp_sampler_init(&state->sampler,
+		process.options.seed + state->ordinal * 0x9e3779b97f4a7c15u, interval_at_start(),
+		BP_SAMPLER_EXACT);
+	(void)bp_host_follow(state->host, state->thread, &state->sampler, &state->hot);
 	state->next = process.states;
 	if (state->next != NULL)
 		state->next->previous = state;

@@ -19,8 +19,6 @@
 
 #include "state.h"
 
-#define BP_LUA_PROBLEM_BYTES 512
-
 /* Gives the state its host, thread and sampler. False: a sentence is in `problem`. */
 bool bp_lua_process_join(struct bp_lua_state *state, char *problem);
 

@@ -4,8 +4,8 @@
  *
  *	LD_PRELOAD=./libsqlite-sampled.so sqlite3 my.db < script.sql
  *
- * The trace is BYTEPOLL_HOST_OUTPUT, or bytepoll.<pid>.bpt; BYTEPOLL_INTERVAL is T in bytes (512
- * KiB), BYTEPOLL_SEED makes a run repeatable. Statements are known from the trace callback of each
+ * The trace is BYTEPOLL_HOST_OUTPUT, or bytepoll.<pid>.bpt; BYTEPOLL_INTERVAL, BYTEPOLL_SEED and
+ * BYTEPOLL_START are those of every host (bp_host_settings). Statements are known from the trace callback of each
  * connection, which a program may take for itself; reports then say nothing of them. SQLite must be
  * a shared library.
  *
@@ -14,12 +14,8 @@
  */
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sampled_memory.h"
-
-#define INTERVAL_DEFAULT ((uint64_t)512 << 10)
 
 static int on_statement(unsigned event, void *context, void *statement, void *sql)
 {
@@ -57,12 +53,12 @@ int sqlite3_open_v2(const char *name, sqlite3 **base, int flags, const char *vfs
 
 __attribute__((constructor)) static void start(void)
 {
-	const char *interval = getenv("BYTEPOLL_INTERVAL"), *seed = getenv("BYTEPOLL_SEED");
-	const struct bp_host_options options = {
-		.interval = interval == NULL ? INTERVAL_DEFAULT : strtoull(interval, NULL, 10),
-		.seed = seed == NULL ? 0 : strtoull(seed, NULL, 10),
-		.seed_given = seed != NULL
-	};
+	struct bp_host_options options = { 0 };
+	char problem[BP_HOST_PROBLEM_BYTES];
+	if (!bp_host_settings(&options, problem)) {
+		fprintf(stderr, "libsqlite-sampled: %s\n", problem);
+		return;
+	}
 	if (!sampled_memory_start(&options))
 		fputs("libsqlite-sampled: SQLite was initialised before\n", stderr);
 }

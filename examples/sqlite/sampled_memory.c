@@ -3,16 +3,16 @@
  * See sampled_memory.h. What an allocator has to do for bytepoll, in the order of an object's life:
  *
  *	made	   charge its bytes to the thread's counter (bp_sampler_crosses: two instructions); when that
- *		   borrows, ask the sampler; if it says so, tell the host
- *	freed	   ask the filter (bp_host_may_hold: a load and a comparison); if it says so, tell the host,
- *		   before the memory is given back
+ *		   borrows, ask the sampler; if it takes the object, record it, and follow `bytepoll control`
+ *	freed	   ask the filter (bp_host_may_hold: a load and a comparison); if it may be a sample, record
+ *		   its free, before the memory is given back
  *	resized	   both: a free and a new object of the whole new size
  *
  * The size charged is the one that SQLite asks for; what the allocator makes of it (xSize, the sum
- * of which is sqlite3_memory_used()) is told as the usable size.
+ * of which is sqlite3_memory_used()) is recorded as the usable size.
  *
  * Threads. Counters and sampler are the thread's own. A thread is known to the host from its first
- * allocation, and its last counters are told by the destructor of a key.
+ * allocation, and its last counters are recorded by the destructor of a key.
  */
 #include "sampled_memory.h"
 
@@ -20,7 +20,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NAME_BYTES 80
 
@@ -57,17 +56,20 @@ static void thread_ends(void *unused)
 static void open_host(void)
 {
 	pthread_key_create(&key, thread_ends);
+	char problem[BP_HOST_PROBLEM_BYTES];
 	host = bp_host_open(&settings);
-	if (host == NULL)
-		fprintf(stderr, "sampled_memory: no trace is written: %s\n", strerror(errno));
+	if (host == NULL) {
+		bp_host_open_problem(&settings, errno, problem);
+		fprintf(stderr, "sampled_memory: %s\n", problem);
+	}
 }
 
 static void thread_begins(void)
 {
 	pthread_once(&opened, open_host);
 	const uint64_t seed = __atomic_add_fetch(&seed_of_next, 1, __ATOMIC_RELAXED);
-	bp_sampler_init(
-		&thread.sampler, seed * 0x9E3779B97F4A7C15u, settings.interval, settings.law);
+	bp_sampler_init(&thread.sampler, seed * 0x9E3779B97F4A7C15u,
+		settings.dormant ? BP_SAMPLER_OFF : settings.interval, settings.law);
 	thread.ordinal = bp_host_thread(host, "");
 	thread.begun = true;
 	pthread_setspecific(key, &thread);
@@ -81,21 +83,21 @@ static void __attribute__((noinline)) look(const void *object, int size)
 		thread_begins();
 	thread.hot.trials_left =
 		bp_sampler_decide(&thread.sampler, thread.hot.trials_left, (size_t)size, &decision);
-	if (!decision.sampled) {
+	if (!decision.sampled)
 		bp_host_counted(host, thread.ordinal, trials(), thread.hot.objects);
-		return;
-	}
-	bp_host_sampled(host, &(struct bp_host_event){
-				      .kind = BP_HOST_SMALL,
-				      .object = object,
-				      .size = (uint64_t)size,
-				      .usable = (uint64_t)inner.xSize((void *)object),
-				      .thread = thread.ordinal,
-				      .stack = thread.stack,
-				      .decision = decision,
-				      .trials = trials(),
-				      .objects = thread.hot.objects,
-			      });
+	else
+		bp_host_sampled(host, &(struct bp_host_event){
+					      .kind = BP_HOST_SMALL,
+					      .object = object,
+					      .size = (uint64_t)size,
+					      .usable = (uint64_t)inner.xSize((void *)object),
+					      .thread = thread.ordinal,
+					      .stack = thread.stack,
+					      .decision = decision,
+					      .trials = trials(),
+					      .objects = thread.hot.objects,
+				      });
+	bp_host_follow(host, thread.ordinal, &thread.sampler, &thread.hot);
 }
 
 static void made(const void *object, int size)
@@ -143,9 +145,8 @@ bool sampled_memory_start(const struct bp_host_options *options)
 	settings = *options;
 	settings.name = "SQLite " SQLITE_VERSION;
 	settings.charge = BP_SAMPLER_CHARGE;
+	settings.follows_control = true;
 	seed_of_next = settings.seed << 20;
-	if (!settings.seed_given && getentropy(&seed_of_next, sizeof seed_of_next) != 0)
-		return false;
 	return sqlite3_config(SQLITE_CONFIG_MALLOC, &ours) == SQLITE_OK;
 }
 

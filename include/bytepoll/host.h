@@ -10,19 +10,16 @@
  *   - to listeners in the process;
  *   - to tracepoints (docs/tracepoints.md), if a tracer listens.
  *
- *	struct bp_host *host = bp_host_open(&(struct bp_host_options){
- *		.name = "lua 5.4", .interval = 512 << 10, .charge = BP_SAMPLER_CHARGE });
- *	uint32_t thread = bp_host_thread(host, "main");
- *	...
- *	uint32_t type = bp_host_type(host, "table", 5);           // once, kept by the host
- *	uint32_t frame = bp_host_frame(host, "parse", "json.lua", 12);
- *	uint32_t stack = bp_host_stack(host, frames, depth, false); // equal stacks have one number
- *	bp_host_sampled(host, &(struct bp_host_event){ ... });
- *	...
- *	if (bp_host_may_hold(host, object) && bp_host_holds(host, object))
- *		bp_host_freed(host, object, thread, trials, objects); // before the memory is given out again
- *	...
- *	bp_host_thread_end(host, thread, trials, objects); // of every thread: totals are exact from these
+ * docs/hosts.md shows a whole allocator that does this, and tests compile and run it. The order of
+ * the calls:
+ *
+ *	bp_host_settings(&options, problem);      // T and the seed, as the environment sets them
+ *	host = bp_host_open(&options);
+ *	thread = bp_host_thread(host, "main");    // and bp_sampler_init, for each thread
+ *	bp_host_sampled(host, &event);            // for each object that its sampler takes
+ *	bp_host_follow(host, thread, ...);        // whenever its sampler looked at an object
+ *	bp_host_freed(host, object, thread, ...); // before the memory is given out again
+ *	bp_host_thread_end(host, thread, ...);    // for each thread: totals are exact from these
  *	bp_host_close(host);
  *
  * Totals. The trace says exactly what was allocated if bp_host_thread_end was called for every
@@ -65,7 +62,12 @@ struct bp_host_options {
 	 * caller (set-uid, file capabilities). */
 	const char *path;
 	uint64_t interval; /* T in force at the start, bytes; BP_SAMPLER_OFF: switched on later */
-	uint32_t law;	   /* enum bp_sampler_law */
+	/* Sampling is off at the start, and `interval` is the T at which it will be switched on. */
+	bool dormant;
+	/* Threads follow `bytepoll control`, by bp_host_follow or bp_host_interval_wanted. Then
+	 * `interval` is at most 2^40. */
+	bool follows_control;
+	uint32_t law; /* enum bp_sampler_law */
 	/* Trials of an object beyond its size, the same for all: BP_SAMPLER_CHARGE with the byte
 	 * counter, 0 with allocation contexts. */
 	uint32_t charge;
@@ -77,8 +79,24 @@ struct bp_host_options {
 	bool objects_uncounted;
 };
 
+/* Room for a line of text about what is wrong, its terminating zero included. */
+#define BP_HOST_PROBLEM_BYTES 256
+
+/* Reads the settings that all hosts share into `options`, and leaves those that are not set as they
+ * are:
+ *	BYTEPOLL_INTERVAL	`interval`: bytes, or with K, M or G. If neither says it: 512 KiB
+ *	BYTEPOLL_SEED		`seed` and `seed_given`. If neither says it: a random `seed`
+ *	BYTEPOLL_START		may be "dormant", which sets `dormant`
+ * False: a value is not valid. Then `options` is as before, and `problem`, which has room for
+ * BP_HOST_PROBLEM_BYTES, says which and why. Call it once, before the samplers are initialised. */
+bool bp_host_settings(struct bp_host_options *options, char *problem);
+
 /* Opens the trace and writes its header. NULL: it could not be (errno says why). */
 struct bp_host *bp_host_open(const struct bp_host_options *options);
+
+/* Writes to `problem`, which has room for BP_HOST_PROBLEM_BYTES, why bp_host_open with these
+ * options returned NULL: `why` is its errno. */
+void bp_host_open_problem(const struct bp_host_options *options, int why, char *problem);
 
 /* Writes what is left, marks the trace as ended in order, and frees all memory. No other thread may
  * be in a call, or make one later. */
@@ -99,6 +117,17 @@ uint32_t bp_host_frame(struct bp_host *host, const char *function, const char *f
  * `cut`: the stack had more frames. For depth 0 the number is 0. */
 #define BP_HOST_DEPTH_MAX 512
 uint32_t bp_host_stack(struct bp_host *host, const uint32_t *frames, uint32_t depth, bool cut);
+
+/* A set of labels, as `report --by label:KEY` and `--filter label:KEY=VALUE` know them: what the
+ * thread works on when it allocates, such as a request or a tenant. Of two labels with one key the
+ * later holds. A key has 1 to 100 bytes and holds neither '=' nor a line feed; a value has at most
+ * 400 bytes and holds no line feed; a set has at most 1000 bytes. 0: a label is not valid, or there
+ * is no room, which is counted. It costs some hundred instructions a label: keep the number for as
+ * long as the labels hold. */
+struct bp_host_label {
+	const char *key, *value; /* terminated */
+};
+uint32_t bp_host_labels(struct bp_host *host, const struct bp_host_label *labels, uint32_t count);
 
 /* Adds a thread (or a coroutine, an isolate: whatever has counters of its own) with a name, which
  * may be "". Returns its number: 1, 2, ... Its interval is that of the options until
@@ -123,8 +152,11 @@ struct bp_host_event {
 	uint64_t usable; /* bytes the object takes; 0: not known */
 	/* a number with a meaning of the runtime's: heap, generation, arena; or 0 */
 	uint32_t heap;
-	uint32_t thread; /* of bp_host_thread; 0: not known (then totals are not exact) */
-	uint32_t stack;	 /* of bp_host_stack; 0: not known */
+	/* of bp_host_thread; 0, and any number that it did not return: not known (then totals are
+	 * not exact) */
+	uint32_t thread;
+	uint32_t stack;		     /* of bp_host_stack; 0: not known */
+	uint32_t labels;	     /* of bp_host_labels; 0: none */
 	struct bp_decision decision; /* offset, exact, interval: as the sampler said */
 	uint64_t trials, objects;    /* counters of the thread, this object included */
 	/* Filled in for listeners and tracepoints. */
@@ -134,8 +166,11 @@ struct bp_host_event {
 };
 
 /* Records a sampled object, which lives until bp_host_freed. False: it is lost, which is counted.
- * If there is a live sample at the same address, that sample ends, and is counted as a lost
- * free. */
+ * If there is a live sample at the same address, that sample ends, and is counted as a lost free.
+ *
+ * An event that cannot be right is refused and counted as invalid: its object is NULL, its kind is
+ * none of the three, its T is none, an object that was taken with certainty is smaller than T, or
+ * the sampled byte lies behind the object's size and `charge`. */
 bool bp_host_sampled(struct bp_host *host, const struct bp_host_event *event);
 
 /* Private to the next function: what begins every bp_host. */
@@ -192,9 +227,23 @@ void bp_host_sweep(struct bp_host *host, bp_host_alive *alive, void *context);
 void bp_host_counted(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects);
 
 /* Records that the thread's sampler uses another interval from these counters on; BP_SAMPLER_OFF:
- * sampling is off. */
+ * sampling is off. For an interval that the runtime chooses, or that bp_host_interval_wanted
+ * returned. Ignored for an unknown thread. */
 void bp_host_interval(struct bp_host *host, uint32_t thread, uint64_t interval, uint64_t trials,
 	uint64_t objects);
+
+/* Has `bytepoll control` asked for another interval since the thread last asked? True: the thread's
+ * sampler is to use *ret_interval from now on (BP_SAMPLER_OFF: none), and bp_host_interval is to be
+ * called when it does. Costs a few loads; each thread asks for itself, when its sampler has looked
+ * at an object. False without `follows_control`. */
+bool bp_host_interval_wanted(struct bp_host *host, uint32_t thread, uint64_t *ret_interval);
+
+/* The same, and all that follows from it, for a thread with a byte counter: sets the sampler's
+ * interval, draws its countdown anew, and records the change. To be called after the object at hand
+ * was decided and recorded, and for a new thread after bp_host_thread and bp_sampler_init. True:
+ * the interval has changed. */
+bool bp_host_follow(struct bp_host *host, uint32_t thread, struct bp_sampler *sampler,
+	struct bp_sampler_hot *hot);
 
 /* Listeners are called for every sampled object (`event`) and every end of one (`event` NULL), by
  * the thread that recorded the event, without a lock held. A listener may make every call of this

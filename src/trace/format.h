@@ -41,7 +41,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 4
+#define BP_TRACE_MINOR 5
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -97,6 +97,7 @@ struct bp_trace_header {
 #define BP_HEADER_OBJECTS_UNCOUNTED ((uint64_t)64) /* counters of objects are all 0 */
 #define BP_HEADER_FINE_START \
 	((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
+#define BP_HEADER_HOST_FOLLOWS ((uint64_t)256) /* of a host that follows the control word, 1.8 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -131,6 +132,7 @@ enum bp_loss {
 	BP_LOSS_INTERRUPTED,
 	BP_LOSS_CHILD_TRACE,
 	BP_LOSS_NAME,
+	BP_LOSS_INVALID,
 	BP_LOSS_COUNT,
 	BP_LOSS_MAX = 32
 };

@@ -493,8 +493,8 @@ def refusals(folder):
              ("lua5.4", {"interval": "\x1b[31m\xff" + "9" * 9999}, "BYTEPOLL_INTERVAL is '?[31m"),
              ("lua5.4", {"seed": "x"}, "BYTEPOLL_SEED is 'x'"),
              ("lua5.4", {"start": "now"}, "BYTEPOLL_START is 'now'"),
-             ("lua5.4", {"trace": taken}, "File exists"),
-             ("lua5.4", {"trace": folder + "/none/x.bpt"}, "No such file"),
+             ("lua5.4", {"trace": taken}, "the file exists"),
+             ("lua5.4", {"trace": folder + "/none/x.bpt"}, "its folder does not exist"),
              ("lua5.4", {"trace": "/" + "x" * 5000}, "too long")]
     for interpreter, variables, wanted in cases:
         variables = {"trace": os.path.join(folder, "refused.bpt"), **variables}

@@ -11,6 +11,7 @@ BYTEPOLL_LUA_PROGRAMS=N runs N random programs instead of 12, from seed BYTEPOLL
 import os
 import random
 import re
+import subprocess
 import sys
 
 import lua_random
@@ -187,13 +188,52 @@ def estimates_of_a_real_program(folder):
     expect(len(misses) < 20, "%s; truth: %s" % (misses, truth))
 
 
+STEERED = """
+for line in io.lines() do
+    for i = 1, 2000 do local buffer = ("x"):rep(2000) .. i end
+    print((bytepoll.totals()))
+    io.flush()
+end
+"""
+
+
+def steered(folder):
+    """`bytepoll control` from outside: dormant, start at T = 4 KiB, stop; the samples come in between alone."""
+    trace, samples = os.path.join(folder, "steered.bpt"), []
+    script = os.path.join(folder, "steered.lua")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(STEERED)
+    program = subprocess.Popen(["lua5.4", "-lbytepoll", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={
+        **os.environ, "LUA_CPATH": lua_runs.MODULE_PATH, "BYTEPOLL_HOST_OUTPUT": trace, "BYTEPOLL_START": "dormant",
+        "BYTEPOLL_INTERVAL": "4K"})
+
+    def work():
+        program.stdin.write("\n")
+        program.stdin.flush()
+        program.stdout.readline()
+        samples.append(profiled.report(trace, "--metric", "allocated")["samples"])
+
+    work()
+    for word in ("start", "stop"):
+        result = profiled.run([profiled.BYTEPOLL, "control", trace, word])
+        expect(result.status == 0, str(result))
+        work()  # a state follows when it looks, at most 1 MiB later
+        if word == "stop":
+            work()
+    program.stdin.close()
+    expect(program.wait() == 0, "status %d" % program.returncode)
+    off, on, stopping, stopped = samples
+    expect(off == 0 and on > 500 and stopped == stopping < on + 400, str(samples))
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as folder:
         for name, action in (("random programs", random_programs),
                              ("real programs", real_programs),
                              ("totals of real programs", totals_of_real_programs),
-                             ("estimates of a real program", estimates_of_a_real_program)):
+                             ("estimates of a real program", estimates_of_a_real_program),
+                             ("control from outside", steered)):
             tap.attempt(name, lambda: action(folder))  # pylint: disable=cell-var-from-loop
     return tap.finish()
 

@@ -115,7 +115,7 @@ def preloaded():
             "LD_PRELOAD": os.path.join(EXAMPLE, "libsqlite-sampled.so"),
             "BYTEPOLL_HOST_OUTPUT": trace})
         profiled.expect(again.status == 0 and again.stdout == b"1\n" and
-                        b"File exists" in again.stderr, str(again))
+                        b"the file exists" in again.stderr, str(again))
 
 
 def main():

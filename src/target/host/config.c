@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See config.h: the only file of src/target/host that reads the environment. */
+/* See config.h. The other settings of the environment are read in settings.c. */
 #include "host/config.h"
 
 #include <stdlib.h>

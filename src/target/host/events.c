@@ -9,19 +9,9 @@
  */
 #include <errno.h>
 
-#include "base/attributes.h"
 #include "host/host_state.h"
 #include "host/probes.h"
 #include "sampler/amount.h"
-
-#define KIND_MAX 15
-
-/* Counters as they go into the trace. */
-static struct bp_host_totals counters_of(
-	const struct bp_host *host, uint64_t trials, uint64_t objects)
-{
-	return (struct bp_host_totals){ trials, host->options.objects_uncounted ? 0 : objects };
-}
 
 static void tell(const struct bp_host *host, const struct bp_host_event *event, const void *object)
 {
@@ -56,7 +46,8 @@ static void end_unseen(struct bp_host *host, const void *object, uint64_t sequen
 
 static bool write_sample(struct bp_host *host, const struct bp_host_event *event)
 {
-	const struct bp_host_totals counters = counters_of(host, event->trials, event->objects);
+	const struct bp_host_totals counters =
+		bp_host_counters(host, event->trials, event->objects);
 	const struct bp_record_sample record = {
 		.sequence = event->sequence,
 		.time_ns = event->time_ns,
@@ -72,29 +63,48 @@ static bool write_sample(struct bp_host *host, const struct bp_host_event *event
 		.trials = event->thread == 0 ? 0 : counters.trials,
 		.objects = event->thread == 0 ? 0 : counters.objects,
 		.stack = event->stack,
-		.kind = event->kind <= KIND_MAX ? event->kind : BP_HOST_SMALL,
+		.kind = event->kind,
 		.told = true,
+		.labels = event->labels,
 		.type = event->type,
 		.heap = event->heap,
 	};
 	return bp_writer_sample(&host->writer, &record);
 }
 
+/* What no sampler and no heap can say. A host with another charge than it declared is found here,
+ * sooner or later: the byte after the last is sampled, too. */
+static bool is_possible(const struct bp_host *host, const struct bp_host_event *event)
+{
+	const struct bp_decision *decision = &event->decision;
+	const uint64_t trials = event->size + host->options.charge;
+	return event->object != NULL && event->kind >= BP_HOST_SMALL &&
+	       event->kind <= BP_HOST_PINNED && trials >= event->size && decision->interval >= 1 &&
+	       decision->interval <= BP_SAMPLER_INTERVAL_MAX &&
+	       (decision->exact ? trials >= decision->interval : decision->offset < trials);
+}
+
 bool bp_host_sampled(struct bp_host *host, const struct bp_host_event *event)
 {
 	if (!bp_host_is_here(host))
 		return false;
+	if (!is_possible(host, event)) {
+		bp_writer_lost(&host->writer, BP_LOSS_INVALID);
+		return false;
+	}
 	const int saved_errno = errno;
 	const bool keeps = !host->options.frees_unseen;
 	struct bp_host_event told = *event;
 	uint64_t before;
+	if (!bp_host_threads_knows(&host->threads, event->thread))
+		told.thread = 0;
 	if (keeps && bp_host_may_hold(host, event->object) &&
 		(before = bp_host_live_remove(&host->live, event->object)) != 0)
 		end_unseen(host, event->object, before);
 	told.sequence = bp_host_next_sequence(host);
 	told.time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	bp_host_threads_sampled(&host->threads, &host->writer, event->thread,
-		counters_of(host, event->trials, event->objects));
+		bp_host_counters(host, event->trials, event->objects));
 	bool written = !keeps || bp_host_live_insert(&host->live, event->object, told.sequence);
 	if (!written) {
 		bp_writer_lost(&host->writer, BP_LOSS_LARGE_TABLE);
@@ -127,9 +137,9 @@ void bp_host_freed(struct bp_host *host, const void *object, uint32_t thread, ui
 	const int saved_errno = errno;
 	const uint64_t sequence = bp_host_live_remove(&host->live, object);
 	if (sequence != 0) {
-		const struct bp_host_totals counters = thread == 0
-							       ? (struct bp_host_totals){ 0, 0 }
-							       : counters_of(host, trials, objects);
+		const struct bp_host_totals counters =
+			thread == 0 ? (struct bp_host_totals){ 0, 0 }
+				    : bp_host_counters(host, trials, objects);
 		bp_host_threads_publish(&host->threads, &host->writer, thread, counters);
 		end_sample(host, object, sequence, thread, counters);
 	}
@@ -198,32 +208,15 @@ void bp_host_thread_end(struct bp_host *host, uint32_t thread, uint64_t trials, 
 		return;
 	const int saved_errno = errno;
 	bp_host_threads_end(
-		&host->threads, &host->writer, thread, counters_of(host, trials, objects));
+		&host->threads, &host->writer, thread, bp_host_counters(host, trials, objects));
 	errno = saved_errno;
 }
 
 void bp_host_counted(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects)
 {
 	if (bp_host_is_here(host))
-		bp_host_threads_publish(
-			&host->threads, &host->writer, thread, counters_of(host, trials, objects));
-}
-
-void bp_host_interval(
-	struct bp_host *host, uint32_t thread, uint64_t interval, uint64_t trials, uint64_t objects)
-{
-	if (!bp_host_is_here(host) || thread == 0)
-		return;
-	const int saved_errno = errno;
-	const struct bp_host_totals counters = counters_of(host, trials, objects);
-	const uint64_t values[] = { thread, bp_system_time_ns(CLOCK_MONOTONIC),
-		bp_host_next_sequence(host), counters.trials, counters.objects, interval,
-		__atomic_add_fetch(&host->switches, 1, __ATOMIC_RELAXED) };
-	bp_host_threads_publish(&host->threads, &host->writer, thread, counters);
-	(void)bp_writer_plain(&host->writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL);
-	bp_host_note_interval(host, interval);
-	bp_host_probe_interval(thread, interval, counters.trials, counters.objects, values[1]);
-	errno = saved_errno;
+		bp_host_threads_publish(&host->threads, &host->writer, thread,
+			bp_host_counters(host, trials, objects));
 }
 
 bool bp_host_listen(struct bp_host *host, bp_host_listener *listener, void *context)

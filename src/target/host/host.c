@@ -19,14 +19,16 @@ static void describe(struct bp_trace_header *header, const struct bp_host_option
 {
 	extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 	struct stat namespace;
-	const bool is_off = options->interval == BP_SAMPLER_OFF;
+	const bool has_interval = options->interval != BP_SAMPLER_OFF;
+	const bool is_off = options->dormant || !has_interval;
 	*header = (struct bp_trace_header){
 		.magic = BP_TRACE_MAGIC,
 		.version_major = BP_TRACE_MAJOR,
 		.version_minor = BP_TRACE_MINOR,
 		.flags_skippable = (is_off ? BP_HEADER_DORMANT : 0) |
 				   (options->frees_unseen ? BP_HEADER_FREES_UNSEEN : 0) |
-				   (options->objects_uncounted ? BP_HEADER_OBJECTS_UNCOUNTED : 0),
+				   (options->objects_uncounted ? BP_HEADER_OBJECTS_UNCOUNTED : 0) |
+				   (options->follows_control ? BP_HEADER_HOST_FOLLOWS : 0),
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = (uint32_t)bp_system_page_bytes(),
 		.pid = bp_system_pid(),
@@ -34,7 +36,7 @@ static void describe(struct bp_trace_header *header, const struct bp_host_option
 		.machine = __ehdr_start.e_machine,
 		.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC),
 		.start_real_ns = bp_system_time_ns(CLOCK_REALTIME),
-		.interval_bytes = is_off ? BP_INTERVAL_DEFAULT : options->interval,
+		.interval_bytes = has_interval ? options->interval : BP_INTERVAL_DEFAULT,
 		.law = options->law,
 		.charge_bytes = options->charge,
 		.seed = options->seed_given ? options->seed : 0,
@@ -89,7 +91,8 @@ static void release(struct bp_host *host)
 struct bp_host *bp_host_open(const struct bp_host_options *options)
 {
 	if (options->name == NULL || options->law > BP_SAMPLER_BERNOULLI ||
-		options->interval > BP_SAMPLER_INTERVAL_MAX || options->charge > 1) {
+		options->interval > BP_SAMPLER_INTERVAL_MAX || options->charge > 1 ||
+		(options->follows_control && options->interval > BP_INTERVAL_MAX)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -104,7 +107,7 @@ struct bp_host *bp_host_open(const struct bp_host_options *options)
 		return NULL;
 	}
 	host->options = *options;
-	bp_host_note_interval(host, options->interval);
+	bp_host_interval_begin(host);
 	host->options.name = host->options.path = NULL;
 	host->filter.pages = host->live.pages;
 	return host;
@@ -113,18 +116,6 @@ struct bp_host *bp_host_open(const struct bp_host_options *options)
 const char *bp_host_path(const struct bp_host *host)
 {
 	return bp_host_is_here(host) ? host->writer.path : "";
-}
-
-void bp_host_note_interval(struct bp_host *host, uint64_t interval)
-{
-	struct bp_trace_state *state = bp_writer_state(&host->writer);
-	const uint64_t number = __atomic_load_n(&host->switches, __ATOMIC_RELAXED);
-	const uint64_t word =
-		interval < BP_CONTROL_INTERVAL_MASK ? interval : BP_CONTROL_INTERVAL_MASK;
-	__atomic_store_n(
-		&state->control, word | number << BP_CONTROL_NUMBER_SHIFT, __ATOMIC_RELAXED);
-	if (interval != BP_SAMPLER_OFF)
-		__atomic_store_n(&state->control_resume, word, __ATOMIC_RELAXED);
 }
 
 static void write_end(struct bp_host *host)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state of a host; private to src/target/host. It has a mapping of its own; names and threads
- * lie in `memory`. Made by host.c, used by events.c and told_names.c.
+ * lie in `memory`. Made by host.c, used by events.c, interval.c and name_records.c.
  */
 #ifndef BP_HOST_HOST_STATE_H
 #define BP_HOST_HOST_STATE_H
@@ -28,7 +28,7 @@ struct bp_host {
 	uint64_t sequence;		/* the last that was given */
 	uint64_t switches;		/* INTERVAL records so far */
 	struct bp_host_memory memory;
-	struct bp_host_names types, frames, stacks;
+	struct bp_host_names types, frames, stacks, labels;
 	struct bp_host_threads threads;
 	struct bp_host_live live;
 	struct bp_lock listeners_lock;
@@ -46,9 +46,15 @@ static inline bool bp_host_is_here(const struct bp_host *host)
 				       : bp_system_pid() == host->pid;
 }
 
-/* Stores the interval that a thread has just taken up in the state page, for readers of a running
- * host (docs/trace-format.md 1.8). */
-void bp_host_note_interval(struct bp_host *host, uint64_t interval);
+/* Counters as they go into the trace. */
+static inline struct bp_host_totals bp_host_counters(
+	const struct bp_host *host, uint64_t trials, uint64_t objects)
+{
+	return (struct bp_host_totals){ trials, host->options.objects_uncounted ? 0 : objects };
+}
+
+/* Stores the interval of the start in the state page (docs/trace-format.md 1.8). */
+void bp_host_interval_begin(struct bp_host *host);
 
 static inline uint64_t bp_host_next_sequence(struct bp_host *host)
 {

@@ -42,6 +42,7 @@ static void take_slot(struct bp_host_thread *thread, struct bp_writer *writer, u
 		return;
 	thread->slot->tid = thread->tid;
 	thread->slot->armed = BP_ARMED_WITHOUT_LIMIT;
+	thread->slot->command = (uint16_t)thread->command;
 	__atomic_store_n(&thread->slot->ordinal, ordinal, __ATOMIC_RELEASE);
 }
 
@@ -150,6 +151,33 @@ void bp_host_threads_end(struct bp_host_threads *threads, struct bp_writer *writ
 			thread->slot = NULL;
 		}
 	}
+	bp_lock_release(&thread->lock);
+}
+
+bool bp_host_threads_knows(struct bp_host_threads *threads, uint32_t ordinal)
+{
+	return thread_of(threads, ordinal) != NULL;
+}
+
+uint32_t bp_host_threads_command(struct bp_host_threads *threads, uint32_t ordinal)
+{
+	return __atomic_load_n(&thread_of(threads, ordinal)->command, __ATOMIC_RELAXED);
+}
+
+bool bp_host_threads_take_command(
+	struct bp_host_threads *threads, uint32_t ordinal, uint32_t number)
+{
+	struct bp_host_thread *thread = thread_of(threads, ordinal);
+	return __atomic_exchange_n(&thread->command, number, __ATOMIC_RELAXED) != number;
+}
+
+void bp_host_threads_follow(struct bp_host_threads *threads, uint32_t ordinal)
+{
+	struct bp_host_thread *thread = thread_of(threads, ordinal);
+	bp_lock_take(&thread->lock);
+	if (thread->slot != NULL)
+		__atomic_store_n(
+			&thread->slot->command, (uint16_t)thread->command, __ATOMIC_RELEASE);
 	bp_lock_release(&thread->lock);
 }
 

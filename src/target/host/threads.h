@@ -22,6 +22,7 @@ struct bp_host_thread {
 	uint32_t tid;		     /* of the thread that added it */
 	struct bp_thread_slot *slot; /* NULL: none, or given back */
 	uint64_t trials, objects;
+	uint32_t command; /* number of the control word that it follows */
 	bool ended;
 };
 
@@ -49,6 +50,9 @@ struct bp_host_end {
 uint32_t bp_host_threads_add(struct bp_host_threads *threads, struct bp_host_memory *memory,
 	struct bp_writer *writer, const char *name);
 
+/* Is this the ordinal of a thread? */
+bool bp_host_threads_knows(struct bp_host_threads *threads, uint32_t ordinal);
+
 /* Publishes a thread's counters; smaller ones than before are ignored. For an unknown thread only
  * `has_unknown` is set. If a thread has ended, and its counters are larger now, it has gone on. */
 void bp_host_threads_publish(struct bp_host_threads *threads, struct bp_writer *writer,
@@ -62,6 +66,13 @@ void bp_host_threads_sampled(struct bp_host_threads *threads, struct bp_writer *
  * counters are smaller than before, the thread has not ended. */
 void bp_host_threads_end(struct bp_host_threads *threads, struct bp_writer *writer,
 	uint32_t ordinal, struct bp_host_totals counters);
+
+/* The number of the control word that a thread follows; taking another one, which is false if it is
+ * the same; and showing it in the thread's slot, once it is recorded. For known threads. */
+uint32_t bp_host_threads_command(struct bp_host_threads *threads, uint32_t ordinal);
+bool bp_host_threads_take_command(
+	struct bp_host_threads *threads, uint32_t ordinal, uint32_t number);
+void bp_host_threads_follow(struct bp_host_threads *threads, uint32_t ordinal);
 
 /* Called at the end of recording: returns the sums. */
 struct bp_host_end bp_host_threads_finish(struct bp_host_threads *threads);

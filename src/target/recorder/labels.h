@@ -9,25 +9,18 @@
 #define BP_RECORDER_LABELS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+
+#include "trace/label_set.h"
 
 /* The number of every set that found no room: samples under it have no labels, which is counted. */
 #define BP_LABELS_UNKNOWN UINT32_MAX
 
-#define BP_LABEL_KEY_BYTES 100u
-#define BP_LABEL_VALUE_BYTES 400u
-#define BP_LABELS_BYTES 1000u
 #define BP_LABELS_SETS 16384u
 #define BP_LABELS_TABLE_BYTES ((uint64_t)2 << 20)
 
-/* Writes to `to`, which has room for BP_LABELS_BYTES, the set `text` with `value` for `key` (NULL:
- * without the key). False: the key or the value is not valid, or there is no room. Pure. */
-bool bp_labels_with(const char *text, size_t bytes, const char *key, const char *value, char *to,
-	size_t *ret_bytes);
-
-/* Makes that change to the calling thread's set, and returns the number of the set before in
- * `ret_before`. False as above, and in a signal handler that interrupted the recorder. */
+/* Changes the calling thread's set as bp_label_set_with does, and returns the number of the set
+ * before in `ret_before`. False as there, and in a signal handler that interrupted the recorder. */
 bool bp_labels_change(const char *key, const char *value, uint32_t *ret_before);
 
 /* Called within a visit. Returns the number of a set in the trace, and writes the set to the trace

@@ -3,6 +3,7 @@
 #include "start/config.h"
 
 #include "base/executable.h"
+#include "base/number.h"
 #include "base/system_call.h"
 #include "probes/tracepoints.h"
 #include "tables/arena.h"
@@ -41,27 +42,6 @@ static char **environment_of_kernel(void)
 		array[count++] = text + at;
 	array[count] = NULL;
 	return array;
-}
-
-/* A number with K, M or G behind it (binary); false if it is anything else. */
-static bool parse_number(const char *text, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-	if (text == NULL || *text == '\0')
-		return false;
-	for (; *text >= '0' && *text <= '9'; text++)
-		if (__builtin_mul_overflow(value, 10u, &value) ||
-			__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-			return false;
-	unsigned shift = *text == 'K' || *text == 'k' ? 10
-			 : *text == 'M'		      ? 20
-			 : *text == 'G'		      ? 30
-						      : 0;
-	text += shift != 0;
-	if (*text != '\0' || (shift != 0 && value >> (64 - shift) != 0))
-		return false;
-	*ret_value = value << shift;
-	return true;
 }
 
 /* Appends to a path buffer; false when it is full. */
@@ -160,7 +140,7 @@ static bool parse_time(const char *text, uint64_t *ret_time)
 		now = bp_system_time_ns(CLOCK_MONOTONIC);
 		text++;
 	}
-	if (!parse_number(text, &time) || __builtin_add_overflow(time, now, &time))
+	if (!bp_number_read(text, &time) || __builtin_add_overflow(time, now, &time))
 		return false;
 	*ret_time = time;
 	return true;
@@ -180,7 +160,7 @@ static void read_interval(char **environment, struct bp_config *config)
 	const char *text = bp_config_find(environment, BP_ENV_INTERVAL);
 	config->interval = BP_INTERVAL_DEFAULT;
 	config->automatic = text != NULL && __builtin_strcmp(text, "auto") == 0;
-	bool good = parse_number(text, &number) && number >= 1 && number <= BP_INTERVAL_MAX;
+	bool good = bp_number_read(text, &number) && number >= 1 && number <= BP_INTERVAL_MAX;
 	if (config->automatic)
 		config->interval = BP_INTERVAL_FINEST;
 	else if (good)
@@ -188,7 +168,7 @@ static void read_interval(char **environment, struct bp_config *config)
 	config->fine_start = !good && !config->automatic;
 	note(config, BP_VARIABLE_INTERVAL, text, good || config->automatic);
 	text = bp_config_find(environment, BP_ENV_BUDGET);
-	good = parse_number(text, &number) && number >= 1 && number <= BP_BUDGET_MAX_PPM;
+	good = bp_number_read(text, &number) && number >= 1 && number <= BP_BUDGET_MAX_PPM;
 	config->budget_ppm = good ? number : BP_BUDGET_DEFAULT_PPM;
 	note(config, BP_VARIABLE_BUDGET, text, good);
 }
@@ -214,7 +194,7 @@ static void read_sampling(char **environment, struct bp_config *config)
 {
 	uint64_t number = 0;
 	const char *seed = bp_config_find(environment, BP_ENV_SEED);
-	config->seed_given = parse_number(seed, &number);
+	config->seed_given = bp_number_read(seed, &number);
 	config->seed = config->seed_given ? number : 0;
 	note(config, BP_VARIABLE_SEED, seed, config->seed_given);
 	const char *law = bp_config_find(environment, BP_ENV_LAW);
@@ -223,7 +203,7 @@ static void read_sampling(char **environment, struct bp_config *config)
 	note(config, BP_VARIABLE_LAW, law,
 		bernoulli || (law != NULL && __builtin_strcmp(law, "exact") == 0));
 	const char *follow = bp_config_find(environment, BP_ENV_FOLLOW_PID);
-	bool given = parse_number(follow, &number);
+	bool given = bp_number_read(follow, &number);
 	config->follow_pid = given ? (uint32_t)number : 0;
 	note(config, BP_VARIABLE_FOLLOW_PID, follow, given);
 }

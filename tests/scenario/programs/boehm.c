@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	steps = strtoull(argv[1], NULL, 10);
 	GC_INIT();
 	if (!bp_boehm_start("boehm test"))
-		perror("bp_boehm_start");
+		fprintf(stderr, "bp_boehm_start: %s\n", bp_boehm_problem());
 	bp_host_listen(bp_boehm_host(), listen, NULL);
 	const size_t before = GC_get_total_bytes();
 	for (unsigned i = 0; i < THREADS; i++) {

@@ -49,9 +49,13 @@ static void take_name(struct host_trace *trace, enum bp_tag tag, const struct bp
 	assert_true(name->id > 0);
 	trace->type_count += tag == BP_TAG_TYPE;
 	trace->frame_count += tag == BP_TAG_FRAME;
+	trace->label_count += tag == BP_TAG_LABELS;
 	if (name->id >= 100)
 		return;
-	copy(tag == BP_TAG_TYPE ? trace->types[name->id] : trace->functions[name->id], name->text);
+	copy(tag == BP_TAG_TYPE	       ? trace->types[name->id]
+		: tag == BP_TAG_LABELS ? trace->labels[name->id]
+				       : trace->functions[name->id],
+		name->text);
 	if (tag != BP_TAG_FRAME)
 		return;
 	copy(trace->files[name->id], name->file);
@@ -78,6 +82,7 @@ static void take(struct host_trace *trace, const struct bp_trace_record *record)
 		break;
 	case BP_TAG_TYPE:
 	case BP_TAG_FRAME:
+	case BP_TAG_LABELS:
 		take_name(trace, record->tag, &record->name);
 		break;
 	case BP_TAG_THREAD_BEGIN:

@@ -28,7 +28,8 @@ struct host_trace {
 	uint32_t lines[100];
 	uint32_t stacks[100][512], depths[100];
 	uint64_t stack_flags[100];
-	uint32_t type_count, frame_count, stack_count;
+	char labels[100][2001];
+	uint32_t type_count, frame_count, stack_count, label_count;
 	uint32_t begins, ends;
 	uint32_t open_threads; /* whose counters have no upper limit */
 	uint64_t damaged;

@@ -205,6 +205,105 @@ static void intervals(void **state)
 	assert_int_equal(trace->totals.off_objects.high, 200);
 }
 
+/* As bp_control_set_interval of the command line does it. */
+static void ask_for(const char *path, uint64_t interval)
+{
+	const int file = open(path, O_RDWR);
+	char *head = mmap(NULL, BP_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(head != MAP_FAILED);
+	struct bp_trace_state *page = (struct bp_trace_state *)(void *)(head + BP_STATE_OFFSET);
+	const uint64_t number = (page->control >> BP_CONTROL_NUMBER_SHIFT) + 1;
+	page->control = number << BP_CONTROL_NUMBER_SHIFT | interval;
+	munmap(head, BP_CHUNK_BYTES);
+	close(file);
+}
+
+static void following(void **state)
+{
+	(void)state;
+	struct bp_sampler_hot hot = { 0 };
+	struct bp_sampler sampler;
+	uint64_t interval = 77;
+	unlink(host_path("following"));
+	struct bp_host_options options = { .name = "x",
+		.path = host_path("following"),
+		.interval = 65536,
+		.dormant = true,
+		.follows_control = true,
+		.charge = BP_SAMPLER_CHARGE };
+	struct bp_host *host = bp_host_open(&options);
+	const uint32_t first = bp_host_thread(host, ""), second = bp_host_thread(host, "");
+	bp_sampler_init(&sampler, 1, BP_SAMPLER_OFF, BP_SAMPLER_EXACT);
+	assert_false(bp_host_follow(host, first, &sampler, &hot));
+	ask_for(options.path, 4096);
+	assert_true(bp_host_follow(host, first, &sampler, &hot));
+	assert_int_equal(sampler.interval, 4096);
+	assert_false(bp_host_follow(host, first, &sampler, &hot));
+	/* The second thread finds two changes at once; the runtime's own leaves the word alone. */
+	ask_for(options.path, BP_SAMPLER_OFF);
+	assert_true(bp_host_interval_wanted(host, second, &interval));
+	assert_int_equal(interval, BP_SAMPLER_OFF);
+	bp_host_interval(host, second, interval, 1000, 10);
+	bp_host_interval(host, second, 512, 2000, 20);
+	assert_true(bp_host_follow(host, first, &sampler, &hot));
+	assert_int_equal(sampler.interval, BP_SAMPLER_OFF);
+	/* Neither a thread that is not known nor a T that is none. */
+	assert_false(bp_host_interval_wanted(host, 3, &interval));
+	ask_for(options.path, BP_INTERVAL_MAX + 1);
+	assert_false(bp_host_interval_wanted(host, first, &interval));
+	bp_host_thread_end(host, first, 500, 5);
+	bp_host_thread_end(host, second, 3000, 30);
+	bp_host_close(host);
+	const struct host_trace *trace = host_read("following", true);
+	const struct bp_trace_interval *records = trace->intervals;
+	assert_int_equal(trace->interval_count, 4);
+	assert_true(records[0].interval == 4096 && records[0].command == 1);
+	assert_true(records[1].interval == 0 && records[1].command == 2);
+	assert_true(records[2].interval == 512 && records[2].command == 2);
+	assert_true(records[3].interval == 0 && records[3].command == 2);
+	assert_int_equal(trace->header.interval_bytes, 65536);
+	assert_int_equal(trace->header.flags_skippable, BP_HEADER_DORMANT | BP_HEADER_HOST_FOLLOWS);
+	assert_int_equal(trace->state.control_resume, 65536);
+	options.interval = BP_INTERVAL_MAX + 1;
+	assert_null(bp_host_open(&options));
+	assert_int_equal(errno, EINVAL);
+}
+
+/* What the environment says is tested with a program (scenario "host of the page"). */
+static void settings(void **state)
+{
+	(void)state;
+	char problem[BP_HOST_PROBLEM_BYTES];
+	struct bp_host_options options = { .interval = 9, .seed = 5, .seed_given = true };
+	assert_true(bp_host_settings(&options, problem));
+	assert_true(options.interval == 9 && options.seed == 5 && !options.dormant);
+	assert_string_equal(problem, "");
+	setenv("BYTEPOLL_INTERVAL", "3KiB", 1);
+	setenv("BYTEPOLL_SEED", "18446744073709551615", 1);
+	setenv("BYTEPOLL_START", "dormant", 1);
+	options = (struct bp_host_options){ 0 };
+	assert_true(bp_host_settings(&options, problem));
+	assert_true(options.interval == 3072 && options.seed == UINT64_MAX && options.seed_given &&
+		    options.dormant);
+	setenv("BYTEPOLL_SEED", "18446744073709551616", 1);
+	options.interval = 1;
+	assert_false(bp_host_settings(&options, problem));
+	assert_int_equal(options.interval, 1);
+	assert_string_equal(
+		problem, "BYTEPOLL_SEED is '18446744073709551616': give a number below 2^64");
+	unsetenv("BYTEPOLL_INTERVAL");
+	unsetenv("BYTEPOLL_SEED");
+	unsetenv("BYTEPOLL_START");
+	/* However long the path. */
+	char path[5000];
+	memset(path, 'x', sizeof path);
+	path[sizeof path - 1] = '\0';
+	options.path = path;
+	bp_host_open_problem(&options, ENAMETOOLONG, problem);
+	assert_true(strlen(problem) < BP_HOST_PROBLEM_BYTES);
+	assert_non_null(strstr(problem, "xxx: the path is too long"));
+}
+
 static int wait_for(pid_t child)
 {
 	int status = 0;
@@ -449,6 +548,8 @@ int main(void)
 		cmocka_unit_test(threads_that_wait),
 		cmocka_unit_test(unknown_threads),
 		cmocka_unit_test(intervals),
+		cmocka_unit_test(following),
+		cmocka_unit_test(settings),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(forks),
 		cmocka_unit_test(forks_in_a_storm),

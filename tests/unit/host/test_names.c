@@ -107,6 +107,36 @@ static void *name_all(void *from)
 	return NULL;
 }
 
+static void labels(void **state)
+{
+	(void)state;
+	struct bp_host *host = host_open("labels", 4096);
+	const struct bp_host_label set[] = { { "tenant", "b" }, { "request", "" },
+		{ "tenant", "a" } };
+	const struct bp_host_label sorted[] = { { "request", "" }, { "tenant", "a" } };
+	const struct bp_host_label wrong[] = { { "", "x" }, { "a=b", "x" }, { "a\nb", "x" },
+		{ "a", "x\ny" }, { "a", NULL }, { NULL, "x" } };
+	assert_int_equal(bp_host_labels(host, set, 0), 0);
+	assert_int_equal(bp_host_labels(host, set, 3), 1);
+	assert_int_equal(bp_host_labels(host, sorted, 2), 1);
+	assert_int_equal(bp_host_labels(host, set, 1), 2);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_int_equal(bp_host_labels(host, &wrong[i], 1), 0);
+	assert_true(
+		bp_host_sampled(host, &(struct bp_host_event){ .kind = BP_HOST_SMALL,
+					      .object = host,
+					      .size = 10,
+					      .labels = 2,
+					      .decision = { .sampled = true, .interval = 4096 } }));
+	bp_host_close(host);
+	const struct host_trace *trace = host_read("labels", true);
+	assert_string_equal(trace->labels[1], "request=\ntenant=a");
+	assert_string_equal(trace->labels[2], "tenant=b");
+	assert_int_equal(trace->label_count, 2);
+	assert_int_equal(trace->samples[0].labels, 2);
+	assert_int_equal(trace->state.lost[BP_LOSS_NAME], 6);
+}
+
 static void by_many_threads(void **state)
 {
 	(void)state;
@@ -160,6 +190,7 @@ int main(void)
 		cmocka_unit_test(types),
 		cmocka_unit_test(frames),
 		cmocka_unit_test(stacks),
+		cmocka_unit_test(labels),
 		cmocka_unit_test(by_many_threads),
 		cmocka_unit_test(no_room),
 	};

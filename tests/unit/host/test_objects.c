@@ -128,7 +128,7 @@ static void life_and_death(void **state)
 	assert_int_equal(trace->sample_count, 3);
 	assert_int_equal(trace->free_count, 3);
 	assert_int_equal(trace->state.lost[BP_LOSS_FREE], 1);
-	assert_int_equal(trace->state.lost[BP_LOSS_LARGE_TABLE], 1);
+	assert_int_equal(trace->state.lost[BP_LOSS_INVALID], 1);
 	/* The lost free ended the older one, before the younger began. */
 	assert_true(trace->frees[1].sample_sequence == trace->samples[1].sequence &&
 		    trace->frees[1].sequence < trace->samples[2].sequence);
@@ -334,19 +334,54 @@ static void listeners(void **state)
 	assert_true(host_sample(host, 4096, 100, 0));
 	assert_true(host_sample(host, 8192, 1000000, 0));
 	bp_host_freed(host, at(4096), 0, 0, 0);
-	assert_false(host_sample(host, 0, 100, 0)); /* lost, and told as such */
+	assert_false(host_sample(host, 0, 100, 0)); /* no listener hears what cannot be right */
 	for (int i = 0; i < 8; i++) {
-		assert_int_equal(heard[i].samples, 4);
+		assert_int_equal(heard[i].samples, 3);
 		assert_int_equal(heard[i].ends, 2);
-		assert_int_equal(heard[i].lost, 1);
-		/* 100 / (1 - (1 - 1/4096)^101) = 4105.67 twice, 50 -> 4055.84..., 10^6 is
+		assert_int_equal(heard[i].lost, 0);
+		/* 100 / (1 - (1 - 1/4096)^101) = 4105.67, 50 -> 4055.84..., 10^6 is
 		 * certain. */
-		assert_in_range(
-			heard[i].amounts, 2 * 4105 + 4040 + 1000000, 2 * 4106 + 4060 + 1000000);
+		assert_in_range(heard[i].amounts, 4105 + 4040 + 1000000, 4106 + 4060 + 1000000);
 	}
 	assert_string_equal(bp_host_type_name(host, heard[3].type), "made by the listener");
 	bp_host_close(host);
 	assert_int_equal(host_read("listeners", true)->sample_count, 3);
+}
+
+static void what_cannot_be_right(void **state)
+{
+	(void)state;
+	struct bp_host *host = host_open("wrong", 4096);
+	const uint32_t thread = bp_host_thread(host, "t");
+	const struct bp_host_event right = { .kind = BP_HOST_SMALL,
+		.object = at(4096),
+		.size = 100,
+		.thread = thread,
+		.decision = { .sampled = true, .interval = 4096, .offset = 100 },
+		.trials = 101,
+		.objects = 1 };
+	struct bp_host_event wrong[8];
+	for (int i = 0; i < 8; i++)
+		wrong[i] = right;
+	wrong[0].object = NULL;
+	wrong[1].kind = BP_HOST_SMALL - 1;
+	wrong[2].kind = BP_HOST_PINNED + 1;
+	wrong[3].decision.interval = 0;
+	wrong[4].decision.interval = BP_SAMPLER_INTERVAL_MAX + 1;
+	wrong[5].decision.offset = 101; /* a host that charges more than it declared */
+	wrong[6].decision.exact = true;
+	wrong[7].size = UINT64_MAX;
+	for (int i = 0; i < 8; i++)
+		assert_false(bp_host_sampled(host, &wrong[i]));
+	assert_false(bp_host_holds(host, at(4096)));
+	assert_true(bp_host_sampled(host, &right));
+	/* A thread that bp_host_thread did not return is an unknown one. */
+	assert_true(host_sample(host, 8192, 10, 7));
+	bp_host_close(host);
+	const struct host_trace *trace = host_read("wrong", true);
+	assert_int_equal(trace->state.lost[BP_LOSS_INVALID], 8);
+	assert_true(trace->sample_count == 2 && trace->samples[0].offset == 100 &&
+		    trace->samples[1].thread == 0);
 }
 
 static void frees_unseen(void **state)
@@ -385,6 +420,7 @@ int main(void)
 		cmocka_unit_test(sweeps),
 		cmocka_unit_test(sweep_beside_others),
 		cmocka_unit_test(listeners),
+		cmocka_unit_test(what_cannot_be_right),
 		cmocka_unit_test(frees_unseen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static const char *with(const char *text, const char *key, const char *value)
 {
 	static char to[BP_LABELS_BYTES + 1];
 	size_t bytes = 9999;
-	if (!bp_labels_with(text, strlen(text), key, value, to, &bytes)) {
+	if (!bp_label_set_with(text, strlen(text), key, value, to, &bytes)) {
 		assert_int_equal(bytes, 9999);
 		return NULL;
 	}

@@ -217,10 +217,25 @@ static int wait_for(const struct bp_traced *traced, uint64_t deadline_ns)
 	return status;
 }
 
+/* A host has no budget to hold. */
+static const struct bp_traced *without_budget(const struct request *request)
+{
+	for (uint32_t i = 0; i < request->list.count; i++)
+		if (request->list.items[i].header.recognition == BP_RECOGNITION_HOST)
+			return &request->list.items[i];
+	return NULL;
+}
+
 static int change_all(const struct request *request)
 {
 	const uint64_t deadline_ns = bp_system_time_ns(CLOCK_MONOTONIC) + request->wait_ns;
 	int status = 0;
+	if (request->action == INTERVAL && request->interval == 0 &&
+		without_budget(request) != NULL)
+		return bp_command_fail_with(1,
+			"%s is written by the program itself (bytepoll/host.h), which takes a size "
+			"and not auto: bytepoll control %s interval 64K",
+			without_budget(request)->path, without_budget(request)->path);
 	for (uint32_t i = 0; i < request->list.count; i++) {
 		change(request, &request->list.items[i]);
 		if (bp_traced_is_cut(&request->list.items[i]))

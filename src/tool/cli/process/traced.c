@@ -210,7 +210,8 @@ static bool check(const struct bp_traced *traced, bool steer, struct bp_error *e
 			"process %ld runs unprofiled, so that there is nothing to control: "
 			"bytepoll doctor %ld says why",
 			(long)traced->pid, (long)traced->pid);
-	if (header->recognition == BP_RECOGNITION_HOST && steer)
+	if (header->recognition == BP_RECOGNITION_HOST && steer &&
+		(header->flags_skippable & BP_HEADER_HOST_FOLLOWS) == 0)
 		return bp_error_set(error,
 			"%s is written by the program itself (bytepoll/host.h), and only it can be "
 			"told to sample otherwise",

@@ -417,6 +417,9 @@ static void count_missing(const struct trace_import *import, struct bp_process *
 	if (process->damaged_chunks == 0 &&
 		(!bp_trace_reader_is_whole(reader) || import->join.repeated_samples > 0 || !whole))
 		process->damaged_chunks = 1;
+	/* A host counts what cannot be right, as readers of other formats do. */
+	process->lost[BP_PROFILE_LOST_INVALID] += process->lost[BP_LOSS_INVALID];
+	process->lost[BP_LOSS_INVALID] = 0;
 	if (reader->samples < reader->state.samples)
 		process->lost[BP_PROFILE_LOST_UNREADABLE] +=
 			reader->state.samples - reader->samples;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types, frames and stacks of bytepoll/host.h. Contents, as names.h compares them:
+ * Types, frames, stacks and labels of bytepoll/host.h. Contents, as names.h compares them:
  *
  *	type	the bytes of its name
  *	frame	line (4 bytes), length of the function's name (4), the name, the file's
  *	stack	flags (4 bytes), the frames' numbers (4 each)
+ *	labels	the text of the set (trace/label_set.h)
  */
 #include <errno.h>
 
 #include "base/attributes.h"
 #include "host/host_state.h"
+#include "trace/label_set.h"
 
 _Static_assert(BP_HOST_DEPTH_MAX == BP_NAMED_STACK_MAX_DEPTH, "the writer takes them all");
 
@@ -28,6 +30,14 @@ static bool write_type(void *context, uint32_t id, const void *content, size_t b
 	const uint64_t value = id;
 	const struct bp_record_text text = { content, bytes };
 	return bp_writer_names(&host->writer, BP_TAG_TYPE, &value, 1, &text, 1);
+}
+
+static bool write_labels(void *context, uint32_t id, const void *content, size_t bytes)
+{
+	struct bp_host *host = context;
+	const uint64_t value = id;
+	const struct bp_record_text text = { content, bytes };
+	return bp_writer_names(&host->writer, BP_TAG_LABELS, &value, 1, &text, 1);
 }
 
 static bool write_frame(void *context, uint32_t id, const void *content, size_t bytes)
@@ -108,4 +118,22 @@ uint32_t bp_host_stack(struct bp_host *host, const uint32_t *frames, uint32_t de
 	__builtin_memcpy(stack.frames, frames, depth * sizeof *frames);
 	return number(host, &host->stacks, &stack, (depth + 1) * sizeof(uint32_t), write_stack,
 		BP_LOSS_STACK_TABLE);
+}
+
+uint32_t bp_host_labels(struct bp_host *host, const struct bp_host_label *labels, uint32_t count)
+{
+	char sets[2][BP_LABELS_BYTES];
+	size_t bytes = 0;
+	bool good = true;
+	if (count == 0 || !bp_host_is_here(host))
+		return 0;
+	for (uint32_t i = 0; i < count && good; i++)
+		good = labels[i].key != NULL && labels[i].value != NULL &&
+		       bp_label_set_with(sets[i % 2], bytes, labels[i].key, labels[i].value,
+			       sets[(i + 1) % 2], &bytes);
+	if (!good) {
+		bp_writer_lost(&host->writer, BP_LOSS_NAME);
+		return 0;
+	}
+	return number(host, &host->labels, sets[count % 2], bytes, write_labels, BP_LOSS_NAME);
 }
