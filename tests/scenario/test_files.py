@@ -198,7 +198,7 @@ def mode_and_no_overwrite():
 def wrong_settings():
     """A value of the environment that means nothing counts as absent, and every report says so."""
     names = ("INTERVAL", "BUDGET", "START", "START_TIME", "STOP_TIME", "SEED", "LAW", "FOLLOW_PID")
-    wrong = {"BYTEPOLL_" + name: "64KB" for name in names}
+    wrong = {"BYTEPOLL_" + name: "64KX" for name in names}
     with profiled.directory() as path:
         trace = os.path.join(path, "wrong.bpt")
         profiled.run(["/bin/true"], trace, extra=wrong)
@@ -213,6 +213,12 @@ def wrong_settings():
             "BYTEPOLL_STOP_TIME": "+999000000000"})
         warnings = profiled.report(trace)["warnings"]
         profiled.expect(not any("BYTEPOLL_" in warning for warning in warnings), warnings)
+        # Units mean what they mean on the command line.
+        for text, interval in (("64kB", 64000), ("64KiB", 64 << 10), ("2m", 2 << 20), ("1MB", 10**6)):
+            trace = os.path.join(path, text + ".bpt")
+            profiled.run(["/bin/true"], trace, extra={"BYTEPOLL_INTERVAL": text})
+            read = profiled.report(trace)["intervals"]
+            profiled.expect(read == [interval], "%s is read as %s" % (text, read))
 
 
 HOG = """
