@@ -30,7 +30,22 @@ int main(void)
 
 # Below PREFIX/share, under names of their own: where man and the shells look.
 SHARED = ["man/man1/bytepoll.1", "man/man1/bytepoll-run.1", "bash-completion/completions/bytepoll",
-          "zsh/site-functions/_bytepoll", "fish/vendor_completions.d/bytepoll.fish"]
+          "zsh/site-functions/_bytepoll", "fish/vendor_completions.d/bytepoll.fish",
+          "doc/bytepoll/examples/gate.c", "doc/bytepoll/examples/heap.h", "doc/bytepoll/examples/heap.c"]
+
+
+# As its own text shows it, but for the names: rows are kept beyond their turn.
+PYTHON = """
+import sys
+import bytepoll_analysis as bytepoll
+library = bytepoll.Library(sys.argv[1])
+profile = library.open_files(sys.argv[2])
+table = library.aggregate(profile, bytepoll.query(metric="allocated", by="size"))
+for row in list(library.rows(table)):
+    print(row.name.decode().replace(" ", ""))
+library.table_close(table)
+library.close(profile)
+"""
 
 
 class Wrong(Exception):
@@ -96,11 +111,15 @@ class Packages:
 
 def check_library(source, packages, traces, folder):
     program = os.path.join(folder, "top")
-    packages.compile("bytepoll", f"{source}/examples/analysis/top.c", program)
+    packages.compile("bytepoll", f"{packages.prefix}/share/doc/bytepoll/examples/top.c", program)
     shown = run(program, f"{traces}/simple.bpt", "allocated",
                 env=dict(os.environ, LD_LIBRARY_PATH=f"{packages.prefix}/lib"))
     if "in total" not in shown:
         yield f"examples/analysis/top.c prints {shown!r}"
+    shown = run("python3", "-c", PYTHON, f"{packages.prefix}/lib/libbytepoll.so.1", f"{traces}/simple.bpt",
+                env=dict(os.environ, PYTHONPATH=f"{packages.prefix}/share/bytepoll/python", PYTHONDONTWRITEBYTECODE="1"))
+    if len(set(shown.split())) < 2:
+        yield f"the binding for Python prints {shown!r}"
     packages.compile("bytepoll", f"{source}/tests/unit/library/from_cpp.cpp",
                      os.path.join(folder, "cpp"), "g++", ["-std=c++11"])
     version = run("pkg-config", "--modversion", "bytepoll", env=packages.environment).strip()

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from ctypes import byref, c_char_p, c_double, c_void_p
 
-import binding
+import bytepoll_analysis as binding
 
 BYTEPOLL, LIBRARY, TRACES, SCENARIO = sys.argv[1:5]
 sys.path.insert(0, SCENARIO)

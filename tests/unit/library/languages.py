@@ -11,7 +11,8 @@ import subprocess
 import sys
 from ctypes import byref
 
-import binding
+import bytepoll_analysis as binding
+import header
 
 BYTEPOLL, LIBRARY, TRACES, SCENARIO, TOP, GATE, FROM_CPP, HEADER = sys.argv[1:9]
 sys.path.insert(0, SCENARIO)
@@ -105,7 +106,7 @@ def check_hostile_names():
 
 
 def check_structs():
-    findings = binding.check_header(HEADER, "cc", os.path.dirname(HEADER))
+    findings = header.check_header(HEADER, "cc", os.path.dirname(HEADER))
     profiled.expect(not findings, "\n".join(findings))
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from ctypes import byref, sizeof
 
-import binding
+import bytepoll_analysis as binding
 
 BYTEPOLL, LIBRARY, SCENARIO = sys.argv[1:4]
 sys.path.insert(0, SCENARIO)

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""libbytepoll.so through ctypes, struct by struct as bytepoll/analysis.h has them: the library as a
-program in another language sees it. `check_header` holds every struct here against the header, so that
-the two cannot drift apart."""
+"""libbytepoll.so for Python: every struct and function of bytepoll/analysis.h through ctypes, under the
+header's names without bytepoll_. The header says what they mean.
+
+    import bytepoll_analysis as bytepoll
+
+    library = bytepoll.Library("libbytepoll.so.1")
+    profile = library.open_files("app.bpt")
+    table = library.aggregate(profile, bytepoll.query(metric="peak", by="function"))
+    for row in library.rows(table):
+        print(row.name.decode(), row.bytes.low, row.bytes.high)
+    library.table_close(table)
+    library.close(profile)
+"""
 import ctypes
-import re
-import subprocess
 from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int32, c_size_t, c_uint8
 from ctypes import c_uint32, c_uint64, c_void_p, byref, sizeof
 
@@ -258,11 +266,11 @@ class Library:
         return self.open(files, len(paths), byref(OpenOptions(**options)) if options else None)
 
     def rows(self, table):
-        row = Row()
-        number = 0
+        """The rows of a table, each an object of its own; their names and frames live as long as the table."""
+        number, row = 0, Row()
         while self.table_row(table, number, byref(row)):
             yield row
-            number += 1
+            number, row = number + 1, Row()
 
 
 def query(**fields):
@@ -276,29 +284,3 @@ def query(**fields):
         result.filters = ctypes.cast(result.kept, POINTER(c_char_p))
         result.filter_count = len(filters)
     return result
-
-
-def check_header(header, compiler, folder):
-    """Findings where a struct or a function here is not what the header says."""
-    with open(header, encoding="utf-8") as file:
-        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
-    declared = set(re.findall(r"^struct bytepoll_(\w+) \{", text, re.MULTILINE))
-    findings = [f"struct bytepoll_{name} is in one of header and binding only"
-                for name in declared ^ set(STRUCTS)]
-    functions = set(re.findall(r"\bbytepoll_(\w+)\(", text))
-    findings += [f"bytepoll_{name} is in one of header and binding only"
-                 for name in functions ^ set(FUNCTIONS)]
-    lines = []
-    for name, struct in STRUCTS.items():
-        lines.append(f'_Static_assert(sizeof(struct bytepoll_{name}) == {sizeof(struct)}, "{name}");')
-        for field, _ in struct._fields_:
-            place = getattr(struct, field)
-            lines.append(f"_Static_assert(offsetof(struct bytepoll_{name}, {field}) == {place.offset}"
-                         f" && sizeof(((struct bytepoll_{name} *)0)->{field}) == {place.size}, "
-                         f'"{name}.{field}");')
-    program = f'#include "{header}"\n' + "\n".join(lines) + "\n"
-    result = subprocess.run([compiler, "-std=c11", "-fsyntax-only", "-x", "c", "-"], input=program,
-                            text=True, capture_output=True, cwd=folder)
-    if result.returncode != 0:
-        findings.append(result.stderr)
-    return findings
