@@ -10,16 +10,18 @@
 #   make torture   test suites of other programs, unprofiled and profiled (NAMES: some of them)
 #   make real      many real programs, profiled and unprofiled compared (NAMES: some of them)
 #   make storms    kills, full disks, failing calls ...: the long forms of what the tests do in short
+#   make soak      servers under load for an hour, each beside a twin that is not profiled (MINUTES)
 #   make live-dotnet  record a real .NET program (DOTNET_DATA: the folder that holds one)
 #   make fuzz      fuzz the readers (FUZZ_SECONDS each, default 60)
 #   make install   into PREFIX (default: that of the last time, at first /usr/local), below DESTDIR if set
 #   make uninstall remove what `make install` with the same PREFIX and DESTDIR put there
 BUILD = build
 PREFIX =
+MINUTES = 60
 # The system's own meson and python, whatever version managers put in front of them.
 export PATH := /usr/bin:/bin:$(PATH)
 
-.PHONY: all demo test test-all bench statistics laws torture real storms live-dotnet fuzz install uninstall clean
+.PHONY: all demo test test-all bench statistics laws torture real storms soak live-dotnet fuzz install uninstall clean
 all:
 	@scripts/build $(BUILD) $(if $(PREFIX),--prefix=$(abspath $(PREFIX)))
 
@@ -64,6 +66,11 @@ real:
 storms: all
 	@scripts/install-deps
 	@scripts/storms $(BUILD)
+
+soak:
+	@scripts/install-deps --bench
+	@$(MAKE) --no-print-directory all
+	@bench/soak.py $(BUILD) --minutes $(MINUTES)
 
 live-dotnet: all
 	@BYTEPOLL_BUILD=$(BUILD) tests/real/dotnet.py --data "$(DOTNET_DATA)"
