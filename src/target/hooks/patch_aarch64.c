@@ -3,13 +3,15 @@
  * See patch.h. aarch64 machine code (the ARM Architecture Reference Manual, part C6), one word
  * each:
  *
- *   d503245f                bti    c                   kept where the compiler put one 90000010 +
- *   page         adrp   x16, target         pages of 4 KiB, whatever the kernel's are f9400210 +
- *   low          ldr    x16, [x16, low] d61f0200                br     x16                 x16: may
- *   enter a function that begins with bti c 14000000 + words        b      target 530c7c10
- *   lsr    w16, w0, #12        bits 12 to 31 of the object's address: its page d2a00011 + high
- *   movz   x17, high << 16     where the counts lie: whole 64 KiB, below 2 GiB 38706a30
- *   ldrb   w16, [x17, x16] 35000010 + words        cbnz   w16, target
+ *   d503245f            bti    c                kept where the compiler put one
+ *   90000010 + page     adrp   x16, target      pages of 4 KiB, whatever the kernel's are
+ *   f9400210 + low      ldr    x16, [x16, low]
+ *   d61f0200            br     x16              x16: may enter a function that begins with bti c
+ *   14000000 + words    b      target
+ *   530c7c10            lsr    w16, w0, #12     bits 12 to 31 of the object's address: its page
+ *   d2a00011 + high     movz   x17, high << 16  where the counts lie: whole 64 KiB, below 2 GiB
+ *   38706a30            ldrb   w16, [x17, x16]
+ *   35000010 + words    cbnz   w16, target
  *
  * The linker itself may change x16 and x17 on the way to a function, so nobody keeps anything
  * there.

@@ -7,13 +7,17 @@
  * convention has them. (A tracer that reads argument registers without looking at the note gets the
  * first six right, too.)
  *
- *   .note.stapsdt, not loaded      OFFSET SIZE
- *     length of the name, 8             0    4 length of what follows it         4    4 type, 3
- *     8    4 "stapsdt\0"                      12    8 address of the first instruction 20    8
- *     as linked: what it is off by after prelink is what address of .stapsdt.base         28    8
- *     that section is off by address of the semaphore         36    8    16 bits, in .probes
- *     provider, name, arguments        44         strings; an argument is BYTES@PLACE, blanks
- *     between
+ *   .note.stapsdt, not loaded       OFFSET SIZE
+ *     length of the name, 8              0    4
+ *     length of what follows it          4    4
+ *     type, 3                            8    4
+ *     "stapsdt\0"                       12    8
+ *     address of the first instruction  20    8   as linked; a reader of a file that prelink has
+ *                                                 moved corrects it by the next field
+ *     address of .stapsdt.base          28    8   as linked, for that correction
+ *     address of the semaphore          36    8   of 16 bits, in .probes
+ *     provider, name, arguments         44        strings; an argument is BYTES@PLACE, with blanks
+ *                                                 between arguments
  *
  * The function is assembler text, because a compiler may put an argument anywhere and this way
  * every one has a place for good. It begins with a one-byte no-operation: the kernel carries that

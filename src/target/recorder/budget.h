@@ -4,8 +4,7 @@
  * (control.h). There are two independent reasons:
  *
  *   automatic interval   (bit 41 of the word) time: the time that samples and recorded frees take
- *   is
- *                        measured and compared with the CPU time of the process; memory: the
+ *                        is measured and compared with the CPU time of the process; memory: the
  *                        recorder's own bytes are compared with 4 MiB + 1 % of the resident memory
  *   fill                 (always) the live set, the directory of slots and the arena are bounded;
  *                        near a bound T doubles, and again with each further step towards it

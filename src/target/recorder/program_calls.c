@@ -3,8 +3,7 @@
  * A moment F between two readings of all threads' counters:
  *
  *   reading 1   what each thread has made is written (INTERVAL, docs/trace-format.md 3.7, which
- *   changes
- *               nothing: T is the one that the thread follows), with a time before F
+ *               changes nothing: T is the one that the thread follows), with a time before F
  *   F           the clock is read until it has moved on from all of that
  *   reading 2   the same again, with the time F
  *

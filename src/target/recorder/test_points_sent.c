@@ -5,14 +5,12 @@
  *   BYTEPOLL_TEST_REPORT_FD=n   each committed sample's sequence number is written, as 8 bytes, to
  *                               descriptor n: a second process then knows what must be in the trace
  *   BYTEPOLL_TEST_COUNT=FILE    a counting allocator below the hooks: FILE (created, 16 bytes,
- *   mapped
- *                               shared) holds u64 objects and u64 bytes that were really requested
- *                               of malloc or placed in slots, successful requests only; behind them
- *                               i64, slots in use at this moment
+ *                               mapped shared) holds u64 objects and u64 bytes that were really
+ *                               requested of malloc or placed in slots, successful requests only;
+ *                               behind them i64, slots in use at this moment
  *   BYTEPOLL_TEST_FAIL=k or k+  the k-th system call of those that can fail (counted from 1, over
- *   all
- *                               threads, from the very first on), or each from the k-th on, fails
- *                               with ENOMEM
+ *                               all threads, from the very first on), or each from the k-th on,
+ *                               fails with ENOMEM
  *   BYTEPOLL_TEST_FAILED=FILE   made when that happened
  */
 #include <fcntl.h>

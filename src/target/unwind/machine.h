@@ -8,22 +8,22 @@
  * an #if.
  *
  *   enum bp_register         DWARF numbers: BP_FRAME_POINTER, BP_STACK_POINTER, BP_RETURN (the
- *   column
- *                            whose rule gives the return address), BP_PC (the column that holds the
- *                            pc itself; may be BP_RETURN), BP_REGISTERS (their count, at most 64)
- *   BP_RETURN_RULE           the rule of BP_RETURN where the tables give none BP_RED_ZONE_BYTES
- *   below the stack pointer, not overwritten by a signal frame BP_CODE_BYTES            longest
- *   piece of code that bp_machine_is_after_call looks at bp_machine_capture       registers of the
- *   calling function, at this instruction; the bits of those
- *                            that it gives
- *   bp_machine_code_address  a return address as it was before it was signed bp_machine_step
- *   one step by compact rules BP_RECORD_ENDS_FRAME     1: the word behind a frame's saved frame
- *   pointer and return address is where
- *                            its caller's frame begins; 0: there may be more between
- *   bp_machine_place_stack_pointer  for machines with 0: puts `sp`, so far a lower bound, where it
- *   is
- *                            in a frame whose frame pointer and compact rules are known; false if
- *                            that cannot be told
+ *                            column whose rule gives the return address), BP_PC (the column that
+ *                            holds the pc itself; may be BP_RETURN), BP_REGISTERS (their count, at
+ *                            most 64)
+ *   BP_RETURN_RULE           the rule of BP_RETURN where the tables give none
+ *   BP_RED_ZONE_BYTES        below the stack pointer, not overwritten by a signal frame
+ *   BP_CODE_BYTES            longest piece of code that bp_machine_is_after_call looks at
+ *   bp_machine_capture       registers of the calling function, at this instruction; the bits of
+ *                            those that it gives
+ *   bp_machine_code_address  a return address as it was before it was signed
+ *   bp_machine_step          one step by compact rules
+ *   BP_RECORD_ENDS_FRAME     1: the word behind a frame's saved frame pointer and return address is
+ *                            where its caller's frame begins; 0: there may be more between
+ *   bp_machine_place_stack_pointer
+ *                            for machines with 0: puts `sp`, so far a lower bound, where it is in a
+ *                            frame whose frame pointer and compact rules are known; false if that
+ *                            cannot be told
  *
  * Thread-safe, async-signal-safe.
  */

@@ -4,16 +4,15 @@
  * ways to the rules, each for what the one before does not know:
  *
  *   the last walk   Consecutive samples of a thread share most of their stack: main and what it
- *   calls,
- *                   and the recorder's own frames. Of the last walk the thread keeps address, stack
- *                   pointer and rules of each frame, in order. Where the next address is the same,
- *                   its rules are at hand without a look-up; and because they come from the list
- *                   and not from what was just read, the processor runs ahead, and the cache misses
- *                   of many frames overlap. After a difference the lists are brought in step again
- *                   by the stack pointer.
- *   the cache       rules by address, one word each (rule_cache.h). the tables      frame_step.c:
- *   odd frames (signals, linkage tables, expressions), and addresses met
- *                   for the first time.
+ *                   calls, and the recorder's own frames. Of the last walk the thread keeps the
+ *                   address, stack pointer and rules of each frame, in order. Where the next
+ *                   address is the same, its rules are at hand without a look-up; and because
+ *                   they come from the list and not from what was just read, the processor runs
+ *                   ahead, and the cache misses of many frames overlap. After a difference the
+ *                   lists are brought in step again by the stack pointer.
+ *   the cache       Rules by address, one word each (rule_cache.h).
+ *   the tables      frame_step.c: odd frames (signals, linkage tables, expressions), and addresses
+ *                   met for the first time.
  *
  * The first two know pc, stack pointer and frame pointer alone, which is what ordinary frames are
  * found by. Should a frame want another register, the walk is begun anew with all of them, by the
