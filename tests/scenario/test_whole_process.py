@@ -68,6 +68,7 @@ class Runs:
             packed = re.search(rb'id="bytepoll-head">([A-Za-z0-9+/=]*)<', file.read()).group(1)
         head = json.loads(gzip.decompress(base64.b64decode(packed)))
         profiled.expect(head["explained"] == {"text": data["text"], "advice": data["advice"]}, str(head["explained"]))
+        has(bytepoll("live", "--once", trace).stdout.decode().split("\n")[1], "process at its highest", "malloc explains")
         checked = bytepoll("check", trace, "--limit", "peak=100M", status=0).stdout.decode()
         has(checked, words)
         profiled.expect(checked.index("malloc explains") < checked.index("peak=100M"), "check says it later")
@@ -93,7 +94,8 @@ class Runs:
         profiled.expect("malloc explains" not in said, said)
         data = json.loads(bytepoll("report", "--json", trace).stdout)["resident"]["explained"]
         profiled.expect(not data["little"] and data["cause"] is data["text"] is None, str(data))
-        profiled.expect("malloc explains" not in bytepoll("report", trace).stdout.decode(), "the report says it")
+        for words in (["report"], ["live", "--once"]):
+            profiled.expect("malloc explains" not in bytepoll(*words, trace).stdout.decode(), "%s says it" % words[0])
 
     def limits(self):
         trace, _ = self.held("limited", 8, 0, 200, 0)

@@ -168,19 +168,33 @@ static void put_counted(
 	put(line, text);
 }
 
-/* Where malloc explains little of what is resident. */
-static void put_explained(struct line *line, const struct bp_live_view *view)
+/* Where malloc explains little of what is resident; of a process that has ended, was resident at
+ * most. What the process has beside malloc is left out where the line has no room for it. */
+static void put_explained(struct line *line, const struct bp_live_view *view,
+	const struct bp_live_source *source)
 {
 	const struct bp_explained *explained = &view->explained;
+	const struct bp_report_options *options = &line->frame->options;
 	const char *heap = bp_explained_heap(explained);
-	char share[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES + 64];
+	char share[BP_QUANTITY_BYTES], bytes[BP_QUANTITY_BYTES], most[BP_QUANTITY_BYTES + 64] = "";
+	char text[2 * BP_QUANTITY_BYTES + 128];
+	const unsigned used = line->used;
 	if (!explained->little)
 		return;
 	const struct bp_interval part = bp_explained_share(explained);
 	bp_share_explained_text(&part, share);
-	snprintf(text, sizeof text, "%s%s%s", share, heap != NULL ? ", the rest has " : "",
-		heap != NULL ? heap : "");
-	put_text(line, bp_style_warn(&line->frame->options), text, bp_text_columns(text));
+	if (source->resident_bytes == 0) {
+		bp_bytes_text(explained->resident_bytes, bp_style_of(options), bytes);
+		snprintf(most, sizeof most, "process at its highest %s: ", bytes);
+	}
+	if (heap != NULL) {
+		snprintf(text, sizeof text, "%s%s, the rest has %s", most, share, heap);
+		put_text(line, bp_style_warn(options), text, bp_text_columns(text));
+	}
+	if (line->used > used)
+		return;
+	snprintf(text, sizeof text, "%s%s", most, share);
+	put_text(line, bp_style_warn(options), text, bp_text_columns(text));
 }
 
 void bp_live_write_totals(const struct bp_live_view *view, const struct bp_live_source *source,
@@ -195,7 +209,7 @@ void bp_live_write_totals(const struct bp_live_view *view, const struct bp_live_
 		snprintf(text, sizeof text, "resident %s", bytes);
 		put(&line, text);
 	}
-	put_explained(&line, view);
+	put_explained(&line, view, source);
 	put_counted(&line, view, source);
 	if (view->made)
 		put_total(&line, view, BP_METRIC_PEAK);

@@ -18,6 +18,7 @@
 #include "cli/options/query_options.h"
 #include "cli/process/own_heaps.h"
 #include "policy/defaults.h"
+#include "resident/resident_file.h"
 
 #define SHARE_MIN 0.005 /* branches of the tree below it are one line */
 #define SEED_MOMENTS 120
@@ -249,6 +250,16 @@ static bool make_query(
 	return true;
 }
 
+/* How much of a process that has ended malloc explained when it was largest, as `run` saw it. */
+static void explain_ended(struct bp_live_view *view, const struct bp_live_source *source)
+{
+	struct bp_resident resident;
+	if (!bp_resident_read(source->path, &source->profile, &resident, NULL))
+		return;
+	(void)bp_explain_process(&view->aggregation, &resident, &view->explained);
+	bp_resident_finish(&resident);
+}
+
 /* How much of the processes that run malloc explains, now. What heaps they have beside it is looked
  * for once. */
 static void explain(struct bp_live_view *view, const struct bp_live_source *source)
@@ -257,6 +268,8 @@ static void explain(struct bp_live_view *view, const struct bp_live_source *sour
 	const struct bp_total *live = &view->aggregation.totals[BP_METRIC_LIVE];
 	uint64_t recorder_bytes = 0;
 	view->explained = (struct bp_explained){ 0 };
+	if (view->filter_count == 0 && source->state == BP_LIVE_ENDED)
+		explain_ended(view, source);
 	if (source->resident_bytes == 0 || view->filter_count > 0 || !live->known ||
 		(view->aggregation.absent & 1u << BP_METRIC_LIVE) != 0)
 		return;
