@@ -16,8 +16,6 @@
 #define BP_EXPORT __attribute__((visibility("default")))
 #define BP_PRINTF(format_index, first_index) \
 	__attribute__((format(printf, format_index, first_index)))
-#define BP_UNUSED __attribute__((unused))
-#define BP_WARN_UNUSED __attribute__((warn_unused_result))
 
 /* Number of elements of a true array. */
 #define BP_COUNT(array) (sizeof(array) / sizeof((array)[0]))

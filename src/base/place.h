@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file by the open folder that it lies in. A path is looked up anew at every use, so that whoever
- * may rename a folder on the way decides between two uses what the second one meets. Code that
- * looks at a file, and then creates, replaces or removes something beside it, opens the folder once
- * and asks its descriptor.
+ * A file by the open folder that it lies in. The kernel looks a path up anew at every use. A user
+ * who may rename one of its folders can therefore make the second use of a path meet another file
+ * than the first. Code that looks at a file, and then creates, replaces or removes something beside
+ * it, opens the folder once and uses its descriptor.
  */
 #ifndef BP_BASE_PLACE_H
 #define BP_BASE_PLACE_H

@@ -9,8 +9,9 @@
  *
  * and so end where the records of their last chunk do. Whatever is shorter and ends elsewhere was
  * cut by somebody else: an interrupted copy, a full disk, `head -c`. Where the two look alike
- * (nothing but chunk 0, or a chunk of slots at the end, and more was handed out) it is called cut:
- * a limit that is not given can be had again, one that does not hold cannot be taken back.
+ * (nothing but chunk 0, or a chunk of slots at the end, and more was handed out) it is called cut.
+ * A report of a cut file states no upper limit; that is the smaller mistake, since a limit that is
+ * stated and does not hold misleads.
  */
 #include "trace/cut.h"
 

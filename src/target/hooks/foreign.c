@@ -4,8 +4,8 @@
  *
  * What lies before an object says nothing then, and the allocator may have entries we have never
  * heard of (dallocx, mi_free, tc_free, a private copy of free). So every sampled object stays where
- * the allocator put it: whoever frees it, frees an object of the allocator's own. `free` asks the
- * filter (recognition/filter.h), in as many instructions as over glibc, and on a yes the live set.
+ * the allocator put it, and may be freed by any of these entries. `free` asks the filter
+ * (recognition/filter.h), in as many instructions as over glibc, and on a yes the live set.
  *
  * malloc and the other hooks that allocate need no other form. `free`, `realloc` and
  * `malloc_usable_size`, which read the word before an object over glibc, are rewritten at start:

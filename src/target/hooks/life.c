@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of the process that pass our destructor by, forks, unloaded modules, a setting of malloc's,
- * and calls that would make the trace's mapping count against the program.
+ * Functions that end the process without running the recorder's destructor, forks, the unloading of
+ * modules, mallopt, and calls that would make the trace's mapping count against the program.
  */
 #include <dlfcn.h>
 #include <malloc.h>

@@ -2,7 +2,8 @@
 /*
  * prctl, and the C library's function syscall, by which seccomp is reached as well: before a
  * process gives up system calls the recorder gives up those (recorder/seal.h). In strict mode none
- * is left that it could make; what a filter forbids is found out by running it (seccomp_filter.c).
+ * is left that it could make. What a filter forbids the recorder finds out by interpreting the
+ * filter's instructions for each call that it makes (seccomp_filter.c).
  *
  * Both functions take what they are given in registers, and a seventh word on the stack; so do
  * these, whatever the caller meant by its arguments, and go on with a jump. The recorder's own

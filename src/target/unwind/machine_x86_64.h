@@ -29,9 +29,6 @@ enum bp_register {
 
 enum { BP_COMPACT_SP = BP_COMPACT_MACHINE, BP_COMPACT_FP, BP_COMPACT_FP_INDIRECT };
 
-/* What step_by_frame_pointer does, as compact rules: push rbp; mov rbp, rsp. */
-#define BP_COMPACT_FRAME_POINTER ((uint32_t)(BP_COMPACT_FP | 2u << 3 | 2u << 11))
-
 static inline bool bp_machine_place_stack_pointer(uint32_t rules, struct bp_frame_state *state)
 {
 	(void)rules, (void)state;

@@ -160,7 +160,7 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 		.profile = profile, .query = *query, .peak_at_ns = BP_TIME_NEVER
 	};
 	if (aggregation.query.confidence == 0)
-		aggregation.query.confidence = 0.95;
+		aggregation.query.confidence = BP_CONFIDENCE_DEFAULT;
 	if (!check(profile, query, error))
 		return false;
 	struct bp_aggregation_state *state = calloc(1, sizeof *state);

@@ -2,10 +2,11 @@
 /*
  * The heap over time with its confidence band. An object is live at a range of the moments, and the
  * sums of a moment are those of all objects whose range holds it. Sums can be added but not
- * subtracted (docs/statistics.md, "Sums per key"), so a walk that adds births and takes deaths away
- * is out; instead a tree stands over the moments, leaves in their order, every node the sum of what
- * is live at all leaves below it and not at all of its sibling's. A sample goes into at most two
- * nodes per level, and a moment is the merge of the nodes from its leaf to the root.
+ * subtracted (docs/statistics.md, "Sums per key"), so the band is not computed by a walk that adds
+ * allocations and subtracts frees. Instead there is a binary tree whose leaves are the moments in
+ * their order. A node has the sum of what is live at all leaves below it, but not at all leaves of
+ * its sibling. A sample goes into at most two nodes per level, and the sums of a moment are those of
+ * the nodes from its leaf to the root, added up.
  */
 #include <stdlib.h>
 

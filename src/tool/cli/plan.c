@@ -142,7 +142,7 @@ static bool read_question(
 {
 	struct bp_plan_question *question = &request->question;
 	double confidence = request->query_options.query.confidence;
-	question->confidence = confidence > 0 ? confidence : 0.95;
+	question->confidence = confidence > 0 ? confidence : BP_CONFIDENCE_DEFAULT;
 	question->power = 0.8;
 	question->false_alarm = 0.01;
 	question->counted = bp_option_given(arguments, "counted");

@@ -2,7 +2,7 @@
 /*
  * Matching: the keys of several aggregations under one roof. Each aggregation is a column; what it
  * summed under a key stands in one cell of the table, a tally. Keys are chains of stable names
- * (stable_name.h), one name long but for stacks. Private to profile/: diff.c fills and reads
+ * (stable_name.h), one name long but for stacks. Private to diff/: diff.c fills and reads
  * it.
  *
  * Cells of an aggregation are merged, not its rows: two rows (parse and parse.part.0) may be one

@@ -12,7 +12,7 @@
  * bound a check says "within" with a probability of at most a^2 if objects are small, which is
  * reached only where no sample at all is due.
  *
- * Called by profile/ (check.c) and the statistics tests. Pure, no allocation, safe to call from
+ * Called by check/ and the statistics tests. Pure, no allocation, safe to call from
  * any thread. a in (0, 1/2): one-sided.
  */
 #ifndef BP_ESTIMATE_CHECK_H

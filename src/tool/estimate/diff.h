@@ -6,7 +6,7 @@
  *
  * A side is all that a comparison needs to know of a figure: what of it is certain, mean and
  * variance of the rest, and the unseen unit. Sides are made from sums, or from a counted number,
- * and may be scaled (per byte of work) and added (several runs). Called by profile/ and the
+ * and may be scaled (per byte of work) and added (several runs). Called by diff/ and the
  * statistics tests. Pure, no allocation, safe to call from any thread.
  *
  * All p-values and intervals here cover the noise of sampling. The program's own variation between

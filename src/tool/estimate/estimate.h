@@ -2,7 +2,7 @@
 /*
  * From sampled objects to estimates with confidence intervals: the statistics of allocation
  * sampling, as derived in docs/statistics.md. Pure functions: no I/O, no globals, no allocation,
- * safe to call from any thread. Called by profile/ (aggregation) and by the statistics tests.
+ * safe to call from any thread. Called by aggregation/ and by the statistics tests.
  *
  * Notation of docs/statistics.md: T mean sampling interval in bytes, k size of an object in bytes,
  * m = k + charge the trials it made, lambda = -log1p(-1/T), pi(m) = 1 - exp(-lambda m) the

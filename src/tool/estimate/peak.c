@@ -2,7 +2,7 @@
 /*
  * The peak of an estimated curve (docs/statistics.md, "Peak"). The largest value of a noisy curve
  * is found where the noise happened to be upwards: taken as it is, a flat heap seems to have peaked
- * 10 to 110 % above its level. Two remedies, computed here; profile/ walks the events.
+ * 10 to 110 % above its level. Two remedies, computed here; time/ walks the events.
  *
  * Cross-fit: each sample goes to one or both of two halves so that each half is a sample with
  * inclusion probability pi_h(m) = 1 - exp(-lambda m / 2), independent of the other. (Both: pi_h^2

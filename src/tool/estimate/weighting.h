@@ -4,7 +4,7 @@
  * "Estimators and how they relate"). Every one is a sum over samples of value x weight, unbiased;
  * they differ in variance. Horvitz-Thompson's is the conditional mean of the others.
  *
- * Called by profile/ (for --estimator), plan.c and tests. Pure, safe to call from any thread.
+ * Called by aggregation/ (for --estimator), plan.c and tests. Pure, safe to call from any thread.
  */
 #ifndef BP_ESTIMATE_WEIGHTING_H
 #define BP_ESTIMATE_WEIGHTING_H

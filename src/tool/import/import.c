@@ -14,7 +14,7 @@
 
 #include "base/attributes.h"
 
-/* Enough for every magic number there is; pprof and pickles have theirs in the first bytes. */
+/* Enough for every magic number there is. */
 #define HEAD_BYTES 512
 
 #define ENTRY(name) &bp_import_##name,

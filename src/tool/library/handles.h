@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is behind the handles of bytepoll/analysis.h, and the questions that they are asked in the
- * words of profile/. A profile is held by whoever opened it and by every table and difference made
+ * words of model/. A profile is held by whoever opened it and by every table and difference made
  * of it; the last one to go frees it. Everything in it is written before bytepoll_open returns.
  */
 #ifndef BP_LIBRARY_HANDLES_H

@@ -350,7 +350,7 @@ bool bytepoll_sums_estimate(const struct bytepoll_sums *records, size_t count,
 	struct bytepoll_figure *ret_bytes, struct bytepoll_figure *ret_objects,
 	struct bytepoll_error *error)
 {
-	const double wanted = confidence == 0 ? 0.95 : confidence;
+	const double wanted = confidence == 0 ? BP_CONFIDENCE_DEFAULT : confidence;
 	struct bytepoll_assumptions assumed;
 	if (assumptions == NULL)
 		return bp_call_wrong(error, "no assumptions given");

@@ -8,7 +8,7 @@
  * Not among them are functions that allocate an object of some kind (strdup, fopen, PyList_New,
  * g_string_new): that is where memory goes.
  *
- * Called by attribution.c and truth.c; the expression by export/export_pprof.c; filled by cli.
+ * Called by attribution.c and verify.c; the expression by export/export_pprof.c; filled by cli.
  * Asking is safe from several threads.
  */
 #ifndef BP_MODEL_ALLOCATORS_H

@@ -64,7 +64,7 @@ struct bp_runs {
 
 struct bp_samples {
 	uint32_t count; /* the empty one, number 0, included */
-	/* Private to profile/. */
+	/* Private to model/. */
 	struct bp_packed births, deaths;
 	uint32_t *freed, *order;
 	uint32_t freed_capacity;

@@ -30,7 +30,6 @@
 #define BP_CUBE_BINS_MAX 120u
 #define BP_CUBE_NEVER 255u    /* freed: lives at the last edge */
 #define BP_CUBE_NO_BYTES 255u /* size class: objects of 0 bytes */
-#define BP_CUBE_NO_FRAME UINT32_MAX
 /* The frame in the place of the callers of merged stacks. */
 #define BP_CUBE_CALLERS (UINT32_MAX - 1)
 

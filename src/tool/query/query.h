@@ -61,6 +61,9 @@ int bp_word_index(const char *const *words, int count, const char *word);
 
 struct bp_filter; /* filter.h */
 
+/* The confidence of an interval where nobody asks for another one. */
+#define BP_CONFIDENCE_DEFAULT 0.95
+
 /* Zeroed: live at exit, by function, bytes as requested, 95 % intervals. Times are nanoseconds
  * since the start of the first process (of each file's own, where several unrelated ones are
  * summed). */
@@ -80,7 +83,7 @@ struct bp_query {
 	uint64_t gone_by_ns;	 /* moments of one run */
 	uint64_t from_ns, to_ns; /* allocated in [from, to); peak: the moments looked at */
 	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
-	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
+	double confidence;	 /* two-sided, in (0, 1); 0: BP_CONFIDENCE_DEFAULT */
 	uint32_t pid;		 /* that process alone; 0: all */
 	/* its total is not known then, unless it is the metric: finding it is half of the work */
 	bool without_peak;

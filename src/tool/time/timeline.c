@@ -9,7 +9,8 @@
  * drawn into: what is alike is looked at first, and the walk itself adds and compares. Of a sample
  * that dies its like and its halves are noted in four bytes when it is born; a death without such a
  * note was of an object that does not take part. Notes are kept in pages, by the number of the
- * death, as long as one of a page is still to be read: a death comes mostly soon after its birth.
+ * death, until all of a page have been read. There are few pages at a time, since most objects are
+ * freed soon after they were allocated.
  */
 #include "time/timeline.h"
 

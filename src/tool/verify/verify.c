@@ -188,7 +188,7 @@ static void figures_of_nothing(
 		fmin(ret_row->objects.interval.high, all->objects.interval.high);
 }
 
-/* The largest probability that a right figure of this truth misses (truth.h). Bytes of rows are
+/* The largest probability that a right figure of this truth misses (verify.h). Bytes of rows are
  * parts of the counted total, whose upper limits may lie below the one of no sample. */
 static double chance_of_miss(
 	const struct comparison *comparison, const struct entry *entry, int unit)
@@ -305,17 +305,17 @@ static struct bp_query informed_query(const struct bp_query *like, const struct 
 	return query;
 }
 
-static bool compare_group(struct bp_verify *truth, const struct bp_profile *profile,
+static bool compare_group(struct bp_verify *verify, const struct bp_profile *profile,
 	const struct bp_attribution *attribution, struct bp_verify_group *group,
 	struct bp_error *error)
 {
-	const struct bp_verify_process *process = &truth->processes[truth->process_count - 1];
+	const struct bp_verify_process *process = &verify->processes[verify->process_count - 1];
 	const struct comparison blank = {
 		.profile = profile, .attribution = attribution, .group = group
 	};
 	struct comparison shown = blank, informed = blank;
 	shown.keeps_rows = true;
-	if (!compare_rows(&shown, &truth->query, error))
+	if (!compare_rows(&shown, &verify->query, error))
 		return false;
 	for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
 		add_tally(&group->units[unit], &shown.tallies[unit]);
@@ -324,7 +324,7 @@ static bool compare_group(struct bp_verify *truth, const struct bp_profile *prof
 		return true;
 	}
 	const struct bp_query query =
-		informed_query(&truth->query, &profile->processes.data[profile->root.i]);
+		informed_query(&verify->query, &profile->processes.data[profile->root.i]);
 	if (!compare_rows(&informed, &query, error))
 		return false;
 	add_tally(&group->informed, &informed.tallies[BP_VERIFY_OBJECTS]);
@@ -413,11 +413,11 @@ static bool compare_by_samples(const struct bp_profile *profile, const struct bp
 	return true;
 }
 
-static bool compare_process(const struct bp_verify *truth, const struct bp_profile *profile,
+static bool compare_process(const struct bp_verify *verify, const struct bp_profile *profile,
 	struct bp_verify_process *process, struct bp_error *error)
 {
-	const double confidence = 1 - truth->error / truth->tests;
-	const struct bp_query *shown = &truth->query;
+	const double confidence = 1 - verify->error / verify->tests;
+	const struct bp_query *shown = &verify->query;
 	const struct bp_query informed =
 		informed_query(shown, &profile->processes.data[profile->root.i]);
 	uint64_t known;
@@ -433,7 +433,7 @@ static bool compare_process(const struct bp_verify *truth, const struct bp_profi
 }
 
 static bool add_process(
-	struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error)
+	struct bp_verify *verify, const struct bp_profile *profile, struct bp_error *error)
 {
 	const struct bp_process *from = &profile->processes.data[profile->root.i];
 	if (from->has_pauses)
@@ -442,15 +442,15 @@ static bool add_process(
 			"meanwhile and no figure does, so there is nothing to compare: leave it on "
 			"in a run with --verify",
 			from->pid);
-	if (truth->process_count == truth->process_capacity) {
-		const uint32_t capacity = truth->process_capacity * 2 + 8;
-		void *grown = realloc(truth->processes, capacity * sizeof *truth->processes);
+	if (verify->process_count == verify->process_capacity) {
+		const uint32_t capacity = verify->process_capacity * 2 + 8;
+		void *grown = realloc(verify->processes, capacity * sizeof *verify->processes);
 		if (grown == NULL)
 			return bp_error_set(error, "out of memory");
-		truth->processes = grown;
-		truth->process_capacity = capacity;
+		verify->processes = grown;
+		verify->process_capacity = capacity;
 	}
-	struct bp_verify_process *process = &truth->processes[truth->process_count];
+	struct bp_verify_process *process = &verify->processes[verify->process_count];
 	*process = (struct bp_verify_process){ .pid = from->pid,
 		.ended = from->ended && from->open_threads == 0,
 		.samples = from->samples,
@@ -458,54 +458,54 @@ static bool add_process(
 		.interval_min = from->interval_min,
 		.smallest = from->verify_sums.smallest_size,
 		.verify_sums = from->verify_sums };
-	if (!compare_process(truth, profile, process, error))
+	if (!compare_process(verify, profile, process, error))
 		return false;
 	for (uint32_t i = 1; i < profile->threads.count; i++)
 		process->threads += profile->threads.data[i].objects_allocated.high > 0;
 	process->program = strdup(bp_profile_text(profile, from->program));
 	if (process->program == NULL)
 		return bp_error_set(error, "out of memory");
-	truth->process_count++;
+	verify->process_count++;
 	return true;
 }
 
 bool bp_verify_add(
-	struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error)
+	struct bp_verify *verify, const struct bp_profile *profile, struct bp_error *error)
 {
 	struct bp_attribution attribution;
 	bool good = true;
-	if (!add_process(truth, profile, error) ||
+	if (!add_process(verify, profile, error) ||
 		!bp_attribution_init(&attribution, profile, error))
 		return false;
 	for (int i = 0; good && i < BP_VERIFY_GROUPS; i++)
-		good = compare_group(truth, profile, &attribution, &truth->groups[i], error);
+		good = compare_group(verify, profile, &attribution, &verify->groups[i], error);
 	bp_attribution_finish(&attribution);
 	return good;
 }
 
 void bp_verify_init(
-	struct bp_verify *truth, const struct bp_query *query, double error, uint32_t processes)
+	struct bp_verify *verify, const struct bp_query *query, double error, uint32_t processes)
 {
-	*truth = (struct bp_verify){ .query = *query, .error = error };
-	if (truth->query.confidence == 0)
-		truth->query.confidence = 0.95;
+	*verify = (struct bp_verify){ .query = *query, .error = error };
+	if (verify->query.confidence == 0)
+		verify->query.confidence = BP_CONFIDENCE_DEFAULT;
 	/* Rows: bytes and objects of each group. Totals: bytes of all four metrics, objects of
 	 * three. Objects twice, as they are shown and with the smallest size known. */
-	truth->tests = BP_VERIFY_GROUPS * (1 + 2) + processes * (4 + 2 * 3);
+	verify->tests = BP_VERIFY_GROUPS * (1 + 2) + processes * (4 + 2 * 3);
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++) {
-		truth->groups[i].metric = metrics[i / BP_VERIFY_KEYS];
-		truth->groups[i].by = keys[i % BP_VERIFY_KEYS];
+		verify->groups[i].metric = metrics[i / BP_VERIFY_KEYS];
+		verify->groups[i].by = keys[i % BP_VERIFY_KEYS];
 	}
 }
 
-void bp_verify_finish(struct bp_verify *truth)
+void bp_verify_finish(struct bp_verify *verify)
 {
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++) {
-		bp_verify_list_finish(&truth->groups[i].missed);
-		bp_verify_list_finish(&truth->groups[i].errors);
+		bp_verify_list_finish(&verify->groups[i].missed);
+		bp_verify_list_finish(&verify->groups[i].errors);
 	}
-	for (uint32_t i = 0; i < truth->process_count; i++)
-		free(truth->processes[i].program);
-	free(truth->processes);
-	*truth = (struct bp_verify){ 0 };
+	for (uint32_t i = 0; i < verify->process_count; i++)
+		free(verify->processes[i].program);
+	free(verify->processes);
+	*verify = (struct bp_verify){ 0 };
 }

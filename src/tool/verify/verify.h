@@ -117,16 +117,16 @@ struct bp_verify {
 /* `query`: how figures are made (confidence, estimator, method, size_min); its metric and key are
  * not used. `error` in (0, 1); `processes` that will be added. */
 void bp_verify_init(
-	struct bp_verify *truth, const struct bp_query *query, double error, uint32_t processes);
+	struct bp_verify *verify, const struct bp_query *query, double error, uint32_t processes);
 
 /* Compares one process: a profile that holds it alone, with its exact sums and with names. */
 bool bp_verify_add(
-	struct bp_verify *truth, const struct bp_profile *profile, struct bp_error *error);
+	struct bp_verify *verify, const struct bp_profile *profile, struct bp_error *error);
 
 /* After the last process: the verdict. */
-void bp_verify_judge(struct bp_verify *truth);
+void bp_verify_judge(struct bp_verify *verify);
 
-void bp_verify_finish(struct bp_verify *truth);
+void bp_verify_finish(struct bp_verify *verify);
 
 /* The least q with P(Binomial(figures, chance / figures) > q) <= error. Pure. */
 uint64_t bp_verify_misses_allowed(uint64_t figures, double chance, double error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of a group that are worth showing: those that missed, and those of many samples that are
- * furthest off. Private to truth.c. */
+ * furthest off. Private to verify.c. */
 #ifndef BP_VERIFY_VERIFY_LIST_H
 #define BP_VERIFY_VERIFY_LIST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether figures hold their truths, one by one and as often as they should: see truth.h. */
+/* Whether figures hold their truths, one by one and as often as they should: see verify.h. */
 #include <math.h>
 
 #include "verify/verify.h"
@@ -45,10 +45,10 @@ uint64_t bp_verify_misses_allowed(uint64_t figures, double chance, double error)
 	return (uint64_t)k;
 }
 
-static void judge_tally(const struct bp_verify *truth, struct bp_verify_tally *tally)
+static void judge_tally(const struct bp_verify *verify, struct bp_verify_tally *tally)
 {
 	tally->misses_allowed = bp_verify_misses_allowed(
-		tally->figures, tally->chance, truth->error / truth->tests);
+		tally->figures, tally->chance, verify->error / verify->tests);
 	tally->good = tally->figures - tally->held <= tally->misses_allowed;
 }
 
@@ -57,15 +57,15 @@ static enum bp_verify_verdict worse(enum bp_verify_verdict a, enum bp_verify_ver
 	return a > b ? a : b;
 }
 
-static void judge_group(struct bp_verify *truth, struct bp_verify_group *group)
+static void judge_group(struct bp_verify *verify, struct bp_verify_group *group)
 {
 	for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
-		judge_tally(truth, &group->units[unit]);
-	judge_tally(truth, &group->informed);
+		judge_tally(verify, &group->units[unit]);
+	judge_tally(verify, &group->informed);
 	if (!group->units[BP_VERIFY_BYTES].good || !group->informed.good)
-		truth->verdict = worse(truth->verdict, BP_VERIFY_BAD);
+		verify->verdict = worse(verify->verdict, BP_VERIFY_BAD);
 	if (!group->units[BP_VERIFY_OBJECTS].good)
-		truth->verdict = worse(truth->verdict, BP_VERIFY_ASSUMED);
+		verify->verdict = worse(verify->verdict, BP_VERIFY_ASSUMED);
 }
 
 bool bp_verify_is_judged(
@@ -76,37 +76,37 @@ bool bp_verify_is_judged(
 	return true;
 }
 
-static void judge_total(struct bp_verify *truth, const struct bp_verify_process *process,
+static void judge_total(struct bp_verify *verify, const struct bp_verify_process *process,
 	enum bp_metric metric, enum bp_verify_unit unit)
 {
 	const bool informed = process->informed[metric][unit].held;
 	/* Counted twice: by the threads' counters, and object by object. (In a process that was
 	 * killed an object in flight may stand in one of the two.) */
 	if (metric == BP_METRIC_ALLOCATED && process->ended && !process->totals[metric][unit].held)
-		truth->counts_wrong++;
+		verify->counts_wrong++;
 	if (!bp_verify_is_judged(process, metric, unit))
 		return;
-	truth->totals_missed += !informed;
-	truth->totals_assumed += informed && !process->wide[metric][unit].held;
+	verify->totals_missed += !informed;
+	verify->totals_assumed += informed && !process->wide[metric][unit].held;
 }
 
-void bp_verify_judge(struct bp_verify *truth)
+void bp_verify_judge(struct bp_verify *verify)
 {
-	truth->verdict = BP_VERIFY_GOOD;
-	truth->totals_missed = truth->totals_assumed = truth->counts_wrong = 0;
+	verify->verdict = BP_VERIFY_GOOD;
+	verify->totals_missed = verify->totals_assumed = verify->counts_wrong = 0;
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++)
-		judge_group(truth, &truth->groups[i]);
-	for (uint32_t i = 0; i < truth->process_count; i++) {
-		const struct bp_process_verify_sums *verify_sums = &truth->processes[i].verify_sums;
+		judge_group(verify, &verify->groups[i]);
+	for (uint32_t i = 0; i < verify->process_count; i++) {
+		const struct bp_process_verify_sums *verify_sums = &verify->processes[i].verify_sums;
 		for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
 			for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
-				judge_total(truth, &truth->processes[i], (enum bp_metric)metric,
+				judge_total(verify, &verify->processes[i], (enum bp_metric)metric,
 					(enum bp_verify_unit)unit);
 		if (verify_sums->uncounted_objects > 0 || verify_sums->missed_frees > 0)
-			truth->verdict = BP_VERIFY_UNSURE;
+			verify->verdict = BP_VERIFY_UNSURE;
 	}
-	if (truth->totals_assumed > 0)
-		truth->verdict = worse(truth->verdict, BP_VERIFY_ASSUMED);
-	if (truth->totals_missed > 0 || truth->counts_wrong > 0)
-		truth->verdict = worse(truth->verdict, BP_VERIFY_BAD);
+	if (verify->totals_assumed > 0)
+		verify->verdict = worse(verify->verdict, BP_VERIFY_ASSUMED);
+	if (verify->totals_missed > 0 || verify->counts_wrong > 0)
+		verify->verdict = worse(verify->verdict, BP_VERIFY_BAD);
 }

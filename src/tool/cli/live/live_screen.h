@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal of `bytepoll live`: alternate screen, raw keys, frames drawn whole, and everything
- * given back in the end, whatever that end is. One screen a process; not thread-safe.
+ * The terminal of `bytepoll live`: alternate screen, raw keys, and frames that are drawn whole. The
+ * terminal is given back however the process ends. One screen a process; not thread-safe.
  *
  * Signals that end the process (INT, TERM, HUP, QUIT, and faults) are caught, the terminal is given
  * back, and the signal is raised again, so that whoever waits sees the death it was. For what

@@ -285,10 +285,12 @@ static void settle_earlier(struct run *run, bool ended)
 		if (!bp_set_aside_remove(&run->earlier, &reason))
 			bp_say(stderr, "bytepoll: warning: %s", reason.text);
 	} else if (ended) {
+		const bool was = run->earlier.moved != 0;
 		bp_set_aside_restore(&run->earlier);
-		bp_say(stderr,
-			"bytepoll: nothing was recorded, so %s is still the earlier recording",
-			run->output);
+		if (was)
+			bp_say(stderr,
+				"bytepoll: nothing was recorded, so %s is still the earlier recording",
+				run->output);
 	}
 }
 

@@ -19,7 +19,7 @@
 #define NAME_COLUMNS_MIN 20u
 
 struct page {
-	const struct bp_verify *truth;
+	const struct bp_verify *verify;
 	const struct bp_report_options *options;
 	struct bp_quantity_style style;
 	FILE *out;
@@ -142,9 +142,9 @@ static void write_tally(const struct page *page, const struct bp_verify_tally *t
 
 static void write_groups(const struct page *page)
 {
-	const struct bp_verify *truth = page->truth;
+	const struct bp_verify *verify = page->verify;
 	char title[64];
-	snprintf(title, sizeof title, "%.12g %% intervals of rows", 100 * truth->query.confidence);
+	snprintf(title, sizeof title, "%.12g %% intervals of rows", 100 * verify->query.confidence);
 	fprintf(page->out, "%-42s  %-28s  %s\n", title, "  bytes", "  objects");
 	fprintf(page->out, "  %-20s%8s%12s", "", "rows", "no sample");
 	for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
@@ -152,7 +152,7 @@ static void write_groups(const struct page *page)
 			"may miss");
 	putc('\n', page->out);
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++) {
-		const struct bp_verify_group *group = &truth->groups[i];
+		const struct bp_verify_group *group = &verify->groups[i];
 		char rows[BP_QUANTITY_BYTES], unsampled[BP_QUANTITY_BYTES];
 		bp_count_text(group->units[0].figures, rows);
 		bp_count_text(group->units[0].unsampled, unsampled);
@@ -168,15 +168,15 @@ static void write_groups(const struct page *page)
 /* Objects once more, where the size that was assumed is the trouble. */
 static void write_informed(const struct page *page)
 {
-	bool needed = page->truth->totals_assumed > 0;
+	bool needed = page->verify->totals_assumed > 0;
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++)
-		needed = needed || !page->truth->groups[i].units[BP_VERIFY_OBJECTS].good;
+		needed = needed || !page->verify->groups[i].units[BP_VERIFY_OBJECTS].good;
 	if (!needed)
 		return;
 	fprintf(page->out, "%-42s  %-28s  %s\n", "the same, with the true smallest size", "",
 		"  objects");
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++) {
-		const struct bp_verify_group *group = &page->truth->groups[i];
+		const struct bp_verify_group *group = &page->verify->groups[i];
 		fprintf(page->out, "  %-9s by %-8s%50s", bp_metric_names[group->metric],
 			bp_key_names[group->by], "");
 		write_tally(page, &group->informed);
@@ -224,7 +224,7 @@ static void write_row(const struct page *page, const struct bp_verify_group *gro
 			100 * (figure->shown.interval.estimate / (double)figure->truth - 1));
 	fprintf(page->out, ", %s sample%s\n      ", samples, row->samples == 1 ? "" : "s");
 	write_name(page, row->name, width > NAME_COLUMNS_MIN + 6 ? width - 6 : NAME_COLUMNS_MIN);
-	if (page->truth->process_count > 1)
+	if (page->verify->process_count > 1)
 		fprintf(page->out, " (pid %u)", row->pid);
 	putc('\n', page->out);
 }
@@ -234,7 +234,7 @@ static void write_rows(const struct page *page, const char *title, bool missed, 
 {
 	bool titled = false;
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++) {
-		const struct bp_verify_group *group = &page->truth->groups[i];
+		const struct bp_verify_group *group = &page->verify->groups[i];
 		const struct bp_verify_list *list = missed ? &group->missed : &group->errors;
 		if (!missed && group->by != BP_KEY_FUNCTION)
 			continue;
@@ -262,43 +262,43 @@ static void write_verdict(const struct page *page)
 		[BP_VERIFY_UNSURE] = "UNSURE: not every object could be counted, so there is "
 				     "nothing to compare with.",
 	};
-	const struct bp_verify *truth = page->truth;
+	const struct bp_verify *verify = page->verify;
 	FILE *out = page->out;
-	fprintf(out, "\nverdict: %s\n", sentences[truth->verdict]);
-	if (truth->counts_wrong > 0)
+	fprintf(out, "\nverdict: %s\n", sentences[verify->verdict]);
+	if (verify->counts_wrong > 0)
 		fprintf(out, "  %u exact totals differ from what was counted.\n",
-			truth->counts_wrong);
-	if (truth->totals_missed > 0)
+			verify->counts_wrong);
+	if (verify->totals_missed > 0)
 		fprintf(out,
 			"  %u totals lie outside limits that are wide enough for all chance.\n",
-			truth->totals_missed);
-	if (truth->verdict != BP_VERIFY_UNSURE)
+			verify->totals_missed);
+	if (verify->verdict != BP_VERIFY_UNSURE)
 		fprintf(out,
 			"  (\"missed\" beside a total: it lies outside its %g %% limits, as %.3g "
 			"in 100 may. The verdict\n  judges totals by limits of %.6g %%, and rows "
 			"by how many of them miss: of rows it finds\n  gross errors only.)\n",
-			100 * truth->query.confidence, 100 * (1 - truth->query.confidence),
-			100 * (1 - truth->error / truth->tests));
-	if (truth->verdict != BP_VERIFY_UNSURE)
+			100 * verify->query.confidence, 100 * (1 - verify->query.confidence),
+			100 * (1 - verify->error / verify->tests));
+	if (verify->verdict != BP_VERIFY_UNSURE)
 		fprintf(out,
 			"  (A profiler that is right fails this check once in %.6g times at most.)\n",
-			1 / truth->error);
+			1 / verify->error);
 }
 
 void bp_verify_write_text(
-	const struct bp_verify *truth, const struct bp_report_options *options, FILE *out)
+	const struct bp_verify *verify, const struct bp_report_options *options, FILE *out)
 {
-	const struct page page = { .truth = truth,
+	const struct page page = { .verify = verify,
 		.options = options,
 		.style = { .utf8 = options->utf8, .si = options->si },
 		.out = out };
-	uint32_t shown = truth->process_count;
+	uint32_t shown = verify->process_count;
 	if (shown > PROCESSES_SHOWN)
 		shown = PROCESSES_SHOWN;
 	for (uint32_t i = 0; i < shown; i++)
-		write_process(&page, &truth->processes[i]);
-	if (truth->process_count > shown)
-		fprintf(out, "... and %u more processes\n\n", truth->process_count - shown);
+		write_process(&page, &verify->processes[i]);
+	if (verify->process_count > shown)
+		fprintf(out, "... and %u more processes\n\n", verify->process_count - shown);
 	write_groups(&page);
 	write_informed(&page);
 	write_rows(&page, "Rows that missed (largest first):", true, 3);

@@ -27,7 +27,6 @@
 
 #include "base/attributes.h"
 
-#define INDEX_HEADER_BYTES 16u
 #define COLUMNS_MAX 16u
 #define ALIGNMENT 16u
 #define LONG_LENGTH 0xffffffffu /* of a table in the 64-bit format; the length itself follows */
