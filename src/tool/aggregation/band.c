@@ -2,11 +2,11 @@
 /*
  * The heap over time with its confidence band. An object is live at a range of the moments, and the
  * sums of a moment are those of all objects whose range holds it. Sums can be added but not
- * subtracted (docs/statistics.md, "Sums per key"), so the band is not computed by a walk that adds
- * allocations and subtracts frees. Instead there is a binary tree whose leaves are the moments in
- * their order. A node has the sum of what is live at all leaves below it, but not at all leaves of
- * its sibling. A sample goes into at most two nodes per level, and the sums of a moment are those of
- * the nodes from its leaf to the root, added up.
+ * subtracted (docs/statistics.md, "Sums per key"), so the band is not computed by a walk that
+ * adds allocations and subtracts frees. Instead there is a binary tree whose leaves are the moments
+ * in their order. A node has the sum of what is live at all leaves below it, but not at all leaves
+ * of its sibling. A sample goes into at most two nodes per level, and the sums of a moment are
+ * those of the nodes from its leaf to the root, added up.
  */
 #include <stdlib.h>
 

@@ -5,9 +5,10 @@
  * cannot follow a rest that is either nothing or one object of many T; here the sums are kept once
  * per class of m/T, and what may be unseen of the large classes is counted out object by object.
  *
- * Called by aggregation/ and the statistics tests. Pure, no allocation, safe to call from any thread
- * (about 100 KiB of stack); preconditions as in estimate.h. Without a sample of m >= T that was
- * made by trial these are the intervals of estimate.h, to the last digit. A key costs 10 to 300 us.
+ * Called by aggregation/ and the statistics tests. Pure, no allocation, safe to call from any
+ * thread (about 100 KiB of stack); preconditions as in estimate.h. Without a sample of m >= T that
+ * was made by trial these are the intervals of estimate.h, to the last digit. A key costs 10 to
+ * 300 us.
  */
 #ifndef BP_ESTIMATE_SIZE_CLASSES_H
 #define BP_ESTIMATE_SIZE_CLASSES_H

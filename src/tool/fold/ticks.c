@@ -10,10 +10,10 @@
  *
  * The maximum of the maxima of all stretches is that of the whole run, so the peak of a process is
  * kept to the byte. The maxima of the two halves keep the cross-fitted estimate. The maxima of the
- * upper limit at 95 %, and those of what was sampled, keep the interval. All this also holds when
- * a later folding chooses among the ticks of an earlier one: [the ticks of a new clock up to the old
- * one's last are ticks of the old clock]. The last event of each stretch is a tick, too: without it,
- * what was freed before a long silence would get the time of the silence's end.
+ * upper limit at 95 %, and those of what was sampled, keep the interval. All this also holds when a
+ * later folding chooses among the ticks of an earlier one: [the ticks of a new clock up to the
+ * old one's last are ticks of the old clock]. The last event of each stretch is a tick, too:
+ * without it, what was freed before a long silence would get the time of the silence's end.
  *
  * Births get the time of the tick, deaths (time of the tick, 0): first everything dies, then
  * everything is born, and on the way from step to step the curve is never above both.
