@@ -2,14 +2,14 @@
 /* See heap.h. What is between the two marks is shown in docs/hosts.md. */
 #include "heap.h"
 
+/* begin of the page */
+#include "bytepoll/host.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* begin of the page */
-#include "bytepoll/host.h"
 
 static struct bp_host *host;
 static struct bp_host_options settings = {

@@ -88,7 +88,7 @@ enum bytepoll_error_kind {
 struct bytepoll_error {
 	int32_t kind; /* enum bytepoll_error_kind */
 	/* One line: what, where, what to do; no control characters. It names what was asked by the
-	 * option of the command line: "--metric peak: ...". */
+	 * field of the struct: "metric peak: ...". */
 	char text[1024];
 };
 

@@ -37,7 +37,8 @@
  *
  * Thread-safety: any thread may make any call, but no signal handler that interrupted one. After
  * fork the child's host is closed: every call does nothing there, and bp_host_close gives its
- * memory back. The child may open a host of its own.
+ * memory back. The child may open a host of its own, with threads of its own (bp_host_thread) whose
+ * samplers are seeded anew.
  */
 #ifndef BYTEPOLL_HOST_H
 #define BYTEPOLL_HOST_H
@@ -111,7 +112,10 @@ const char *bp_host_path(const struct bp_host *host);
 uint32_t bp_host_type(struct bp_host *host, const char *name, size_t bytes);
 /* The name of a type, for listeners: terminated, "" if there is none. Valid until bp_host_close. */
 const char *bp_host_type_name(const struct bp_host *host, uint32_t type);
-/* A place in the host's language. `file` "" (or NULL) and `line` 0: not known. */
+/* A place in the host's language: a function that is running, its file, and the line that is being
+ * executed (of a caller: the line of the call). `file` "" (or NULL) and `line` 0: not known, as for
+ * a function in C. A function without a name gets the one that its users know, "(anonymous)" or
+ * "(main chunk)". */
 uint32_t bp_host_frame(struct bp_host *host, const char *function, const char *file, uint32_t line);
 /* Frames, innermost first, 1 to BP_HOST_DEPTH_MAX of them; of more frames the innermost are kept.
  * `cut`: the stack had more frames. For depth 0 the number is 0. */
@@ -139,13 +143,16 @@ uint32_t bp_host_thread(struct bp_host *host, const char *name);
  * before is ignored. */
 void bp_host_thread_end(struct bp_host *host, uint32_t thread, uint64_t trials, uint64_t objects);
 
+/* Where the runtime has put the object. `--by kind` shows it, and `--by type` for objects without a
+ * type; no figure depends on it. A runtime that makes no difference says BP_HOST_SMALL always. */
 enum bp_host_kind { BP_HOST_SMALL = 8, BP_HOST_LARGE, BP_HOST_PINNED };
 
 /* One sampled object. */
 struct bp_host_event {
-	uint8_t kind;	  /* enum bp_host_kind */
-	uint32_t runtime; /* which instance of the runtime in this process, from 0 */
-	uint32_t type;	  /* of bp_host_type; 0: not known */
+	uint8_t kind; /* enum bp_host_kind */
+	/* which instance of the runtime in this process, from 0; for listeners and tracepoints */
+	uint32_t runtime;
+	uint32_t type;	  /* of bp_host_type; 0: not known; it cannot be given later */
 	uint64_t type_id; /* of the runtime's own, for listeners and tracepoints */
 	const void *object;
 	uint64_t size;	 /* bytes, as charged to the sampler (less `charge`) */
@@ -192,7 +199,11 @@ bool bp_host_holds(const struct bp_host *host, const void *object);
 
 /* Records that the live sample `object` was freed by that thread (0: not known), whose counters are
  * given. Called before its memory is given out again. Does nothing if `object` is no live
- * sample. */
+ * sample.
+ *
+ * For an object that is resized in place, realloc is such a giving out, and it may fail, after
+ * which the object lives on. So a sample (bp_host_holds) is not given to realloc: the host makes a
+ * new object, copies, and frees the old one. There are few of them. */
 void bp_host_freed(struct bp_host *host, const void *object, uint32_t thread, uint64_t trials,
 	uint64_t objects);
 

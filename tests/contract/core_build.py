@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-EXTRAS = ("dotnet", "pprof", "charts", "lua", "lttng", "boehm", "sqlite", "zstd")
+EXTRAS = ("dotnet", "pprof", "charts", "lua", "lttng", "boehm", "sqlite", "duktape", "zstd")
 
 
 def run(*words, **more):

@@ -23,7 +23,7 @@ RUNS = 1000 if profiled.LONG else 200
 FORMS = ("told", "waiting", "endless", "unknown", "silent", "mixed")
 CHANCE = 1e-5
 UNITS = ("bytes", "objects")
-WORDS = {"waiting": "told their end", "endless": "told their end", "unknown": "not known",
+WORDS = {"waiting": " end (bp_host_thread_end)", "endless": " end (bp_host_thread_end)", "unknown": "not known",
          "silent": "say less than was sampled"}
 
 
@@ -71,7 +71,8 @@ def judge(tap, form, truths, all_data):
             if is_exact and figure["estimate"] != true or key[0] == "total" and is_exact != (form == "told"):
                 wrong.append("seed %d: %s: %s, made %d" % (truth["seed"], key, figure, true))
         said = " ".join(data[0]["warnings"])
-        if form in WORDS and WORDS[form] not in said or form == "told" and said:
+        if form in WORDS and WORDS[form] not in said or form == "told" and said or (
+                form in ("unknown", "silent") and "bp_host_thread_end) when" in said):
             words.append("seed %d: %r" % (truth["seed"], said))
     tap.check(not wrong, "%s: what is exact is true" % form, "\n".join(wrong[:20]))
     tap.check(not words, "%s: and why it is not is said" % form, "\n".join(words[:20]))
@@ -98,12 +99,23 @@ def one_form(tap, path, form, pool):
         form, within, RUNS, most))
 
 
+def wrong_charge(tap, path):
+    """A byte behind the object is sampled in 3 of 12,000 objects of this program, on average."""
+    result = profiled.run([profiled.program("host_ends"), path, "charged", "10"])
+    profiled.expect(result.status == 0, str(result))
+    all_data = [profiled.report(os.path.join(path, "charged-%d.bpt" % (seed + 1))) for seed in range(10)]
+    lost = [data["losses"].get("invalid", 0) for data in all_data]
+    said = ["a wrong charge" in " ".join(data["warnings"]) for data in all_data]
+    tap.check(sum(lost) > 0 and said == [count > 0 for count in lost], "a wrong charge is said to be a reason", str((lost, said)))
+
+
 def main():
     tap = profiled.Tap()
     tap.note("%d runs of each form; a side that misses 2.5 %% exceeds %d with probability %.1g, one of 1 %% exceeds %d "
              "with %.1g" % (RUNS, allowed(.025), rules.binomial_tail(RUNS, .025, allowed(.025)), allowed(.01),
                             rules.binomial_tail(RUNS, .01, allowed(.01))))
     with profiled.directory() as path, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong_charge(tap, path)
         for form in FORMS:
             try:
                 one_form(tap, path, form, pool)

@@ -33,8 +33,9 @@ static bool check(
 	const struct bp_profile *profile, const struct bp_query *query, struct bp_error *error)
 {
 	if (query->metric == BP_METRIC_PEAK && profile->merged_unrelated)
-		return bp_error_set(error, "these files are of unrelated programs, which have no "
-					   "common peak: give them one at a time");
+		return bp_error_set(error,
+			"files that are given together have no common peak: give "
+			"them one at a time");
 	return bp_query_check(query, error);
 }
 

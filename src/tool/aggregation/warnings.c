@@ -186,10 +186,11 @@ static void say_open_ends(struct list *list, const struct bp_aggregation *aggreg
 	}
 	if (hosted > 0)
 		say(list,
-			"%llu thread%s had not told their end (bp_host_thread_end) when the "
-			"recording ended: what they told last is a lower limit of what they "
+			"%llu thread%s had not told %s end (bp_host_thread_end) when the "
+			"recording ended: what %s told last is a lower limit of what %s "
 			"allocated, and totals are estimated, not counted",
-			(unsigned long long)hosted, plural(hosted));
+			(unsigned long long)hosted, plural(hosted), hosted == 1 ? "its" : "their",
+			hosted == 1 ? "it" : "they", hosted == 1 ? "it" : "they");
 	if (gone > 0)
 		say(list,
 			"%llu thread%s allocated while the process ended, or ended without a word "
@@ -292,11 +293,28 @@ static void say_childless(struct list *list, const struct bp_aggregation *aggreg
 			(unsigned long long)one->lost[BP_LOSS_KIND_CHILDREN]);
 }
 
+/* Samples of a runtime that embeds the library. */
+static bool is_of_hosts(const struct bp_aggregation *aggregation, uint32_t reason)
+{
+	uint64_t hosted = 0;
+	for (uint32_t i = 1; i < aggregation->profile->processes.count; i++) {
+		const struct bp_process *p = &aggregation->profile->processes.data[i];
+		if (aggregation->state->view.processes[i].included && p->host)
+			hosted += p->lost[reason];
+	}
+	return hosted == aggregation->lost[reason];
+}
+
 static void say_losses(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
 		struct bp_loss_kind kind = bp_loss_kind(reason);
+		if (reason == BP_PROFILE_LOST_INVALID && is_of_hosts(aggregation, reason))
+			kind.text =
+				"the runtime reported what cannot be right: an object at 0, an "
+				"unknown kind, or a sampled byte behind the object (a wrong charge "
+				"in bp_host_options, which makes totals wrong, too)";
 		if (aggregation->lost[reason] > 0)
 			say(list, "%llu %s lost: %s", (unsigned long long)aggregation->lost[reason],
 				kind.what, kind.text);
@@ -403,6 +421,41 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 			  "the upper limits are too low in up to 8 %% of cases");
 }
 
+/* Two traces of one process: a runtime in it has recorded its own objects (`host`), and the
+ * recorder those of malloc, or another runtime its own. Where the two clocks of the traces agree,
+ * they are of one system. */
+static bool is_one_process(const struct bp_process *host, const struct bp_process *other)
+{
+	const uint64_t apart_ns = (host->start_real_ns - host->start_time_ns) -
+				  (other->start_real_ns - other->start_time_ns) + 1000000000;
+	return host->host && host->pid == other->pid && host->start_time_ns <= other->end_time_ns &&
+	       other->start_time_ns <= host->end_time_ns && apart_ns <= 2000000000;
+}
+
+/* Several files: what their sum means. */
+static void say_together(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_process *processes = profile->processes.data;
+	if (!profile->merged_unrelated)
+		return;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		for (uint32_t j = 1; processes[i].host && j < profile->processes.count; j++) {
+			if (i == j || !is_one_process(&processes[i], &processes[j]))
+				continue;
+			say(list,
+				"%s and %s are of one process (pid %u): what a runtime hands out may lie "
+				"in memory that malloc or another runtime gave it, and is then counted "
+				"twice; give one file at a time",
+				bp_profile_text(profile, processes[i].file),
+				bp_profile_text(profile, processes[j].file), processes[i].pid);
+			return;
+		}
+	say(list,
+		"these files are of unrelated programs: figures are summed, live is at each one's "
+		"own exit, and there is no common peak");
+}
+
 static void say_empty(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -434,9 +487,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	if (!list.failed)
 		list.lines[0] = NULL;
 	say_empty(&list, aggregation);
-	if (aggregation->profile->merged_unrelated)
-		say(&list, "these files are of unrelated programs: figures are summed, live is at "
-			   "each one's own exit, and there is no common peak");
+	say_together(&list, aggregation);
 	say_processes(&list, aggregation);
 	say_open_ends(&list, aggregation);
 	say_unexplained(&list, aggregation);

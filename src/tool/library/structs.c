@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/attributes.h"
+
 bool bp_struct_take(
 	void *to, size_t bytes, const void *from, const char *what, struct bytepoll_error *error)
 {
@@ -43,13 +45,69 @@ static bool is_lack_of_memory(const char *text)
 	return strncmp(text, "out of memory", 13) == 0 || strncmp(text, "no memory", 9) == 0;
 }
 
+/* Errors are written for the command line, whose options are these fields and flags. */
+static const struct {
+	const char *option, *field;
+} fields[] = {
+	{ "--at", "at_ns" },
+	{ "--bytes requested", "the requested bytes" },
+	{ "--cumulative", "BYTEPOLL_CUMULATIVE" },
+	{ "--debuginfod", "debuginfod_urls" },
+	{ "--from", "from_ns" },
+	{ "--interval-method", "method" },
+	{ "--min-size", "size_min" },
+	{ "--until", "to_ns" },
+	{ "--assume-interval", "assume_interval" },
+	{ "--debug-directory", "debug_directory" },
+	{ "--by", "by" },
+	{ "--confidence", "confidence" },
+	{ "--edges", "edges" },
+	{ "--estimator", "estimator" },
+	{ "--filter", "filter" },
+	{ "--metric", "metric" },
+	{ "--pid", "pid" },
+};
+
+/* The field that an option at the beginning of `text` is; NULL: no option of a query. */
+static const char *field_of(const char *text, size_t *ret_length)
+{
+	for (size_t i = 0; i < BP_COUNT(fields); i++) {
+		const size_t length = strlen(fields[i].option);
+		const char after =
+			strncmp(text, fields[i].option, length) == 0 ? text[length] : 'x';
+		if (after == '-' || (after >= 'a' && after <= 'z'))
+			continue;
+		*ret_length = length;
+		return fields[i].field;
+	}
+	return NULL;
+}
+
+/* Names fields where `text` names options. */
+static void write_for_callers(const char *text, char *ret_text, size_t room)
+{
+	size_t used = 0, length;
+	for (const char *at = text; *at != '\0' && used + 1 < room;) {
+		const bool begins = at == text || at[-1] == ' ';
+		const char *field = begins ? field_of(at, &length) : NULL;
+		if (field == NULL) {
+			ret_text[used++] = *at++;
+			continue;
+		}
+		for (; *field != '\0' && used + 1 < room; field++)
+			ret_text[used++] = *field;
+		at += length;
+	}
+	ret_text[used] = '\0';
+}
+
 bool bp_call_failed(
 	struct bytepoll_error *error, enum bytepoll_error_kind kind, const struct bp_error *reason)
 {
 	if (error == NULL)
 		return false;
 	error->kind = (int32_t)(is_lack_of_memory(reason->text) ? BYTEPOLL_ERROR_MEMORY : kind);
-	snprintf(error->text, sizeof error->text, "%s", reason->text);
+	write_for_callers(reason->text, error->text, sizeof error->text);
 	return false;
 }
 

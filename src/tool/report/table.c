@@ -164,8 +164,10 @@ static void write_frame(const struct bp_profile *profile, struct bp_frame_id id,
 	if (*file != '\0' && columns > width + 12) {
 		char place[NAME_BYTES];
 		bp_terminal_text(file, options->utf8, columns - width - 10, place, sizeof place);
-		fprintf(out, "  %s%s:%u%s", bp_style_dim(options), place, frame->line,
-			bp_style_end(options));
+		fprintf(out, "  %s%s", bp_style_dim(options), place);
+		if (frame->line != 0)
+			fprintf(out, ":%u", frame->line);
+		fputs(bp_style_end(options), out);
 	}
 	fputs(frame->inlined ? " inlined\n" : "\n", out);
 }

@@ -10,6 +10,7 @@
  *	unknown	 a third of the threads is not known to the host: number 0, or one that it never gave
  *	silent	 a third tells counters that are wrong: always 0, or a twentieth
  *	mixed	 each thread does one of these, by chance
+ *	charged	 every thread tells its end, and the host has declared another charge than it has
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
 		host = bp_host_open(&(struct bp_host_options){ .name = "ends 1.0",
 			.path = path,
 			.interval = INTERVAL,
-			.charge = BP_SAMPLER_CHARGE });
+			.charge = strcmp(argv[2], "charged") == 0 ? 0 : BP_SAMPLER_CHARGE });
 		if (host == NULL) {
 			perror(path);
 			return 1;

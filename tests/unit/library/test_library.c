@@ -129,6 +129,7 @@ static void test_wrong_questions(void **state)
 		query.field = value;                                      \
 		assert_null(bytepoll_aggregate(profile, &query, &error)); \
 		assert_error(&error, BYTEPOLL_ERROR_CALL, part);          \
+		assert_null(strstr(error.text, "--"));                    \
 	} while (0)
 	WRONG(metric, "\x1b[31mlive", "live, peak, allocated, temporary");
 	WRONG(by, "colour", "no such key");
@@ -146,6 +147,13 @@ static void test_wrong_questions(void **state)
 	WRONG(filter_count, 1, "NULL");
 	WRONG(struct_bytes, 0, "struct_bytes");
 #undef WRONG
+	/* What the command line calls by options has the names of fields here. */
+	BYTEPOLL_CLEAR(query);
+	query.metric = "peak";
+	query.flags = BYTEPOLL_HAS_AT;
+	assert_null(bytepoll_aggregate(profile, &query, &error));
+	assert_error(&error, BYTEPOLL_ERROR_CALL, "at_ns with metric peak");
+	assert_null(strstr(error.text, "--"));
 	BYTEPOLL_CLEAR(query);
 	query.filters = &filter;
 	query.filter_count = 1;

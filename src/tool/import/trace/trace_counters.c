@@ -85,6 +85,9 @@ bool bp_import_check_counters(const struct bp_trace_reader *reader, struct bp_pr
 	const uint64_t contradicted = check_threads(profile, first, sampled);
 	/* (Our recorder counts threads without a place for their counters, too.) */
 	process->unknown_samples = process->host ? unknown_samples(reader, sampled) : 0;
+	/* These alone have opened the end, and not a thread that the host knows. */
+	if (process->unknown_samples > 0 && reader->state.open_threads == 0)
+		process->open_threads = 0;
 	const bool less = contradicts(&all, process->bytes_allocated, process->objects_allocated);
 	if (contradicted > 0 || less)
 		process->lost[BP_PROFILE_LOST_COUNTERS] += contradicted > 0 ? contradicted : 1;

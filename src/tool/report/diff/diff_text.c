@@ -482,8 +482,10 @@ void bp_write_diff_stack(
 		if (*file != '\0' && columns > width + 12) {
 			bp_terminal_text(
 				file, options->utf8, columns - width - 10, text, sizeof text);
-			fprintf(out, "  %s%s:%u%s", bp_style_dim(options), text, frame->line,
-				bp_style_end(options));
+			fprintf(out, "  %s%s", bp_style_dim(options), text);
+			if (frame->line != 0)
+				fprintf(out, ":%u", frame->line);
+			fputs(bp_style_end(options), out);
 		}
 		fputs(frame->inlined ? " inlined\n" : "\n", out);
 	}
