@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """web/dist is what web/src makes: the digests of the sources it was built from are those of the sources
-that are there, and (with npm and its registry) building it again gives the same bytes."""
+that are there, and (with npm and its registry) building it again gives the same bytes. The licences of all
+that it holds parts of are in NOTICE and in the page."""
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -42,15 +44,51 @@ def same_bytes(folder):
         print("# " + result.stderr.decode(errors="replace").strip().replace("\n", "\n# ")[-1000:])
         return None
     differing = []
-    for name in ("page.js", "page.css", "sources.sha256"):
+    for name in ("page.js", "page.css", "parts", "sources.sha256"):
         with open(os.path.join(WEB, "dist", name), "rb") as old, open(os.path.join(folder, "dist", name), "rb") as new:
             if old.read() != new.read():
                 differing.append(name)
     return differing
 
 
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def unlisted():
+    """What of the parts of web/dist is not said of them. (Texts of licences are compared where npm installed them.)"""
+    parts = dict(line.split() for line in read("web", "dist", "parts").splitlines())
+    lock = json.loads(read("web", "package-lock.json"))["packages"]
+    installed = {name.removeprefix("node_modules/"): one["version"] for name, one in lock.items()
+                 if name and not one.get("dev") and not one.get("optional")}
+    if parts != installed:
+        yield "parts %s, but package-lock.json has %s" % (parts, installed)
+    notice, page = read("NOTICE"), words(read("web", "src", "notices.txt"))
+    for name, version in {**parts, **installed}.items():
+        for text, where in ((words(notice), "NOTICE"), (page, "web/src/notices.txt")):
+            if "%s %s" % (name, version) not in text:
+                yield "%s %s is not in %s" % (name, version, where)
+        path = os.path.join(WEB, "node_modules", name, "LICENSE")
+        if not os.path.exists(path):
+            continue
+        licence = read(path)
+        holder = next(line for line in licence.splitlines() if line.startswith("Copyright"))
+        if words(licence) not in words(notice):
+            yield "the licence of %s is not in NOTICE" % name
+        if holder not in page or words(licence.split(holder)[1]) not in page:
+            yield "the licence of %s is not in web/src/notices.txt" % name
+    for word in ("wasi-libc", "musl", "Rich Felker", "Arm Limited", "Sun Microsystems", "David Schultz"):
+        if word not in notice or word not in page:
+            yield "%s (web/dist/estimate.wasm) is not in NOTICE and web/src/notices.txt" % word
+
+
 def main():
-    print("1..4")
+    print("1..5")
     old, new = built_from(), digests()
     stale = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     failures = bool(stale)
@@ -76,15 +114,20 @@ def main():
     print("%s 3 - no source makes markup or code of strings, or asks a server" % ("not ok" if found else "ok"))
     if found:
         print("# " + ", ".join(found))
+    missing = list(unlisted())
+    failures |= bool(missing)
+    print("%s 4 - what the page holds parts of is in NOTICE and in the page" % ("not ok" if missing else "ok"))
+    if missing:
+        print("# " + "\n# ".join(missing))
     if shutil.which("npm") is None:
-        print("ok 4 - building it again gives the same bytes # SKIP needs npm")
+        print("ok 5 - building it again gives the same bytes # SKIP needs npm")
         return failures
     with tempfile.TemporaryDirectory(prefix="bytepoll-bundle-") as folder:
         differing = same_bytes(folder)
     if differing is None:
-        print("ok 4 - building it again gives the same bytes # SKIP npm cannot fetch the packages")
+        print("ok 5 - building it again gives the same bytes # SKIP npm cannot fetch the packages")
         return failures
-    print("%s 4 - building it again gives the same bytes" % ("not ok" if differing else "ok"))
+    print("%s 5 - building it again gives the same bytes" % ("not ok" if differing else "ok"))
     if differing:
         print("# " + ", ".join(differing))
     return failures or bool(differing)

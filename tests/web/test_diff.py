@@ -224,7 +224,7 @@ class Use:
         profiled.expect("zoom=%d" % self.nodes["main/index"] in hash_, hash_)
         self.open(hash_[1:])
         profiled.expect(abs(self.box("main/index")["width"] - boxes(self.browser)[0]["width"]) < 1, "a link does not restore it")
-        profiled.expect(self.browser.text(".path") == "main › index", self.browser.text(".path"))
+        profiled.expect(self.browser.text(".path") == "all › main › index", self.browser.text(".path"))
         self.browser.click("#zoom-out")
         profiled.expect(self.box("main/index")["width"] < boxes(self.browser)[0]["width"] / 2, "not the whole")
         self.browser.evaluate("location.hash = 'zoom=%d'" % self.nodes["main/cache"])

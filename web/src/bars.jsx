@@ -4,6 +4,8 @@
 
 import { is_known, is_vague, has_estimate } from './quantity.js';
 
+const EDGE = 1 + 1e-9; // (the longest bar may end at the end of the axis)
+
 const percent = (value) => Math.max(0, Math.min(100, value * 100)).toFixed(3) + '%';
 
 export function IntervalBar({ figure, scale }) {
@@ -19,7 +21,7 @@ export function IntervalBar({ figure, scale }) {
   );
 }
 
-// A change, about a line at zero.
+// A change, about a line at zero. What goes beyond the axis ends in an arrow.
 export function ChangeBar({ figure, scale, verdict }) {
   if (figure == null || figure.low == null || figure.high == null || !(scale > 0)) return <span class="bar change-bar" />;
   const place = (value) => percent(0.5 + value / scale / 2);
@@ -28,8 +30,13 @@ export function ChangeBar({ figure, scale, verdict }) {
   return (
     <span class={'bar change-bar ' + verdict} aria-hidden="true">
       <span class="zero" />
+      {figure.estimate != null && Math.abs(figure.estimate) > scale && (
+        <span class="stem" style={figure.estimate < 0 ? { left: 0, right: '50%' } : { left: '50%', right: 0 }} />
+      )}
       {right > left && <span class="range" style={{ left: place(left), width: percent((right - left) / scale / 2) }} />}
-      {figure.estimate != null && <span class="mark" style={{ left: place(figure.estimate) }} />}
+      {figure.estimate != null && Math.abs(figure.estimate) <= scale && <span class="mark" style={{ left: place(figure.estimate) }} />}
+      {figure.low < -scale * EDGE && <span class="beyond left" />}
+      {figure.high > scale * EDGE && <span class="beyond right" />}
     </span>
   );
 }

@@ -3,7 +3,7 @@
 
 import { numbers_of } from './table.jsx';
 import { Resident } from './resident.jsx';
-import { figure_parts, figure_text, full_text, is_vague, is_known, time_text } from './quantity.js';
+import { figure_parts, figure_text, full_text, is_vague, is_known, sums_up, time_text, window_text } from './quantity.js';
 
 function Figure({ figure, kind }) {
   const parts = figure_parts(figure, kind);
@@ -22,8 +22,7 @@ function card_title(metric, profile, view) {
   if (metric === 'live') return at === null ? (profile.head.live_name ?? 'live at exit') : 'live at ' + at;
   if (metric === 'peak')
     return profile.head.peak_at_s == null ? 'peak' : 'peak, at ' + time_text(profile.head.peak_at_s);
-  if (metric === 'temporary') return 'temporary';
-  return metric;
+  return sums_up(metric) && at !== null ? metric + ', ' + window_text(profile.edges, { ...view, metric }) : metric;
 }
 
 const NOTES = {
@@ -32,14 +31,14 @@ const NOTES = {
   temporary: 'freed before the thread’s next allocation',
 };
 
-// What the rows add up to: the total is the largest value at any time, corrected for choosing the moment.
-// (Of what is selected here the page knows that moment alone.)
+// What the rows add up to: the total is the largest value at any time, where the choice of the highest moment, which
+// noise favours, is allowed for. (Of what is selected here the page knows that moment alone.)
 function peak_note(head, totals, view) {
   const moment = head.peak_moment;
   if (totals !== head.totals) return 'live at that moment';
   return moment == null
-    ? 'the most at any time'
-    : 'the most at any time; live at that moment, as the rows: ' + figure_text(moment[view.unit], view.unit);
+    ? 'the most at any time, adjusted for noise'
+    : 'the most at any time, adjusted for noise; rows add up to that moment’s ' + figure_text(moment[view.unit], view.unit);
 }
 
 export function Cards({ profile, view, totals, onMetric }) {

@@ -3,19 +3,26 @@
 // with a change and its interval in each row, by what was asked for or by call path. Red and blue only where
 // there is a verdict; "unclear" is grey.
 
-import { useMemo, useReducer, useEffect, useRef, useState } from 'preact/hooks';
+import { useMemo, useEffect, useState } from 'preact/hooks';
 import { ChangeBar } from './bars.jsx';
 import { DiffGraph } from './diff_graph.jsx';
 import { PathTree, SIDES } from './diff_tree.js';
 import { Frames } from './frames.jsx';
 import { Segments, ThemeButton, Warnings } from './header.jsx';
-import { bytes_text, change_marks, change_text, count_text, figure_text, full_text, time_text } from './quantity.js';
+import { DiffHelp, HelpButton } from './help.jsx';
+import { use_view } from './history.js';
+import { change_marks, change_text, count_text, figure_text, full_text, sampling_text, time_text } from './quantity.js';
 import { shorten } from './names.js';
 import { cut, last_part, matcher, visible } from './text.js';
 
 const VERDICTS = ['grew', 'shrank', 'new', 'gone', 'unclear'];
 const PAGE = 60;
 const CALLERS = 4; // of a call path, in its row
+// Rows of the table that are longer than its axis.
+const OUTLIERS_OF = 4; // at most one in so many,
+const OUTLIERS_MOST = 5; // at most so many,
+const MUCH_LARGER = 4; // and each so many times as large as the largest that is left
+const BEYOND = 1.25; // so much longer than that one is the axis
 
 function prepare(diff) {
   return diff.rows.map((row, index) => {
@@ -48,8 +55,11 @@ function first_diff_view(diff) {
     rows: 'asked', // or paths
     width: 'new', // the side whose figures boxes are as wide as
     zoom: '',
+    chains: true, // functions with one callee are shown as one box
   };
 }
+
+const STEPS = ['unit', 'verdicts', 'rows', 'width', 'zoom', 'chains'];
 
 // What a fragment may hold, and of what kind; anything else is left out.
 const FIELDS = {
@@ -57,9 +67,9 @@ const FIELDS = {
   rows: ['asked', 'paths'], width: SIDES, zoom: null,
 };
 
-function read_fragment(diff) {
+function read_fragment(text, diff) {
   const view = first_diff_view(diff);
-  for (const part of location.hash.slice(1).split('&')) {
+  for (const part of text.slice(1).split('&')) {
     const [name, raw] = part.split('=');
     let value = '';
     try {
@@ -69,6 +79,7 @@ function read_fragment(diff) {
     }
     if (name === 'search') view.search = value.slice(0, 1000);
     else if (name === 'zoom' && /^\d{1,9}$/.test(value)) view.zoom = value;
+    else if (name === 'chains') view.chains = value !== '0';
     else if (name === 'ascending') view.ascending = value === '1';
     else if (Object.hasOwn(FIELDS, name) && FIELDS[name]?.includes(value)) view[name] = value;
   }
@@ -78,6 +89,7 @@ function read_fragment(diff) {
 function to_fragment(view, first) {
   const parts = [];
   for (const name of Object.keys(FIELDS)) if (view[name] !== first[name]) parts.push(name + '=' + encodeURIComponent(view[name]));
+  if (!view.chains) parts.push('chains=0');
   if (view.ascending) parts.push('ascending=1');
   return parts.join('&');
 }
@@ -105,7 +117,7 @@ function Side({ side, title }) {
         <span class="run" key={i}>
           <strong>{visible(run.name ?? last_part(run.program ?? ''))}</strong> <span class="soft">{visible(last_part(run.file ?? ''))}</span>
           <br />
-          <span class="label">{time_text(run.duration_s)} · T = {bytes_text(run.interval)} · {count_text(run.samples)} samples{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
+          <span class="label">{time_text(run.duration_s)} · {sampling_text(run.interval > 0 ? [run.interval] : [])} · {count_text(run.samples)} samples{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
         </span>
       ))}
     </div>
@@ -118,6 +130,18 @@ function Callers({ tree, node }) {
   if (names.length === 0) return null;
   const last = names.slice(-CALLERS).map((name) => shorten(name, 50));
   return <span class="callers" title={cut(names.join(' › '), 2000)}>{(names.length > CALLERS ? '… › ' : '') + last.join(' › ')} ›</span>;
+}
+
+const largest_change = (row, unit) => Math.max(Math.abs(row.change[unit]?.low ?? 0), Math.abs(row.change[unit]?.high ?? 0));
+
+// Where the axis ends, so that a few rows that are much larger than all others do not press these to a point:
+// `beyond` of them go further, and end in an arrow.
+export function axis_of(sizes) {
+  const sorted = [...sizes].sort((a, b) => b - a);
+  const most = Math.min(Math.floor(sorted.length / OUTLIERS_OF), OUTLIERS_MOST);
+  let beyond = 0;
+  for (let i = 1; i <= most; i++) if (sorted[i] > 0 && sorted[i - 1] > MUCH_LARGER * sorted[i]) beyond = i;
+  return { scale: beyond === 0 ? (sorted[0] ?? 0) : sorted[beyond] * BEYOND, beyond };
 }
 
 function Row({ diff, tree, row, view, update, scale }) {
@@ -143,24 +167,6 @@ function Row({ diff, tree, row, view, update, scale }) {
   );
 }
 
-function use_diff_view(diff) {
-  const first = useMemo(() => first_diff_view(diff), []);
-  const [view, update] = useReducer((old, change) => ({ ...old, ...change }), null, () => read_fragment(diff));
-  const written = useRef(null);
-  useEffect(() => {
-    written.current = to_fragment(view, first);
-    if (written.current !== location.hash.slice(1)) history.replaceState(null, '', '#' + written.current);
-  }, [view]);
-  useEffect(() => {
-    const read = () => {
-      if (location.hash.slice(1) !== written.current) update(read_fragment(diff));
-    };
-    addEventListener('hashchange', read);
-    return () => removeEventListener('hashchange', read);
-  }, []);
-  return [view, update];
-}
-
 // Grows by one whenever light becomes dark, or dark light.
 function use_theme() {
   const [theme, set_theme] = useState(0);
@@ -175,7 +181,8 @@ function use_theme() {
 
 // `paths` is null in a page without a graph.
 export function DiffPage({ diff, paths, width }) {
-  const [view, update] = use_diff_view(diff);
+  const first = useMemo(() => first_diff_view(diff), []);
+  const [view, update] = use_view(first, (text) => read_fragment(text, diff), (shown) => to_fragment(shown, first), STEPS);
   const [theme, on_theme] = use_theme();
   const asked_rows = useMemo(() => prepare(diff), [diff]);
   const tree = useMemo(() => (paths === null ? null : new PathTree(paths)), [paths]);
@@ -191,12 +198,12 @@ export function DiffPage({ diff, paths, width }) {
     [rows, view],
   );
   const visible_rows = chosen.slice(0, view.shown);
-  const largest = (row) => Math.max(Math.abs(row.change[view.unit]?.low ?? 0), Math.abs(row.change[view.unit]?.high ?? 0));
-  const scale = Math.max(0, ...visible_rows.map(largest));
+  const axis = axis_of(visible_rows.map((row) => largest_change(row, view.unit)));
+  const { scale } = axis;
   const counts = (by_path ? paths.verdicts : diff.verdicts) ?? {};
   const choices = [['all', 'all'], ['clear', 'with a verdict'], ...VERDICTS.map((v) => [v, v + ' ' + (counts[v] ?? 0), !counts[v]])];
-  const head = (id, text, extra) => (
-    <th scope="col" class={extra} aria-sort={view.sort !== id ? 'none' : (id === 'name') !== view.ascending ? 'ascending' : 'descending'}>
+  const head = (id, text, extra, why) => (
+    <th scope="col" class={extra} title={why} aria-sort={view.sort !== id ? 'none' : (id === 'name') !== view.ascending ? 'ascending' : 'descending'}>
       <button type="button" data-sort={id} onClick={() => update({ sort: id, ascending: view.sort === id ? !view.ascending : false })}>{text}</button>
     </th>
   );
@@ -206,9 +213,9 @@ export function DiffPage({ diff, paths, width }) {
       <header>
         <h1><b>byte</b>poll</h1>
         <div class="who"><strong>difference</strong> <span class="soft">{diff.metric} by {diff.by}{diff.cumulative ? ', cumulative' : ''}</span></div>
-        <div class="facts">{+(diff.confidence * 100).toFixed(3)} % intervals · false discoveries at most {+(diff.fdr * 100).toFixed(2)} % of verdicts</div>
+        <div class="facts">{+(diff.confidence * 100).toFixed(3)} % intervals · at most {+(diff.fdr * 100).toFixed(2)} % of the verdicts are wrong, on average</div>
         <div class="grow" />
-        <ThemeButton onChange={on_theme} />
+        <div class="tools"><HelpButton><DiffHelp diff={diff} /></HelpButton><ThemeButton onChange={on_theme} /></div>
       </header>
       <main>
         <Warnings list={diff.warnings?.map(of_command)} />
@@ -224,17 +231,19 @@ export function DiffPage({ diff, paths, width }) {
         <nav class="controls" aria-label="What is shown">
           <Segments name="unit" value={view.unit} choices={[['bytes', 'bytes'], ['objects', 'objects']]} onChange={(unit) => update({ unit })} />
           <Segments name="verdict" value={view.verdicts} choices={choices} onChange={(verdicts) => update({ verdicts, shown: PAGE })} />
-          <input type="search" id="search" placeholder="search" aria-label="search" value={view.search} onInput={(e) => update({ search: e.currentTarget.value })} />
+          <input type="search" id="search" placeholder="search  ( / )" aria-label="search" aria-keyshortcuts="/" value={view.search} onInput={(e) => update({ search: e.currentTarget.value })} />
         </nav>
         {tree !== null && <DiffGraph diff={diff} paths={paths} tree={tree} view={view} update={update} theme={theme} matches={matches} first_width={width} />}
         <section class="card" id="rows" aria-label="Rows">
           <div class="card-head">
             <h2>What changed</h2>
             {tree !== null && <Segments name="rows" value={view.rows} choices={[['asked', 'by ' + diff.by], ['paths', 'by call path']]} onChange={(which) => update({ rows: which, verdicts: 'all', shown: PAGE })} />}
-            <span class="soft">dot: estimate of the change · bar: interval · verdicts are about {diff.unit} · {visible_rows.length} of {chosen.length} shown</span>
+            <span class="soft">
+              dot: estimate of the change · bar: interval{axis.beyond > 0 && ' · arrow: the bar goes beyond the axis'} · verdicts are about {diff.unit} · {visible_rows.length} of {chosen.length} shown
+            </span>
           </div>
           <div class="scroller">
-            <table id="table">
+            <table id="table" class="diff-table">
               <thead>
                 <tr>
                   {head('name', by_path ? 'call path' : diff.by)}
@@ -243,7 +252,7 @@ export function DiffPage({ diff, paths, width }) {
                   <th class="forest" scope="col"><span class="axis change-axis" aria-hidden="true">{scale > 0 && change_marks(scale, view.unit, 3).map(([at, text]) => <span key={at} class={at === 0 ? 'at-zero' : undefined} style={{ left: 50 + (50 * at) / scale + '%' }}>{text}</span>)}</span></th>
                   {head('base', 'base', 'number wide')}
                   {head('new', 'new', 'number wide')}
-                  {head('q', 'q', 'number wide')}
+                  {head('q', 'q', 'number wide', 'the chance of error of a verdict, allowing for the number of rows')}
                 </tr>
               </thead>
               <tbody>{visible_rows.map((row) => <Row key={row.index} diff={diff} tree={tree} row={row} view={view} update={update} scale={scale} />)}</tbody>

@@ -3,8 +3,8 @@
 // that changed; grey what is not established; pale where too little was sampled for any verdict. A
 // coloured box says its change with its sign, so that nothing depends on telling colours apart.
 
-import { NARROWEST_TEXT, fitting } from './labels.js';
-import { HEIGHT, ROW, UNMATCHED, drawn_width } from './layout.js';
+import { NARROWEST_TEXT, fitting, fitting_chain } from './labels.js';
+import { HEIGHT, ROW, UNMATCHED, drawn_width, is_matched, nodes_of } from './layout.js';
 import { part_changed } from './diff_tree.js';
 import { change_estimate_text } from './quantity.js';
 
@@ -29,7 +29,10 @@ function draw_label(painter, shown, layout, box, look, alpha, unit) {
   const room = layout.width[box] - 9;
   const x = layout.x[box];
   const y = layout.row[box] * ROW + HEIGHT / 2;
-  const name = fitting(painter, shown.tree.name(layout.node[box]), room);
+  const { tree } = shown;
+  const name = layout.is_chain(box)
+    ? fitting_chain(painter, nodes_of(layout, tree, box).map((node) => tree.name(node)), room)
+    : fitting(painter, tree.name(layout.node[box]), room);
   if (name === '') return;
   painter.text(name, x + 5, y, look.ink, alpha);
   const row = shown.row(layout.node[box]);
@@ -45,11 +48,11 @@ export function draw_paths(painter, shown, layout, look, matched, unit) {
   const { node, width } = layout;
   for (const { x, width: narrow, row } of layout.smaller) painter.rect(x, row * ROW, narrow, HEIGHT, look.above, 0.7);
   for (let box = 0; box < layout.count; box++) {
-    const alpha = matched === null || matched[node[box]] === 1 ? 1 : UNMATCHED;
+    const alpha = is_matched(layout, shown.tree, matched, box) ? 1 : UNMATCHED;
     const colour = colour_of(shown.row(node[box]), unit, look.dark);
     painter.rect(layout.x[box], layout.row[box] * ROW, drawn_width(width[box]), HEIGHT, colour, alpha);
   }
   for (let box = 0; box < layout.count; box++)
     if (width[box] >= 9 + NARROWEST_TEXT)
-      draw_label(painter, shown, layout, box, look, matched === null || matched[node[box]] === 1 ? 1 : 0.55, shown.unit);
+      draw_label(painter, shown, layout, box, look, is_matched(layout, shown.tree, matched, box) ? 1 : 0.55, shown.unit);
 }

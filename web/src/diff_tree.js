@@ -79,6 +79,11 @@ export class PathWidths {
     return 1;
   }
 
+  // (The one not drawn, of the other side, may differ.)
+  is_same(node, caller) {
+    return this.tree.row[node] === this.tree.row[caller];
+  }
+
   row(node) {
     return this.rows[this.tree.row[node]];
   }

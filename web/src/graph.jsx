@@ -4,7 +4,7 @@
 // what the keyboard reaches.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ROW } from './layout.js';
+import { ROW, chain_start, nodes_of } from './layout.js';
 import { CanvasPainter, SvgPainter } from './painter.js';
 
 export function find_look() {
@@ -37,12 +37,12 @@ function move_focus(key, layout, focus) {
   return node[to];
 }
 
-// Of the box under the pointer, and of the one with the keyboard's focus.
-function Outline({ layout, node, kind }) {
+// Of the box under the pointer, and of the one with the keyboard's focus. `open`: it may be smaller than the next one.
+function Outline({ layout, node, kind, open }) {
   const box = node === null || layout === null ? -1 : layout.find(node);
   if (box < 0) return null;
   const place = { left: layout.x[box] + 'px', top: layout.row[box] * ROW + 'px', width: Math.max(layout.width[box], 2) + 'px' };
-  return <div class={'outline ' + kind} style={place} />;
+  return <div class={'outline ' + kind + (open ? ' open' : '')} style={place} />;
 }
 
 // How wide a graph will be, asked of a page with nothing else in it: laying out the whole page takes
@@ -62,12 +62,19 @@ export function width_in(root) {
 // What hangs beside the pointer, on the side where there is room.
 export function TipBox({ at, children }) {
   const left = at.x + 340 > window.innerWidth ? Math.max(4, at.x - 350) : at.x + 14;
+  const { innerHeight } = window;
+  const place = at.y < innerHeight / 2 ? { top: at.y + 16 + 'px' } : { bottom: innerHeight - at.y + 12 + 'px' };
   return (
-    <div class="tip" role="tooltip" style={{ left: left + 'px', top: Math.min(at.y + 16, window.innerHeight - 170) + 'px' }}>
+    <div class="tip" role="tooltip" style={{ left: left + 'px', ...place }}>
       {children}
     </div>
   );
 }
+
+const ABOVE = 60; // pixels above the graph: where it is
+
+// How far down the page a graph is in sight: below the controls, which stay on top.
+const top_in_sight = () => (document.querySelector('.controls')?.offsetHeight ?? 0) + ABOVE;
 
 function is_first_drawing() {
   return performance.getEntriesByName('bytepoll:first-draw').length === 0;
@@ -76,12 +83,15 @@ function is_first_drawing() {
 // `surface`: a ref, of {paint(), export_svg(file name, ground)}; drawn by `draw(painter)`, anew when one of `drawn` (a
 // list of one length) changes. `zoom` is a node, `go(node)` zooms, `open(node)` (or null) is asked for by a shifted click
 // or b. `describe(node)`: a sentence, `tip(node, at)` the same for the eye. `box_of(i)`: for tests, what is special to a box.
-export function Graph({ surface, tree, layout, width, set_width, draw, drawn, zoom, address, go, open, describe, tip, box_of, label }) {
+// `weighted` is what is laid out; `is_open(box)`: may it be smaller than the next one?
+export function Graph({ surface, weighted, layout, width, set_width, draw, drawn, zoom, address, go, open, describe, tip, box_of, is_open, label }) {
+  const { tree } = weighted;
   const canvas = useRef(null);
   const holder = useRef(null);
   const painter = useRef(null); // of what is on the canvas
   const [hover, set_hover] = useState(null); // {node, at}
   const [focus, set_focus] = useState(null);
+  const went = useRef(false); // the graph itself was used to zoom
 
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => set_width(Math.floor(holder.current.clientWidth)));
@@ -90,6 +100,7 @@ export function Graph({ surface, tree, layout, width, set_width, draw, drawn, zo
   }, []);
 
   const paint = () => {
+    if (layout === null) return; // (a graph without width)
     painter.current = new CanvasPainter(canvas.current, width, layout.height);
     draw(painter.current);
   };
@@ -116,14 +127,25 @@ export function Graph({ surface, tree, layout, width, set_width, draw, drawn, zo
   useEffect(() => {
     canvas.current.bytepoll_boxes = () =>
       Array.from(layout?.node.subarray(0, layout.count) ?? [], (node, i) => ({
-        name: tree.name(node), x: layout.x[i], y: layout.row[i] * ROW, width: layout.width[i], above: layout.is_above(i), ...box_of(i),
+        name: tree.name(node), chain: nodes_of(layout, tree, i).map((one) => tree.name(one)),
+        x: layout.x[i], y: layout.row[i] * ROW, width: layout.width[i], ...box_of(i),
       }));
   });
 
   // (A focus of another tree is none.)
   useEffect(() => set_focus(null), [tree]);
 
+  // (What is zoomed to is the first row: it must be in sight.)
+  useLayoutEffect(() => {
+    holder.current.scrollTop = 0;
+    const { top } = holder.current.getBoundingClientRect();
+    const wanted = top_in_sight();
+    if (went.current && (top < wanted || top > window.innerHeight - 3 * ROW)) window.scrollBy(0, top - wanted);
+    went.current = false;
+  }, [tree, zoom]);
+
   const zoom_to = (node) => {
+    went.current = node !== zoom;
     go(node);
     set_hover(null);
   };
@@ -150,7 +172,7 @@ export function Graph({ surface, tree, layout, width, set_width, draw, drawn, zo
       set_focus(node);
       holder.current.scrollTop = Math.max(0, Math.min(holder.current.scrollTop, layout.row[layout.find(node)] * ROW));
     } else if (event.key === 'Enter') zoom_to(at);
-    else if (event.key === 'Escape' || event.key === 'Backspace') zoom_to(zoom === 0 ? 0 : tree.parent[zoom]);
+    else if (event.key === 'Escape' || event.key === 'Backspace') zoom_to(zoom === 0 ? 0 : chain_start(weighted, tree.parent[zoom]));
     else if (event.key === 'Home') set_focus(0);
     else if (event.key === 'b' && at !== 0 && open !== null) open(at);
     else return;
@@ -165,7 +187,7 @@ export function Graph({ surface, tree, layout, width, set_width, draw, drawn, zo
           onMouseMove={on_move} onMouseLeave={() => set_hover(null)} onClick={on_click} onKeyDown={on_key}
           onBlur={() => set_focus(null)}
         />
-        <Outline layout={layout} node={hover?.node ?? null} kind="hovered" />
+        <Outline layout={layout} node={hover?.node ?? null} kind="hovered" open={hover !== null && is_open(layout?.find(hover.node) ?? -1)} />
         <Outline layout={layout} node={focus} kind="focused" />
       </div>
       <div class="aloud" aria-live="polite">{focus !== null && focus < tree.count ? describe(focus) : ''}</div>

@@ -2,7 +2,8 @@
 // What was recorded, and how: the line on top, and the warnings.
 
 import { useState } from 'preact/hooks';
-import { bytes_text, count_text, time_text } from './quantity.js';
+import { HelpButton } from './help.jsx';
+import { count_text, sampling_text, time_text } from './quantity.js';
 import { last_part, visible } from './text.js';
 
 export function Segments({ name, value, choices, onChange }) {
@@ -77,19 +78,14 @@ export function Warnings({ list }) {
   );
 }
 
-function intervals_text(intervals) {
-  if (intervals.length === 0) return 'T unknown';
-  if (intervals.length > 2) return 'T = ' + bytes_text(Math.min(...intervals)) + ' to ' + bytes_text(Math.max(...intervals));
-  return 'T = ' + intervals.map(bytes_text).join(', ');
-}
-
-export function Header({ head, onTheme }) {
+// `help`: what the panel says.
+export function Header({ head, help, onTheme }) {
   const lost = typeof head.lost_samples === 'number' ? head.lost_samples : 0;
   const start = head.start_real_s ? new Date(head.start_real_s * 1000) : null;
   const facts = [
-    intervals_text(head.intervals),
+    sampling_text(head.intervals),
     count_text(head.samples) + (head.samples === 1 ? ' sample' : ' samples'),
-    count_text(lost) + ' lost',
+    (lost > 0 ? count_text(lost) : 'none') + ' lost',
     +(head.confidence * 100).toFixed(3) + ' % intervals',
   ];
   return (
@@ -105,7 +101,7 @@ export function Header({ head, onTheme }) {
       </div>
       <div class={'facts' + (lost > 0 ? ' has-lost' : '')}>{facts.join(' · ')}</div>
       <div class="grow" />
-      <ThemeButton onChange={onTheme} />
+      <div class="tools"><HelpButton>{help}</HelpButton><ThemeButton onChange={onTheme} /></div>
       {head.command_line && <code class="command" title="the command">{visible(head.command_line)}</code>}
     </header>
   );

@@ -3,17 +3,19 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Graph, TipBox, find_look } from './graph.jsx';
-import { draw, order_is_open } from './icicle_draw.js';
+import { FEW, draw, order_is_open } from './icicle_draw.js';
+import { Breadcrumb } from './breadcrumb.jsx';
+import { Chain, names_of } from './chain.jsx';
+import { ends_text } from './labels.js';
 import { lay_out } from './layout.js';
 import { in_slices } from './work.js';
 import { full_text, has_estimate, is_known } from './quantity.js';
 import { Matched } from './matched.jsx';
-import { shorten } from './names.js';
 import { cut } from './text.js';
 
-function describe(weighted, node) {
+function describe(weighted, layout, node) {
   const figures = weighted.figures(node);
-  return weighted.tree.name(node) + ': ' + full_text(figures[weighted.unit], weighted.unit) + (weighted.unit === 'objects' ? ' objects' : '') +
+  return ends_text(names_of(weighted, layout, node)) + ': ' + full_text(figures[weighted.unit], weighted.unit) + (weighted.unit === 'objects' ? ' objects' : '') +
     ', ' + figures.samples + ' samples, depth ' + weighted.tree.depth[node];
 }
 
@@ -25,21 +27,22 @@ function Tip({ weighted, profile, node, at, layout, total }) {
   const whole = total[weighted.unit];
   const part = has_estimate(share) && has_estimate(whole) && whole.estimate > 0 ? (100 * share.estimate) / whole.estimate : null;
   const inlined = node !== 0 && profile.frames[frame][4];
+  const names = names_of(weighted, layout, node);
   return (
     <TipBox at={at}>
-      <strong>{cut(weighted.tree.name(node), 500)}</strong>
-      {node !== 0 && <div class="soft">{cut(profile.frame_place(frame), 120)}{inlined ? ' · inlined' : ''}</div>}
-      {source !== null && <code class="source">{cut(source, 140)}</code>}
+      {names.length > 1 ? <Chain names={names} /> : <strong>{cut(names[0], 500)}</strong>}
+      {node !== 0 && names.length === 1 && <div class="soft">{cut(profile.frame_place(frame), 120)}{inlined ? ' · inlined' : ''}</div>}
+      {source !== null && names.length === 1 && <code class="source">{cut(source, 140)}</code>}
       <dl>
         <dt>bytes</dt><dd>{full_text(figures.bytes, 'bytes')}</dd>
         <dt>objects</dt><dd>{full_text(figures.objects, 'objects')}</dd>
         <dt>samples</dt><dd>{figures.samples}</dd>
         {part !== null && <><dt>share</dt><dd>{part.toFixed(part < 10 ? 1 : 0)} % of all shown</dd></>}
       </dl>
-      {is_known(share) && has_estimate(share) && share.low < 0.2 * share.estimate && share.low !== share.high && (
-        <div class="remark">Hardly established: the lower limit is close to zero.</div>
+      {is_known(share) && has_estimate(share) && share.low < FEW * share.estimate && share.low !== share.high && (
+        <div class="remark">Few samples: it may be close to nothing.</div>
       )}
-      {order_is_open(weighted, layout, layout.find(node)) && <div class="remark">Order against the next box is not established.</div>}
+      {order_is_open(weighted, layout, layout.find(node)) && <div class="remark">It may be smaller than the box to its right: their intervals overlap.</div>}
     </TipBox>
   );
 }
@@ -52,7 +55,7 @@ export function Icicle({ profile, estimator, weighted, view, update, matching, t
   const { tree } = weighted;
   const found = view.zoom === '' ? 0 : tree.node_at(view.zoom);
   const zoom = weighted.weight[found] > 0 ? found : 0;
-  const layout = useMemo(() => (width > 0 ? lay_out(weighted, zoom, width) : null), [weighted, zoom, width]);
+  const layout = useMemo(() => (width > 0 ? lay_out(weighted, zoom, width, view.chains) : null), [weighted, zoom, width, view.chains]);
   const matches = useMemo(() => (matching === null ? null : matching.nodes(tree)), [tree, matching]);
 
   // Intervals of what is visible, widest first.
@@ -86,7 +89,6 @@ export function Icicle({ profile, estimator, weighted, view, update, matching, t
   }, [layout, look, matches]);
 
   const go = (node) => update({ zoom: node === 0 ? '' : tree.address(node) });
-  const path = zoom === 0 ? [] : tree.path_to(zoom);
   return (
     <section class="card" id="graph" aria-label="Call stacks">
       <div class="card-head">
@@ -96,14 +98,14 @@ export function Icicle({ profile, estimator, weighted, view, update, matching, t
           <button type="button" aria-pressed={!view.inverted} data-choice="callers" onClick={() => update({ inverted: false, zoom: '' })}>callers first</button>
           <button type="button" aria-pressed={view.inverted} data-choice="callees" onClick={() => update({ inverted: true, zoom: '' })}>callees first</button>
         </div>
+        <button type="button" class="plain" id="chains" aria-pressed={view.chains} title="show functions that have one callee each as one box" onClick={() => update({ chains: !view.chains })}>fold chains</button>
         <button type="button" class="plain" id="fold" aria-pressed={view.folded} title="show one round of a recursion" onClick={() => update({ folded: !view.folded, zoom: '' })}>fold recursion</button>
-        <button type="button" class="plain" id="zoom-out" disabled={zoom === 0} onClick={() => go(0)}>whole</button>
+        <button type="button" class="plain" id="zoom-out" disabled={zoom === 0} onClick={() => go(0)}>reset zoom</button>
         <button type="button" class="plain" id="export-svg" onClick={() => surface.current.export_svg('bytepoll-' + view.metric + '.svg', look.ground)}>SVG</button>
       </div>
       <p class="legend">
-        <span class="key key-soft" aria-hidden="true" /> width: estimate; soft end: lower to upper limit{' '}
-        <span class="key key-hatch" aria-hidden="true" /> hardly established{' '}
-        <span class="key key-open" aria-hidden="true" /> order not established
+        <span class="key key-soft" aria-hidden="true" /> width: estimate; soft end: from the lower to the upper limit{' '}
+        <span class="key key-hatch" aria-hidden="true" /> few samples
       </p>
       {view.folded && (
         <p class="matched" id="folded">
@@ -114,14 +116,12 @@ export function Icicle({ profile, estimator, weighted, view, update, matching, t
         </p>
       )}
       <Matched profile={profile} estimator={estimator} selection={weighted.selection} matching={matching} view={view} total={total} />
-      {path.length > 0 && (
-        <p class="path" aria-label="zoomed to">{path.slice(-4).map((node) => shorten(tree.name(node), 60)).join(' › ')}</p>
-      )}
+      <Breadcrumb tree={tree} zoom={zoom} go={go} />
       <Graph
-        surface={surface} tree={tree} layout={layout} width={width} set_width={set_width}
+        surface={surface} weighted={weighted} layout={layout} width={width} set_width={set_width}
         draw={(painter) => draw(painter, weighted, layout, look, matches)} drawn={[layout, look, matches]}
         zoom={zoom} address={view.zoom} go={go} open={(node) => update({ chosen: tree.key[node] })}
-        describe={(node) => describe(weighted, node)} box_of={(i) => ({ open: order_is_open(weighted, layout, i) })}
+        describe={(node) => describe(weighted, layout, node)} is_open={(i) => i >= 0 && order_is_open(weighted, layout, i)} box_of={(i) => ({ open: order_is_open(weighted, layout, i) })}
         tip={(node, at) => <Tip weighted={weighted} profile={profile} node={node} at={at} layout={layout} total={total} />}
         label="Graph of call stacks. Arrow keys move, Enter zooms in, Escape zooms out, b shows callers and callees. The table below has the same figures."
       />

@@ -2,15 +2,15 @@
 // How the graph looks. A box is as wide as its estimate; its right end fades
 // from the lower limit to the upper one, with a tick at the estimate. What of the fade lies over the
 // next box is a thin strip along its foot. Hatched: the lower limit is under a fifth of the estimate,
-// so that it is hardly established that anything is there. A dashed border: the intervals of a box
-// and the next sibling overlap, their order is not established.
+// which few samples say that anything is there. Whether the order of a box and the next sibling is
+// established (their intervals do not overlap) is shown under the pointer alone.
 
-import { NARROWEST_TEXT, fitting } from './labels.js';
-import { HEIGHT, ROW, UNMATCHED, WITH_INTERVAL, drawn_width } from './layout.js';
+import { NARROWEST_TEXT, fitting, fitting_chain } from './labels.js';
+import { HEIGHT, ROW, UNMATCHED, WITH_INTERVAL, drawn_width, is_matched, nodes_of } from './layout.js';
 import { estimate_text, has_estimate } from './quantity.js';
 
 const STRIP = 4;
-const HARDLY = 0.2;
+export const FEW = 0.2; // a lower limit below this part of the estimate is of few samples
 
 function hash(text) {
   let value = 7;
@@ -61,7 +61,7 @@ function palette_of(profile, dark) {
 }
 
 function is_hatched(figure) {
-  return !has_estimate(figure) || figure.low < HARDLY * figure.estimate;
+  return !has_estimate(figure) || figure.low < FEW * figure.estimate;
 }
 
 export function order_is_open(weighted, layout, box) {
@@ -93,25 +93,18 @@ function draw_interval(painter, layout, box, figure, colour, look, alpha) {
   }
 }
 
-function draw_limits(painter, weighted, layout, box, figure, colour, look) {
+function draw_limits(painter, layout, box, figure, colour, look) {
   const x = layout.x[box];
   const y = layout.row[box] * ROW;
   const width = layout.width[box];
-  const open = order_is_open(weighted, layout, box);
-  if (!figure.exact && !is_hatched(figure)) {
-    const right = x + figure.high * layout.scale;
-    const from = Math.max(x + width, layout.end[box]);
-    if (right > from + 1) {
-      painter.rect(from, y + HEIGHT - STRIP, right - from, STRIP, look.ground, 0.55);
-      painter.fade(from, y + HEIGHT - STRIP, right - from, STRIP, colour, 0.95, 0.1);
-    }
-    if (!open && (figure.high - figure.low) * layout.scale > 2)
-      painter.line(x + width, y + 3, y + HEIGHT - 3, look.tick, 1.3, false);
+  if (figure.exact || is_hatched(figure)) return;
+  const right = x + figure.high * layout.scale;
+  const from = Math.max(x + width, layout.end[box]);
+  if (right > from + 1) {
+    painter.rect(from, y + HEIGHT - STRIP, right - from, STRIP, look.ground, 0.55);
+    painter.fade(from, y + HEIGHT - STRIP, right - from, STRIP, colour, 0.95, 0.1);
   }
-  if (open && width > 6) {
-    painter.line(x + width, y, y + HEIGHT, look.ground, 2.4, false);
-    painter.line(x + width, y, y + HEIGHT, look.tick, 1.6, true);
-  }
+  if ((figure.high - figure.low) * layout.scale > 2) painter.line(x + width, y + 3, y + HEIGHT - 3, look.tick, 1.3);
 }
 
 function draw_label(painter, weighted, layout, box, look, alpha) {
@@ -119,12 +112,15 @@ function draw_label(painter, weighted, layout, box, look, alpha) {
   const x = layout.x[box];
   const y = layout.row[box] * ROW + HEIGHT / 2;
   const figure = weighted.known_figure(layout.node[box]);
-  const name = fitting(painter, weighted.tree.name(layout.node[box]), room);
+  const { tree } = weighted;
+  const name = layout.is_chain(box)
+    ? fitting_chain(painter, nodes_of(layout, tree, box).map((node) => tree.name(node)), room)
+    : fitting(painter, tree.name(layout.node[box]), room);
   if (name === '') return;
-  const hatched = figure !== null && !layout.is_above(box) && is_hatched(figure);
+  const hatched = figure !== null && is_hatched(figure);
   const width = painter.measure(name);
   if (hatched) painter.rect(x + 3, y - 8, width + 4, 16, look.ground, 0.8);
-  const ink = hatched || layout.is_above(box) ? look.ink : look.label;
+  const ink = hatched ? look.ink : look.label;
   painter.text(name, x + 5, y, ink, alpha);
   if (figure === null || room - width - 14 < NARROWEST_TEXT / 2) return;
   const amount = estimate_text(figure, weighted.unit);
@@ -171,13 +167,11 @@ export function draw(painter, weighted, layout, look, matched) {
   const { tree } = weighted;
   const palette = palette_of(tree.profile, look.dark);
   const { node, width } = layout;
-  const matches = (box) => matched === null || matched[node[box]] === 1;
+  const matches = (box) => is_matched(layout, tree, matched, box);
   for (const { x, width: narrow, row } of layout.smaller) painter.rect(x, row * ROW, narrow, HEIGHT, look.above, 0.7);
-  for (let box = 0; box < layout.above; box++)
-    painter.rect(layout.x[box], layout.row[box] * ROW, drawn_width(width[box]), HEIGHT, look.above, matches(box) ? 1 : UNMATCHED);
   const plain = new Plain(layout.count);
   const with_figures = [];
-  for (let box = layout.above; box < layout.count; box++) {
+  for (let box = 0; box < layout.count; box++) {
     const key = tree.key[node[box]];
     const figure = width[box] >= WITH_INTERVAL ? weighted.known_figure(node[box]) : null;
     if (figure !== null) with_figures.push(box);
@@ -187,7 +181,7 @@ export function draw(painter, weighted, layout, look, matched) {
   plain.draw(painter, layout, palette);
   for (const box of with_figures)
     if (matches(box))
-      draw_limits(painter, weighted, layout, box, weighted.known_figure(node[box]), palette.colour_of(tree.key[node[box]]), look);
+      draw_limits(painter, layout, box, weighted.known_figure(node[box]), palette.colour_of(tree.key[node[box]]), look);
   for (let box = 0; box < layout.count; box++)
     if (width[box] >= 9 + NARROWEST_TEXT) draw_label(painter, weighted, layout, box, look, matches(box) ? 1 : 0.55);
 }

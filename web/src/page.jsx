@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page of one profile: state on top, everything below made from it.
 
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Explained, Header, Segments, Warnings } from './header.jsx';
 import { Cards } from './cards.jsx';
 import { Timeline } from './timeline.jsx';
@@ -12,11 +12,13 @@ import { Butterfly } from './butterfly.jsx';
 import { Tree, Weighted } from './tree.js';
 import { one_group } from './groups.js';
 import { FILTERS, size_name } from './model.js';
-import { first_view, from_fragment, to_fragment } from './state.js';
+import { STEPS, first_view, from_fragment, to_fragment } from './state.js';
+import { use_view } from './history.js';
+import { ProfileHelp } from './help.jsx';
 import { cut, distinct_names, matcher, visible } from './text.js';
 import { match_row, match_search } from './matching.js';
 import { shorten } from './names.js';
-import { time_text } from './quantity.js';
+import { count_text, window_text } from './quantity.js';
 
 const METRIC_WORDS = { live: 'Live', peak: 'Peak', allocated: 'Allocated', temporary: 'Temporary' };
 
@@ -80,13 +82,12 @@ function Controls({ profile, view, update, chosen }) {
   const metrics = profile.head.metrics.map((metric) => [
     metric, METRIC_WORDS[metric], metric === 'peak' && view.window !== null, metric === 'peak' ? 'the peak is of the whole run' : undefined,
   ]);
-  const window = view.window === null ? null : view.window.map((edge) => time_text(profile.edges[edge]));
   return (
     <nav class="controls" aria-label="What is shown">
       <Segments name="metric" value={view.metric} choices={metrics} onChange={(metric) => update({ metric })} />
       <Segments name="unit" value={view.unit} choices={[['bytes', 'bytes'], ['objects', 'objects']]} onChange={(unit) => update({ unit })} />
       <input
-        type="search" id="search" placeholder="search functions, files, modules" aria-label="search" value={view.search}
+        type="search" id="search" placeholder="search functions, files, modules  ( / )" aria-label="search" aria-keyshortcuts="/" value={view.search}
         onInput={(e) => update({ search: e.currentTarget.value, selected: '' })}
       />
       {['process', 'thread', 'module', 'type'].filter((key) => choices[key].length > 1).map((key) => (
@@ -102,46 +103,23 @@ function Controls({ profile, view, update, chosen }) {
       {view.filters.size != null && (
         <button type="button" class="chip" onClick={() => update({ filters: { ...view.filters, size: undefined } })}>size {size_name(view.filters.size, profile.head.pruned?.size_step)} ×</button>
       )}
-      {window !== null && (
-        <button type="button" class="chip" id="window-chip" onClick={() => update({ window: null })}>
-          {view.window[0] === view.window[1] ? 'at ' + window[1] : window[0] + ' to ' + window[1]} ×
-        </button>
+      {view.window !== null && (
+        <button type="button" class="chip" id="window-chip" onClick={() => update({ window: null })}>{window_text(profile.edges, view)} ×</button>
       )}
       {chosen !== null && (
         <button type="button" class="chip" id="clear-row" onClick={() => update({ selected: '' })}>{chosen.title[0]} {shorten(chosen.title[1], 40)} ×</button>
       )}
-      {(profile.has_filter(view) || window !== null || view.search !== '' || view.selected !== '') && (
+      {(profile.has_filter(view) || view.window !== null || view.search !== '' || view.selected !== '') && (
         <button type="button" class="plain" id="reset" onClick={() => update({ filters: {}, window: null, search: '', selected: '', zoom: '' })}>clear all</button>
       )}
     </nav>
   );
 }
 
-function use_fragment(profile, first) {
-  const [view, update] = useReducer((old, change) => ({ ...old, ...change }), null, () => from_fragment(location.hash, first, profile));
-  const written = useRef(null);
-  useEffect(() => {
-    const fragment = to_fragment(view, first);
-    const timer = setTimeout(() => {
-      written.current = fragment;
-      if (fragment !== location.hash.slice(1)) history.replaceState(null, '', '#' + fragment);
-    }, 60);
-    return () => clearTimeout(timer);
-  }, [view]);
-  useEffect(() => {
-    const read = () => {
-      if (location.hash.slice(1) !== written.current) update(from_fragment(location.hash, first, profile));
-    };
-    addEventListener('hashchange', read);
-    return () => removeEventListener('hashchange', read);
-  }, []);
-  return [view, update];
-}
-
 export function Page({ profile, estimator, trees, width }) {
   const { head } = profile;
   const first = useMemo(() => first_view(head), []);
-  const [view, update] = use_fragment(profile, first);
+  const [view, update] = use_view(first, (text) => from_fragment(text, first, profile), (shown) => to_fragment(shown, first, profile), STEPS);
   const [theme, set_theme] = useState(0);
   // The graph is drawn first of all; then, before the browser shows anything, what is short; then the rest.
   const [stage, set_stage] = useState(0);
@@ -176,7 +154,7 @@ export function Page({ profile, estimator, trees, width }) {
   const common = { profile, estimator, view, update };
   return (
     <>
-      {stage > 0 && <Header head={head} onTheme={() => set_theme((n) => n + 1)} />}
+      {stage > 0 && <Header head={head} help={<ProfileHelp head={head} />} onTheme={() => set_theme((n) => n + 1)} />}
       <main>
         {stage > 0 && (
           <>
@@ -198,9 +176,9 @@ export function Page({ profile, estimator, trees, width }) {
         {stage > 0 && <footer>
           {head.pruned?.text && <p id="pruned">{visible(head.pruned.text)}</p>}
           <p>
-            Bytes as {head.unit === 'usable' ? 'the allocator gives them' : 'requested'}. Every figure is an estimate from {head.samples} samples unless
+            Bytes as {head.unit === 'usable' ? 'the allocator gives them' : 'requested'}. Every figure is an estimate from {count_text(head.samples)} samples unless
             marked exact; its interval holds the truth in {+(head.confidence * 100).toFixed(3)} % of runs. Intervals of different rows are not
-            independent and do not add up; the page makes each anew from the samples’ sums.
+            independent and do not add up; the page makes each anew from the samples’ sums. Press ? for what every sign means.
           </p>
         </footer>}
       </main>

@@ -78,16 +78,14 @@ export class CanvasPainter {
     return pattern;
   }
 
-  line(x, y0, y1, ink, width, dashed) {
+  line(x, y0, y1, ink, width) {
     this.context.globalAlpha = 1;
     this.context.strokeStyle = ink;
     this.context.lineWidth = width;
-    this.context.setLineDash(dashed ? [2, 2] : []);
     this.context.beginPath();
     this.context.moveTo(x, y0);
     this.context.lineTo(x, y1);
     this.context.stroke();
-    this.context.setLineDash([]);
   }
 
   frame(x, y, width, height, ink, thick) {
@@ -187,9 +185,8 @@ export class SvgPainter {
     this.add('rect', { x, y, width, height, fill: 'url(#' + this.numbers.get(ink) + ')', 'fill-opacity': alpha });
   }
 
-  line(x, y0, y1, ink, width, dashed) {
-    const element = this.add('line', { x1: x, x2: x, y1: y0, y2: y1, stroke: ink, 'stroke-width': width });
-    if (dashed) element.setAttribute('stroke-dasharray', '2 2');
+  line(x, y0, y1, ink, width) {
+    this.add('line', { x1: x, x2: x, y1: y0, y2: y1, stroke: ink, 'stroke-width': width });
   }
 
   frame(x, y, width, height, ink, thick) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Figures as text, with the rules of the command line (src/tool/text/quantity.c): the unit is the
 // largest one of which the estimate has at least one, the digits are those that the interval
-// supports. A figure is {estimate, low, high, exact?, lower_bound?, upper_bound?}.
+// supports, at most four. A figure is {estimate, low, high, exact?, lower_bound?, upper_bound?}.
 
 const BINARY = [[1, 'B'], [2 ** 10, 'KiB'], [2 ** 20, 'MiB'], [2 ** 30, 'GiB'], [2 ** 40, 'TiB'], [2 ** 50, 'PiB']];
 const COUNT = [[1, ''], [1e3, 'k'], [1e6, 'M'], [1e9, 'G'], [1e12, 'T']];
 const LOPSIDED = 1.5; // as there
-const KNOWN = 5e-5;
 
 function unit_for(units, value) {
   let i = 0;
@@ -14,17 +13,21 @@ function unit_for(units, value) {
   return units[i];
 }
 
-function decimals_for(half_width) {
+function decimals_exact(value) {
+  return value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+}
+
+// For numbers of which the largest is `value`, known to about ±half_width.
+function decimals_for(half_width, value) {
   if (!(half_width > 0) || half_width >= 10) return 0;
   const magnitude = Math.floor(Math.log10(half_width));
   const first_digit = half_width / 10 ** magnitude;
   const decimals = first_digit >= 4.95 ? -magnitude : 1 - magnitude;
-  return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+  return Math.max(0, Math.min(decimals, decimals_exact(value)));
 }
 
-function decimals_exact(value) {
-  return value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
-}
+// Less than half of the last digit.
+const is_below = (half_width, decimals) => half_width * 10 ** decimals < 0.5;
 
 const fixed = (value, decimals) => value.toFixed(decimals);
 const signed = (value, decimals) => (value < 0 ? '−' : '+') + Math.abs(value).toFixed(decimals);
@@ -70,8 +73,8 @@ function vague_parts(figure, units) {
   const low = figure.low / factor;
   const high = figure.high / factor;
   const unit = name === '' ? '' : ' ' + name;
-  const decimals = decimals_for((high - low) / 2);
-  const from_zero = low * 10 ** decimals < 0.5;
+  const decimals = decimals_for((high - low) / 2, high);
+  const from_zero = is_below(low, decimals);
   if (figure.lower_bound && (figure.upper_bound || from_zero)) return { main: 'not known', rest: '' };
   if (figure.lower_bound) return { main: 'at least ' + fixed(low, decimals), rest: unit };
   if (from_zero || figure.upper_bound) return { main: '≤ ' + fixed(high, decimals), rest: unit };
@@ -89,10 +92,11 @@ function estimate_parts(figure, units) {
   const estimate = figure.estimate / factor;
   const longer = Math.max(estimate - low, high - estimate);
   const shorter = Math.min(estimate - low, high - estimate);
-  const decimals = decimals_for(longer);
+  const decimals = decimals_for(longer, Math.max(estimate, high));
   const bound = bound_text(figure);
   if (figure.lower_bound && figure.upper_bound) return { main: bound + fixed(estimate, decimals), rest: unit };
   if (bound !== '') return { main: bound + fixed(figure.lower_bound ? low : high, decimals), rest: unit };
+  if (is_below(longer, decimals) && factor > 1) return { main: '≈ ' + fixed(estimate, decimals), rest: unit };
   const limits = '[' + fixed(low, decimals) + ', ' + fixed(high, decimals) + ']';
   const error = '±' + fixed(longer, decimals);
   const lopsided = longer > LOPSIDED * shorter;
@@ -121,7 +125,7 @@ export function estimate_text(figure, kind) {
     return figure_text(figure, kind);
   const [factor, name] = unit_for(kind === 'bytes' ? BINARY : COUNT, figure.estimate);
   const longer = Math.max(figure.estimate - figure.low, figure.high - figure.estimate) / factor;
-  return fixed(figure.estimate / factor, decimals_for(longer)) + (name === '' ? '' : ' ' + name);
+  return fixed(figure.estimate / factor, decimals_for(longer, figure.estimate / factor)) + (name === '' ? '' : ' ' + name);
 }
 
 // Both limits and the estimate, for a tooltip: nothing is rounded away that is known.
@@ -146,11 +150,11 @@ export function change_text(figure, kind) {
   const estimate = figure.estimate / factor;
   const longer = Math.max(estimate - low, high - estimate);
   const shorter = Math.min(estimate - low, high - estimate);
-  const decimals = decimals_for(longer);
+  const decimals = decimals_for(longer, Math.max(Math.abs(low), Math.abs(high)));
   if (figure.lower_bound && figure.upper_bound) return 'not known';
   if (figure.lower_bound) return 'at least ' + signed(low, decimals) + unit;
   if (figure.upper_bound) return 'at most ' + signed(high, decimals) + unit;
-  if (longer <= KNOWN * Math.abs(estimate) || figure.low === figure.high)
+  if (!open && is_below(longer, decimals_exact(Math.abs(estimate))))
     return signed(estimate, estimate === Math.floor(estimate) ? 0 : decimals_exact(Math.abs(estimate))) + unit;
   if (open) return '[' + signed(low, decimals) + ', ' + signed(high, decimals) + ']' + unit;
   if (longer > LOPSIDED * shorter)
@@ -165,14 +169,32 @@ export function change_estimate_text(figure, kind) {
   const [factor, name] = unit_for(kind === 'bytes' ? BINARY : COUNT, Math.abs(figure.estimate));
   const longer = Math.max(figure.estimate - figure.low, figure.high - figure.estimate) / factor;
   const value = figure.estimate / factor;
-  const decimals = longer > KNOWN * Math.abs(value) ? decimals_for(longer) : value === Math.floor(value) ? 0 : decimals_exact(Math.abs(value));
+  const known = is_below(longer, decimals_exact(Math.abs(value)));
+  const decimals = !known ? decimals_for(longer, Math.abs(value)) : value === Math.floor(value) ? 0 : decimals_exact(Math.abs(value));
   return signed(value, decimals) + (name === '' ? '' : ' ' + name);
+}
+
+// The time that a view is of, in words. What is allocated at a moment was allocated from the start until then.
+export function window_text(edges, view) {
+  const [from, to] = view.window.map((edge) => time_text(edges[edge]));
+  if (view.window[0] !== view.window[1]) return from + ' to ' + to;
+  return (sums_up(view.metric) ? 'until ' : 'at ') + to;
+}
+
+export const sums_up = (metric) => metric === 'allocated' || metric === 'temporary';
+
+// How it was sampled, by the means of the gaps between samples that were set.
+export function sampling_text(intervals) {
+  if (intervals.length === 0) return 'it is not known how densely it was sampled';
+  const [low, high] = [Math.min(...intervals), Math.max(...intervals)];
+  if (high <= 1) return 'every object sampled';
+  return '1 sample per ' + bytes_text(low) + (low === high ? '' : ' to ' + bytes_text(high));
 }
 
 // What lies between two limits, with signs: "[−1.9, +0.7] MiB".
 export function limits_text(low, high, kind) {
   const [factor, name] = unit_for(kind === 'bytes' ? BINARY : COUNT, Math.max(Math.abs(low), Math.abs(high)));
-  const decimals = decimals_for((high - low) / factor / 2);
+  const decimals = decimals_for((high - low) / factor / 2, Math.max(Math.abs(low), Math.abs(high)) / factor);
   return '[' + signed(low / factor, decimals) + ', ' + signed(high / factor, decimals) + ']' + (name === '' ? '' : ' ' + name);
 }
 

@@ -4,7 +4,7 @@
 
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { axis_marks, bytes_text, count_text, figure_text, time_text } from './quantity.js';
+import { axis_marks, bytes_text, count_text, figure_text, sums_up, time_text } from './quantity.js';
 import { nearest, resident_of } from './resident.js';
 import { in_slices } from './work.js';
 import { NEVER } from './model.js';
@@ -55,13 +55,15 @@ function draw_window(plot, profile, view, colour) {
   const x = (t) => plot.valToPos(t, 'x', true);
   ctx.save();
   if (view.window !== null) {
-    const [from, to] = view.window.map((edge) => x(profile.edges[edge]));
+    const [first, to] = view.window.map((edge) => x(profile.edges[edge]));
+    const until = first === to && sums_up(view.metric); // all before the moment
+    const from = until ? bbox.left : first;
     ctx.fillStyle = colour('--shade');
     ctx.fillRect(bbox.left, bbox.top, from - bbox.left, bbox.height);
     ctx.fillRect(to, bbox.top, bbox.left + bbox.width - to, bbox.height);
     ctx.strokeStyle = colour('--accent');
     ctx.lineWidth = 1.5 * devicePixelRatio;
-    for (const at of [from, to]) {
+    for (const at of until ? [to] : [from, to]) {
       ctx.beginPath();
       ctx.moveTo(at, bbox.top);
       ctx.lineTo(at, bbox.top + bbox.height);
@@ -180,25 +182,27 @@ function plot_options(profile, width, unit, now, on_window) {
 function resident_words(profile, resident) {
   if (resident === null) return '';
   const several = resident.relation === 'more' || profile.head.processes.length > 2;
-  const looks = resident.points.length <= POINTS_SHOWN ? ', looked at where there are dots' : '';
-  return ' · dashes: resident memory' + (several ? ' of the first process alone, ' + resident.name : resident.relation === 'part' ? ' of the whole process' : '') + looks;
+  const looks = resident.points.length <= POINTS_SHOWN ? ' (dots: when it was measured)' : '';
+  return ' · dashed: resident memory' + (several ? ' of the first process alone, ' + resident.name : resident.relation === 'part' ? ' of the whole process' : '') + looks;
 }
 
 function WindowFields({ profile, view, update }) {
   const { edges, last_edge } = profile;
   const [from, to] = view.window ?? [0, last_edge];
   const set = (value) => update({ window: value, metric: view.metric === 'peak' ? 'live' : view.metric });
-  const slider = (name, value, change) => (
-    <label class="window-field">
-      {name}
+  const is_moment = view.window !== null && from === to;
+  const slider = (name, words, value, change) => (
+    <label class="window-field" key={name}>
+      {words}
       <input type="range" id={'window-' + name} min={0} max={last_edge} value={value} aria-valuetext={time_text(edges[value])} onChange={(e) => change(+e.currentTarget.value)} />
       <output>{time_text(edges[value])}</output>
     </label>
   );
   return (
     <div class="window-fields">
-      {slider('from', from, (v) => set([Math.min(v, to), to]))}
-      {slider('to', to, (v) => set([Math.min(from, v), v]))}
+      {is_moment
+        ? slider('moment', sums_up(view.metric) ? 'until' : 'at', to, (v) => set([v, v]))
+        : [slider('from', 'from', from, (v) => set([Math.min(v, to), to])), slider('to', 'to', to, (v) => set([Math.min(from, v), v]))]}
       <button type="button" class="plain" id="clear-window" disabled={view.window === null} onClick={() => update({ window: null })}>whole run</button>
     </div>
   );
@@ -261,14 +265,14 @@ export function Timeline({ profile, estimator, view, update, theme }) {
     });
   }, [unit, theme, filter_key]);
 
-  useEffect(() => state.plot?.redraw(false), [view.window]);
+  useEffect(() => state.plot?.redraw(false), [view.window, sums_up(view.metric)]);
 
   return (
     <section class="card" id="timeline" aria-label="Live memory over time">
       <div class="card-head">
         <h2>Live {unit === 'bytes' ? 'memory' : 'objects'} over time{filtered ? ', filtered' : ''}</h2>
         <span class="soft">
-          band: interval{resident_words(profile, state.resident)} · drag: a window · click: a moment
+          band: {+(profile.head.confidence * 100).toFixed(3)} % interval{resident_words(profile, state.resident)} · drag for a window of time, click for a moment
         </span>
         <div class="grow" />
         <span class="soft" ref={words} id="timeline-words" />

@@ -310,6 +310,11 @@ export class Weighted {
     this.cache.set(0, { bytes: total.bytes, objects: total.objects, get samples() { return samples(); } });
   }
 
+  // (What weighs the same holds the same samples.)
+  is_same() {
+    return true;
+  }
+
   // How much wider than its box a node's row must be for the upper limit of the box to have room.
   spare(node) {
     const whole = this.figures(node)[this.unit];

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Entry of `bytepoll`: the array of commands, and the few words that are no command (--help,
- * --version). Everything a command needs is in its own file; a new command is one line here.
+ * --version, --licences). Everything a command needs is in its own file; a new command is one line
+ * here.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/help/help.h"
+#include "cli/help/licences.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/options.h"
 #include "cli/options/symbol_options.h"
@@ -48,7 +50,7 @@ static int run_command(const struct bp_command *command, int argc, char **argv)
 /* An option that stands where a command should. */
 static int refuse_option(const char *word)
 {
-	static const char *const known[] = { "--help", "--version", NULL };
+	static const char *const known[] = { "--help", "--version", "--licences", NULL };
 	const char *near = bp_near_miss(word, known);
 	if (near != NULL)
 		return bp_command_fail_with(2, "no option '%s': did you mean %s?", word, near);
@@ -63,6 +65,30 @@ static bool is_version(const char *word)
 	       strcmp(word, "-v") == 0 || strcmp(word, "version") == 0;
 }
 
+static bool is_licences(const char *word)
+{
+	return strcmp(word, "--licences") == 0 || strcmp(word, "--licenses") == 0;
+}
+
+/* `bytepoll --version --licences`, or either of the two. */
+static int print_version(int argc, char **argv)
+{
+	bool licences = false;
+	for (int i = 1; i < argc; i++) {
+		if (is_licences(argv[i]))
+			licences = true;
+		else if (!is_version(argv[i]))
+			return bp_command_fail_with(
+				2, "'%s' has no effect beside --version", argv[i]);
+	}
+	puts("bytepoll " BP_VERSION);
+	if (licences) {
+		putchar('\n');
+		fwrite(bp_licences, 1, (size_t)(bp_licences_end - bp_licences), stdout);
+	}
+	return finish_output(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "--help";
@@ -71,10 +97,8 @@ int main(int argc, char **argv)
 		bp_print_overview(stdout);
 		return finish_output(0);
 	}
-	if (is_version(word)) {
-		puts("bytepoll " BP_VERSION);
-		return finish_output(0);
-	}
+	if (is_version(word) || is_licences(word))
+		return print_version(argc, argv);
 	if (word[0] == '-')
 		return refuse_option(word);
 	command = bp_command_find(word);

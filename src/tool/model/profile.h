@@ -56,7 +56,7 @@ struct bp_process_verify_sums {
 
 struct bp_process {
 	struct bp_string_id program;	  /* path of the executable */
-	struct bp_string_id command_line; /* words joined by spaces */
+	struct bp_string_id command_line; /* words joined by spaces, an empty one as '' */
 	struct bp_string_id name;	  /* what it was started as; set by finish_import */
 	struct bp_string_id file; /* where it was read from; "" if only the index knows it */
 	struct bp_string_id allocator;

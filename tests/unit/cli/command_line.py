@@ -7,6 +7,7 @@ descriptors, environment. What is recorded is the subject of other tests.
 Usage: command_line.py BYTEPOLL STATIC_PROGRAM MALLOC_PROGRAM FOREIGN_PROGRAM     (prints TAP)
 """
 
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "trace"))
 import cases
+import trace_builder
 from cases import test
 
 BYTEPOLL, STATIC, OWN_MALLOC, FOREIGN_MALLOC = (os.path.abspath(a) for a in sys.argv[1:5])
@@ -93,6 +96,37 @@ def help_and_version():
             assert len(line) <= 80 and line == line.rstrip(), line
     for word in ("version", "-v", "-V"):
         assert call(word).stdout == call("--version").stdout, word
+
+
+@test
+def command_lines():
+    """Empty words of a command line are shown, and zeros behind a title are none."""
+    def shown(trace):
+        return json.loads(call("report", "--json", trace).stdout)["command_line"]
+    for words, expected in ((["", "a b", ""], "/bin/true '' a b ''"), (["x"], "/bin/true x"), ([], "/bin/true")):
+        assert call("run", "--force", "-o", "words.bpt", "--", "/bin/true", *words).returncode == 0
+        assert shown("words.bpt") == expected, shown("words.bpt")
+    for text, expected in (("nginx: worker process" + 5 * "\0", "nginx: worker process"), ("(sd-pam)" + 30 * "\0", "(sd-pam)"),
+                           ("", ""), ("\0a", "a"), ("a\0\0\0b", "a '' '' b")):
+        with open("title.bpt", "wb") as file:
+            file.write(trace_builder.trace(trace_builder.header(command_line=text), trace_builder.state(ended=1, reason=1, end_time=3000)))
+        assert shown("title.bpt") == expected, (text, shown("title.bpt"))
+
+
+@test
+def licences():
+    """The licence and those of all parts, byte for byte, after the version."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+    texts = [open(os.path.join(root, name), encoding="utf-8").read() for name in ("LICENSE", "NOTICE")]
+    expected = call("--version").stdout + "\n" + "\n".join(texts)
+    for words in (["--version", "--licences"], ["--licences"], ["--licenses"], ["-V", "--licenses"], ["--licences", "--version"]):
+        result = call(*words)
+        assert result.returncode == 0 and result.stdout == expected and not result.stderr, words
+    for shell in ("bash", "zsh", "fish"):
+        assert "licences" in call("completion", shell).stdout, shell
+    assert "licences" in call("manual").stdout and "--licences" in call("--help").stdout
+    refuses(2, "no effect beside --version", call("--version", "--json"))
+    refuses(2, "did you mean --licences", call("--licence"))
 
 
 @test

@@ -67,7 +67,7 @@ static const char body[] =
 	"_bytepoll_complete()\n{\n"
 	"\tlocal options= takes= kinds= words= after= next= beside= i=2 count=0 ended= first=\n"
 	"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-	"\t\t_bytepoll_words \"$commands --help --version\"\n"
+	"\t\t_bytepoll_words \"$commands --help --version --licences\"\n"
 	"\t\treturn\n"
 	"\tfi\n"
 	"\t_bytepoll_command \"$command\"\n"

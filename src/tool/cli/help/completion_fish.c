@@ -80,7 +80,9 @@ static const char head[] =
 	"complete -c bytepoll -f\n"
 	"complete -c bytepoll -n __fish_use_subcommand -s h -l help -d 'print a summary and exit'\n"
 	"complete -c bytepoll -n __fish_use_subcommand -s V -l version -d 'print the version and "
-	"exit'\n";
+	"exit'\n"
+	"complete -c bytepoll -n __fish_use_subcommand -l licences -d 'print the licences of bytepoll "
+	"and its parts and exit'\n";
 
 static void print_text(const char *text)
 {

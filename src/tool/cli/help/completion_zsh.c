@@ -124,6 +124,7 @@ void bp_completion_print_zsh(void)
 	      "  local -A opt_args\n"
 	      "  _arguments -C '(- *)'{-h,--help}'[print a summary and exit]' \\\n"
 	      "    '(- *)'{-V,--version}'[print the version and exit]' \\\n"
+	      "    '(- *)--licences[print the licences of bytepoll and its parts and exit]' \\\n"
 	      "    '1:command:_bytepoll_commands' '*::arguments:->arguments' && return\n"
 	      "  [[ $state == arguments ]] || return\n"
 	      "  curcontext=${curcontext%:*:*}:bytepoll-$words[1]:\n"

@@ -25,7 +25,8 @@ void bp_print_overview(FILE *out)
 		out);
 	for (const struct bp_command *const *c = bp_commands; *c != NULL; c++)
 		fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
-	fputs("\n`bytepoll help COMMAND` tells more; `bytepoll --version` prints the version.\n",
+	fputs("\n`bytepoll help COMMAND` tells more; `bytepoll --version` prints the version,\n"
+	      "`bytepoll --version --licences` also what bytepoll and its parts are licensed under.\n",
 		out);
 }
 

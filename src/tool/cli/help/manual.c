@@ -151,6 +151,14 @@ static const struct entry files[] = {
 			   "delete it and reports lack that alone" },
 };
 
+static const struct entry options[] = {
+	{ "-h, --help", "print a summary and exit" },
+	{ "-V, --version", "print the version and exit" },
+	{ "--licences",
+		"print the licence of bytepoll and those of its parts, after the version, and "
+		"exit" },
+};
+
 static const struct entry variables[] = {
 	{ BP_ENV_OUTPUT ", " BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW,
 		"for the recorder, where a program is started by others with LD_PRELOAD; see "
@@ -225,6 +233,7 @@ static void print_bytepoll(void)
 		stdout);
 	print_paragraphs(overview);
 	print_commands();
+	print_entries("OPTIONS", options, BP_COUNT(options));
 	print_entries("FILES", files, BP_COUNT(files));
 	print_entries("ENVIRONMENT", variables, BP_COUNT(variables));
 	print_lines("EXAMPLES", examples);
