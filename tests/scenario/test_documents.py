@@ -6,7 +6,7 @@
     test_documents.py --write    puts the figures of this run into the documents
 
 A block that begins with ```console holds commands, behind `$ `, each with the output that the document
-quotes. The blocks of all documents run in their order in one folder, which has the examples: a recording
+quotes. The blocks of all documents run in their order in one folder, which has the examples and the build: a recording
 that the README makes is the one that the other pages read. A quoted line must be in the output, behind the
 quoted line before it; a line `...` stands for any number of lines that are left out, and without it nothing may be left
 out. Figures are compared as figures: their values change from machine to machine, and what is compared is
@@ -22,7 +22,8 @@ import tempfile
 import profiled
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-DOCUMENTS = ["README.md", "docs/report.md", "docs/diff.md", "docs/check.md", "docs/plan.md", "docs/verify.md"]
+DOCUMENTS = ["README.md", "docs/report.md", "docs/diff.md", "docs/check.md", "docs/plan.md", "docs/verify.md",
+             "docs/terminal.md", "docs/hosts.md"]
 OMITTED = "..."
 FIGURE = re.compile(r"[(\[≤±≥+-]*\d[\d.,e+-]*[\])]*[,:;]?")
 UNITS = {"B", "KiB", "MiB", "GiB", "B/s", "KiB/s", "MiB/s", "k", "M", "%", "ns", "µs", "ms", "s", "±", "≤"}
@@ -162,6 +163,7 @@ def main():
     tap.attempt("what pages link to and sources name is there", links)
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
+        os.symlink(profiled.BUILD, os.path.join(folder, "build"))
         for document in DOCUMENTS:
             tap.attempt(document, lambda name=document: check(name, folder, write))
     return tap.finish()

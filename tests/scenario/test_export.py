@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import sys
 
 import export_protobuf
@@ -329,6 +330,37 @@ def check_firefox(trace):
     near(sum(v for _, v in other.allocated()), allocated, 1.0001, "metric allocated")
 
 
+def allocated_by_format(path):
+    """What every format says was allocated in all, bytes."""
+    yield "pprof", export_read.Pprof(export(path, "pprof")).total("alloc_space")
+    for to, read in (("collapsed", export_read.collapsed),
+                     ("speedscope", lambda out: export_read.speedscope(out)[0][1]),
+                     ("firefox", lambda out: export_read.Firefox(out).allocated())):
+        yield to, sum(value for _, value in read(export(path, to, "--metric", "allocated")))
+    yield "firefox of live", sum(value for _, value in export_read.Firefox(export(path, "firefox")).allocated())
+    with open(export(path, "json", "--by", "stack", "--metric", "allocated"), encoding="utf-8") as file:
+        yield "json", sum(row["bytes"]["estimate"] for row in json.load(file)["rows"])
+
+
+def check_totals(folder):
+    """All formats agree on what was allocated: with T that changes, frees, large objects; with no counters."""
+    program, trace = (os.path.join(folder, name) for name in ("shop", "shop.bpt"))
+    built = profiled.run(["g++", "-g", "-o", program, os.path.join(HERE, "..", "..", "examples", "shop.cpp")])
+    expect(built.status == 0, built.stderr.decode())
+    result = profiled.run([profiled.BYTEPOLL, "run", "--quiet", "--seed", "7", "-o", trace, "--", program])
+    expect(result.status == 0, result.stderr.decode())
+    expect(len(profiled.report(trace)["intervals"]) > 1, "T did not change")
+    for path in (trace, os.path.join(HERE, "..", "data", "pprof", "go-1.26.pb.gz")):
+        copy = os.path.join(folder, os.path.basename(path))
+        if path != copy:
+            shutil.copy(path, copy)
+        whole = estimate(profiled.report(copy, "--metric", "allocated"), "allocated")
+        for name, total in allocated_by_format(copy):
+            near(total, whole, 1.0001, "%s: %s" % (os.path.basename(path), name))
+    dhat = dh_view(export(trace, "dhat"))
+    near(dhat["tb"], estimate(profiled.report(trace), "allocated"), 0, "dhat")
+
+
 def check_tree(folder):
     """Many processes, images of one pid among them."""
     trace = os.path.join(folder, "tree.bpt")
@@ -543,6 +575,7 @@ def main():
             tap.attempt(name, lambda: action(trace))
         tap.attempt("pprof back through the importer", lambda: check_round_trip(folder))
         tap.attempt("allocators' frames", lambda: check_allocators(folder))
+        tap.attempt("totals of all formats", lambda: check_totals(folder))
         tap.attempt("a tree of processes", lambda: check_tree(folder))
         tap.attempt("report --suppressions", lambda: check_hiding(folder, trace))
         tap.attempt("bad suppressions", lambda: check_bad_suppressions(folder, trace))

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import sys
 
 import export_read
@@ -45,10 +46,10 @@ def build(folder):
     return program
 
 
-def record(folder, name, words, interval=1):
+def record(folder, name, words, interval=1, law="exact"):
     trace = os.path.join(folder, name + ".bpt")
     result = profiled.run([profiled.BYTEPOLL, "run", "--quiet", "--force", "--interval", str(interval), "--seed", "3",
-                           "-o", trace, "--", *words])
+                           "--law", law, "-o", trace, "--", *words])
     expect(result.status == 0, result.stderr.decode())
     return trace
 
@@ -132,8 +133,43 @@ def check_name(folder):
     for words in (["report"], ["report", "--summary"], ["live", "--once"], ["report", "--growth"]):
         text = said(*words, trace)[0]
         expect(text.startswith("my-server"), "%s: %s" % (words, text[:80]))
-    result = profiled.run([profiled.BYTEPOLL, "html", trace], cwd=folder)
-    expect(result.status == 0 and os.path.exists(os.path.join(folder, "bytepoll.my-server.html")), result.stderr)
+
+
+def check_weights(folder):
+    """docs/trace-format.md 3.1 and a decoder are enough for the estimates of all that was allocated, and of live."""
+    for law in ("exact", "bernoulli"):
+        trace = record(folder, "weights-" + law, [profiled.program("truth")], 2048, law=law)
+        decoded = profiled.run([sys.executable, os.path.join(os.path.dirname(__file__), "../../tools/trace_decode.py"), trace])
+        lines = [json.loads(line) for line in decoded.stdout.splitlines()]
+        charge = next(line["charge_bytes"] for line in lines if line["line"] == "header")
+        freed = {line["sample_sequence"] for line in lines if line["line"] == "free"}
+        sums = {"allocated": [0, 0], "live": [0, 0]}
+        for line in lines:
+            if line["line"] != "sample":
+                continue
+            trials, certain = line["size"] + charge, line["exact"]
+            expect(certain == (law == "exact" and trials >= line["interval"]), line)
+            weight = 1 if certain else 1 / (1 - (1 - 1 / line["interval"]) ** trials)
+            for metric in ("allocated", "live")[:1 if line["sequence"] in freed else 2]:
+                sums[metric][0] += weight * line["size"]
+                sums[metric][1] += weight
+        for metric, (size, objects) in sums.items():
+            rows = profiled.report(trace, "--metric", metric, "--estimator", "ht", "--rows", "1000000")["rows"]
+            for unit, own in (("bytes", size), ("objects", objects)):
+                shown = sum(row[unit]["estimate"] for row in rows)
+                expect(abs(shown - own) <= 1e-9 * own, "%s: %s of %s: %s, not %s" % (law, unit, metric, shown, own))
+
+
+def check_page_name(folder):
+    """A page is called after the recording, whatever the program is called."""
+    trace = record(folder, "named", [profiled.program("truth"), "x"], 4096)
+    for name, page in (("app.bpt", "bytepoll.app.html"), ("bytepoll.app.17.bpt", "bytepoll.app.17.html"),
+                       ("bytepoll.bpt", "bytepoll.bytepoll.html"), (".b\x1b$(c).bpt", "bytepoll._b___c_.html"),
+                       ("now", "bytepoll.now.html"), ("a.pb.gz", "bytepoll.a.html")):
+        copy = os.path.join(folder, name)
+        shutil.copy(trace, copy)
+        result = profiled.run([profiled.BYTEPOLL, "html", copy], cwd=folder)
+        expect(result.status == 0 and os.path.exists(os.path.join(folder, page)), "%s: %s" % (name, result.stderr))
 
 
 def check_children(folder):
@@ -158,6 +194,8 @@ def main():
         program = build(folder)
         tap.attempt("allocation functions", lambda: check_allocators(folder, program))
         tap.attempt("little is live", lambda: check_moment(folder, program))
+        tap.attempt("weights of samples", lambda: check_weights(folder))
+        tap.attempt("the name of a page", lambda: check_page_name(folder))
         tap.attempt("a program started by a link", lambda: check_name(folder))
         tap.attempt("children that are not here", lambda: check_children(folder))
     return tap.finish()

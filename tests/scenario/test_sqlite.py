@@ -96,6 +96,21 @@ def statements():
         begins = {text[int(row["name"].rsplit(":", 1)[1]) - 1].split()[0] for row in lines
                   if ":" in row["name"]}
         profiled.expect({"CREATE", "VACUUM;", "WITH", "DELETE"} <= begins, str(begins))
+        expect_cut_in_the_middle(trace, names)
+
+
+def expect_cut_in_the_middle(trace, names):
+    """A statement is no name in C++: of one that is too long its beginning and its end are shown."""
+    for view in ("report", "report --tree", "plan"):
+        result = profiled.run([profiled.BYTEPOLL, *view.split(), "--metric", "allocated", trace],
+                              extra={"COLUMNS": "60", "LC_ALL": "C.UTF-8"})
+        profiled.expect(result.status == 0, str(result))
+        cut = [line.split("…") for line in result.stdout.decode().splitlines() if "…" in line]
+        profiled.expect(len(cut) > 3, "%s: %d names are cut" % (view, len(cut)))
+        for begin, end in cut:
+            begin, end = begin.split("  ")[-1], end.split("  ")[0]
+            profiled.expect(any(name.startswith(begin) and name.endswith(end) for name in names),
+                            "%s: %s … %s" % (view, begin, end))
 
 
 def preloaded():

@@ -262,10 +262,13 @@ static void say_assumptions(struct list *list, const struct bp_aggregation *aggr
 			say(list, "the file is cut off (the program was killed, or recording ended "
 				  "early): what is missing at its end has no number");
 		if (p->frames_named < p->frames)
-			say(list,
-				"%.3g %% of the frames have no name: record with rundown "
-				"(bytepoll dotnet does)",
-				100.0 * (double)(p->frames - p->frames_named) / (double)p->frames);
+			say(list, "%.3g %% of the frames have no name: %s",
+				100.0 * (double)(p->frames - p->frames_named) / (double)p->frames,
+				p->methods_listed
+					? "they are in none of the methods that the file lists"
+					: "the file lacks the runtime's list of methods (rundown), "
+					  "which is not written with --no-rundown, nor by a program "
+					  "that is killed");
 		if (p->other_events > 0)
 			say(list,
 				"%llu AllocationTick events are left out: they are no random "

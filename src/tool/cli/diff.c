@@ -21,6 +21,7 @@
 #include "policy/distinct.h"
 #include "policy/shown.h"
 #include "report/diff/diff_report.h"
+#include "report/header.h"
 
 #define ROWS_FOR_EYES 20
 
@@ -345,6 +346,11 @@ static bool show(const struct bp_arguments *arguments, struct request *request,
 		return request->moments
 			       ? write_page_of_moments(request, arguments->operands[0], diff, error)
 			       : write_page_of_runs(request, diff, error);
+	bool *as_recorded = &request->options.report.names_as_recorded;
+	*as_recorded = true;
+	for (int i = 0; i < arguments->operand_count; i++)
+		*as_recorded = *as_recorded && bp_names_as_recorded(&request->inputs[i].profile,
+						       request->query_options.query.by);
 	bp_pager_begin_unless(arguments);
 	(request->json ? bp_write_diff_json : bp_write_diff_text)(diff, &request->options, stdout);
 	return bp_pager_end(error);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/files/page_file.h"
 #include "cli/input.h"
@@ -18,23 +19,41 @@
 #include "policy/shown.h"
 #include "resident/resident_file.h"
 
-/* The default name: of the program, in the current directory, with what could steer a terminal or a
- * path left out. */
-static void default_name(const struct bp_aggregation *aggregation, char *ret_name, size_t bytes)
+#define PREFIX "bytepoll." /* of files that are named by default */
+
+/* The bytes of a file's name that stand before what says of which kind it is. */
+static size_t stem_bytes(const char *name)
 {
-	const struct bp_profile *profile = aggregation->profile;
-	const char *name =
-		bp_process_name(profile, &profile->processes.data[aggregation->subject.i]);
+	static const char *const ends[] = { ".bpt", ".nettrace", ".pb.gz", ".pprof", ".pb", ".gz" };
+	const size_t bytes = strlen(name);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		const size_t end = strlen(ends[i]);
+		if (bytes > end && strcmp(name + bytes - end, ends[i]) == 0)
+			return bytes - end;
+	}
+	return bytes;
+}
+
+/* The default name: that of the recording, in the current directory, with what could steer a
+ * terminal or a path left out. `bytepoll.app.17.bpt` keeps its `bytepoll.`, and other names get
+ * it. */
+static void default_name(const char *recording, char *ret_name, size_t bytes)
+{
+	const char *name = bp_last_part(recording);
+	const size_t stem = stem_bytes(name);
 	char plain[101];
 	size_t length = 0;
-	for (const char *c = name; *c != '\0' && length < 100; c++) {
+	if (stem > strlen(PREFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0)
+		name += strlen(PREFIX);
+	const char *end = bp_last_part(recording) + stem;
+	for (const char *c = name; c < end && length < 100; c++) {
 		const bool keep = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
 				  (*c >= '0' && *c <= '9') || strchr("-_+", *c) != NULL ||
 				  (*c == '.' && length > 0);
 		plain[length++] = keep ? *c : '_';
 	}
 	plain[length] = '\0';
-	snprintf(ret_name, bytes, "bytepoll.%s.html", length > 0 ? plain : "profile");
+	snprintf(ret_name, bytes, PREFIX "%s.html", length > 0 ? plain : "profile");
 }
 
 /* Resident memory as the page takes it. */
@@ -90,7 +109,7 @@ static bool write_page(const struct bp_arguments *arguments, struct bp_aggregati
 		.embed_source = bp_option_given(arguments, "embed-source") };
 	struct bp_page_summary summary = { 0 };
 	char name[PATH_MAX];
-	default_name(aggregation, name, sizeof name);
+	default_name(arguments->operands[0], name, sizeof name);
 	struct bp_written_file file = page_file(arguments, name);
 	if (!bp_page_file_check(&file, error) || !bp_written_file_begin(&file, error))
 		return false;
@@ -140,7 +159,7 @@ static const struct bp_option options[] = {
 		.letter = 'o',
 		.argument = "FILE",
 		.file = true,
-		.summary = "where to (bytepoll.PROGRAM.html; - for standard output)" },
+		.summary = "where to (bytepoll.RECORDING.html; - for standard output)" },
 	{ .name = "force",
 		.letter = 'f',
 		.summary = "replace a file that is there, unless it is a recording" },

@@ -19,6 +19,7 @@
 #include "cli/terminal/terminal.h"
 #include "plan/plan.h"
 #include "policy/shown.h"
+#include "report/header.h"
 
 /* The mean interval of the .NET document, for its table. */
 #define INTERVAL_DOTNET 102400
@@ -296,6 +297,8 @@ static bool plan_profile(const struct bp_arguments *arguments, struct request *r
 	if (!bp_aggregate_shown(profile, &request->query_options.query,
 		    !bp_option_given(arguments, "metric"), &aggregation, error))
 		return false;
+	request->options.names_as_recorded =
+		bp_names_as_recorded(profile, request->query_options.query.by);
 	bp_pager_begin_unless(arguments);
 	bool good = bp_plan_write_profile(&aggregation, interval_of(&aggregation),
 		&request->question, request->format, &request->options, stdout, error);

@@ -19,6 +19,7 @@
 #include "library/read.h"
 #include "policy/defaults.h"
 #include "policy/shown.h"
+#include "report/header.h"
 #include "resident/resident_file.h"
 
 struct request {
@@ -197,6 +198,8 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 	struct bp_error pager_error;
 	read_resident(arguments, profile, &resident);
 	request->options.resident = resident.count > 0 ? &resident : NULL;
+	request->options.names_as_recorded =
+		bp_names_as_recorded(profile, request->query_options.query.by);
 	request->options.file = arguments->operand_count == 1 ? arguments->operands[0] : NULL;
 	bp_pager_begin_unless(arguments);
 	bool good = bp_option_given(arguments, "growth")

@@ -43,18 +43,19 @@ void bp_export_total_line(
 	const struct bp_total *total = &aggregation->totals[metric];
 	const struct bp_quantity_style style = { .utf8 = true };
 	char bytes[BP_QUANTITY_BYTES], exact_bytes[BP_QUANTITY_BYTES];
-	char exact_objects[BP_QUANTITY_BYTES];
+	char exact_objects[BP_QUANTITY_BYTES], percent[BP_QUANTITY_BYTES];
 	const char *name =
 		metric == BP_METRIC_LIVE ? bp_live_name(aggregation) : bp_metric_names[metric];
 	if (!total->known) {
 		snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: not known", name);
 		return;
 	}
+	bp_percent_text(aggregation->query.confidence, percent);
 	bp_bytes_figure_text(&total->bytes, style, bytes);
 	plain_figure(&total->bytes, exact_bytes, sizeof exact_bytes);
 	plain_figure(&total->objects, exact_objects, sizeof exact_objects);
-	snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: %s (bytes %s; objects %s; confidence %g %%)",
-		name, bytes, exact_bytes, exact_objects, aggregation->query.confidence * 100);
+	snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: %s (bytes %s; objects %s; confidence %s %%)",
+		name, bytes, exact_bytes, exact_objects, percent);
 }
 
 void bp_export_sampling_line(const struct bp_aggregation *aggregation, char *buffer)

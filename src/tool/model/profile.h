@@ -117,6 +117,7 @@ struct bp_process {
 	uint32_t misread;    /* bits of enum bp_variable of the trace: settings not understood */
 	uint64_t size_floor; /* no object can be smaller, bytes; 0: not known */
 	uint64_t frames, frames_named;
+	bool methods_listed;   /* its file has the runtime's list of all methods (.NET's rundown) */
 	uint64_t other_events; /* of allocations, but not sampled at random: left out */
 };
 

@@ -18,7 +18,6 @@
 #include "report/header.h"
 #include "text/escape.h"
 #include "text/json_values.h"
-#include "text/name_text.h"
 
 #define NAME_BYTES 1024
 #define NAME_COLUMNS_MIN 16
@@ -152,8 +151,8 @@ static void write_line(const struct plan *plan, const struct line *line,
 		had[BP_QUANTITY_BYTES];
 	struct bp_quantity_style style = bp_style_of(options);
 	unsigned columns = name_columns(options);
-	bp_terminal_name(line->row.name != NULL ? line->row.name : "", options->utf8, columns, name,
-		sizeof name);
+	bp_report_name(
+		options, line->row.name != NULL ? line->row.name : "", columns, name, sizeof name);
 	bp_bytes_figure_text(&line->row.bytes, style, bytes);
 	if (line->hopeless)
 		snprintf(now, sizeof now, "?");

@@ -179,7 +179,7 @@ static void write_quantiles_json(uint64_t interval, double confidence, struct bp
 {
 	bp_json_object(json, "quantiles", BP_JSON_SPACED);
 	bp_json_whole(json, "interval", interval);
-	bp_json_digits(json, "confidence", confidence, 10);
+	bp_json_digits(json, "confidence", confidence, 12);
 	bp_json_array(json, "rows", BP_JSON_LINES);
 	for (unsigned i = 0; i < BP_PLAN_TABLE_SAMPLES; i++) {
 		const uint64_t samples = bp_plan_table_samples[i];

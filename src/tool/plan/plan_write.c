@@ -33,6 +33,8 @@ void bp_plan_percent_text(double part, char *buffer)
 	double percent = 100 * part;
 	if (percent >= 1e7)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.2e", percent);
+	else if (percent > 99.95 && percent < 100)
+		bp_percent_text(part, buffer);
 	else if (percent > 99.95 || percent == floor(percent))
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.0f", percent);
 	else
@@ -209,7 +211,7 @@ static void write_json(const struct bp_plan_answer *answer, FILE *out)
 	struct bp_json json = bp_json_begin(out);
 	bp_json_object(&json, NULL, BP_JSON_LINES);
 	bp_json_text(&json, "schema", "bytepoll-plan-1");
-	bp_json_digits(&json, "confidence", question->confidence, 10);
+	bp_json_digits(&json, "confidence", question->confidence, 12);
 	bp_json_digits(&json, "power", question->power, 10);
 	bp_json_digits(&json, "false_alarm", question->false_alarm, 10);
 	bp_json_number(&json, "interval", looked_for ? (double)answer->interval : NAN);
@@ -283,7 +285,7 @@ static void write_overview_json(const struct bp_plan_question *question, FILE *o
 	struct bp_json json = bp_json_begin(out);
 	bp_json_object(&json, NULL, BP_JSON_LINES);
 	bp_json_text(&json, "schema", "bytepoll-plan-overview-1");
-	bp_json_digits(&json, "confidence", question->confidence, 10);
+	bp_json_digits(&json, "confidence", question->confidence, 12);
 	bp_json_digits(&json, "power", power, 10);
 	bp_json_number(&json, "unseen_intervals", bp_plan_unseen(level));
 	bp_json_array(&json, "accuracies", BP_JSON_SPACED);

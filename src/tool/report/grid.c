@@ -9,7 +9,6 @@
 #include "report/bar.h"
 #include "report/header.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12
@@ -139,8 +138,7 @@ bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *o
 	write_heading(grid, &layout, options, out);
 	for (uint32_t i = 0; i < grid->count; i++) {
 		const struct bp_grid_row *row = &grid->rows[i];
-		unsigned width =
-			bp_terminal_name(row->name, options->utf8, layout.name, name, sizeof name);
+		unsigned width = bp_report_name(options, row->name, layout.name, name, sizeof name);
 		fprintf(out, "  %s%*s", name, (int)(layout.name > width ? layout.name - width : 0),
 			"");
 		if (layout.bar > 0) {

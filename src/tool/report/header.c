@@ -157,7 +157,8 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	bp_lost_text(aggregation, text);
 	put_piece(&pieces, text);
 	const struct bp_query *query = &aggregation->query;
-	snprintf(text, sizeof text, "%.12g %% intervals", 100 * query->confidence);
+	bp_percent_text(query->confidence, count);
+	snprintf(text, sizeof text, "%s %% intervals", count);
 	put_piece(&pieces, text);
 	if (query->estimator != BP_ESTIMATOR_DEFAULT) {
 		snprintf(text, sizeof text, "estimator %s", bp_estimator_names[query->estimator]);
@@ -481,6 +482,24 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	}
 }
 
+bool bp_names_as_recorded(const struct bp_profile *profile, enum bp_key by)
+{
+	bool hosts = false, others = false;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (process->samples > 0)
+			*(process->host ? &hosts : &others) = true;
+	}
+	return by == BP_KEY_LABEL || (hosts && !others);
+}
+
+unsigned bp_report_name(const struct bp_report_options *options, const char *name, unsigned columns,
+	char *buffer, size_t bytes)
+{
+	return (options->names_as_recorded ? bp_terminal_text : bp_terminal_name)(
+		name, options->utf8, columns, buffer, bytes);
+}
+
 void bp_write_charged(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -491,7 +510,7 @@ void bp_write_charged(const struct bp_aggregation *aggregation,
 	if (count == 0)
 		return;
 	for (uint32_t i = 0; i < count && i < CHARGED_NAMED; i++) {
-		bp_terminal_name(names[i], options->utf8, CHARGED_COLUMNS, name, sizeof name);
+		bp_report_name(options, names[i], CHARGED_COLUMNS, name, sizeof name);
 		used += (size_t)snprintf(
 			text + used, sizeof text - used, "%s %s", i > 0 ? "," : "", name);
 	}

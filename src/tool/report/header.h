@@ -24,6 +24,16 @@ void bp_write_wrapped(
 void bp_write_warning(const struct bp_report_options *options, const char *text, FILE *out);
 void bp_write_note(const struct bp_report_options *options, const char *text, FILE *out);
 
+/* Are the names of rows by this key the words of a program, which are cut as any text, and not
+ * names of functions in C++ or Rust, which name_text.h makes shorter? So are labels, and everything
+ * in the recording of a host (bytepoll/host.h). */
+bool bp_names_as_recorded(const struct bp_profile *profile, enum bp_key by);
+
+/* A name for a terminal, in at most `columns` columns, by bp_terminal_name or bp_terminal_text.
+ * Returns the columns it takes. */
+unsigned bp_report_name(const struct bp_report_options *options, const char *name, unsigned columns,
+	char *buffer, size_t bytes);
+
 /* "live by function, cumulative, at 3.2 s": what the rows are. */
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out);
 

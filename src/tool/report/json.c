@@ -104,7 +104,7 @@ static void write_head(struct bp_json *json, const struct bp_aggregation *aggreg
 	bp_json_whole(json, "lost", lost);
 	if (aggregation->lost_more)
 		bp_json_bool(json, "lost_more", true);
-	bp_json_digits(json, "confidence", query->confidence, 10);
+	bp_json_digits(json, "confidence", query->confidence, 12);
 	bp_json_text(json, "estimator", bp_estimator_names[query->estimator]);
 	bp_json_text(json, "interval_method", bp_method_names[query->method]);
 	bp_json_bool(json, "unrelated", profile->merged_unrelated);

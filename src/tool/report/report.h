@@ -28,6 +28,8 @@ struct bp_report_options {
 			   * of metric live at exit */
 	unsigned columns; /* width of the terminal, characters */
 	bool utf8;	  /* the terminal shows UTF-8; otherwise ASCII only */
+	/* names are of another language than C++ and Rust: what is too long is cut in the middle */
+	bool names_as_recorded;
 	bool colour;
 	/* it is a terminal that is written to: nothing may reach it that steers it */
 	bool terminal;

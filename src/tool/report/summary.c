@@ -15,7 +15,6 @@
 #include "report/objects_column.h"
 #include "report/resident_text.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define ROWS 5
 #define SUSPECTS_MOST 2
@@ -33,8 +32,8 @@ static void write_said(
 static void safe_name(
 	const char *name, const struct bp_report_options *options, char *to, size_t bytes)
 {
-	bp_terminal_name(name != NULL && *name != '\0' ? name : "(no name)", options->utf8,
-		NAME_COLUMNS, to, bytes);
+	bp_report_name(options, name != NULL && *name != '\0' ? name : "(no name)", NAME_COLUMNS,
+		to, bytes);
 }
 
 /* The first rows, and in `*ret_overlaps` how many neighbours among them could be in another

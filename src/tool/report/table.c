@@ -16,7 +16,6 @@
 #include "report/objects_column.h"
 #include "report/report.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 16
@@ -91,7 +90,7 @@ static void tighten(struct layout *layout, const struct line *lines, uint32_t co
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = lines[i].row.name != NULL ? lines[i].row.name : "";
 		const unsigned columns =
-			bp_terminal_name(name, options->utf8, layout->name, text, sizeof text);
+			bp_report_name(options, name, layout->name, text, sizeof text);
 		most = columns > most ? columns : most;
 	}
 	if (most >= layout->name)
@@ -145,7 +144,7 @@ static void write_name(
 	const char *name, unsigned columns, const struct bp_report_options *options, FILE *out)
 {
 	char text[NAME_BYTES];
-	unsigned width = bp_terminal_name(name, options->utf8, columns, text, sizeof text);
+	unsigned width = bp_report_name(options, name, columns, text, sizeof text);
 	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
 }
 
@@ -158,8 +157,8 @@ static void write_frame(const struct bp_profile *profile, struct bp_frame_id id,
 	const char *file = bp_profile_text(profile, frame->source_file);
 	char text[NAME_BYTES];
 	unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
-	unsigned width = bp_terminal_name(*function != '\0' ? function : "(no name)", options->utf8,
-		columns, text, sizeof text);
+	unsigned width = bp_report_name(
+		options, *function != '\0' ? function : "(no name)", columns, text, sizeof text);
 	fprintf(out, "        %s", text);
 	if (*file != '\0' && columns > width + 12) {
 		char place[NAME_BYTES];

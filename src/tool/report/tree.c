@@ -15,7 +15,6 @@
 #include "report/header.h"
 #include "report/report.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define SHARE_MIN 0.01	    /* branches below this share of the whole are pruned */
 #define INDENT_MAX 40	    /* columns of indentation; deeper branches stay there */
@@ -60,8 +59,7 @@ static void write_name(const struct bp_aggregation *aggregation, const struct bp
 		fprintf(out, "%s%s%s\n", bp_style_dim(options), text, bp_style_end(options));
 		return;
 	}
-	bp_terminal_name(
-		function_name(aggregation, node), options->utf8, columns, text, sizeof text);
+	bp_report_name(options, function_name(aggregation, node), columns, text, sizeof text);
 	fprintf(out, "%s\n", text);
 }
 

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct unit {
@@ -26,6 +27,8 @@ static const struct unit units_count[] = { { 1, "" }, { 1e3, "k" }, { 1e6, "M" }
 #define LOPSIDED 1.5
 /* A change whose error is a smaller part of it than this is written as known: four digits. */
 #define KNOWN 5e-5
+/* A probability is written with as many digits as keep what is left of it to 1 to this part. */
+#define PERCENT_ERROR 0.01
 
 static const struct unit *unit_for(const struct unit *units, double value)
 {
@@ -71,6 +74,16 @@ void bp_count_text(uint64_t count, char *buffer)
 			*buffer++ = ',';
 	}
 	*buffer = '\0';
+}
+
+void bp_percent_text(double probability, char *buffer)
+{
+	const double percent = 100 * probability;
+	for (int digits = 6; digits <= 15; digits++) {
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*g", digits, percent);
+		if (fabs(strtod(buffer, NULL) - percent) <= PERCENT_ERROR * (100 - percent))
+			return;
+	}
 }
 
 void bp_time_text(uint64_t time_ns, char *buffer)

@@ -29,6 +29,10 @@ void bp_bytes_text(uint64_t bytes, struct bp_quantity_style style, char *buffer)
 /* A known number with separators: "13,246,118". */
 void bp_count_text(uint64_t count, char *buffer);
 
+/* A probability between 0 and 1 in per cent, without the sign: "95", "99.9999999999". It has as
+ * many digits as it takes to tell it from 0 and from 1. */
+void bp_percent_text(double probability, char *buffer);
+
 /* A time: "41.2 s", "312 ms". */
 void bp_time_text(uint64_t time_ns, char *buffer);
 

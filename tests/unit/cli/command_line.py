@@ -94,6 +94,7 @@ def help_and_version():
     for command in commands:
         for line in call("help", command).stdout.splitlines():
             assert len(line) <= 80 and line == line.rstrip(), line
+        assert "\nExit status:\n" in call("help", command).stdout, command
     for word in ("version", "-v", "-V"):
         assert call(word).stdout == call("--version").stdout, word
 
@@ -171,10 +172,15 @@ def completions_and_manuals_are_well_formed():
     assert "complete -c bytepoll" in call("completion", "fish").stdout
     assert call("completion", "zsh").stdout.startswith("#compdef bytepoll")
     refuses(2, "bash, zsh or fish", call("completion", "tcsh"))
-    for command in ([], ["run"], ["report"], ["doctor"]):
+    listed = call("--help").stdout.split("Commands:")[1].splitlines()
+    for command in [[]] + [[line.split()[0]] for line in listed if line.startswith("  ")]:
         page = call("manual", *command).stdout
         assert page.startswith(".TH BYTEPOLL") and ".SH NAME" in page, page
         assert "\n-" not in page, "an unescaped dash begins a line"
+        for columns in (60, 80, 120):
+            said = subprocess.run(["groff", "-man", "-Tutf8", "-ww", f"-rLL={columns}n"], input=page, text=True,
+                                  capture_output=True, check=True).stderr
+            assert not said, f"{command} in {columns} columns: {said}"
 
 
 @test

@@ -51,6 +51,22 @@ static void known_counts(void **state)
 	assert_string_equal(text, "18,446,744,073,709,551,615");
 }
 
+static void percents(void **state)
+{
+	static const struct {
+		double probability;
+		const char *text;
+	} cases[] = { { 0.95, "95" }, { 0.975, "97.5" }, { 1 - 0.02 / 3, "99.3333" },
+		{ 0.99999, "99.999" }, { 0.9999999, "99.99999" }, { 1 - 1e-12, "99.9999999999" },
+		{ 0.99999994, "99.999994" }, { 0.001, "0.1" }, { 1e-12, "1e-10" } };
+	char text[BP_QUANTITY_BYTES];
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bp_percent_text(cases[i].probability, text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 static void times(void **state)
 {
 	char text[BP_QUANTITY_BYTES];
@@ -175,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_bytes),
 		cmocka_unit_test(known_counts),
+		cmocka_unit_test(percents),
 		cmocka_unit_test(times),
 		cmocka_unit_test(estimates_of_bytes),
 		cmocka_unit_test(bounds_say_so),

@@ -203,6 +203,7 @@ const struct bp_command bp_command_completion = {
 	.summary = "print a completion script",
 	.usage = "bash|zsh|fish",
 	.examples = "source <(bytepoll completion bash)\n",
+	.exit_statuses = "0  done\n1  failed: it could not be written, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.hidden = true,
 	.run = run,

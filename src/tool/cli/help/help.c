@@ -229,6 +229,7 @@ const struct bp_command bp_command_help = {
 	.summary = "what a command does, its options and examples",
 	.usage = "[COMMAND]",
 	.examples = "bytepoll help run\n",
+	.exit_statuses = "0  done\n1  failed: it could not be written, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.run = run,
 };

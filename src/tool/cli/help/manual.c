@@ -61,6 +61,19 @@ static void print_heading(const char *name, const char *suffix, const char *summ
 	putchar('\n');
 }
 
+/* "a, b, c" of "a|b|c": words that roff can fill a line with. */
+static void print_choices(const char *choices)
+{
+	for (; *choices != '\0'; choices++) {
+		if (*choices == '|')
+			fputs(", ", stdout);
+		else if (*choices == '-')
+			fputs("\\-", stdout);
+		else
+			putchar(*choices);
+	}
+}
+
 static void print_option(const struct bp_option *option)
 {
 	if (option->name == NULL) {
@@ -79,7 +92,7 @@ static void print_option(const struct bp_option *option)
 	print_text(option->summary);
 	if (option->choices != NULL) {
 		fputs("; one of ", stdout);
-		print_text(option->choices);
+		print_choices(option->choices);
 	}
 	fputs(option->repeatable ? " (repeatable)" : "", stdout);
 	if (option->also != NULL) {
@@ -286,6 +299,7 @@ const struct bp_command bp_command_manual = {
 		   " bytepoll-trace(5): the format of traces.\n",
 	.examples = "bytepoll manual run | man -l -\n    the page of a command, not installed\n"
 		    "bytepoll manual trace | man -l -\n    what a trace holds\n",
+	.exit_statuses = "0  done\n1  failed: it could not be written, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.hidden = true,
 	.run = run,

@@ -23,6 +23,7 @@
 #include "cli/options/query_options.h"
 #include "cli/terminal/terminal.h"
 #include "policy/shown.h"
+#include "report/header.h"
 
 #define CPU_SHARE 0.04 /* and drawing and keys come on top: less than 0.05 in all */
 #define DELAY_MIN_NS 100000000u
@@ -268,6 +269,8 @@ static bool draw(struct live *live)
 {
 	struct bp_live_frame *frame = &live->frame;
 	bp_live_screen_size(&frame->options.columns, &frame->rows);
+	frame->options.names_as_recorded =
+		bp_names_as_recorded(&live->source.profile, live->view.by);
 	frame->prompt = live->typing ? live->prompt : NULL;
 	frame->message = live->message.text[0] != '\0' ? live->message.text : NULL;
 	char *text = bp_live_draw(&live->view, &live->source, frame);

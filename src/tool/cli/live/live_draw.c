@@ -14,7 +14,6 @@
 #include "report/bar.h"
 #include "report/header.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 12
@@ -120,10 +119,11 @@ static struct layout lay_out(const struct bp_live_view *view, const struct cells
 	return layout;
 }
 
-static void write_name(const char *name, unsigned columns, bool utf8, FILE *out)
+static void write_name(
+	const char *name, unsigned columns, const struct bp_report_options *options, FILE *out)
 {
 	char text[NAME_BYTES];
-	const unsigned width = bp_terminal_name(name, utf8, columns, text, sizeof text);
+	const unsigned width = bp_report_name(options, name, columns, text, sizeof text);
 	fprintf(out, "%s%*s", width <= columns ? text : "",
 		(int)(width <= columns ? columns - width : columns), "");
 }
@@ -153,7 +153,7 @@ static void write_headings(const struct bp_live_view *view, const struct layout 
 			here && fits ? (view->ascending ? "<" : ">") : "", heading(view, c));
 	}
 	fprintf(out, "%s  ", bp_style_dim(&frame->options));
-	write_name(bp_live_view_key(view), layout->name, false, out);
+	write_name(bp_live_view_key(view), layout->name, &frame->options, out);
 	if (layout->bar > 0) {
 		char scale[BP_QUANTITY_BYTES] = "";
 		if (!view->objects)
@@ -181,7 +181,7 @@ static void write_row(const struct bp_live_view *view, const struct bp_live_row 
 	struct bp_report_options plain = frame->options;
 	plain.colour = plain.colour && !here;
 	mark(frame, here, out);
-	write_name(row->name, layout->name, frame->options.utf8, out);
+	write_name(row->name, layout->name, &frame->options, out);
 	if (layout->bar > 0) {
 		fputs("  ", out);
 		bp_write_bar(&row->size.interval, view->largest, layout->bar, &plain, out);
@@ -283,11 +283,12 @@ static void write_node(const struct bp_live_view *view, const struct bp_tree_nod
 	else if (indent > room - 4)
 		indent = room - 4;
 	snprintf(pruned, sizeof pruned, "%u small branches", node->pruned);
-	bp_terminal_name(node->depth == 0    ? "all"
-			 : node->pruned > 0  ? pruned
-			 : *function != '\0' ? function
-					     : "(no name)",
-		frame->options.utf8, room - indent, text, sizeof text);
+	bp_report_name(&frame->options,
+		node->depth == 0    ? "all"
+		: node->pruned > 0  ? pruned
+		: *function != '\0' ? function
+				    : "(no name)",
+		room - indent, text, sizeof text);
 	mark(frame, here, out);
 	fprintf(out, "%*s%s  %*s%s%s\n", (int)(width - bp_text_columns(figure)), "", figure,
 		(int)indent, "", text, here ? bp_style_end(&frame->options) : "");

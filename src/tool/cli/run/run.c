@@ -479,8 +479,10 @@ static const struct bp_option options[] = {
 	{ .name = "interval",
 		.letter = 'i',
 		.argument = "SIZE",
-		.summary = "mean sampling interval T in bytes: 64K, 2M; 1 takes every object; auto "
-			   "(64K, growing to 512K as the program allocates)" },
+		.summary =
+			"mean sampling interval T in bytes: 64K, 2M; 1 takes every object; auto: "
+			"by what samples cost (default: 64K, growing to 512K as the program "
+			"allocates)" },
 	{ .name = "budget",
 		.argument = "PERCENT",
 		.summary = "with auto: CPU time that sampling may take (0.5%)" },

@@ -67,6 +67,7 @@ struct nettrace_import {
 	struct resolved_stack *resolved; /* by stack number - 1 */
 	struct bp_location_id locations[FRAMES_MAX * 4];
 	uint64_t frames, frames_named;
+	bool methods_listed; /* some event of the rundown tells of a method */
 	/* Scratch: names are long. */
 	struct bp_dotnet_sample sample;
 	struct bp_dotnet_method method;
@@ -349,6 +350,7 @@ static bool on_method(void *context, const struct bp_nettrace_event *event)
 	if (what != BP_DOTNET_METHOD_LOAD && what != BP_DOTNET_METHOD_UNLOAD &&
 		what != BP_DOTNET_METHOD_RUNDOWN && what != BP_DOTNET_ENTRY_POINT)
 		return true;
+	import->methods_listed = import->methods_listed || what == BP_DOTNET_METHOD_RUNDOWN;
 	if (!is_used(import, event->payload, what, method) ||
 		(what != BP_DOTNET_ENTRY_POINT && !bp_dotnet_read_method(event->payload, method)))
 		return true;
@@ -535,6 +537,7 @@ static bool finish_process(struct nettrace_import *import)
 	process->damaged_chunks = reader->bad_blocks;
 	process->frames = import->frames;
 	process->frames_named = import->frames_named;
+	process->methods_listed = import->methods_listed;
 	process->other_events = import->ticks;
 	return true;
 }

@@ -37,7 +37,7 @@ static void write_interval(struct bp_json *json, const struct bp_check_result *r
 	bp_json_number(json, "high", result->high_holds ? interval->high : NAN);
 	if (result->counted)
 		bp_json_bool(json, "exact", true);
-	bp_json_digits(json, "confidence", 1 - 2 * result->error, 10);
+	bp_json_digits(json, "confidence", 1 - 2 * result->error, 12);
 	bp_json_end(json);
 }
 

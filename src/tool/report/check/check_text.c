@@ -32,12 +32,13 @@ static void write_head(
 	bool stricter = false;
 	for (uint32_t i = 0; i < check->count; i++)
 		stricter = stricter || check->results[i].error < check->results[i].a;
+	char percent[BP_QUANTITY_BYTES];
+	bp_percent_text(1 - 2 * check->false_alarm / check->count, percent);
 	fprintf(out, "%sfalse-alarm rate %g %%", bp_style_dim(options), 100 * check->false_alarm);
 	if (check->count > 1)
 		fprintf(out, " in all, %.3g %% for each of %u limits",
 			100 * check->false_alarm / check->count, check->count);
-	fprintf(out, "; intervals of %.6g %%%s%s\n",
-		100 * (1 - 2 * check->false_alarm / check->count), stricter ? " and more" : "",
+	fprintf(out, "; intervals of %s %%%s%s\n", percent, stricter ? " and more" : "",
 		bp_style_end(options));
 }
 

@@ -160,7 +160,7 @@ static void write_question(
 	bp_json_bool(json, "cumulative", query->cumulative);
 	bp_json_text(json, "bytes", query->usable ? "usable" : "requested");
 	bp_json_text(json, "unit", diff->query.objects ? "objects" : "bytes");
-	bp_json_digits(json, "confidence", query->confidence, 10);
+	bp_json_digits(json, "confidence", query->confidence, 12);
 	bp_json_digits(json, "fdr", diff->query.rate, 10);
 	bp_json_filters(json, query);
 	bp_json_number(json, "at", has_at ? (double)query->at_ns / 1e9 : NAN);
@@ -250,7 +250,7 @@ void bp_write_growth_json(
 	bp_json_seconds(&json, "to_s", moments->at_ns[BP_NEW]);
 	bp_json_text(&json, "by", bp_query_by(&new->query));
 	bp_json_bool(&json, "cumulative", new->query.cumulative);
-	bp_json_digits(&json, "confidence", new->query.confidence, 10);
+	bp_json_digits(&json, "confidence", new->query.confidence, 12);
 	bp_json_digits(&json, "error", diff->query.rate, 10);
 	bp_json_filters(&json, &new->query);
 	bp_diff_total(diff, &row);

@@ -16,7 +16,6 @@
 #include "report/diff/diff_report.h"
 #include "report/header.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define RUNS_WANTED 5
@@ -209,7 +208,7 @@ static void lay_out(struct table *table)
 static void put_name(const struct table *table, const char *name, FILE *out)
 {
 	char text[NAME_BYTES];
-	bp_terminal_name(name, table->options->report.utf8, table->name, text, sizeof text);
+	bp_report_name(&table->options->report, name, table->name, text, sizeof text);
 	fprintf(out, "%s\n", text);
 }
 
@@ -421,9 +420,10 @@ static void write_other_metric(
 static void write_foot(const struct bp_diff *diff, const struct bp_diff_options *options,
 	bool deviation, FILE *out)
 {
-	char text[512], few[64] = "";
+	char text[512], few[64] = "", percent[BP_QUANTITY_BYTES];
 	const struct bp_query *query = &diff->runs[BP_NEW][0].shown->query;
 	uint32_t untested = diff->row_count - diff->tested_count;
+	bp_percent_text(query->confidence, percent);
 	putc('\n', out);
 	write_other_metric(diff, options, out);
 	if (untested > 0)
@@ -431,9 +431,9 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 			untested == 1 ? "" : "s");
 	snprintf(text, sizeof text,
 		"Verdicts: %u of %u row%s, of which at most %g %% are false on average (q). %s"
-		"Intervals: %g %%.",
+		"Intervals: %s %%.",
 		diff->verdict_count, diff->row_count, diff->row_count == 1 ? "" : "s",
-		100 * diff->query.rate, few, 100 * query->confidence);
+		100 * diff->query.rate, few, percent);
 	bp_write_note(&options->report, text, out);
 	if (deviation)
 		bp_write_note(&options->report,
@@ -476,8 +476,8 @@ void bp_write_diff_stack(
 		const char *file = bp_profile_text(row->profile, frame->source_file);
 		unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
 		char text[NAME_BYTES];
-		unsigned width = bp_terminal_name(*function != '\0' ? function : "(no name)",
-			options->utf8, columns, text, sizeof text);
+		unsigned width = bp_report_name(options, *function != '\0' ? function : "(no name)",
+			columns, text, sizeof text);
 		fprintf(out, "        %s", text);
 		if (*file != '\0' && columns > width + 12) {
 			bp_terminal_text(

@@ -11,7 +11,6 @@
 #include "report/diff/diff_report.h"
 #include "report/header.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_LEAST 24
@@ -105,8 +104,7 @@ static void write_table(struct table *table, FILE *out)
 			fputs(c <= RATE && *colour != '\0' ? bp_style_end(options) : "", out);
 		}
 		if (line->row.name != NULL)
-			bp_terminal_name(
-				line->row.name, options->utf8, name_columns, name, sizeof name);
+			bp_report_name(options, line->row.name, name_columns, name, sizeof name);
 		else
 			snprintf(name, sizeof name, "#%u", ++stacks);
 		fprintf(out, "%s\n%s", name, i == 0 && table->count > 1 ? "\n" : "");
@@ -137,15 +135,15 @@ static void write_head(const struct table *table, FILE *out)
 static void write_foot(const struct table *table, FILE *out)
 {
 	const struct bp_diff *diff = &table->moments->diff;
-	char text[512];
+	char text[512], percent[BP_QUANTITY_BYTES];
+	bp_percent_text(table->moments->shown[BP_NEW].query.confidence, percent);
 	snprintf(text, sizeof text,
 		"%u suspect%s among %u row%s: their lower limit (\"at least\") is above 0 at an "
-		"error of %g %% shared out over all rows. Rates with their %g %% intervals. What "
+		"error of %g %% shared out over all rows. Rates with their %s %% intervals. What "
 		"grows may be a leak, a cache or a phase of the program: compare other moments "
 		"(--from, --until).",
 		diff->verdict_count, diff->verdict_count == 1 ? "" : "s", diff->row_count,
-		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate,
-		100 * table->moments->shown[BP_NEW].query.confidence);
+		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate, percent);
 	putc('\n', out);
 	bp_write_note(table->options, text, out);
 }

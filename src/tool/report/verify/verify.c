@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/header.h"
 #include "text/escape.h"
-#include "text/name_text.h"
 #include "text/quantity.h"
 
 /* Processes of a tree that are shown one by one. */
@@ -34,7 +34,7 @@ static const char *base_name(const char *path)
 static void write_name(const struct page *page, const char *name, unsigned columns)
 {
 	char text[4096];
-	(void)bp_terminal_name(name, page->options->utf8, columns, text, sizeof text);
+	(void)bp_report_name(page->options, name, columns, text, sizeof text);
 	fputs(text, page->out);
 }
 
@@ -143,8 +143,9 @@ static void write_tally(const struct page *page, const struct bp_verify_tally *t
 static void write_groups(const struct page *page)
 {
 	const struct bp_verify *verify = page->verify;
-	char title[64];
-	snprintf(title, sizeof title, "%.12g %% intervals of rows", 100 * verify->query.confidence);
+	char title[BP_QUANTITY_BYTES + 32], percent[BP_QUANTITY_BYTES];
+	bp_percent_text(verify->query.confidence, percent);
+	snprintf(title, sizeof title, "%s %% intervals of rows", percent);
 	fprintf(page->out, "%-42s  %-28s  %s\n", title, "  bytes", "  objects");
 	fprintf(page->out, "  %-20s%8s%12s", "", "rows", "no sample");
 	for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
@@ -264,6 +265,9 @@ static void write_verdict(const struct page *page)
 	};
 	const struct bp_verify *verify = page->verify;
 	FILE *out = page->out;
+	char shown[BP_QUANTITY_BYTES], judged[BP_QUANTITY_BYTES];
+	bp_percent_text(verify->query.confidence, shown);
+	bp_percent_text(1 - verify->error / verify->tests, judged);
 	fprintf(out, "\nverdict: %s\n", sentences[verify->verdict]);
 	if (verify->counts_wrong > 0)
 		fprintf(out, "  %u exact totals differ from what was counted.\n",
@@ -274,11 +278,10 @@ static void write_verdict(const struct page *page)
 			verify->totals_missed);
 	if (verify->verdict != BP_VERIFY_UNSURE)
 		fprintf(out,
-			"  (\"missed\" beside a total: it lies outside its %g %% limits, as %.3g "
-			"in 100 may. The verdict\n  judges totals by limits of %.6g %%, and rows "
+			"  (\"missed\" beside a total: it lies outside its %s %% limits, as %.3g "
+			"in 100 may. The verdict\n  judges totals by limits of %s %%, and rows "
 			"by how many of them miss: of rows it finds\n  gross errors only.)\n",
-			100 * verify->query.confidence, 100 * (1 - verify->query.confidence),
-			100 * (1 - verify->error / verify->tests));
+			shown, 100 * (1 - verify->query.confidence), judged);
 	if (verify->verdict != BP_VERIFY_UNSURE)
 		fprintf(out,
 			"  (A profiler that is right fails this check once in %.6g times at most.)\n",

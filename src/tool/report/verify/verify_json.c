@@ -122,7 +122,7 @@ void bp_verify_write_json(const struct bp_verify *truth, FILE *out)
 	bp_json_object(&json, NULL, BP_JSON_LINES);
 	bp_json_text(&json, "schema", "bytepoll-verify-1");
 	bp_json_text(&json, "verdict", verdict_names[truth->verdict]);
-	bp_json_digits(&json, "confidence", truth->query.confidence, 10);
+	bp_json_digits(&json, "confidence", truth->query.confidence, 12);
 	bp_json_digits(&json, "error", truth->error, 10);
 	bp_json_whole(&json, "tests", truth->tests);
 	bp_json_whole(&json, "totals_missed", truth->totals_missed);
