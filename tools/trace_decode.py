@@ -28,7 +28,7 @@ HEADER_FIELDS = (  # 1.1, in file order: name, struct code
     ("interval_bytes", "Q"), ("law", "I"), ("charge_bytes", "I"), ("seed", "Q"),
     ("seed_given", "I"), ("recognition", "I"), ("unprofiled_reason", "I"),
     ("program_length", "H"), ("command_line_length", "H"), ("allocator_length", "H"),
-    ("recorder_version_length", "H"))
+    ("recorder_version_length", "H"), ("reserved", "4s"), ("clock_offset_ns", "q"))
 HEADER_STRINGS = ("program", "command_line", "allocator", "recorder_version")
 STATE_FIELDS = (  # 1.3
     "state", "chunks_reserved", "end_reason", "end_time_ns", "end_trials", "end_objects",
@@ -113,6 +113,7 @@ class Trace:
         if header["chunk_bytes"] != CHUNK or header["law"] > 1:
             raise NotATrace("has a header that contradicts itself")
         header["magic"] = readable(header["magic"])
+        del header["reserved"]
         for name in ("trace_id", "parent_trace_id"):
             header[name] = header[name].hex()
         return header

@@ -265,11 +265,18 @@ static bool decode_module(struct bp_bytes *fields, struct bp_trace_module *modul
 	return !fields->failed;
 }
 
-static bool decode_thread(struct bp_bytes *fields, struct bp_trace_thread_event *thread, bool end)
+/* A time that stands for itself. */
+static uint64_t take_time(const struct bp_trace_decoder *decoder, struct bp_bytes *fields)
+{
+	return bp_bytes_varint(fields) - decoder->clock_offset_ns;
+}
+
+static bool decode_thread(const struct bp_trace_decoder *decoder, struct bp_bytes *fields,
+	struct bp_trace_thread_event *thread, bool end)
 {
 	*thread = (struct bp_trace_thread_event){ .ordinal = take_u32(fields) };
 	thread->tid = take_u32(fields);
-	thread->time_ns = bp_bytes_varint(fields);
+	thread->time_ns = take_time(decoder, fields);
 	if (end) {
 		thread->trials = bp_bytes_varint(fields);
 		thread->objects = bp_bytes_varint(fields);
@@ -280,9 +287,10 @@ static bool decode_thread(struct bp_bytes *fields, struct bp_trace_thread_event 
 	return !fields->failed;
 }
 
-static bool decode_exec(struct bp_bytes *fields, struct bp_trace_exec *exec)
+static bool decode_exec(
+	const struct bp_trace_decoder *decoder, struct bp_bytes *fields, struct bp_trace_exec *exec)
 {
-	exec->time_ns = bp_bytes_varint(fields);
+	exec->time_ns = take_time(decoder, fields);
 	exec->sequence = bp_bytes_varint(fields);
 	exec->pid = take_u32(fields);
 	exec->unseen = take_u32(fields);
@@ -290,18 +298,20 @@ static bool decode_exec(struct bp_bytes *fields, struct bp_trace_exec *exec)
 	return !fields->failed;
 }
 
-static bool decode_fork(struct bp_bytes *fields, struct bp_trace_fork *fork)
+static bool decode_fork(
+	const struct bp_trace_decoder *decoder, struct bp_bytes *fields, struct bp_trace_fork *fork)
 {
-	fork->time_ns = bp_bytes_varint(fields);
+	fork->time_ns = take_time(decoder, fields);
 	fork->sequence = bp_bytes_varint(fields);
 	fork->child_pid = take_u32(fields);
 	return !fields->failed;
 }
 
-static bool decode_interval(struct bp_bytes *fields, struct bp_trace_interval *interval)
+static bool decode_interval(const struct bp_trace_decoder *decoder, struct bp_bytes *fields,
+	struct bp_trace_interval *interval)
 {
 	interval->thread = take_u32(fields);
-	interval->time_ns = bp_bytes_varint(fields);
+	interval->time_ns = take_time(decoder, fields);
 	interval->sequence = bp_bytes_varint(fields);
 	interval->trials = bp_bytes_varint(fields);
 	interval->objects = bp_bytes_varint(fields);
@@ -310,10 +320,11 @@ static bool decode_interval(struct bp_bytes *fields, struct bp_trace_interval *i
 	return !fields->failed;
 }
 
-static bool decode_outage(struct bp_bytes *fields, struct bp_trace_outage *outage)
+static bool decode_outage(const struct bp_trace_decoder *decoder, struct bp_bytes *fields,
+	struct bp_trace_outage *outage)
 {
-	outage->from_ns = bp_bytes_varint(fields);
-	outage->to_ns = bp_bytes_varint(fields);
+	outage->from_ns = take_time(decoder, fields);
+	outage->to_ns = take_time(decoder, fields);
 	return !fields->failed && outage->from_ns <= outage->to_ns && outage->to_ns != UINT64_MAX;
 }
 
@@ -332,13 +343,14 @@ static bool decode_fields(
 		return decode_module(fields, &record->module, record->tag == BP_TAG_MODULE_GONE);
 	case BP_TAG_THREAD_BEGIN:
 	case BP_TAG_THREAD_END:
-		return decode_thread(fields, &record->thread, record->tag == BP_TAG_THREAD_END);
+		return decode_thread(
+			decoder, fields, &record->thread, record->tag == BP_TAG_THREAD_END);
 	case BP_TAG_EXEC:
-		return decode_exec(fields, &record->exec);
+		return decode_exec(decoder, fields, &record->exec);
 	case BP_TAG_FORK:
-		return decode_fork(fields, &record->fork);
+		return decode_fork(decoder, fields, &record->fork);
 	case BP_TAG_INTERVAL:
-		return decode_interval(fields, &record->interval);
+		return decode_interval(decoder, fields, &record->interval);
 	case BP_TAG_FOLDED:
 		return bp_trace_decode_folded(fields, false, &record->folded);
 	case BP_TAG_FOLDED_TOLD:
@@ -349,13 +361,19 @@ static bool decode_fields(
 	case BP_TAG_LABELS:
 		return decode_name(fields, record->tag == BP_TAG_FRAME, &record->name);
 	case BP_TAG_OUTAGE:
-		return decode_outage(fields, &record->outage);
+		return decode_outage(decoder, fields, &record->outage);
 	case BP_TAG_NAMED_STACK:
 		return decode_named_stack(decoder, fields, &record->stack);
 	case BP_TAG_READINGS:
-		return bp_trace_decode_readings(fields, &record->readings);
+		if (!bp_trace_decode_readings(fields, &record->readings))
+			return false;
+		record->readings.clock_offset_ns = decoder->clock_offset_ns;
+		return true;
 	case BP_TAG_TICKS:
-		return bp_trace_decode_ticks(fields, &record->ticks);
+		if (!bp_trace_decode_ticks(fields, &record->ticks))
+			return false;
+		record->ticks.clock_offset_ns = decoder->clock_offset_ns;
+		return true;
 	case BP_TAG_HELD:
 		return bp_trace_decode_ranges(fields, &record->ranges);
 	}

@@ -128,8 +128,8 @@ bool bp_trace_readings_next(
 	readings->objects = take_growth(rest, readings->objects);
 	if (rest->failed)
 		return false;
-	*ret_reading =
-		(struct bp_trace_reading){ readings->time_ns, readings->trials, readings->objects };
+	*ret_reading = (struct bp_trace_reading){ readings->time_ns - readings->clock_offset_ns,
+		readings->trials, readings->objects };
 	return true;
 }
 
@@ -176,9 +176,11 @@ enum bp_trace_added bp_trace_clock_add(
 	clock->resolution_ns = ticks->resolution_ns;
 	for (uint32_t i = 0; i < ticks->count; i++) {
 		next_tick(&rest, &tick);
-		if (clock->count > 0 && tick.time_ns <= clock->ticks[clock->count - 1].time_ns)
+		const struct bp_trace_tick moved = { tick.time_ns - ticks->clock_offset_ns,
+			tick.sequence };
+		if (clock->count > 0 && moved.time_ns <= clock->ticks[clock->count - 1].time_ns)
 			return BP_TRACE_NOT_IN_ORDER;
-		clock->ticks[clock->count++] = tick;
+		clock->ticks[clock->count++] = moved;
 	}
 	return BP_TRACE_ADDED;
 }

@@ -73,6 +73,7 @@ bool bp_trace_folded_next(struct bp_trace_folded *folded, struct bp_trace_folded
 
 /* READINGS: a thread's counters at growing times. */
 struct bp_trace_readings {
+	uint64_t clock_offset_ns; /* is taken from every time */
 	uint32_t thread;
 	/* Private. */
 	struct bp_bytes rest;
@@ -86,6 +87,7 @@ bool bp_trace_readings_next(
 
 /* TICKS and HELD, to be added to a clock and a set of chunks. */
 struct bp_trace_ticks {
+	uint64_t clock_offset_ns; /* is taken from every time */
 	uint64_t resolution_ns;
 	uint32_t count;
 	struct bp_bytes rest; /* private */

@@ -41,7 +41,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 5
+#define BP_TRACE_MINOR 6
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -83,9 +83,17 @@ struct bp_trace_header {
 	uint64_t seed;
 	uint32_t seed_given, recognition, unprofiled_reason;
 	uint16_t program_length, command_line_length, allocator_length, recorder_version_length;
-	uint8_t reserved[20];
+	uint8_t reserved[4];
+	uint64_t clock_offset_ns; /* CLOCK_MONOTONIC was ahead of the machine's by so much */
+	uint8_t reserved_too[8];
 	/* the four strings follow */
 };
+
+/* A time of a process by the machine's clock. */
+static inline uint64_t bp_trace_machine_ns(const struct bp_trace_header *header, uint64_t time_ns)
+{
+	return time_ns - header->clock_offset_ns;
+}
 
 /* flags_skippable */
 #define BP_HEADER_VERIFY ((uint64_t)1)	      /* every object is counted, see 1.7 */
@@ -340,6 +348,7 @@ _Static_assert(offsetof(struct bp_trace_header, pid_namespace) == 104, "1.1");
 _Static_assert(offsetof(struct bp_trace_header, interval_bytes) == 128, "1.1");
 _Static_assert(offsetof(struct bp_trace_header, seed) == 144, "1.1");
 _Static_assert(offsetof(struct bp_trace_header, program_length) == 164, "1.1");
+_Static_assert(offsetof(struct bp_trace_header, clock_offset_ns) == 176, "1.1");
 _Static_assert(sizeof(struct bp_trace_header) == 192, "1.1");
 _Static_assert(offsetof(struct bp_trace_state, unoffered_trials) == 64, "1.3");
 _Static_assert(offsetof(struct bp_trace_state, open_threads) == 104, "1.3");

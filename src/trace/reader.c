@@ -315,15 +315,15 @@ static bool start_records(struct bp_trace_reader *reader, struct bp_chunk_header
 	if (bytes < chunk->committed)
 		count_damage(reader);
 	decoder->payload = bp_bytes_of(reader->memory + BP_HEADER_MAX_BYTES, bytes);
-	decoder->time_ns = chunk->base_time_ns;
+	decoder->time_ns = chunk->base_time_ns - decoder->clock_offset_ns;
 	decoder->sequence = chunk->base_sequence;
 	decoder->address = decoder->trials = decoder->objects = 0;
 	decoder->thread = 0;
 	decoder->interval = chunk->interval_bytes;
 	decoder->law = chunk->law;
-	if (bytes == 0)
-		return true;
-	note_time(reader, chunk->base_time_ns);
+	/* (0: the first record is of no time, and what follows begins at 0.) */
+	if (bytes != 0 && chunk->base_time_ns != 0)
+		note_time(reader, decoder->time_ns);
 	return true;
 }
 

@@ -189,6 +189,7 @@ struct bp_trace_totals {
 struct bp_trace_decoder {
 	struct bp_bytes payload; /* what is left of the chunk */
 	uint64_t time_ns, sequence, address, trials, objects, interval;
+	uint64_t clock_offset_ns; /* is taken from every time */
 	uint32_t thread, law;
 	struct bp_trace_frame *frames; /* of the last STACK */
 	uint32_t frame_capacity;
@@ -263,6 +264,11 @@ bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, stru
 /* The same for a file in a folder that is open. */
 bool bp_trace_reader_open_place(
 	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error);
+
+/* From now on every time, in header, state and records, is by the machine's clock, the
+ * CLOCK_MONOTONIC outside of every time namespace; before, by that of the process. Call it before
+ * the first record. */
+void bp_trace_reader_use_machine_clock(struct bp_trace_reader *reader);
 
 /* The next record in file order; `ret_record` means something with BP_TRACE_RECORD only. An error
  * is of the file as a whole (a fatal unknown record, the disk, no memory); damage is only counted.

@@ -8,12 +8,33 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 import export_read
 import profiled
 from profiled import expect
 
+LIBRARY = """
+#include <stdlib.h>
+void *relative_site(size_t bytes) { void *p = malloc(bytes); __asm__ volatile("" ::"r"(p) : "memory"); return p; }
+"""
+# The library lies in er/; nothing of it is sampled before the program has gone elsewhere.
+OPENS = """
+#include <dlfcn.h>
+#include <stddef.h>
+#include <unistd.h>
+int main(void)
+{
+	void *library = dlopen("er/l0.so", RTLD_NOW);
+	void *(*site)(size_t) = library == NULL ? NULL : (void *(*)(size_t))dlsym(library, "relative_site");
+	if (site == NULL || chdir("/") != 0)
+		return 1;
+	for (int i = 0; i < 100; i++)
+		(void)site(5000);
+	return 0;
+}
+"""
 # Wrappers of common names around malloc, one of nobody's, and a peak of which little is left. The
 # last argument says how many of the thousand blocks stay.
 WRAPPERS = r"""
@@ -188,6 +209,25 @@ def check_children(folder):
     expect("not here" not in said("report", alone)[0], "children of one that has none")
 
 
+def check_relative_library(folder):
+    """A library that is opened by a path that is relative to the working directory, which changes afterwards, has its
+    names wherever the report is made."""
+    deep = os.path.join(folder, "deep", "er")
+    os.makedirs(deep)
+    for name, source, options in (("l0.so", LIBRARY, ["-shared", "-fPIC"]), ("opens", OPENS, [])):
+        path = os.path.join(deep, name)
+        with open(path + ".c", "w", encoding="ascii") as file:
+            file.write(source)
+        subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", *options, "-o", path, path + ".c"], check=True)
+    trace = os.path.join(folder, "opens.bpt")
+    result = profiled.run([profiled.BYTEPOLL, "run", "-q", "-i", "1", "-o", trace, "--", os.path.join(deep, "opens")],
+                          cwd=os.path.join(folder, "deep"))
+    expect(result.status == 0, result)
+    for where in (folder, "/"):
+        text = profiled.run([profiled.BYTEPOLL, "report", trace], cwd=where).stdout.decode()
+        expect("relative_site" in text and "l0.so+0x" not in text, text)
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as folder:
@@ -198,6 +238,7 @@ def main():
         tap.attempt("the name of a page", lambda: check_page_name(folder))
         tap.attempt("a program started by a link", lambda: check_name(folder))
         tap.attempt("children that are not here", lambda: check_children(folder))
+        tap.attempt("a library opened by a relative path", lambda: check_relative_library(folder))
     return tap.finish()
 
 

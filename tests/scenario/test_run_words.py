@@ -56,6 +56,7 @@ int main(int count, char **words)
 }
 """
 ONE = "#include <stdlib.h>\nvoid *volatile kept;\nint main(void) { kept = malloc(4096); return 0; }\n"
+FAILS = "#include <stdlib.h>\nint main(void) { volatile size_t much = -1; return malloc(much / 4) != NULL; }\n"
 DAEMON = """
 #include <stdlib.h>
 #include <unistd.h>
@@ -79,7 +80,8 @@ class Place:
     def __init__(self, path):
         self.path = path
         os.chmod(path, 0o755)
-        for name, source in (("own", OWN_MALLOC), ("one", ONE), ("stays", DAEMON), ("starts", STARTS)):
+        for name, source in (("own", OWN_MALLOC), ("one", ONE), ("stays", DAEMON), ("starts", STARTS),
+                             ("fails", FAILS)):
             with open(self.of(name + ".c"), "w", encoding="ascii") as file:
                 file.write(source)
             subprocess.run(["gcc", "-O0", "-fno-builtin", "-o", self.of(name), self.of(name + ".c")],
@@ -210,6 +212,12 @@ def advice_is_right(place):
                 options=("-i", "16"), status=None)
     has(text, "lost ", "size")
     has_not(text, "try a smaller --interval")
+
+
+def does_not_say_that_calls_that_failed_were_none(place):
+    text = says(place, "./fails", options=("-i", "1"))
+    has(text, "NOTHING WAS RECORDED: no call of malloc by ./fails gave it an object", "or all of them failed")
+    has_not(text, "never called")
 
 
 def knows_who_stays(place):
@@ -352,7 +360,8 @@ def main():
         place = Place(path)
         for action in (names_the_program_that_ran_unprofiled, names_valgrind,
                        names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
-                       names_what_a_vfork_child_became, advice_is_right, knows_who_stays, tells_of_a_long_folding_at_the_end,
+                       names_what_a_vfork_child_became, advice_is_right, does_not_say_that_calls_that_failed_were_none,
+                       knows_who_stays, tells_of_a_long_folding_at_the_end,
                        records_the_program_of_an_inner_run_once,
                        names_who_forked_below_a_read_only_root, a_program_that_needs_few_descriptors_runs,
                        refuses_settings_that_mean_nothing):

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <link.h>
 
+#include "base/clock.h"
 #include "host/config.h"
 #include "host/host_state.h"
 
@@ -36,6 +37,7 @@ static void describe(struct bp_trace_header *header, const struct bp_host_option
 		.machine = __ehdr_start.e_machine,
 		.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC),
 		.start_real_ns = bp_system_time_ns(CLOCK_REALTIME),
+		.clock_offset_ns = bp_clock_offset_ns(),
 		.interval_bytes = has_interval ? options->interval : BP_INTERVAL_DEFAULT,
 		.law = options->law,
 		.charge_bytes = options->charge,

@@ -26,6 +26,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "probes/test_points.h"
 #include "recognition/live_set.h"
@@ -54,6 +55,9 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
+
+/* Two clocks are read one after the other: so much their difference may differ. */
+#define SAME_CLOCK_NS 1000000u
 
 static struct bp_config config;
 /* What the header says of the program; a forked child is the same program. */
@@ -141,14 +145,26 @@ static void describe_program(enum bp_unprofiled reason)
 	bp_config_strings(&header, strings, bp_real_malloc_owner());
 }
 
+/* The clocks as a process begins. A child may be in another time namespace than its parent; then
+ * its clock is another number of nanoseconds away from the real time, by which it is noticed
+ * without a look at /proc. */
+static void read_clocks(bool child)
+{
+	const uint64_t before_ns = header.start_real_ns - header.start_monotonic_ns;
+	header.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	header.start_real_ns = bp_system_time_ns(CLOCK_REALTIME);
+	const uint64_t now_ns = header.start_real_ns - header.start_monotonic_ns;
+	if (!child || now_ns - before_ns + SAME_CLOCK_NS > 2 * SAME_CLOCK_NS)
+		header.clock_offset_ns = bp_clock_offset_ns();
+}
+
 static bool begin_trace(bool child, bool unmarked)
 {
 	const uint64_t parent_key = bp_recorder.random_key;
 	header.pid = bp_system_pid();
 	header.parent_pid = (uint32_t)syscall(SYS_getppid);
 	header.exec_number = 0;
-	header.start_monotonic_ns = bp_system_time_ns(CLOCK_MONOTONIC);
-	header.start_real_ns = bp_system_time_ns(CLOCK_REALTIME);
+	read_clocks(child);
 	if (child) {
 		__builtin_memcpy(header.parent_trace_id, bp_recorder.trace_id, 16);
 		header.parent_sequence = bp_recorder.sequence;

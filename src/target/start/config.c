@@ -2,6 +2,7 @@
 /* See config.h. Plain parsing over the environment block; no libc function that allocates. */
 #include "start/config.h"
 
+#include "base/clock.h"
 #include "base/executable.h"
 #include "base/number.h"
 #include "base/system_call.h"
@@ -132,17 +133,19 @@ void bp_config_trace_name(const char *base, uint32_t pid, uint32_t number, char 
 	__builtin_memcpy(ret_name + length, ".bpt", 5);
 }
 
-/* `N` or, counted from now, `+N` nanoseconds of CLOCK_MONOTONIC. */
+/* `N` nanoseconds of the machine's CLOCK_MONOTONIC, or `+N` counted from now; as our own clock has
+ * it. */
 static bool parse_time(const char *text, uint64_t *ret_time)
 {
 	uint64_t time, now = 0;
-	if (text != NULL && *text == '+') {
+	const bool from_now = text != NULL && *text == '+';
+	if (from_now) {
 		now = bp_system_time_ns(CLOCK_MONOTONIC);
 		text++;
 	}
 	if (!bp_number_read(text, &time) || __builtin_add_overflow(time, now, &time))
 		return false;
-	*ret_time = time;
+	*ret_time = from_now ? time : time + bp_clock_offset_ns();
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include "start/predecessor.h"
 
 #include "base/attributes.h"
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "start/tree_folder.h"
 #include "trace/format.h"
@@ -75,7 +76,8 @@ static bool newest_of(const struct bp_config *config, uint32_t pid, const struct
 	return is_known;
 }
 
-/* When a process began, in ns of CLOCK_MONOTONIC rounded down to a tick; UINT64_MAX: not known. */
+/* When a process began, in ns of the machine's CLOCK_MONOTONIC rounded down to a tick; UINT64_MAX:
+ * not known. */
 static uint64_t process_start_ns(uint32_t pid)
 {
 	char path[32] = "/proc/", text[STAT_BYTES];
@@ -104,7 +106,9 @@ static uint64_t process_start_ns(uint32_t pid)
 	const uint64_t now_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	const uint64_t suspended_ns = bp_system_time_ns(CLOCK_BOOTTIME) - now_ns;
 	const uint64_t start_ns = ticks * TICK_NS;
-	return ticks == 0 ? UINT64_MAX : start_ns < suspended_ns ? 0 : start_ns - suspended_ns;
+	if (ticks == 0)
+		return UINT64_MAX;
+	return start_ns < suspended_ns ? 0 : start_ns - suspended_ns - bp_clock_offset_ns();
 }
 
 /* The newest trace of the process that has this number now. */
@@ -113,7 +117,8 @@ static bool newest_is_of(const struct bp_config *config, uint32_t pid, uint64_t 
 {
 	return pid != 0 && newest_of(config, pid, first, ret_found) &&
 	       ret_found->header.pid_namespace == pid_namespace &&
-	       ret_found->header.start_monotonic_ns >= process_start_ns(pid);
+	       bp_trace_machine_ns(&ret_found->header, ret_found->header.start_monotonic_ns) >=
+		       process_start_ns(pid);
 }
 
 bool bp_predecessor_find(const struct bp_config *config, uint64_t pid_namespace,

@@ -2,8 +2,8 @@
 /*
  * The table of modules seen in stacks. It is consulted only when a stack is written for the first
  * time, so a linear search over the few dozen modules of a program will do. What a module is called
- * comes from the loader's link map, what it is from its own notes (the build-id) and from stat,
- * once.
+ * comes from the loader's link map (where that has no whole path, from the kernel's list of
+ * mappings), what it is from its own notes (the build-id) and from stat, once.
  */
 #include "unwind/modules.h"
 
@@ -97,16 +97,26 @@ static void find_build_id(const struct module *module, struct bp_record_module *
 	}
 }
 
-/* The executable's name is empty in the link map. */
+/* The path of a module, in `buffer` or not. The executable's name is empty in the link map. That of
+ * a library may be relative to the working directory of the moment at which it was loaded, which
+ * nobody knows later: the kernel says which file is mapped there. */
 static const char *module_path(
-	const struct link_map *map, bool files_allowed, char *buffer, size_t bytes)
+	const struct bp_module_range *range, bool files_allowed, char *buffer, size_t bytes)
 {
-	if (map->l_name != NULL && map->l_name[0] != '\0') {
-		if (__builtin_strncmp(map->l_name, "linux-vdso", 10) == 0)
-			return "[vdso]";
-		return map->l_name;
-	}
-	buffer[files_allowed ? bp_executable_path(buffer, bytes - 1) : 0] = '\0';
+	const struct link_map *map = range->link_map;
+	const char *name = map->l_name;
+	size_t length = 0;
+	if (name != NULL && __builtin_strncmp(name, "linux-vdso", 10) == 0)
+		return "[vdso]";
+	if (name != NULL && name[0] == '/')
+		return name;
+	const bool executable = name == NULL || name[0] == '\0';
+	if (files_allowed)
+		length = executable ? bp_executable_path(buffer, bytes - 1)
+				    : bp_executable_mapped_at(range->start, buffer, bytes - 1);
+	if (length == 0 && !executable)
+		return name;
+	buffer[length] = '\0';
 	return buffer;
 }
 
@@ -120,7 +130,8 @@ static bool write_module(struct bp_writer *writer, const struct module *module)
 		.start = module->range.start,
 		.end = module->range.end,
 		.bias = map->l_addr,
-		.path = module_path(map, !writer->files_forbidden, buffer, sizeof buffer),
+		.path = module_path(
+			&module->range, !writer->files_forbidden, buffer, sizeof buffer),
 		.build_id = "",
 	};
 	struct stat status;
@@ -207,7 +218,7 @@ void bp_modules_path(uintptr_t address, char *to, size_t bytes)
 	to[0] = '\0';
 	if (!bp_module_range_find(address, &range))
 		return;
-	const char *path = module_path(range.link_map, true, to, bytes);
+	const char *path = module_path(&range, true, to, bytes);
 	if (path == to)
 		return;
 	size_t length = __builtin_strlen(path);

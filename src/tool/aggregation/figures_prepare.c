@@ -59,7 +59,7 @@ static void count_processes(struct bp_aggregation *aggregation)
 
 /* What was counted in the query's window, if the profile has kept what that takes. What was not
  * offered to the sampler may have been there or not. */
-static bool count_window(struct bp_aggregation *aggregation, struct bp_error *error)
+static void count_window(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
@@ -67,9 +67,8 @@ static bool count_window(struct bp_aggregation *aggregation, struct bp_error *er
 	struct bp_window_totals totals;
 	state->window = state->counted;
 	if ((!query->has_from && !query->has_to) || !aggregation->profile->keep_readings)
-		return true;
-	if (!bp_window_totals(&state->view, &totals, error))
-		return false;
+		return;
+	bp_window_totals(&state->view, &totals);
 	state->has_window = true;
 	state->window =
 		(struct bp_counted){ totals.bytes, totals.objects, totals.bytes, totals.objects };
@@ -77,7 +76,6 @@ static bool count_window(struct bp_aggregation *aggregation, struct bp_error *er
 		less(totals.bytes, all->bytes.high - all->offered_bytes.high).low;
 	state->window.offered_objects.low =
 		less(totals.objects, all->objects.high - all->offered_objects.high).low;
-	return true;
 }
 
 /* Is the total of the window known well enough for its parts to profit? With a wide range the
@@ -125,8 +123,7 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	if (state->selection.size_low > state->size_min)
 		state->size_min = state->selection.size_low;
 	aggregation->size_min = state->size_min;
-	if (!count_window(aggregation, error))
-		return false;
+	count_window(aggregation);
 	if (state->lacks & BP_LACKS_OBJECT_COUNTERS) { /* (their counters stand still) */
 		const struct bp_known_total unknown = { 0, state->window.bytes.high };
 		state->window.objects = state->window.offered_objects = unknown;

@@ -93,8 +93,7 @@ bool bp_profile_init(struct bp_profile *profile, struct bp_error *error)
 		!APPEND_EMPTY(profile->verify_sums, error) ||
 		!APPEND_EMPTY(profile->types, error) || !APPEND_EMPTY(profile->labels, error) ||
 		!APPEND_EMPTY(profile->label_pairs, error) ||
-		!APPEND_EMPTY(profile->readings, error) || !APPEND_EMPTY(profile->pauses, error) ||
-		!APPEND_EMPTY(profile->outages, error) ||
+		!APPEND_EMPTY(profile->pauses, error) || !APPEND_EMPTY(profile->outages, error) ||
 		!APPEND_EMPTY(profile->intervals, error) ||
 		!bp_profile_string(profile, "", 0, &empty, error)) {
 		bp_profile_finish(profile);
@@ -136,7 +135,7 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->label_pairs.data);
 	bp_id_index_finish(&profile->types_by_name);
 	bp_id_index_finish(&profile->labels_by_text);
-	free(profile->readings.data);
+	bp_readings_finish(&profile->readings);
 	free(profile->pauses.data);
 	free(profile->outages.data);
 	free(profile->intervals.data);
@@ -384,10 +383,7 @@ bool bp_profile_add_verify_sums(
 bool bp_profile_add_reading(
 	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error)
 {
-	if (!RESERVE(profile->readings, 1, error))
-		return false;
-	profile->readings.data[profile->readings.count++] = *reading;
-	return true;
+	return bp_readings_add(&profile->readings, reading) || bp_error_set(error, "out of memory");
 }
 
 bool bp_profile_add_pause(

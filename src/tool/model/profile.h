@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "model/capabilities.h"
+#include "model/readings.h"
 #include "model/samples.h"
 
 #define BP_PROFILE_LOSSES 32 /* as BP_LOSS_MAX of the trace */
@@ -209,14 +210,6 @@ struct bp_stack {
 	uint8_t flags; /* enum bp_stack_flag of the trace: 1 cut, 2 ended early */
 };
 
-/* What a thread had allocated while sampling was on, until a moment, by its counters in a record.
- * Kept only with `keep_readings`: they bound what was allocated in a window of time. */
-struct bp_reading {
-	struct bp_thread_id thread;
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t bytes, objects;
-};
-
 /* What was counted of one stack of one process; of the same stack there may be several. */
 struct bp_verify_sums {
 	struct bp_process_id process;
@@ -252,7 +245,7 @@ struct bp_profile {
 	BP_TABLE(struct bp_label) label_pairs;
 	struct bp_id_index types_by_name, labels_by_text; /* private to labels.c */
 	BP_TABLE(struct bp_verify_sums) verify_sums;
-	BP_TABLE(struct bp_reading) readings;
+	struct bp_readings readings; /* kept only with `keep_readings` */
 	BP_TABLE(struct bp_pause) pauses;
 	/* Times in which nothing was recorded, because the trace could not grow; to_ns
 	 * BP_TIME_NEVER: it could not at the end. Sampling was off then, so that pauses cover

@@ -158,46 +158,28 @@ static void add_thread(struct bp_cube *cube, const struct edge *edges)
 		}
 }
 
-/* Numbers of readings, thread by thread; `first` has one more entry than there are threads. */
-static bool sort_readings(const struct bp_profile *profile, uint32_t *first, uint32_t **ret_order)
-{
-	uint32_t *order = calloc(profile->readings.count + 1, sizeof *order);
-	if (order == NULL)
-		return false;
-	for (uint32_t i = 1; i < profile->readings.count; i++)
-		first[profile->readings.data[i].thread.i + 1]++;
-	for (uint32_t i = 1; i <= profile->threads.count; i++)
-		first[i] += first[i - 1];
-	for (uint32_t i = 1; i < profile->readings.count; i++)
-		order[first[profile->readings.data[i].thread.i]++] = i;
-	memmove(first + 1, first, profile->threads.count * sizeof *first);
-	first[0] = 0;
-	*ret_order = order;
-	return true;
-}
-
 static bool add_threads(struct bp_cube *cube)
 {
 	const struct bp_profile *profile = cube->build->aggregation->profile;
 	const struct bp_view *view = &cube->build->aggregation->state->view;
 	struct edge *edges = calloc(cube->bins + 1, sizeof *edges);
-	uint32_t *first = calloc(profile->threads.count + 2, sizeof *first), *order = NULL;
-	const bool good = edges != NULL && first != NULL && sort_readings(profile, first, &order);
-	for (uint32_t i = 1; good && i < profile->threads.count; i++) {
+	struct bp_reading reading;
+	if (edges == NULL)
+		return false;
+	for (uint32_t i = 1; i < profile->threads.count; i++) {
 		const struct bp_process_view *process =
 			&view->processes[profile->threads.data[i].process.i];
 		if (!process->included)
 			continue;
 		begin(cube, i, edges);
-		for (uint32_t k = first[i]; k < first[i + 1]; k++)
-			look(cube, process->base_ns, &profile->readings.data[order[k]], edges);
+		struct bp_readings_walk walk = bp_readings_of(&profile->readings, i);
+		while (bp_readings_next(&walk, &reading))
+			look(cube, process->base_ns, &reading, edges);
 		spread(cube, edges);
 		add_thread(cube, edges);
 	}
 	free(edges);
-	free(first);
-	free(order);
-	return good;
+	return true;
 }
 
 /* What processes allocated beyond the threads that are known may lie in any window. */

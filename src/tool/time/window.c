@@ -7,8 +7,6 @@
  */
 #include "time/window.h"
 
-#include <stdlib.h>
-
 /* The counters of one thread at one edge. */
 struct edge {
 	uint64_t bytes_low, bytes_high, objects_low, objects_high;
@@ -103,33 +101,34 @@ static void add_unknown_threads(const struct bp_view *view, struct bp_window_tot
 	add_high(&totals->objects.high, objects);
 }
 
-bool bp_window_totals(
-	const struct bp_view *view, struct bp_window_totals *ret_totals, struct bp_error *error)
+/* What all readings of a thread say of its counters at both edges. */
+static struct thread_window window_of(const struct bp_view *view, uint32_t number)
+{
+	const struct bp_thread *thread = &view->profile->threads.data[number];
+	const uint64_t base_ns = view->processes[thread->process.i].base_ns;
+	const uint64_t from_ns = edge_time(base_ns, view->from_ns);
+	const uint64_t to_ns = edge_time(base_ns, view->to_ns);
+	struct thread_window window = { begin(view, thread, from_ns), begin(view, thread, to_ns) };
+	struct bp_readings_walk walk = bp_readings_of(&view->profile->readings, number);
+	struct bp_reading reading;
+	while (bp_readings_next(&walk, &reading)) {
+		look(&window.from, &reading, from_ns);
+		look(&window.to, &reading, to_ns);
+	}
+	return window;
+}
+
+void bp_window_totals(const struct bp_view *view, struct bp_window_totals *ret_totals)
 {
 	const struct bp_profile *profile = view->profile;
 	struct bp_window_totals totals = { 0 };
-	struct thread_window *windows = calloc(profile->threads.count, sizeof *windows);
-	if (windows == NULL)
-		return bp_error_set(error, "out of memory");
 	for (uint32_t i = 1; i < profile->threads.count; i++) {
-		const struct bp_thread *thread = &profile->threads.data[i];
-		uint64_t base_ns = view->processes[thread->process.i].base_ns;
-		windows[i].from = begin(view, thread, edge_time(base_ns, view->from_ns));
-		windows[i].to = begin(view, thread, edge_time(base_ns, view->to_ns));
+		const uint32_t process = profile->threads.data[i].process.i;
+		if (!view->processes[process].included)
+			continue;
+		const struct thread_window window = window_of(view, i);
+		add_thread(&totals, &window);
 	}
-	for (uint32_t i = 1; i < profile->readings.count; i++) {
-		const struct bp_reading *reading = &profile->readings.data[i];
-		uint32_t process = profile->threads.data[reading->thread.i].process.i;
-		uint64_t base_ns = view->processes[process].base_ns;
-		struct thread_window *window = &windows[reading->thread.i];
-		look(&window->from, reading, edge_time(base_ns, view->from_ns));
-		look(&window->to, reading, edge_time(base_ns, view->to_ns));
-	}
-	for (uint32_t i = 1; i < profile->threads.count; i++)
-		if (view->processes[profile->threads.data[i].process.i].included)
-			add_thread(&totals, &windows[i]);
 	add_unknown_threads(view, &totals);
-	free(windows);
 	*ret_totals = totals;
-	return true;
 }

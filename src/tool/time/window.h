@@ -16,7 +16,6 @@ struct bp_window_totals {
 };
 
 /* Of the processes and the window of the view. The profile must have kept its readings. */
-bool bp_window_totals(
-	const struct bp_view *view, struct bp_window_totals *ret_totals, struct bp_error *error);
+void bp_window_totals(const struct bp_view *view, struct bp_window_totals *ret_totals);
 
 #endif

@@ -401,12 +401,15 @@ static void changes_of_the_interval(void **state)
 	}
 	/* Readings are of what was allocated while sampling was on. */
 	unsigned found = 0;
-	for (uint32_t i = 1; i < profile.readings.count; i++) {
-		const struct bp_reading *reading = &profile.readings.data[i];
-		if (reading->time_ns != 4600)
-			continue;
-		found++;
-		assert_true(reading->bytes == 8940 - 600 && reading->objects == 61 - 6);
+	for (uint32_t i = 1; i < profile.threads.count; i++) {
+		struct bp_readings_walk walk = bp_readings_of(&profile.readings, i);
+		struct bp_reading reading;
+		while (bp_readings_next(&walk, &reading)) {
+			if (reading.time_ns != 4600)
+				continue;
+			found++;
+			assert_true(reading.bytes == 8940 - 600 && reading.objects == 61 - 6);
+		}
 	}
 	assert_int_equal(found, 1);
 	bp_profile_finish(&profile);

@@ -73,6 +73,7 @@ static void print_header(const struct bp_trace_reader *reader)
 	NUMBER(header, seed_given);
 	NUMBER(header, recognition);
 	NUMBER(header, unprofiled_reason);
+	printf(", \"clock_offset_ns\": %lld", (long long)header->clock_offset_ns);
 	print_text("program", reader->program);
 	print_text("command_line", reader->command_line);
 	print_text("allocator", reader->allocator);

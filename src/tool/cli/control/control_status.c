@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/clock.h"
 #include "base/system_call.h"
 
 #define TRIES 20
@@ -108,7 +109,7 @@ static void take_state(struct bp_status *status)
 	status->file_bytes =
 		__atomic_load_n(&state->chunks_reserved, __ATOMIC_RELAXED) * BP_CHUNK_BYTES;
 	status->window = bp_schedule_of(status->traced);
-	const uint64_t now = bp_system_time_ns(CLOCK_MONOTONIC);
+	const uint64_t now = bp_clock_machine_ns() + status->traced->header.clock_offset_ns;
 	const uint64_t since = __atomic_load_n(&state->outage_since_ns, __ATOMIC_RELAXED);
 	status->uptime_ns = now - status->traced->header.start_monotonic_ns;
 	status->outage_ns = since == 0 ? 0 : since < now ? now - since : 1;

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_call.h"
+#include "base/clock.h"
 #include "text/quantity.h"
 
-static uint64_t time_of(const char *text, uint64_t start_ns)
+/* By the clock of the process, whose header it is. */
+static uint64_t time_of(const char *text, const struct bp_trace_header *header)
 {
 	const bool own = *text == '+';
 	char *end;
@@ -24,9 +25,9 @@ static uint64_t time_of(const char *text, uint64_t start_ns)
 	const unsigned long long number = strtoull(text, &end, 10);
 	uint64_t time_ns = 0;
 	if (errno != 0 || *end != '\0' ||
-		__builtin_add_overflow(number, own ? start_ns : 0, &time_ns))
+		__builtin_add_overflow(number, own ? header->start_monotonic_ns : 0, &time_ns))
 		return 0;
-	return time_ns;
+	return own ? time_ns : time_ns + header->clock_offset_ns;
 }
 
 static const char *value_of(const char *variable, const char *name)
@@ -44,7 +45,6 @@ static uint64_t left(uint64_t time_ns, uint64_t now_ns)
 
 struct bp_schedule bp_schedule_of(const struct bp_traced *traced)
 {
-	const uint64_t began_ns = traced->header.start_monotonic_ns;
 	uint64_t start_ns = 0, stop_ns = 0;
 	char path[64], *variable = NULL;
 	size_t capacity = 0;
@@ -56,13 +56,13 @@ struct bp_schedule bp_schedule_of(const struct bp_traced *traced)
 		const char *start = value_of(variable, BP_ENV_START_TIME);
 		const char *stop = value_of(variable, BP_ENV_STOP_TIME);
 		if (start != NULL)
-			start_ns = time_of(start, began_ns);
+			start_ns = time_of(start, &traced->header);
 		if (stop != NULL)
-			stop_ns = time_of(stop, began_ns);
+			stop_ns = time_of(stop, &traced->header);
 	}
 	free(variable);
 	fclose(file);
-	const uint64_t now_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	const uint64_t now_ns = bp_clock_machine_ns() + traced->header.clock_offset_ns;
 	return (struct bp_schedule){ left(start_ns, now_ns), left(stop_ns, now_ns) };
 }
 

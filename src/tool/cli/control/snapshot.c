@@ -31,6 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/files/trace_bytes.h"
 #include "cli/live/live_threads.h"
@@ -47,7 +48,7 @@ struct moment {
 	struct bp_chunk_header *headers; /* by chunk number; those copied before are not filled */
 	uint64_t count, capacity;	 /* chunks, chunk 0 included */
 	uint64_t open;			 /* trials that lie between the two readings */
-	uint64_t time_ns;		 /* CLOCK_MONOTONIC: of the cut */
+	uint64_t time_ns;		 /* of the cut, by the clock of the process */
 	uint64_t samples;
 	bool torn;  /* no two rounds agreed */
 	bool ended; /* a thread did, in between */
@@ -238,7 +239,7 @@ static bool cut(const struct job *job, struct moment *moment, struct bp_error *e
 {
 	bool same = false;
 	moment->count = 0;
-	moment->time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	moment->time_ns = bp_clock_machine_ns() + job->traced->header.clock_offset_ns;
 	for (int i = 0; i < CUT_ROUNDS && !same; i++)
 		if (!look_round(job, moment, &same, error))
 			return false;

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/place.h"
 #include "base/system_call.h"
 #include "cli/files/trace_bytes.h"
@@ -41,8 +42,8 @@ static bool ends_with(const char *text, const char *end)
 	return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* When the living, non-zombie process `pid` began, by CLOCK_MONOTONIC; UINT64_MAX if there is none.
- */
+/* When the living, non-zombie process `pid` began, by the machine's CLOCK_MONOTONIC; UINT64_MAX if
+ * there is none. */
 static uint64_t process_start_ns(uint32_t pid)
 {
 	struct bp_process_stat stat;
@@ -52,7 +53,13 @@ static uint64_t process_start_ns(uint32_t pid)
 	const uint64_t awake_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	const uint64_t asleep_ns = bp_system_time_ns(CLOCK_BOOTTIME) - awake_ns;
 	const uint64_t boot_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	return boot_ns > asleep_ns ? boot_ns - asleep_ns : 0;
+	return boot_ns > asleep_ns ? boot_ns - asleep_ns - bp_clock_offset_ns() : 0;
+}
+
+/* When an image began, by the machine's clock. */
+static uint64_t start_of(const struct bp_trace_header *header)
+{
+	return bp_trace_machine_ns(header, header->start_monotonic_ns);
 }
 
 static uint64_t own_pid_namespace(void)
@@ -69,7 +76,7 @@ static bool process_lives(const struct bp_trace_header *header)
 	if (header->pid_namespace != 0 && header->pid_namespace != own_pid_namespace())
 		return false;
 	start_ns = process_start_ns(header->pid);
-	return start_ns != UINT64_MAX && start_ns <= header->start_monotonic_ns + START_SLACK_NS;
+	return start_ns != UINT64_MAX && start_ns <= start_of(header) + START_SLACK_NS;
 }
 
 struct bp_place bp_tree_place(const struct bp_tree *tree, const struct bp_tree_file *file)
@@ -199,7 +206,7 @@ static int by_process(const void *a, const void *b)
 	int order = compare(left->pid_namespace, right->pid_namespace);
 	if (order == 0)
 		order = compare(left->pid, right->pid);
-	return order != 0 ? order : compare(left->start_monotonic_ns, right->start_monotonic_ns);
+	return order != 0 ? order : compare(start_of(left), start_of(right));
 }
 
 static bool may_run(const struct bp_tree *tree, const struct bp_tree_file *file)
@@ -226,7 +233,7 @@ static bool mark_running(struct bp_tree *tree, struct bp_error *error)
 		if (later == NULL || later->pid != header->pid ||
 			later->pid_namespace != header->pid_namespace)
 			later = header;
-		const bool last = later->start_monotonic_ns == header->start_monotonic_ns;
+		const bool last = start_of(later) == start_of(header);
 		order[i]->running = last && may_run(tree, order[i]);
 		order[i]->went_on = last && order[i]->state.state == 1 &&
 				    order[i]->state.end_reason == BP_END_EXEC;
@@ -240,8 +247,7 @@ static int by_start(const void *a, const void *b)
 	const struct bp_tree_file *left = a, *right = b;
 	if (left->first != right->first)
 		return left->first ? -1 : 1;
-	const int order =
-		compare(left->header.start_monotonic_ns, right->header.start_monotonic_ns);
+	const int order = compare(start_of(&left->header), start_of(&right->header));
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
@@ -394,8 +400,7 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end
 	for (size_t i = 0; i < tree->count; i++) {
 		struct bp_tree_file *file = &tree->files[i];
 		if (file->header.pid == (uint32_t)pid &&
-			(last == NULL ||
-				file->header.start_monotonic_ns > last->header.start_monotonic_ns))
+			(last == NULL || start_of(&file->header) > start_of(&last->header)))
 			last = file;
 	}
 	if (last == NULL || last->header.recognition == BP_RECOGNITION_NONE ||
@@ -405,10 +410,11 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end
 	const int descriptor = open_again(tree, last, O_RDWR);
 	if (descriptor < 0)
 		return;
-	if (pwrite(descriptor, &time_ns, sizeof time_ns,
+	const uint64_t own_ns = time_ns + last->header.clock_offset_ns;
+	if (pwrite(descriptor, &own_ns, sizeof own_ns,
 		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_time_ns)) ==
-		sizeof time_ns)
-		last->state.end_time_ns = time_ns;
+		sizeof own_ns)
+		last->state.end_time_ns = own_ns;
 	const uint64_t number = (uint64_t)end_signal;
 	if (pwrite(descriptor, &number, sizeof number,
 		    BP_STATE_OFFSET + offsetof(struct bp_trace_state, end_signal)) == sizeof number)
@@ -453,6 +459,7 @@ static void read_rest(const struct bp_tree *tree, struct bp_tree_file *file,
 		file->keeps_notes = true; /* damaged: not ours to remove */
 		return;
 	}
+	bp_trace_reader_use_machine_clock(&reader);
 	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD)
 		if (record.tag == BP_TAG_EXEC && tells_of_unseen(file, &record.exec, births, count))
 			file->keeps_notes = true;
@@ -476,7 +483,7 @@ void bp_tree_read_rest(struct bp_tree *tree)
 	const size_t count = births == NULL ? 0 : tree->count;
 	for (size_t i = 0; i < count; i++)
 		births[i] = (struct bp_birth){ tree->files[i].header.pid,
-			tree->files[i].header.start_monotonic_ns };
+			start_of(&tree->files[i].header) };
 	if (count > 0)
 		bp_births_sort(births, (uint32_t)count);
 	for (size_t i = 0; i < tree->count; i++)

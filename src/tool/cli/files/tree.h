@@ -88,9 +88,9 @@ void bp_tree_read_rest(struct bp_tree *tree);
  * silent: readers ignore the tail. */
 void bp_tree_cut_tails(struct bp_tree *tree);
 
-/* A process that is seen to have ended at `time_ns` (CLOCK_MONOTONIC) and did not say so itself:
- * its last image lived until then, and by which signal it ended (0: none), which its trace will
- * tell. Without effect where nothing is known of it. */
+/* A process that is seen to have ended at `time_ns` (the machine's clock, base/clock.h) and did not
+ * say so itself: its last image lived until then, and by which signal it ended (0: none), which its
+ * trace will tell. Without effect where nothing is known of it. */
 void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end_signal);
 
 /* Once nothing runs any more: writes FILE.d/index, removes the files in FILE.d that hold neither a

@@ -61,8 +61,12 @@ static void print_line(FILE *out, const struct bp_tree_file *file, const struct 
 	print_number(out, "parent_sequence", file->header.parent_sequence);
 	print_number(out, "pid", file->header.pid);
 	print_number(out, "exec_number", file->header.exec_number);
-	print_number(out, "start_monotonic_ns", file->header.start_monotonic_ns);
-	print_number(out, "end_time_ns", file->state.end_time_ns);
+	print_number(out, "start_monotonic_ns",
+		bp_trace_machine_ns(&file->header, file->header.start_monotonic_ns));
+	print_number(out, "end_time_ns",
+		file->state.end_time_ns == 0
+			? 0
+			: bp_trace_machine_ns(&file->header, file->state.end_time_ns));
 	print_number(out, "end_reason", file->state.end_reason);
 	print_number(out, "samples", file->state.samples);
 	print_number(out, "trials_low", file->trials_low);

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/control/snapshot.h"
 #include "cli/files/tree.h"
@@ -318,7 +319,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = true;
 	profile.allocators = bp_allocator_options();
-	source->read_at_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	source->read_at_ns = bp_clock_machine_ns();
 	if (!good || (source->has_profile && !carry_names(&source->profile, &profile, error)) ||
 		!import_all(source, &profile, ret_same, error) ||
 		!bp_symbols_resolve(&profile, &options, &symbols, error)) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_call.h"
+#include "base/clock.h"
 #include "cli/options/query_options.h"
 #include "trace/format.h"
 
@@ -211,7 +211,7 @@ static bool set_number(const char *name, uint64_t number)
 
 bool bp_sampling_options_set_environment(const struct bp_sampling_options *options)
 {
-	const uint64_t start_ns = bp_system_time_ns(CLOCK_MONOTONIC) + options->delay_ns;
+	const uint64_t start_ns = bp_clock_machine_ns() + options->delay_ns;
 	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
 	       set(BP_ENV_LAW, options->law) && set(BP_ENV_BUDGET, options->budget) &&
 	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&

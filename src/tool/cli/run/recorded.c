@@ -158,7 +158,10 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 	else if (lost_samples(sums))
 		bp_say(stderr, "what was sampled of %s could not be written:", program->path);
 	else if (tree->count > 0)
-		bp_say(stderr, "%s never called malloc (an allocator of its own?)", program->path);
+		bp_say(stderr,
+			"no call of malloc by %s gave it an object: there was none (an allocator "
+			"of its own?), or all of them failed",
+			program->path);
 	else
 		bp_say(stderr,
 			"%s left no trace at %s: it dropped LD_PRELOAD, or could not write there",

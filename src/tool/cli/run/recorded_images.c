@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/run/program.h"
 #include "cli/terminal/say.h"
@@ -56,8 +57,7 @@ static void count(struct kind *kind, const struct bp_process *process, uint64_t 
 /* Has what this number became at that time had the time to begin a trace? */
 static bool is_settled(uint32_t pid, uint64_t time_ns)
 {
-	return kill((pid_t)pid, 0) != 0 ||
-	       bp_system_time_ns(CLOCK_MONOTONIC) > time_ns + SETTLED_NS;
+	return kill((pid_t)pid, 0) != 0 || bp_clock_machine_ns() > time_ns + SETTLED_NS;
 }
 
 /* Is there a program at this path? Whether an exec in a vfork child succeeded is not recorded: one

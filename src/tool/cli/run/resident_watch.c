@@ -16,6 +16,7 @@
  * page faults wait for. What the kernel sums lazily (threads or processors hold back some pages
  * each) is part of the reading's uncertainty.
  */
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/run/resident_watch.h"
 #include "resident/resident_file.h"
@@ -63,7 +64,7 @@ static bool look(struct bp_resident_watch *watch, struct bp_resident_point *ret_
 	uint64_t threads = 1;
 	if (!bp_process_status_read(watch->status, text))
 		return false;
-	point.time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	point.time_ns = bp_system_time_ns(CLOCK_MONOTONIC) - watch->clock_offset_ns;
 	if (!size(text, "VmHWM", &point.high) || !size(text, "RssAnon", &point.anonymous) ||
 		!size(text, "RssFile", &point.file) || !size(text, "RssShmem", &point.shared) ||
 		!size(text, "VmStk", &point.stack))
@@ -87,6 +88,7 @@ void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid, const c
 	watch->status = bp_process_status_open(pid);
 	watch->on = watch->status >= 0;
 	watch->began_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	watch->clock_offset_ns = bp_clock_offset_ns();
 	watch->next_ns = watch->began_ns + WAIT_FIRST_NS;
 }
 
@@ -187,7 +189,8 @@ void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes)
 {
 	struct bp_error error;
 	if (watch->on) {
-		watch->resident.end_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+		watch->resident.end_ns =
+			bp_system_time_ns(CLOCK_MONOTONIC) - watch->clock_offset_ns;
 		watch->resident.most_bytes = most_bytes;
 		if (!write_file(watch, &error))
 			bp_say(stderr, "bytepoll: %s", error.text);

@@ -19,6 +19,7 @@ struct bp_resident_watch {
 	struct bp_resident resident;
 	int status; /* of /proc/PID/status */
 	uint64_t began_ns, next_ns, written_ns;
+	uint64_t clock_offset_ns; /* base/clock.h: points have the machine's time */
 	uint32_t threads_most;
 	const char *file; /* the trace */
 	bool on;

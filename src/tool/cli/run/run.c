@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/command.h"
 #include "cli/files/output_file.h"
@@ -62,7 +63,7 @@ struct run {
 	struct bp_resident_watch watch;
 	uint64_t resident_most; /* ru_maxrss, bytes */
 	pid_t pid;
-	uint64_t ended_ns;	     /* CLOCK_MONOTONIC */
+	uint64_t ended_ns;	     /* the machine's clock */
 	struct bp_set_aside earlier; /* what --force is to replace */
 };
 
@@ -335,7 +336,7 @@ static int wait_for(struct run *run, pid_t child)
 	restore_signals();
 	run->resident_most = (uint64_t)usage.ru_maxrss * 1024;
 	run->pid = child;
-	run->ended_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	run->ended_ns = bp_clock_machine_ns();
 	return status;
 }
 

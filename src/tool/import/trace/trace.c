@@ -34,8 +34,9 @@ struct trace_import {
 	struct bp_error *error;
 	struct bp_trace_reader reader;
 	struct bp_process_id process;
-	uint32_t first_alike, first_reading;
+	uint32_t first_alike;
 	struct bp_trace_join join;
+	struct bp_readings readings; /* by ordinal, until finish_readings */
 	struct thread_name *names;
 	uint32_t name_count, name_capacity;
 	struct bp_index by_ordinal;
@@ -140,7 +141,7 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 	return BP_IMPORTED;
 }
 
-/* Keeps the counters of a thread, known by its ordinal until finish_readings. */
+/* Keeps the counters of a thread. */
 static bool add_reading(struct trace_import *import, uint32_t ordinal, uint64_t time_ns,
 	uint64_t trials, uint64_t objects)
 {
@@ -150,7 +151,7 @@ static bool add_reading(struct trace_import *import, uint32_t ordinal, uint64_t 
 		.bytes = trials > charged ? trials - charged : 0,
 		.objects = objects };
 	return !import->profile->keep_readings || ordinal == 0 ||
-	       bp_profile_add_reading(import->profile, &reading, import->error);
+	       bp_readings_add(&import->readings, &reading) || no_memory(import);
 }
 
 static bool name_thread(struct trace_import *import, const struct bp_trace_thread_event *event)
@@ -258,8 +259,10 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_FOLDED:
 		return add_folded(import, &record->folded);
 	case BP_TAG_READINGS:
-		return bp_import_folded_readings(
-			&import->reader, &record->readings, import->profile, import->error);
+		return !import->profile->keep_readings ||
+		       bp_import_folded_readings(
+			       &import->reader, &record->readings, &import->readings) ||
+		       no_memory(import);
 	case BP_TAG_TICKS:
 	case BP_TAG_HELD:	 /* The reader keeps them. */
 	case BP_TAG_FOLDED_TOLD: /* Told as FOLDED. */
@@ -351,20 +354,38 @@ static uint32_t thread_id(
 	return thread == BP_INDEX_NONE ? 0 : ids[thread].i;
 }
 
-/* Readings are of what was allocated while sampling was on. */
-static void finish_readings(struct trace_import *import, const struct bp_thread_id *ids)
+/* Puts the readings of one thread, `list`, into the profile: of what was allocated while sampling
+ * was on. */
+static bool move_readings(
+	struct trace_import *import, struct bp_reading_list *list, struct bp_thread_id thread)
 {
-	for (uint32_t i = import->first_reading; i < import->profile->readings.count; i++) {
-		struct bp_reading *reading = &import->profile->readings.data[i];
-		const uint32_t ordinal = reading->thread.i;
-		reading->time_ns =
-			bp_import_told_ns(&import->reader.part.clock, reading->time_ns, 0);
-		reading->bytes -=
-			bp_trace_reader_off_bytes(&import->reader, ordinal, reading->bytes);
-		reading->objects -=
-			bp_trace_reader_off_objects(&import->reader, ordinal, reading->objects);
-		reading->thread.i = thread_id(import, ids, ordinal);
+	const uint32_t ordinal = (uint32_t)list->thread;
+	struct bp_readings_walk walk = { 0 };
+	struct bp_reading reading;
+	bool good = true;
+	while (good && bp_readings_take(list, &walk, &reading)) {
+		reading.time_ns = bp_import_told_ns(&import->reader.part.clock, reading.time_ns, 0);
+		reading.bytes -= bp_trace_reader_off_bytes(&import->reader, ordinal, reading.bytes);
+		reading.objects -=
+			bp_trace_reader_off_objects(&import->reader, ordinal, reading.objects);
+		reading.thread = thread;
+		good = bp_profile_add_reading(import->profile, &reading, import->error);
 	}
+	return good;
+}
+
+/* (Those of a thread that is not known bound nothing.) */
+static bool finish_readings(struct trace_import *import, const struct bp_thread_id *ids)
+{
+	bool good = true;
+	for (uint32_t i = 0; good && i < import->readings.count; i++) {
+		struct bp_reading_list *list = &import->readings.lists[i];
+		const struct bp_thread_id thread = { thread_id(
+			import, ids, (uint32_t)list->thread) };
+		good = thread.i == 0 || move_readings(import, list, thread);
+	}
+	bp_readings_finish(&import->readings);
+	return good;
 }
 
 /* What named frames lie in: `[lua 5.4]`. */
@@ -404,9 +425,9 @@ static bool finish_samples(struct trace_import *import)
 		alike->labels = bp_trace_names_labels(&import->told, alike->labels.i);
 	}
 	bp_trace_join_tell_stacks(&import->join, &import->stacks);
-	finish_readings(import, ids);
+	const bool good = finish_readings(import, ids);
 	free(ids);
-	return true;
+	return good;
 }
 
 _Static_assert((int)BP_LOSS_MAX == BP_PROFILE_LOSSES, "copied one by one");
@@ -546,10 +567,10 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 		.profile = profile,
 		.error = error,
 		.first_alike = profile->samples.alike_count,
-		.first_reading = profile->readings.count,
 	};
 	if (!bp_trace_reader_open(&import.reader, path, error))
 		return BP_IMPORT_BAD_FILE;
+	bp_trace_reader_use_machine_clock(&import.reader);
 	if ((import.reader.header.flags_skippable & BP_HEADER_FOLDED) != 0) {
 		bp_error_set(error,
 			"%s: is the folded part of a trace: name that one, beside which it lies",
@@ -564,6 +585,7 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 	if (imported == BP_IMPORTED)
 		*ret_process = import.process;
 	bp_trace_join_release(&import.join);
+	bp_readings_finish(&import.readings);
 	free(import.names);
 	bp_index_finish(&import.by_ordinal);
 	bp_trace_stacks_finish(&import.stacks);

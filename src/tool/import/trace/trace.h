@@ -93,13 +93,12 @@ void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
 
 /* What a folded part says (trace_folded.c), with the recorded threads still in the samples and
  * readings that are added. `stack`: the number under which samples have it (model/samples.h);
- * `beside` gets an empty row for each of them. */
+ * `beside` gets an empty row for each of them. (Readings: false without memory.) */
 bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trace_folded *folded,
 	struct bp_process_id process, uint32_t stack, struct bp_packed *beside,
 	struct bp_profile *profile, struct bp_error *error);
 bool bp_import_folded_readings(const struct bp_trace_reader *reader,
-	const struct bp_trace_readings *readings, struct bp_profile *profile,
-	struct bp_error *error);
+	const struct bp_trace_readings *readings, struct bp_readings *added);
 
 /* When the clock of a folded part tells of a moment: the time itself, if that is after its last
  * tick. */

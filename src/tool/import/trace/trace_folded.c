@@ -123,8 +123,7 @@ bool bp_import_folded(const struct bp_trace_reader *reader, const struct bp_trac
 }
 
 bool bp_import_folded_readings(const struct bp_trace_reader *reader,
-	const struct bp_trace_readings *readings, struct bp_profile *profile,
-	struct bp_error *error)
+	const struct bp_trace_readings *readings, struct bp_readings *added)
 {
 	const uint32_t charge = reader->header.charge_bytes;
 	struct bp_trace_readings walk = *readings;
@@ -135,8 +134,7 @@ bool bp_import_folded_readings(const struct bp_trace_reader *reader,
 			.time_ns = from.time_ns,
 			.bytes = from.trials > charged ? from.trials - charged : 0,
 			.objects = from.objects };
-		if (profile->keep_readings && readings->thread != 0 &&
-			!bp_profile_add_reading(profile, &reading, error))
+		if (readings->thread != 0 && !bp_readings_add(added, &reading))
 			return false;
 	}
 	return true;
