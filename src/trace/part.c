@@ -76,6 +76,18 @@ static uint64_t chunks_reserved(int fd)
 	return pread(fd, &chunks, sizeof chunks, at) == (ssize_t)sizeof chunks ? chunks : 1;
 }
 
+bool bp_trace_part_adopt(struct bp_trace_reader *reader, int fd)
+{
+	struct stat status;
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || !belongs(reader, fd))
+		return false;
+	reader->part.fd = fd;
+	reader->part.is_open = true;
+	reader->part.file_bytes = (uint64_t)status.st_size;
+	reader->part.chunks_reserved = chunks_reserved(fd);
+	return true;
+}
+
 bool bp_trace_part_open(
 	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error)
 {
@@ -102,14 +114,8 @@ bool bp_trace_part_open(
 	reader->part.was_there = true;
 	reader->part.device = known ? status.st_dev : 0;
 	reader->part.inode = known ? status.st_ino : 0;
-	if (!known || !S_ISREG(status.st_mode) || !belongs(reader, fd)) {
+	if (!bp_trace_part_adopt(reader, fd))
 		close(fd);
-		return true;
-	}
-	reader->part.fd = fd;
-	reader->part.is_open = true;
-	reader->part.file_bytes = (uint64_t)status.st_size;
-	reader->part.chunks_reserved = chunks_reserved(fd);
 	return true;
 }
 

@@ -14,6 +14,10 @@
 bool bp_trace_part_open(
 	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error);
 
+/* Takes over a folded part that is open at `fd`. False: it is none of this trace, and is left
+ * alone. */
+bool bp_trace_part_adopt(struct bp_trace_reader *reader, int fd);
+
 /* Takes what a record of a folded part says about the part itself. */
 enum bp_trace_added bp_trace_part_take(
 	struct bp_trace_reader *reader, const struct bp_trace_record *record);

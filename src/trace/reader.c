@@ -3,7 +3,7 @@
  * The streaming reader: opens a trace, walks its chunks and hands out records (decode.c) one by
  * one; threads.c keeps the totals, intervals.c what was allocated while sampling was off. In the
  * order of this file: reading bytes, opening (every way in which a file can be the wrong one has
- * its own sentence), finding the next chunk, handing out records.
+ * its own sentence; of header and state in head.c), finding the next chunk, handing out records.
  *
  * The rule for whatever is not as docs/trace-format.md wants it: header and state decide whether
  * there is a trace at all, and are an error; beyond them, damage costs the chunk it is in, from the
@@ -27,6 +27,7 @@
 #include "base/vec.h"
 #include "trace/cut.h"
 #include "trace/decode.h"
+#include "trace/head.h"
 #include "trace/intervals.h"
 #include "trace/part.h"
 #include "trace/threads.h"
@@ -60,128 +61,10 @@ size_t bp_trace_read_at(
 	return done;
 }
 
-bool bp_trace_sniff(const uint8_t *head, size_t bytes)
-{
-	bool zeros = true;
-	if (bytes == 0)
-		return false;
-	for (size_t i = 0; i < bytes; i++)
-		zeros = zeros && head[i] == 0;
-	return zeros || memcmp(head, BP_TRACE_MAGIC, bytes < 8 ? bytes : 8) == 0;
-}
-
-static bool torn_header(const char *path, struct bp_error *error)
-{
-	return bp_error_set(error,
-		"%s: torn before the end of its header: the program was stopped as it started, or "
-		"the file was cut; record again",
-		path);
-}
-
-/* What the fixed part of the header says before its checksum can be looked at. `bytes` are there.
- */
-static bool check_header(const struct bp_trace_header *header, const char *path, size_t bytes,
-	struct bp_error *error)
-{
-	const uint8_t *raw = (const uint8_t *)header;
-	size_t strings = (size_t)header->program_length + header->command_line_length +
-			 header->allocator_length + header->recorder_version_length;
-	if (!bp_trace_sniff(raw, bytes < sizeof *header ? bytes : sizeof *header))
-		return bp_error_set(error, "%s: is not a bytepoll trace", path);
-	if (bytes < 40 || header->magic[0] == '\0')
-		return torn_header(path, error);
-	if (header->version_major != BP_TRACE_MAJOR)
-		return bp_error_set(error,
-			"%s: has trace version %u.%u, and this bytepoll reads version %u: read "
-			"it with the bytepoll that recorded it",
-			path, header->version_major, header->version_minor, BP_TRACE_MAJOR);
-	if (header->flags_fatal != 0)
-		return bp_error_set(error,
-			"%s: needs features that this bytepoll does not know (flags 0x%llx): "
-			"read it with the bytepoll that recorded it",
-			path, (unsigned long long)header->flags_fatal);
-	if (header->header_bytes >= sizeof *header && bytes < header->header_bytes &&
-		header->header_bytes <= BP_HEADER_MAX_BYTES)
-		return torn_header(path, error);
-	if (header->header_bytes < sizeof *header || header->header_bytes > BP_HEADER_MAX_BYTES ||
-		bp_checksum(raw + BP_HEADER_CHECKED_FROM,
-			header->header_bytes - BP_HEADER_CHECKED_FROM) != header->checksum)
-		return bp_error_set(
-			error, "%s: its header is damaged (checksum): record again", path);
-	if (header->chunk_bytes != BP_CHUNK_BYTES || header->law > BP_LAW_BERNOULLI ||
-		strings > header->header_bytes - sizeof *header)
-		return bp_error_set(error,
-			"%s: its header contradicts itself (chunks of %u bytes, law %u, strings "
-			"of %zu bytes): record again",
-			path, header->chunk_bytes, header->law, strings);
-	return true;
-}
-
-static struct bp_trace_text header_text(const uint8_t **at, uint16_t bytes)
-{
-	struct bp_trace_text text = { .data = (const char *)*at, .bytes = bytes };
-	*at += bytes;
-	return text;
-}
-
-/* The state page counts chunk 0 before the header has its magic: without that it was never written,
- * or lost. The file's length is asked for afterwards, as a running one only grows. */
-static bool read_state(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+/* Is what was opened a trace's file, as far as its kind tells? */
+static bool check_file(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
 	struct stat status;
-	const size_t bytes =
-		bp_trace_read_at(reader, &reader->state, sizeof reader->state, BP_STATE_OFFSET);
-	if (bytes == SIZE_MAX || fstat(reader->fd, &status) != 0)
-		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-	/* (What was added later may be cut off, and reads as zeros.) */
-	if (bytes < offsetof(struct bp_trace_state, outage_since_ns) ||
-		reader->state.chunks_reserved == 0)
-		return bp_error_set(error,
-			"%s: torn behind its header: nothing is known of what the program did; the "
-			"file was cut, or the machine stopped: copy it again, or record again",
-			path);
-	reader->bytes_at_state = (uint64_t)status.st_size;
-	return true;
-}
-
-static bool read_header(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
-{
-	struct bp_trace_header *header = &reader->header;
-	const uint8_t *at = reader->memory + sizeof *header;
-	size_t bytes = bp_trace_read_at(reader, reader->memory, BP_HEADER_MAX_BYTES, 0);
-	if (bytes == SIZE_MAX)
-		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-	memcpy(header, reader->memory, sizeof *header);
-	/* The strings are checked where they stand, so the block is looked at, not the copy. */
-	if (!check_header((const struct bp_trace_header *)(const void *)reader->memory, path, bytes,
-		    error))
-		return false;
-	reader->program = header_text(&at, header->program_length);
-	reader->command_line = header_text(&at, header->command_line_length);
-	reader->allocator = header_text(&at, header->allocator_length);
-	reader->recorder_version = header_text(&at, header->recorder_version_length);
-	if (!read_state(reader, path, error))
-		return false;
-	if ((header->flags_skippable & BP_HEADER_DORMANT) == 0)
-		bp_trace_intervals_note(reader, header->interval_bytes);
-	reader->time_last_ns = header->start_monotonic_ns;
-	return true;
-}
-
-static bool open_file(
-	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error)
-{
-	const char *path = place->path;
-	struct stat status;
-	/* Non-blocking: a FIFO without a writer must not hold us. Who names a file may name a
-	 * link. */
-	reader->fd = place->folder != AT_FDCWD
-			     ? bp_place_open(place, O_RDONLY)
-			     : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (reader->fd < 0)
-		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
-	reader->is_open = true;
-	bp_trace_part_lock(reader);
 	if (fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
@@ -195,6 +78,55 @@ static bool open_file(
 	return true;
 }
 
+/* Was the file packed (section 7) between its opening and its locking? Then its folded part is
+ * gone, too. */
+static bool was_removed(const struct bp_trace_reader *reader, const struct bp_place *place)
+{
+	struct stat status;
+	return fstat(reader->fd, &status) == 0 && status.st_nlink == 0 &&
+	       faccessat(place->folder, bp_place_name(place), F_OK, 0) != 0;
+}
+
+static bool open_file(
+	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error)
+{
+	const char *path = place->path;
+	/* Non-blocking: a FIFO without a writer must not hold us. Who names a file may name a
+	 * link. */
+	reader->fd = place->folder != AT_FDCWD
+			     ? bp_place_open(place, O_RDONLY)
+			     : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (reader->fd < 0)
+		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+	reader->is_open = true;
+	bp_trace_part_lock(reader);
+	if (was_removed(reader, place))
+		return bp_error_set(error, "%s: cannot be opened: %s", path, strerror(ENOENT));
+	return check_file(reader, path, error);
+}
+
+/* calloc aligns for the header and the slots, and nothing uninitialised is ever shown. */
+static bool make_memory(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+{
+	reader->memory = calloc(1, BP_HEADER_MAX_BYTES + 2 * (size_t)BP_CHUNK_BYTES);
+	return reader->memory != NULL || bp_error_set(error, "%s: out of memory", path);
+}
+
+/* Of a file that is open: what stands before its records. */
+static bool read_beginning(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
+{
+	return bp_trace_head_read(reader, path, error) &&
+	       (bp_trace_threads_slots(reader, BP_SLOTS_OFFSET, BP_SLOTS_IN_FIRST) ||
+		       bp_error_set(error, "%s: out of memory", path));
+}
+
+static void begin_records(struct bp_trace_reader *reader)
+{
+	reader->in_part = reader->part.is_open;
+	reader->next_chunk = 1;
+	reader->chunks = 1;
+}
+
 bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, struct bp_error *error)
 {
 	const struct bp_place place = { AT_FDCWD, path };
@@ -206,28 +138,32 @@ bool bp_trace_reader_open_place(
 {
 	const char *path = place->path;
 	memset(reader, 0, sizeof *reader);
-	/* calloc aligns for the header and the slots, and nothing uninitialised is ever shown. */
-	reader->memory = calloc(1, BP_HEADER_MAX_BYTES + 2 * (size_t)BP_CHUNK_BYTES);
-	if (reader->memory == NULL) {
-		bp_error_set(error, "%s: out of memory", path);
-		goto failed;
+	if (!make_memory(reader, path, error) || !open_file(reader, place, error) ||
+		!read_beginning(reader, path, error) ||
+		((reader->header.flags_skippable & BP_HEADER_FOLDED) == 0 &&
+			!bp_trace_part_open(reader, place, error))) {
+		bp_trace_reader_close(reader);
+		return false;
 	}
-	if (!open_file(reader, place, error) || !read_header(reader, path, error))
-		goto failed;
-	if (!bp_trace_threads_slots(reader, BP_SLOTS_OFFSET, BP_SLOTS_IN_FIRST)) {
-		bp_error_set(error, "%s: out of memory", path);
-		goto failed;
-	}
-	if ((reader->header.flags_skippable & BP_HEADER_FOLDED) == 0 &&
-		!bp_trace_part_open(reader, place, error))
-		goto failed;
-	reader->in_part = reader->part.is_open;
-	reader->next_chunk = 1;
-	reader->chunks = 1;
+	begin_records(reader);
 	return true;
-failed:
-	bp_trace_reader_close(reader);
-	return false;
+}
+
+bool bp_trace_reader_open_files(struct bp_trace_reader *reader, int fd, int part_fd,
+	const char *name, struct bp_error *error)
+{
+	memset(reader, 0, sizeof *reader);
+	reader->fd = fd;
+	reader->is_open = true;
+	const bool good = make_memory(reader, name, error) && check_file(reader, name, error) &&
+			  read_beginning(reader, name, error);
+	if (part_fd >= 0 && (!good || !bp_trace_part_adopt(reader, part_fd)))
+		close(part_fd);
+	if (good)
+		begin_records(reader);
+	else
+		bp_trace_reader_close(reader);
+	return good;
 }
 
 void bp_trace_reader_close(struct bp_trace_reader *reader)

@@ -264,6 +264,11 @@ bool bp_trace_reader_open(struct bp_trace_reader *reader, const char *path, stru
 /* The same for a file in a folder that is open. */
 bool bp_trace_reader_open_place(
 	struct bp_trace_reader *reader, const struct bp_place *place, struct bp_error *error);
+/* The same for a trace that is open at `fd`, with its folded part open at `part_fd` (-1: it has
+ * none). Nobody else writes to them. `name`: for messages. The descriptors are taken over, on
+ * failure too. */
+bool bp_trace_reader_open_files(struct bp_trace_reader *reader, int fd, int part_fd,
+	const char *name, struct bp_error *error);
 
 /* From now on every time, in header, state and records, is by the machine's clock, the
  * CLOCK_MONOTONIC outside of every time namespace; before, by that of the process. Call it before

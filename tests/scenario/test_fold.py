@@ -155,7 +155,8 @@ class Case:
         """Ticks of 10 ms become fewer; the peak is still one of them."""
         trace = copy(self.trace, "coarser.bpt")
         fold(trace, "--keep", str(os.stat(trace).st_size // 2))
-        fold(trace, "--max-size", "64K")
+        said = fold(trace, "--max-size", "64K")
+        profiled.expect("cannot be folded to less" in said, "no word of the size: %s" % said)
         expect_same(self.expected, trace)
 
     def live_at(self):

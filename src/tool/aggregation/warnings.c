@@ -172,6 +172,22 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 				     : "");
 }
 
+/* Files of FILE.d that are missing from every figure. */
+static void say_unread(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	if (profile->unread_files == 0)
+		return;
+	const char *example = bp_profile_text(profile, profile->unread_example);
+	const bool one = profile->unread_files == 1;
+	say(list, "%u file%s of processes that it started cannot be read%s%s",
+		profile->unread_files, plural(profile->unread_files),
+		*example == '\0' ? ""
+		: one		 ? ": "
+				 : ": for example ",
+		example);
+}
+
 /* Processes that ended in order, and yet not all counters of their threads are known. */
 static void say_open_ends(struct list *list, const struct bp_aggregation *aggregation)
 {
@@ -492,6 +508,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_empty(&list, aggregation);
 	say_together(&list, aggregation);
 	say_processes(&list, aggregation);
+	say_unread(&list, aggregation);
 	say_open_ends(&list, aggregation);
 	say_unexplained(&list, aggregation);
 	say_pauses(&list, aggregation);

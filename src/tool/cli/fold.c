@@ -49,6 +49,30 @@ static void print_result(const char *file, const struct bp_fold_result *result)
 			file, before, after, (double)result->resolution_ns / 1e6);
 }
 
+/* Says why a file still takes more than was wished. Folding can make times coarser, but not the
+ * objects alike. */
+static void explain_size(const char *file, const struct bp_fold_result *result,
+	const struct bp_fold_options *options)
+{
+	struct bp_quantity_style style = { 0 };
+	char after[BP_QUANTITY_BYTES], folded[BP_QUANTITY_BYTES];
+	if (options->at_least == 0 || result->bytes_after <= options->at_least)
+		return;
+	bp_bytes_text(result->bytes_after, style, after);
+	bp_bytes_text(result->folded_bytes, style, folded);
+	if (result->folded_bytes >= result->bytes_after / 2)
+		bp_say(stdout,
+			"%s: takes %s, and cannot be folded to less: its objects differ too much in "
+			"stack, size and time (%s), and times are as coarse as they may be; record "
+			"with a larger --interval",
+			file, after, folded);
+	else
+		bp_say(stdout,
+			"%s: takes %s, and cannot be folded to less: its newest records, and what "
+			"is damaged or exact (--verify), stay as they are",
+			file, after);
+}
+
 /* The files of FILE.d; exit status. One that its run has tidied away meanwhile is none of them. */
 static int fold_others(const char *file, const struct bp_fold_options *options, bool quiet)
 {
@@ -62,7 +86,7 @@ static int fold_others(const char *file, const struct bp_fold_options *options, 
 		return bp_command_fail(1, &error);
 	for (size_t i = 0; i < tree.count; i++) {
 		struct bp_fold_result result = { 0 };
-		if (tree.files[i].first)
+		if (tree.files[i].first || tree.files[i].packed)
 			continue;
 		if (!bp_fold_in(dirfd(tree.folder), tree.files[i].path, options, true, &result,
 			    &error)) {
@@ -99,8 +123,10 @@ static int fold_command(const struct bp_arguments *arguments)
 	for (int i = 0; i < arguments->operand_count; i++) {
 		if (!bp_fold(arguments->operands[i], &options, true, &result, &error))
 			return bp_command_fail(1, &error);
-		if (!quiet)
+		if (!quiet) {
 			print_result(arguments->operands[i], &result);
+			explain_size(arguments->operands[i], &result, &options);
+		}
 		if (fold_others(arguments->operands[i], &options, quiet) != 0)
 			status = 1;
 	}

@@ -117,7 +117,12 @@ static bool lock(struct folding *folding, bool wait, bool *ret_busy)
 	char holder[BP_TRACE_HOLDER_BYTES];
 	const bool locked = wait ? bp_trace_lock(folding->fd, LOCK_EX)
 				 : flock(folding->fd, LOCK_EX | LOCK_NB) == 0;
+	struct stat status;
 	*ret_busy = false;
+	/* One that `run` has packed, or that was removed, is not there any more. */
+	if (locked && fstat(folding->fd, &status) == 0 && status.st_nlink == 0)
+		return bp_error_set(
+			folding->error, "%s: was removed while it was waited for", folding->path);
 	if (locked)
 		return true;
 	if (errno != EWOULDBLOCK)
@@ -350,6 +355,7 @@ static bool fold_locked(struct folding *folding, const struct bp_fold_options *o
 	struct bp_gathered *gathered = &folding->gathered;
 	result->bytes_before = result->bytes_after =
 		disk_bytes(&folding->file) + disk_bytes(&folding->part);
+	result->folded_bytes = disk_bytes(&folding->part);
 	if (result->bytes_before < options->at_least)
 		return true;
 	if (!open_part(folding) || !bp_fold_gather(gathered, folding->fd, folding->part_fd,

@@ -33,4 +33,9 @@ bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_erro
 /* Adds one trace of ours alone, without the files of the processes it started. */
 bool bp_import_one_process(const char *path, struct bp_profile *profile, struct bp_error *error);
 
+/* Adds what was packed into FILE.d/packed of the trace FILE at `path`, but for traces that are in
+ * the profile already: so the files of FILE.d are added first, and none is missed that is packed
+ * meanwhile. What cannot be read is counted in the profile. False: no memory. */
+bool bp_import_packed(const char *path, struct bp_profile *profile, struct bp_error *error);
+
 #endif

@@ -25,6 +25,7 @@
 #include "cli/files/tree.h"
 #include "cli/run/output_claim.h"
 #include "trace/lock.h"
+#include "trace/pack.h"
 
 struct copying {
 	char base[PATH_MAX]; /* OUT.PID.new */
@@ -158,6 +159,21 @@ static bool in_list(const struct bp_traced_list *list, const struct bp_tree_file
 	return false;
 }
 
+/* FILE.d/packed, after the files: what was packed meanwhile is in it. */
+static bool copy_packed(struct copying *copying, const struct bp_tree *tree, struct bp_error *error)
+{
+	char source[PATH_MAX + sizeof BP_PACK_NAME], path[PATH_MAX];
+	struct bp_place to;
+	if (tree->folder == NULL ||
+		faccessat(dirfd(tree->folder), BP_PACK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		return true;
+	snprintf(source, sizeof source, "%s/" BP_PACK_NAME, tree->directory);
+	const struct bp_place from = { dirfd(tree->folder), source };
+	copying->sums.ended += tree->packed_entries;
+	return place(copying, false, BP_PACK_NAME, path, &to, error) &&
+	       bp_snapshot_copy(&from, &to, error);
+}
+
 /* The files of FILE's tree that no process of the list writes to. */
 static bool copy_ended(struct copying *copying, const struct bp_traced_list *list, const char *root,
 	struct bp_error *error)
@@ -171,7 +187,7 @@ static bool copy_ended(struct copying *copying, const struct bp_traced_list *lis
 		const struct bp_place from = bp_tree_place(&tree, file);
 		struct bp_place to;
 		char path[PATH_MAX];
-		if (in_list(list, file))
+		if (in_list(list, file) || file->packed)
 			continue;
 		int locked;
 		if (!lock(&from, &locked, error)) {
@@ -189,6 +205,7 @@ static bool copy_ended(struct copying *copying, const struct bp_traced_list *lis
 		unlock(locked);
 		copying->sums.ended += good;
 	}
+	good = good && copy_packed(copying, &tree, error);
 	bp_tree_finish(&tree);
 	return good;
 }

@@ -28,18 +28,17 @@
 #include "base/place.h"
 #include "base/system_call.h"
 #include "cli/files/trace_bytes.h"
+#include "cli/files/tree_packed.h"
 #include "cli/process/processes.h"
 #include "fold/fold.h"
-#include "model/unseen.h"
-#include "resident/resident_file.h"
 #include "trace/reader.h"
 
 #define START_SLACK_NS 50000000 /* clock ticks of /proc are 10 ms */
 
-static bool ends_with(const char *text, const char *end)
+bool bp_tree_is_trace(const char *name)
 {
-	size_t length = strlen(text), end_length = strlen(end);
-	return length > end_length && strcmp(text + length - end_length, end) == 0;
+	const size_t length = strlen(name);
+	return length > 4 && strcmp(name + length - 4, ".bpt") == 0;
 }
 
 /* When the living, non-zombie process `pid` began, by the machine's CLOCK_MONOTONIC; UINT64_MAX if
@@ -84,8 +83,7 @@ struct bp_place bp_tree_place(const struct bp_tree *tree, const struct bp_tree_f
 	return (struct bp_place){ file->first ? AT_FDCWD : dirfd(tree->folder), file->path };
 }
 
-/* Opens the file that was read, and no other one that has its name by now; -1: it is gone. */
-static int open_again(const struct bp_tree *tree, const struct bp_tree_file *file, int flags)
+int bp_tree_open(const struct bp_tree *tree, const struct bp_tree_file *file, int flags)
 {
 	const struct bp_place place = bp_tree_place(tree, file);
 	struct stat status;
@@ -104,7 +102,7 @@ static int open_again(const struct bp_tree *tree, const struct bp_tree_file *fil
 static bool is_held(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
 	bool held = false;
-	int descriptor = open_again(tree, file, O_RDONLY);
+	int descriptor = bp_tree_open(tree, file, O_RDONLY);
 	if (descriptor < 0)
 		return false;
 	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0)
@@ -167,6 +165,20 @@ static void finish_file(struct bp_tree_file *file)
 	free(file->program);
 }
 
+bool bp_tree_add(struct bp_tree *tree, const struct bp_tree_file *file, struct bp_error *error)
+{
+	if (tree->count == tree->capacity) {
+		const size_t capacity = 2 * tree->capacity + 8;
+		struct bp_tree_file *grown = realloc(tree->files, capacity * sizeof *grown);
+		if (grown == NULL)
+			return bp_error_set(error, "out of memory");
+		tree->files = grown;
+		tree->capacity = capacity;
+	}
+	tree->files[tree->count++] = *file;
+	return true;
+}
+
 /* `path` is taken over. */
 static bool add_file(struct bp_tree *tree, char *path, bool first, struct bp_error *error)
 {
@@ -174,23 +186,12 @@ static bool add_file(struct bp_tree *tree, char *path, bool first, struct bp_err
 	if (path == NULL)
 		return bp_error_set(error, "out of memory");
 	file.name = bp_last_part(path);
-	if (!read_file(tree, &file)) {
-		tree->unreadable += !first || access(path, F_OK) == 0;
-		finish_file(&file);
+	if (read_file(tree, &file) && bp_tree_add(tree, &file, error))
 		return true;
-	}
-	if (tree->count == tree->capacity) {
-		const size_t capacity = 2 * tree->capacity + 8;
-		struct bp_tree_file *grown = realloc(tree->files, capacity * sizeof *grown);
-		if (grown == NULL) {
-			finish_file(&file);
-			return bp_error_set(error, "out of memory");
-		}
-		tree->files = grown;
-		tree->capacity = capacity;
-	}
-	tree->files[tree->count++] = file;
-	return true;
+	/* One that was packed meanwhile is found there. */
+	tree->unreadable += access(path, F_OK) == 0;
+	finish_file(&file);
+	return error == NULL || error->text[0] == '\0';
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -211,7 +212,7 @@ static int by_process(const void *a, const void *b)
 
 static bool may_run(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
-	if (file->state.state == 1)
+	if (file->state.state == 1 || file->packed)
 		return false;
 	if (process_lives(&file->header))
 		return true;
@@ -251,8 +252,7 @@ static int by_start(const void *a, const void *b)
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
-/* A link is not followed. */
-static DIR *open_folder(const char *path)
+DIR *bp_tree_open_folder(const char *path)
 {
 	const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
@@ -268,12 +268,12 @@ static bool add_directory(struct bp_tree *tree, struct bp_error *error)
 	struct stat status;
 	bool good = true;
 	tree->has_directory = lstat(tree->directory, &status) == 0;
-	tree->folder = open_folder(tree->directory);
+	tree->folder = bp_tree_open_folder(tree->directory);
 	if (tree->folder == NULL)
 		return true;
 	while (good && (entry = readdir(tree->folder)) != NULL) {
 		char *path = NULL;
-		if (!ends_with(entry->d_name, ".bpt"))
+		if (!bp_tree_is_trace(entry->d_name))
 			continue;
 		if (asprintf(&path, "%s/%s", tree->directory, entry->d_name) < 0)
 			path = NULL;
@@ -287,25 +287,40 @@ bool bp_tree_owns_folder(const struct bp_tree *tree)
 	return tree->folder != NULL && bp_place_is_own_folder(dirfd(tree->folder));
 }
 
-bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
+bool bp_tree_is_over(const struct bp_tree *tree, const struct bp_tree_file *file)
+{
+	return !file->running && !process_lives(&file->header) && !is_held(tree, file);
+}
+
+static bool read_tree(
+	const char *file, bool packed, struct bp_tree *ret_tree, struct bp_error *error)
 {
 	struct bp_tree tree = { 0 };
 	if (strlen(file) + sizeof ".d/" BP_TREE_INDEX_TEMPORARY > sizeof tree.directory)
 		return bp_error_set(error, "%s: path too long", file);
 	strcpy(tree.file, file);
 	snprintf(tree.directory, sizeof tree.directory, "%.*s.d", PATH_MAX - 3, file);
-	if (!add_file(&tree, strdup(file), true, error) || !add_directory(&tree, error)) {
-		bp_tree_finish(&tree);
-		return false;
-	}
-	if (tree.count > 1)
+	bool good = add_file(&tree, strdup(file), true, error) && add_directory(&tree, error) &&
+		    (!packed || bp_tree_add_packed(&tree, error));
+	if (good && tree.count > 1)
 		qsort(tree.files, tree.count, sizeof *tree.files, by_start);
-	if (!mark_running(&tree, error)) {
+	good = good && mark_running(&tree, error);
+	if (!good) {
 		bp_tree_finish(&tree);
 		return false;
 	}
 	*ret_tree = tree;
 	return true;
+}
+
+bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
+{
+	return read_tree(file, true, ret_tree, error);
+}
+
+bool bp_tree_read_files(const char *file, struct bp_tree *ret_tree, struct bp_error *error)
+{
+	return read_tree(file, false, ret_tree, error);
 }
 
 void bp_tree_finish(struct bp_tree *tree)
@@ -326,7 +341,9 @@ static uint64_t add_high(uint64_t a, uint64_t b)
 
 void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums)
 {
-	struct bp_tree_sums sums = { .images = tree->count, .running = tree->untold };
+	struct bp_tree_sums sums = { .images = tree->count,
+		.running = tree->untold,
+		.bytes = tree->packed_bytes + tree->index_bytes };
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct bp_tree_file *file = &tree->files[i];
 		sums.samples += file->state.samples;
@@ -373,7 +390,8 @@ static uint64_t written_bytes(const struct bp_tree_file *file, int descriptor)
  * the folder is. */
 static bool is_ours_to_change(const struct bp_tree *tree, const struct bp_tree_file *file)
 {
-	return !file->running && (file->first || bp_tree_owns_folder(tree)) && !is_held(tree, file);
+	return !file->running && !file->packed && (file->first || bp_tree_owns_folder(tree)) &&
+	       !is_held(tree, file);
 }
 
 void bp_tree_cut_tails(struct bp_tree *tree)
@@ -384,7 +402,7 @@ void bp_tree_cut_tails(struct bp_tree *tree)
 		int descriptor;
 		if (!is_ours_to_change(tree, file))
 			continue;
-		descriptor = open_again(tree, file, O_RDWR);
+		descriptor = bp_tree_open(tree, file, O_RDWR);
 		if (descriptor < 0)
 			continue;
 		bytes = written_bytes(file, descriptor);
@@ -407,7 +425,7 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end
 		last->state.state != 0 || last->state.chunks_reserved == 0 ||
 		!is_ours_to_change(tree, last))
 		return;
-	const int descriptor = open_again(tree, last, O_RDWR);
+	const int descriptor = bp_tree_open(tree, last, O_RDWR);
 	if (descriptor < 0)
 		return;
 	const uint64_t own_ns = time_ns + last->header.clock_offset_ns;
@@ -426,142 +444,4 @@ bool bp_tree_has_control(const struct bp_tree_file *file)
 {
 	return (file->header.flags_skippable & BP_HEADER_DORMANT) != 0 ||
 	       file->state.control >> BP_CONTROL_NUMBER_SHIFT != 0;
-}
-
-/* Is it of a program that no other file tells of: one that cannot be profiled, or one that a vfork
- * child became and that began none? */
-static bool tells_of_unseen(const struct bp_tree_file *file, const struct bp_trace_exec *exec,
-	const struct bp_birth *births, size_t count)
-{
-	return exec->unseen != BP_UNSEEN_NO ||
-	       (exec->pid != file->header.pid &&
-		       !bp_births_have(births, (uint32_t)count, exec->pid, exec->time_ns));
-}
-
-/* What the state page and the header do not say: the totals of a process that did not end in order
- * (section 1.6), and whether a file without samples notes programs that could not be seen. Only
- * then is the file read through. */
-static void read_rest(const struct bp_tree *tree, struct bp_tree_file *file,
-	const struct bp_birth *births, size_t count)
-{
-	const struct bp_place place = bp_tree_place(tree, file);
-	struct bp_trace_reader reader = { 0 };
-	struct bp_trace_record record;
-	struct bp_trace_totals totals;
-	const bool ended = file->state.state == 1 && file->state.unmarked_fork == 0 &&
-			   file->state.open_trials == 0;
-	file->trials_low = file->trials_high = file->state.end_trials;
-	file->objects_low = file->objects_high = file->state.end_objects;
-	file->interval_max = file->header.interval_bytes;
-	if (ended && (file->state.samples > 0 || (file->first && !bp_tree_has_control(file))))
-		return;
-	if (!bp_trace_reader_open_place(&reader, &place, NULL)) {
-		file->keeps_notes = true; /* damaged: not ours to remove */
-		return;
-	}
-	bp_trace_reader_use_machine_clock(&reader);
-	while (bp_trace_reader_next(&reader, &record, NULL) == BP_TRACE_RECORD)
-		if (record.tag == BP_TAG_EXEC && tells_of_unseen(file, &record.exec, births, count))
-			file->keeps_notes = true;
-	totals = bp_trace_reader_totals(&reader);
-	file->off_bytes = totals.off_bytes;
-	file->off_objects = totals.off_objects;
-	file->interval_max =
-		reader.interval_max == 0 ? file->header.interval_bytes : reader.interval_max;
-	if (!ended) {
-		file->trials_low = totals.trials_low;
-		file->trials_high = totals.trials_high;
-		file->objects_low = totals.objects_low;
-		file->objects_high = totals.objects_high;
-	}
-	bp_trace_reader_close(&reader);
-}
-
-void bp_tree_read_rest(struct bp_tree *tree)
-{
-	struct bp_birth *births = calloc(tree->count + 1, sizeof *births);
-	const size_t count = births == NULL ? 0 : tree->count;
-	for (size_t i = 0; i < count; i++)
-		births[i] = (struct bp_birth){ tree->files[i].header.pid,
-			start_of(&tree->files[i].header) };
-	if (count > 0)
-		bp_births_sort(births, (uint32_t)count);
-	for (size_t i = 0; i < tree->count; i++)
-		read_rest(tree, &tree->files[i], births, count);
-	free(births);
-}
-
-/* FILE.fold and what a folding that was cut short left, and FILE.resident. */
-static void remove_folded(const char *file)
-{
-	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX +
-		  sizeof BP_RESIDENT_NEW_SUFFIX];
-	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
-	unlink(path);
-	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
-	unlink(path);
-	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX, file);
-	bp_resident_remove(path);
-	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX BP_RESIDENT_NEW_SUFFIX, file);
-	bp_resident_remove(path);
-}
-
-bool bp_tree_keeps(const char *name)
-{
-	return ends_with(name, ".bpt") || ends_with(name, BP_FOLDED_SUFFIX) ||
-	       ends_with(name, BP_FOLDED_SUFFIX ".new") || strcmp(name, BP_TREE_INDEX) == 0 ||
-	       strcmp(name, BP_TREE_INDEX_TEMPORARY) == 0;
-}
-
-/* What FILE.d holds of ours, by its descriptor. */
-static void remove_contents(DIR *folder)
-{
-	struct dirent *entry;
-	while ((entry = readdir(folder)) != NULL) {
-		if (!bp_tree_keeps(entry->d_name))
-			continue;
-		unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-}
-
-/* Opens FILE.d if it is there (else `*ret_folder` is NULL) and if what it holds is ours to
- * remove. */
-static bool open_to_remove(const char *directory, DIR **ret_folder, struct bp_error *error)
-{
-	struct stat status;
-	*ret_folder = open_folder(directory);
-	if (*ret_folder != NULL && bp_place_is_own_folder(dirfd(*ret_folder)))
-		return true;
-	if (*ret_folder == NULL && lstat(directory, &status) != 0 && errno == ENOENT)
-		return true;
-	if (*ret_folder != NULL)
-		closedir(*ret_folder);
-	return bp_error_set(error,
-		"%s is not a folder of this user's that nobody else can write to: nothing in it "
-		"was removed: look at it and remove it, or choose another -o",
-		directory);
-}
-
-bool bp_tree_remove(const char *file, struct bp_error *error)
-{
-	char directory[PATH_MAX];
-	DIR *folder;
-	snprintf(directory, sizeof directory, "%.*s.d", PATH_MAX - 3, file);
-	if (!open_to_remove(directory, &folder, error))
-		return false;
-	bool good = unlink(file) == 0 || errno == ENOENT;
-	if (!good)
-		bp_error_set(error, "%s cannot be removed: %s", file, strerror(errno));
-	if (good)
-		remove_folded(file);
-	if (folder == NULL)
-		return good;
-	if (good) {
-		remove_contents(folder);
-		good = rmdir(directory) == 0 ||
-		       bp_error_set(error, "%s cannot be removed: %s: choose another -o", directory,
-			       strerror(errno));
-	}
-	closedir(folder);
-	return good;
 }

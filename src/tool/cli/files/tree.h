@@ -32,9 +32,11 @@ struct bp_tree_file {
 	uint64_t bytes;	     /* length of the file */
 	uint64_t disk_bytes; /* that it takes, its folded part included */
 	uint64_t device, inode;
-	bool first;   /* FILE itself, not in FILE.d */
-	bool running; /* its process still lives and may write */
-	bool went_on; /* it ended in an exec after which its process has no file */
+	bool first;		/* FILE itself, not in FILE.d */
+	bool running;		/* its process still lives and may write */
+	bool went_on;		/* it ended in an exec after which its process has no file */
+	bool packed;		/* it stands in FILE.d/packed; `path` is where it stood before */
+	uint64_t packed_number; /* there, from 0 */
 	/* Known once bp_tree_read_rest was called: */
 	bool keeps_notes; /* losses or execs that the index cannot tell of */
 	uint64_t trials_low, trials_high, objects_low, objects_high;
@@ -53,6 +55,8 @@ struct bp_tree {
 	/* processes of the tree that run and have no file yet; set by the caller (running.h) */
 	size_t untold;
 	size_t unreadable; /* *.bpt files that are no traces, or torn before their header */
+	/* Disk of FILE.d/packed and of the index, and how many entries the first has. */
+	uint64_t packed_bytes, index_bytes, packed_entries;
 };
 
 /* What is left of a tree, summed. */
@@ -65,17 +69,26 @@ struct bp_tree_sums {
 	const char *unprofiled_program; /* within the tree */
 };
 
-/* Reads the files of FILE at `file`. A missing FILE is no error: `count` is then 0. */
+/* Reads the files of FILE at `file`, and what was packed. A missing FILE is no error: `count` is
+ * then 0. */
 bool bp_tree_read(const char *file, struct bp_tree *ret_tree, struct bp_error *error);
+/* The same without what was packed. */
+bool bp_tree_read_files(const char *file, struct bp_tree *ret_tree, struct bp_error *error);
 void bp_tree_finish(struct bp_tree *tree);
 void bp_tree_sum(const struct bp_tree *tree, struct bp_tree_sums *ret_sums);
 
 /* Where a file lies: valid as long as the tree. */
 struct bp_place bp_tree_place(const struct bp_tree *tree, const struct bp_tree_file *file);
+/* Opens the file that was read, and no other one that has its name by now; -1: it is gone. */
+int bp_tree_open(const struct bp_tree *tree, const struct bp_tree_file *file, int flags);
 
 /* Is FILE.d a folder of the effective user that nobody else can write to? Only there is anything
  * changed. */
 bool bp_tree_owns_folder(const struct bp_tree *tree);
+
+/* Has the process of the file ended, and does nobody else hold it open or mapped? Then it does not
+ * change any more. */
+bool bp_tree_is_over(const struct bp_tree *tree, const struct bp_tree_file *file);
 
 /* Was sampling off at the start, or anything changed since? Then T is not that of the header. */
 bool bp_tree_has_control(const struct bp_tree_file *file);
@@ -98,6 +111,8 @@ void bp_tree_note_end(struct bp_tree *tree, pid_t pid, uint64_t time_ns, int end
  * of the tree runs. An error where FILE.d is not ours. */
 bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error);
 
+/* Is that the name of a trace? */
+bool bp_tree_is_trace(const char *name);
 /* Is a file called `name` in FILE.d one of the run's own? */
 bool bp_tree_keeps(const char *name);
 

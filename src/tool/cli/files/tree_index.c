@@ -2,14 +2,15 @@
 /*
  * FILE.d/index (docs/trace-format.md, section 4). It is written to a temporary name and renamed, so
  * that a reader never sees half of it, and only then are the files without samples removed: what is
- * removed is in the index. All of it happens by the descriptor of FILE.d, and only if that is a
- * folder of ours.
+ * removed is in the index. What stands in FILE.d/packed needs no line. All of it happens by the
+ * descriptor of FILE.d, and only if that is a folder of ours.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/place.h"
@@ -47,8 +48,8 @@ static void print_number(FILE *out, const char *key, uint64_t number)
 
 static bool is_removable(const struct bp_tree_file *file)
 {
-	return !file->first && file->state.samples == 0 && !file->keeps_notes && !file->went_on &&
-	       (file->header.flags_skippable & BP_HEADER_VERIFY) == 0;
+	return !file->first && !file->packed && file->state.samples == 0 && !file->keeps_notes &&
+	       !file->went_on && (file->header.flags_skippable & BP_HEADER_VERIFY) == 0;
 }
 
 /* `first`: FILE, which says what a line need not repeat. */
@@ -106,7 +107,8 @@ static bool write_index_file(
 	}
 	fputs("bytepoll index 1\n", out);
 	for (size_t i = 0; i < tree->count; i++)
-		print_line(out, &tree->files[i], &tree->files[0]);
+		if (!tree->files[i].packed)
+			print_line(out, &tree->files[i], &tree->files[0]);
 	bool good = !ferror(out);
 	good = fclose(out) == 0 && good;
 	if (good && renameat(folder, INDEX_TEMPORARY, folder, INDEX_NAME) == 0)
@@ -120,6 +122,7 @@ bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
 {
 	char temporary[PATH_MAX + sizeof INDEX_TEMPORARY];
 	struct bp_tree_sums sums;
+	struct stat status;
 	bp_tree_sum(tree, &sums);
 	if (sums.running > 0 || !tree->has_directory)
 		return true;
@@ -136,7 +139,10 @@ bool bp_tree_write_index(struct bp_tree *tree, struct bp_error *error)
 	if (!write_index_file(tree, &place, error))
 		return false;
 	for (size_t i = 0; i < tree->count; i++)
-		if (is_removable(&tree->files[i]))
-			unlinkat(place.folder, tree->files[i].name, 0);
+		if (is_removable(&tree->files[i]) &&
+			unlinkat(place.folder, tree->files[i].name, 0) == 0)
+			tree->files[i].disk_bytes = 0;
+	if (fstatat(place.folder, INDEX_NAME, &status, AT_SYMLINK_NOFOLLOW) == 0)
+		tree->index_bytes = (uint64_t)status.st_blocks * 512;
 	return true;
 }

@@ -149,14 +149,18 @@ static bool import_ended(const char *file, const struct bp_traced_list *list,
 	struct bp_profile *profile, struct bp_error *error)
 {
 	struct bp_tree tree;
-	if (!bp_tree_read(file, &tree, error))
+	if (!bp_tree_read_files(file, &tree, error))
 		return false;
-	for (size_t i = 0; i < tree.count; i++)
-		if (!is_listed(list, tree.files[i].header.trace_id) &&
-			!bp_import_one_process(tree.files[i].path, profile, NULL))
+	for (size_t i = 0; i < tree.count; i++) {
+		const struct bp_tree_file *member = &tree.files[i];
+		/* (One that was packed meanwhile is met there.) */
+		if (!is_listed(list, member->header.trace_id) &&
+			!bp_import_one_process(member->path, profile, NULL) &&
+			access(member->path, F_OK) == 0)
 			profile->unread_files++;
+	}
 	bp_tree_finish(&tree);
-	return true;
+	return bp_import_packed(file, profile, error);
 }
 
 static bool import_list(struct bp_live_source *source, const struct bp_traced_list *list,

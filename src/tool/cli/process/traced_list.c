@@ -77,7 +77,7 @@ static bool add_files(
 		return false;
 	for (size_t i = 0; good && i < tree.count; i++) {
 		struct bp_traced traced;
-		if (tree.files[i].state.state != 1 &&
+		if (tree.files[i].state.state != 1 && !tree.files[i].packed &&
 			bp_traced_open_file(tree.files[i].path, steer, &traced, NULL))
 			good = add(list, &traced, error);
 	}

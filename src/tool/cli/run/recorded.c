@@ -403,9 +403,9 @@ void bp_recorded_print(const struct bp_recorded *recorded)
 	}
 	bp_tree_cut_tails(&tree);
 	bp_tree_note_end(&tree, recorded->pid, recorded->ended_ns, recorded->end_signal);
-	bp_tree_sum(&tree, &sums);
 	if (!bp_tree_write_index(&tree, &error))
 		bp_say(stderr, "bytepoll: %s", error.text);
+	bp_tree_sum(&tree, &sums); /* of the files that are left */
 	if (!recorded->quiet)
 		print_running(&tree, untold);
 	if (sums.samples == 0)

@@ -340,6 +340,13 @@ static int wait_for(struct run *run, pid_t child)
 	return status;
 }
 
+/* Only then is there anything to be packed. With --verify each trace is read on its own. */
+static bool follows_forks(const struct run *run)
+{
+	return !bp_option_given(run->arguments, "no-follow-fork") &&
+	       !bp_option_given(run->arguments, "verify");
+}
+
 /* Forks, starts, waits. On success `*ret_wait_status` is the program's. */
 static bool run_program(
 	struct run *run, int *ret_wait_status, int *ret_status, struct bp_error *error)
@@ -370,11 +377,11 @@ static bool run_program(
 	close(channels[0]); /* a child that still waits for its go ends now */
 	if (started && !bp_option_given(run->arguments, "no-resident"))
 		bp_resident_watch_begin(&run->watch, child, run->output);
-	if (started && run->most_bytes > 0)
-		folder = bp_folding_start(run->output, run->most_bytes);
+	if (started && (run->most_bytes > 0 || follows_forks(run)))
+		folder = bp_folding_start(run->output, run->most_bytes, child);
 	*ret_wait_status = wait_for(run, child);
 	settle_earlier(run, true);
-	bp_folding_end(folder, run->output, run->most_bytes);
+	bp_folding_end(folder, run->output, run->most_bytes, child);
 	return started;
 }
 
@@ -501,7 +508,8 @@ static const struct bp_option options[] = {
 		.summary = "count every object too, and check the intervals against it (slow)" },
 	{ .name = "max-size",
 		.argument = "SIZE",
-		.summary = "fold older records so that each file takes about so much disk" },
+		.summary = "fold older records, and pack what ended processes recorded, so that "
+			   "all files take about so much disk" },
 	{ .name = "no-follow-fork", .summary = "profile the first process alone" },
 	{ .name = "no-resident", .summary = "keep no resident memory beside FILE (FILE.resident)" },
 	{ .name = "quiet", .letter = 'q', .summary = "print nothing when all is well" },

@@ -20,6 +20,7 @@
 #include "cli/terminal/terminal.h"
 #include "text/quantity.h"
 #include "trace/format.h"
+#include "trace/pack.h"
 
 #define SILENT_NS 500000000u /* a shorter wait shows nothing */
 #define PERIOD_NS 100000000u
@@ -116,6 +117,9 @@ uint64_t bp_progress_samples(const char *file)
 	struct dirent *entry;
 	uint64_t samples = samples_of(file);
 	if (samples == 0 || snprintf(path, sizeof path, "%s.fold", file) >= (int)sizeof path ||
+		access(path, F_OK) == 0)
+		return 0;
+	if (snprintf(path, sizeof path, "%s.d/" BP_PACK_NAME, file) < (int)sizeof path &&
 		access(path, F_OK) == 0)
 		return 0;
 	snprintf(path, sizeof path, "%s.d", file);

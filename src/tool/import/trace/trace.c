@@ -559,39 +559,60 @@ static enum bp_imported import_records(struct trace_import *import)
 	return BP_IMPORT_BAD_FILE;
 }
 
-enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *profile,
-	struct bp_process_id *ret_process, struct bp_error *error)
+/* Imports the trace that `import->reader` has opened, and closes it. */
+static enum bp_imported import_opened(
+	struct trace_import *import, const char *path, struct bp_process_id *ret_process)
 {
-	enum bp_imported imported;
-	struct trace_import import = {
+	enum bp_imported imported = BP_IMPORT_BAD_FILE;
+	bp_trace_reader_use_machine_clock(&import->reader);
+	if ((import->reader.header.flags_skippable & BP_HEADER_FOLDED) != 0) {
+		bp_error_set(import->error,
+			"%s: is the folded part of a trace: name that one, beside which it lies",
+			path);
+		bp_trace_reader_close(&import->reader);
+		return imported;
+	}
+	imported = add_process(import, path);
+	bp_trace_join_init(&import->join, &import->reader, import->process, import->profile);
+	if (imported == BP_IMPORTED)
+		imported = import_records(import);
+	if (imported == BP_IMPORTED)
+		*ret_process = import->process;
+	bp_trace_join_release(&import->join);
+	bp_readings_finish(&import->readings);
+	free(import->names);
+	bp_index_finish(&import->by_ordinal);
+	bp_trace_stacks_finish(&import->stacks);
+	bp_trace_names_finish(&import->told);
+	bp_trace_reader_close(&import->reader);
+	return imported;
+}
+
+static struct trace_import import_into(struct bp_profile *profile, struct bp_error *error)
+{
+	return (struct trace_import){
 		.profile = profile,
 		.error = error,
 		.first_alike = profile->samples.alike_count,
 	};
+}
+
+enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *profile,
+	struct bp_process_id *ret_process, struct bp_error *error)
+{
+	struct trace_import import = import_into(profile, error);
 	if (!bp_trace_reader_open(&import.reader, path, error))
 		return BP_IMPORT_BAD_FILE;
-	bp_trace_reader_use_machine_clock(&import.reader);
-	if ((import.reader.header.flags_skippable & BP_HEADER_FOLDED) != 0) {
-		bp_error_set(error,
-			"%s: is the folded part of a trace: name that one, beside which it lies",
-			path);
-		bp_trace_reader_close(&import.reader);
+	return import_opened(&import, path, ret_process);
+}
+
+enum bp_imported bp_import_trace_files(int fd, int part_fd, const char *path,
+	struct bp_profile *profile, struct bp_process_id *ret_process, struct bp_error *error)
+{
+	struct trace_import import = import_into(profile, error);
+	if (!bp_trace_reader_open_files(&import.reader, fd, part_fd, path, error))
 		return BP_IMPORT_BAD_FILE;
-	}
-	imported = add_process(&import, path);
-	bp_trace_join_init(&import.join, &import.reader, import.process, profile);
-	if (imported == BP_IMPORTED)
-		imported = import_records(&import);
-	if (imported == BP_IMPORTED)
-		*ret_process = import.process;
-	bp_trace_join_release(&import.join);
-	bp_readings_finish(&import.readings);
-	free(import.names);
-	bp_index_finish(&import.by_ordinal);
-	bp_trace_stacks_finish(&import.stacks);
-	bp_trace_names_finish(&import.told);
-	bp_trace_reader_close(&import.reader);
-	return imported;
+	return import_opened(&import, path, ret_process);
 }
 
 bool bp_import_one_process(const char *path, struct bp_profile *profile, struct bp_error *error)

@@ -28,9 +28,13 @@ enum bp_imported {
 enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *profile,
 	struct bp_process_id *ret_process, struct bp_error *error);
 
-/* Adds what belongs to the trace at `path`: every PATH.d/<name>.bpt, then what only PATH.d/index
- * knows. `root` is the process of PATH. Files that cannot be read are counted in the profile.
- * False: no memory. */
+/* The same for a trace that is open (bp_trace_reader_open_files); `path`: by which it is shown. */
+enum bp_imported bp_import_trace_files(int fd, int part_fd, const char *path,
+	struct bp_profile *profile, struct bp_process_id *ret_process, struct bp_error *error);
+
+/* Adds what belongs to the trace at `path`: every PATH.d/<name>.bpt, then those that were packed
+ * into PATH.d/packed, then what only PATH.d/index knows. `root` is the process of PATH. Files that
+ * cannot be read are counted in the profile. False: no memory. */
 bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
 	struct bp_error *error);
 

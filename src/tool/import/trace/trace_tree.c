@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The other files of a tree (docs/trace-format.md, section 4): FILE.d/<pid>.<n>.bpt, each a process
- * image, and FILE.d/index, which also knows the images whose files were removed because they held
- * no sample. Of those only totals are left.
+ * image, FILE.d/packed, which holds such files of processes that ended (section 7), and
+ * FILE.d/index, which also knows the images whose files were removed because they held no sample.
+ * Of those only totals are left.
  *
  * Nothing in FILE.d can make FILE unreadable: a child that was killed as it started leaves a torn
  * file, and that is counted, with one example for the reader of the report.
@@ -13,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 #include "base/attributes.h"
 #include "base/vec.h"
 #include "import/trace/trace.h"
+#include "trace/pack.h"
 
 #define INDEX_FIRST_LINE "bytepoll index 1"
 /* Two paths of 4096 bytes, each byte escaped, and room for the numbers. */
@@ -43,7 +46,9 @@ static bool import_member(const char *path, struct bp_profile *profile, struct b
 	case BP_IMPORTED_BEFORE:
 		return true;
 	case BP_IMPORT_BAD_FILE:
-		return count_unread(profile, failure.text, error);
+		/* One that was packed meanwhile is read from there. */
+		return (access(path, F_OK) != 0 && errno == ENOENT) ||
+		       count_unread(profile, failure.text, error);
 	case BP_IMPORT_ABORTED:
 		break;
 	}
@@ -85,6 +90,64 @@ static bool import_members(const char *folder, struct bp_profile *profile, struc
 	}
 	free(entries);
 	return going;
+}
+
+static bool import_packed_entry(struct bp_pack *pack, const struct bp_pack_entry *entry,
+	const char *folder, struct bp_profile *profile, struct bp_error *error)
+{
+	struct bp_error failure = { .text = "" };
+	struct bp_process_id process;
+	enum bp_imported imported = BP_IMPORT_ABORTED;
+	char *path;
+	int fd, part_fd;
+	if (asprintf(&path, "%s/%s", folder, entry->name) < 0)
+		return bp_error_set(error, "out of memory");
+	if (bp_pack_expand(pack, entry, &fd, &part_fd, &failure))
+		imported = bp_import_trace_files(fd, part_fd, path, profile, &process, &failure);
+	free(path);
+	switch (imported) {
+	case BP_IMPORTED:
+	case BP_IMPORTED_BEFORE:
+		return true;
+	case BP_IMPORT_BAD_FILE:
+		return count_unread(profile, failure.text, error);
+	case BP_IMPORT_ABORTED:
+		break;
+	}
+	return bp_error_set(error, "%s", failure.text);
+}
+
+static bool import_packed(const char *folder, struct bp_profile *profile, struct bp_error *error)
+{
+	char path[PATH_MAX];
+	struct bp_pack pack;
+	struct bp_pack_entry entry;
+	struct bp_error failure = { .text = "" };
+	const int length = snprintf(path, sizeof path, "%s/" BP_PACK_NAME, folder);
+	if (length < 0 || (size_t)length >= sizeof path)
+		return true;
+	const struct bp_place place = { AT_FDCWD, path };
+	if (!bp_pack_open(&pack, &place, &failure))
+		return count_unread(profile, failure.text, error);
+	bool good = true;
+	while (good && bp_pack_next(&pack, &entry, &failure))
+		good = import_packed_entry(&pack, &entry, folder, profile, error);
+	if (good && failure.text[0] != '\0')
+		good = bp_error_set(error, "%s: %s", path, failure.text);
+	if (good && pack.damaged_blocks > 0) {
+		bp_error_set(&failure, "%s: is damaged: processes that it held are missing", path);
+		good = count_unread(profile, failure.text, error);
+	}
+	bp_pack_close(&pack);
+	return good;
+}
+
+bool bp_import_packed(const char *path, struct bp_profile *profile, struct bp_error *error)
+{
+	char folder[PATH_MAX];
+	const int length = snprintf(folder, sizeof folder, "%s.d", path);
+	return length < 0 || (size_t)length >= sizeof folder ||
+	       import_packed(folder, profile, error);
 }
 
 /* One line of the index: what is not given stays zero. */
@@ -356,7 +419,7 @@ bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp
 		profile->processes.data[root.i].missing_children =
 			profile->processes.data[root.i].forks +
 			profile->processes.data[root.i].spawned;
-	going = import_members(folder, profile, error) &&
+	going = import_members(folder, profile, error) && import_packed(folder, profile, error) &&
 		import_index(folder, root, profile, error);
 	free(folder);
 	return going;
