@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a process costs by itself: start, end, fork."""
+"""What a process costs by itself: start, end, fork; and what a thread does."""
+import os
+import re
+import shutil
 import subprocess
 import time
 
-from harness import VARIANTS, median, table, with_interval
+from harness import ASLEEP, DEFAULT, VARIANTS, median, table, with_interval
 
 
 def starts(bench, variant, count=40):
@@ -50,3 +53,50 @@ def process(bench):
                  with_interval([a - b for a, b in zip(under, alone)], "%+.2f")))
     table("Start and fork", ("what", "unprofiled", "pass-through adds", "recorder adds"), rows,
           ("No budget is set. Each forked child opens its own trace.",))
+    births(bench)
+
+
+# ---- what can be counted, whatever else the machine does ----
+
+
+def calls(bench, words, variant):
+    """System calls of a program and all its threads and children, by strace."""
+    folder = bench.fresh()
+    log = os.path.join(folder, "log")
+    variables = bench.variables(variant, ASLEEP, os.path.join(folder, "trace.bpt"))
+    given = [item for pair in variables.items() for item in ("-E", "%s=%s" % pair)]
+    subprocess.run(["strace", "-f", "-qq", "-o", log, *given, *words], check=True, stdout=subprocess.DEVNULL)
+    with open(log, encoding="utf-8", errors="replace") as file:
+        return len(re.findall(r"^\d+ +\w+\(", file.read(), re.M))
+
+
+def slope(count, few):
+    """Per birth: count(words of so many births)."""
+    return (count(2 * few) - count(few)) / few
+
+
+def births(bench):
+    """A child of fork, and a thread, which allocate next to nothing: calls, page faults, instructions."""
+    rows = []
+    forks, requests = bench.program("forks"), bench.program("requests")
+    counted = {}
+    for variant in ("unprofiled", "recorder"):
+        counted[variant] = {
+            "faults": median([bench.run([forks, "200"], variant, ASLEEP).figures()["faults"] for _ in range(3)]),
+            "instructions": slope(lambda count, v=variant: bench.instructions([requests, str(count)], v, DEFAULT), 300)
+            if shutil.which("valgrind") else None}
+        for name, program in (("child calls", forks), ("thread calls", requests)):
+            counted[variant][name] = slope(lambda count, v=variant, p=program: calls(
+                bench, [p, str(count)], v), 20) if shutil.which("strace") else None
+    for what, figures in (("a child of fork", ("child calls", "faults", None)),
+                          ("a thread", ("thread calls", None, "instructions"))):
+        row = [what]
+        for name in figures:
+            plain, ours = ((counted[variant][name] if name else None) for variant in ("unprofiled", "recorder"))
+            row += ["", ""] if plain is None else ["%.1f" % plain, "%+.1f" % (ours - plain)]
+        rows.append(row)
+    bench.figures["births"] = counted
+    table("What a child and a thread add, with their parent's part", (
+        "what", "system calls", "recorder adds", "page faults", "recorder adds", "instructions", "recorder adds"), rows,
+          ("By strace, getrusage and callgrind (threads; T = 512 KiB): the same on any machine but for some faults. "
+           "No child and few threads are sampled.",))

@@ -10,10 +10,11 @@
 #include "base/varint.h"
 #include "trace/writer_file.h"
 
-/* Longest payloads: fifteen numbers; a sample; a stack; a module with its path; names. */
+/* Longest payloads: fifteen numbers; a sample; a stack, without its frames; names. Room for frames
+ * and texts is asked for by their length: a page that is not needed is not made present. */
 #define PLAIN_NUMBERS 15
 #define SAMPLE_BYTES (2 + 17 * BP_VARINT_MAX_BYTES)
-#define STACK_BYTES ((4 + BP_STACK_MAX_DEPTH) * BP_VARINT_MAX_BYTES)
+#define STACK_BYTES (4 * BP_VARINT_MAX_BYTES)
 #define NAMED_STACK_BYTES ((3 + BP_NAMED_STACK_MAX_DEPTH) * BP_VARINT_MAX_BYTES)
 #define NAMES_BYTES (2 * (BP_VARINT_MAX_BYTES + BP_NAME_MAX_BYTES))
 #define TEXT_BYTES 4000
@@ -218,7 +219,8 @@ bool bp_writer_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint
 	uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask)
 {
 	struct place place;
-	if (!begin(writer, 0, 0, 0, STACK_BYTES, &place))
+	if (depth > BP_STACK_MAX_DEPTH ||
+		!begin(writer, 0, 0, 0, STACK_BYTES + depth * BP_VARINT_MAX_BYTES, &place))
 		return false;
 	uint8_t *at = place.payload;
 	at = bp_varint_put(at, id);
@@ -250,8 +252,9 @@ static size_t text_length(const char *text)
 
 bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *record)
 {
+	const size_t length = text_length(record->path);
 	struct place place;
-	if (!begin(writer, 0, 0, 0, SAMPLE_BYTES + 64 + TEXT_BYTES, &place))
+	if (!begin(writer, 0, 0, 0, SAMPLE_BYTES + 64 + (uint32_t)length, &place))
 		return false;
 	size_t build_id_bytes = record->build_id_bytes < 64 ? record->build_id_bytes : 64;
 	uint8_t *at = place.payload;
@@ -263,7 +266,7 @@ bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *r
 	at = bp_varint_put(at, record->file_bytes);
 	at = bp_varint_put(at, record->file_mtime_ns);
 	at = put_bytes(at, record->build_id, build_id_bytes);
-	at = put_bytes(at, record->path, text_length(record->path));
+	at = put_bytes(at, record->path, length);
 	commit(&place, BP_TAG_MODULE, at);
 	return true;
 }
@@ -271,15 +274,16 @@ bool bp_writer_module(struct bp_writer *writer, const struct bp_record_module *r
 bool bp_writer_plain(struct bp_writer *writer, enum bp_tag tag, const uint64_t *values,
 	size_t count, const char *text)
 {
+	const size_t length = text == NULL ? 0 : text_length(text);
 	struct place place;
 	if (count > PLAIN_NUMBERS ||
-		!begin(writer, 0, 0, 0, SAMPLE_BYTES + (text == NULL ? 0 : TEXT_BYTES), &place))
+		!begin(writer, 0, 0, 0, SAMPLE_BYTES + (uint32_t)length, &place))
 		return false;
 	uint8_t *at = place.payload;
 	for (size_t i = 0; i < count; i++)
 		at = bp_varint_put(at, values[i]);
 	if (text != NULL)
-		at = put_bytes(at, text, text_length(text));
+		at = put_bytes(at, text, length);
 	commit(&place, tag, at);
 	return true;
 }

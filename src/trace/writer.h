@@ -78,6 +78,7 @@ struct bp_writer {
 	uint64_t device, inode;
 	uint32_t mapping_bytes; /* how far ahead to map */
 	uint32_t slot_hint;
+	uint32_t head_ready_bytes;	   /* of chunk 0, present in memory and on disk */
 	struct bp_thread_slot *more_slots; /* newest chunk of thread slots beyond chunk 0 */
 	uint32_t more_slots_used;
 	bool preallocate;     /* no MADV_POPULATE_WRITE: reserve disk when opening */

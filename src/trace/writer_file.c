@@ -26,6 +26,8 @@
 #define MAPPING_BYTES (64u << 20)
 #define MAPPING_BYTES_PREALLOCATED (4u << 20)
 #define MAPPING_BYTES_MIN (4 * BP_CHUNK_BYTES)
+/* Of the slots in chunk 0 so many bytes are made present at a time. */
+#define SLOTS_PAGE_BYTES 4096u
 /* Chunks kept mapped ahead by bp_writer_trim. */
 #define TRIM_KEEP_CHUNKS 4
 
@@ -241,15 +243,18 @@ bool bp_writer_make_ready(struct bp_writer *writer, struct bp_lane *lane, uint32
 	return true;
 }
 
-/* A slot of chunk 0, made present page by page. */
+/* A slot of chunk 0, made present page by page, each once. */
 static struct bp_thread_slot *slot_of_head(struct bp_writer *writer)
 {
 	struct bp_thread_slot *slots = (struct bp_thread_slot *)(writer->head + BP_SLOTS_OFFSET);
 	for (uint32_t i = 0; i < BP_SLOTS_IN_FIRST; i++) {
 		struct bp_thread_slot *slot = &slots[(writer->slot_hint + i) % BP_SLOTS_IN_FIRST];
-		if ((uintptr_t)slot % 4096 == 0 &&
-			!bp_writer_populate(writer, (uint8_t *)slot, 4096))
-			return NULL;
+		const uint32_t end = (uint32_t)((uint8_t *)(slot + 1) - writer->head);
+		if (end > writer->head_ready_bytes) {
+			if (!bp_writer_populate(writer, (uint8_t *)slot, SLOTS_PAGE_BYTES))
+				return NULL;
+			writer->head_ready_bytes += SLOTS_PAGE_BYTES;
+		}
 		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == 0) {
 			writer->slot_hint = (uint32_t)(slot - slots);
 			return slot;
@@ -352,14 +357,39 @@ static void write_header(
 	__builtin_memcpy(writer->head, header, BP_HEADER_CHECKED_FROM);
 }
 
-/* Chunk 0 mapped and its first pages present; decides how disk is reserved from now on. */
+/* Sizes the file for chunk 0 and `ahead` bytes of chunks behind it, and maps all of it at once. */
+static bool map_start(struct bp_writer *writer, int descriptor, uint32_t ahead)
+{
+	const uint64_t bytes = (uint64_t)BP_CHUNK_BYTES + ahead;
+	if (resource_limit(RLIMIT_FSIZE) < bytes || syscall(SYS_ftruncate, descriptor, bytes) != 0)
+		return false;
+	writer->head = map_file(descriptor, 0, bytes);
+	if (writer->head == NULL)
+		return false;
+	if (ahead != 0) {
+		writer->mappings[0] = (struct bp_mapping){ .memory = writer->head + BP_CHUNK_BYTES,
+			.first_chunk = 1,
+			.chunks = ahead / BP_CHUNK_BYTES };
+		writer->newest = &writer->mappings[0];
+	}
+	return true;
+}
+
+static void unmap_ahead(struct bp_writer *writer)
+{
+	if (writer->newest != NULL)
+		unmap_chunks(writer->newest);
+	writer->newest = NULL;
+}
+
+/* Chunk 0 mapped and its first pages present, those of the header, the state and the first slots;
+ * decides how disk is reserved from now on. Mapping ahead now lets a program chroot or drop its
+ * privileges later. Where not all of that can be had at once, chunk 0 comes alone. */
 static bool map_head(struct bp_writer *writer, int descriptor)
 {
-	if (resource_limit(RLIMIT_FSIZE) < BP_CHUNK_BYTES ||
-		syscall(SYS_ftruncate, descriptor, (uint64_t)BP_CHUNK_BYTES) != 0)
-		return false;
-	writer->head = map_file(descriptor, 0, BP_CHUNK_BYTES);
-	if (writer->head == NULL)
+	writer->mapping_bytes = mapping_bytes(writer);
+	if (!map_start(writer, descriptor, writer->mapping_bytes) &&
+		!map_start(writer, descriptor, 0))
 		return false;
 	/* The state page alone (and what shares a larger page with it) is inherited by a forked
 	 * child, which may have to tell its parent that it found no trace of its own. */
@@ -367,10 +397,15 @@ static bool map_head(struct bp_writer *writer, int descriptor)
 	const uintptr_t page = bp_system_page_of(state);
 	if (!bp_system_advise((void *)page, state + 4096 - page, MADV_DOFORK))
 		return false;
-	if (bp_system_advise(writer->head, BP_SLOTS_OFFSET, BP_ADVICE_POPULATE_WRITE))
+	writer->head_ready_bytes = BP_SLOTS_OFFSET + SLOTS_PAGE_BYTES;
+	if (bp_system_advise(writer->head, writer->head_ready_bytes, BP_ADVICE_POPULATE_WRITE))
 		return true;
 	writer->preallocate = errno == EINVAL || errno == ENOSYS || errno == EPERM;
-	return writer->preallocate && reserve_disk(descriptor, 0, BP_CHUNK_BYTES);
+	if (!writer->preallocate)
+		return false;
+	unmap_ahead(writer); /* it has to be reserved, and is less */
+	writer->mapping_bytes = mapping_bytes(writer);
+	return reserve_disk(descriptor, 0, BP_CHUNK_BYTES);
 }
 
 /* `name`: of the file, as seen from `folder`; `path`: under which it is opened again to grow. */
@@ -391,14 +426,13 @@ static bool open_new(struct bp_writer *writer, int folder, const char *name, con
 		writer->device = status.st_dev;
 		writer->inode = status.st_ino;
 		writer->chunks = 1;
-		writer->mapping_bytes = mapping_bytes(writer);
-		/* Mapping ahead now lets a program chroot or drop its privileges later. Failing is
-		 * found again, and counted, when the first chunk is asked for. */
-		if (map_chunks(writer, descriptor, &writer->mappings[0], 1,
-			    writer->mapping_bytes / BP_CHUNK_BYTES))
+		/* Failing is found again, and counted, when the first chunk is asked for. */
+		if (writer->newest == NULL && map_chunks(writer, descriptor, &writer->mappings[0],
+						      1, writer->mapping_bytes / BP_CHUNK_BYTES))
 			writer->newest = &writer->mappings[0];
 		write_header(writer, header, strings);
 	} else {
+		unmap_ahead(writer);
 		if (writer->head != NULL)
 			bp_system_unmap(writer->head, BP_CHUNK_BYTES);
 		writer->head = NULL;

@@ -10,7 +10,10 @@
   needed        it needs libc (and the loader) alone
   (these four for the recorder that verifies, too)
   instructions  malloc and free, on their longest way from entry to the tail jump into the real
-                function, have at most 10 instructions together; with `clang`, the same sources compiled by clang
+                function, have at most 10 instructions together; so do operator new and sized operator
+                delete of libstdc++ at most 13 with all that they call; each operator has one. With
+                `clang`, the same sources compiled by clang, which takes two for a jump through a table
+                where a function has more than one argument: 16
 
 Usage: recorder.py CHECK SOURCE_ROOT BUILD_ROOT
 """
@@ -28,7 +31,10 @@ LIBRARY = "libbytepoll-recorder.so"
 LIBRARY_VERIFY = "libbytepoll-recorder-verify.so"
 OF_BOTH = ("undefined", "exports", "tls", "needed")  # the verifying hooks are not hot
 TLS_BYTES_MAX = 64
+# What a pair runs: libstdc++'s new calls malloc, its sized delete the plain one, and that free.
 PAIR_INSTRUCTIONS_MAX = 10
+OF_MALLOC = ("malloc", "free")
+OF_OPERATORS = ("_Znwm", "_ZdlPvm", "_ZdlPv")
 FREE_BYTES_MIN = 28  # what src/target/hooks/patch.c may write over it
 
 
@@ -171,20 +177,37 @@ def hot_paths(code, address, before=()):
     return paths
 
 
-def judge_pair(file, compiler):
-    total = 0
-    for function in ("malloc", "free"):
-        paths = hot_paths(*disassemble(file[function], function))
-        if not paths:
-            yield f"{compiler}: {function} never ends in an indirect tail jump"
-            return
-        longest = max(paths, key=len)
-        total += len(longest)
-        print(f"{compiler}: {function} {len(longest)}: " + "; ".join(" ".join(i) for i in longest))
-        if any(name.startswith("call") for path in paths for name, _ in path):
-            yield f"{compiler}: {function} calls something on its way to the real function"
-    if total > PAIR_INSTRUCTIONS_MAX:
-        yield f"{compiler}: malloc + free take {total} instructions, more than {PAIR_INSTRUCTIONS_MAX}"
+def longest_path(file, function, compiler):
+    """Instructions of the longest way of a hook into the real function, and what is wrong with it."""
+    paths = hot_paths(*disassemble(file, function))
+    if not paths:
+        return 0, [f"{compiler}: {function} never ends in an indirect tail jump"]
+    longest = max(paths, key=len)
+    print(f"{compiler}: {function} {len(longest)}: " + "; ".join(" ".join(i) for i in longest))
+    if any(name.startswith("call") for path in paths for name, _ in path):
+        return len(longest), [f"{compiler}: {function} calls something on its way to the real function"]
+    return len(longest), []
+
+
+def hot_hooks(source):
+    """malloc, free, and the operators of C++."""
+    listed = listed_names(os.path.join(source, "src/target/hooks/names.h"))
+    return ["malloc", "free"] + sorted(name for name in listed if name.startswith(("_Zn", "_Zd")))
+
+
+def judge_hooks(files, compiler, operator_max):
+    """`files`: {hook: the file that has it}."""
+    lengths = {}
+    for hook, file in files.items():
+        lengths[hook], findings = longest_path(file, hook, compiler)
+        yield from findings
+        if hook.startswith("_Z") and lengths[hook] > operator_max:
+            yield f"{compiler}: {hook} takes {lengths[hook]} instructions, more than {operator_max}"
+    for pair, most in ((OF_MALLOC, PAIR_INSTRUCTIONS_MAX),
+                       (OF_OPERATORS + OF_MALLOC, PAIR_INSTRUCTIONS_MAX + len(OF_OPERATORS) * operator_max)):
+        total = sum(lengths[hook] for hook in pair)
+        if total > most:
+            yield f"{compiler}: {' + '.join(pair)} take {total} instructions, more than {most}"
 
 
 def room_of(library, function):
@@ -195,14 +218,15 @@ def room_of(library, function):
     return min(other for other in starts if other > start) - start
 
 
-def check_instructions(_, library):
-    yield from judge_pair({"malloc": library, "free": library}, "as built")
+def check_instructions(source, library):
+    by_clang = "clang version" in output("readelf", "-p", ".comment", library)
+    yield from judge_hooks({hook: library for hook in hot_hooks(source)}, "as built", 2 if by_clang else 1)
     if room_of(library, "free") < FREE_BYTES_MIN:
         yield f"free has room for {room_of(library, 'free')} bytes, and takes {FREE_BYTES_MIN}"
 
 
-def clang_objects(build, directory):
-    """The hooks compiled by clang with the flags of the build: {function: object file}."""
+def clang_objects(build, directory, hooks):
+    """The hooks compiled by clang with the flags of the build: {hook: object file}."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
     found = {}
@@ -219,22 +243,21 @@ def clang_objects(build, directory):
         if result.returncode != 0:
             sys.exit(f"clang cannot compile {entry['file']}:\n{result.stderr}")
         defined = output("nm", "--defined-only", target)
-        for function in ("malloc", "free"):
-            if re.search(rf" T {function}$", defined, re.MULTILINE):
-                found[function] = target
+        found.update({hook: target for hook in hooks if re.search(rf" T {hook}$", defined, re.MULTILINE)})
     return found
 
 
-def check_clang(_, library):
+def check_clang(source, library):
     if shutil.which("clang") is None:
         yield "clang is not installed: run scripts/install-deps"
         return
     with tempfile.TemporaryDirectory() as directory:
-        objects = clang_objects(os.path.dirname(library), directory)
-        if set(objects) != {"malloc", "free"}:
-            yield "src/target/hooks defines no malloc or no free"
+        hooks = hot_hooks(source)
+        objects = clang_objects(os.path.dirname(library), directory, hooks)
+        if set(objects) != set(hooks):
+            yield f"src/target/hooks defines no {' or '.join(sorted(set(hooks) - set(objects)))}"
             return
-        yield from judge_pair(objects, "clang")
+        yield from judge_hooks(objects, "clang", 2)
 
 
 CHECKS = {"undefined": check_undefined, "exports": check_exports, "tls": check_tls,

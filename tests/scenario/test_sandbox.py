@@ -7,6 +7,7 @@ src/target/hooks/seccomp_filter.c asks filters about, the calls that a long run 
 same run unprofiled, and a filter that allows the listed calls and nothing else, under which
 nothing may be lost. With any one of them forbidden the program must do what it does unprofiled,
 and what is given up is what the table says; so with all of them forbidden, and in strict mode.
+Servers start a child or a thread for each request: how many calls the recorder adds is bounded.
 """
 import os
 import re
@@ -20,6 +21,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SANDBOX = profiled.program("sandbox")
 PROGRAM_NEEDS = ("exit_group",)  # of its own, once it is in the sandbox
 INTERVAL = 512
+# The calls that the recorder adds to the life of a child of fork, and of a thread, neither of which is sampled. A
+# child: who it is and when it began (3); the folder of the tree (4); its file opened, looked at, sized, mapped once,
+# and its first pages made present (10); the folder's end and the parent's page (2); a page of records, the name of
+# its thread, and whose end it is (4). A thread: its number, and its name at both ends.
+CALLS_MAX = {"child": 23, "thread": 3}
 
 
 def listed():
@@ -112,19 +118,38 @@ def same_table():
                     sorted(set(rows.items()) ^ set(calls.items())))
 
 
-def calls_of(arguments, trace):
-    """Names of all system calls that a program and its threads and children make."""
+def calls_in_order(arguments, trace, interval=64):
+    """(thread, name) of each system call that a program and its threads and children make."""
     with profiled.directory() as path:
         log = os.path.join(path, "log")
         environment = [] if trace is None else [
-            item for key, value in profiled.environment(trace, 64).items()
+            item for key, value in profiled.environment(trace, interval).items()
             if key in ("LD_PRELOAD", "BYTEPOLL_OUTPUT", "BYTEPOLL_INTERVAL")
             for item in ("-E", "%s=%s" % (key, value))]
         result = profiled.run(["strace", "-f", "-qq", "-o", log, *environment, *arguments])
         profiled.expect(result.status == 0, "strace: %s %s" % (
             result.status, result.stderr.decode(errors="replace")[-300:]))
         with open(log, encoding="utf-8", errors="replace") as file:
-            return set(re.findall(r"^\d+ +(\w+)\(", file.read(), re.M))
+            return re.findall(r"^(\d+) +(\w+)\(", file.read(), re.M)
+
+
+def calls_of(arguments, trace):
+    """The names alone."""
+    return {name for _, name in calls_in_order(arguments, trace)}
+
+
+def births():
+    """The second child and the second thread of a program: the first ones find less that is there already."""
+    def lives(trace):
+        calls = calls_in_order([profiled.program("births")], trace, 10 ** 12)
+        threads = list(dict.fromkeys(thread for thread, _ in calls))
+        profiled.expect(len(threads) == 5, "%d threads and processes" % len(threads))
+        return [[name for thread, name in calls if thread == wanted] for wanted in (threads[2], threads[4])]
+    with profiled.directory() as path:
+        for kind, plain, ours in zip(CALLS_MAX, lives(None), lives(os.path.join(path, "trace.bpt"))):
+            added = len(ours) - len(plain)
+            profiled.expect(0 < added <= CALLS_MAX[kind], "%s: %d calls more, not %d at most: %s" % (
+                kind, added, CALLS_MAX[kind], " ".join(ours)))
 
 
 def traced():
@@ -144,8 +169,10 @@ def main():
     tap.attempt("docs/recorder.md lists what filters are asked about", same_table)
     if shutil.which("strace"):
         tap.attempt("a long run makes no other system call", traced)
+        tap.attempt("children and threads make few system calls", births)
     else:
         tap.skip("a long run makes no other system call", "needs strace")
+        tap.skip("children and threads make few system calls", "needs strace")
     for road in ("prctl", "seccomp", "syscall"):
         for interval in (1, 4096):
             tap.attempt("strict mode by %s at T = %d" % (road, interval),

@@ -76,13 +76,11 @@ void bp_cxx_fall_back(void)
 #undef BP_HOOK
 }
 
-/* Before the start nothing is filled: fill, then go on. */
+/* One instruction each: a jump through the table, whose entries are never NULL. */
 #define BP_HOOK(name, text)                                                          \
 	uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third);          \
 	BP_EXPORT uintptr_t name(uintptr_t first, uintptr_t second, uintptr_t third) \
 	{                                                                            \
-		if (bp_unlikely(bp_real_other.name == NULL))                         \
-			(void)bp_real_resolve();                                     \
 		return bp_real_other.name(first, second, third);                     \
 	}
 BP_HOOKS_NEW(BP_HOOK)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See real_other.h. Looked up at start, all at once (real.c says why). */
+/*
+ * See real_other.h. Looked up at start, all at once (real.c says why). The operators are called
+ * without a look whether there is one: until the start each entry is a stub that has the table
+ * filled first.
+ */
 #include "hooks/real_other.h"
 
 #include <stddef.h>
@@ -8,9 +12,20 @@
 #include "hooks/symbol_table.h"
 #include "recorder/real.h"
 
+#define BP_HOOK(name, text)                                                              \
+	static uintptr_t first##name(uintptr_t first, uintptr_t second, uintptr_t third) \
+	{                                                                                \
+		(void)bp_real_resolve();                                                 \
+		return bp_real_other.name(first, second, third);                         \
+	}
+BP_HOOKS_NEW(BP_HOOK)
+BP_HOOKS_DELETE(BP_HOOK)
+#undef BP_HOOK
+
 __attribute__((visibility("hidden"))) struct bp_real_other bp_real_other = {
-	/* Until the start, and where there is no C++ library: see cxx.c. */
-	0
+#define BP_HOOK(name, text) .name = first##name,
+	BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
+#undef BP_HOOK
 };
 
 void *bp_real_next(const char *name)
@@ -34,9 +49,9 @@ static const struct bp_wanted wanted[] = { WANTED(_exit) WANTED(_Exit) WANTED(qu
 
 void bp_real_resolve_others(void)
 {
-	void *found = bp_real_next("dlsym"); /* first, because look-ups may need it */
+	bp_cxx_fall_back();		     /* first: no stub is left that would come here again */
+	void *found = bp_real_next("dlsym"); /* before the others, which may need it */
 	__builtin_memcpy(&bp_real_other.dlsym, &found, sizeof found);
-	bp_cxx_fall_back();
 	(void)bp_symbol_table_find_behind(wanted, BP_COUNT(wanted));
 }
 

@@ -10,7 +10,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Operators are called with all arguments that they may have: at most three, all integers. */
+/* Operators are called with all arguments that they may have: at most three, all integers. Their
+ * entries are never NULL: before the start stubs, without a C++ library what cxx.c has instead. */
 typedef uintptr_t bp_operator(uintptr_t first, uintptr_t second, uintptr_t third);
 
 /* The C library's function of system calls, with all its registers and a word on the stack. */
@@ -49,7 +50,7 @@ struct bp_real_other {
 		const posix_spawnattr_t *attributes, char *const argv[], char *const environment[]);
 	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 		const posix_spawnattr_t *attributes, char *const argv[], char *const environment[]);
-};
+} __attribute__((aligned(64))); /* the operators' entries are read by every call of theirs */
 
 /* The table, filled on first use. */
 const struct bp_real_other *bp_real_others(void);

@@ -103,14 +103,12 @@ static bool open_trace(bool child)
 	return opened;
 }
 
-/* The generator's key: from the OS, or from the user's seed and the place in the tree. */
-static uint64_t process_key(const uint64_t *parent_key)
+/* The generator's key: the one drawn from the OS, or made of the user's seed and the place in the
+ * tree. */
+static uint64_t process_key(uint64_t drawn, const uint64_t *parent_key)
 {
-	uint64_t key;
-	if (!config.seed_given) {
-		bp_system_random(&key, sizeof key);
-		return key;
-	}
+	if (!config.seed_given)
+		return drawn;
 	if (parent_key != NULL)
 		return mix(*parent_key, bp_recorder.forks);
 	/* The first image is the same in every run; later images differ from one another. */
@@ -161,6 +159,10 @@ static void read_clocks(bool child)
 static bool begin_trace(bool child, bool unmarked)
 {
 	const uint64_t parent_key = bp_recorder.random_key;
+	struct {
+		uint8_t trace_id[16];
+		uint64_t key;
+	} drawn;
 	header.pid = bp_system_pid();
 	header.parent_pid = (uint32_t)syscall(SYS_getppid);
 	header.exec_number = 0;
@@ -169,13 +171,14 @@ static bool begin_trace(bool child, bool unmarked)
 		__builtin_memcpy(header.parent_trace_id, bp_recorder.trace_id, 16);
 		header.parent_sequence = bp_recorder.sequence;
 	}
-	bp_system_random(header.trace_id, sizeof header.trace_id);
+	bp_system_random(&drawn, sizeof drawn);
+	__builtin_memcpy(header.trace_id, drawn.trace_id, sizeof header.trace_id);
 	bp_control_describe(&header);
 	if (!open_trace(child))
 		return false;
 	bp_control_publish(bp_writer_state(&bp_recorder.writer));
 	bp_writer_state(&bp_recorder.writer)->unmarked_fork = unmarked;
-	bp_recorder.random_key = process_key(child ? &parent_key : NULL);
+	bp_recorder.random_key = process_key(drawn.key, child ? &parent_key : NULL);
 	bp_recorder.law = config.law;
 	bp_recorder.pid = header.pid;
 	bp_recorder.forks = 0;

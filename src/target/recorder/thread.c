@@ -56,13 +56,16 @@ static void on_thread_end(void *value)
 		bp_seal_thread_end();
 		return;
 	}
+	/* Between the first round and the last each allocation has published itself already. */
+	const bool last = ++thread->rounds >= PTHREAD_DESTRUCTOR_ITERATIONS;
+	if (thread->ending && !last && pthread_setspecific(threads.key, thread) == 0)
+		return;
 	struct bp_visit visit;
 	if (!bp_visit_begin(&visit, 0))
 		return;
-	thread->ending = true;
-	if (++thread->rounds >= PTHREAD_DESTRUCTOR_ITERATIONS ||
-		pthread_setspecific(threads.key, thread) != 0)
+	if (thread->ending || last || pthread_setspecific(threads.key, thread) != 0)
 		hot->late = 1; /* the last round: with the visit the thread ends */
+	thread->ending = true;
 	bp_visit_end(&visit, visit.left);
 }
 
@@ -480,7 +483,7 @@ void bp_threads_after_fork(void)
 	hot->unoffered_trials = hot->unoffered_objects = 0;
 	if (self == NULL)
 		return;
-	self->tid = bp_system_tid();
+	self->tid = bp_recorder.pid; /* the first thread of its process */
 	self->next = self->previous = NULL;
 	begin_thread(self);
 	link_thread(self);

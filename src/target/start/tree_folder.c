@@ -25,9 +25,12 @@ int bp_tree_folder_open(const char *base, bool make)
 	const size_t length = __builtin_strlen(base); /* leaves room: bp_config_trace_name */
 	__builtin_memcpy(path, base, length);
 	__builtin_memcpy(path + length, ".d", 3);
-	if (make)
+	/* Most children find it: they ask for it first. */
+	int folder = bp_system_open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (folder < 0 && errno == ENOENT && make) {
 		(void)syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
-	const int folder = bp_system_open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+		folder = bp_system_open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	}
 	if (folder < 0 || is_own(folder))
 		return folder;
 	bp_system_close(folder);

@@ -4,10 +4,14 @@
  * for.
  *
  * An entry is one word, so that it is read and written whole, by any thread, without locks, in
- * signal handlers, across forks. It holds the rules and all of the address: address * odd constant
- * modulo 2^48 can be undone, so its upper bits, which choose the set, and its lower bits, which
- * stand in the entry, together are the address, and a look-up never errs. Two entries make a set;
- * eight lie in a cache line. 128 KiB, from the arena, at the first use.
+ * signal handlers, across forks. It holds the rules and all of the address: scrambling can be
+ * undone, so its upper bits, which choose the set, and its lower bits, which stand in the entry,
+ * together are the address, and a look-up never errs. Two entries make a set; eight lie in a cache
+ * line. 128 KiB, from the arena, at the first use.
+ *
+ * The addresses of 64 KiB of code share a page of the cache. A page that is touched for the first
+ * time costs as much as finding some rules, in every process and in every child of a fork anew, and
+ * most of them see little code.
  *
  *   BITS    MEANING
  *   0..28   rules; never 0, so that an entry of zeros is empty
@@ -46,9 +50,16 @@ void bp_rule_cache_store(uint64_t address, uint32_t rules, uint32_t epoch);
  * their addresses. */
 void bp_rule_cache_forget(void);
 
+/* From the top: 5 bits that choose the page, 8 that choose the set in it, 35 of the tag. It can be
+ * undone: a product with an odd number modulo a power of two can, which gives first the upper 32
+ * bits of the address (`region`), and then its lower 16. */
 static inline uint64_t bp_rule_scramble(uint64_t address)
 {
-	return (address * 0x9E3779B97F4A7C15u) & (((uint64_t)1 << BP_RULE_ADDRESS_BITS) - 1);
+	const uint64_t constant = 0x9E3779B97F4A7C15u;
+	const uint64_t region = (uint32_t)((address >> 16) * constant);
+	const uint64_t place = (uint16_t)(address * constant + region);
+	return (region >> 27) << 43 | (place >> 8) << 35 | (region & 0x7FFFFFF) << 8 |
+	       (place & 0xFF);
 }
 
 /* Returns the rules at `address`; 0: they are not in the cache. */

@@ -21,7 +21,9 @@
 #include "trace/writer.h"
 #include "unwind/modules.h"
 
-#define BUCKETS_AT_FIRST 32768u
+/* A page: each stack of a process that has few would touch another page of a large index for the
+ * first time, which costs more than the sample, in each child of a fork anew. */
+#define BUCKETS_AT_FIRST 512u
 #define GROWTH 4u
 /* Buckets that an insertion moves: all are moved long before the next growth. */
 #define MOVED_AT_ONCE 4u

@@ -113,6 +113,16 @@ static void equal_stacks_share(void **state)
 	}
 }
 
+/* A process with few stacks, a child of fork say, touches few pages of the table. Called first. */
+static void small_at_first(void **state)
+{
+	(void)state;
+	assert_true(bp_stack_table_bytes() == 0);
+	make_stack(&a, 20, 5);
+	assert_true(bp_stack_table_id(&writer, &a) != 0);
+	assert_in_range(bp_stack_table_bytes(), 1, 8192);
+}
+
 static void collisions_are_compared(void **state)
 {
 	(void)state;
@@ -360,6 +370,7 @@ static void smaller_after_refusal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(small_at_first, begin, end),
 		cmocka_unit_test_setup_teardown(equal_stacks_share, begin, end),
 		cmocka_unit_test_setup_teardown(collisions_are_compared, begin, end),
 		cmocka_unit_test_setup_teardown(flags_and_masks_differ, begin, end),
