@@ -33,7 +33,7 @@ def test_words(tap):
     with profiled.directory() as path, Running(path, 65536) as program:
         pid, trace = program.process.pid, program.trace
         tap.attempt("start of a started one", lambda: profiled.expect(
-            "already on at T = 64 KiB" in controlled(pid, "start"), "other words"))
+            "already on, 1 sample per 64 KiB" in controlled(pid, "start"), "other words"))
         tap.attempt("stop, waited for", lambda: controlled(trace, "stop"))
         tap.attempt("stop of a stopped one", lambda: profiled.expect(
             "already off" in controlled(pid, "stop"), "other words"))
@@ -41,7 +41,7 @@ def test_words(tap):
         tap.check(state["state"] == "dormant" and state["interval"] == 65536 and
                   state["change"] == 1 and state["pid"] == pid, "status says dormant", state)
         tap.attempt("an interval given while dormant", lambda: profiled.expect(
-            "off; start takes up T = 4 KiB" in controlled(pid, "interval", "4K"), "other words"))
+            "off; start takes up 1 sample per 4 KiB" in controlled(pid, "interval", "4K"), "other words"))
         tap.check(status_of(pid)["change"] == 1, "is no change yet")
         controlled(pid, "start")
         state = status_of(pid)

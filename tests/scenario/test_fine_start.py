@@ -93,7 +93,7 @@ def test_threads(tap):
         tap.check(data["intervals"] == [65536, 131072, 262144, 524288] and data["sampling"]["fine_start"] and
                   data["sampling"]["changes"] == 0, "JSON says so", data["sampling"])
         text = profiled.run([profiled.BYTEPOLL, "report", trace]).stdout.decode()
-        tap.check("T = 64 KiB to 512 KiB" in text, "the report's header says so", text[:300])
+        tap.check("1 sample per 64 KiB to 512 KiB" in text, "the report's header says so", text[:300])
 
 
 def test_children(tap):
@@ -138,7 +138,7 @@ def test_steering(tap):
             tap.check(state["fine_start"] and state["interval"] == 512 << 10 and state["in_force"]["low"] == 64 << 10,
                       "status tells of it", state)
             words = controlled(program.trace, "start")
-            tap.check("was already on at T = 512 KiB, finer at the start" in words, "so does start", words)
+            tap.check("was already on, 1 sample per 512 KiB, finer at the start" in words, "so does start", words)
             text = control(program.process.pid, "status").stdout.decode()
             tap.check("finer at the start" in text and "in force" in text, "so does status in words", text)
             words = controlled(program.process.pid, *action)

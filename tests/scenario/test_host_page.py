@@ -114,7 +114,7 @@ def control(tap):
         program.stdin.close()
         tap.check(program.wait() == 0 and started.status == set_to.status == stopped.status == 0,
                   "start, interval and stop are done", str((started, set_to, stopped)))
-        tap.check("T = 4 KiB" in started.stdout and "T = 1 KiB" in set_to.stdout and "off" in stopped.stdout,
+        tap.check("1 sample per 4 KiB" in started.stdout and "1 sample per 1 KiB" in set_to.stdout and "off" in stopped.stdout,
                   "and said", str((started, set_to, stopped)))
         tap.check(automatic.status == 1 and "auto" in automatic.stderr and automatic.stderr.count("\n") == 1,
                   "a host has no budget: refused in a line", str(automatic))

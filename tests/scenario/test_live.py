@@ -188,7 +188,7 @@ def test_keys(tap):
             expect_after("end", END, re.compile(r"^> (?!site_hold)", re.M))
             expect_after("home", HOME, re.compile(r"^> site_hold", re.M))
             expect_after("Enter: the stacks below", "\r", re.compile(
-                r"under site_hold(.*\n)+.* all\n(.*\n)+.* main\n(.*\n)*.* site_hold"))
+                r"under site_hold(.*\n)+.*innermost first.*\n.* site_hold ‹ (.* ‹ )?(main|…)"))
             tap.check("site_thread" not in terminal.text, "and no other", terminal.text)
             expect_after("Esc: back", "\033", re.compile(r"^> site_hold", re.M))
             expect_after("/: a filter", "/thread\r", re.compile(r"only function=\*thread\*"))

@@ -35,7 +35,7 @@ def labels(tap):
             terminal.press("\r")
             terminal.wait("who calls whom")
             tap.attempt("a filter, and the tree below a row", lambda: terminal.wait(
-                lambda t: re.search(r"5\.908 KiB +main *$", t.text, re.M)))
+                lambda t: re.search(r"5\.908 KiB +work ‹ .*main", t.text, re.M)))
             terminal.press("\x1b")
             terminal.wait("allocated by label:phase · by size")
             tap.attempt("other keys and back", lambda: (

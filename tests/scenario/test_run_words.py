@@ -204,7 +204,7 @@ def names_what_a_vfork_child_became(place):
 
 def advice_is_right(place):
     text = says(place, "./one")
-    has(text, "1 object was allocated, too little for T = 64 KiB: try a smaller --interval")
+    has(text, "1 object was allocated, too little for 1 sample per 64 KiB: try a smaller --interval")
     has_not(text, "switch it on")
     text = says(place, "./one", options=("--start-dormant",))
     has(text, "while sampling was off: switch it on")
@@ -244,7 +244,7 @@ def records_the_program_of_an_inner_run_once(place):
         text = result.stderr.decode()
         mapped = {line.split()[-1] for line in result.stdout.decode().splitlines()}
         expect(mapped == {os.path.realpath(profiled.RECORDER)}, "%s: %s" % (mapped, text))
-        has(text, "of grep at T = 1 B", "in %s" % inner, "of bytepoll at T = 1 B")
+        has(text, "of grep (every object sampled)", "in %s" % inner, "of bytepoll (every object sampled)")
         has_not(text, "sanitizer", "unprofiled")
 
 
@@ -260,7 +260,7 @@ def refuses_settings_that_mean_nothing(place):
                         ("TRACEPOINTS", "none")):
         has_not(says(place, "./one", extra={"BYTEPOLL_" + name: value}), "environment")
     # An option replaces what would be refused.
-    has(says(place, "./one", options=("-i", "8K"), extra={"BYTEPOLL_INTERVAL": "garbage"}), "T = 8 KiB")
+    has(says(place, "./one", options=("-i", "8K"), extra={"BYTEPOLL_INTERVAL": "garbage"}), "1 sample per 8 KiB")
 
 
 def begun(trace):

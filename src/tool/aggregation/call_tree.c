@@ -17,6 +17,7 @@ struct leaf {
 	const struct bp_row_sums *row;
 	const struct bp_frame_id *frames; /* innermost first */
 	uint32_t count;
+	bool callers; /* the tree begins at the innermost one */
 };
 
 /* A range of leaves that agree in their first `depth` frames. */
@@ -35,10 +36,10 @@ struct builder {
 	struct bp_call_tree tree;
 };
 
-/* The function of a leaf at a depth from the outermost frame. */
+/* The function of a leaf at a depth of the tree. */
 static struct bp_frame_id frame_at(const struct leaf *leaf, uint32_t depth)
 {
-	return leaf->frames[leaf->count - 1 - depth];
+	return leaf->frames[leaf->callers ? depth : leaf->count - 1 - depth];
 }
 
 static uint32_t function_at(
@@ -189,7 +190,7 @@ static bool add_range(struct builder *builder, const struct range *range)
 	return good;
 }
 
-static bool prepare(struct builder *builder)
+static bool prepare(struct builder *builder, bool callers)
 {
 	const struct bp_aggregation *aggregation = builder->aggregation;
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -204,8 +205,14 @@ static bool prepare(struct builder *builder)
 		struct leaf *leaf = &builder->leaves[i];
 		leaf->row = &state->rows[state->order[i]];
 		uint64_t stack = state->cells[leaf->row->first_cell].id;
-		leaf->frames = bp_attribution_frames(
-			&state->attribution, (struct bp_stack_id){ (uint32_t)stack }, &leaf->count);
+		const struct bp_stack_id id = { (uint32_t)stack };
+		leaf->frames = bp_attribution_frames(&state->attribution, id, &leaf->count);
+		leaf->callers = callers;
+		if (leaf->count > 0) {
+			const uint32_t charged = bp_attribution_index(&state->attribution, id);
+			leaf->frames += charged;
+			leaf->count -= charged;
+		}
 	}
 	qsort_r(builder->leaves, builder->count, sizeof *builder->leaves, compare_leaves,
 		(void *)(uintptr_t)builder->profile);
@@ -220,11 +227,11 @@ static bool prepare(struct builder *builder)
 	return true;
 }
 
-bool bp_call_tree_build(const struct bp_aggregation *aggregation, double share_min,
+bool bp_call_tree_build(const struct bp_aggregation *aggregation, double share_min, bool callers,
 	struct bp_call_tree *ret_tree, struct bp_error *error)
 {
 	struct builder builder = { .aggregation = aggregation, .profile = aggregation->profile };
-	bool good = prepare(&builder);
+	bool good = prepare(&builder, callers);
 	struct range whole = { 0, builder.count, 0, 0 };
 	for (uint32_t i = 0; good && i < builder.count; i++)
 		whole.order += builder.leaves[i].row->order;
@@ -239,6 +246,16 @@ bool bp_call_tree_build(const struct bp_aggregation *aggregation, double share_m
 	}
 	*ret_tree = builder.tree;
 	return true;
+}
+
+uint32_t bp_call_tree_chain(const struct bp_call_tree *tree, uint32_t i)
+{
+	uint32_t length = 1;
+	for (; i + 1 < tree->count; i++, length++)
+		if (tree->nodes[i].children != 1 || tree->nodes[i].has_self ||
+			tree->nodes[i + 1].pruned > 0)
+			break;
+	return length;
 }
 
 void bp_call_tree_finish(struct bp_call_tree *tree)

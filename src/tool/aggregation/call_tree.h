@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The call tree of an aggregation by stack: every node is the set of stacks that begin, from the
- * outermost frame on, with the same functions. Figures are estimated for each node from its own
+ * outermost frame on, with the same functions, or where callers are asked for, from the innermost
+ * one on. A stack ends at the frame that it is attributed to: functions that do nothing but
+ * allocate are left out, as they are in tables. Figures are estimated for each node from its own
  * sums (intervals of children do not add up to their parent's). What is small is pruned: the small
  * children of a node are one node together, so that nothing is left out silently.
- * Called by report/tree.c.
+ * Called by report/tree.c and cli/live.
  */
 #ifndef BP_AGGREGATION_CALL_TREE_H
 #define BP_AGGREGATION_CALL_TREE_H
@@ -31,9 +33,14 @@ struct bp_call_tree {
 };
 
 /* `aggregation` must be by stack. Children whose estimate is below `share_min` of the whole are
- * pruned. */
-bool bp_call_tree_build(const struct bp_aggregation *aggregation, double share_min,
+ * pruned. `callers`: the tree begins at the function that is charged and goes on to who called it,
+ * so that `has_self` says that nothing calls it. */
+bool bp_call_tree_build(const struct bp_aggregation *aggregation, double share_min, bool callers,
 	struct bp_call_tree *ret_tree, struct bp_error *error);
+
+/* How many nodes from number `i` on are a chain: each has the next one as its only child, and all
+ * stacks of it go on there, so that their figures are the same. 1 where there is no chain. */
+uint32_t bp_call_tree_chain(const struct bp_call_tree *tree, uint32_t i);
 void bp_call_tree_finish(struct bp_call_tree *tree);
 
 #endif

@@ -3,6 +3,7 @@
 #include "aggregation/nameless.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregation/aggregation_state.h"
 #include "base/path.h"
@@ -50,12 +51,32 @@ static double sum_of(const double *bytes, uint32_t count)
 	return sum;
 }
 
-/* The files that hold most of it, largest first: "(git, libz.so.1)". Takes them out of `bytes`. */
-static void files_text(
-	const struct bp_profile *profile, double *bytes, double all, char *to, size_t room)
+/* What the warning names. */
+struct named {
+	char files[FILES_NAMED * 84 + 8];     /* " (git, libz.so.1)" */
+	char packages[FILES_NAMED * 104 + 8]; /* "git-dbgsym zlib1g-dbgsym" */
+};
+
+/* A package once; those that are not known are left out. */
+static void add_package(struct named *named, const char *path, bp_package_of package_of)
 {
+	char package[96];
+	const size_t used = strlen(named->packages);
+	if (package_of == NULL || !package_of(path, package, sizeof package) ||
+		strstr(named->packages, package) != NULL)
+		return;
+	snprintf(named->packages + used, sizeof named->packages - used, "%s%s", used > 0 ? " " : "",
+		package);
+}
+
+/* The files that hold most of it, largest first. Takes them out of `bytes`. */
+static void name_files(const struct bp_profile *profile, double *bytes, double all,
+	bp_package_of package_of, struct named *ret_named)
+{
+	char *to = ret_named->files;
+	const size_t room = sizeof ret_named->files;
 	size_t used = 0;
-	*to = '\0';
+	*ret_named = (struct named){ 0 };
 	for (unsigned named = 0; named < FILES_NAMED; named++) {
 		uint32_t most = 0;
 		for (uint32_t i = 1; i < profile->modules.count; i++)
@@ -67,26 +88,41 @@ static void files_text(
 		bytes[most] = 0;
 		used += (size_t)snprintf(to + used, room - used, "%s%.80s",
 			named == 0 ? " (" : ", ", bp_last_part(path));
+		add_package(ret_named, path, package_of);
 	}
 	if (used > 0)
 		snprintf(to + used, room - used, ")");
 }
 
-bool bp_aggregation_warn_of_nameless(struct bp_aggregation *aggregation, bool replaced)
+bool bp_aggregation_warn_of_nameless(
+	struct bp_aggregation *aggregation, bool replaced, bp_package_of package_of)
 {
 	static const char *const whole[BP_METRIC_COUNT] = { "what is live", "the peak",
 		"what was allocated", "what was temporary" };
-	char files[FILES_NAMED * 84 + 8];
+	struct named named;
 	double *bytes, all;
 	if (!sum_by_module(aggregation, &bytes, &all))
 		return true;
 	const double share = all > 0 ? sum_of(bytes, aggregation->profile->modules.count) / all : 0;
-	files_text(aggregation->profile, bytes, all, files, sizeof files);
+	if (share >= BP_NAMELESS_SHARE)
+		name_files(aggregation->profile, bytes, all, package_of, &named);
 	free(bytes);
 	return share < BP_NAMELESS_SHARE ||
 	       bp_aggregation_warn(aggregation,
 		       "%.0f %% of %s lies in functions without a name%s: %sinstall debug symbols "
-		       "(Debian: packages ...-dbgsym) or pass --debuginfod URL",
-		       100 * share, whole[aggregation->query.metric], files,
-		       replaced ? "record again what was replaced; for other files " : "");
+		       "(Debian: %s) or pass --debuginfod URL",
+		       100 * share, whole[aggregation->query.metric], named.files,
+		       replaced ? "record again what was replaced; for other files " : "",
+		       named.packages[0] != '\0' ? named.packages : "packages ...-dbgsym");
+}
+
+bool bp_aggregation_row_is_nameless(const struct bp_aggregation *aggregation, uint32_t i)
+{
+	const struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_profile *profile = aggregation->profile;
+	const uint64_t function = state->rows[state->order[i]].a;
+	for (uint32_t j = 1; j < profile->frames.count; j++)
+		if (profile->frames.data[j].function.i == function)
+			return !profile->frames.data[j].named;
+	return false;
 }

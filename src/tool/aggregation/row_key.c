@@ -168,6 +168,9 @@ static bool place_stack(struct bp_aggregation *aggregation, struct bp_id_index *
 	}
 	if (!aggregation->query.cumulative) {
 		uint32_t i = bp_attribution_index(&state->attribution, stack);
+		while (aggregation->query.named_callers && i + 1 < count &&
+			!aggregation->profile->frames.data[frames[i].i].named)
+			i++;
 		bp_frame_row_key(aggregation->profile, by, frames[i], &a, &b);
 		return put_under(aggregation, index, cell, a, b);
 	}

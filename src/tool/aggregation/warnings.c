@@ -494,8 +494,9 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 			  "a smaller one shows more (bytepoll run --interval)");
 	if (aggregation->samples > 0 && aggregation->query.filter_count > 0 &&
 		state->totals[BP_METRIC_ALLOCATED].sums.samples == 0)
-		say(list, "no sample matches the filters: the upper limits below are all that is "
-			  "known");
+		say(list, "no sample matches the filters: a name is matched whole, and in the "
+			  "middle by *name*; what they select may have been too small to be "
+			  "sampled");
 }
 
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error)

@@ -2,8 +2,11 @@
 /* Import, finish, resolve; see read.h. */
 #include "library/read.h"
 
+#include <stdlib.h>
+
 #include "aggregation/nameless.h"
 #include "import/import.h"
+#include "symbols/files/debug_package.h"
 
 static bool import_all(const char *const *files, size_t count,
 	const struct bp_read_options *options, struct bp_profile *profile, struct bp_error *error)
@@ -64,9 +67,18 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 		       missing, missing == 1 ? "" : "s");
 }
 
+/* A library was mapped by the name of a link, where dpkg knows the file. */
+static bool debug_package(const char *path, char *buffer, size_t bytes)
+{
+	char *file = realpath(path, NULL);
+	const bool found = file != NULL && bp_debug_package(BP_DPKG_LISTS, file, buffer, bytes);
+	free(file);
+	return found;
+}
+
 bool bp_read_warn_alone(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
 {
 	return bp_read_warn(aggregation, symbols) &&
-	       (symbols->modules == 0 ||
-		       bp_aggregation_warn_of_nameless(aggregation, symbols->modules_replaced > 0));
+	       (symbols->modules == 0 || bp_aggregation_warn_of_nameless(aggregation,
+						 symbols->modules_replaced > 0, debug_package));
 }

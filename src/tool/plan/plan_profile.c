@@ -163,22 +163,23 @@ static void write_line(const struct plan *plan, const struct line *line,
 	if (line->hopeless)
 		snprintf(interval, sizeof interval, "?");
 	if (line->interval > 0) {
-		bp_plan_interval_text(line->interval, interval);
-		bp_bytes_text((uint64_t)trace_bytes_at(plan, line->interval), style, trace);
+		const uint64_t rounded = bp_plan_round_interval(line->interval);
+		bp_plan_interval_text(rounded, interval);
+		bp_bytes_text((uint64_t)trace_bytes_at(plan, rounded), style, trace);
 	}
 	bp_count_text(line->row.samples, had);
 	fprintf(out, "  %s%*s", name, (int)(columns - bp_text_columns(name)), "");
 	write_columns((const char *const[]){ bytes, had, now, interval, trace }, options, out);
 }
 
-/* The smallest T of the first `rows` rows; 0: none needs any. */
+/* The smallest T of the first `rows` rows, a round one; 0: none needs any. */
 static uint64_t interval_for(const struct plan *plan, uint32_t rows)
 {
 	uint64_t least = 0;
 	for (uint32_t i = 0; i < rows; i++)
 		if (plan->lines[i].interval > 0 && (least == 0 || plan->lines[i].interval < least))
 			least = plan->lines[i].interval;
-	return least;
+	return least > 0 ? bp_plan_round_interval(least) : 0;
 }
 
 static void write_next(const struct plan *plan, struct bp_quantity_style style, FILE *out)

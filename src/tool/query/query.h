@@ -87,6 +87,7 @@ struct bp_query {
 	uint32_t pid;		 /* that process alone; 0: all */
 	/* its total is not known then, unless it is the metric: finding it is half of the work */
 	bool without_peak;
+	bool named_callers; /* by function: what has no name counts under its nearest named caller */
 	bool all_cells; /* metric peak: keys also of what lived at other moments, for rivals.h */
 	const struct bp_filter *filters; /* all must hold */
 	uint32_t filter_count;

@@ -63,9 +63,9 @@ void bp_write_bar(const struct bp_interval *interval, double scale_end, unsigned
 
 void bp_write_bar_legend(const struct bp_report_options *options, FILE *out)
 {
-	const char *text =
-		options->utf8 ? "● estimate   ━ interval   ■ exact   ○ too few samples to tell"
-			      : "* estimate   - interval   # exact   o too few samples to tell";
+	const char *text = options->utf8
+				   ? "● estimate   ━ interval   ■ exact   ○ no single best value"
+				   : "* estimate   - interval   # exact   o no single best value";
 	if (2 + bp_text_columns(text) > options->columns)
 		bp_write_note(options, text, out);
 	else

@@ -13,7 +13,6 @@
 #include "text/escape.h"
 #include "text/name_text.h"
 
-#define INTERVALS_MAX 2 /* sampling intervals named; of more, the smallest and the largest */
 #define NAME_COLUMNS 60
 #define WRAPPED_COLUMNS_MIN 20
 #define CHARGED_NAMED 3 /* of allocation functions */
@@ -39,26 +38,17 @@ const char *bp_style_end(const struct bp_report_options *options)
 	return options->colour ? "\033[0m" : "";
 }
 
-/* "T = 512 KiB", or the intervals there were. */
+/* "1 sample per 512 KiB", or between which intervals. */
 static void intervals_text(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, char *to, size_t bytes)
 {
 	const struct bp_sampling *sampling = &aggregation->sampling;
 	const uint32_t count = sampling->interval_count;
-	const bool all = count <= INTERVALS_MAX;
-	char text[BP_QUANTITY_BYTES];
-	size_t used = 0;
-	snprintf(to, bytes, "not profiled");
-	for (uint32_t i = 0; i < count; i += all ? 1 : count - 1) {
-		bp_bytes_text(sampling->intervals[i], bp_style_of(options), text);
-		used += (size_t)snprintf(to + used, bytes - used, "%s%s",
-			i == 0 ? "T = "
-			: all  ? ", "
-			       : " to ",
-			text);
-	}
-	if (count > 0 && sampling->automatic)
-		snprintf(to + used, bytes - used, " (automatic)");
+	char text[BP_QUANTITY_BYTES] = "not profiled";
+	if (count > 0)
+		bp_sampling_text(sampling->intervals[0], sampling->intervals[count - 1],
+			bp_style_of(options), text);
+	snprintf(to, bytes, "%s%s", text, count > 0 && sampling->automatic ? " (automatic)" : "");
 }
 
 static uint64_t count_lost(const struct bp_aggregation *aggregation)
@@ -231,6 +221,13 @@ static void fill_figures(const struct bp_total *total, const struct bp_query *qu
 		text);
 }
 
+/* Is what was live at the moment of the peak shown, too? */
+static bool has_peak_moment(const struct bp_aggregation *aggregation)
+{
+	return aggregation->query.metric == BP_METRIC_PEAK &&
+	       aggregation->peak_at_ns != BP_TIME_NEVER;
+}
+
 static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
 	const struct bp_report_options *options, struct total_line *line)
 {
@@ -248,7 +245,13 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 		snprintf(line->bytes, sizeof line->bytes, "not known");
 		return;
 	}
-	fill_figures(total, &aggregation->query, options, line);
+	struct bp_total shown = *total;
+	/* The line below it has the estimate of that moment; two of them would contradict. */
+	if (metric == BP_METRIC_PEAK && has_peak_moment(aggregation)) {
+		shown.bytes.interval.unknown = true;
+		shown.objects.interval.unknown |= !bp_figure_is_wide(&total->objects);
+	}
+	fill_figures(&shown, &aggregation->query, options, line);
 	remark_text(aggregation, options, metric, line->remark, sizeof line->remark);
 }
 
@@ -307,8 +310,7 @@ static void write_totals(const struct bp_aggregation *aggregation,
 		if (aggregation->absent & 1u << metric)
 			continue;
 		fill_total(aggregation, (enum bp_metric)metric, options, &lines[count++]);
-		if (metric == BP_METRIC_PEAK && aggregation->query.metric == BP_METRIC_PEAK &&
-			aggregation->peak_at_ns != BP_TIME_NEVER)
+		if (metric == BP_METRIC_PEAK && has_peak_moment(aggregation))
 			fill_peak_moment(aggregation, options, &lines[count++]);
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -433,11 +435,18 @@ static void write_pauses(const struct bp_aggregation *aggregation,
 	bp_write_warning(options, text, out);
 }
 
-void bp_write_header(const struct bp_aggregation *aggregation,
+bool bp_nothing_matches(const struct bp_aggregation *aggregation)
+{
+	return aggregation->query.filter_count > 0 && aggregation->samples > 0 &&
+	       aggregation->totals[BP_METRIC_ALLOCATED].samples == 0 &&
+	       aggregation->totals[aggregation->query.metric].samples == 0;
+}
+
+/* What the figures are about: a window, filters. */
+static void write_selection(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_query *query = &aggregation->query;
-	write_first_line(aggregation, options, out);
 	if (query->has_from || query->has_to) {
 		fprintf(out, "  from %.6g s to ",
 			query->has_from ? (double)query->from_ns / 1e9 : 0.0);
@@ -448,20 +457,12 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 	}
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
-	bp_write_explained(options, out);
-	putc('\n', out);
-	write_totals(aggregation, options, out);
-	if (aggregation->peak_instead)
-		bp_write_note(options,
-			"Rows are of the peak, because no more than a quarter of it is live at "
-			"exit (--metric live shows that).",
-			out);
-	bp_write_resident_line(aggregation, options, out);
-	if (query->has_at && query->metric == BP_METRIC_LIVE)
-		bp_write_peak_note(
-			aggregation, &aggregation->totals[BP_METRIC_LIVE].bytes, options, out);
-	if (query->metric == BP_METRIC_PEAK)
-		bp_write_peak_note(aggregation, &aggregation->peak_moment.bytes, options, out);
+}
+
+/* Why a metric is not there. */
+static void write_absent(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
 	if (aggregation->lacks & BP_LACKS_FREES)
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell what was freed%s\n",
@@ -474,6 +475,47 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 			bp_style_dim(options),
 			aggregation->absent & 1u << BP_METRIC_ALLOCATED ? "allocated, " : "",
 			bp_style_end(options));
+}
+
+/* The totals, and what must be said beside them. */
+static void write_figures(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_query *query = &aggregation->query;
+	write_totals(aggregation, options, out);
+	if (aggregation->peak_instead)
+		bp_write_note(options,
+			"Rows are of the peak, because no more than a quarter of it is live at "
+			"exit (--metric live shows that).",
+			out);
+	bp_write_resident_line(aggregation, options, out);
+	if (query->has_at && query->metric == BP_METRIC_LIVE)
+		bp_write_peak_note(
+			aggregation, &aggregation->totals[BP_METRIC_LIVE].bytes, options, out);
+	write_absent(aggregation, options, out);
+}
+
+/* Upper limits of what nothing was seen of are the same for every metric: one line. */
+static void write_nothing(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	char text[BP_QUANTITY_BYTES];
+	bp_bytes_figure_text(
+		&aggregation->totals[aggregation->query.metric].bytes, bp_style_of(options), text);
+	fprintf(out, "  nothing was sampled of it: %s\n", text);
+}
+
+void bp_write_header(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	write_first_line(aggregation, options, out);
+	write_selection(aggregation, options, out);
+	bp_write_explained(options, out);
+	putc('\n', out);
+	if (bp_nothing_matches(aggregation))
+		write_nothing(aggregation, options, out);
+	else
+		write_figures(aggregation, options, out);
 	if (*aggregation->warnings != NULL || aggregation->sampling.paused)
 		putc('\n', out);
 	write_pauses(aggregation, options, out);

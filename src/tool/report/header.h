@@ -53,4 +53,7 @@ static inline struct bp_quantity_style bp_style_of(const struct bp_report_option
 	return (struct bp_quantity_style){ .utf8 = options->utf8, .si = options->si };
 }
 
+/* Do filters leave no sample at all? Then the header has said so, and what it may hold at most. */
+bool bp_nothing_matches(const struct bp_aggregation *aggregation);
+
 #endif

@@ -78,8 +78,8 @@ void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct b
 		peak->bytes.interval.estimate >= live->interval.estimate)
 		return;
 	bp_write_note(options,
-		"The peak stands below live objects: it was searched for, which finds noise too, "
-		"and its estimate is corrected for that.",
+		"The peak's estimate is below that of live objects: the highest of many estimates "
+		"is too high by chance, and the peak's is lowered by what that makes.",
 		out);
 }
 
@@ -108,7 +108,7 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
 		time, sum, live, file, apart, among, rest, most);
 	bp_write_note(options, text, out);
-	/* (Of the peak's own report the header has said so.) */
+	/* (The peak's own report shows its limits alone.) */
 	if (aggregation->query.metric != BP_METRIC_PEAK)
 		bp_write_peak_note(aggregation, &last->live, options, out);
 }

@@ -12,6 +12,7 @@
 #include "report/bar.h"
 #include "report/grid.h"
 #include "report/header.h"
+#include "report/named_callers.h"
 #include "report/objects_column.h"
 #include "report/resident_text.h"
 #include "text/escape.h"
@@ -177,18 +178,19 @@ static void write_certainty(const struct bp_aggregation *aggregation,
 		&aggregation->profile->processes.data[aggregation->subject.i];
 	char text[TEXT_BYTES], interval[BP_QUANTITY_BYTES];
 	const char *order = "";
+	const bool all_large = subject->law != BP_PROFILE_BERNOULLI;
 	if (sampling->interval_count == 0)
 		return;
 	bp_bytes_text(
 		sampling->intervals[sampling->interval_count - 1], bp_style_of(options), interval);
 	if (overlaps > 0)
-		order = ". Unsure: the rows' order";
-	snprintf(text, sizeof text, "Certain: %s%s%s%s",
+		order = "; not certain: the order of rows whose lines meet";
+	snprintf(text, sizeof text, "certain: %s%s%s%s%s",
 		allocated->known && allocated->bytes.interval.exact
 			? "the total allocated"
 			: "only limits (not even the counted total is known exactly)",
-		subject->law == BP_PROFILE_BERNOULLI ? "" : ", objects from ",
-		subject->law == BP_PROFILE_BERNOULLI ? "" : interval, order);
+		all_large ? ", and objects of " : "", all_large ? interval : "",
+		all_large ? " and more, which are all recorded" : "", order);
 	write_said(options, "-", text, out);
 }
 
@@ -264,9 +266,13 @@ static bool write_summary(const struct bp_aggregation *aggregation,
 	uint32_t overlaps = 0, suspects = 0;
 	head.resident = NULL; /* it has a table of its own here */
 	bp_write_header(aggregation, &head, out);
+	if (bp_nothing_matches(aggregation))
+		return true;
 	bp_write_resident_table(aggregation, options, out);
 	if (!write_rows(aggregation, options, &overlaps, out))
 		return bp_error_set(error, "out of memory");
+	if (!bp_write_named_callers(aggregation, options, out, error))
+		return false;
 	if (aggregation->row_count > 0) {
 		putc('\n', out);
 		if (!write_growth(aggregation, options, &suspects, out, error) ||

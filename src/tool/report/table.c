@@ -11,20 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregation/row_chains.h"
 #include "report/bar.h"
 #include "report/header.h"
+#include "report/named_callers.h"
 #include "report/objects_column.h"
 #include "report/report.h"
+#include "text/chain_text.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096
 #define NAME_COLUMNS_MIN 16
 #define BAR_COLUMNS_MAX 60
+#define COUNTED_NAME_COLUMNS 40
+#define COUNTED_WORTH 1.1 /* the upper limit, of what is counted */
 
 /* A row as text, made before the layout is known. */
 struct line {
 	char bytes[BP_QUANTITY_BYTES], objects[BP_QUANTITY_BYTES], samples[BP_QUANTITY_BYTES];
 	struct bp_row row;
+	const char **chain; /* cumulative: functions that are all on the same stacks; NULL: one */
+	uint32_t chain_count;
+};
+
+struct table {
+	struct line *lines;
+	uint32_t count;
+	bool rest; /* the last line is of what the others leave out */
+	char rest_name[64];
+	struct bp_row_chains chains;
 };
 
 struct layout {
@@ -39,6 +54,25 @@ static void widen(unsigned *columns, const char *text)
 		*columns = width;
 }
 
+static unsigned name_columns(const struct line *line, bool utf8)
+{
+	return line->chain != NULL	? bp_chain_columns(line->chain, line->chain_count, utf8)
+	       : line->row.name != NULL ? bp_terminal_columns(line->row.name, utf8)
+					: 0;
+}
+
+/* The name of a row as it is shown; returns the columns it takes. */
+static unsigned name_text(const struct line *line, const struct bp_report_options *options,
+	unsigned columns, char *to, size_t bytes)
+{
+	const struct bp_chain_style style = { .as_recorded = options->names_as_recorded,
+		.utf8 = options->utf8 };
+	if (line->chain != NULL)
+		return bp_chain_text(line->chain, line->chain_count, style, columns, to, bytes);
+	return bp_report_name(
+		options, line->row.name != NULL ? line->row.name : "", columns, to, bytes);
+}
+
 /* Widths that every row fits into. */
 static struct layout widths_of(const struct line *lines, uint32_t count, bool has_objects,
 	const struct bp_report_options *options)
@@ -47,9 +81,7 @@ static struct layout widths_of(const struct line *lines, uint32_t count, bool ha
 		.name = NAME_COLUMNS_MIN, .bytes = 5, .objects = has_objects ? 7 : 0, .samples = 7
 	};
 	for (uint32_t i = 0; i < count; i++) {
-		const char *name = lines[i].row.name;
-		const unsigned columns =
-			name == NULL ? 0 : bp_terminal_columns(name, options->utf8);
+		const unsigned columns = name_columns(&lines[i], options->utf8);
 		if (columns > layout.name)
 			layout.name = columns;
 		widen(&layout.bytes, lines[i].bytes);
@@ -88,9 +120,8 @@ static void tighten(struct layout *layout, const struct line *lines, uint32_t co
 	unsigned most = NAME_COLUMNS_MIN;
 	char text[NAME_BYTES];
 	for (uint32_t i = 0; i < count; i++) {
-		const char *name = lines[i].row.name != NULL ? lines[i].row.name : "";
 		const unsigned columns =
-			bp_report_name(options, name, layout->name, text, sizeof text);
+			name_text(&lines[i], options, layout->name, text, sizeof text);
 		most = columns > most ? columns : most;
 	}
 	if (most >= layout->name)
@@ -143,8 +174,9 @@ static void write_numbers(const struct layout *layout, const struct line *line, 
 static void write_name(
 	const char *name, unsigned columns, const struct bp_report_options *options, FILE *out)
 {
+	const struct line line = { .row.name = name };
 	char text[NAME_BYTES];
-	unsigned width = bp_report_name(options, name, columns, text, sizeof text);
+	unsigned width = name_text(&line, options, columns, text, sizeof text);
 	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
 }
 
@@ -219,10 +251,24 @@ static void write_heading(const char *subject, const struct layout *layout,
 	fprintf(out, "%s\n", bp_style_end(options));
 }
 
+/* The name of row `number`; of a stack its place in the order. `rest`: the last line, which is no
+ * stack. */
+static void write_row_name(const struct line *line, uint32_t number, bool rest,
+	const struct layout *layout, const struct bp_report_options *options, FILE *out)
+{
+	char text[NAME_BYTES];
+	if (line->row.name == NULL) {
+		snprintf(text, sizeof text, rest ? "rest" : "#%u", number + 1);
+		write_padded(text, layout->name, false, out);
+		return;
+	}
+	name_text(line, options, layout->name, text, sizeof text);
+	write_padded(text, layout->name, false, out);
+}
+
 /* Returns whether there was room for the bars. */
-static bool write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
-	uint32_t count, uint32_t left_out, bool has_objects,
-	const struct bp_report_options *options, FILE *out)
+static bool write_lines(const struct bp_aggregation *aggregation, const struct table *table,
+	bool has_objects, const struct bp_report_options *options, FILE *out)
 {
 	bool by_stack = aggregation->query.by == BP_KEY_STACK;
 	char subject[128] = "";
@@ -231,70 +277,168 @@ static bool write_lines(const struct bp_aggregation *aggregation, const struct l
 		bp_write_subject(aggregation, text);
 		fclose(text);
 	}
-	struct layout layout = lay_out(lines, count, has_objects, options);
+	struct layout layout = lay_out(table->lines, table->count, has_objects, options);
 	write_heading(subject, &layout, options, out);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct bp_row *row = &lines[i].row;
-		char name[64];
-		if (row->name == NULL && i < count - (left_out != 0))
-			snprintf(name, sizeof name, "#%u", i + 1);
-		else if (row->name == NULL)
-			snprintf(name, sizeof name, by_stack ? "rest" : "the rest");
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct bp_row *row = &table->lines[i].row;
+		const bool rest = table->rest && i + 1 == table->count;
 		fputs("  ", out);
-		write_name(row->name != NULL ? row->name : name, layout.name, options, out);
+		write_row_name(&table->lines[i], i, rest, &layout, options, out);
 		fputs("  ", out);
 		if (layout.bar > 0) {
 			bp_write_bar(
 				&row->bytes.interval, layout.scale_bytes, layout.bar, options, out);
 			fputs("  ", out);
 		}
-		write_numbers(&layout, &lines[i], out);
-		if (by_stack && i < count - (left_out != 0))
+		write_numbers(&layout, &table->lines[i], out);
+		if (by_stack && !rest)
 			write_stack(aggregation, row, options, out);
 	}
 	return layout.bar > 0;
 }
 
+static void finish_table(struct table *table)
+{
+	for (uint32_t i = 0; table->lines != NULL && i < table->count; i++)
+		free(table->lines[i].chain);
+	free(table->lines);
+	bp_row_chains_finish(&table->chains);
+}
+
+/* The functions of a chain, outermost first; false: no memory. */
+static bool name_chain(const struct bp_aggregation *aggregation, const struct table *table,
+	const struct bp_row_chain *chain, struct line *line)
+{
+	if (chain->count == 1)
+		return true;
+	line->chain = calloc(chain->count, sizeof *line->chain);
+	line->chain_count = chain->count;
+	for (uint32_t i = 0; line->chain != NULL && i < chain->count; i++) {
+		struct bp_row row;
+		bp_aggregation_row(aggregation, table->chains.rows[chain->first + i], &row);
+		line->chain[i] = row.name;
+	}
+	return line->chain != NULL;
+}
+
+/* The line behind those shown. Cumulative rows overlap and have no sum: the largest is shown. */
+static void fill_rest(const struct bp_aggregation *aggregation, uint32_t rows_shown,
+	const struct bp_report_options *options, struct table *table)
+{
+	struct line *line = &table->lines[table->count];
+	const uint32_t left_out = aggregation->row_count - rows_shown;
+	if (aggregation->query.cumulative && left_out > 0) {
+		const struct bp_row_chain *next = &table->chains.chains[table->count];
+		bp_aggregation_row(aggregation, table->chains.rows[next->first], &line->row);
+		snprintf(table->rest_name, sizeof table->rest_name, "%u more, the largest",
+			left_out);
+		table->rest = true;
+	} else {
+		table->rest = bp_aggregation_rest(aggregation, rows_shown, &line->row);
+		snprintf(table->rest_name, sizeof table->rest_name,
+			left_out > 0 ? "%u more, together" : "in no row", left_out);
+	}
+	line->row.name = aggregation->query.by == BP_KEY_STACK ? NULL : table->rest_name;
+	if (table->rest) {
+		fill(line, options);
+		table->count++;
+	}
+}
+
+static bool fill_table(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, struct bp_objects_column *column,
+	struct table *table)
+{
+	uint32_t rows_shown = 0;
+	if (!bp_row_chains_make(aggregation, &table->chains))
+		return false;
+	const uint32_t shown =
+		table->chains.count < options->rows ? table->chains.count : options->rows;
+	table->lines = calloc((size_t)shown + 1, sizeof *table->lines);
+	if (table->lines == NULL)
+		return false;
+	for (; table->count < shown; table->count++) {
+		const struct bp_row_chain *chain = &table->chains.chains[table->count];
+		struct line *line = &table->lines[table->count];
+		bp_aggregation_row(aggregation, table->chains.rows[chain->first], &line->row);
+		bp_objects_column_look(column, &line->row);
+		fill(line, options);
+		if (!name_chain(aggregation, table, chain, line))
+			return false;
+		rows_shown += chain->count;
+	}
+	fill_rest(aggregation, rows_shown, options, table);
+	return true;
+}
+
+/* Is so much of the row counted, and is there room for more above it that is worth a word? Objects
+ * of `from_bytes` and more are all recorded. */
+static bool is_counted(const struct bp_figure *bytes, double from_bytes)
+{
+	const struct bp_interval *interval = &bytes->interval;
+	return !interval->exact && !interval->unknown && !bytes->lower_bound &&
+	       !bytes->upper_bound && interval->low >= from_bytes &&
+	       interval->low >= interval->estimate && isfinite(interval->high) &&
+	       interval->high > COUNTED_WORTH * interval->low;
+}
+
+/* What an estimate at the left end of its line means, said of the first such row. */
+static void write_counted(const struct bp_aggregation *aggregation, const struct table *table,
+	const struct bp_report_options *options, FILE *out)
+{
+	const struct bp_sampling *sampling = &aggregation->sampling;
+	const struct bp_process *subject =
+		&aggregation->profile->processes.data[aggregation->subject.i];
+	const struct bp_quantity_style style = bp_style_of(options);
+	char counted[BP_QUANTITY_BYTES], more[BP_QUANTITY_BYTES];
+	char text[512], name[NAME_BYTES];
+	if (subject->law == BP_PROFILE_BERNOULLI || sampling->interval_count == 0 ||
+		aggregation->query.by == BP_KEY_STACK)
+		return;
+	for (uint32_t i = 0; i < table->count - table->rest; i++) {
+		const struct bp_interval *interval = &table->lines[i].row.bytes.interval;
+		if (!is_counted(&table->lines[i].row.bytes, (double)sampling->intervals[0]))
+			continue;
+		bp_bytes_text((uint64_t)interval->low, style, counted);
+		bp_bytes_text((uint64_t)(interval->high - interval->low), style, more);
+		name_text(&table->lines[i], options, COUNTED_NAME_COLUMNS, name, sizeof name);
+		snprintf(text, sizeof text,
+			"%.160s: %.32s counted, since every object above the sampling interval is "
+			"recorded; small ones %s %.32s more. So where %s begins its line.",
+			name, counted, options->utf8 ? "≤" : "<=", more, options->utf8 ? "●" : "*");
+		bp_write_note(options, text, out);
+		return;
+	}
+}
+
 static bool write_table(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error)
 {
-	uint32_t shown =
-		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
-	struct line *lines = calloc((size_t)shown + 1, sizeof *lines);
-	if (lines == NULL)
-		return bp_error_set(error, "out of memory");
-	bp_write_header(aggregation, options, out);
 	struct bp_objects_column column = { 0 };
-	for (uint32_t i = 0; i < shown; i++) {
-		bp_aggregation_row(aggregation, i, &lines[i].row);
-		bp_objects_column_look(&column, &lines[i].row);
-		fill(&lines[i], options);
+	struct table table = { 0 };
+	bool good = true;
+	if (!fill_table(aggregation, options, &column, &table)) {
+		finish_table(&table);
+		return bp_error_set(error, "out of memory");
 	}
+	bp_write_header(aggregation, options, out);
 	const bool has_objects = bp_objects_column_is_shown(&column, &aggregation->query);
-	uint32_t count = shown;
-	bool rest = bp_aggregation_rest(aggregation, shown, &lines[count].row);
-	char name[64];
-	if (rest) {
-		uint32_t left_out = aggregation->row_count - shown;
-		snprintf(name, sizeof name, left_out > 0 ? "%u more, together" : "in no row",
-			left_out);
-		lines[count].row.name = aggregation->query.by == BP_KEY_STACK ? NULL : name;
-		fill(&lines[count++], options);
-	}
-	if (count > 0) {
-		const bool bars =
-			write_lines(aggregation, lines, count, rest, has_objects, options, out);
+	if (table.count > 0) {
+		const bool bars = write_lines(aggregation, &table, has_objects, options, out);
+		good = bp_write_named_callers(aggregation, options, out, error);
 		putc('\n', out);
 		if (bars)
 			bp_write_bar_legend(options, out);
+		if (bars)
+			write_counted(aggregation, &table, options, out);
 		if (!has_objects)
 			bp_write_objects_left_out(options, out);
 		bp_write_charged(aggregation, options, out);
 	} else if (aggregation->query.filter_count == 0) {
 		fputs("\n  no samples of this metric\n", out);
 	}
-	free(lines);
-	return true;
+	finish_table(&table);
+	return good;
 }
 
 const struct bp_report bp_report_table = {

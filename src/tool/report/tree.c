@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The call tree from the outermost frame on: figures with their intervals, as bars on one scale
- * too, and the function. A chain of functions with a single callee each stays in one column, so
- * that deep programs do not run off the right edge; small branches are one line that says how many
+ * too, and the function. A chain of functions with a single callee each is one line
+ * (text/chain_text.h): all of them hold the same; small branches are one line that says how many
  * they are and what they hold. Where the terminal is narrow names are shortened first, then samples
  * go, then bars.
  */
@@ -14,6 +14,7 @@
 #include "report/bar.h"
 #include "report/header.h"
 #include "report/report.h"
+#include "text/chain_text.h"
 #include "text/escape.h"
 
 #define SHARE_MIN 0.01	    /* branches below this share of the whole are pruned */
@@ -25,10 +26,20 @@
 #define NAME_BYTES 4096
 #define HEADING " by call tree" /* behind the metric, over the names */
 
-/* A line as text. */
+/* A line as text, and the node that it ends with, which has the figures of all on it. */
 struct line {
+	const struct bp_tree_node *node;
 	char bytes[BP_QUANTITY_BYTES], samples[BP_QUANTITY_BYTES];
+	const char *const *names; /* outermost first */
+	uint32_t name_count;
 	unsigned indent;
+};
+
+/* The lines of a tree. */
+struct lines {
+	struct line *data;
+	const char **names; /* of all nodes */
+	uint32_t count;
 };
 
 struct layout {
@@ -46,9 +57,10 @@ static const char *function_name(
 	return node->depth == 0 ? "all" : *function != '\0' ? function : "(no name)";
 }
 
-static void write_name(const struct bp_aggregation *aggregation, const struct bp_tree_node *node,
-	unsigned columns, const struct bp_report_options *options, FILE *out)
+static void write_name(const struct line *line, unsigned columns,
+	const struct bp_report_options *options, FILE *out)
 {
+	const struct bp_tree_node *node = line->node;
 	char text[NAME_BYTES];
 	if (node->pruned > 0) {
 		snprintf(text, sizeof text, "%u more, %sbelow %g %%", node->pruned,
@@ -59,12 +71,13 @@ static void write_name(const struct bp_aggregation *aggregation, const struct bp
 		fprintf(out, "%s%s%s\n", bp_style_dim(options), text, bp_style_end(options));
 		return;
 	}
-	bp_report_name(options, function_name(aggregation, node), columns, text, sizeof text);
+	const struct bp_chain_style style = { .as_recorded = options->names_as_recorded,
+		.utf8 = options->utf8 };
+	bp_chain_text(line->names, line->name_count, style, columns, text, sizeof text);
 	fprintf(out, "%s\n", text);
 }
 
-static void write_line(const struct bp_aggregation *aggregation, const struct bp_tree_node *node,
-	const struct line *line, const struct layout *layout,
+static void write_line(const struct line *line, const struct layout *layout,
 	const struct bp_report_options *options, FILE *out)
 {
 	const unsigned indent =
@@ -74,15 +87,14 @@ static void write_line(const struct bp_aggregation *aggregation, const struct bp
 		line->bytes);
 	if (layout->bar > 0) {
 		fputs("  ", out);
-		bp_write_bar(
-			&node->row.bytes.interval, layout->scale_bytes, layout->bar, options, out);
+		bp_write_bar(&line->node->row.bytes.interval, layout->scale_bytes, layout->bar,
+			options, out);
 	}
 	if (layout->samples > 0)
 		fprintf(out, "  %*s%s", (int)(layout->samples - bp_text_columns(line->samples)), "",
 			line->samples);
 	fprintf(out, "  %*s", (int)indent, "");
-	write_name(
-		aggregation, node, left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN, options, out);
+	write_name(line, left > NAME_COLUMNS_MIN ? left : NAME_COLUMNS_MIN, options, out);
 }
 
 /* The scale of the bars: 0 at the left end, the largest limit at the right. */
@@ -102,38 +114,40 @@ static void write_heading(const struct bp_aggregation *aggregation, const struct
 		bp_style_end(options));
 }
 
+static unsigned line_columns(const struct line *line, const struct bp_report_options *options)
+{
+	return line->node->pruned > 0
+		       ? 32
+		       : bp_chain_columns(line->names, line->name_count, options->utf8);
+}
+
 /* Widths that every line fits into. */
-static struct layout widths_of(const struct bp_aggregation *aggregation,
-	const struct bp_call_tree *tree, const struct line *lines, uint32_t count,
-	const struct bp_report_options *options)
+static struct layout widths_of(const struct bp_aggregation *aggregation, const struct line *lines,
+	uint32_t count, const struct bp_report_options *options)
 {
 	struct layout layout = { .bytes = 5, .samples = 7, .indent_max = INDENT_MAX };
 	layout.names =
 		(unsigned)(strlen(bp_metric_names[aggregation->query.metric]) + strlen(HEADING));
 	for (uint32_t i = 0; i < count; i++) {
-		const struct bp_tree_node *node = &tree->nodes[i];
-		const unsigned widths[3] = { bp_text_columns(lines[i].bytes),
-			bp_text_columns(lines[i].samples),
-			(lines[i].indent < INDENT_MAX ? lines[i].indent : INDENT_MAX) +
-				(node->pruned > 0 ? 32
-						  : bp_terminal_columns(
-							    function_name(aggregation, node),
-							    options->utf8)) };
+		const struct line *line = &lines[i];
+		const double high = line->node->row.bytes.interval.high;
+		const unsigned widths[3] = { bp_text_columns(line->bytes),
+			bp_text_columns(line->samples),
+			(line->indent < INDENT_MAX ? line->indent : INDENT_MAX) +
+				line_columns(line, options) };
 		layout.bytes = widths[0] > layout.bytes ? widths[0] : layout.bytes;
 		layout.samples = widths[1] > layout.samples ? widths[1] : layout.samples;
 		layout.names = widths[2] > layout.names ? widths[2] : layout.names;
-		if (isfinite(node->row.bytes.interval.high))
-			layout.scale_bytes =
-				fmax(layout.scale_bytes, node->row.bytes.interval.high);
+		if (isfinite(high))
+			layout.scale_bytes = fmax(layout.scale_bytes, high);
 	}
 	return layout;
 }
 
-static struct layout lay_out(const struct bp_aggregation *aggregation,
-	const struct bp_call_tree *tree, const struct line *lines, uint32_t count,
-	const struct bp_report_options *options)
+static struct layout lay_out(const struct bp_aggregation *aggregation, const struct line *lines,
+	uint32_t count, const struct bp_report_options *options)
 {
-	const struct layout whole = widths_of(aggregation, tree, lines, count, options);
+	const struct layout whole = widths_of(aggregation, lines, count, options);
 	const unsigned wanted = whole.names < NAMES_KEPT ? whole.names : NAMES_KEPT;
 	const unsigned columns = options->columns, least = wanted + 2 + BAR_COLUMNS_MIN;
 	struct layout layout = whole;
@@ -160,67 +174,105 @@ static struct layout lay_out(const struct bp_aggregation *aggregation,
 	return layout;
 }
 
-/* Returns whether there was room for bars in `*ret_bars`. */
-static bool write_nodes(const struct bp_aggregation *aggregation, const struct bp_call_tree *tree,
-	uint32_t count, const struct bp_report_options *options, bool *ret_bars, FILE *out)
+static void finish_lines(struct lines *lines)
 {
-	struct line *lines = calloc((size_t)count + 1, sizeof *lines);
+	free(lines->data);
+	free(lines->names);
+	*lines = (struct lines){ 0 };
+}
+
+/* The lines of a tree; false: no memory. */
+static bool make_lines(const struct bp_aggregation *aggregation, const struct bp_call_tree *tree,
+	const struct bp_report_options *options, struct lines *ret_lines)
+{
+	struct lines lines = { .data = calloc((size_t)tree->count + 1, sizeof *lines.data),
+		.names = calloc((size_t)tree->count + 1, sizeof *lines.names) };
 	/* Indentation of the children of the node last seen at each depth. */
-	unsigned *indents = calloc((size_t)count + 2, sizeof *indents);
-	if (lines == NULL || indents == NULL) {
-		free(lines);
+	unsigned *indents = calloc((size_t)tree->count + 2, sizeof *indents);
+	if (lines.data == NULL || lines.names == NULL || indents == NULL) {
+		finish_lines(&lines);
 		free(indents);
 		return false;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		const struct bp_tree_node *node = &tree->nodes[i];
-		const bool chain = node->children == 1 && !node->has_self;
-		bp_bytes_figure_text(&node->row.bytes, bp_style_of(options), lines[i].bytes);
-		bp_count_text(node->row.samples, lines[i].samples);
-		lines[i].indent = indents[node->depth];
-		indents[node->depth + 1] = indents[node->depth] + (chain ? 0 : 2);
+	for (uint32_t i = 0; i < tree->count; i++) {
+		struct line *line = &lines.data[lines.count++];
+		const uint32_t length = bp_call_tree_chain(tree, i);
+		/* The whole is not named where one function holds all of it. */
+		const uint32_t left_out = tree->nodes[i].depth == 0 && length > 1;
+		line->indent = indents[tree->nodes[i].depth];
+		line->names = &lines.names[i + left_out];
+		line->name_count = length - left_out;
+		for (uint32_t j = 0; j < length; j++)
+			lines.names[i + j] = function_name(aggregation, &tree->nodes[i + j]);
+		i += length - 1;
+		line->node = &tree->nodes[i];
+		indents[line->node->depth + 1] = line->indent + 2;
+		bp_bytes_figure_text(&line->node->row.bytes, bp_style_of(options), line->bytes);
+		bp_count_text(line->node->row.samples, line->samples);
 	}
-	const struct layout layout = lay_out(aggregation, tree, lines, count, options);
+	free(indents);
+	*ret_lines = lines;
+	return true;
+}
+
+/* Returns whether there was room for bars. */
+static bool write_lines(const struct bp_aggregation *aggregation, const struct line *lines,
+	uint32_t count, const struct bp_report_options *options, FILE *out)
+{
+	const struct layout layout = lay_out(aggregation, lines, count, options);
 	write_heading(aggregation, &layout, options, out);
 	for (uint32_t i = 0; i < count; i++)
-		write_line(aggregation, &tree->nodes[i], &lines[i], &layout, options, out);
-	*ret_bars = layout.bar > 0;
-	free(lines);
-	free(indents);
-	return true;
+		write_line(&lines[i], &layout, options, out);
+	return layout.bar > 0;
+}
+
+/* What was left out: lines, and small branches. */
+static void write_left_out(const struct lines *lines, uint32_t count, uint32_t pruned,
+	const struct bp_report_options *options, FILE *out)
+{
+	char text[128];
+	if (count < lines->count)
+		fprintf(out, "\n  %u more line%s: --rows %u shows them\n", lines->count - count,
+			lines->count - count == 1 ? "" : "s", lines->count);
+	if (pruned == 0)
+		return;
+	snprintf(text, sizeof text,
+		pruned == 1
+			? "%u branch below %g %% of the whole is pruned into the line that counts "
+			  "it"
+			: "%u branches below %g %% of the whole are pruned into the lines that "
+			  "count them",
+		pruned, 100 * SHARE_MIN);
+	putc('\n', out);
+	bp_write_note(options, text, out);
 }
 
 static bool write_tree(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error)
 {
 	struct bp_call_tree tree;
-	bool bars = false;
-	if (!bp_call_tree_build(aggregation, SHARE_MIN, &tree, error))
+	struct lines lines;
+	if (bp_nothing_matches(aggregation)) {
+		bp_write_header(aggregation, options, out);
+		return true;
+	}
+	if (!bp_call_tree_build(aggregation, SHARE_MIN, false, &tree, error))
 		return false;
+	if (!make_lines(aggregation, &tree, options, &lines)) {
+		bp_call_tree_finish(&tree);
+		return bp_error_set(error, "out of memory");
+	}
+	const uint32_t count = lines.count < options->rows ? lines.count : options->rows;
 	bp_write_header(aggregation, options, out);
-	uint32_t count = tree.count < options->rows ? tree.count : options->rows;
-	bool good = write_nodes(aggregation, &tree, count, options, &bars, out);
-	if (bars) {
+	if (write_lines(aggregation, lines.data, count, options, out)) {
 		putc('\n', out);
 		bp_write_bar_legend(options, out);
 	}
-	if (count < tree.count)
-		fprintf(out, "\n  %u more line%s: --rows %u shows them\n", tree.count - count,
-			tree.count - count == 1 ? "" : "s", tree.count);
-	if (tree.pruned > 0) {
-		char text[128];
-		snprintf(text, sizeof text,
-			tree.pruned == 1
-				? "%u branch below %g %% of the whole is pruned into the line that "
-				  "counts it"
-				: "%u branches below %g %% of the whole are pruned into the lines "
-				  "that count them",
-			tree.pruned, 100 * SHARE_MIN);
-		putc('\n', out);
-		bp_write_note(options, text, out);
-	}
+	bp_write_charged(aggregation, options, out);
+	write_left_out(&lines, count, tree.pruned, options, out);
+	finish_lines(&lines);
 	bp_call_tree_finish(&tree);
-	return good || bp_error_set(error, "out of memory");
+	return true;
 }
 
 const struct bp_report bp_report_tree = { .name = "tree",

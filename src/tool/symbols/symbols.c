@@ -5,7 +5,8 @@
  * request, or, where many addresses are asked of one, several, each about a stretch of it; within a
  * request the addresses ascend. A return address is looked up one byte earlier: it may already
  * belong to the next line, inlined call or function. Whatever gets no name is shown as
- * module+0xoffset, and without a module as its address.
+ * module+0xoffset, and without a module as its address. The module of a program is called what the
+ * program was started as: redis-server is a link to redis-check-rdb.
  */
 #include "symbols/symbols.h"
 
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/path.h"
+#include "model/process_name.h"
 #include "symbols/module_request.h"
 #include "symbols/worker.h"
 
@@ -41,6 +44,9 @@ struct resolution {
 	struct bp_symbol_summary *summary;
 	struct bp_error *error;
 	const struct item *items; /* of the module at hand */
+	/* what the program of a path was started as, by the string of the path; NULL: it has the
+	 * name of its file */
+	const struct bp_string_id *started_as;
 };
 
 static bool string_of(struct bp_profile *profile, const char *text, struct bp_string_id *ret_string,
@@ -49,20 +55,64 @@ static bool string_of(struct bp_profile *profile, const char *text, struct bp_st
 	return bp_profile_string(profile, text, strlen(text), ret_string, error);
 }
 
+/* Are the name of a file and what the program was started as two names of it? (Not where one is the
+ * other with a version, as of python3 and python3.11.) */
+static bool are_two_names(const char *file, const char *started)
+{
+	return *started != '\0' && strncmp(file, started, strlen(started)) != 0;
+}
+
+/* By the string of the executable's path: what its processes were started as, where that is not the
+ * name of the file, and all agree. The caller frees it; NULL: no memory, or no such process. */
+static struct bp_string_id *find_started(const struct bp_profile *profile)
+{
+	struct bp_string_id *names = NULL;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		const char *path = bp_profile_text(profile, process->program);
+		if (names == NULL && *path == '/' &&
+			are_two_names(bp_last_part(path), bp_process_name(profile, process)))
+			names = calloc(profile->strings.count, sizeof *names);
+	}
+	for (uint32_t i = 1; names != NULL && i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		struct bp_string_id *name = &names[process->program.i];
+		const bool first = name->i == 0;
+		*name = first || strcmp(bp_profile_text(profile, *name),
+					 bp_process_name(profile, process)) == 0
+				? process->name
+				: process->program;
+	}
+	return names;
+}
+
+/* What a module is called. */
+static const char *module_name(
+	const struct resolution *resolution, const struct bp_location *location)
+{
+	const struct bp_profile *profile = resolution->profile;
+	const struct bp_string_id path = profile->modules.data[location->module.i].path;
+	const char *text = bp_profile_text(profile, path), *file = bp_last_part(text);
+	if (*file == '\0')
+		file = text;
+	if (resolution->started_as == NULL || resolution->started_as[path.i].i == 0)
+		return file;
+	const char *started = bp_profile_text(profile, resolution->started_as[path.i]);
+	return *started != '/' && are_two_names(file, started) ? started : file;
+}
+
 /* "libz.so.1+0x1234", or "0x7f0012345678" without a module. */
-static bool offset_name(struct bp_profile *profile, const struct bp_location *location,
+static bool offset_name(const struct resolution *resolution, const struct bp_location *location,
 	struct bp_string_id *ret_string, struct bp_error *error)
 {
 	char text[MODULE_NAME_MAX + 32];
-	const char *path = bp_profile_text(profile, profile->modules.data[location->module.i].path);
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+	const char *name = module_name(resolution, location);
 	if (location->module.i == 0 || name[0] == '\0')
 		snprintf(text, sizeof text, "0x%" PRIx64, location->address);
 	else
 		snprintf(text, sizeof text, "%.*s+0x%" PRIx64, MODULE_NAME_MAX, name,
 			location->address);
-	return string_of(profile, text, ret_string, error);
+	return string_of(resolution->profile, text, ret_string, error);
 }
 
 static bool set_unnamed(struct resolution *resolution, uint32_t location_number)
@@ -70,7 +120,7 @@ static bool set_unnamed(struct resolution *resolution, uint32_t location_number)
 	struct bp_location_id id = { location_number };
 	struct bp_location location = resolution->profile->locations.data[location_number];
 	struct bp_frame frame = { .module = location.module };
-	if (!offset_name(resolution->profile, &location, &frame.function, resolution->error))
+	if (!offset_name(resolution, &location, &frame.function, resolution->error))
 		return false;
 	return bp_profile_set_frames(resolution->profile, id, &frame, 1, resolution->error);
 }
@@ -82,7 +132,7 @@ static bool make_frame(struct resolution *resolution, const struct bp_location *
 	struct bp_frame frame = { .module = location->module, .line = found->line };
 	frame.named = found->function[0] != '\0';
 	if (frame.named ? !string_of(profile, found->function, &frame.function, resolution->error)
-			: !offset_name(profile, location, &frame.function, resolution->error))
+			: !offset_name(resolution, location, &frame.function, resolution->error))
 		return false;
 	if (!string_of(profile, found->system_name, &frame.system_name, resolution->error) ||
 		!string_of(profile, found->source_file, &frame.source_file, resolution->error))
@@ -409,12 +459,14 @@ bool bp_symbols_resolve(struct bp_profile *profile, const struct bp_symbol_optio
 	struct bp_symbol_summary summary = { 0 };
 	struct bp_error unheard = { "" };
 	struct resolution resolution = { .profile = profile, .summary = &summary };
+	struct bp_string_id *started_as = NULL;
 	struct item *items = NULL;
 	uint32_t *group_of = NULL, count = 0;
 	bool done = true;
 	resolution.error = error != NULL ? error : &unheard;
 	resolution.error->text[0] = '\0';
 	if (profile->locations.count > 1 && profile->modules.count > 0) {
+		resolution.started_as = started_as = find_started(profile);
 		items = calloc(profile->locations.count, sizeof *items);
 		group_of = calloc(profile->modules.count, sizeof *group_of);
 		done = items != NULL && group_of != NULL && group_modules(profile, group_of);
@@ -425,6 +477,7 @@ bool bp_symbols_resolve(struct bp_profile *profile, const struct bp_symbol_optio
 	}
 	free(items);
 	free(group_of);
+	free(started_as);
 	if (done && ret_summary != NULL)
 		*ret_summary = summary;
 	return done;

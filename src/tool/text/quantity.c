@@ -2,7 +2,9 @@
 /*
  * Units and digits; see quantity.h. The unit is the largest one of which the estimate (or, of a
  * vague figure, the upper limit) has at least one; the decimals follow from the half-width h of the
- * interval in that unit: as many as give h two digits, or one if its first digit is 5 or more.
+ * interval in that unit: as many as give h two digits, or one if its first digit is 5 or more. A
+ * number has no more than four digits, though: what its interval says beyond them is of no use to a
+ * reader, and a half-width that is smaller than the last digit is left out ("≈ 12.35 MiB").
  */
 #include "text/quantity.h"
 
@@ -25,8 +27,6 @@ static const struct unit units_count[] = { { 1, "" }, { 1e3, "k" }, { 1e6, "M" }
 
 /* A lopsided interval is written with its limits: the longer side is over so many shorter ones. */
 #define LOPSIDED 1.5
-/* A change whose error is a smaller part of it than this is written as known: four digits. */
-#define KNOWN 5e-5
 /* A probability is written with as many digits as keep what is left of it to 1 to this part. */
 #define PERCENT_ERROR 0.01
 
@@ -38,21 +38,29 @@ static const struct unit *unit_for(const struct unit *units, double value)
 	return unit;
 }
 
-/* Decimals for numbers that are known to about +-`half_width`. */
-static int decimals_for(double half_width)
+/* Four digits. */
+static int decimals_exact(double value)
+{
+	return value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+}
+
+/* Decimals for numbers of which the largest is `value`, and which are known to about
+ * +-`half_width`. */
+static int decimals_for(double half_width, double value)
 {
 	if (!(half_width > 0) || half_width >= 10)
 		return 0;
 	double magnitude = floor(log10(half_width));
 	double first_digit = half_width / pow(10, magnitude);
 	int decimals = (int)(first_digit >= 4.95 ? -magnitude : 1 - magnitude);
-	return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+	int most = decimals_exact(value);
+	return decimals < 0 ? 0 : decimals > most ? most : decimals;
 }
 
-/* Four digits, for what is known exactly. */
-static int decimals_exact(double value)
+/* Is it less than half of the last digit? */
+static bool is_below(double half_width, int decimals)
 {
-	return value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+	return half_width * pow(10, decimals) < 0.5;
 }
 
 void bp_bytes_text(uint64_t bytes, struct bp_quantity_style style, char *buffer)
@@ -97,6 +105,20 @@ void bp_time_text(uint64_t time_ns, char *buffer)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.3g us", seconds * 1e6);
 }
 
+void bp_sampling_text(uint64_t low, uint64_t high, struct bp_quantity_style style, char *buffer)
+{
+	char texts[2][BP_QUANTITY_BYTES];
+	bp_bytes_text(low, style, texts[0]);
+	bp_bytes_text(high, style, texts[1]);
+	if (high <= 1)
+		snprintf(buffer, BP_QUANTITY_BYTES, "every object sampled");
+	else if (low == high)
+		snprintf(buffer, BP_QUANTITY_BYTES, "1 sample per %.32s", texts[0]);
+	else
+		snprintf(buffer, BP_QUANTITY_BYTES, "1 sample per %.32s to %.32s", texts[0],
+			texts[1]);
+}
+
 struct bp_figure bp_figure_per_second(const struct bp_figure *figure, double seconds)
 {
 	struct bp_figure rate = *figure;
@@ -112,6 +134,20 @@ bool bp_is_vague(const struct bp_interval *interval)
 		return false;
 	/* An estimate smaller than its error on one side is none. */
 	return interval->unknown || interval->high > 2 * interval->estimate;
+}
+
+/* "687.0", of a bound: it must hold as it is written, so that it is not rounded to the nearest, and
+ * has two digits at least. */
+static void bound_number_text(
+	double value, bool lower, int decimals, const struct unit *unit, char *buffer)
+{
+	while (decimals < 3 && value > 0 && unit->factor > 1 && value * pow(10, decimals) < 10)
+		decimals++;
+	const double digits = pow(10, decimals);
+	/* (What can be written exactly must not lose its last digit to the multiplication.) */
+	snprintf(buffer, BP_QUANTITY_BYTES, "%.*f", decimals,
+		lower ? floor(value * digits + 1e-6) / digits
+		      : ceil(value * digits - 1e-6) / digits);
 }
 
 static const char *bound_text(const struct bp_figure *figure)
@@ -138,13 +174,15 @@ static void vague_text(
 	double low = figure->interval.low / unit->factor;
 	double high = figure->interval.high / unit->factor;
 	const char *space = *unit->name != '\0' ? " " : "";
-	int decimals = decimals_for((high - low) / 2);
-	bool from_zero = low * pow(10, decimals) < 0.5;
+	int decimals = decimals_for((high - low) / 2, high);
+	bool from_zero = is_below(low, decimals);
+	char number[BP_QUANTITY_BYTES];
+	bound_number_text(low, true, decimals, unit, number);
 	if (figure->lower_bound && (figure->upper_bound || from_zero))
 		snprintf(buffer, BP_QUANTITY_BYTES, "not known");
 	else if (figure->lower_bound)
-		snprintf(buffer, BP_QUANTITY_BYTES, "at least %.*f%s%s", decimals, low, space,
-			unit->name);
+		snprintf(
+			buffer, BP_QUANTITY_BYTES, "at least %.32s%s%s", number, space, unit->name);
 	else if (from_zero || figure->upper_bound)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%s %.*f%s%s", utf8 ? "≤" : "<=", decimals,
 			high, space, unit->name);
@@ -172,15 +210,22 @@ static void figure_text(
 	}
 	double below = estimate - low, above = high - estimate;
 	double longer = fmax(below, above), shorter = fmin(below, above);
-	int decimals = decimals_for(longer);
+	int decimals = decimals_for(longer, fmax(estimate, high));
+	char number[BP_QUANTITY_BYTES];
+	bound_number_text(
+		figure->lower_bound ? low : high, figure->lower_bound, decimals, unit, number);
+	const bool known = longer > 0 && is_below(longer, decimals) && unit->factor > 1;
 	/* With losses an interval says nothing about the whole: only the side that holds is
 	 * shown. */
 	if (figure->lower_bound && figure->upper_bound)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", bound, decimals, estimate, space,
 			unit->name);
 	else if (figure->lower_bound || figure->upper_bound)
-		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", bound, decimals,
-			figure->lower_bound ? low : high, space, unit->name);
+		snprintf(
+			buffer, BP_QUANTITY_BYTES, "%s%.32s%s%s", bound, number, space, unit->name);
+	else if (known)
+		snprintf(buffer, BP_QUANTITY_BYTES, "%s%.*f%s%s", utf8 ? "≈ " : "about ", decimals,
+			estimate, space, unit->name);
 	else if (units == units_count && longer > LOPSIDED * shorter)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f [%.*f, %.*f]%s%s", decimals, estimate,
 			decimals, low, decimals, high, space, unit->name);
@@ -241,7 +286,8 @@ static void estimate_text(
 	if (bp_is_vague(i) || figure->lower_bound || figure->upper_bound)
 		figure_text(figure, units, utf8, buffer);
 	else
-		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f%s%s", decimals_for(longer),
+		snprintf(buffer, BP_QUANTITY_BYTES, "%.*f%s%s",
+			decimals_for(longer, i->estimate / unit->factor),
 			i->estimate / unit->factor, *unit->name != '\0' ? " " : "", unit->name);
 }
 
@@ -295,7 +341,7 @@ static void change_text(const struct bp_figure *figure, const struct unit *units
 	const char *space = *unit->name != '\0' ? " " : "";
 	longer = fmax(estimate - low, high - estimate);
 	shorter = fmin(estimate - low, high - estimate);
-	int decimals = decimals_for(longer);
+	int decimals = decimals_for(longer, fmax(fabs(low), fabs(high)));
 	bool one_sided = figure->lower_bound != figure->upper_bound;
 	char texts[3][BP_QUANTITY_BYTES];
 	signed_text(low, decimals, texts[0]);
@@ -307,7 +353,7 @@ static void change_text(const struct bp_figure *figure, const struct unit *units
 		snprintf(buffer, BP_QUANTITY_BYTES, "at %s %.24s%s%s%s",
 			figure->lower_bound ? "least" : "most", texts[figure->lower_bound ? 0 : 1],
 			space, unit->name, per);
-	else if (longer <= KNOWN * fabs(estimate))
+	else if (is_below(longer, decimals_exact(fabs(estimate))) && !open)
 		exact_change_text(i, units, per, buffer);
 	else if (open)
 		snprintf(buffer, BP_QUANTITY_BYTES, "[%.24s, %.24s]%s%s%s", texts[0], texts[1],
@@ -338,7 +384,7 @@ void bp_bytes_limits_text(
 	const struct unit *unit = unit_for(style.si ? units_si : units_binary,
 		fmax(fabs(interval->low), fabs(interval->high)));
 	const double low = interval->low / unit->factor, high = interval->high / unit->factor;
-	const int decimals = decimals_for((high - low) / 2);
+	const int decimals = decimals_for((high - low) / 2, fmax(fabs(low), fabs(high)));
 	char texts[2][BP_QUANTITY_BYTES];
 	if (!isfinite(low) || !isfinite(high))
 		snprintf(buffer, BP_QUANTITY_BYTES, "not known");

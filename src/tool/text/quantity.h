@@ -36,7 +36,12 @@ void bp_percent_text(double probability, char *buffer);
 /* A time: "41.2 s", "312 ms". */
 void bp_time_text(uint64_t time_ns, char *buffer);
 
-/* An estimate of bytes, or of objects ("3.61 M ±0.21"). */
+/* The sampling interval T in words that need no T, of a T that was between two: "1 sample per 512
+ * KiB", "1 sample per 64 KiB to 512 KiB", and "every object sampled" where no T was above 1. */
+void bp_sampling_text(uint64_t low, uint64_t high, struct bp_quantity_style style, char *buffer);
+
+/* An estimate of bytes, or of objects ("3.61 M ±0.21"). At most four digits: "≈ 12.35 MiB" is known
+ * better than that. */
 void bp_bytes_figure_text(
 	const struct bp_figure *figure, struct bp_quantity_style style, char *buffer);
 void bp_objects_figure_text(

@@ -53,7 +53,8 @@ static void grow(struct grown *grown, double share_min)
 	struct bp_error error;
 	make(&grown->profile);
 	grown->aggregation = small_aggregate(&grown->profile, &query);
-	assert_true(bp_call_tree_build(&grown->aggregation, share_min, &grown->tree, &error));
+	assert_true(
+		bp_call_tree_build(&grown->aggregation, share_min, false, &grown->tree, &error));
 }
 
 static void fell(struct grown *grown)
@@ -102,6 +103,36 @@ static void what_is_pruned_is_counted(void **state)
 	fell(&grown);
 }
 
+/* From who allocates to who calls it; what only allocates is left out; chains are found. */
+static void callers_from_the_inside(void **state)
+{
+	const struct bp_query query = { .by = BP_KEY_STACK };
+	struct bp_profile profile;
+	struct bp_call_tree tree;
+	struct bp_error error;
+	(void)state;
+	small_init(&profile);
+	struct bp_process_id process = small_process(&profile, 1, 1, 0, 0, 10, 1);
+	small_sample(&profile, process, small_stack(&profile, "malloc;copy;f;main"), 30, 1, -1);
+	small_sample(&profile, process, small_stack(&profile, "malloc;copy;g;run;main"), 50, 1, -1);
+	small_totals(&profile, process, 80, 80, 2, 2);
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	assert_true(bp_call_tree_build(&a, 0, true, &tree, &error));
+	assert_int_equal(tree.count, 7);
+	assert_node(&profile, &tree.nodes[1], "copy", 1, 80);
+	assert_int_equal(bp_call_tree_chain(&tree, 0), 2);
+	assert_node(&profile, &tree.nodes[2], "g", 2, 50);
+	assert_node(&profile, &tree.nodes[3], "run", 3, 50);
+	assert_node(&profile, &tree.nodes[4], "main", 4, 50);
+	assert_int_equal(bp_call_tree_chain(&tree, 2), 3);
+	assert_node(&profile, &tree.nodes[5], "f", 2, 30);
+	assert_int_equal(bp_call_tree_chain(&tree, 5), 2);
+	assert_int_equal(bp_call_tree_chain(&tree, 6), 1);
+	bp_call_tree_finish(&tree);
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
 /* Calibrated: every level of the tree adds up to the counted total. */
 static void levels_add_up(void **state)
 {
@@ -119,7 +150,7 @@ static void levels_add_up(void **state)
 			&profile, process, small_stack(&profile, stacks[i % 4]), 50 + 7 * i, 1, -1);
 	small_totals(&profile, process, 200000, 200000, 1000, 1000);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
-	assert_true(bp_call_tree_build(&a, 0, &tree, &error));
+	assert_true(bp_call_tree_build(&a, 0, false, &tree, &error));
 	for (uint32_t i = 0; i < tree.count; i++)
 		if (tree.nodes[i].depth < 3)
 			sums[tree.nodes[i].depth] += tree.nodes[i].row.bytes.interval.estimate;
@@ -133,6 +164,7 @@ static void levels_add_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(callers_from_the_inside),
 		cmocka_unit_test(shape_and_sums),
 		cmocka_unit_test(what_is_pruned_is_counted),
 		cmocka_unit_test(levels_add_up),

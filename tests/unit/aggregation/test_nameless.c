@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "aggregation/nameless.h"
@@ -49,7 +50,7 @@ static void expect_warning(
 	const struct bp_query query = { .by = by, .metric = metric };
 	make(&profile, named);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
-	assert_true(bp_aggregation_warn_of_nameless(&a, false));
+	assert_true(bp_aggregation_warn_of_nameless(&a, false, NULL));
 	assert_int_equal(small_has_warning(&a, "without a name"), warned != NULL);
 	if (warned != NULL)
 		assert_true(small_has_warning(&a, warned));
@@ -65,10 +66,49 @@ static void replaced_files_are_recorded_again(void **state)
 	const struct bp_query query = { .by = BP_KEY_FUNCTION, .metric = BP_METRIC_LIVE };
 	make(&profile, 80);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
-	assert_true(bp_aggregation_warn_of_nameless(&a, true));
+	assert_true(bp_aggregation_warn_of_nameless(&a, true, NULL));
 	assert_true(small_has_warning(&a,
 		"libz.so.1): record again what was replaced; for other files install debug "
 		"symbols"));
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
+static bool package_of(const char *path, char *buffer, size_t bytes)
+{
+	snprintf(buffer, bytes, "git-dbgsym");
+	return strcmp(path, "/usr/bin/git") == 0;
+}
+
+static void packages_are_named(void **state)
+{
+	struct bp_profile profile;
+	const struct bp_query query = { .by = BP_KEY_FUNCTION, .metric = BP_METRIC_LIVE };
+	(void)state;
+	make(&profile, 80);
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	assert_true(bp_aggregation_warn_of_nameless(&a, false, package_of));
+	assert_true(small_has_warning(&a, "install debug symbols (Debian: git-dbgsym) or pass"));
+	/* The order is with_name 80, git+0x1 60, libz.so.1+0x2 20. */
+	assert_false(bp_aggregation_row_is_nameless(&a, 0));
+	assert_true(bp_aggregation_row_is_nameless(&a, 1));
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
+/* What has no name counts under who called it. */
+static void named_callers_are_charged(void **state)
+{
+	struct bp_profile profile;
+	struct bp_row row;
+	const struct bp_query query = { .by = BP_KEY_FUNCTION, .named_callers = true };
+	(void)state;
+	make(&profile, 70);
+	struct bp_aggregation a = small_aggregate(&profile, &query);
+	assert_int_equal(a.row_count, 2);
+	bp_aggregation_row(&a, 0, &row);
+	assert_string_equal(row.name, "main");
+	assert_true(row.bytes.interval.estimate == 80);
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }
@@ -103,7 +143,9 @@ static void other_keys_show_no_functions(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(the_innermost_function_counts),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(packages_are_named),
+		cmocka_unit_test(named_callers_are_charged),
+		cmocka_unit_test(the_innermost_function_counts),
 		cmocka_unit_test(replaced_files_are_recorded_again),
 		cmocka_unit_test(little_goes_without_saying),
 		cmocka_unit_test(other_keys_show_no_functions) };

@@ -354,6 +354,25 @@ def percent_signs_in_names():
     assert result.returncode == 0 and names[0].split(".")[1] in result.stdout, result
 
 
+@test
+def programs_are_called_what_they_were_started_as():
+    """One file of several names, without symbols: its frames have the name that was typed. And words without a
+    character are seen in the command line."""
+    shutil.copy(shutil.which("sort"), "filed")
+    os.symlink("filed", "started")
+    with open("words", "w", encoding="ascii") as file:
+        file.write("b\na\n")
+    result = call("run", "-q", "-i", "1", "-o", "named.bpt", "--", "./started", "words", "-o", "/dev/null")
+    assert result.returncode == 0, result
+    data = json.loads(call("report", "--json", "--metric", "allocated", "named.bpt").stdout)
+    names = [row["name"] for row in data["rows"]]
+    assert any(name.startswith("started+0x") for name in names), names
+    assert not any(name.startswith("filed+0x") for name in names), names
+    call("run", "-q", "-i", "1", "-o", "empty.bpt", "--", "./started", "", "words", "")
+    data = json.loads(call("report", "--json", "empty.bpt").stdout)
+    assert data["command_line"] == "./started '' words ''", data["command_line"]
+
+
 def doctor_tells_of_processes():
     """What a process runs in: told by /proc, for one that is held by a tracer or given a filter."""
     for prefix, expected in ((["strace", "-f", "-qq", "-o", "/dev/null"], "traces it"),
@@ -386,6 +405,9 @@ def doctor_tells():
     assert result.returncode == 0 and "looks them up" in result.stdout, result
     result = call("doctor", str(os.getpid()))
     assert result.returncode == 0 and "running process" in result.stdout, result
+    # A process that runs already is not said to be what it cannot be any more.
+    assert result.stdout.endswith("can be profiled, by bytepoll run from its start on: not as it runs\n"), result
+    assert call("doctor", "sh").stdout.endswith("\ncan be profiled\n")
     assert "PYTHONMALLOC" in result.stdout, result
     doctor_tells_of_processes()
     refuses(1, "not found in PATH", call("doctor", "no-such-program"))

@@ -124,7 +124,7 @@ def headline_is_printed():
     assert result.returncode == 0, result
     lines = result.stderr.splitlines()
     assert lines[0].startswith("bytepoll: recording process") and "Ctrl-C" in lines[0], lines
-    assert "samples at T = 100 KiB (assumed), 0 lost, in " + name in lines[1], lines
+    assert "samples (1 per 100 KiB is assumed), 0 lost, in " + name in lines[1], lines
     assert lines[2].strip().startswith("allocated ") and "±" in lines[2], lines
     assert lines[3].strip() == "next: bytepoll report --by type " + name, lines
     report = subprocess.run([BYTEPOLL, "report", "--by", "type", name], capture_output=True,

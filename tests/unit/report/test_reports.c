@@ -276,9 +276,10 @@ static void the_table_fits(void **state)
 
 static void the_table_says_it_all(void **state)
 {
-	static const char *const parts[] = { "program1", "pid 10", "10.0 s", "T = 1 B", "3 samples",
-		"0 lost", "95 % intervals", "live at exit", "130 B", "peak", "194 B", "allocated",
-		"both exact", "temporary", "64 B", "live by function", "parse", "in@", "■" };
+	static const char *const parts[] = { "program1", "pid 10", "10.0 s", "every object sampled",
+		"3 samples", "0 lost", "95 % intervals", "live at exit", "130 B", "peak", "194 B",
+		"allocated", "both exact", "temporary", "64 B", "live by function", "parse", "in@",
+		"■" };
 	struct bp_profile profile;
 	struct bp_query query = { 0 };
 	(void)state;

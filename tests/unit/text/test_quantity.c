@@ -115,6 +115,45 @@ static void estimates_of_bytes(void **state)
 	assert_string_equal(text, "588 MB ±35");
 }
 
+static void expect_text(double estimate, double low, double high, const char *expected)
+{
+	char text[BP_QUANTITY_BYTES];
+	const struct bp_figure one = figure(estimate, low, high);
+	bp_bytes_figure_text(&one, utf8, text);
+	assert_string_equal(text, expected);
+}
+
+static void four_digits_are_enough(void **state)
+{
+	const double m = 1 << 20, g = 1 << 30;
+	char text[BP_QUANTITY_BYTES];
+	(void)state;
+	expect_text(12.3456 * m, 12.3456 * m, 12.3520 * m, "12.35 MiB [12.35, 12.35]");
+	expect_text(12.3456 * m, 12.3446 * m, 12.3466 * m, "≈ 12.35 MiB");
+	expect_text(1.7886 * m, 1.7849 * m, 1.7886 * m, "1.789 MiB [1.785, 1.789]");
+	expect_text(150 * m, 150 * m, 150.2 * m, "150.0 MiB [150.0, 150.2]");
+	expect_text(1.2345 * g, 1.2335 * g, 1.2355 * g, "1.234 GiB ±0.001");
+	struct bp_figure counted = figure(NAN, 35.75679 * g, 35.75701 * g);
+	counted.interval.unknown = true;
+	bp_bytes_figure_text(&counted, utf8, text);
+	assert_string_equal(text, "≈ 35.76 GiB");
+	const struct bp_figure change = figure(12.3456 * m, 12.3446 * m, 12.3466 * m);
+	bp_bytes_change_text(&change, utf8, "", text);
+	assert_string_equal(text, "+12.35 MiB");
+}
+
+static void sampling_in_words(void **state)
+{
+	char text[BP_QUANTITY_BYTES];
+	(void)state;
+	bp_sampling_text(512 << 10, 512 << 10, utf8, text);
+	assert_string_equal(text, "1 sample per 512 KiB");
+	bp_sampling_text(64 << 10, 512 << 10, utf8, text);
+	assert_string_equal(text, "1 sample per 64 KiB to 512 KiB");
+	bp_sampling_text(1, 1, utf8, text);
+	assert_string_equal(text, "every object sampled");
+}
+
 static void bounds_say_so(void **state)
 {
 	const double m = 1 << 20;
@@ -138,7 +177,20 @@ static void bounds_say_so(void **state)
 	struct bp_figure vague = figure(1 * m, 0.1 * m, 2.8 * m);
 	vague.lower_bound = true;
 	bp_bytes_figure_text(&vague, utf8, text);
-	assert_string_equal(text, "at least 0.1 MiB");
+	assert_string_equal(text, "at least 0.10 MiB");
+	/* What is written must hold, too: it is not rounded to the nearest. */
+	vague.interval.low = 0.96 * m;
+	vague.interval.high = 61 * m;
+	bp_bytes_figure_text(&vague, utf8, text);
+	assert_string_equal(text, "at least 0.96 MiB");
+	one = figure(561 * m, 529.8 * m, 594.2 * m);
+	one.lower_bound = true;
+	bp_bytes_figure_text(&one, utf8, text);
+	assert_string_equal(text, "at least 529 MiB");
+	one.lower_bound = false;
+	one.upper_bound = true;
+	bp_bytes_figure_text(&one, utf8, text);
+	assert_string_equal(text, "at most 595 MiB");
 	vague.interval.low = 0;
 	bp_bytes_figure_text(&vague, utf8, text);
 	assert_string_equal(text, "not known");
@@ -195,6 +247,8 @@ int main(void)
 		cmocka_unit_test(times),
 		cmocka_unit_test(estimates_of_bytes),
 		cmocka_unit_test(bounds_say_so),
+		cmocka_unit_test(four_digits_are_enough),
+		cmocka_unit_test(sampling_in_words),
 		cmocka_unit_test(limits_alone),
 		cmocka_unit_test(estimates_of_objects),
 	};

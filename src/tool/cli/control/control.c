@@ -148,12 +148,11 @@ static void change(const struct request *request, const struct bp_traced *traced
 	if (bp_option_given(request->arguments, "quiet"))
 		return;
 	const struct bp_control now = bp_control_read(traced->state, header);
-	bp_bytes_text(now.interval, request->style, text);
+	bp_sampling_text(now.interval, now.interval, request->style, text);
 	bp_terminal_text(
 		traced->name, request->style.utf8, BP_STATUS_NAME_COLUMNS, name, sizeof name);
 	printf("%s (pid %ld): sampling %s%s%s%s%s (change %u)\n", name, (long)traced->pid,
-		changed ? "" : "was already ",
-		now.on ? "on at T = " : "off; start takes up T = ", text,
+		changed ? "" : "was already ", now.on ? "on, " : "off; start takes up ", text,
 		now.automatic	 ? ", automatic"
 		: now.fine_start ? ", finer at the start"
 				 : "",

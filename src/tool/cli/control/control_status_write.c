@@ -18,18 +18,15 @@
 static void write_in_force(
 	const struct bp_status *status, struct bp_quantity_style style, FILE *out)
 {
-	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	char text[BP_QUANTITY_BYTES];
 	if (status->in_force.low == 0 && status->off_threads == 0)
 		return;
-	bp_bytes_text(status->in_force.low, style, low);
-	bp_bytes_text(status->in_force.high, style, high);
+	bp_sampling_text(status->in_force.low, status->in_force.high, style, text);
 	fputs("  in force   ", out);
 	if (status->in_force.low == 0)
 		fputs("no thread samples\n", out);
-	else if (status->in_force.low == status->in_force.high)
-		fprintf(out, "T = %s", low);
 	else
-		fprintf(out, "T from %s to %s", low, high);
+		fputs(text, out);
 	if (status->in_force.low != 0 && status->off_threads > 0)
 		fprintf(out, "; %" PRIu32 " of %" PRIu32 " threads do not sample",
 			status->off_threads, status->following.running);
@@ -42,11 +39,11 @@ static void write_sampling(
 {
 	const struct bp_control *control = &status->control;
 	char interval[BP_QUANTITY_BYTES], window[BP_SCHEDULE_TEXT_BYTES];
-	bp_bytes_text(control->interval, style, interval);
+	bp_sampling_text(control->interval, control->interval, style, interval);
 	fprintf(out, "  sampling   %s%s",
-		control->on ? "on at T = "
+		control->on ? "on, "
 			    : "off (dormant): objects are counted, none is sampled; start takes "
-			      "up T = ",
+			      "up ",
 		interval);
 	if (control->automatic && control->budget_ppm != 0)
 		fprintf(out, ", automatic within %g %% of CPU",

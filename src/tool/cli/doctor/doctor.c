@@ -26,6 +26,7 @@
 #include "cli/run/program.h"
 #include "cli/terminal/say.h"
 #include "model/process_name.h"
+#include "symbols/files/debug_package.h"
 #include "text/quantity.h"
 #include "trace/format.h"
 
@@ -36,7 +37,8 @@ struct examination {
 	struct bp_elf_file image;
 	struct bp_libraries libraries;
 	bool libraries_known, recorder_loaded;
-	pid_t pid; /* 0: a program that does not run yet */
+	bool traced; /* it runs under a recorder */
+	pid_t pid;   /* 0: a program that does not run yet */
 	int problems;
 };
 
@@ -170,6 +172,19 @@ static void check_libraries(struct examination *e)
 			e->program.loader);
 }
 
+static void say_stripped(const struct examination *e, bool link)
+{
+	char package[96], *file = realpath(e->program.image, NULL);
+	const bool known =
+		file != NULL && bp_debug_package(BP_DPKG_LISTS, file, package, sizeof package);
+	say("note",
+		"stripped%s: exported names and offsets only, unless its debug file is "
+		"installed (%s%s) or it is built with -g",
+		link ? ", debug information is a file of its own" : "",
+		known ? "Debian: " : "the -dbgsym package", known ? package : "");
+	free(file);
+}
+
 /* What names and lines the report will have. */
 static void check_symbols(const struct examination *e)
 {
@@ -181,10 +196,7 @@ static void check_symbols(const struct examination *e)
 	else if (names)
 		say("note", "no debug information: functions without lines (build it with -g)");
 	else
-		say("note",
-			"stripped%s: exported names and offsets only, unless its debug file is "
-			"installed (the -dbgsym package) or it is built with -g",
-			link ? ", debug information is a file of its own" : "");
+		say_stripped(e, link);
 	if (!bp_elf_has_build_id(&e->image))
 		say("note", "no build-id: addresses are only named while the file is unchanged "
 			    "(link with -Wl,--build-id)");
@@ -210,7 +222,7 @@ static void check_own_heaps(const struct examination *e)
 }
 
 /* Of a running process: is it being profiled, and may we steer it? */
-static void check_control(const struct examination *e)
+static void check_control(struct examination *e)
 {
 	struct bp_traced traced;
 	struct bp_error error = { 0 };
@@ -231,9 +243,10 @@ static void check_control(const struct examination *e)
 		return;
 	}
 	const struct bp_control control = bp_control_read(traced.state, &traced.header);
-	bp_bytes_text(control.interval, (struct bp_quantity_style){ 0 }, interval);
+	bp_sampling_text(
+		control.interval, control.interval, (struct bp_quantity_style){ 0 }, interval);
 	say("ok", "bytepoll control %ld steers it: sampling is %s%s%s", (long)e->pid,
-		control.on ? "on at T = " : "off; start takes up T = ", interval,
+		control.on ? "on, " : "off; start takes up ", interval,
 		control.automatic    ? ", automatic"
 		: control.fine_start ? ", finer at the start"
 				     : "");
@@ -241,6 +254,7 @@ static void check_control(const struct examination *e)
 	bp_schedule_text(&window, times);
 	if (*times != '\0')
 		say("note", "by its --delay and --duration sampling %s", times);
+	e->traced = true;
 	say("ok", "its trace is %s", traced.path);
 	bp_traced_close(&traced);
 }
@@ -327,7 +341,10 @@ static int run(const struct bp_arguments *arguments)
 		e.problems += bp_doctor_process(e.pid, e.program.image, say);
 	bp_doctor_machine(say);
 	check_control(&e);
-	puts(e.problems == 0 ? "can be profiled" : "cannot be profiled");
+	const bool runs_alone = e.pid != 0 && !e.traced && !e.recorder_loaded;
+	puts(e.problems > 0  ? "cannot be profiled"
+		: runs_alone ? "can be profiled, by bytepoll run from its start on: not as it runs"
+			     : "can be profiled");
 	bp_elf_file_close(&e.image);
 	bp_libraries_finish(&e.libraries);
 	return e.problems == 0 ? 0 : 1;

@@ -144,8 +144,8 @@ static bool print_headline(const struct request *request, struct bp_error *error
 	}
 	bp_count_text(aggregation.samples, samples);
 	bp_count_text(sum_of_losses(&aggregation), lost);
-	bp_say_part(stderr, "bytepoll: %s samples at T = 100 KiB (assumed), %s lost, in ", samples,
-		lost);
+	bp_say_part(stderr, "bytepoll: %s samples (1 per 100 KiB is assumed), %s lost, in ",
+		samples, lost);
 	bp_say_path(request->path);
 	putc('\n', stderr);
 	bp_bytes_figure_text(&aggregation.totals[BP_METRIC_ALLOCATED].bytes, style, text);

@@ -13,6 +13,7 @@
 #include "cli/live/live_head.h"
 #include "report/bar.h"
 #include "report/header.h"
+#include "text/chain_text.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096
@@ -206,6 +207,7 @@ static void bound_cursor(struct bp_live_view *view, unsigned page)
 		view->first = count - page;
 }
 
+/* (Cumulative rows overlap, so that those left out have no sum.) */
 static void write_left_out(
 	const struct bp_live_view *view, const struct bp_live_frame *frame, FILE *out)
 {
@@ -213,7 +215,8 @@ static void write_left_out(
 	(view->objects ? bp_objects_figure_text : bp_bytes_figure_text)(
 		view->objects ? &view->rest.objects : &view->rest.bytes,
 		bp_style_of(&frame->options), figure);
-	fprintf(out, "  %u more, together %s\n", view->left_out, figure);
+	fprintf(out, "  %u more%s%s\n", view->left_out, view->cumulative ? "" : ", together ",
+		view->cumulative ? "" : figure);
 }
 
 static bool write_rows(const struct bp_live_view *view, const struct bp_live_frame *frame,
@@ -265,13 +268,35 @@ static void write_stack(const struct bp_live_view *view, const struct bp_live_fr
 			view->aggregation.profile, view->frames[i], i == view->cursor, frame, out);
 }
 
-static void write_node(const struct bp_live_view *view, const struct bp_tree_node *node,
-	unsigned indent, bool here, const struct bp_live_frame *frame, FILE *out)
+/* The functions of a line of the tree, with what calls them or what they call. */
+static void chain_text(const struct bp_live_view *view, uint32_t first, uint32_t length,
+	const struct bp_report_options *options, unsigned columns, char *to, size_t bytes)
 {
+	const struct bp_chain_style style = { .callers = !view->cumulative,
+		.as_recorded = options->names_as_recorded,
+		.utf8 = options->utf8 };
 	const struct bp_profile *profile = view->stacks.profile;
-	const char *function =
-		bp_profile_text(profile, profile->frames.data[node->frame.i].function);
-	char figure[BP_QUANTITY_BYTES], text[NAME_BYTES], pruned[64];
+	const char **names = calloc(length, sizeof *names);
+	/* The whole is not named where one function holds all of it. */
+	const uint32_t left_out = first == 0 && length > 1;
+	*to = '\0';
+	for (uint32_t i = 0; names != NULL && i < length; i++) {
+		const struct bp_tree_node *node = &view->tree.nodes[first + i];
+		const char *function =
+			bp_profile_text(profile, profile->frames.data[node->frame.i].function);
+		names[i] = node->depth == 0 ? "all" : *function != '\0' ? function : "(no name)";
+	}
+	if (names != NULL)
+		bp_chain_text(&names[left_out], length - left_out, style, columns, to, bytes);
+	free(names);
+}
+
+static void write_node(const struct bp_live_view *view, uint32_t line, unsigned indent, bool here,
+	const struct bp_live_frame *frame, FILE *out)
+{
+	const uint32_t first = view->tree_lines[line];
+	const struct bp_tree_node *node = &view->tree.nodes[first];
+	char figure[BP_QUANTITY_BYTES], text[NAME_BYTES];
 	(view->objects ? bp_objects_figure_text : bp_bytes_figure_text)(
 		view->objects ? &node->row.objects : &node->row.bytes, bp_style_of(&frame->options),
 		figure);
@@ -282,13 +307,11 @@ static void write_node(const struct bp_live_view *view, const struct bp_tree_nod
 		indent = 0;
 	else if (indent > room - 4)
 		indent = room - 4;
-	snprintf(pruned, sizeof pruned, "%u small branches", node->pruned);
-	bp_report_name(&frame->options,
-		node->depth == 0    ? "all"
-		: node->pruned > 0  ? pruned
-		: *function != '\0' ? function
-				    : "(no name)",
-		room - indent, text, sizeof text);
+	if (node->pruned > 0)
+		snprintf(text, sizeof text, "%u small branches", node->pruned);
+	else
+		chain_text(view, first, bp_call_tree_chain(&view->tree, first), &frame->options,
+			room - indent, text, sizeof text);
 	mark(frame, here, out);
 	fprintf(out, "%*s%s  %*s%s%s\n", (int)(width - bp_text_columns(figure)), "", figure,
 		(int)indent, "", text, here ? bp_style_end(&frame->options) : "");
@@ -303,16 +326,18 @@ static bool write_tree(const struct bp_live_view *view, const struct bp_live_fra
 	if (indents == NULL)
 		return false;
 	if (frame->rows == 0 || frame->rows >= ROWS_VERY_LOW)
-		fprintf(out, "%s  %16s  function%s\n", bp_style_dim(&frame->options),
-			heading(view, SIZE), bp_style_end(&frame->options));
+		fprintf(out, "%s  %16s  %s%s\n", bp_style_dim(&frame->options), heading(view, SIZE),
+			view->cumulative ? "functions, outermost first"
+					 : "functions, innermost first: each with its callers",
+			bp_style_end(&frame->options));
 	for (uint32_t i = 0; i < end; i++) {
-		const struct bp_tree_node *node = &tree->nodes[i];
-		const bool chain = node->children == 1 && !node->has_self;
-		const unsigned indent =
-			indents[node->depth] < INDENT_MAX ? indents[node->depth] : INDENT_MAX;
+		const uint32_t node = view->tree_lines[i];
+		const uint32_t last = node + bp_call_tree_chain(tree, node) - 1;
+		const unsigned wanted = indents[tree->nodes[node].depth];
 		if (i >= first)
-			write_node(view, node, indent, i == view->cursor, frame, out);
-		indents[node->depth + 1] = indents[node->depth] + (chain ? 0 : 2);
+			write_node(view, i, wanted < INDENT_MAX ? wanted : INDENT_MAX,
+				i == view->cursor, frame, out);
+		indents[tree->nodes[last].depth + 1] = wanted + 2;
 	}
 	free(indents);
 	return true;

@@ -89,13 +89,9 @@ static void put_sampling(struct line *line, const struct bp_aggregation *aggrega
 	const struct bp_report_options *options = &line->frame->options;
 	char text[2 * BP_QUANTITY_BYTES + 32], count[BP_QUANTITY_BYTES];
 	if (sampling->interval_count > 0) {
-		bp_bytes_text(sampling->intervals[sampling->interval_count - 1],
-			bp_style_of(options), count);
-		snprintf(text, sizeof text, "T %s %s",
-			sampling->interval_count == 1 ? "="
-			: options->utf8		      ? "≤"
-						      : "<=",
-			count);
+		bp_sampling_text(sampling->intervals[0],
+			sampling->intervals[sampling->interval_count - 1], bp_style_of(options),
+			text);
 		put(line, text);
 	}
 	bp_count_text(aggregation->samples, count);
@@ -170,8 +166,8 @@ static void put_counted(
 
 /* Where malloc explains little of what is resident; of a process that has ended, was resident at
  * most. What the process has beside malloc is left out where the line has no room for it. */
-static void put_explained(struct line *line, const struct bp_live_view *view,
-	const struct bp_live_source *source)
+static void put_explained(
+	struct line *line, const struct bp_live_view *view, const struct bp_live_source *source)
 {
 	const struct bp_explained *explained = &view->explained;
 	const struct bp_report_options *options = &line->frame->options;

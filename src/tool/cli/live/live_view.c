@@ -37,6 +37,8 @@ void bp_live_view_drop(struct bp_live_view *view)
 	if (view->has_tree) {
 		bp_call_tree_finish(&view->tree);
 		bp_aggregation_finish(&view->stacks);
+		free(view->tree_lines);
+		view->tree_lines = NULL;
 		view->has_tree = false;
 	}
 	bp_live_rows_finish(view);
@@ -170,7 +172,11 @@ static bool make_drill_filter(struct bp_live_view *view, struct bp_error *error)
 	/* Where no source is known, the row of a line goes by its function. */
 	const char *colon = strrchr(view->drilled, ':');
 	const bool line = colon != NULL && colon[1] >= '0' && colon[1] <= '9';
-	const enum bp_key key = view->by == BP_KEY_LINE && !line ? BP_KEY_FUNCTION : view->by;
+	/* A cumulative function is anywhere on the stack. */
+	const bool anywhere = view->cumulative && view->by == BP_KEY_FUNCTION;
+	const enum bp_key key = anywhere			   ? BP_KEY_STACK
+				: view->by == BP_KEY_LINE && !line ? BP_KEY_FUNCTION
+								   : view->by;
 	const int used = snprintf(view->drill_filter, sizeof view->drill_filter,
 		"%s=", key == BP_KEY_LABEL ? bp_live_view_key(view) : bp_key_names[key]);
 	char *glob = view->drill_filter + used;
@@ -193,7 +199,21 @@ static bool make_drill_filter(struct bp_live_view *view, struct bp_error *error)
 	return bp_filter_parse(view->drill_filter, &view->filters[view->filter_count], error);
 }
 
-/* The call tree of what is under the row. (Of a stack there is none: it is listed.) */
+/* Chains of functions as lines; false: no memory. */
+static bool make_tree_lines(struct bp_live_view *view)
+{
+	const struct bp_call_tree *tree = &view->tree;
+	view->tree_line_count = 0;
+	view->tree_lines = calloc((size_t)tree->count + 1, sizeof *view->tree_lines);
+	if (view->tree_lines == NULL)
+		return false;
+	for (uint32_t i = 0; i < tree->count; i += bp_call_tree_chain(tree, i))
+		view->tree_lines[view->tree_line_count++] = i;
+	return true;
+}
+
+/* The tree of what is under the row: who allocates, and who calls that; cumulative rows are
+ * somewhere on a stack, so that theirs begins at main. (Of a stack there is none: it is listed.) */
 static bool make_tree(struct bp_live_view *view, const struct bp_profile *profile,
 	const struct bp_query *asked, struct bp_error *error)
 {
@@ -206,9 +226,14 @@ static bool make_tree(struct bp_live_view *view, const struct bp_profile *profil
 	query.filter_count = view->filter_count + 1;
 	if (!bp_aggregate(profile, &query, &view->stacks, error))
 		return false;
-	if (!bp_call_tree_build(&view->stacks, SHARE_MIN, &view->tree, error)) {
+	if (!bp_call_tree_build(&view->stacks, SHARE_MIN, !view->cumulative, &view->tree, error)) {
 		bp_aggregation_finish(&view->stacks);
 		return false;
+	}
+	if (!make_tree_lines(view)) {
+		bp_call_tree_finish(&view->tree);
+		bp_aggregation_finish(&view->stacks);
+		return bp_error_set(error, "out of memory");
 	}
 	view->has_tree = true;
 	return true;
@@ -390,7 +415,7 @@ uint32_t bp_live_view_lines(const struct bp_live_view *view)
 {
 	if (view->drilled == NULL)
 		return view->count;
-	return view->has_tree ? view->tree.count : view->frame_count;
+	return view->has_tree ? view->tree_line_count : view->frame_count;
 }
 
 bool bp_live_view_filter(struct bp_live_view *view, const char *text, struct bp_error *error)

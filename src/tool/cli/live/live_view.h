@@ -77,10 +77,12 @@ struct bp_live_view {
 	bool has_tree; /* drilled: the call tree under the row */
 	struct bp_aggregation stacks;
 	struct bp_call_tree tree;
+	uint32_t *tree_lines; /* the first node of each line: a chain of functions is one line */
+	uint32_t tree_line_count;
 	const struct bp_frame_id *frames; /* drilled by stack: its frames, innermost first */
 	uint32_t frame_count;
 
-	/* The cursor: a row, or a node of the tree; `first` is the topmost one shown. */
+	/* The cursor: a row, or a line of the tree; `first` is the topmost one shown. */
 	uint32_t cursor, first;
 
 	/* Live over time, oldest first. */

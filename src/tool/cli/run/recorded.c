@@ -140,7 +140,8 @@ static void print_too_little(const struct bp_tree *tree, const struct bp_tree_su
 		fputs("while sampling was off: switch it on by bytepoll control PID start\n",
 			stderr);
 	else
-		fprintf(stderr, "too little for T = %s: try a smaller --interval\n", interval);
+		fprintf(stderr, "too little for 1 sample per %s: try a smaller --interval\n",
+			interval);
 }
 
 /* Why there is no sample, in the order of likelihood of what is known. */
@@ -194,22 +195,18 @@ static void print_total(
 	fprintf(stderr, "%s %s%s", name, text, exact ? ", exactly" : "");
 }
 
-/* T, or where it changed from which to which. */
+/* The sampling interval, or where it changed from which to which. */
 static void print_intervals(const struct bp_tree *tree, const struct bp_sampling *sampling,
 	struct bp_quantity_style style)
 {
-	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
+	char text[BP_QUANTITY_BYTES];
 	uint64_t first = tree->files[0].header.interval_bytes, last = first;
 	if (sampling != NULL && sampling->interval_count > 0) {
 		first = sampling->intervals[0];
 		last = sampling->intervals[sampling->interval_count - 1];
 	}
-	bp_bytes_text(first, style, low);
-	bp_bytes_text(last, style, high);
-	if (first == last)
-		fprintf(stderr, " at T = %s", low);
-	else
-		fprintf(stderr, " at T from %s to %s", low, high);
+	bp_sampling_text(first, last, style, text);
+	fprintf(stderr, " (%s)", text);
 }
 
 /* The first line and the losses. `sampling`: NULL if the trace could not be read. */

@@ -319,22 +319,19 @@ static void work_text(const struct bp_diff_options *options, double work, bool s
 	snprintf(buffer, bytes, ", %s%s%s", text, what, several ? " a run" : "");
 }
 
-/* "512 KiB", "64 KiB to 512 KiB" */
+/* "1 sample per 512 KiB" */
 static void intervals_text(const struct bp_sampling *sampling, struct bp_quantity_style style,
 	char *buffer, size_t bytes)
 {
-	char low[BP_QUANTITY_BYTES] = "unknown", high[BP_QUANTITY_BYTES];
 	const uint32_t count = sampling->interval_count;
+	char text[BP_QUANTITY_BYTES] = "sampling interval unknown";
 	if (count > 0)
-		bp_bytes_text(sampling->intervals[0], style, low);
-	snprintf(buffer, bytes, "%s", low);
-	if (count < 2)
-		return;
-	bp_bytes_text(sampling->intervals[count - 1], style, high);
-	snprintf(buffer, bytes, "%s to %s", low, high);
+		bp_sampling_text(
+			sampling->intervals[0], sampling->intervals[count - 1], style, text);
+	snprintf(buffer, bytes, "%s", text);
 }
 
-/* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, T = 512 KiB, 1,234 samples" */
+/* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, 1 sample per 512 KiB, 1,234 samples" */
 static void write_side(
 	const struct bp_diff *diff, const struct bp_diff_options *options, int side, FILE *out)
 {
@@ -343,7 +340,7 @@ static void write_side(
 	const struct bp_aggregation *first = runs[0].shown;
 	const struct bp_process *subject = &first->profile->processes.data[first->subject.i];
 	uint64_t samples = 0, duration_ns = 0;
-	char file[256], program[256], time[BP_QUANTITY_BYTES], interval[2 * BP_QUANTITY_BYTES + 8];
+	char file[256], program[256], time[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES];
 	char number[BP_QUANTITY_BYTES], work[BP_QUANTITY_BYTES + 32] = "";
 	double sum = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -363,7 +360,7 @@ static void write_side(
 		side == BP_BASE ? "base" : "new ", bp_style_end(&options->report), file);
 	if (count > 1)
 		fprintf(out, " and %u more", count - 1);
-	fprintf(out, ": %s, %s, T = %s, %s samples%s\n", program, time, interval, number, work);
+	fprintf(out, ": %s, %s, %s, %s samples%s\n", program, time, interval, number, work);
 }
 
 static void write_head(const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
@@ -430,7 +427,8 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 		snprintf(few, sizeof few, "%u row%s had too few samples to be tested. ", untested,
 			untested == 1 ? "" : "s");
 	snprintf(text, sizeof text,
-		"Verdicts: %u of %u row%s, of which at most %g %% are false on average (q). %s"
+		"Verdicts: %u of %u row%s, of which at most %g %% are false on average; q is that "
+		"part if verdicts ended with its row. %s"
 		"Intervals: %s %%.",
 		diff->verdict_count, diff->row_count, diff->row_count == 1 ? "" : "s",
 		100 * diff->query.rate, few, percent);

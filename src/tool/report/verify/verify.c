@@ -112,15 +112,13 @@ static void write_gaps(const struct page *page, const struct bp_verify_process *
 
 static void write_process(const struct page *page, const struct bp_verify_process *process)
 {
-	char samples[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES], least[BP_QUANTITY_BYTES];
-	const bool changed =
-		process->interval_min != 0 && process->interval_min < process->interval;
-	bp_bytes_text(process->interval_min, page->style, least);
+	char samples[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES];
+	const uint64_t least =
+		process->interval_min != 0 ? process->interval_min : process->interval;
 	bp_count_text(process->samples, samples);
-	bp_bytes_text(process->interval, page->style, interval);
+	bp_sampling_text(least, process->interval, page->style, interval);
 	write_name(page, base_name(process->program), 40);
-	fprintf(page->out, " (pid %u): %s samples at T = %s%s%s\n", process->pid, samples,
-		changed ? least : "", changed ? " to " : "", interval);
+	fprintf(page->out, " (pid %u): %s samples, %s\n", process->pid, samples, interval);
 	fprintf(page->out, "  %-14s%12s%26s%15s%24s\n", "", "bytes", "as shown", "objects",
 		"as shown");
 	write_metric(page, process, BP_METRIC_ALLOCATED, "allocated");
