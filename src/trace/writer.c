@@ -18,8 +18,9 @@
 #define NAMED_STACK_BYTES ((3 + BP_NAMED_STACK_MAX_DEPTH) * BP_VARINT_MAX_BYTES)
 #define NAMES_BYTES (2 * (BP_VARINT_MAX_BYTES + BP_NAME_MAX_BYTES))
 #define TEXT_BYTES 4000
-/* Tag and a length of two bytes. */
+/* Tag and a length of two bytes, which payloads may not exceed. */
 #define PREFIX_BYTES 3
+#define STACK_FRAMES_MAX ((0x3fffu - STACK_BYTES) / BP_VARINT_MAX_BYTES)
 
 /* A record being written: the lane it goes to (locked) and where its payload begins. */
 struct place {
@@ -219,7 +220,7 @@ bool bp_writer_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint
 	uint32_t depth, const uint64_t *pcs, const uint8_t *exact_mask)
 {
 	struct place place;
-	if (depth > BP_STACK_MAX_DEPTH ||
+	if (depth > STACK_FRAMES_MAX ||
 		!begin(writer, 0, 0, 0, STACK_BYTES + depth * BP_VARINT_MAX_BYTES, &place))
 		return false;
 	uint8_t *at = place.payload;

@@ -83,7 +83,6 @@ SAME = [
     ("check", "--only-seen", "shop|new1", "nothing is missing there"),
     ("diff", "--rows", "^(?!.*--all)", "fewer rows have a verdict"),
     ("fold", "--keep", "", "the recordings are of one chunk, which is folded whole or not at all"),
-    ("fold", "--max-size", "", "the same"),
 ]
 
 

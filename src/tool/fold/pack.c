@@ -23,11 +23,20 @@
 #define DEFLATE_MEMORY 9
 #define ZEROS_LEAST 32 /* a run that ends a piece */
 
+static void close_output(struct bp_pack_output *output)
+{
+	if (output->fd >= 0)
+		close(output->fd); /* and with it the lock */
+	free(output->raw);
+	free(output->block);
+	*output = (struct bp_pack_output){ .fd = -1 };
+}
+
 static bool fail(struct bp_pack_output *output, const struct bp_place *place, const char *what,
 	struct bp_error *error)
 {
 	bp_error_set(error, "%s: %s: %s", place->path, what, strerror(errno));
-	bp_pack_output_close(output);
+	close_output(output);
 	return false;
 }
 
@@ -63,7 +72,7 @@ bool bp_pack_output_open(struct bp_pack_output *output, const struct bp_place *p
 	if (flock(output->fd, LOCK_EX | LOCK_NB) != 0)
 		return fail(output, place, "is written by another program", error);
 	if (!read_blocks(output, place, found, of, error)) {
-		bp_pack_output_close(output);
+		close_output(output);
 		return false;
 	}
 	if ((uint64_t)status.st_size > output->end &&
@@ -249,13 +258,4 @@ bool bp_pack_output_append(struct bp_pack_output *output)
 	output->raw_bytes = 0;
 	output->entries = 0;
 	return good;
-}
-
-void bp_pack_output_close(struct bp_pack_output *output)
-{
-	if (output->fd >= 0)
-		close(output->fd); /* and with it the lock */
-	free(output->raw);
-	free(output->block);
-	*output = (struct bp_pack_output){ .fd = -1 };
 }

@@ -44,6 +44,4 @@ bool bp_pack_output_add(struct bp_pack_output *output, const char *name, int fd,
  * next block is empty. */
 bool bp_pack_output_append(struct bp_pack_output *output);
 
-void bp_pack_output_close(struct bp_pack_output *output);
-
 #endif

@@ -97,7 +97,8 @@ void bp_verify_judge(struct bp_verify *verify)
 	for (int i = 0; i < BP_VERIFY_GROUPS; i++)
 		judge_group(verify, &verify->groups[i]);
 	for (uint32_t i = 0; i < verify->process_count; i++) {
-		const struct bp_process_verify_sums *verify_sums = &verify->processes[i].verify_sums;
+		const struct bp_process_verify_sums *verify_sums =
+			&verify->processes[i].verify_sums;
 		for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
 			for (int unit = 0; unit < BP_VERIFY_UNITS; unit++)
 				judge_total(verify, &verify->processes[i], (enum bp_metric)metric,

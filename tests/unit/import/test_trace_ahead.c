@@ -21,7 +21,7 @@
 #include "trace/writer.h"
 
 #define FILE_BYTES_OF_TWO ((uint64_t)8 << 20) /* for which the reader has a thread */
-#define DEEP 2000u			      /* frames: more than a batch has room for at first */
+#define DEEP 1600u			      /* frames: more than a batch has room for at first */
 #define DEEP_STACKS 20u
 
 static struct bp_writer writer;
@@ -220,7 +220,7 @@ static void reads_the_same(uint32_t threads, bool two)
 static void many_threads(void **state)
 {
 	(void)state;
-	reads_the_same(100000, true);
+	reads_the_same(110000, true);
 }
 
 static void few_threads(void **state)

@@ -178,10 +178,3 @@ bool bp_tree_pack(
 	good = flush(&batch, &failure) && good;
 	return good || bp_error_set(error, "%s: %s", tree->directory, failure.text);
 }
-
-void bp_tree_packing_finish(struct bp_tree_packing *packing)
-{
-	if (packing->is_open)
-		bp_pack_output_close(&packing->output);
-	packing->is_open = false;
-}

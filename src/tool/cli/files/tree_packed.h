@@ -39,6 +39,5 @@ struct bp_tree_packing {
  * An error costs nothing but the room. */
 bool bp_tree_pack(
 	struct bp_tree_packing *packing, const struct bp_tree *tree, struct bp_error *error);
-void bp_tree_packing_finish(struct bp_tree_packing *packing); /* safe on zeroed memory */
 
 #endif

@@ -106,8 +106,8 @@ static struct births births_of(const struct bp_tree *tree)
 	births.count = (uint32_t)tree->count;
 	for (size_t i = 0; i < tree->count; i++)
 		births.items[i] = (struct bp_birth){ tree->files[i].header.pid,
-			bp_trace_machine_ns(&tree->files[i].header,
-				tree->files[i].header.start_monotonic_ns) };
+			bp_trace_machine_ns(
+				&tree->files[i].header, tree->files[i].header.start_monotonic_ns) };
 	if (births.count > 0)
 		bp_births_sort(births.items, births.count);
 	return births;

@@ -63,43 +63,6 @@ static bool add_text(
 	return bp_profile_string(import->profile, text.data, text.bytes, ret_string, import->error);
 }
 
-/* A program that writes a title over its words ("nginx: worker process") leaves zeros there, which
- * are no empty words: where the first word holds a blank, or so many zeros end the text. */
-#define TITLE_ZEROS 8u
-
-static bool is_title(struct bp_trace_text text)
-{
-	const size_t first = strnlen(text.data, text.bytes);
-	uint32_t end = text.bytes;
-	while (end > 0 && text.data[end - 1] == '\0')
-		end--;
-	return text.bytes - end >= TITLE_ZEROS || memchr(text.data, ' ', first) != NULL;
-}
-
-/* Words separated by NUL become words separated by spaces, and an empty one becomes two quotes. */
-static bool add_command_line(struct trace_import *import, struct bp_string_id *ret_string)
-{
-	char words[3 * BP_HEADER_MAX_BYTES];
-	struct bp_trace_text text = import->reader.command_line;
-	/* (A host writes the zero of the last word, too.) */
-	if (text.bytes > 0 && import->reader.header.recognition == BP_RECOGNITION_HOST)
-		text.bytes -= text.data[text.bytes - 1] == '\0';
-	const bool title = is_title(text);
-	uint32_t bytes = 0;
-	for (uint32_t at = 0; at < text.bytes || (at == text.bytes && at > 0); at++) {
-		const size_t length = strnlen(text.data + at, text.bytes - at);
-		if (length > 0 || (at > 0 && !title)) {
-			if (bytes > 0)
-				words[bytes++] = ' ';
-			memcpy(words + bytes, length > 0 ? text.data + at : "''",
-				length > 0 ? length : 2);
-			bytes += length > 0 ? (uint32_t)length : 2;
-		}
-		at += (uint32_t)length;
-	}
-	return add_text(import, (struct bp_trace_text){ words, bytes }, ret_string);
-}
-
 static enum bp_imported add_process(struct trace_import *import, const char *path)
 {
 	const struct bp_trace_header *header = &import->reader.header;
@@ -127,7 +90,8 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 	memcpy(process.parent_trace_id, header->parent_trace_id, sizeof process.parent_trace_id);
 	if (!add_text(import, import->reader.program, &process.program) ||
 		!add_text(import, import->reader.allocator, &process.allocator) ||
-		!add_command_line(import, &process.command_line) ||
+		!bp_import_command_line(
+			&import->reader, import->profile, &process.command_line, import->error) ||
 		!bp_profile_string(
 			import->profile, path, strlen(path), &process.file, import->error) ||
 		!bp_profile_add_process(import->profile, &process, &import->process, import->error))

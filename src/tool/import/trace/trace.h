@@ -32,6 +32,11 @@ enum bp_imported bp_import_trace_process(const char *path, struct bp_profile *pr
 enum bp_imported bp_import_trace_files(int fd, int part_fd, const char *path,
 	struct bp_profile *profile, struct bp_process_id *ret_process, struct bp_error *error);
 
+/* The command line of the header, without its final zeros: words separated by NUL become words
+ * separated by spaces, and an empty word becomes two quotes. False: no memory. */
+bool bp_import_command_line(const struct bp_trace_reader *reader, struct bp_profile *profile,
+	struct bp_string_id *ret_string, struct bp_error *error);
+
 /* Adds what belongs to the trace at `path`: every PATH.d/<name>.bpt, then those that were packed
  * into PATH.d/packed, then what only PATH.d/index knows. `root` is the process of PATH. Files that
  * cannot be read are counted in the profile. False: no memory. */
