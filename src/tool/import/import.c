@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,6 +69,22 @@ static bool read_head(const char *path, uint8_t *head, size_t *ret_bytes, struct
 	return got > 0;
 }
 
+/* Names what can be read. */
+static bool unknown_format(const char *path, struct bp_error *error)
+{
+	char names[256] = "";
+	size_t used = 0;
+	for (size_t i = 0; importers[i] != NULL && used < sizeof names; i++)
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+			i == 0			   ? ""
+			: importers[i + 1] == NULL ? " or a "
+						   : ", a ",
+			importers[i]->name);
+	return bp_error_set(error,
+		"%s: is of no format known here: name a %s (`bytepoll run -- PROGRAM` records one)",
+		path, names);
+}
+
 bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_error *error)
 {
 	uint8_t head[HEAD_BYTES];
@@ -77,8 +94,5 @@ bool bp_import_file(const char *path, struct bp_profile *profile, struct bp_erro
 	for (const struct bp_importer *const *importer = importers; *importer != NULL; importer++)
 		if ((*importer)->sniff(head, bytes))
 			return (*importer)->import(path, profile, error);
-	return bp_error_set(error,
-		"%s: is of no format known here: name a file that `bytepoll run` wrote, a "
-		".nettrace file or a heap profile in pprof form",
-		path);
+	return unknown_format(path, error);
 }
