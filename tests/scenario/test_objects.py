@@ -7,10 +7,11 @@ over RUNS seeds at T = 4096: no smallest size is assumed.
              all that is live, miss the truth on a side in no more runs than one that misses with the stated
              probability exceeds with probability 1e-6 (a function without a sample is in no row, and
              is not looked at)
+  usable     the same of usable bytes at 95 %, against what glibc gives for such requests
   assumed    with the smallest sampled size stated as --min-size, as reports used to take it, the upper limit of
              `mixed` must be seen to miss more often than that
 
-With about 100 figures a right profiler fails with a probability below 1e-4. The seeds are recorded: a test
+With about 130 figures a right profiler fails with a probability below 1e-4. The seeds are recorded: a test
 that passed once passes again."""
 import concurrent.futures
 import os
@@ -23,6 +24,16 @@ RUNS = 1000 if profiled.LONG else 300
 CHANCE = 1e-6
 QUESTIONS = (("allocated", .5), ("allocated", .95), ("allocated", .99), ("live", .95), ("peak", .95))
 ALLOCATED = {**{"many%d" % i: 50 for i in range(8)}, "mixed": 63, "small": 400}
+USABLE_QUESTIONS = ("allocated", "live", "peak")
+
+
+def usable(size):
+    """What glibc gives: chunks are multiples of 16, at least 32, and 8 of their bytes are not the program's."""
+    return max(32, (size + 8 + 15) // 16 * 16) - 8
+
+
+USABLE = {**{"many%d" % i: 50 * usable(2000) for i in range(8)}, "mixed": 3 * usable(3000) + 60 * usable(16),
+          "small": 400 * usable(8)}
 TRUTH = {"allocated": ALLOCATED, "live": {**ALLOCATED, "small": 0}, "peak": {**ALLOCATED, "small": 0}}
 
 
@@ -34,11 +45,12 @@ def allowed(probability):
 
 
 def reported(trace, metric, confidence, *options, by="function"):
-    """Intervals of objects by function, and of all that is live."""
+    """Intervals of objects, or of usable bytes, by function, and of all that is live."""
     data = profiled.report(trace, "--metric", metric, "--by", by, "--confidence", "%g" % confidence, *options)
-    rows = {row["name"]: row["objects"] for row in data["rows"]}
+    unit = "bytes" if "usable" in options else "objects"
+    rows = {row["name"]: row[unit] for row in data["rows"]}
     if metric == "live":
-        rows["all"] = data["totals"]["live"]["objects"]
+        rows["all"] = data["totals"]["live"][unit]
     return data, rows
 
 
@@ -47,6 +59,8 @@ def one(path, seed):
     result = profiled.run([profiled.program("rare_sizes")], trace, 4096, seed)
     profiled.expect(result.status == 0, "status %s" % result.status)
     found = {question: reported(trace, *question)[1] for question in QUESTIONS}
+    for metric in USABLE_QUESTIONS:
+        found["usable", metric] = reported(trace, metric, .95, "--bytes", "usable")[1]
     data, _ = reported(trace, "allocated", .95, by="size")
     profiled.expect(data["size_min"] == 0, "a smallest size of %s is assumed" % data["size_min"])
     smallest = min(int(row["name"].split()[0].replace(",", "")) for row in data["rows"])
@@ -77,6 +91,13 @@ def main():
             metric, 100 * confidence, most, counts))
         tap.check(max(max(pair) for pair in counts.values()) <= most,
                   "%s at %g %%" % (metric, 100 * confidence), str(counts))
+    for metric in USABLE_QUESTIONS:
+        truth = dict(USABLE, small=USABLE["small"] if metric == "allocated" else 0)
+        if metric == "live":
+            truth["all"] = sum(truth.values())
+        counts = {name: misses(found, ("usable", metric), name, number) for name, number in truth.items()}
+        tap.note("usable bytes, %s: at most %d allowed, misses below and above: %s" % (metric, allowed(.025), counts))
+        tap.check(max(max(pair) for pair in counts.values()) <= allowed(.025), "usable bytes, %s" % metric, str(counts))
     low, high = misses(found, "assumed", "mixed", TRUTH["allocated"]["mixed"])
     tap.check(high > allowed(.025), "an assumed size misses", "%d" % high)
     tap.note("with the smallest sampled size assumed, mixed misses %d below and %d above of %d" % (low, high, RUNS))
