@@ -50,7 +50,7 @@ static bool write_rows(
 	char heading[96];
 	struct bp_grid grid = { .name = heading, .headings = { "bytes", "samples" }, .bars = true };
 	bool good = true;
-	snprintf(heading, sizeof heading, "%s by the nearest function with a name",
+	snprintf(heading, sizeof heading, "%s by nearest named caller",
 		bp_metric_names[callers->query.metric]);
 	for (uint32_t i = 0; good && i < callers->row_count && i < ROWS; i++) {
 		struct bp_row row;

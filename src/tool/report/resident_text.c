@@ -79,7 +79,7 @@ void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct b
 		return;
 	bp_write_note(options,
 		"The peak's estimate is below that of live objects: the highest of many estimates "
-		"is too high by chance, and the peak's is lowered by what that makes.",
+		"is too high by chance, and that excess is taken off the peak's.",
 		out);
 }
 

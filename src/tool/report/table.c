@@ -403,9 +403,9 @@ static void write_counted(const struct bp_aggregation *aggregation, const struct
 		bp_bytes_text((uint64_t)(interval->high - interval->low), style, more);
 		name_text(&table->lines[i], options, COUNTED_NAME_COLUMNS, name, sizeof name);
 		snprintf(text, sizeof text,
-			"%.160s: %.32s counted, since every object above the sampling interval is "
-			"recorded; small ones %s %.32s more. So where %s begins its line.",
-			name, counted, options->utf8 ? "≤" : "<=", more, options->utf8 ? "●" : "*");
+			"%.160s: %.32s of it are counted, since every object above the sampling "
+			"interval is recorded; smaller ones add at most %.32s.",
+			name, counted, more);
 		bp_write_note(options, text, out);
 		return;
 	}
