@@ -2,9 +2,12 @@
 /*
  * DWARF packages (PROGRAM.dwp): the split units (.dwo) of a program in one file, with an index from
  * a unit's id to its parts (DWARF 5, 7.3.5; its forerunner for DWARF 4 is
- * https://gcc.gnu.org/wiki/DebugFissionDWP). elfutils reads them since 0.191. Here a unit is taken
- * out again, as the .dwo that it was. Called by split_unit.c and module_file.c. Nothing is changed
- * after opening: thread-safe.
+ * https://gcc.gnu.org/wiki/DebugFissionDWP). Here a unit is taken out again, as the .dwo that it
+ * was. Called by split_unit.c and module_file.c. Nothing is changed after opening: thread-safe.
+ *
+ * elfutils reads packages by itself since 0.191. It opens one only at the name of the file that it
+ * reads, with .dwp behind it, and unpacks compressed sections of any size. This reader stays for
+ * Debian 12, for packages below --debug-directory, and for the bound on what is unpacked.
  */
 #ifndef BP_SYMBOLS_DWARF_DWARF_PACKAGE_H
 #define BP_SYMBOLS_DWARF_DWARF_PACKAGE_H
