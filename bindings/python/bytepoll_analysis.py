@@ -172,7 +172,7 @@ class Limit(Sized):
                 ("unused", c_uint32)]
 
 
-class Judgement(Sized):
+class CheckResult(Sized):
     _fields_ = [("struct_bytes", c_size_t), ("outcome", c_char_p), ("reason", c_char_p),
                 ("figure", Figure), ("flags", c_uint32), ("unused", c_uint32),
                 ("samples", c_uint64), ("interval", c_uint64), ("samples_needed", c_double),
@@ -184,7 +184,7 @@ STRUCTS = {"error": Error, "open_options": OpenOptions, "profile_info": ProfileI
            "figure": Figure, "query": Query, "table_info": TableInfo, "total": Total, "row": Row,
            "moment": Moment, "sums": Sums, "assumptions": Assumptions, "comparison": Comparison,
            "difference_info": DifferenceInfo, "change": Change, "difference_row": DifferenceRow,
-           "limit": Limit, "judgement": Judgement}
+           "limit": Limit, "check_result": CheckResult}
 
 # name: (what it returns, arguments)
 HANDLE = c_void_p
@@ -227,7 +227,7 @@ FUNCTIONS = {
     "difference_row": (c_bool, [HANDLE, c_uint32, POINTER(DifferenceRow)]),
     "difference_total": (c_bool, [HANDLE, POINTER(DifferenceRow)]),
     "difference_rest": (c_bool, [HANDLE, c_uint32, POINTER(DifferenceRow)]),
-    "judge": (c_bool, [HANDLE, POINTER(Query), POINTER(Limit), POINTER(Judgement),
+    "check": (c_bool, [HANDLE, POINTER(Query), POINTER(Limit), POINTER(CheckResult),
                        POINTER(Error)]),
 }
 

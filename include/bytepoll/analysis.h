@@ -541,7 +541,7 @@ bool bytepoll_difference_total(
 bool bytepoll_difference_rest(struct bytepoll_difference *difference, uint32_t shown,
 	struct bytepoll_difference_row *ret_row);
 
-/* --- Gates --- */
+/* --- Checks --- */
 
 enum bytepoll_limit_flag {
 	BYTEPOLL_LIMIT_OBJECTS = 1, /* `most` is a number of objects, not of bytes */
@@ -559,13 +559,13 @@ struct bytepoll_limit {
 	uint32_t unused;
 };
 
-enum bytepoll_judgement_flag {
+enum bytepoll_check_result_flag {
 	BYTEPOLL_LOW_HOLDS = 1,	     /* of `figure`; else -INFINITY, since samples were lost, say */
 	BYTEPOLL_HIGH_HOLDS = 2,     /* else INFINITY */
 	BYTEPOLL_NOTHING_MATCHES = 4 /* no sample passes the filter */
 };
 
-struct bytepoll_judgement {
+struct bytepoll_check_result {
 	size_t struct_bytes;
 	/* "within", "exceeded": wrong with a probability of at most the false-alarm rate; or
 	 * "undecided". */
@@ -575,7 +575,7 @@ struct bytepoll_judgement {
 	 * it is decided. */
 	const char *reason;
 	struct bytepoll_figure figure;
-	uint32_t flags; /* of enum bytepoll_judgement_flag */
+	uint32_t flags; /* of enum bytepoll_check_result_flag */
 	uint32_t unused;
 	uint64_t samples;
 	uint64_t interval; /* the largest sampling interval in force */
@@ -586,8 +586,8 @@ struct bytepoll_judgement {
 
 /* Holds a profile to a limit, as `bytepoll check`. Of the query, which may be NULL, the window,
  * moment, process, filters and kind of bytes are looked at. */
-bool bytepoll_judge(struct bytepoll_profile *profile, const struct bytepoll_query *query,
-	const struct bytepoll_limit *limit, struct bytepoll_judgement *ret_judgement,
+bool bytepoll_check(struct bytepoll_profile *profile, const struct bytepoll_query *query,
+	const struct bytepoll_limit *limit, struct bytepoll_check_result *ret_result,
 	struct bytepoll_error *error);
 
 #pragma GCC diagnostic pop

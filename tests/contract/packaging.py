@@ -31,7 +31,7 @@ int main(void)
 # Below PREFIX/share, under names of their own: where man and the shells look.
 SHARED = ["man/man1/bytepoll.1", "man/man1/bytepoll-run.1", "bash-completion/completions/bytepoll",
           "zsh/site-functions/_bytepoll", "fish/vendor_completions.d/bytepoll.fish",
-          "doc/bytepoll/LICENSE", "doc/bytepoll/NOTICE", "doc/bytepoll/examples/gate.c", "doc/bytepoll/examples/heap.h", "doc/bytepoll/examples/heap.c"]
+          "doc/bytepoll/LICENSE", "doc/bytepoll/NOTICE", "doc/bytepoll/examples/check.c", "doc/bytepoll/examples/heap.h", "doc/bytepoll/examples/heap.c"]
 
 
 # As its own text shows it, but for the names: rows are kept beyond their turn.

@@ -12,9 +12,9 @@ the error a = .01 and again at .04 (--false-alarm is a times the number of limit
                      limit below 2e-11 a run in theory: there it must never be
 
 Every exit status must be that of the verdict. The two rates are held against the binomial
-distribution: a limit may be wrong so often that a gate of exactly the rate a would be so, or more
+distribution: a limit may be wrong so often that a check of exactly the rate a would be so, or more
 often, with probability 1e-9; over some 50 counts, and with the third rule (3e-8) and its
-counterpart that such a limit is exceeded in 80 % of runs (theory: 99 %), a correct gate fails with
+counterpart that such a limit is exceeded in 80 % of runs (theory: 99 %), a correct check fails with
 probability below 2e-7. Seeds are fixed; only the functions of threads vary from one run of this test to
 another.
 """

@@ -51,36 +51,36 @@ static bool leave_out(void *context, const char *sentence)
 	return true;
 }
 
-static struct bytepoll_judgement judgement_given(const struct bp_check_result *judgement)
+static struct bytepoll_check_result result_given(const struct bp_check_result *result)
 {
-	struct bytepoll_judgement given = { .outcome = bp_outcome_names[judgement->outcome],
-		.reason = bp_reason_name(judgement),
-		.figure = bp_figure_given(&judgement->figure),
-		.flags = (judgement->low_holds ? BYTEPOLL_LOW_HOLDS : 0u) |
-			 (judgement->high_holds ? BYTEPOLL_HIGH_HOLDS : 0u) |
-			 (judgement->nothing_matches ? BYTEPOLL_NOTHING_MATCHES : 0u),
-		.samples = judgement->samples,
-		.interval = judgement->interval_max };
-	if (!judgement->low_holds)
+	struct bytepoll_check_result given = { .outcome = bp_outcome_names[result->outcome],
+		.reason = bp_reason_name(result),
+		.figure = bp_figure_given(&result->figure),
+		.flags = (result->low_holds ? BYTEPOLL_LOW_HOLDS : 0u) |
+			 (result->high_holds ? BYTEPOLL_HIGH_HOLDS : 0u) |
+			 (result->nothing_matches ? BYTEPOLL_NOTHING_MATCHES : 0u),
+		.samples = result->samples,
+		.interval = result->interval_max };
+	if (!result->low_holds)
 		given.figure.low = -INFINITY;
-	if (!judgement->high_holds)
+	if (!result->high_holds)
 		given.figure.high = INFINITY;
-	if (judgement->reason == BP_REASON_SAMPLES) {
-		given.samples_needed = judgement->need.samples;
-		given.interval_needed = judgement->need.interval;
+	if (result->reason == BP_REASON_SAMPLES) {
+		given.samples_needed = result->need.samples;
+		given.interval_needed = result->need.interval;
 	}
 	return given;
 }
 
 static bool judge(const struct bytepoll_profile *profile, const struct bytepoll_query *query,
-	const struct bytepoll_limit *asked, struct bytepoll_judgement *ret_given,
+	const struct bytepoll_limit *asked, struct bytepoll_check_result *ret_given,
 	struct bytepoll_error *error)
 {
 	struct bp_question question;
 	struct bytepoll_limit known = { 0 };
 	struct bp_limit limit;
 	struct bp_measure measure;
-	struct bp_check_result judgement;
+	struct bp_check_result result;
 	struct bp_error reason;
 	struct bp_warner warner = { .add = leave_out };
 	if (!read_limit(asked, &known, &limit, error) || !bp_question_read(query, &question, error))
@@ -96,23 +96,23 @@ static bool judge(const struct bytepoll_profile *profile, const struct bytepoll_
 				&reason) ||
 			       bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason));
 	if (good) {
-		bp_check_limit(&limit, &measure, profile->file, known.false_alarm, &judgement);
-		*ret_given = judgement_given(&judgement);
+		bp_check_limit(&limit, &measure, profile->file, known.false_alarm, &result);
+		*ret_given = result_given(&result);
 	}
 	bp_question_finish(&question);
 	return good;
 }
 
-bool bytepoll_judge(struct bytepoll_profile *profile, const struct bytepoll_query *query,
-	const struct bytepoll_limit *limit, struct bytepoll_judgement *ret_judgement,
+bool bytepoll_check(struct bytepoll_profile *profile, const struct bytepoll_query *query,
+	const struct bytepoll_limit *limit, struct bytepoll_check_result *ret_result,
 	struct bytepoll_error *error)
 {
-	struct bytepoll_judgement given;
+	struct bytepoll_check_result given;
 	const struct bp_plain_locale locale = bp_locale_enter();
 	const bool good = judge(profile, query, limit, &given, error);
 	bp_locale_leave(locale);
 	if (!good)
 		return false;
-	return bp_struct_give(ret_judgement, &given, sizeof given) ||
-	       bp_call_wrong(error, "struct_bytes of the judgement is not set");
+	return bp_struct_give(ret_result, &given, sizeof given) ||
+	       bp_call_wrong(error, "struct_bytes of the result is not set");
 }

@@ -76,7 +76,7 @@ static const char note_change[] =
 	"one figure is looked at, one run on each side at the same T, and nothing but sampling "
 	"differs: among many figures diff asks for more, and where the program itself varies "
 	"from run to run, several runs a side are needed";
-static const char note_gate[] =
+static const char note_check[] =
 	"one run is judged by the bounds of its interval; at most the false-alarm rate of runs "
 	"within the limit is called exceeded, and the other way round";
 
@@ -336,7 +336,7 @@ static void add_decision(struct bp_plan_answer *answer, enum bp_plan_outcome out
 
 static void note_limit(struct bp_plan_answer *answer, const char *text)
 {
-	note(answer, note_gate);
+	note(answer, note_check);
 	note(answer, note_small);
 	if (text != NULL && strncmp(text, "peak", 4) == 0)
 		note(answer,

@@ -276,7 +276,7 @@ static void write_overview(
 		"\n"
 		"ask:  bytepoll plan --heap 2G --share 5%% --accuracy 10%%   T for ~100 MiB\n"
 		"      bytepoll plan --heap 200M --change 10%%             T to find a change\n"
-		"      bytepoll plan --limit live=200M                    T for a gate in CI\n"
+		"      bytepoll plan --limit live=200M                    T for a check in CI\n"
 		"      bytepoll plan --size 64K --interval 512K           one such object\n"
 		"      bytepoll plan app.bpt                              the next run\n"
 		"      bytepoll plan --table                              by size and T\n",

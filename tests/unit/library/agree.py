@@ -268,16 +268,16 @@ def compare_check(file, metric, most, filter_text=None, objects=False):
     profile = profile_of(file)
     limit = binding.Limit(metric=metric.encode(), most=most, flags=objects)
     limit.filter = filter_text.encode() if filter_text else None
-    judgement = binding.Judgement()
-    library.judge(profile, None, byref(limit), byref(judgement))
+    result = binding.CheckResult()
+    library.check(profile, None, byref(limit), byref(result))
     entry = expected["limits"][0]
-    same({"verdict": text(judgement.outcome), "reason": text(judgement.reason),
-          "samples": judgement.samples, "sampling_interval": judgement.interval,
-          "interval": interval(judgement.figure)}, entry, "check")
-    profiled.expect(status == {"within": 0, "exceeded": 1, "undecided": 3}[text(judgement.outcome)],
+    same({"verdict": text(result.outcome), "reason": text(result.reason),
+          "samples": result.samples, "sampling_interval": result.interval,
+          "interval": interval(result.figure)}, entry, "check")
+    profiled.expect(status == {"within": 0, "exceeded": 1, "undecided": 3}[text(result.outcome)],
                     "exit status of check")
     if entry["needs"] is not None:
-        same({"samples": number(judgement.samples_needed), "interval": judgement.interval_needed},
+        same({"samples": number(result.samples_needed), "interval": result.interval_needed},
              entry["needs"], "needs")
 
 
@@ -436,7 +436,7 @@ def check_defaults(tap, files, more):
                 lambda: profiled.expect(chosen >= {"live", "allocated"} and len(chosen) >= 2, str(chosen)))
 
 
-def check_gates(tap, files):
+def check_checks(tap, files):
     for metric, most, filter_text, objects in (
             ("live", 1000, None, False), ("peak", 10**9, None, False), ("allocated", 10**5, None, False),
             ("allocated", 10**7, "module=*sqlite*", False), ("peak", 3 * 10**5, None, False),
@@ -457,7 +457,7 @@ def main():
         check_reports(tap, files)
         tap.attempt("timeline", lambda: check_timeline(files))
         check_differences(tap, files)
-        check_gates(tap, files)
+        check_checks(tap, files)
     for profile in opened.values():
         library.close(profile)
     return tap.finish()

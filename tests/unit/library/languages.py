@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The examples, a C++ program and ctypes on one recording: all of them name the same rows, and the gate
+"""The examples, a C++ program and ctypes on one recording: all of them name the same rows, and the check
 decides as it must. The structs of the Python binding are held against the header.
 
-Usage: languages.py BYTEPOLL LIBRARY TRACES SCENARIO_FOLDER TOP GATE FROM_CPP HEADER
+Usage: languages.py BYTEPOLL LIBRARY TRACES SCENARIO_FOLDER TOP CHECK FROM_CPP HEADER
 """
 import os
 import re
@@ -14,7 +14,7 @@ from ctypes import byref
 import bytepoll_analysis as binding
 import header
 
-BYTEPOLL, LIBRARY, TRACES, SCENARIO, TOP, GATE, FROM_CPP, HEADER = sys.argv[1:9]
+BYTEPOLL, LIBRARY, TRACES, SCENARIO, TOP, CHECK, FROM_CPP, HEADER = sys.argv[1:9]
 sys.path.insert(0, SCENARIO)
 os.environ["BYTEPOLL_BUILD"] = os.path.dirname(os.path.abspath(BYTEPOLL))
 import profiled  # noqa: E402 (which reads BYTEPOLL_BUILD)
@@ -75,11 +75,11 @@ def check_top(trace):
     output(TOP, status=2)
 
 
-def check_gate(trace):
+def check_example(trace):
     total = sum(value for _, value in python_rows(trace))
     for most, status, word in ((2 * total, 0, "within"), (total / 2, 1, "exceeded")):
         for words in ([], ["stack=*"]):
-            text = output(GATE, trace, "allocated", str(most), *words, status=status)
+            text = output(CHECK, trace, "allocated", str(most), *words, status=status)
             profiled.expect(text.startswith(word), text)
     live = library.open_files(trace)
     table = library.aggregate(live, None)
@@ -87,11 +87,11 @@ def check_gate(trace):
     library.table_total(table, b"live", byref(info))
     library.table_close(table)
     library.close(live)
-    text = output(GATE, trace, "live", str(1.2 * info.bytes.estimate), status=3)
+    text = output(CHECK, trace, "live", str(1.2 * info.bytes.estimate), status=3)
     profiled.expect(text.startswith("undecided") and "--interval" in text, text)
-    output(GATE, trace, "live", "many", status=2)
-    output(GATE, trace, "weight", "5", status=2)
-    output(GATE, "/dev/null", "live", "5", status=2)
+    output(CHECK, trace, "live", "many", status=2)
+    output(CHECK, trace, "weight", "5", status=2)
+    output(CHECK, "/dev/null", "live", "5", status=2)
 
 
 def check_hostile_names():
@@ -120,7 +120,7 @@ def main():
         tap.attempt("C++", lambda: check_cpp(trace))
         tap.attempt("a locale with commas", lambda: check_locale(trace, folder))
         tap.attempt("the example top", lambda: check_top(trace))
-        tap.attempt("the example gate", lambda: check_gate(trace))
+        tap.attempt("the example check", lambda: check_example(trace))
     tap.attempt("hostile names", check_hostile_names)
     return tap.finish()
 

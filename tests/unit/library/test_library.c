@@ -304,7 +304,7 @@ static void test_other_failures(void **state)
 	struct bytepoll_query query;
 	struct bytepoll_comparison comparison;
 	struct bytepoll_limit limit;
-	struct bytepoll_judgement result;
+	struct bytepoll_check_result result;
 	const double scale[2] = { 1, -1 };
 	(void)state;
 	BYTEPOLL_CLEAR(query);
@@ -326,14 +326,14 @@ static void test_other_failures(void **state)
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "runs");
 	assert_null(bytepoll_compare_moments(profile, 500, 100, NULL, NULL, &error));
 	assert_error(&error, BYTEPOLL_ERROR_ABSENT, "later");
-	assert_false(bytepoll_judge(profile, NULL, NULL, &result, &error));
+	assert_false(bytepoll_check(profile, NULL, NULL, &result, &error));
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "limit");
 	limit.most = -1;
-	assert_false(bytepoll_judge(profile, NULL, &limit, &result, &error));
+	assert_false(bytepoll_check(profile, NULL, &limit, &result, &error));
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "below 0");
 	limit.most = 1;
 	limit.filter = "x";
-	assert_false(bytepoll_judge(profile, NULL, &limit, &result, &error));
+	assert_false(bytepoll_check(profile, NULL, &limit, &result, &error));
 	assert_error(&error, BYTEPOLL_ERROR_CALL, "KEY=GLOB");
 	bytepoll_table_close(table);
 	bytepoll_close(profile);

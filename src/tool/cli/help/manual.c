@@ -193,7 +193,7 @@ static const char examples[] = "bytepoll run -o app.bpt -- ./app --port 7777\n"
 			       "bytepoll diff monday.bpt tuesday.bpt\n"
 			       "    what changed, and which changes are real\n"
 			       "bytepoll check --limit live=200M app.bpt\n"
-			       "    a gate for CI\n"
+			       "    a check for CI\n"
 			       "bytepoll plan --heap 2G --share 5% --accuracy 10%\n"
 			       "    which interval that takes\n";
 
