@@ -24,7 +24,7 @@ RUNS = 1000 if profiled.LONG else 300
 CHANCE = 1e-6
 QUESTIONS = (("allocated", .5), ("allocated", .95), ("allocated", .99), ("live", .95), ("peak", .95))
 ALLOCATED = {**{"many%d" % i: 50 for i in range(8)}, "mixed": 63, "small": 400}
-USABLE_QUESTIONS = ("allocated", "live", "peak")
+USABLE_QUESTIONS = ("allocated", "live")
 
 
 def usable(size):
