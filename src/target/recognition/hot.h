@@ -24,6 +24,14 @@ struct bp_hot {
 	uint32_t telling; /* 1 + the index of the listener that it is in; 0: none (listeners.h) */
 } __attribute__((aligned(64))); /* a cache line that no other thread writes to */
 
+/* Adds to what was not offered. A signal handler that allocates does so, too, at any moment: each
+ * addition is one instruction that it cannot interrupt, or what it added would be lost. */
+static inline void bp_hot_add_unoffered(struct bp_hot *hot, uint64_t trials, uint64_t objects)
+{
+	__atomic_fetch_add(&hot->unoffered_trials, trials, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hot->unoffered_objects, objects, __ATOMIC_RELAXED);
+}
+
 extern __thread struct bp_hot bp_hot
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 

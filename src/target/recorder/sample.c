@@ -69,9 +69,9 @@ static void pass_charge(size_t size)
 		hot->counters.trials_left = BP_VISIT_LEFT;
 		return;
 	}
-	hot->counters.trials_left += (uint64_t)size + BP_SAMPLER_CHARGE;
-	hot->unoffered_trials += (uint64_t)size + BP_SAMPLER_CHARGE;
-	hot->unoffered_objects += 1;
+	__atomic_fetch_add(
+		&hot->counters.trials_left, (uint64_t)size + BP_SAMPLER_CHARGE, __ATOMIC_RELAXED);
+	bp_hot_add_unoffered(hot, (uint64_t)size + BP_SAMPLER_CHARGE, 1);
 	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return;
 	if (!hot->busy && hot->thread == NULL) { /* no memory for it: counted once */

@@ -100,8 +100,8 @@ static void leave(struct section *section)
 		__atomic_exchange_n(&hot->counters.trials_left, section->left, __ATOMIC_RELAXED);
 	if (bp_unlikely(left != BP_VISIT_LEFT)) {
 		/* A signal handler allocated meanwhile. */
-		hot->unoffered_trials += BP_VISIT_LEFT - left;
-		hot->unoffered_objects += hot->counters.objects - section->objects;
+		bp_hot_add_unoffered(
+			hot, BP_VISIT_LEFT - left, hot->counters.objects - section->objects);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	errno = section->saved_errno;

@@ -79,8 +79,8 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 	bp_thread_leave(visit->thread);
 	if (bp_unlikely(left != BP_VISIT_LEFT)) {
 		/* A signal handler allocated meanwhile. */
-		hot->unoffered_trials += BP_VISIT_LEFT - left;
-		hot->unoffered_objects += hot->counters.objects - visit->objects;
+		bp_hot_add_unoffered(
+			hot, BP_VISIT_LEFT - left, hot->counters.objects - visit->objects);
 		bp_thread_publish(visit->thread, trials_left);
 	}
 	if (bp_unlikely(hot->late)) /* no destructor will come for it */
