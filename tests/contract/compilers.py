@@ -13,12 +13,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 
 def strict_command(entry, compiler):
-    words = shlex.split(entry["command"])
+    """The command without its output. Where the build has a compiler cache, so has this: what did not change since
+    the last time is not compiled again."""
+    words, cache = shlex.split(entry["command"]), []
     while os.path.basename(words[0]) in ("ccache", "sccache"):
-        words = words[1:]
+        cache, words = words[:1], words[1:]
     # Nothing of the build tree may be written.
     skip, kept = 0, []
     for word in words[1:]:
@@ -28,12 +31,13 @@ def strict_command(entry, compiler):
             skip = 1
         elif word != "-MD":
             kept.append(word)
-    return [compiler, *kept, "-Werror", "-o", "/dev/null"]
+    return [*cache, compiler, *kept, "-Werror"]
 
 
 def compile_one(entry, compiler):
-    result = subprocess.run(strict_command(entry, compiler), cwd=entry["directory"],
-                            capture_output=True, text=True)
+    with tempfile.NamedTemporaryFile(suffix=".o") as output:
+        result = subprocess.run([*strict_command(entry, compiler), "-o", output.name], cwd=entry["directory"],
+                                capture_output=True, text=True)
     return "" if result.returncode == 0 else result.stderr
 
 
