@@ -181,7 +181,7 @@ static bool check_question(const struct bp_arguments *arguments,
 			"--limit is judged at a rate of false alarms: --false-alarm in place of "
 			"--confidence");
 	if (bp_option_given(arguments, "false-alarm") && question->limit == 0)
-		return bp_error_set(error, "--false-alarm is a limit's: give --limit too");
+		return bp_error_set(error, "--false-alarm is of a check: give its --limit too");
 	if (question->interval == 1 && (question->limit > 0 || question->change > 0))
 		return bp_error_set(error, "--interval 1 records every object: what is counted "
 					   "decides on any limit and shows any change");
