@@ -17,6 +17,7 @@
  *	table.lock		recorder/labels.c	label texts
  *	names.lock		recorder/pools.c	names of pools
  *	set.lock		tables/pool_set.c	live samples of pools
+ *	places.lock		python/frame_names.c	places in Python programs
  *	table.lock		unwind/modules.c	modules
  *	parts[i].lock		recognition/live_set.c	live samples by address
  *	classes[i].lock		recognition/slots.c	slabs of one class

@@ -24,6 +24,7 @@
 #define BP_ENV_STOP_TIME "BYTEPOLL_STOP_TIME"
 /* What tracepoints tell beside their own: otel, or none (docs/tracepoints.md). */
 #define BP_ENV_TRACEPOINTS "BYTEPOLL_TRACEPOINTS"
+#define BP_ENV_PYTHON "BYTEPOLL_PYTHON"		  /* of CPython: all (default), frames, off */
 #define BP_ENV_HOST_OUTPUT "BYTEPOLL_HOST_OUTPUT" /* of hosts (bytepoll/host.h), as above */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
 #define BP_RECORDER_VERIFY_FILE "libbytepoll-recorder-verify.so" /* `run --verify` */
@@ -41,7 +42,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 6
+#define BP_TRACE_MINOR 7
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -120,6 +121,7 @@ enum bp_variable {
 	BP_VARIABLE_LAW,
 	BP_VARIABLE_FOLLOW_PID,
 	BP_VARIABLE_TRACEPOINTS,
+	BP_VARIABLE_PYTHON,
 	BP_VARIABLE_COUNT
 };
 
@@ -262,7 +264,9 @@ enum bp_tag {
 	BP_TAG_FRAME = 16,
 	BP_TAG_NAMED_STACK = 17,
 	BP_TAG_LABELS = 18,
-	BP_TAG_OUTAGE = 19, /* see 3.9 */
+	BP_TAG_OUTAGE = 19,	 /* see 3.9 */
+	BP_TAG_MIXED_STACK = 20, /* these two: CPython's frames and objects, see 3.10 */
+	BP_TAG_INTERPRETER = 21,
 	/* In folded parts only; fatal, because its objects stand nowhere else. */
 	BP_TAG_FOLDED_TOLD = BP_TAG_FOLDED | BP_TAG_FATAL_BIT
 };
@@ -297,11 +301,22 @@ enum bp_kind {
 	BP_KIND_POOL = 7,
 	BP_KIND_SMALL = 8, /* these three: where a host put the object */
 	BP_KIND_LARGE = 9,
-	BP_KIND_PINNED = 10
+	BP_KIND_PINNED = 10,
+	BP_KIND_PYTHON = 11 /* a small object of CPython's own allocator */
 };
 
 enum bp_free_flag { BP_FREE_THREAD = 1, BP_FREE_STACK = 2, BP_FREE_REALLOC = 4 };
 enum bp_stack_flag { BP_STACK_CUT = 1, BP_STACK_ENDED = 2 };
+
+/* 3.10: why an INTERPRETER's frames, or its small objects, are recorded or not. */
+enum bp_python_state {
+	BP_PYTHON_RECORDED = 0,
+	BP_PYTHON_NOT_ASKED = 1,
+	BP_PYTHON_UNKNOWN_VERSION = 2,
+	BP_PYTHON_FREE_THREADED = 3,
+	BP_PYTHON_TEST_FAILED = 4,
+	BP_PYTHON_ALL_IN_MALLOC = 5
+};
 
 enum bp_unseen {
 	BP_UNSEEN_NO = 0,

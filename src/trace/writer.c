@@ -16,6 +16,8 @@
 #define SAMPLE_BYTES (2 + 17 * BP_VARINT_MAX_BYTES)
 #define STACK_BYTES (4 * BP_VARINT_MAX_BYTES)
 #define NAMED_STACK_BYTES ((3 + BP_NAMED_STACK_MAX_DEPTH) * BP_VARINT_MAX_BYTES)
+#define MIXED_STACK_BYTES (4 * BP_VARINT_MAX_BYTES)
+#define MIXED_FRAME_BYTES (5 + 2) /* 33 bits; a position, of which there are fewer than 2^14 */
 #define NAMES_BYTES (2 * (BP_VARINT_MAX_BYTES + BP_NAME_MAX_BYTES))
 #define TEXT_BYTES 4000
 /* Tag and a length of two bytes, which payloads may not exceed. */
@@ -320,6 +322,29 @@ bool bp_writer_named_stack(struct bp_writer *writer, uint32_t id, uint32_t flags
 		at = bp_varint_put(
 			at, bp_zigzag((int64_t)frames[i] - (i == 0 ? 0 : (int64_t)frames[i - 1])));
 	commit(&place, BP_TAG_NAMED_STACK, at);
+	return true;
+}
+
+bool bp_writer_mixed_stack(struct bp_writer *writer, uint32_t id, uint32_t native, uint32_t flags,
+	uint32_t depth, const uint32_t *frames, const uint32_t *positions)
+{
+	struct place place;
+	if (depth > BP_NAMED_STACK_MAX_DEPTH ||
+		!begin(writer, 0, 0, 0, MIXED_STACK_BYTES + depth * MIXED_FRAME_BYTES, &place))
+		return false;
+	uint8_t *at = place.payload;
+	at = bp_varint_put(at, id);
+	at = bp_varint_put(at, native);
+	at = bp_varint_put(at, flags);
+	at = bp_varint_put(at, depth);
+	int64_t frame = 0, position = 0;
+	for (uint32_t i = 0; i < depth; i++) {
+		at = bp_varint_put(at, bp_zigzag((int64_t)frames[i] - frame));
+		at = bp_varint_put(at, (uint64_t)((int64_t)positions[i] - position));
+		frame = frames[i];
+		position = positions[i];
+	}
+	commit(&place, BP_TAG_MIXED_STACK, at);
 	return true;
 }
 

@@ -187,6 +187,11 @@ bool bp_writer_names(struct bp_writer *writer, enum bp_tag tag, const uint64_t *
 bool bp_writer_named_stack(struct bp_writer *writer, uint32_t id, uint32_t flags, uint32_t depth,
 	const uint32_t *frames);
 
+/* Frames of Python in a native stack (3.10), innermost first: ids of FRAME records, and numbers
+ * of native frames, which do not fall; at most BP_NAMED_STACK_MAX_DEPTH. */
+bool bp_writer_mixed_stack(struct bp_writer *writer, uint32_t id, uint32_t native, uint32_t flags,
+	uint32_t depth, const uint32_t *frames, const uint32_t *positions);
+
 /* Ends recording, when no thread is in a call: closes the open chunks, unmaps the file and cuts its
  * unused tail. Afterwards the writer is zeroed memory, and may be opened again. */
 void bp_writer_close(struct bp_writer *writer);

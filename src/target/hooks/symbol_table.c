@@ -80,7 +80,8 @@ static bool defines(const struct bp_symbol_table *table, uint32_t index, const c
 	const unsigned type = ELF64_ST_TYPE(symbol->st_info);
 	const unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
-	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+	       (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC ||
+		       type == STT_NOTYPE) &&
 	       ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
 	       (visibility == STV_DEFAULT || visibility == STV_PROTECTED) &&
 	       is_same(table->names + symbol->st_name, name);
@@ -167,6 +168,28 @@ static const struct link_map *own_map(void)
 }
 
 #define WANTED_MAX 64 /* at a time: one bit of a word each */
+
+const void *bp_symbol_table_place(const struct link_map *map, const char *name, uint64_t *ret_bytes)
+{
+	struct bp_symbol_table table;
+	const Elf64_Sym *symbol = NULL;
+	if (bp_symbol_table_read(map, &table))
+		symbol = find(&table, name, bp_symbol_table_hash(name));
+	if (symbol == NULL)
+		return NULL;
+	*ret_bytes = symbol->st_size;
+	return (const void *)(table.base + symbol->st_value);
+}
+
+const struct link_map *bp_symbol_table_definer(const char *name)
+{
+	const struct link_map *map = own_map();
+	while (map != NULL && map->l_prev != NULL)
+		map = map->l_prev;
+	while (map != NULL && !bp_symbol_table_defines(map, name))
+		map = map->l_next;
+	return map;
+}
 
 /* From `map` on. `handle`: asks dlsym for the same, where a symbol's address is computed by a
  * function of its object. */

@@ -50,6 +50,14 @@ struct bp_wanted {
  * is not defined stays as it is. Returns false if the list of objects is not found. */
 bool bp_symbol_table_find_behind(const struct bp_wanted wanted[], size_t count);
 
+/* The address of a function or of data that the object defines, and its size; NULL: it defines
+ * none. */
+const void *bp_symbol_table_place(
+	const struct link_map *map, const char *name, uint64_t *ret_bytes);
+
+/* The first object, in the loader's order, that defines the function; NULL: none does. */
+const struct link_map *bp_symbol_table_definer(const char *name);
+
 /* The same in all objects: finds the functions that a call in the program reaches. */
 bool bp_symbol_table_find_first(const struct bp_wanted wanted[], size_t count);
 

@@ -3,6 +3,8 @@
 #include "recorder/event.h"
 
 #include "probes/test_points.h"
+#include "python/interpreter.h"
+#include "python/mixed_stack.h"
 #include "recorder/budget.h"
 #include "recorder/control.h"
 #include "recorder/labels.h"
@@ -93,7 +95,10 @@ bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *samp
 		.told = sample->type != 0,
 		.type = sample->type,
 	};
-	record.stack = bp_stack_table_id(&bp_recorder.writer, &thread->capture);
+	record.stack = bp_likely(!bp_python.frames)
+			       ? bp_stack_table_id(&bp_recorder.writer, &thread->capture)
+			       : bp_mixed_stack_id(&bp_recorder.writer, &thread->capture,
+					 &thread->python, call->kind == BP_KIND_PYTHON);
 	if (!bp_writer_sample(&bp_recorder.writer, &record))
 		return false;
 	bp_probe_sample(sample->sequence);

@@ -29,6 +29,9 @@
 #include "base/clock.h"
 #include "base/system_call.h"
 #include "probes/test_points.h"
+#include "python/frame_names.h"
+#include "python/interpreter.h"
+#include "python/mixed_stack.h"
 #include "recognition/live_set.h"
 #include "recognition/slots.h"
 #include "recorder/control.h"
@@ -245,6 +248,8 @@ static void start(char **environment)
 	}
 	if (form == BP_REAL_FOREIGN)
 		bp_real_adopt_entries();
+	bp_python.wanted = config.python;
+	bp_real_adopt_python();
 	bp_probe_start(environment);
 	bp_stack_init();
 	(void)bp_threads_init();
@@ -312,6 +317,7 @@ void bp_recorder_fork_prepare(void)
 	bp_threads_lock();
 	bp_labels_lock();
 	bp_pools_lock();
+	bp_python_places_lock();
 	bp_modules_lock();
 	bp_live_lock();
 	bp_slot_lock_all();
@@ -324,6 +330,7 @@ static void unlock_all(void)
 	bp_slot_unlock_all();
 	bp_live_unlock();
 	bp_modules_unlock();
+	bp_python_places_unlock();
 	bp_pools_unlock();
 	bp_labels_unlock();
 	bp_threads_unlock();
@@ -366,12 +373,16 @@ static void become_child(bool unmarked)
 	bp_stack_table_after_fork();
 	bp_labels_after_fork();
 	bp_pools_after_fork();
+	bp_python_places_after_fork();
+	bp_mixed_stack_after_fork();
 	bp_listeners_after_fork();
 	bp_windows_after_fork();
 	bp_verify_after_fork();
 	bp_modules_after_fork();
-	if (bp_recorder.mode == BP_MODE_ON)
-		bp_threads_after_fork();
+	if (bp_recorder.mode != BP_MODE_ON)
+		return;
+	bp_threads_after_fork();
+	bp_python_describe(&bp_recorder.writer);
 }
 
 void bp_recorder_fork_child(void)
@@ -542,6 +553,7 @@ void bp_recorder_unloaded(void)
 	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
 		return;
 	bp_modules_check_gone(&bp_recorder.writer);
+	bp_python_check_gone();
 	bp_visit_end(&visit, visit.left);
 }
 

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attributes.h"
+
 struct bp_real {
 	void *(*malloc)(size_t size);
 	void (*free)(void *object);
@@ -64,6 +66,16 @@ size_t bp_real_usable_size(void *object);
 /* Puts hooks before the C++ operators of a foreign malloc, and before its functions with names of
  * its own (hooks/extended.h). Calls each operator once, so it is for the start alone. */
 void bp_real_adopt_entries(void);
+
+/* Finds the CPython that the process began with, and stands between it and its allocator of small
+ * objects. For the start alone. */
+void bp_real_adopt_python(void);
+
+/* The same for what was not to be known at the start: a libpython that was loaded later, and
+ * allocators that CPython has chosen anew (PYTHONMALLOC). Called at the end of a visit while
+ * bp_python.unsettled is set, with the thread busy. */
+struct bp_writer;
+BP_COLD void bp_real_look_at_python(struct bp_writer *writer);
 
 /* An address in the object of the program's malloc. */
 uintptr_t bp_real_malloc_owner(void);

@@ -165,7 +165,10 @@ static void record_sample(struct bp_visit *visit, const struct bp_call *call, vo
 		.decision = decision,
 		.object = object,
 		.sequence = sequence,
-		.usable = slot != NULL ? bp_slot_usable(call->room) : bp_real_usable_size(object) };
+		.usable = slot != NULL ? bp_slot_usable(call->room)
+			  : call->kind == BP_KIND_PYTHON
+				  ? 0 /* in an arena: malloc does not know it */
+				  : bp_real_usable_size(object) };
 	bp_stack_capture(&visit->thread->capture);
 	bool recorded = bp_event_sampled(visit, &sample);
 	if (slot != NULL)

@@ -85,7 +85,9 @@ static struct bp_thread *new_block(void)
 	if (thread == NULL)
 		return bp_arena_allocate(sizeof *thread);
 	/* All but the scratch at the end, which needs no zeroing. */
+	struct bp_python_walk *python = thread->python;
 	__builtin_memset(thread, 0, offsetof(struct bp_thread, capture.pcs));
+	thread->python = python;
 	return thread;
 }
 

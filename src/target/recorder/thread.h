@@ -8,6 +8,7 @@
 
 #include "bytepoll/bytepoll.h"
 #include "bytepoll/sampler.h"
+#include "python/frames.h"
 #include "recorder/recorder.h"
 #include "unwind/stack.h"
 
@@ -38,6 +39,7 @@ struct bp_thread {
 	 * run. */
 	uint64_t noted_trials, noted_moment;
 	uint64_t seen_trials, seen_objects; /* by the last look of bp_threads_totals */
+	struct bp_python_walk *python;	    /* for walks of its Python frames; NULL: none so far */
 	struct bp_stack_capture capture;
 	struct bp_event
 		events[BP_THREAD_EVENTS]; /* of the visit it is in; not on the program's stack */

@@ -10,7 +10,9 @@
 #define BP_RECORDER_VISIT_H
 
 #include "base/system_call.h"
+#include "python/interpreter.h"
 #include "recorder/listeners.h"
+#include "recorder/real.h"
 #include "recorder/recorder.h"
 #include "recorder/seal.h"
 #include "recorder/thread.h"
@@ -88,6 +90,8 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 	if (bp_unlikely(bp_recorder.ended))
 		bp_recorder_end(BP_END_NONE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (bp_unlikely(bp_python.unsettled))
+		bp_real_look_at_python(&bp_recorder.writer);
 	errno = visit->saved_errno;
 	hot->busy = 0;
 }

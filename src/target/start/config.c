@@ -256,6 +256,19 @@ static uint8_t read_perturb(char **environment)
 	return byte;
 }
 
+/* False: the text is none of the words. */
+static bool read_python(const char *text, uint32_t *ret_wanted)
+{
+	static const char *const words[] = { "all", "frames", "off" }; /* enum bp_python_wanted */
+	*ret_wanted = 0;
+	for (uint32_t i = 0; text != NULL && i < 3; i++)
+		if (__builtin_strcmp(text, words[i]) == 0) {
+			*ret_wanted = i;
+			return true;
+		}
+	return false;
+}
+
 void bp_config_read(char **environment, struct bp_config *ret_config)
 {
 	if (environment == NULL)
@@ -265,6 +278,8 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 	read_start(environment, ret_config);
 	ret_config->perturb = read_perturb(environment);
 	read_sampling(environment, ret_config);
+	const char *python = bp_config_find(environment, BP_ENV_PYTHON);
+	note(ret_config, BP_VARIABLE_PYTHON, python, read_python(python, &ret_config->python));
 	const char *tracepoints = bp_config_find(environment, BP_ENV_TRACEPOINTS);
 	note(ret_config, BP_VARIABLE_TRACEPOINTS, tracepoints,
 		bp_tracepoints_configure(tracepoints));

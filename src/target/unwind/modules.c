@@ -189,6 +189,23 @@ void bp_modules_note(struct bp_writer *writer, const uint64_t *pcs, uint32_t dep
 	bp_lock_release(&table.lock);
 }
 
+const void *bp_modules_after(uint32_t *id)
+{
+	const struct module *next = NULL;
+	if (__atomic_load_n(&table.last_id, __ATOMIC_RELAXED) == *id)
+		return NULL;
+	bp_lock_take(&table.lock);
+	for (uint32_t i = 0; i < table.count; i++) {
+		const struct module *module = &table.modules[i];
+		if (!module->gone && module->id > *id && (next == NULL || module->id < next->id))
+			next = module;
+	}
+	*id = next != NULL ? next->id : table.last_id;
+	const void *link_map = next != NULL ? next->range.link_map : NULL;
+	bp_lock_release(&table.lock);
+	return link_map;
+}
+
 void bp_modules_check_gone(struct bp_writer *writer)
 {
 	bp_lock_take(&table.lock);

@@ -305,11 +305,33 @@ __attribute__((noinline)) void bp_stack_capture(struct bp_stack_capture *capture
 	begin_lists(&walk);
 	enum bp_step step = walk_by_rules(&walk);
 	end_lists(&walk);
-	if (bp_unlikely(step == BP_STEP_FAILED && walk.frame.missed)) {
+	capture->tables_alone = step == BP_STEP_FAILED && walk.frame.missed;
+	if (bp_unlikely(capture->tables_alone)) {
 		begin(&walk);
 		walk.frame.missed = false;
 		step = walk_by_tables(&walk);
 	}
 	if (bp_unlikely(step == BP_STEP_FAILED && capture->flags == 0))
 		capture->flags = BP_STACK_ENDED;
+}
+
+uint32_t bp_stack_frame_at(const struct bp_stack_capture *capture, const void *address)
+{
+	const struct bp_known_frame *frame = &capture->known[0][capture->known_turn & 1];
+	uint32_t number = 0;
+	if (capture->tables_alone)
+		return capture->depth;
+	/* A frame reaches from its stack pointer to that of its caller. The lists have the lower
+	 * halves of these; a stack is smaller than 2 GiB. */
+	for (; frame->address != 0; frame += 2) {
+		const bool own = is_own(frame->address);
+		const bool next = (frame + 2)->address != 0 &&
+				  (int32_t)((uint32_t)(uintptr_t)address - (frame + 2)->sp) >= 0;
+		if (!next)
+			return own || (int32_t)((uint32_t)(uintptr_t)address - frame->sp) < 0
+				       ? capture->depth
+				       : number;
+		number += !own;
+	}
+	return capture->depth;
 }

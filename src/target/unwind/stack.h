@@ -6,6 +6,7 @@
 #ifndef BP_UNWIND_STACK_H
 #define BP_UNWIND_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/format.h"
@@ -31,6 +32,7 @@ struct bp_stack_capture {
 	uint32_t flags; /* enum bp_stack_flag */
 	uint64_t pcs[BP_STACK_MAX_DEPTH];
 	uint8_t exact_mask[BP_STACK_MAX_DEPTH / 8];
+	bool tables_alone; /* the last walk is not in the lists below */
 	/* The frames of the last walk, found in epoch `known_epoch`, and those of this walk; they
 	 * change places with each walk, and an address of 0 ends each list. */
 	uint32_t known_epoch, known_turn;
@@ -45,6 +47,10 @@ void bp_stack_init(void);
 /* Fills depth, flags, pcs and exact_mask with the callers of the recorder, innermost first, without
  * the frames of the recorder itself. Invalid values in registers or on the stack end the walk. */
 void bp_stack_capture(struct bp_stack_capture *capture);
+
+/* Returns which of the captured frames has this address of the stack in it: its number, from 0
+ * (innermost); `depth` if that is not known. For the thread that captured, right after that. */
+uint32_t bp_stack_frame_at(const struct bp_stack_capture *capture, const void *address);
 
 /* Forgets all cached rules, because a module was unloaded. Thread-safe. */
 void bp_stack_forget_rules(void);

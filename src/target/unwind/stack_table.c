@@ -103,13 +103,18 @@ static void *allocate(size_t bytes)
 	return memory;
 }
 
+uint32_t bp_stack_table_next_id(void)
+{
+	return __atomic_add_fetch(&table.last_id, 1, __ATOMIC_RELAXED);
+}
+
 static struct entry *make_entry(const struct bp_stack_capture *capture, uint64_t hash)
 {
 	struct entry *entry = allocate(sizeof(struct entry) + capture->depth * sizeof(uint64_t));
 	if (entry == NULL)
 		return NULL;
 	entry->hash = hash;
-	entry->id = __atomic_add_fetch(&table.last_id, 1, __ATOMIC_RELAXED);
+	entry->id = bp_stack_table_next_id();
 	entry->depth = capture->depth;
 	entry->flags = capture->flags;
 	__builtin_memcpy(entry->exact_mask, capture->exact_mask, sizeof entry->exact_mask);

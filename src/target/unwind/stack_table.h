@@ -22,6 +22,9 @@ uint64_t bp_stack_table_bytes(void);
 /* Returns the id (>= 1) of the captured stack; 0: the table is full, which is counted as a loss. */
 uint32_t bp_stack_table_id(struct bp_writer *writer, const struct bp_stack_capture *capture);
 
+/* Returns a number that no stack has: for one that is made of others (python/mixed_stack.h). */
+uint32_t bp_stack_table_next_id(void);
+
 /* Stacks with a pc in [start, end) are not found any more, because another module may be mapped
  * there. */
 void bp_stack_table_forget(uintptr_t start, uintptr_t end);

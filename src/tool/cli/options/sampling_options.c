@@ -96,7 +96,8 @@ static bool read_window(const struct bp_arguments *arguments, struct bp_sampling
 bool bp_sampling_options_read(const struct bp_arguments *arguments,
 	struct bp_sampling_options *ret_options, struct bp_error *error)
 {
-	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law") };
+	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law"),
+		.python = bp_option_value(arguments, "python") };
 	const char *seed = bp_option_value(arguments, "seed");
 	uint64_t number;
 	if (!read_interval(arguments, options.interval, sizeof options.interval, error) ||
@@ -164,6 +165,11 @@ static bool is_tracepoints(const char *text)
 	return strcmp(text, "otel") == 0 || strcmp(text, "none") == 0;
 }
 
+static bool is_python(const char *text)
+{
+	return strcmp(text, "all") == 0 || strcmp(text, "frames") == 0 || strcmp(text, "off") == 0;
+}
+
 bool bp_sampling_options_check_environment(
 	const struct bp_sampling_options *options, struct bp_error *error)
 {
@@ -184,6 +190,7 @@ bool bp_sampling_options_check_environment(
 		{ BP_ENV_SEED, "a decimal number", is_seed, options->seed[0] != '\0' },
 		{ BP_ENV_LAW, "exact or bernoulli", is_law, options->law != NULL },
 		{ BP_ENV_TRACEPOINTS, "otel or none", is_tracepoints, false },
+		{ BP_ENV_PYTHON, "all, frames or off", is_python, options->python != NULL },
 	};
 	for (size_t i = 0; i < BP_COUNT(variables); i++) {
 		const char *value = getenv(variables[i].name);
@@ -213,7 +220,8 @@ bool bp_sampling_options_set_environment(const struct bp_sampling_options *optio
 {
 	const uint64_t start_ns = bp_clock_machine_ns() + options->delay_ns;
 	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
-	       set(BP_ENV_LAW, options->law) && set(BP_ENV_BUDGET, options->budget) &&
+	       set(BP_ENV_LAW, options->law) && set(BP_ENV_PYTHON, options->python) &&
+	       set(BP_ENV_BUDGET, options->budget) &&
 	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&
 	       (!options->delayed || set_number(BP_ENV_START_TIME, start_ns)) &&
 	       (!options->limited || set_number(BP_ENV_STOP_TIME, start_ns + options->duration_ns));

@@ -504,6 +504,11 @@ static const struct bp_option options[] = {
 		.argument = "LAW",
 		.choices = "exact|bernoulli",
 		.summary = "exact: objects from T bytes on are all taken (default)" },
+	{ .name = "python",
+		.argument = "WHAT",
+		.choices = "all|frames|off",
+		.summary = "of CPython: its functions in stacks and its small objects (all, the "
+			   "default); only the functions; nothing" },
 	{ .name = "verify",
 		.summary = "count every object too, and check the intervals against it (slow)" },
 	{ .name = "max-size",
@@ -534,8 +539,8 @@ const struct bp_command bp_command_run = {
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET
-		",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME " and " BP_ENV_STOP_TIME
-		" (+NANOSECONDS from\nthe start of the process).\n",
+		", " BP_ENV_PYTHON ",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME
+		" and " BP_ENV_STOP_TIME " (+NANOSECONDS from\nthe start of the process).\n",
 	.options = options,
 	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
 		    "bytepoll run --interval 64K -o server.bpt -- ./server --port 7777\n",

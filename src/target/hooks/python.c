@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPython's own allocator, pymalloc. It serves small requests of the domains mem and object from
+ * arenas that it maps, so that hooks of malloc never see them. Here the allocators of these two
+ * domains are replaced by functions that charge each small object as malloc's hook does, and go on
+ * to the allocator that was there. Larger requests go on to malloc, whose hook counts them.
+ *
+ * It is done by CPython's own calls for that (PyMem_SetAllocator), from the constructor, before the
+ * interpreter has started: no module is imported, and the program sees nothing. The settings of the
+ * program hold: PYTHONMALLOC and -X dev choose allocators anew when the interpreter starts, which
+ * is found out at the end of a later visit, and the new ones are replaced then. tracemalloc stands
+ * in front of ours.
+ *
+ * CPython copies the five words of an allocator one by one, and other threads may allocate
+ * meanwhile. So the first word, which is passed to the other four, stays as it was: whichever of
+ * the functions such a thread meets, it gets the word that it wants.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "hooks/python.h"
+#include "hooks/symbol_table.h"
+#include "python/arenas.h"
+#include "python/interpreter.h"
+#include "recognition/filter.h"
+#include "recognition/hot.h"
+#include "recognition/live_set.h"
+#include "recorder/real.h"
+#include "recorder/recorder.h"
+#include "unwind/modules.h"
+
+/* PyMemAllocatorEx and PyObjectArenaAllocator, the same in all versions. */
+struct allocator {
+	void *context;
+	void *(*malloc)(void *context, size_t size);
+	void *(*calloc)(void *context, size_t count, size_t size);
+	void *(*realloc)(void *context, void *object, size_t size);
+	void (*free)(void *context, void *object);
+};
+struct arena_allocator {
+	void *context;
+	void *(*alloc)(void *context, size_t bytes);
+	void (*free)(void *context, void *arena, size_t bytes);
+};
+
+enum domain { RAW, MEM, OBJECT, DOMAINS }; /* PyMemAllocatorDomain */
+
+static struct {
+	void (*get_allocator)(int domain, struct allocator *ret_allocator);
+	void (*set_allocator)(int domain, struct allocator *allocator);
+	void (*get_arenas)(struct arena_allocator *ret_allocator);
+	void (*set_arenas)(struct arena_allocator *allocator);
+} api;
+
+static struct arena_allocator real_arenas;
+
+/* What stands behind ours: at the start, and after the interpreter has chosen its allocators anew,
+ * with checks of its own in front (PYTHONMALLOC=debug). `small_max`: the largest request that is
+ * charged here; 0: none is. */
+struct layer {
+	struct allocator real;
+	size_t small_max;
+};
+static struct layer plain[DOMAINS], checked[DOMAINS];
+
+/* ---- the cold paths ---- */
+
+/* The charge borrowed. It is taken back until the object is there, because pymalloc may call malloc
+ * for its own books. */
+static BP_COLD void *cold_malloc(const struct layer *layer, void *context, size_t size)
+{
+	bp_cold_uncharge(size);
+	void *object = layer->real.malloc(context, size);
+	if (bp_python_arena_has(object) && bp_sampler_crosses(&bp_hot.counters, size))
+		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
+	return object;
+}
+
+static BP_COLD void *cold_calloc(
+	const struct layer *layer, void *context, size_t count, size_t size)
+{
+	bp_cold_uncharge(count * size);
+	void *object = layer->real.calloc(context, count, size);
+	if (bp_python_arena_has(object) && bp_sampler_crosses(&bp_hot.counters, count * size))
+		bp_cold_object(object, count * size, 0, BP_KIND_PYTHON);
+	return object;
+}
+
+/* An object that is there, in an arena or in malloc's heap. */
+static void charge_small(void *object, size_t size)
+{
+	if (bp_python_arena_has(object) && bp_sampler_crosses(&bp_hot.counters, size))
+		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
+}
+
+static BP_COLD void end_near_sample(void *object)
+{
+	if (bp_python_arena_has(object))
+		bp_known_end(object);
+}
+
+/* A realloc that fails leaves the object as it was. Nobody can get its place in between: the caller
+ * holds the GIL. */
+static void *realloc_with(const struct layer *layer, void *context, void *object, size_t size)
+{
+	const bool near_sample = bp_unlikely(bp_filter_hit(object)) && bp_python_arena_has(object);
+	void *moved = layer->real.realloc(context, object, size);
+	if (moved == NULL)
+		return NULL;
+	if (near_sample)
+		bp_known_end(object);
+	if (size - 1 < layer->small_max)
+		charge_small(moved, size);
+	return moved;
+}
+
+/* ---- the allocators ---- */
+
+/* Plain: a request of 1 to small_max bytes is pymalloc's. */
+#define PLAIN(domain)                                                                 \
+	static void *plain_malloc_##domain(void *context, size_t size)                \
+	{                                                                             \
+		const struct layer *layer = &plain[domain];                           \
+		if (size - 1 < layer->small_max &&                                    \
+			bp_unlikely(bp_sampler_crosses(&bp_hot.counters, size)))      \
+			return cold_malloc(layer, context, size);                     \
+		return layer->real.malloc(context, size);                             \
+	}                                                                             \
+	static void *plain_calloc_##domain(void *context, size_t count, size_t size)  \
+	{                                                                             \
+		const struct layer *layer = &plain[domain];                           \
+		size_t bytes;                                                         \
+		if (!__builtin_mul_overflow(count, size, &bytes) &&                   \
+			bytes - 1 < layer->small_max &&                               \
+			bp_unlikely(bp_sampler_crosses(&bp_hot.counters, bytes)))     \
+			return cold_calloc(layer, context, count, size);              \
+		return layer->real.calloc(context, count, size);                      \
+	}                                                                             \
+	static void *plain_realloc_##domain(void *context, void *object, size_t size) \
+	{                                                                             \
+		return realloc_with(&plain[domain], context, object, size);           \
+	}                                                                             \
+	static void plain_free_##domain(void *context, void *object)                  \
+	{                                                                             \
+		if (bp_unlikely(bp_filter_hit(object)))                               \
+			end_near_sample(object);                                      \
+		plain[domain].real.free(context, object);                             \
+	}
+
+/* Checked: what the interpreter's checks add to a request is not known, so each object is asked
+ * where it is. */
+#define CHECKED(domain)                                                                 \
+	static void *checked_malloc_##domain(void *context, size_t size)                \
+	{                                                                               \
+		void *object = checked[domain].real.malloc(context, size);              \
+		if (size - 1 < checked[domain].small_max)                               \
+			charge_small(object, size);                                     \
+		return object;                                                          \
+	}                                                                               \
+	static void *checked_calloc_##domain(void *context, size_t count, size_t size)  \
+	{                                                                               \
+		size_t bytes;                                                           \
+		void *object = checked[domain].real.calloc(context, count, size);       \
+		if (!__builtin_mul_overflow(count, size, &bytes) &&                     \
+			bytes - 1 < checked[domain].small_max)                          \
+			charge_small(object, bytes);                                    \
+		return object;                                                          \
+	}                                                                               \
+	static void *checked_realloc_##domain(void *context, void *object, size_t size) \
+	{                                                                               \
+		return realloc_with(&checked[domain], context, object, size);           \
+	}                                                                               \
+	static void checked_free_##domain(void *context, void *object)                  \
+	{                                                                               \
+		if (bp_unlikely(bp_filter_hit(object)))                                 \
+			end_near_sample(object);                                        \
+		checked[domain].real.free(context, object);                             \
+	}
+
+PLAIN(MEM)
+PLAIN(OBJECT)
+CHECKED(MEM)
+CHECKED(OBJECT)
+
+#define FUNCTIONS(kind, domain)                                                                \
+	{                                                                                      \
+		NULL, kind##_malloc_##domain, kind##_calloc_##domain, kind##_realloc_##domain, \
+			kind##_free_##domain                                                   \
+	}
+
+static const struct allocator plain_functions[DOMAINS] = {
+	[MEM] = FUNCTIONS(plain, MEM), [OBJECT] = FUNCTIONS(plain, OBJECT)
+};
+static const struct allocator checked_functions[DOMAINS] = {
+	[MEM] = FUNCTIONS(checked, MEM), [OBJECT] = FUNCTIONS(checked, OBJECT)
+};
+
+static void *arena_alloc(void *context, size_t bytes)
+{
+	void *arena = real_arenas.alloc(context, bytes);
+	if (arena != NULL)
+		(void)bp_python_arena_add(arena, bytes);
+	return arena;
+}
+
+static void arena_free(void *context, void *arena, size_t bytes)
+{
+	bp_python_arena_remove(arena, bytes);
+	real_arenas.free(context, arena, bytes);
+}
+
+/* ---- putting them in place ---- */
+
+static void place(const struct allocator *functions, struct layer *layers, int domain,
+	const struct allocator *now)
+{
+	struct allocator ours = functions[domain];
+	ours.context = now->context;
+	layers[domain].real = *now;
+	__atomic_store_n(&layers[domain].small_max, BP_PYTHON_SMALL_MAX, __ATOMIC_RELEASE);
+	api.set_allocator(domain, &ours);
+}
+
+/* Stands in front of the allocators that are there. */
+static enum bp_python_state stand_before(const struct allocator now[DOMAINS], bool plain_ones)
+{
+	if (now[OBJECT].malloc == now[RAW].malloc)
+		return BP_PYTHON_ALL_IN_MALLOC;
+	for (int domain = MEM; domain < DOMAINS; domain++)
+		place(plain_ones ? plain_functions : checked_functions,
+			plain_ones ? plain : checked, domain, &now[domain]);
+	return BP_PYTHON_RECORDED;
+}
+
+static void read_allocators(struct allocator ret_now[DOMAINS])
+{
+	for (int domain = RAW; domain < DOMAINS; domain++)
+		api.get_allocator(domain, &ret_now[domain]);
+}
+
+static bool is_ours(const struct allocator *allocator)
+{
+	return allocator->malloc == plain_malloc_OBJECT ||
+	       allocator->malloc == checked_malloc_OBJECT;
+}
+
+static void adopt_objects(void)
+{
+	struct allocator now[DOMAINS];
+	if (bp_python.wanted != BP_PYTHON_ALL || api.get_allocator == NULL ||
+		api.get_arenas == NULL || api.set_arenas == NULL || !bp_python_hooks_objects())
+		return;
+	if (bp_python.frames_state == BP_PYTHON_FREE_THREADED ||
+		bp_python.frames_state == BP_PYTHON_UNKNOWN_VERSION) {
+		bp_python.objects_state = bp_python.frames_state;
+		return;
+	}
+	if (!bp_filter_init())
+		return;
+	api.get_arenas(&real_arenas);
+	struct arena_allocator ours = { real_arenas.context, arena_alloc, arena_free };
+	api.set_arenas(&ours);
+	read_allocators(now);
+	bp_python.objects_state = stand_before(now, true);
+}
+
+/* The functions of CPython in an object that has them. */
+static void adopt(const struct link_map *map)
+{
+	struct bp_python_functions functions = { 0 };
+	uint64_t bytes;
+	const struct {
+		const char *name;
+		void *ret_function;
+	} wanted[] = {
+		{ "_PyThreadState_UncheckedGet", &functions.current_thread },
+		{ "PyThreadState_GetUnchecked", &functions.current_thread },
+		{ "PyGILState_GetThisThreadState", &functions.own_thread },
+		{ "PyCode_Addr2Line", &functions.line_of },
+		{ "Py_GetVersion", &functions.version },
+		{ "_PyRuntime", &functions.runtime },
+		{ "PyMem_GetAllocator", &api.get_allocator },
+		{ "PyMem_SetAllocator", &api.set_allocator },
+		{ "PyObject_GetArenaAllocator", &api.get_arenas },
+		{ "PyObject_SetArenaAllocator", &api.set_arenas },
+		{ "Py_IsInitialized", &functions.is_initialized },
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		const void *found = bp_symbol_table_place(map, wanted[i].name, &bytes);
+		if (found != NULL)
+			__builtin_memcpy(wanted[i].ret_function, &found, sizeof found);
+	}
+	functions.evaluate =
+		bp_symbol_table_place(map, "_PyEval_EvalFrameDefault", &functions.evaluate_bytes);
+	if (functions.version == NULL || functions.is_initialized == NULL)
+		return;
+	bp_python_found(&functions);
+	adopt_objects();
+	bp_python_describe(&bp_recorder.writer);
+}
+
+#define DEFINED_BY_CPYTHON "PyMem_SetAllocator"
+
+void bp_real_adopt_python(void)
+{
+	if (bp_python.wanted == BP_PYTHON_OFF)
+		return;
+	const struct link_map *map = bp_symbol_table_definer(DEFINED_BY_CPYTHON);
+	if (map != NULL)
+		adopt(map);
+	bp_python.unsettled = true;
+}
+
+/* Has the interpreter chosen its allocators anew since the start? It does so before it is
+ * initialised, or not at all. */
+static void look_at_allocators(void)
+{
+	struct allocator now[DOMAINS];
+	const bool initialized = bp_python.functions.is_initialized() != 0;
+	if (bp_python.objects_state == BP_PYTHON_RECORDED) {
+		read_allocators(now);
+		if (!is_ours(&now[OBJECT])) {
+			/* Should ours still stand behind these, they count no more. */
+			const bool same = now[OBJECT].malloc == plain[OBJECT].real.malloc;
+			plain[MEM].small_max = plain[OBJECT].small_max = 0;
+			bp_python.objects_state = stand_before(now, same);
+			bp_python_describe(&bp_recorder.writer);
+			bp_python.unsettled = false;
+		}
+	}
+	if (initialized)
+		bp_python.unsettled = false;
+}
+
+void bp_real_look_at_python(struct bp_writer *writer)
+{
+	static uint32_t looked; /* number of the module that was looked at last */
+	const struct link_map *map;
+	(void)writer;
+	if (bp_python.known) {
+		look_at_allocators();
+		return;
+	}
+	while ((map = bp_modules_after(&looked)) != NULL)
+		if (bp_symbol_table_defines(map, DEFINED_BY_CPYTHON)) {
+			adopt(map);
+			return;
+		}
+}

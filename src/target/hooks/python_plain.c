@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* See python.h. */
+#include "hooks/python.h"
+
+bool bp_python_hooks_objects(void)
+{
+	return true;
+}
