@@ -7,7 +7,8 @@ MASK = (1 << 64) - 1
 TAGS = {1: "sample", 2: "free", 3: "stack", 4: "module", 5: "module_gone", 6: "thread_begin",
         7: "thread_end", 8: "exec", 9: "fork", 10: "interval",
         11: "folded", 12: "readings", 13: "ticks", 14: "held",
-        15: "type", 16: "frame", 17: "named_stack", 18: "labels", 19: "outage", 75: "folded_told"}
+        15: "type", 16: "frame", 17: "named_stack", 18: "labels", 19: "outage",
+        20: "mixed_stack", 21: "interpreter", 75: "folded_told"}
 OF_PART = ("folded", "readings", "ticks", "held")  # 5: in folded parts only
 
 
@@ -143,6 +144,21 @@ class ChunkState:
             frame = fields.no_wrap(frame + fields.zigzag() & MASK, most=0xffffffff)
             frames.append(frame)
         return record | {"frames": frames}
+
+    def mixed_stack(self, fields):
+        record = {"id": fields.number32(), "native": fields.number32(), "flags": fields.varint()}
+        depth, frames, frame, position = fields.number32(), [], 0, 0
+        if not 1 <= depth <= min(512, fields.left()) or record["native"] == 0:
+            raise Malformed
+        for _ in range(depth):
+            frame = fields.no_wrap(frame + fields.zigzag() & MASK, most=0xffffffff)
+            position = fields.no_wrap(position + fields.varint(), most=0xffffffff)
+            frames.append([frame, position])
+        return record | {"frames": frames}
+
+    def interpreter(self, fields):
+        return {"version": fields.number32(), "address": fields.varint(), "frames": fields.number32(),
+                "objects": fields.number32(), "small_bytes": fields.varint(), "name": fields.text()}
 
     def outage(self, fields):
         begin = fields.varint()

@@ -237,6 +237,42 @@ static bool decode_named_stack(
 	return !fields->failed;
 }
 
+/* Pairs of a frame and a position, of 32 bits each. */
+static bool decode_mixed_stack(
+	struct bp_trace_decoder *state, struct bp_bytes *fields, struct bp_trace_stack *stack)
+{
+	uint64_t id = 0, position = 0;
+	*stack = (struct bp_trace_stack){ .id = take_u32(fields), .named = true };
+	stack->native = take_u32(fields);
+	stack->flags = bp_bytes_varint(fields);
+	if (!take_depth(state, fields, stack))
+		return false;
+	if (stack->depth == 0 || stack->depth > BP_NAMED_STACK_MAX_DEPTH || stack->native == 0)
+		fields->failed = true;
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		id = take_delta(fields, id);
+		const uint64_t growth = bp_bytes_varint(fields);
+		if (id > UINT32_MAX || growth > UINT32_MAX - position)
+			fields->failed = true;
+		position = (position + growth) & UINT32_MAX;
+		state->frames[i] = (struct bp_trace_frame){ .pc = position << 32 | (uint32_t)id,
+			.exact = true };
+	}
+	stack->frames = state->frames;
+	return !fields->failed;
+}
+
+static bool decode_interpreter(struct bp_bytes *fields, struct bp_trace_interpreter *interpreter)
+{
+	*interpreter = (struct bp_trace_interpreter){ .version = take_u32(fields) };
+	interpreter->address = bp_bytes_varint(fields);
+	interpreter->frames = take_u32(fields);
+	interpreter->objects = take_u32(fields);
+	interpreter->small_bytes = bp_bytes_varint(fields);
+	interpreter->name = take_text(fields);
+	return !fields->failed;
+}
+
 /* TYPE, FRAME and LABELS. */
 static bool decode_name(struct bp_bytes *fields, bool frame, struct bp_trace_name *name)
 {
@@ -364,6 +400,10 @@ static bool decode_fields(
 		return decode_outage(decoder, fields, &record->outage);
 	case BP_TAG_NAMED_STACK:
 		return decode_named_stack(decoder, fields, &record->stack);
+	case BP_TAG_MIXED_STACK:
+		return decode_mixed_stack(decoder, fields, &record->stack);
+	case BP_TAG_INTERPRETER:
+		return decode_interpreter(fields, &record->interpreter);
 	case BP_TAG_READINGS:
 		if (!bp_trace_decode_readings(fields, &record->readings))
 			return false;
@@ -389,12 +429,13 @@ enum bp_trace_decoded bp_trace_decode(
 	if (data == NULL)
 		return BP_TRACE_MALFORMED;
 	ret_record->tag = (enum bp_tag)tag;
-	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_OUTAGE) && tag != BP_TAG_FOLDED_TOLD)
+	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_INTERPRETER) && tag != BP_TAG_FOLDED_TOLD)
 		return tag & BP_TAG_FATAL_BIT ? BP_TRACE_FATAL : BP_TRACE_SKIPPED;
 	struct bp_bytes fields = bp_bytes_of(data, (size_t)length);
 	if (decode_fields(decoder, &fields, ret_record))
 		return BP_TRACE_DECODED;
-	const bool stack = tag == BP_TAG_STACK || tag == BP_TAG_NAMED_STACK;
+	const bool stack =
+		tag == BP_TAG_STACK || tag == BP_TAG_NAMED_STACK || tag == BP_TAG_MIXED_STACK;
 	return stack && !fields.failed ? BP_TRACE_NO_MEMORY : BP_TRACE_MALFORMED;
 }
 

@@ -73,7 +73,19 @@ struct bp_trace_stack {
 	const struct bp_trace_frame *frames; /* innermost first; valid until the next record */
 	uint64_t flags;			     /* enum bp_stack_flag */
 	uint32_t id, epoch, depth;
-	bool named; /* NAMED STACK: a pc is the id of a FRAME, and the epoch 0 */
+	/* NAMED STACK and MIXED STACK: a pc is the id of a FRAME, and the epoch 0. Of a MIXED STACK
+	 * the upper half of a pc is the position in the native stack. */
+	bool named;
+	uint32_t native; /* MIXED STACK: id of the native one; otherwise 0 */
+};
+
+/* INTERPRETER (3.10). */
+struct bp_trace_interpreter {
+	uint32_t version;	  /* PY_VERSION_HEX */
+	uint64_t address;	  /* in its module */
+	uint32_t frames, objects; /* enum bp_python_state, or what is not known here */
+	uint64_t small_bytes;
+	struct bp_trace_text name; /* valid until the next record */
 };
 
 /* TYPE, FRAME, LABELS (3.8). Texts are valid until the next record. */
@@ -128,7 +140,7 @@ struct bp_trace_record {
 	union {
 		struct bp_trace_sample sample;	     /* BP_TAG_SAMPLE */
 		struct bp_trace_free free;	     /* BP_TAG_FREE */
-		struct bp_trace_stack stack;	     /* BP_TAG_STACK, BP_TAG_NAMED_STACK */
+		struct bp_trace_stack stack;	     /* BP_TAG_STACK, _NAMED_STACK, _MIXED_STACK */
 		struct bp_trace_name name;	     /* BP_TAG_TYPE, BP_TAG_FRAME, BP_TAG_LABELS */
 		struct bp_trace_module module;	     /* BP_TAG_MODULE, BP_TAG_MODULE_GONE */
 		struct bp_trace_thread_event thread; /* BP_TAG_THREAD_BEGIN, BP_TAG_THREAD_END */
@@ -136,10 +148,11 @@ struct bp_trace_record {
 		struct bp_trace_fork fork;	     /* BP_TAG_FORK */
 		struct bp_trace_interval interval;   /* BP_TAG_INTERVAL */
 		struct bp_trace_outage outage;	     /* BP_TAG_OUTAGE */
-		struct bp_trace_folded folded;	     /* BP_TAG_FOLDED, and never _TOLD */
-		struct bp_trace_readings readings;   /* BP_TAG_READINGS */
-		struct bp_trace_ticks ticks;	     /* BP_TAG_TICKS; in part.clock already */
-		struct bp_trace_ranges ranges;	     /* BP_TAG_HELD; in part.held already */
+		struct bp_trace_interpreter interpreter; /* BP_TAG_INTERPRETER */
+		struct bp_trace_folded folded;		 /* BP_TAG_FOLDED, and never _TOLD */
+		struct bp_trace_readings readings;	 /* BP_TAG_READINGS */
+		struct bp_trace_ticks ticks;		 /* BP_TAG_TICKS; in part.clock already */
+		struct bp_trace_ranges ranges;		 /* BP_TAG_HELD; in part.held already */
 	};
 };
 

@@ -12,6 +12,7 @@
 #include "cli/files/page_file.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/pager.h"
 #include "cli/terminal/terminal.h"
@@ -493,6 +494,7 @@ static const struct bp_option options[] = {
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	{ .name = "all",
 		.summary = "rows without a verdict too",
 		.without_effect_in = "json|html" },

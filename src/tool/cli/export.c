@@ -9,6 +9,7 @@
 #include "cli/files/written_file.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/say.h"
 #include "export/export.h"
@@ -263,6 +264,7 @@ static const struct bp_option options[] = {
 		.summary = "json, csv: what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	{ .summary = "What is counted" },
 	BP_OPTION_METRIC,
 	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },

@@ -12,6 +12,7 @@
 #include "cli/files/page_file.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/process/own_heaps.h"
 #include "library/read.h"
@@ -170,6 +171,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	{ .summary = "How it is estimated" },
 	BP_OPTION_CONFIDENCE,
 	BP_OPTION_MIN_SIZE,

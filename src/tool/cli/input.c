@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/symbol_options.h"
 #include "cli/terminal/progress.h"
 #include "library/read.h"
@@ -89,6 +90,7 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 			.keep_readings = options.keep_readings,
 			.symbols = &symbols,
 			.allocators = bp_allocator_options(),
+			.frames = bp_frame_options(),
 			.progress = tell_samples,
 			.progress_context = &telling },
 		ret_profile, ret_symbols, error);

@@ -11,6 +11,7 @@
 #include "cli/help/help.h"
 #include "cli/help/licences.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/options.h"
 #include "cli/options/symbol_options.h"
 
@@ -39,7 +40,8 @@ static int run_command(const struct bp_command *command, int argc, char **argv)
 		bp_print_help(stdout, command);
 	else if (!bp_options_check(&arguments, &error) ||
 		 !bp_symbol_options_take(&arguments, &error) ||
-		 !bp_allocator_options_take(&arguments, &error))
+		 !bp_allocator_options_take(&arguments, &error) ||
+		 !bp_frame_options_take(&arguments, &error))
 		status = bp_command_fail_usage(command, "%s", error.text);
 	else
 		status = command->run(&arguments);

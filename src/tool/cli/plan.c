@@ -14,6 +14,7 @@
 #include "cli/files/written_file.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/pager.h"
 #include "cli/terminal/terminal.h"
@@ -401,6 +402,7 @@ static const struct bp_option options[] = {
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	BP_OPTION_FILTER,
 	BP_OPTION_PID,
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "how many rows (10)" },

@@ -10,6 +10,7 @@
 #include "cli/growth.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/process/own_heaps.h"
 #include "cli/suppressed.h"
@@ -263,6 +264,7 @@ static const struct bp_option options[] = {
 		.summary = "what a row stands for (default: function)" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	{ .name = "sort",
 		.argument = "KEY",
 		.choices = BP_CHOICES(BP_SORTS),

@@ -227,6 +227,7 @@ static bool add_record(struct gather *gather, const struct bp_trace_record *reco
 		return add_free(gather, &record->free);
 	case BP_TAG_STACK:
 	case BP_TAG_NAMED_STACK:
+	case BP_TAG_MIXED_STACK:
 		return keep_first(gather, &gathered->stacks, record->stack.id, data, bytes);
 	case BP_TAG_MODULE:
 		return keep_first(gather, &gathered->modules, record->module.id, data, bytes);

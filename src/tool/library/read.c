@@ -33,6 +33,7 @@ bool bp_read_files(const char *const *files, size_t count, const struct bp_read_
 	profile.keep_readings = options->keep_readings;
 	profile.assume_interval = options->assume_interval;
 	profile.allocators = options->allocators;
+	profile.frames_shown = options->frames;
 	good = good && import_all(files, count, options, &profile, error) &&
 	       bp_symbols_resolve(&profile, options->no_symbols ? &no_names : options->symbols,
 		       &symbols, error);

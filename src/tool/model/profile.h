@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "model/capabilities.h"
+#include "model/python_frames.h"
 #include "model/readings.h"
 #include "model/samples.h"
 
@@ -53,6 +54,13 @@ struct bp_process_verify_sums {
 	uint64_t uncounted_bytes, uncounted_objects; /* for want of memory or room */
 	uint64_t failed_bytes, failed_objects;	     /* requests that stand in the exact totals */
 	uint64_t unknown_frees, missed_frees;
+};
+
+/* What a recorder said of the CPython in a process (docs/trace-format.md 3.10). */
+struct bp_process_python {
+	bool known;			      /* false: there is none, and all else is zero */
+	uint32_t frames_state, objects_state; /* enum bp_python_state of the trace */
+	struct bp_string_id name;	      /* CPython 3.11.7 */
 };
 
 struct bp_process {
@@ -113,6 +121,7 @@ struct bp_process {
 	struct bp_string_id became;
 	bool became_unseen; /* and that was one of the unseen */
 	struct bp_process_verify_sums verify_sums;
+	struct bp_process_python python;
 	uint32_t lacks;	     /* what its file cannot tell: bits of enum bp_lack */
 	bool cut_off;	     /* the file ends early; how much is missing need not be known */
 	uint32_t misread;    /* bits of enum bp_variable of the trace: settings not understood */
@@ -200,8 +209,9 @@ struct bp_frame {
 	struct bp_string_id source_file; /* "" unknown */
 	uint32_t line;			 /* 0 unknown */
 	struct bp_module_id module;
-	bool inlined; /* was inlined into the next frame of its location */
-	bool named;   /* function is a real name */
+	bool inlined;	  /* was inlined into the next frame of its location */
+	bool named;	  /* function is a real name */
+	bool interpreted; /* of Python, in a stack that has frames of C, too */
 };
 
 struct bp_stack {
@@ -258,6 +268,7 @@ struct bp_profile {
 							     * and then with how many were read */
 	void *progress_context;
 	/* set before aggregating; NULL: the built-in ones */
+	struct bp_frame_choice frames_shown; /* set before the import */
 	const struct bp_allocators *allocators;
 	/* set before importing: T of files that do not tell; 0: as their writers' */
 	uint64_t assume_interval;

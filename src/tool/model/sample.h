@@ -41,7 +41,12 @@ struct bp_labels_id {
 #define BP_TIME_NEVER UINT64_MAX
 
 /* Kinds of samples beyond enum bp_kind of the trace: where a runtime put the object. */
-enum bp_profile_kind { BP_PROFILE_KIND_SMALL = 8, BP_PROFILE_KIND_LARGE, BP_PROFILE_KIND_PINNED };
+enum bp_profile_kind {
+	BP_PROFILE_KIND_SMALL = 8,
+	BP_PROFILE_KIND_LARGE,
+	BP_PROFILE_KIND_PINNED,
+	BP_PROFILE_KIND_PYTHON
+};
 
 struct bp_sample {
 	uint64_t size;			  /* requested, bytes */

@@ -149,7 +149,8 @@ static int compare_samples(const void *left, const void *right)
 	return compare_functions(left, right);
 }
 
-/* Samples of the aggregation's rows by frame that was passed over. */
+/* Samples of the aggregation's rows by frame that was passed over as an allocation function's.
+ * (Above a frame of Python others are passed over, too, whose callers these are not.) */
 static void count_frames(const struct bp_aggregation *aggregation, struct skipped *by_frame)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
@@ -161,7 +162,10 @@ static void count_frames(const struct bp_aggregation *aggregation, struct skippe
 			bp_attribution_frames(&state->attribution, stack, &count);
 		if (count == 0 || cell->tally.sums.samples == 0)
 			continue;
-		for (uint32_t j = bp_attribution_index(&state->attribution, stack); j > 0; j--) {
+		const uint32_t attributed = bp_attribution_index(&state->attribution, stack);
+		if (aggregation->profile->frames.data[frames[attributed].i].interpreted)
+			continue;
+		for (uint32_t j = attributed; j > 0; j--) {
 			struct skipped *frame = &by_frame[frames[j - 1].i];
 			frame->function =
 				aggregation->profile->frames.data[frames[j - 1].i].function;

@@ -66,6 +66,10 @@ bool bp_attribution_init(struct bp_attribution *attribution, const struct bp_pro
 	attribution->first[profile->stacks.count] = at;
 	for (uint32_t i = 1; i < profile->frames.count; i++) {
 		const struct bp_frame *frame = &profile->frames.data[i];
+		if (frame->interpreted) {
+			attribution->has_python = true;
+			continue;
+		}
 		attribution->allocator[i] = bp_allocators_hold(profile->allocators,
 						    bp_profile_text(profile, frame->function)) ||
 					    is_recorder(profile, frame);
@@ -104,10 +108,23 @@ static uint32_t past_nameless(const struct bp_profile *profile, const struct bp_
 	return named;
 }
 
+/* The innermost frame of Python; `count` if there is none. */
+static uint32_t innermost_of_python(
+	const struct bp_attribution *attribution, const struct bp_frame_id *frames, uint32_t count)
+{
+	uint32_t i = attribution->has_python ? 0 : count;
+	while (i < count && !attribution->profile->frames.data[frames[i].i].interpreted)
+		i++;
+	return i;
+}
+
 uint32_t bp_attribution_index(const struct bp_attribution *attribution, struct bp_stack_id stack)
 {
 	uint32_t count, i = 0;
 	const struct bp_frame_id *frames = bp_attribution_frames(attribution, stack, &count);
+	const uint32_t python = innermost_of_python(attribution, frames, count);
+	if (python < count)
+		return python;
 	while (i + 1 < count) {
 		const uint32_t named = past_nameless(attribution->profile, frames, count, i);
 		if (named + 1 >= count || !attribution->allocator[frames[named].i])

@@ -3,6 +3,7 @@
  * Stacks as frames, inlined ones included, and the frame a sample is attributed to: the innermost
  * one that is not an allocation function (allocators.h). Wrappers of the C library that allocate on
  * behalf of their caller (strdup, getline, fopen) are not skipped: they are where the memory goes.
+ * In a stack with frames of Python it is the innermost of these, unless --frames says native.
  * Frames without a name that an allocation function of their module calls count as its own.
  */
 #ifndef BP_QUERY_ATTRIBUTION_H
@@ -19,6 +20,7 @@ struct bp_attribution {
 	uint64_t *first;	    /* into frames, by stack id; one more entry than stacks */
 	struct bp_frame_id *frames; /* innermost first; 0: location without frames */
 	bool *allocator;	    /* by frame id */
+	bool has_python;	    /* there are frames of Python */
 };
 
 bool bp_attribution_init(struct bp_attribution *attribution, const struct bp_profile *profile,

@@ -201,6 +201,28 @@ static void print_named_stack(const struct bp_trace_stack *stack)
 	putchar(']');
 }
 
+static void print_mixed_stack(const struct bp_trace_stack *stack)
+{
+	NUMBER(stack, id);
+	NUMBER(stack, native);
+	NUMBER(stack, flags);
+	printf(", \"frames\": [");
+	for (uint32_t i = 0; i < stack->depth; i++)
+		printf("%s[%" PRIu64 ", %" PRIu64 "]", i == 0 ? "" : ", ",
+			stack->frames[i].pc & UINT32_MAX, stack->frames[i].pc >> 32);
+	putchar(']');
+}
+
+static void print_interpreter(const struct bp_trace_interpreter *interpreter)
+{
+	NUMBER(interpreter, version);
+	NUMBER(interpreter, address);
+	NUMBER(interpreter, frames);
+	NUMBER(interpreter, objects);
+	NUMBER(interpreter, small_bytes);
+	print_text("name", interpreter->name);
+}
+
 /* `text`: what the decoder calls it. */
 static void print_name(const struct bp_trace_name *name, bool frame, const char *text)
 {
@@ -316,7 +338,7 @@ static void print_outage(const struct bp_trace_outage *outage)
 /* By tag. */
 static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
 	"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks",
-	"held", "type", "frame", "named_stack", "labels", "outage" };
+	"held", "type", "frame", "named_stack", "labels", "outage", "mixed_stack", "interpreter" };
 
 static void print_record(const struct bp_trace_record *record, const struct bp_trace_reader *reader)
 {
@@ -361,6 +383,12 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 		break;
 	case BP_TAG_NAMED_STACK:
 		print_named_stack(&record->stack);
+		break;
+	case BP_TAG_MIXED_STACK:
+		print_mixed_stack(&record->stack);
+		break;
+	case BP_TAG_INTERPRETER:
+		print_interpreter(&record->interpreter);
 		break;
 	case BP_TAG_TYPE:
 		print_name(&record->name, false, "name");

@@ -17,6 +17,7 @@
 #include "cli/files/written_file.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/terminal.h"
 #include "policy/defaults.h"
@@ -469,6 +470,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	{ .name = "min-size",
 		.argument = "SIZE",
 		.summary = "no object is smaller: narrows intervals of objects (default: 0)" },

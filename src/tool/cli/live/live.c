@@ -20,6 +20,7 @@
 #include "cli/live/live_draw.h"
 #include "cli/live/live_screen.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/terminal.h"
 #include "policy/shown.h"
@@ -447,6 +448,7 @@ static const struct bp_option options[] = {
 		.summary = "only what matches: function=parse_*|load_*, size=64..4K ..." },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
+	BP_OPTION_FRAMES,
 	BP_OPTION_BYTES,
 	{ .name = "si", .summary = "kB, MB, GB instead of KiB, MiB, GiB" },
 	BP_OPTION_CONFIDENCE,

@@ -27,6 +27,7 @@
 #include "cli/control/snapshot.h"
 #include "cli/files/tree.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/frame_options.h"
 #include "cli/options/symbol_options.h"
 #include "cli/process/processes.h"
 #include "cli/process/traced.h"
@@ -323,6 +324,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = true;
 	profile.allocators = bp_allocator_options();
+	profile.frames_shown = bp_frame_options();
 	source->read_at_ns = bp_clock_machine_ns();
 	if (!good || (source->has_profile && !carry_names(&source->profile, &profile, error)) ||
 		!import_all(source, &profile, ret_same, error) ||

@@ -189,6 +189,20 @@ static bool add_folded(struct trace_import *import, const struct bp_trace_folded
 		       import->profile, import->error);
 }
 
+/* Of several the largest states hold: from "recorded" on they only grow. */
+static bool add_interpreter(
+	struct trace_import *import, const struct bp_trace_interpreter *interpreter)
+{
+	struct bp_process_python *python = &process_of(import)->python;
+	import->stacks.interpreter_address = interpreter->address;
+	if (!python->known || interpreter->frames > python->frames_state)
+		python->frames_state = interpreter->frames;
+	if (!python->known || interpreter->objects > python->objects_state)
+		python->objects_state = interpreter->objects;
+	python->known = true;
+	return add_text(import, interpreter->name, &python->name);
+}
+
 static bool add_record(struct trace_import *import, const struct bp_trace_record *record)
 {
 	switch (record->tag) {
@@ -197,6 +211,7 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		return true;
 	case BP_TAG_STACK:
 	case BP_TAG_NAMED_STACK:
+	case BP_TAG_MIXED_STACK:
 		return bp_trace_stacks_add_stack(&import->stacks, &record->stack) ||
 		       no_memory(import);
 	case BP_TAG_TYPE:
@@ -233,6 +248,8 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		return true;
 	case BP_TAG_OUTAGE: /* The reader keeps it, too. */
 		return true;
+	case BP_TAG_INTERPRETER:
+		return add_interpreter(import, &record->interpreter);
 	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
 		return add_reading(import, record->interval.thread, record->interval.time_ns,
 			record->interval.trials, record->interval.objects);
@@ -362,6 +379,9 @@ static bool name_host(struct trace_import *import)
 	if (told->frames.count == 0)
 		return true;
 	memcpy(&told->identity, import->reader.header.trace_id, sizeof told->identity);
+	told->python = !process_of(import)->host;
+	if (told->python)
+		return true;
 	memcpy(path + 1, name.data, name.bytes);
 	path[name.bytes + 1] = ']';
 	return bp_profile_string(

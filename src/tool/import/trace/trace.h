@@ -55,6 +55,7 @@ struct bp_trace_names {
 	struct bp_trace_name_table types, frames, labels;
 	uint64_t identity;	    /* of the process: frames of two are two locations */
 	struct bp_module_id module; /* the runtime's; both set before a frame is asked for */
+	bool python; /* frames are of Python, each in the module of Python that its file is */
 };
 
 /* Adds a TYPE, FRAME or LABELS record; of several with one id the first holds. */
@@ -82,6 +83,7 @@ struct bp_trace_stacks {
 	uint32_t stack_count, stack_capacity, module_count, module_capacity;
 	uint32_t gone_count, gone_capacity, frame_count, pc_capacity, exact_capacity;
 	struct bp_index stack_index, module_index;
+	uint64_t interpreter_address; /* in the interpreter of an INTERPRETER record; 0: none */
 };
 
 /* Each returns false without memory. */

@@ -51,6 +51,7 @@ static bool find_borrowed(struct bp_trace_record *record, struct borrowed *ret_b
 	switch (record->tag) {
 	case BP_TAG_STACK:
 	case BP_TAG_NAMED_STACK:
+	case BP_TAG_MIXED_STACK:
 		ret_borrowed->frames = &record->stack.frames;
 		ret_borrowed->depth = record->stack.depth;
 		return true;
@@ -68,6 +69,9 @@ static bool find_borrowed(struct bp_trace_record *record, struct borrowed *ret_b
 	case BP_TAG_THREAD_BEGIN:
 	case BP_TAG_THREAD_END:
 		ret_borrowed->texts[0] = &record->thread.name;
+		return true;
+	case BP_TAG_INTERPRETER:
+		ret_borrowed->texts[0] = &record->interpreter.name;
 		return true;
 	case BP_TAG_EXEC:
 		ret_borrowed->texts[0] = &record->exec.path;

@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "import/trace/trace.h"
+#include "model/python_frames.h"
 
 struct bp_trace_name_entry {
 	uint64_t id; /* 64 bits wide for base/index.h */
@@ -85,6 +86,17 @@ struct bp_labels_id bp_trace_names_labels(const struct bp_trace_names *names, ui
 	return entry == NULL ? (struct bp_labels_id){ 0 } : entry->labels;
 }
 
+/* The module of Python that a file is. */
+static bool python_module(struct bp_profile *profile, struct bp_string_id file,
+	struct bp_module_id *ret_module, struct bp_error *error)
+{
+	char name[BP_NAME_MAX_BYTES];
+	struct bp_module module = { 0 };
+	bp_python_module_name(bp_profile_text(profile, file), name, sizeof name);
+	return bp_profile_string(profile, name, strlen(name), &module.path, error) &&
+	       bp_profile_add_module(profile, &module, ret_module, error);
+}
+
 static bool make_location(struct bp_trace_names *names, const struct bp_trace_name_entry *entry,
 	struct bp_profile *profile, struct bp_location_id *ret_location, struct bp_error *error)
 {
@@ -94,13 +106,15 @@ static bool make_location(struct bp_trace_names *names, const struct bp_trace_na
 		.source_file = entry->file,
 		.line = entry->line,
 		.module = names->module,
+		.interpreted = names->python,
 		.named = entry->text.i != 0 };
+	if (names->python && !python_module(profile, entry->file, &frame.module, error))
+		return false;
 	if (!frame.named &&
 		!bp_profile_string(profile, unknown, sizeof unknown - 1, &frame.function, error))
 		return false;
 	const uint64_t address = names->identity << 32 | entry->id;
-	return bp_profile_add_location(
-		       profile, names->module, address, true, ret_location, error) &&
+	return bp_profile_add_location(profile, frame.module, address, true, ret_location, error) &&
 	       bp_profile_set_frames(profile, *ret_location, &frame, 1, error);
 }
 

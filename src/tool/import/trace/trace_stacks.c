@@ -23,6 +23,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "import/trace/trace.h"
+#include "import/trace/trace_mixed.h"
 
 #define MAPPED_MAX 65536u
 #define BUILD_ID_MAX_BYTES 64u
@@ -33,6 +34,8 @@ struct bp_trace_stack_entry {
 	uint32_t first_frame, depth, epoch;
 	uint8_t flags;
 	bool named; /* its pcs are ids of frames */
+	uint32_t
+		native; /* id of the native stack that its frames are in; 0: it is no mixed stack */
 	struct bp_stack_id resolved;
 };
 
@@ -101,6 +104,7 @@ bool bp_trace_stacks_add_stack(struct bp_trace_stacks *stacks, const struct bp_t
 		.epoch = stack->epoch,
 		.flags = (uint8_t)(stack->flags & (BP_STACK_CUT | BP_STACK_ENDED)),
 		.named = stack->named,
+		.native = stack->native,
 	};
 	if (!bp_index_add(&stacks->stack_index, stack_keys(stacks), stacks->stack_count))
 		return false;
@@ -361,6 +365,31 @@ static bool resolve_stack(
 		&entry->resolved, error);
 }
 
+/* The module of the interpreter, by an address in it. */
+static struct bp_module_id interpreter_module(const struct bp_trace_stacks *stacks)
+{
+	for (uint32_t i = 0; i < stacks->module_count; i++) {
+		const struct bp_trace_module_entry *module = &stacks->modules[i];
+		if (stacks->interpreter_address - module->start < module->end - module->start)
+			return module->module;
+	}
+	return (struct bp_module_id){ 0 };
+}
+
+/* After the native ones. */
+static bool resolve_mixed(
+	struct walk *walk, struct bp_trace_stack_entry *entry, struct bp_error *error)
+{
+	const struct bp_trace_mixed mixed = {
+		.frames = &walk->stacks->pcs[entry->first_frame],
+		.depth = entry->depth,
+		.flags = entry->flags,
+		.native = bp_trace_stacks_find(walk->stacks, entry->native),
+		.interpreter = interpreter_module(walk->stacks),
+	};
+	return bp_trace_mixed_add(&mixed, walk->names, walk->profile, &entry->resolved, error);
+}
+
 bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_trace_names *names,
 	struct bp_profile *profile, struct bp_error *error)
 {
@@ -385,10 +414,16 @@ bool bp_trace_stacks_resolve(struct bp_trace_stacks *stacks, struct bp_trace_nam
 	}
 	for (uint32_t i = 0; i < stacks->stack_count; i++) {
 		struct bp_trace_stack_entry *entry = &stacks->stacks[order[i]];
+		if (entry->native != 0)
+			continue;
 		advance(walk, entry->epoch);
 		if (!resolve_stack(walk, entry, error))
 			goto done;
 	}
+	for (uint32_t i = 0; i < stacks->stack_count; i++)
+		if (stacks->stacks[i].native != 0 &&
+			!resolve_mixed(walk, &stacks->stacks[i], error))
+			goto done;
 	resolved = true;
 done:
 	free(order);
