@@ -15,8 +15,8 @@
  * puts it, whatever its size, and is in the live set; what is said above of 64 KiB and more holds
  * for all. No object of ours then ever reaches a function we do not know.
  *
- * An event's number is taken before memory can be used again by somebody else: so the order of
- * numbers is an order in which the events could have happened.
+ * An event's number is taken before memory can be used again by somebody else: the order of numbers
+ * is one in which the events could have happened.
  *
  * Failures. What the real function refuses is not counted (the charge is undone) and changes
  * nothing. What the recorder cannot hold (no slot, full table, full disk) is an ordinary, unsampled
@@ -42,7 +42,7 @@
 #define BLOCK_BYTES_MAX ((uint64_t)1 << 40)
 
 /* An object of `size` bytes was charged but is to count as never made. Outside a visit. */
-static void uncharge(size_t size)
+void bp_cold_uncharge(size_t size)
 {
 	bp_hot.counters.objects -= 1;
 	bp_hot.counters.trials_left += (uint64_t)size + BP_SAMPLER_CHARGE;
@@ -58,7 +58,7 @@ static void undo(struct bp_visit *visit, size_t size)
 
 /* A charge borrowed, but there can be no visit: the countdown is set right, the object stays
  * counted and is not offered. */
-static void pass_charge(size_t size)
+void bp_cold_pass(size_t size)
 {
 	struct bp_hot *hot = &bp_hot;
 	if (bp_unlikely(bp_recorder.seal == BP_SEAL_ALL) && !hot->busy) {
@@ -131,8 +131,8 @@ static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 	return object;
 }
 
-/* Ends the sample that the live set still has at this address, if it has one: its object was freed
- * by a function without a hook, which is noticed only now, when the address is used again. */
+/* Ends the sample that the live set still has at this address: its object was freed by a function
+ * without a hook, which is noticed only now. */
 static void end_unseen_sample(struct bp_visit *visit, const void *object)
 {
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
@@ -140,6 +140,12 @@ static void end_unseen_sample(struct bp_visit *visit, const void *object)
 		return;
 	bp_event_freed(visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_UNSEEN, 0);
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
+}
+
+/* (malloc does not know a small object of Python, which is in an arena.) */
+static size_t usable_of(const struct bp_call *call, void *object)
+{
+	return call->kind == BP_KIND_PYTHON ? 0 : bp_real_usable_size(object);
 }
 
 /* Makes an object at its final address a live sample: takes a sequence number, enters the object
@@ -165,10 +171,7 @@ static void record_sample(struct bp_visit *visit, const struct bp_call *call, vo
 		.decision = decision,
 		.object = object,
 		.sequence = sequence,
-		.usable = slot != NULL ? bp_slot_usable(call->room)
-			  : call->kind == BP_KIND_PYTHON
-				  ? 0 /* in an arena: malloc does not know it */
-				  : bp_real_usable_size(object) };
+		.usable = slot != NULL ? bp_slot_usable(call->room) : usable_of(call, object) };
 	bp_stack_capture(&visit->thread->capture);
 	bool recorded = bp_event_sampled(visit, &sample);
 	if (slot != NULL)
@@ -229,8 +232,7 @@ static void free_deferred(struct bp_visit *visit)
 	}
 }
 
-/* Ends a visit in which slots were taken or given back, and the process if their memory was
- * damaged. */
+/* Ends a visit in which slots were used, and the process if their memory was damaged. */
 static void end_visit(struct bp_visit *visit)
 {
 	bp_visit_end(visit, visit->left);
@@ -244,11 +246,11 @@ static void *allocate(const struct bp_call *call)
 	struct bp_visit visit;
 	struct bp_decision decision;
 	if (call->size > PTRDIFF_MAX || call->alignment > ALIGNMENT_MAX) {
-		uncharge(call->size);
+		bp_cold_uncharge(call->size);
 		return bp_call_real(call); /* fails */
 	}
 	if (!bp_visit_begin(&visit, (uint64_t)call->size + BP_SAMPLER_CHARGE)) {
-		pass_charge(call->size);
+		bp_cold_pass(call->size);
 		return bp_call_real(call);
 	}
 	const bool changed = bp_event_offer(&visit, call->size, &decision);
@@ -312,7 +314,7 @@ int bp_cold_posix_memalign(void **ret_object, size_t alignment, size_t size)
 {
 	if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 ||
 		alignment == 0) {
-		uncharge(size);
+		bp_cold_uncharge(size);
 		return bp_real.posix_memalign(ret_object, alignment, size);
 	}
 	void *object = allocate_aligned(BP_CALL_POSIX_MEMALIGN, alignment, size);
@@ -330,7 +332,7 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 		.kind = (uint8_t)kind, .size = size, .room = size, .alignment = alignment
 	};
 	if (!bp_visit_begin(&visit, (uint64_t)size + BP_SAMPLER_CHARGE)) {
-		pass_charge(size);
+		bp_cold_pass(size);
 		return;
 	}
 	const bool changed = bp_event_offer(&visit, size, &decision);
@@ -339,16 +341,6 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
 	bp_visit_end(&visit, visit.left);
-}
-
-void bp_cold_uncharge(size_t size)
-{
-	uncharge(size);
-}
-
-void bp_cold_pass(size_t size)
-{
-	pass_charge(size);
 }
 
 /* ---- free ---- */
@@ -560,7 +552,7 @@ static void *reallocate(void *object, size_t size, bool crossed)
 		.function = BP_CALL_MALLOC, .kind = BP_KIND_REALLOC, .size = size, .room = size
 	};
 	if (size > PTRDIFF_MAX) {
-		uncharge(size);
+		bp_cold_uncharge(size);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -573,7 +565,7 @@ static void *reallocate(void *object, size_t size, bool crossed)
 	}
 	if (!bp_visit_begin(&visit, crossed ? (uint64_t)size + BP_SAMPLER_CHARGE : 0)) {
 		if (crossed)
-			pass_charge(size);
+			bp_cold_pass(size);
 		return realloc_nested(object, size);
 	}
 	const bool changed = crossed && bp_event_offer(&visit, size, &decision);

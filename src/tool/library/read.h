@@ -17,7 +17,7 @@ struct bp_read_options {
 	bool no_symbols;	  /* leave names out: no process is started */
 	const struct bp_symbol_options *symbols; /* NULL: the default */
 	const struct bp_allocators *allocators;	 /* must stay; NULL: the built-in ones */
-	struct bp_frame_choice frames; /* of Python; zeroed: the default */
+	struct bp_frame_choice frames;		 /* of Python; zeroed: the default */
 	/* Called now and then with how many samples were read; NULL: not called. */
 	void (*progress)(void *context, uint64_t samples);
 	void *progress_context;

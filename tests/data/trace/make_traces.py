@@ -405,6 +405,48 @@ def host():
                      (first, second, wide, deep, long_line, cut, no_heap), 1)])
 
 
+def python():
+    """Frames of Python in native stacks (3.10): replaced loops, two frames in one loop, an extension's frame within, a
+    loop that was not seen, unknown ids, records before and after what they name; and badly."""
+    decoder, index, top = 1, 2, 3
+    first = (Chunk(2000, 0, 4096).thread_begin(1, 50, 2000, "main")
+             .interpreter(0x030B07F0, 0x401000, "CPython 3.11.7")
+             .module(1, 0x400000, 0x410000, 0x400000, "/usr/bin/python3.11")
+             .module(2, 0x700000, 0x710000, 0x700000, "/usr/lib/libthing.so.1")
+             .module(3, 0x7f0000, 0x7fff00, 0x7f0000, "/lib/x86_64-linux-gnu/libc.so.6")
+             .mixed_stack(10, 1, [(decoder, 1), (index, 1), (top, 3)])
+             .frame(decoder, "Decoder.raw", "/usr/lib/python3.11/json/decoder.py", 353)
+             .frame(index, "Index.add.<locals>.<lambda>", "/srv/shop/index.py", 12)
+             .frame(top, "<module>", "/srv/shop/main.py", 3)
+             .stack(1, [0x400100, 0x400200, 0x400300, 0x400400, 0x400500, 0x7f0100])
+             .sample(1, 2100, 100, kind=11, stack=10, trials=1000, objects=3, offset=5)
+             .sample(2, 2200, 5000, kind=1, stack=11, trials=9000, objects=4, exact=True)
+             .sample(3, 2300, 60, kind=11, stack=12, trials=9100, objects=5, offset=1)
+             .sample(4, 2400, 61, kind=1, stack=1, trials=9200, objects=6, offset=1)
+             .sample(5, 2500, 62, kind=11, stack=13, trials=9300, objects=7, offset=1)
+             .sample(6, 2550, 63, kind=11, stack=14, trials=9310, objects=8, offset=1))
+    second = (Chunk(2600, 6, 4096)
+              # An extension calls back into Python, and is called by it; its program is not the interpreter.
+              .stack(2, [0x700100, 0x400200, 0x700200, 0x400300, 0x400400, 0x700300])
+              .mixed_stack(11, 2, [(decoder, 1), (top, 3)])
+              .mixed_stack(12, 1, [(decoder, 1), (index, 6), (top, 6)], flags=1)
+              .mixed_stack(13, 77, [(decoder, 1), (99, 2)])
+              .frame(5, "_find_and_load", "<frozen importlib._bootstrap>", 1176)
+              .mixed_stack(14, 1, [(decoder, 1), (5, 2), (top, 3)])
+              .interpreter(0x030B07F0, 0x401000, "CPython 3.11.7", objects=5, small_bytes=0))
+    nothing = Chunk(2700, 7, 4096).mixed_stack(20, 1, [])
+    no_native = Chunk(2700, 7, 4096).mixed_stack(21, 0, [(1, 1)])
+    wide = Chunk(2700, 7, 4096).mixed_stack(22, 1, [(1 << 32, 0)])
+    far = Chunk(2700, 7, 4096).mixed_stack(23, 1, [(1, 1), (2, 1 << 32)])
+    deep = Chunk(2700, 7, 4096).mixed_stack(24, 1, [(1, 0)] * 513)
+    cut = Chunk(2700, 7, 4096).record(21, varint(1), varint(2))
+    return trace(header(minor=7, interval=4096),
+                 state(ended=1, reason=1, end_time=3000, trials=9310, objects=8, samples=6),
+                 [slot(1, 50, 9310, 8, 0)],
+                 [chunk.bytes(number) for number, chunk in enumerate(
+                     (first, second, nothing, no_native, wide, far, deep, cut), 1)])
+
+
 def open_ends():
     """Ended in order, and yet the counters at the end are not all: by name of the trace."""
     without_limit = 1 << 56
@@ -510,7 +552,8 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
         simple, killed, chunks, damaged, torn, extremes, sparse, census, switched, switched_killed,
-        dormant, switched_badly, outage_badly, folded, host, host_uncounted, folded_told, random_records)}
+        dormant, switched_badly, outage_badly, folded, host, host_uncounted, folded_told, python,
+        random_records)}
     files["dormant_killed"] = dormant(0)
     files["outages"] = outages(1)
     files["outages_killed"] = outages(0)

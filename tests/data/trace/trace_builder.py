@@ -130,6 +130,16 @@ class Chunk:
         parts += [zigzag(frame - before) for frame, before in zip(frames, [0, *frames])]
         return self.record(17, *parts)
 
+    def mixed_stack(self, number, native, frames, *, flags=0):
+        """`frames`: pairs of a frame's number and a position, innermost first."""
+        parts = [varint(number), varint(native), varint(flags), varint(len(frames))]
+        for (frame, position), (before, position_before) in zip(frames, [(0, 0), *frames]):
+            parts += [zigzag(frame - before), varint(position - position_before)]
+        return self.record(20, *parts)
+
+    def interpreter(self, version, address, name, *, frames=0, objects=0, small_bytes=512):
+        return self.record(21, *map(varint, (version, address, frames, objects, small_bytes)), text(name))
+
     def labels(self, number, pairs):
         return self.record(18, varint(number), text(pairs))
 

@@ -382,22 +382,19 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 		print_outage(&record->outage);
 		break;
 	case BP_TAG_NAMED_STACK:
-		print_named_stack(&record->stack);
-		break;
 	case BP_TAG_MIXED_STACK:
-		print_mixed_stack(&record->stack);
+		(record->tag == BP_TAG_MIXED_STACK ? print_mixed_stack : print_named_stack)(
+			&record->stack);
 		break;
 	case BP_TAG_INTERPRETER:
 		print_interpreter(&record->interpreter);
 		break;
 	case BP_TAG_TYPE:
-		print_name(&record->name, false, "name");
+	case BP_TAG_LABELS:
+		print_name(&record->name, false, record->tag == BP_TAG_TYPE ? "name" : "text");
 		break;
 	case BP_TAG_FRAME:
 		print_name(&record->name, true, "function");
-		break;
-	case BP_TAG_LABELS:
-		print_name(&record->name, false, "text");
 		break;
 	case BP_TAG_FOLDED:
 	case BP_TAG_FOLDED_TOLD:

@@ -244,9 +244,8 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		       no_memory(import);
 	case BP_TAG_TICKS:
 	case BP_TAG_HELD:	 /* The reader keeps them. */
+	case BP_TAG_OUTAGE:	 /* Likewise. */
 	case BP_TAG_FOLDED_TOLD: /* Told as FOLDED. */
-		return true;
-	case BP_TAG_OUTAGE: /* The reader keeps it, too. */
 		return true;
 	case BP_TAG_INTERPRETER:
 		return add_interpreter(import, &record->interpreter);
@@ -369,33 +368,15 @@ static bool finish_readings(struct trace_import *import, const struct bp_thread_
 	return good;
 }
 
-/* What named frames lie in: `[lua 5.4]`. */
-static bool name_host(struct trace_import *import)
-{
-	struct bp_trace_names *told = &import->told;
-	struct bp_module module = { .process = import->process };
-	char path[BP_HEADER_MAX_BYTES + 2] = "[";
-	const struct bp_trace_text name = import->reader.allocator;
-	if (told->frames.count == 0)
-		return true;
-	memcpy(&told->identity, import->reader.header.trace_id, sizeof told->identity);
-	told->python = !process_of(import)->host;
-	if (told->python)
-		return true;
-	memcpy(path + 1, name.data, name.bytes);
-	path[name.bytes + 1] = ']';
-	return bp_profile_string(
-		       import->profile, path, name.bytes + 2, &module.path, import->error) &&
-	       bp_profile_add_module(import->profile, &module, &told->module, import->error);
-}
-
 /* Puts the profile's stacks, threads, types and labels in the place of the recorded numbers. */
 static bool finish_samples(struct trace_import *import)
 {
 	struct bp_thread_id *ids = calloc((size_t)import->reader.thread_count + 1, sizeof *ids);
 	if (ids == NULL)
 		return no_memory(import);
-	if (!add_threads(import, ids) || !name_host(import) ||
+	if (!add_threads(import, ids) ||
+		!bp_trace_names_begin(&import->told, &import->reader, import->process,
+			import->profile, import->error) ||
 		!bp_trace_stacks_resolve(
 			&import->stacks, &import->told, import->profile, import->error)) {
 		free(ids);

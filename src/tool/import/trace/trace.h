@@ -62,6 +62,11 @@ struct bp_trace_names {
 bool bp_trace_names_add(struct bp_trace_names *names, enum bp_tag tag,
 	const struct bp_trace_name *name, struct bp_profile *profile, struct bp_error *error);
 
+/* After the last record, before a frame is asked for: in what named frames lie, `[lua 5.4]`. False:
+ * no memory. */
+bool bp_trace_names_begin(struct bp_trace_names *names, const struct bp_trace_reader *reader,
+	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error);
+
 /* What a recorded id became; 0 if it is not known. */
 struct bp_type_id bp_trace_names_type(const struct bp_trace_names *names, uint32_t id);
 struct bp_labels_id bp_trace_names_labels(const struct bp_trace_names *names, uint32_t id);

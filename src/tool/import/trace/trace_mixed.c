@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The native frame of an evaluation loop is replaced by the frames of Python that it ran. The other
- * native frames of the interpreter's module say how CPython does what its functions say already, and
- * are left out. What is outside of the outermost frame of Python started the interpreter: where that
- * is nothing but the interpreter and the C library, as of the program `python`, it is left out, too.
+ * native frames of the interpreter's module say how CPython does what its functions say already,
+ * and are left out. What is outside of the outermost frame of Python started the interpreter: where
+ * that is nothing but the interpreter and the C library, as of the program `python`, it is left
+ * out, too.
  */
 #include "import/trace/trace_mixed.h"
 

@@ -86,6 +86,22 @@ struct bp_labels_id bp_trace_names_labels(const struct bp_trace_names *names, ui
 	return entry == NULL ? (struct bp_labels_id){ 0 } : entry->labels;
 }
 
+bool bp_trace_names_begin(struct bp_trace_names *names, const struct bp_trace_reader *reader,
+	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error)
+{
+	struct bp_module module = { .process = process };
+	char path[BP_HEADER_MAX_BYTES + 2] = "[";
+	const struct bp_trace_text name = reader->allocator;
+	memcpy(&names->identity, reader->header.trace_id, sizeof names->identity);
+	names->python = reader->header.recognition != BP_RECOGNITION_HOST;
+	if (names->frames.count == 0 || names->python)
+		return true;
+	memcpy(path + 1, name.data, name.bytes);
+	path[name.bytes + 1] = ']';
+	return bp_profile_string(profile, path, name.bytes + 2, &module.path, error) &&
+	       bp_profile_add_module(profile, &module, &names->module, error);
+}
+
 /* The module of Python that a file is. */
 static bool python_module(struct bp_profile *profile, struct bp_string_id file,
 	struct bp_module_id *ret_module, struct bp_error *error)
