@@ -13,6 +13,7 @@
 #include "base/attributes.h"
 #include "model/losses.h"
 #include "model/process_name.h"
+#include "model/python_state.h"
 #include "model/unseen.h"
 
 struct list {
@@ -221,6 +222,18 @@ static void say_open_ends(struct list *list, const struct bp_aggregation *aggreg
 }
 
 /* Settings that were given by the environment and not understood: what held is the default. */
+/* Of the first process that there is something to say of. */
+static void say_python(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	char words[512];
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (bp_python_words(profile, &profile->processes.data[i], words, sizeof words)) {
+			say(list, "%s", words);
+			return;
+		}
+}
+
 static void say_misread(struct list *list, const struct bp_aggregation *aggregation)
 {
 	static const char *const names[] = { "BYTEPOLL_INTERVAL", "BYTEPOLL_BUDGET",
@@ -515,6 +528,7 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_pauses(&list, aggregation);
 	say_outages(&list, aggregation);
 	say_misread(&list, aggregation);
+	say_python(&list, aggregation);
 	say_folded(&list, aggregation);
 	say_assumptions(&list, aggregation);
 	say_losses(&list, aggregation);

@@ -6,6 +6,7 @@
 
 #include "base/attributes.h"
 #include "base/path.h"
+#include "model/python_state.h"
 
 /* The beginning of the last part of a path. */
 static const struct {
@@ -29,7 +30,8 @@ static const struct {
 	[BP_OWN_HEAP_PYTHON] = { "python", "Python's arenas",
 		"Python keeps objects of up to 512 bytes in arenas that it maps itself, not by "
 		"malloc",
-		"run it with PYTHONMALLOC=malloc in its environment to see each of them" },
+		"bytepoll run --python all records them (CPython 3.8 to 3.13), and so does "
+		"PYTHONMALLOC=malloc in its environment" },
 	[BP_OWN_HEAP_V8] = { "v8", "V8's heap",
 		"JavaScript objects lie in V8's heap, which it maps itself: only the memory of "
 		"native code and buffers is malloc's",
@@ -68,13 +70,20 @@ bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t 
 			heaps |= bp_own_heaps_of_file(
 				bp_profile_text(profile, process->program), true);
 	}
+	bool python_counted = false;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		python_counted |=
+			(pid == 0 || process->pid == pid) && bp_python_objects_counted(process);
+	}
 	for (uint32_t i = 1; i < profile->modules.count; i++) {
 		const struct bp_module *module = &profile->modules.data[i];
 		if (pid == 0 || profile->processes.data[module->process.i].pid == pid)
 			heaps |=
 				bp_own_heaps_of_file(bp_profile_text(profile, module->path), false);
 	}
-	return heaps;
+	/* Objects in the arenas are in the figures, as those of malloc are. */
+	return python_counted ? heaps & ~(1u << BP_OWN_HEAP_PYTHON) : heaps;
 }
 
 const char *bp_own_heap_name(enum bp_own_heap heap)

@@ -213,6 +213,11 @@ static void check_own_heaps(const struct examination *e)
 			     bp_own_heaps_of_elf(&e->image);
 	for (size_t i = 0; i < e->libraries.count; i++)
 		heaps |= bp_own_heaps_of_file(e->libraries.paths[i], false);
+	if ((heaps & 1u << BP_OWN_HEAP_PYTHON) != 0)
+		say("ok",
+			"CPython: of the versions 3.8 to 3.13 its functions will be in stacks, and its "
+			"small objects are counted (--python)");
+	heaps &= ~(1u << BP_OWN_HEAP_PYTHON);
 	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++)
 		if ((heaps & 1u << heap) != 0)
 			say("note", "%s; %s", bp_own_heap_text((enum bp_own_heap)heap),
