@@ -222,23 +222,11 @@ static void say_open_ends(struct list *list, const struct bp_aggregation *aggreg
 }
 
 /* Settings that were given by the environment and not understood: what held is the default. */
-/* Of the first process that there is something to say of. */
-static void say_python(struct list *list, const struct bp_aggregation *aggregation)
-{
-	const struct bp_profile *profile = aggregation->profile;
-	char words[512];
-	for (uint32_t i = 1; i < profile->processes.count; i++)
-		if (bp_python_words(profile, &profile->processes.data[i], words, sizeof words)) {
-			say(list, "%s", words);
-			return;
-		}
-}
-
 static void say_misread(struct list *list, const struct bp_aggregation *aggregation)
 {
 	static const char *const names[] = { "BYTEPOLL_INTERVAL", "BYTEPOLL_BUDGET",
 		"BYTEPOLL_START", "BYTEPOLL_START_TIME", "BYTEPOLL_STOP_TIME", "BYTEPOLL_SEED",
-		"BYTEPOLL_LAW", "BYTEPOLL_FOLLOW_PID", "BYTEPOLL_TRACEPOINTS" };
+		"BYTEPOLL_LAW", "BYTEPOLL_FOLLOW_PID", "BYTEPOLL_TRACEPOINTS", "BYTEPOLL_PYTHON" };
 	const struct bp_profile *profile = aggregation->profile;
 	uint32_t misread = 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
@@ -250,6 +238,35 @@ static void say_misread(struct list *list, const struct bp_aggregation *aggregat
 				"the value of %s in the program's environment was not understood: "
 				"it counted as not set",
 				names[i]);
+}
+
+/* Has an earlier process the same states? (A pool of workers is one line.) */
+static bool is_said_already(const struct bp_aggregation *aggregation, uint32_t process)
+{
+	const struct bp_process *processes = aggregation->profile->processes.data;
+	const struct bp_process_python *python = &processes[process].python;
+	for (uint32_t i = 1; i < process; i++)
+		if (aggregation->state->view.processes[i].included && processes[i].python.known &&
+			processes[i].python.frames_state == python->frames_state &&
+			processes[i].python.objects_state == python->objects_state)
+			return true;
+	return false;
+}
+
+/* What of Python is missing, and what to do. */
+static void say_python(struct list *list, const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	char lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES];
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process_python *python = &profile->processes.data[i].python;
+		if (!aggregation->state->view.processes[i].included || !python->known ||
+			is_said_already(aggregation, i))
+			continue;
+		const uint32_t count = bp_python_missing_lines(profile, python, lines);
+		for (uint32_t j = 0; j < count; j++)
+			say(list, "%s", lines[j]);
+	}
 }
 
 /* The coarsest clock of all, and how far it goes. */

@@ -30,8 +30,7 @@ static const struct {
 	[BP_OWN_HEAP_PYTHON] = { "python", "Python's arenas",
 		"Python keeps objects of up to 512 bytes in arenas that it maps itself, not by "
 		"malloc",
-		"bytepoll run --python all records them (CPython 3.8 to 3.13), and so does "
-		"PYTHONMALLOC=malloc in its environment" },
+		"run it with PYTHONMALLOC=malloc in its environment to see each of them" },
 	[BP_OWN_HEAP_V8] = { "v8", "V8's heap",
 		"JavaScript objects lie in V8's heap, which it maps itself: only the memory of "
 		"native code and buffers is malloc's",
@@ -61,29 +60,29 @@ bp_own_heaps bp_own_heaps_of_file(const char *path, bool program)
 	return heaps;
 }
 
+static bp_own_heaps unseen_of(const struct bp_process *process, const char *path, bool program)
+{
+	const bp_own_heaps seen =
+		bp_python_objects_are_seen(&process->python) ? 1u << BP_OWN_HEAP_PYTHON : 0;
+	return bp_own_heaps_of_file(path, program) & ~seen;
+}
+
 bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t pid)
 {
 	bp_own_heaps heaps = 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		const struct bp_process *process = &profile->processes.data[i];
 		if (pid == 0 || process->pid == pid)
-			heaps |= bp_own_heaps_of_file(
-				bp_profile_text(profile, process->program), true);
-	}
-	bool python_counted = false;
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		python_counted |=
-			(pid == 0 || process->pid == pid) && bp_python_objects_counted(process);
+			heaps |= unseen_of(
+				process, bp_profile_text(profile, process->program), true);
 	}
 	for (uint32_t i = 1; i < profile->modules.count; i++) {
 		const struct bp_module *module = &profile->modules.data[i];
-		if (pid == 0 || profile->processes.data[module->process.i].pid == pid)
-			heaps |=
-				bp_own_heaps_of_file(bp_profile_text(profile, module->path), false);
+		const struct bp_process *process = &profile->processes.data[module->process.i];
+		if (pid == 0 || process->pid == pid)
+			heaps |= unseen_of(process, bp_profile_text(profile, module->path), false);
 	}
-	/* Objects in the arenas are in the figures, as those of malloc are. */
-	return python_counted ? heaps & ~(1u << BP_OWN_HEAP_PYTHON) : heaps;
+	return heaps;
 }
 
 const char *bp_own_heap_name(enum bp_own_heap heap)

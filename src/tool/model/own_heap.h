@@ -32,7 +32,7 @@ typedef uint32_t bp_own_heaps;
 bp_own_heaps bp_own_heaps_of_file(const char *path, bool program);
 
 /* The same of all files that the images of process `pid` are known to have mapped; 0: of all
- * processes. */
+ * processes. Python's arenas are none where its small objects are counted (python_state.h). */
 bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t pid);
 
 /* The word for it in JSON, "python". */

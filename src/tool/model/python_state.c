@@ -4,40 +4,71 @@
 
 #include <stdio.h>
 
-/* enum bp_python_state of the trace. */
-enum state { RECORDED, NOT_ASKED, UNKNOWN_VERSION, FREE_THREADED, TEST_FAILED, ALL_IN_MALLOC };
+#include "base/attributes.h"
 
-bool bp_python_objects_counted(const struct bp_process *process)
+static const struct {
+	const char *name, *why, *remedy;
+} states[] = {
+	[BP_PROFILE_PYTHON_RECORDED] = { "recorded", "", "" },
+	[BP_PROFILE_PYTHON_NOT_ASKED] = { "not asked", "they were not asked for",
+		"run it with --python all, or BYTEPOLL_PYTHON=all" },
+	[BP_PROFILE_PYTHON_UNKNOWN_VERSION] = { "unknown version",
+		"the recorder does not know this version or build of Python",
+		"a newer bytepoll may know it, and bytepoll doctor names those that this one "
+		"knows" },
+	[BP_PROFILE_PYTHON_FREE_THREADED] = { "free-threaded", "this Python is free-threaded",
+		"run the program with a build that has the GIL" },
+	[BP_PROFILE_PYTHON_TEST_FAILED] = { "test failed",
+		"what was read of the interpreter did not pass its test",
+		"its structures may have been changed: run the program with a plain build" },
+	[BP_PROFILE_PYTHON_ALL_IN_MALLOC] = { "all in malloc",
+		"Python allocates all with it (PYTHONMALLOC=malloc)",
+		"without that variable they are a kind of their own" },
+};
+
+bool bp_python_objects_are_seen(const struct bp_process_python *python)
 {
-	const uint32_t state = process->python.objects_state;
-	return process->python.known && (state == RECORDED || state == ALL_IN_MALLOC);
+	return python->known && (python->objects_state == BP_PROFILE_PYTHON_RECORDED ||
+					python->objects_state == BP_PROFILE_PYTHON_ALL_IN_MALLOC);
 }
 
-static const char *reason(uint32_t state)
+const char *bp_python_state_name(uint32_t state)
 {
-	switch (state) {
-	case UNKNOWN_VERSION:
-		return "is a version that the recorder does not know";
-	case FREE_THREADED:
-		return "is a free-threaded build, which the recorder does not know";
-	case TEST_FAILED:
-		return "does not keep its frames as its version does elsewhere";
-	default:
-		return "could not be looked into";
+	return state < BP_COUNT(states) ? states[state].name : "other";
+}
+
+static void write_line(const struct bp_profile *profile, const struct bp_process_python *python,
+	const char *what, uint32_t state, char *to)
+{
+	const bool known = state < BP_COUNT(states);
+	snprintf(to, BP_PYTHON_LINE_BYTES, "%.64s: %s: %s; %s",
+		bp_profile_text(profile, python->name), what,
+		known ? states[state].why : "the reason is not known to this bytepoll",
+		known ? states[state].remedy : "a newer one may tell it");
+}
+
+uint32_t bp_python_missing_lines(const struct bp_profile *profile,
+	const struct bp_process_python *python,
+	char ret_lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES])
+{
+	static const char *const functions = "its functions are not in stacks";
+	const uint32_t frames = python->frames_state, objects = python->objects_state;
+	uint32_t count = 0;
+	if (!python->known)
+		return 0;
+	if (frames == objects && frames != BP_PROFILE_PYTHON_RECORDED) {
+		write_line(profile, python,
+			"neither its functions nor its small objects are recorded", frames,
+			ret_lines[0]);
+		return 1;
 	}
-}
-
-bool bp_python_words(
-	const struct bp_profile *profile, const struct bp_process *process, char *to, size_t bytes)
-{
-	const struct bp_process_python *python = &process->python;
-	if (!python->known || python->frames_state == RECORDED || python->frames_state == NOT_ASKED)
-		return false;
-	snprintf(to, bytes, "%.60s %s: stacks show the interpreter's own functions of C%s",
-		bp_profile_text(profile, python->name), reason(python->frames_state),
-		bp_python_objects_counted(process)
-			? ""
-			: ", and its objects of up to 512 bytes are not counted "
-			  "(PYTHONMALLOC=malloc has them counted)");
-	return true;
+	if (frames != BP_PROFILE_PYTHON_RECORDED)
+		write_line(profile, python, functions, frames, ret_lines[count++]);
+	if (objects == BP_PROFILE_PYTHON_ALL_IN_MALLOC)
+		write_line(profile, python, "its small objects count as malloc's", objects,
+			ret_lines[count++]);
+	else if (objects != BP_PROFILE_PYTHON_RECORDED)
+		write_line(profile, python, "its small objects are not recorded", objects,
+			ret_lines[count++]);
+	return count;
 }

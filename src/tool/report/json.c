@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
+#include "model/python_state.h"
 #include "query/filter.h"
 #include "report/report.h"
 #include "report/resident_text.h"
@@ -175,6 +176,17 @@ static void write_known_field(struct bp_json *json, const char *name, struct bp_
 	write_known(json, name, total);
 }
 
+/* Only of a process that held CPython, which the recorder described. */
+static void write_python(struct bp_json *json, const struct bp_profile *profile,
+	const struct bp_process_python *python)
+{
+	bp_json_object(json, "python", BP_JSON_SPACED);
+	bp_json_name(json, "name", profile, python->name);
+	bp_json_text(json, "frames", bp_python_state_name(python->frames_state));
+	bp_json_text(json, "objects", bp_python_state_name(python->objects_state));
+	bp_json_end(json);
+}
+
 static void write_process(
 	struct bp_json *json, const struct bp_profile *profile, const struct bp_process *p)
 {
@@ -204,6 +216,8 @@ static void write_process(
 	bp_json_whole(json, "open_threads", p->open_threads);
 	bp_json_whole(json, "unknown_samples", p->unknown_samples);
 	bp_json_whole(json, "end_signal", p->end_signal);
+	if (p->python.known)
+		write_python(json, profile, &p->python);
 	bp_json_end(json);
 }
 

@@ -214,11 +214,11 @@ static void check_own_heaps(const struct examination *e)
 	for (size_t i = 0; i < e->libraries.count; i++)
 		heaps |= bp_own_heaps_of_file(e->libraries.paths[i], false);
 	if ((heaps & 1u << BP_OWN_HEAP_PYTHON) != 0)
-		say("ok",
-			"CPython: of the versions 3.8 to 3.13 its functions will be in stacks, and its "
-			"small objects are counted (--python)");
-	heaps &= ~(1u << BP_OWN_HEAP_PYTHON);
-	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++)
+		say("note", "the functions of CPython 3.8 to 3.13 are recorded, and its objects of "
+			    "up to 512 bytes, which lie in arenas of its own; not those of a "
+			    "free-threaded build. Of another version run it with "
+			    "PYTHONMALLOC=malloc in its environment to see its objects");
+	for (int heap = BP_OWN_HEAP_PYTHON + 1; heap < BP_OWN_HEAP_COUNT; heap++)
 		if ((heaps & 1u << heap) != 0)
 			say("note", "%s; %s", bp_own_heap_text((enum bp_own_heap)heap),
 				bp_own_heap_remedy((enum bp_own_heap)heap));

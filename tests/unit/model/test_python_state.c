@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is said of a CPython whose functions or small objects are not recorded, and whether its
+ * arenas count as a heap that nothing is known of.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/attributes.h"
+#include "model/own_heap.h"
+#include "model/python_state.h"
+
+static struct bp_profile profile;
+
+static struct bp_process_python python_of(uint32_t frames, uint32_t objects)
+{
+	struct bp_error error;
+	struct bp_process_python python = {
+		.known = true, .frames_state = frames, .objects_state = objects
+	};
+	assert_true(bp_profile_string(&profile, "CPython 3.11.7", 14, &python.name, &error));
+	return python;
+}
+
+static void each_reason_has_a_line(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t frames, objects, count;
+		const char *parts[2];
+	} cases[] = {
+		{ 0, 0, 0, { NULL } },
+		{ 1, 1, 1, { "neither its functions nor its small objects" } },
+		{ 0, 1, 1, { "small objects are not recorded: they were not asked for; run it" } },
+		{ 2, 2, 1, { "does not know this version" } },
+		{ 3, 3, 1, { "this Python is free-threaded" } },
+		{ 4, 0, 1, { "its functions are not in stacks: what was read" } },
+		{ 0, 5, 1, { "PYTHONMALLOC=malloc" } },
+		{ 4, 5, 2, { "its functions are not in stacks", "PYTHONMALLOC=malloc" } },
+		{ 77, 0, 1, { "the reason is not known to this bytepoll" } },
+	};
+	for (size_t i = 0; i < BP_COUNT(cases); i++) {
+		char lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES];
+		const struct bp_process_python python =
+			python_of(cases[i].frames, cases[i].objects);
+		const uint32_t count = bp_python_missing_lines(&profile, &python, lines);
+		assert_int_equal(count, cases[i].count);
+		for (uint32_t j = 0; j < count; j++) {
+			assert_ptr_equal(strstr(lines[j], "CPython 3.11.7: "), lines[j]);
+			assert_non_null(strstr(lines[j], cases[i].parts[j]));
+			assert_in_range(strlen(lines[j]), 1, BP_PYTHON_LINE_BYTES - 2);
+		}
+	}
+	const struct bp_process_python none = { .frames_state = 2 };
+	char lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES];
+	assert_int_equal(bp_python_missing_lines(&profile, &none, lines), 0);
+	assert_string_equal(bp_python_state_name(BP_PROFILE_PYTHON_RECORDED), "recorded");
+	assert_string_equal(bp_python_state_name(6), "other");
+}
+
+static void arenas_are_unseen_where_objects_are_not_recorded(void **state)
+{
+	(void)state;
+	static const struct {
+		bool known;
+		uint32_t objects;
+		bool unseen;
+	} cases[] = { { false, 0, true }, { true, BP_PROFILE_PYTHON_RECORDED, false },
+		{ true, BP_PROFILE_PYTHON_ALL_IN_MALLOC, false },
+		{ true, BP_PROFILE_PYTHON_NOT_ASKED, true },
+		{ true, BP_PROFILE_PYTHON_FREE_THREADED, true } };
+	struct bp_error error;
+	struct bp_process process = { .pid = 7 };
+	struct bp_process_id id;
+	assert_true(
+		bp_profile_string(&profile, "/usr/bin/python3.11", 19, &process.program, &error));
+	assert_true(bp_profile_add_process(&profile, &process, &id, &error));
+	for (size_t i = 0; i < BP_COUNT(cases); i++) {
+		profile.processes.data[id.i].python =
+			(struct bp_process_python){ .known = cases[i].known,
+				.objects_state = cases[i].objects };
+		assert_int_equal(bp_own_heaps_of_modules(&profile, 7),
+			cases[i].unseen ? 1u << BP_OWN_HEAP_PYTHON : 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_reason_has_a_line),
+		cmocka_unit_test(arenas_are_unseen_where_objects_are_not_recorded),
+	};
+	struct bp_error error;
+	if (!bp_profile_init(&profile, &error))
+		return 1;
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	bp_profile_finish(&profile);
+	return failed;
+}
