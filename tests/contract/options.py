@@ -75,6 +75,8 @@ EVERYWHERE = {
     "--debuginfod": "a server has nothing about these programs",
     "--force": "there is no file to replace",
     "--quiet": "prints less where something is amiss",
+    "--frames": "these programs have no functions of Python; tests/contract/corpus/python.txt has it",
+    "--hide": "the same",
 }
 # (command, option, expression that the base line matches, reason)
 SAME = [

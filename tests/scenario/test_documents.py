@@ -23,7 +23,8 @@ import profiled
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DOCUMENTS = ["README.md", "docs/report.md", "docs/diff.md", "docs/check.md", "docs/plan.md", "docs/verify.md",
-             "docs/terminal.md", "docs/hosts.md"]
+             "docs/terminal.md", "docs/hosts.md",
+             "docs/python.md"]
 OMITTED = "..."
 FIGURE = re.compile(r"[(\[≤±≥+-]*\d[\d.,e+-]*[\])]*[,:;]?")
 UNITS = {"B", "KiB", "MiB", "GiB", "B/s", "KiB/s", "MiB/s", "k", "M", "%", "ns", "µs", "ms", "s", "±", "≤"}

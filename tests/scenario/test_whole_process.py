@@ -40,9 +40,10 @@ class Runs:
         with open(os.path.join(path, "mapped"), "wb") as out:
             out.write(b"x" * MIB)
 
-    def record(self, name, *words):
+    def record(self, name, *words, python="all"):
         trace = os.path.join(self.path, name + ".bpt")
-        said = bytepoll("run", "-f", "--seed", "5", "-i", "256K", "-o", trace, "--", *words).stderr.decode()
+        said = bytepoll("run", "-f", "--seed", "5", "-i", "256K", "--python", python, "-o", trace,
+                        "--", *words).stderr.decode()
         return trace, said
 
     def held(self, name, *amounts):
@@ -82,11 +83,18 @@ class Runs:
         has(data["advice"], "mmap")
 
     def python(self):
-        trace, said = self.record("arenas", PYTHON, "-S", "-c", ARENAS)
+        trace, said = self.record("arenas", PYTHON, "-S", "-c", ARENAS, python="off")
         data = self.said_everywhere(trace, said, "python", "malloc explains")
-        has(data["advice"], "PYTHONMALLOC=malloc")
+        has(data["advice"], "--python all", "PYTHONMALLOC=malloc")
         text = bytepoll("report", "--summary", trace).stdout.decode()
         has(text, "memory mapped without malloc (Python's arenas among it)")
+
+        # Where its objects are recorded, they are explained like malloc's.
+        trace, said = self.record("arenas", PYTHON, "-S", "-c", ARENAS)
+        profiled.expect("malloc explains" not in said, said)
+        data = json.loads(bytepoll("report", "--json", trace).stdout)
+        profiled.expect(not data["resident"]["explained"]["little"], str(data["resident"]))
+        profiled.expect(data["processes"][0]["python"]["objects"] == "recorded", str(data["processes"]))
 
     def plain(self):
         """Of a program whose memory is malloc's nothing is said."""

@@ -39,7 +39,7 @@ struct request {
 static const char *const question_options[] = { "heap", "share", "counted", "size", "change",
 	"limit", "false-alarm", "power" };
 static const char *const profile_options[] = { "metric", "by", "cumulative", "filter", "pid",
-	"rows", "debug-directory", "allocators", "assume-interval" };
+	"rows", "debug-directory", "allocators", "frames", "hide", "assume-interval" };
 static const char *const table_options[] = { "table", "chart", "svg" };
 
 /* The first of these options that was given, or NULL. */

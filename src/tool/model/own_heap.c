@@ -30,7 +30,8 @@ static const struct {
 	[BP_OWN_HEAP_PYTHON] = { "python", "Python's arenas",
 		"Python keeps objects of up to 512 bytes in arenas that it maps itself, not by "
 		"malloc",
-		"run it with PYTHONMALLOC=malloc in its environment to see each of them" },
+		"record it with bytepoll run --python all, or run it with PYTHONMALLOC=malloc in "
+		"its environment, to see each of them" },
 	[BP_OWN_HEAP_V8] = { "v8", "V8's heap",
 		"JavaScript objects lie in V8's heap, which it maps itself: only the memory of "
 		"native code and buffers is malloc's",
