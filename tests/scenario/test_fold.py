@@ -35,6 +35,11 @@ QUERIES = (("--metric", "live"), ("--metric", "peak", "--by", "stack"),
            ("--metric", "allocated", "--bytes", "usable"),
            ("--metric", "allocated", "--estimator", "tcmalloc"),
            ("--metric", "live", "--interval-method", "camp-paulson"))
+PYTHON = """import json
+for i in range(20):
+    text = "[" + ",".join(json.dumps({"a": [k] * 5, "b": "x" * k}) for k in range(2000)) + "]"
+    json.loads(text)
+"""
 DECODE = os.path.join(os.path.dirname(__file__), "../../tools/trace_decode.py")
 
 
@@ -123,6 +128,22 @@ class Case:
             disk(trace), disk(self.trace)))
         expect_same(self.expected, trace)
         profiled.expect(any("folded" in line for line in warnings_of(trace)), "no word of it")
+
+    def python(self):
+        """Stacks with functions of Python, small objects of Python, and what is known of the interpreter."""
+        trace = os.path.join(self.path, "python.bpt")
+        result = profiled.run(["/usr/bin/python3", "-S", "-c", PYTHON], trace, 4096, SEED)
+        profiled.expect(result.status == 0, "python3: %s" % (result,))
+        queries = [(*query, "--frames", frames) for query in QUERIES[:3] for frames in ("both", "python", "native")]
+        queries.append(("--metric", "allocated", "--by", "kind"))
+        expected = reports(trace, queries)
+        said = fold(trace)
+        profiled.expect(" are " in said, "nothing was folded: %s" % said)
+        expect_same(expected, trace, queries)
+        process = profiled.report(trace)["processes"][0]
+        profiled.expect(process["python"]["frames"] == "recorded", str(process))
+        folded = json.dumps(profiled.report(trace, "--metric", "allocated"))
+        profiled.expect("JSONEncoder" in folded, "no function of Python: " + folded[:2000])
 
     def tree(self):
         """The files of FILE.d are folded by the same rule, and one that fails stops no other."""
@@ -445,6 +466,7 @@ def main():
         case = Case(path)
         for name, action in (
                 ("folded at once, reports are the same", case.once),
+                ("stacks and objects of Python", case.python),
                 ("the files of FILE.d are folded too", case.tree),
                 ("folded in steps, reports are the same", case.in_steps),
                 ("with a coarser clock, too", case.coarser),
