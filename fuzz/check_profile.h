@@ -14,7 +14,8 @@ void bp_fuzz_require(bool condition);
 /* Every index of the profile points into its table, every sample is in range. */
 void bp_fuzz_check_profile(const struct bp_profile *profile);
 
-/* Imports the file open as `fd` and checks what comes of it: a profile, or an error with a text. */
-void bp_fuzz_import(int fd);
+/* Imports the file open as `fd`, with these frames of Python's stacks, and checks what comes of it:
+ * a profile, or an error with a text. */
+void bp_fuzz_import(int fd, struct bp_frame_choice frames);
 
 #endif
