@@ -27,6 +27,9 @@ static bool add_file(struct bp_verify *truth, const char *path,
 	struct bp_profile profile;
 	if (!bp_profile_init(&profile, error))
 		return false;
+	/* The sums are kept by the recorder, by stacks of C: by functions of Python no object would
+	 * be where it was counted. */
+	profile.frames_shown.python = BP_PYTHON_FRAMES_NATIVE;
 	const bool good = bp_import_one_process(path, &profile, error) &&
 			  bp_profile_finish_import(&profile, false, error) &&
 			  bp_symbols_resolve(&profile, symbols, &summary, error) &&
