@@ -10,8 +10,9 @@ static const struct {
 	const char *name, *why, *remedy;
 } states[] = {
 	[BP_PROFILE_PYTHON_RECORDED] = { "recorded", "", "" },
-	[BP_PROFILE_PYTHON_NOT_ASKED] = { "not asked", "they were not asked for",
-		"run it with --python all, or BYTEPOLL_PYTHON=all" },
+	[BP_PROFILE_PYTHON_NOT_ASKED] = { "not asked",
+		"they were not asked for, or --verify leaves them out",
+		"bytepoll run --python all without --verify records them" },
 	[BP_PROFILE_PYTHON_UNKNOWN_VERSION] = { "unknown version",
 		"the recorder does not know this version or build of Python",
 		"a newer bytepoll may know it, and bytepoll doctor names those that this one "

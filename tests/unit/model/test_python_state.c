@@ -36,7 +36,7 @@ static void each_reason_has_a_line(void **state)
 	} cases[] = {
 		{ 0, 0, 0, { NULL } },
 		{ 1, 1, 1, { "neither its functions nor its small objects" } },
-		{ 0, 1, 1, { "small objects are not recorded: they were not asked for; run it" } },
+		{ 0, 1, 1, { "small objects are not recorded: they were not asked for, or" } },
 		{ 2, 2, 1, { "does not know this version" } },
 		{ 3, 3, 1, { "this Python is free-threaded" } },
 		{ 4, 0, 1, { "its functions are not in stacks: what was read" } },
