@@ -248,9 +248,12 @@ static bool is_ours(const struct allocator *allocator)
 static void adopt_objects(void)
 {
 	struct allocator now[DOMAINS];
-	if (bp_python.wanted != BP_PYTHON_ALL || api.get_allocator == NULL ||
-		api.get_arenas == NULL || api.set_arenas == NULL || !bp_python_hooks_objects())
+	if (bp_python.wanted != BP_PYTHON_ALL || !bp_python_hooks_objects())
 		return;
+	if (api.get_allocator == NULL || api.get_arenas == NULL || api.set_arenas == NULL) {
+		bp_python.objects_state = BP_PYTHON_UNKNOWN_VERSION;
+		return;
+	}
 	if (bp_python.frames_state == BP_PYTHON_FREE_THREADED ||
 		bp_python.frames_state == BP_PYTHON_UNKNOWN_VERSION) {
 		bp_python.objects_state = bp_python.frames_state;
@@ -302,13 +305,31 @@ static void adopt(const struct link_map *map)
 
 #define DEFINED_BY_CPYTHON "PyMem_SetAllocator"
 
+/* An interpreter that was loaded after the start, and the thread whose stack is in it. */
+static const struct link_map *found_later;
+static const struct bp_hot *found_by;
+
+/* A module was met in a stack for the first time. It is looked into at once, as long as it cannot
+ * be unloaded; what follows has to wait for the end of the visit. */
+static void look_at_module(const void *link_map)
+{
+	if (bp_python.known || found_later != NULL ||
+		!bp_symbol_table_defines(link_map, DEFINED_BY_CPYTHON))
+		return;
+	found_by = &bp_hot;
+	found_later = link_map;
+	__atomic_store_n(&bp_python.unsettled, true, __ATOMIC_RELEASE);
+}
+
 void bp_real_adopt_python(void)
 {
 	if (bp_python.wanted == BP_PYTHON_OFF)
 		return;
 	const struct link_map *map = bp_symbol_table_definer(DEFINED_BY_CPYTHON);
-	if (map != NULL)
-		adopt(map);
+	bp_modules_watch(look_at_module);
+	if (map == NULL)
+		return;
+	adopt(map);
 	bp_python.unsettled = true;
 }
 
@@ -333,18 +354,12 @@ static void look_at_allocators(void)
 		bp_python.unsettled = false;
 }
 
-void bp_real_look_at_python(struct bp_writer *writer)
+void bp_real_look_at_python(void)
 {
-	static uint32_t looked; /* number of the module that was looked at last */
-	const struct link_map *map;
-	(void)writer;
 	if (bp_python.known) {
 		look_at_allocators();
-		return;
+	} else if (found_later != NULL && found_by == &bp_hot) {
+		adopt(found_later);
+		found_later = NULL;
 	}
-	while ((map = bp_modules_after(&looked)) != NULL)
-		if (bp_symbol_table_defines(map, DEFINED_BY_CPYTHON)) {
-			adopt(map);
-			return;
-		}
 }

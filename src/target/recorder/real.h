@@ -74,8 +74,7 @@ void bp_real_adopt_python(void);
 /* The same for what was not to be known at the start: a libpython that was loaded later, and
  * allocators that CPython has chosen anew (PYTHONMALLOC). Called at the end of a visit while
  * bp_python.unsettled is set, with the thread busy. */
-struct bp_writer;
-BP_COLD void bp_real_look_at_python(struct bp_writer *writer);
+BP_COLD void bp_real_look_at_python(void);
 
 /* An address in the object of the program's malloc. */
 uintptr_t bp_real_malloc_owner(void);

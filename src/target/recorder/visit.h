@@ -91,7 +91,7 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 		bp_recorder_end(BP_END_NONE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (bp_unlikely(bp_python.unsettled))
-		bp_real_look_at_python(&bp_recorder.writer);
+		bp_real_look_at_python();
 	errno = visit->saved_errno;
 	hot->busy = 0;
 }

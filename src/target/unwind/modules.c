@@ -34,6 +34,7 @@ static struct {
 	uint32_t count, last_id, generation;
 	uint64_t epoch;
 	bool full;
+	void (*look)(const void *link_map); /* is called for each new module; NULL: nobody is */
 } table = { .generation = 1 };
 
 uint64_t bp_modules_epoch(void)
@@ -169,6 +170,8 @@ static struct module *add(uintptr_t pc)
 	if (module == NULL)
 		return NULL;
 	*module = (struct module){ .range = range, .id = ++table.last_id };
+	if (table.look != NULL)
+		table.look(range.link_map);
 	return module;
 }
 
@@ -189,21 +192,9 @@ void bp_modules_note(struct bp_writer *writer, const uint64_t *pcs, uint32_t dep
 	bp_lock_release(&table.lock);
 }
 
-const void *bp_modules_after(uint32_t *id)
+void bp_modules_watch(void (*look)(const void *link_map))
 {
-	const struct module *next = NULL;
-	if (__atomic_load_n(&table.last_id, __ATOMIC_RELAXED) == *id)
-		return NULL;
-	bp_lock_take(&table.lock);
-	for (uint32_t i = 0; i < table.count; i++) {
-		const struct module *module = &table.modules[i];
-		if (!module->gone && module->id > *id && (next == NULL || module->id < next->id))
-			next = module;
-	}
-	*id = next != NULL ? next->id : table.last_id;
-	const void *link_map = next != NULL ? next->range.link_map : NULL;
-	bp_lock_release(&table.lock);
-	return link_map;
+	table.look = look;
 }
 
 void bp_modules_check_gone(struct bp_writer *writer)

@@ -17,10 +17,10 @@ void bp_modules_note(struct bp_writer *writer, const uint64_t *pcs, uint32_t dep
 /* The number of unloadings so far, which is recorded with each stack (docs/trace-format.md 3.4). */
 uint64_t bp_modules_epoch(void);
 
-/* Returns the loader's name (struct link_map) of the module with the next number after `*id`,
- * which becomes that number; NULL: there is none. Modules are numbered as they are met in
- * stacks. */
-const void *bp_modules_after(uint32_t *id);
+/* From now on `look` is called for each module when a stack first needs it, with the loader's name
+ * of it (struct link_map). The calling thread's own stack is in the module, so that nobody unloads
+ * it meanwhile. `look` takes no lock. Called once, at the start. */
+void bp_modules_watch(void (*look)(const void *link_map));
 
 /* Called after a dlclose: marks modules that are gone, and forgets the stacks through them. */
 void bp_modules_check_gone(struct bp_writer *writer);

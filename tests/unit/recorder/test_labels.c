@@ -28,9 +28,8 @@ bool bp_recorder_is_on(void)
 
 struct bp_python bp_python;
 
-void bp_real_look_at_python(struct bp_writer *writer)
+void bp_real_look_at_python(void)
 {
-	(void)writer;
 	fail();
 }
 
