@@ -14,32 +14,32 @@
  *	stacks.lock		recorder/verify.c	sums by stack
  *	stripes[i].lock		tables/verify_table.c	counted objects by address
  *	threads.lock		recorder/thread.c	the list of threads
- *	table.lock		recorder/labels.c	label texts
- *	names.lock		recorder/pools.c	names of pools
+ *	table.lock		recorder/program/labels.c	label texts
+ *	names.lock		recorder/program/pools.c	names of pools
  *	set.lock		tables/pool_set.c	live samples of pools
  *	places.lock		python/frame_names.c	places in Python programs
  *	table.lock		unwind/modules.c	modules
  *	parts[i].lock		recognition/live_set.c	live samples by address
  *	classes[i].lock		recognition/slots.c	slabs of one class
  *	pool.lock		recognition/slots.c	numbers of slabs, slabs of one slot
- *	[outage.lock]		trace/writer_outage.c	of whoever tries to end an outage; never waited for
- *	lanes[i].lock		trace/writer.c		an open chunk
- *	grow_lock		trace/writer_file.c	the file's size and windows, thread slots
+ *	[outage.lock]		trace/writer/writer_outage.c	of whoever tries to end an outage; never waited for
+ *	lanes[i].lock		trace/writer/writer.c		an open chunk
+ *	grow_lock		trace/writer/writer_file.c	the file's size and windows, thread slots
  *
  * Outside of the fork handlers these are held together, and no others:
  *
  *	end_lock > threads
  *	spare > modules > lane > grow_lock
  *	stacks > grow_lock
- *	threads > lane > grow_lock	(recorder/program_calls.c), and threads > grow_lock (recorder/thread.c)
+ *	threads > lane > grow_lock	(recorder/program/program_calls.c), and threads > grow_lock (recorder/thread.c)
  *	modules > lane > grow_lock
  *	class > pool
  *	outage > all lanes > grow_lock, and outage > lane > grow_lock
  *	lane > grow_lock
  *
  * Three more are held with no other lock, and a child of fork resets them: `wanting`
- * (recorder/program_calls.c), `bp_control.lock` and `budget.lock`. The last one is never waited
- * for.
+ * (recorder/program/program_calls.c), `bp_control.lock` and `budget.lock`. The last one is never
+ * waited for.
  *
  * A host (src/target/host) has locks of its own, in this order: the list of threads, or one thread,
  * or the names of one kind; then the host's memory; then the writer's. The locks of its live

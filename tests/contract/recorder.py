@@ -35,7 +35,7 @@ TLS_BYTES_MAX = 64
 PAIR_INSTRUCTIONS_MAX = 10
 OF_MALLOC = ("malloc", "free")
 OF_OPERATORS = ("_Znwm", "_ZdlPvm", "_ZdlPv")
-FREE_BYTES_MIN = 28  # what src/target/hooks/patch.c may write over it
+FREE_BYTES_MIN = 28  # what src/target/hooks/binding/patch.c may write over it
 
 
 def output(*command):

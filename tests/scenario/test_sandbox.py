@@ -3,7 +3,7 @@
 """Processes that give up system calls, and the list of those the recorder makes.
 
 docs/recorder.md lists what the recorder asks of the kernel. Held against it here: the table that
-src/target/hooks/seccomp_filter.c asks filters about, the calls that a long run makes beyond those of the
+src/target/hooks/binding/seccomp_filter.c asks filters about, the calls that a long run makes beyond those of the
 same run unprofiled, and a filter that allows the listed calls and nothing else, under which
 nothing may be lost. With any one of them forbidden the program must do what it does unprofiled,
 and what is given up is what the table says; so with all of them forbidden, and in strict mode.

@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "base/attributes.h"
-#include "estimate/negative_binomial.h"
-#include "estimate/special.h"
+#include "estimate/numeric/negative_binomial.h"
+#include "estimate/numeric/special.h"
 
 static struct bp_interval n3_bytes(const struct evidence *evidence, double alpha)
 {

@@ -15,7 +15,7 @@
 #include <math.h>
 
 #include "base/attributes.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 static double inclusion_of(uint64_t size, uint64_t interval)
 {

@@ -39,8 +39,8 @@
 #include "base/attributes.h"
 #include "bytepoll/sampler.h"
 #include "estimate/estimate.h"
-#include "estimate/negative_binomial.h"
-#include "estimate/special.h"
+#include "estimate/numeric/negative_binomial.h"
+#include "estimate/numeric/special.h"
 #include "estimate/weighting.h"
 #include "weights_in_theory.h"
 

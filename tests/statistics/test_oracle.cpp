@@ -31,8 +31,8 @@
 #include <boost/multiprecision/float128.hpp>
 
 extern "C" {
-#include "estimate/special.h"
-#include "estimate/tilted_beta.h"
+#include "estimate/numeric/special.h"
+#include "estimate/numeric/tilted_beta.h"
 }
 
 namespace

@@ -34,7 +34,7 @@
 
 #include "base/attributes.h"
 #include "chance.h"
-#include "estimate/negative_binomial.h"
+#include "estimate/numeric/negative_binomial.h"
 #include "query/filter.h"
 #include "small_profile.h"
 

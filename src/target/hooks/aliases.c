@@ -20,9 +20,9 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
-#include "hooks/libc_names.h"
+#include "hooks/binding/libc_names.h"
 #include "hooks/names.h"
-#include "hooks/symbol_table.h"
+#include "hooks/binding/symbol_table.h"
 #include "unwind/frame_rules.h"
 
 __attribute__((visibility("hidden"))) struct bp_first bp_first = {

@@ -8,9 +8,9 @@
 
 #include "base/attributes.h"
 #include "recognition/hot.h"
-#include "recorder/labels.h"
-#include "recorder/listeners.h"
-#include "recorder/program_calls.h"
+#include "recorder/program/labels.h"
+#include "recorder/program/listeners.h"
+#include "recorder/program/program_calls.h"
 #include "recorder/recorder.h"
 
 static void give(void *to, size_t to_bytes, const void *from, size_t from_bytes)

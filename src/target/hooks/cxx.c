@@ -18,7 +18,7 @@
 
 #include "base/attributes.h"
 #include "hooks/aliases.h"
-#include "hooks/real_other.h"
+#include "hooks/binding/real_other.h"
 #include "recorder/real.h"
 
 /* The library's own operator; NULL if no C++ library is loaded. */

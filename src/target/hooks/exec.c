@@ -17,9 +17,9 @@
 
 #include "base/attributes.h"
 #include "base/system_call.h"
-#include "hooks/real_other.h"
+#include "hooks/binding/real_other.h"
 #include "recorder/recorder.h"
-#include "recorder/seal.h"
+#include "recorder/steering/seal.h"
 
 #define SEGMENTS_MAX 32
 #define DYNAMIC_MAX 64

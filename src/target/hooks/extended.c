@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "hooks/real_other.h"
+#include "hooks/binding/real_other.h"
 #include "recognition/filter.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"

@@ -24,8 +24,8 @@
 
 #include "base/attributes.h"
 #include "hooks/extended.h"
-#include "hooks/patch.h"
-#include "hooks/real_other.h"
+#include "hooks/binding/patch.h"
+#include "hooks/binding/real_other.h"
 #include "recognition/filter.h"
 #include "recognition/live_set.h"
 #include "recorder/real.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
-#include "hooks/real_other.h"
+#include "hooks/binding/real_other.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 

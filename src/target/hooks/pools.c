@@ -8,7 +8,7 @@
 #include "base/attributes.h"
 #include "hooks/heaptrack_calls.h"
 #include "recognition/hot.h"
-#include "recorder/pools.h"
+#include "recorder/program/pools.h"
 #include "tables/pool_set.h"
 
 BP_EXPORT void bytepoll_pool_create(const void *pool, const char *name)

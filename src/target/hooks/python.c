@@ -20,7 +20,7 @@
 
 #include "base/attributes.h"
 #include "hooks/python.h"
-#include "hooks/symbol_table.h"
+#include "hooks/binding/symbol_table.h"
 #include "python/arenas.h"
 #include "python/interpreter.h"
 #include "recognition/filter.h"

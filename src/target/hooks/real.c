@@ -25,9 +25,9 @@
 #include "base/system_call.h"
 #include "hooks/aliases.h"
 #include "hooks/foreign.h"
-#include "hooks/libc_symbols.h"
-#include "hooks/real_other.h"
-#include "hooks/symbol_table.h"
+#include "hooks/binding/libc_symbols.h"
+#include "hooks/binding/real_other.h"
+#include "hooks/binding/symbol_table.h"
 #include "recorder/verify.h"
 #include "unwind/frame_rules.h"
 

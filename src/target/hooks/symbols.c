@@ -18,9 +18,9 @@
 #include "base/attributes.h"
 #include "hooks/aliases.h"
 #include "hooks/extended.h"
-#include "hooks/libc_names.h"
+#include "hooks/binding/libc_names.h"
 #include "hooks/names.h"
-#include "hooks/real_other.h"
+#include "hooks/binding/real_other.h"
 #include "recorder/real.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bytepoll/host.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 /* Writes the path of the trace to `path`, which has room for BP_PATH_BYTES; false: it is too long
  * (errno). */

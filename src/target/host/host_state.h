@@ -11,7 +11,7 @@
 #include "host/memory.h"
 #include "host/names.h"
 #include "host/threads.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 #define BP_HOST_LISTENERS_MAX 8u
 

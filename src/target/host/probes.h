@@ -9,7 +9,7 @@
 
 #include "bytepoll/host.h"
 #include "probes/tracepoints.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 /* The slow halves of the functions below. */
 BP_COLD void bp_host_tell_sampled(const struct bp_host_event *event, const char *type_name);

@@ -12,7 +12,7 @@
 
 #include "base/lock.h"
 #include "host/memory.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 #define BP_HOST_THREADS_IN_PAGE 1024u
 #define BP_HOST_THREAD_PAGES 1024u

@@ -8,7 +8,7 @@
 #include "base/attributes.h"
 #include "base/lock.h"
 #include "tables/arena.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 #define BUCKETS 16384u
 #define BLOCK_PLACES 1024u

@@ -7,7 +7,7 @@
 #include "base/attributes.h"
 #include "python/code_names.h"
 #include "python/interpreter.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 /* Walks of a process that are careful in any case. */
 #define CAREFUL_WALKS 64u

@@ -2,7 +2,7 @@
 /* See interpreter.h. */
 #include "python/interpreter.h"
 
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 #include "unwind/frame_rules.h"
 
 struct bp_python bp_python __attribute__((visibility("hidden")));

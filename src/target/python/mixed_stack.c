@@ -10,7 +10,7 @@
 #include "python/frame_names.h"
 #include "python/interpreter.h"
 #include "tables/arena.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 #include "unwind/stack_table.h"
 
 #define BUCKETS 16384u

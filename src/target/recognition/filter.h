@@ -7,7 +7,7 @@
  * header includes nothing of the engine, because the hot hooks use it.
  *
  * The look-up costs three instructions, because the counts lie below 2 GiB, where an instruction
- * can name their address (hooks/patch.c). Elsewhere it costs one load more.
+ * can name their address (hooks/binding/patch.c). Elsewhere it costs one load more.
  */
 #ifndef BP_RECOGNITION_FILTER_H
 #define BP_RECOGNITION_FILTER_H

@@ -5,21 +5,11 @@
 #include "probes/test_points.h"
 #include "python/interpreter.h"
 #include "python/mixed_stack.h"
-#include "recorder/budget.h"
-#include "recorder/control.h"
-#include "recorder/labels.h"
+#include "recorder/steering/budget.h"
+#include "recorder/program/labels.h"
 #include "recorder/tracepoints.h"
 #include "sampler/amount.h"
 #include "unwind/stack_table.h"
-
-bool bp_event_offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision)
-{
-	const bool changed = bp_control_look(visit);
-	visit->left = bp_sampler_decide(&visit->thread->sampler, visit->left, size, ret_decision);
-	if (bp_unlikely(ret_decision->interrupted))
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
-	return changed;
-}
 
 static uint8_t log2_of(size_t alignment)
 {

@@ -12,10 +12,6 @@
 #include "recorder/tracepoints.h"
 #include "recorder/visit.h"
 
-/* Lets the sampler decide about a charged object. True: bp_control_note has to be called after the
- * decision was carried out. */
-bool bp_event_offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision);
-
 /* The fields of a sample that the visit and its thread do not have. */
 struct bp_event_sample {
 	const struct bp_call *call;

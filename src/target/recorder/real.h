@@ -54,7 +54,8 @@ void bp_real_make_heap_ready(void);
 /* Is the program's C library glibc? */
 bool bp_real_has_glibc(void);
 
-/* Do the C library's own symbols of the malloc family lead to our hooks (hooks/libc_symbols.c)? */
+/* Do the C library's own symbols of the malloc family lead to our hooks
+ * (hooks/binding/libc_symbols.c)? */
 bool bp_real_is_redirected(void);
 
 /* Is `function` in the object of the program's malloc, and is that malloc behind the hooks? */

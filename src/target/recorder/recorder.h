@@ -18,7 +18,7 @@
 
 #include "base/attributes.h"
 #include "recognition/hot.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 /* For the hooks: allocation, charged. */
 BP_COLD void *bp_cold_malloc(size_t size);

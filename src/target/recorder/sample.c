@@ -9,7 +9,7 @@
  *   free         whose header? slot: sequence number, record, slot back
  *                              large and in the live set: the same, then the real free
  *                              large, unknown: the real free, without a visit
- *   realloc      a free and a new allocation of the whole new size, in place too
+ *   realloc      realloc.c
  *
  * Over a malloc that is not glibc's every sampled object stays where the program's own allocator
  * puts it, whatever its size, and is in the live set; what is said above of 64 KiB and more holds
@@ -28,18 +28,17 @@
 #include "recognition/damage.h"
 #include "recognition/live_set.h"
 #include "recognition/slots.h"
-#include "recorder/budget.h"
+#include "recorder/steering/budget.h"
 #include "recorder/call.h"
-#include "recorder/control.h"
+#include "recorder/steering/control.h"
 #include "recorder/event.h"
+#include "recorder/objects.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
-#include "recorder/seal.h"
+#include "recorder/steering/seal.h"
 
 /* More than there is address space: requests that must fail, as they do. */
 #define ALIGNMENT_MAX ((size_t)1 << 47)
-/* The same of one block's bytes, by far. */
-#define BLOCK_BYTES_MAX ((uint64_t)1 << 40)
 
 /* An object of `size` bytes was charged but is to count as never made. Outside a visit. */
 void bp_cold_uncharge(size_t size)
@@ -49,7 +48,7 @@ void bp_cold_uncharge(size_t size)
 }
 
 /* The same within a visit, after the sampler accounted for it. */
-static void undo(struct bp_visit *visit, size_t size)
+void bp_object_undo(struct bp_visit *visit, size_t size)
 {
 	visit->hot->counters.objects -= 1;
 	visit->objects -= 1;
@@ -83,14 +82,25 @@ void bp_cold_pass(size_t size)
 	}
 }
 
+/* Lets the sampler decide about a charged object. True: bp_control_note has to be called after the
+ * decision was carried out. */
+bool bp_object_offer(struct bp_visit *visit, size_t size, struct bp_decision *ret_decision)
+{
+	const bool changed = bp_control_look(visit);
+	visit->left = bp_sampler_decide(&visit->thread->sampler, visit->left, size, ret_decision);
+	if (bp_unlikely(ret_decision->interrupted))
+		bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
+	return changed;
+}
+
 /* Does a sampled object of that size live in a slot? */
-static bool lives_in_slot(size_t size)
+bool bp_object_fits_slot(size_t size)
 {
 	return bp_recorder.recognition == BP_RECOGNITION_HEADER && bp_slot_fits(size);
 }
 
 /* The word before an object means something over glibc only; elsewhere it may be unreadable. */
-static bool is_in_slot(const void *object)
+bool bp_object_is_in_slot(const void *object)
 {
 	return bp_recorder.recognition == BP_RECOGNITION_HEADER &&
 	       (bp_header_word(object) & BP_SLOT_BIT) != 0;
@@ -112,7 +122,7 @@ static bool is_refused(const struct bp_call *call)
 }
 
 /* A slot for a sampled object; NULL if there is none. calloc's is cleared. */
-static void *take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
+void *bp_object_take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 {
 	size_t alignment = call->alignment;
 	if ((alignment & (alignment - 1)) != 0) /* not refused, so it was rounded up */
@@ -150,7 +160,7 @@ static size_t usable_of(const struct bp_call *call, void *object)
 
 /* Makes an object at its final address a live sample: takes a sequence number, enters the object
  * into the slot's book or the live set, and writes the record. */
-static void record_sample(struct bp_visit *visit, const struct bp_call *call, void *object,
+void bp_object_record(struct bp_visit *visit, const struct bp_call *call, void *object,
 	struct bp_slot *slot, const struct bp_decision *decision)
 {
 	if (bp_unlikely(slot == NULL && bp_recorder.writer.stopped)) {
@@ -187,10 +197,10 @@ static void *place_sample(
 {
 	struct bp_slot *slot = NULL;
 	void *object;
-	if (lives_in_slot(call->room)) {
+	if (bp_object_fits_slot(call->room)) {
 		if (is_refused(call))
 			return NULL;
-		object = bp_recorder.writer.stopped ? NULL : take_slot(call, &slot);
+		object = bp_recorder.writer.stopped ? NULL : bp_object_take_slot(call, &slot);
 		if (object == NULL) {
 			/* What the program does not get either is no loss. */
 			object = bp_call_real(call);
@@ -205,12 +215,12 @@ static void *place_sample(
 		if (object == NULL)
 			return NULL;
 	}
-	record_sample(visit, call, object, slot, decision);
+	bp_object_record(visit, call, object, slot, decision);
 	return object;
 }
 
 /* Gives a slot back, filled as the C library fills freed memory. False as bp_slot_release. */
-static bool release(struct bp_slot *slot, void *object)
+bool bp_object_release_slot(struct bp_slot *slot, void *object)
 {
 	if (bp_unlikely(bp_recorder.perturb != 0))
 		memset(object, bp_recorder.perturb, bp_slot_usable(slot->size));
@@ -218,7 +228,7 @@ static bool release(struct bp_slot *slot, void *object)
 }
 
 /* Frees of signal handlers that could not be done then. */
-static void free_deferred(struct bp_visit *visit)
+void bp_object_free_deferred(struct bp_visit *visit)
 {
 	struct bp_slot *slot;
 	void *object;
@@ -228,12 +238,12 @@ static void free_deferred(struct bp_visit *visit)
 		if (slot->sequence != 0)
 			bp_event_freed(visit, object, bp_recorder_next_sequence(), slot->sequence,
 				BP_TRACEPOINT_FREED, 0);
-		(void)release(slot, object);
+		(void)bp_object_release_slot(slot, object);
 	}
 }
 
 /* Ends a visit in which slots were used, and the process if their memory was damaged. */
-static void end_visit(struct bp_visit *visit)
+void bp_object_end_visit(struct bp_visit *visit)
 {
 	bp_visit_end(visit, visit->left);
 	const enum bp_damage damage = bp_damage_noted();
@@ -241,7 +251,7 @@ static void end_visit(struct bp_visit *visit)
 		bp_damage_end(damage);
 }
 
-static void *allocate(const struct bp_call *call)
+void *bp_object_allocate(const struct bp_call *call)
 {
 	struct bp_visit visit;
 	struct bp_decision decision;
@@ -253,29 +263,29 @@ static void *allocate(const struct bp_call *call)
 		bp_cold_pass(call->size);
 		return bp_call_real(call);
 	}
-	const bool changed = bp_event_offer(&visit, call->size, &decision);
+	const bool changed = bp_object_offer(&visit, call->size, &decision);
 	void *object =
 		decision.sampled ? place_sample(&visit, call, &decision) : bp_call_real(call);
 	if (object == NULL) {
 		visit.saved_errno = errno;
-		undo(&visit, call->size);
+		bp_object_undo(&visit, call->size);
 	}
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
-	free_deferred(&visit);
-	end_visit(&visit);
+	bp_object_free_deferred(&visit);
+	bp_object_end_visit(&visit);
 	return object;
 }
 
 void *bp_cold_malloc(size_t size)
 {
-	return allocate(&(struct bp_call){
+	return bp_object_allocate(&(struct bp_call){
 		.function = BP_CALL_MALLOC, .kind = BP_KIND_MALLOC, .size = size, .room = size });
 }
 
 void *bp_cold_calloc(size_t count, size_t size)
 {
-	return allocate(&(struct bp_call){ .function = BP_CALL_CALLOC,
+	return bp_object_allocate(&(struct bp_call){ .function = BP_CALL_CALLOC,
 		.kind = BP_KIND_CALLOC,
 		.size = count * size,
 		.room = count * size });
@@ -283,7 +293,7 @@ void *bp_cold_calloc(size_t count, size_t size)
 
 static void *allocate_aligned(enum bp_function function, size_t alignment, size_t size)
 {
-	return allocate(&(struct bp_call){ .function = function,
+	return bp_object_allocate(&(struct bp_call){ .function = function,
 		.kind = BP_KIND_ALIGNED,
 		.size = size,
 		.room = function == BP_CALL_PVALLOC ? bp_system_whole_pages(size) : size,
@@ -335,9 +345,9 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 		bp_cold_pass(size);
 		return;
 	}
-	const bool changed = bp_event_offer(&visit, size, &decision);
+	const bool changed = bp_object_offer(&visit, size, &decision);
 	if (decision.sampled)
-		record_sample(&visit, &call, object, NULL, &decision);
+		bp_object_record(&visit, &call, object, NULL, &decision);
 	if (bp_unlikely(changed))
 		bp_control_note(&visit);
 	bp_visit_end(&visit, visit.left);
@@ -346,7 +356,7 @@ void bp_cold_object(void *object, size_t size, size_t alignment, enum bp_kind ki
 /* ---- free ---- */
 
 /* The sample of an object in the program's own heap ends; no visit is possible. */
-static void forget_nested(void *object)
+void bp_object_forget_nested(void *object)
 {
 	if (bp_recorder.mode != BP_MODE_ON || !bp_live_contains(object))
 		return;
@@ -356,10 +366,10 @@ static void forget_nested(void *object)
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
-static void free_nested(void *object)
+void bp_object_free_nested(void *object)
 {
-	if (!is_in_slot(object)) {
-		forget_nested(object);
+	if (!bp_object_is_in_slot(object)) {
+		bp_object_forget_nested(object);
 	} else {
 		struct bp_slot *slot = bp_slot_find(object);
 		if (slot != NULL && bp_slot_defer(slot))
@@ -376,36 +386,36 @@ void bp_known_end(void *object)
 	if (!bp_live_contains(object))
 		return;
 	if (!bp_visit_begin(&visit, 0)) {
-		forget_nested(object);
+		bp_object_forget_nested(object);
 		return;
 	}
 	uint64_t sample = bp_live_remove(object);
 	if (sample != 0)
 		bp_event_freed(&visit, object, bp_recorder_next_sequence(), sample,
 			BP_TRACEPOINT_FREED, 0);
-	free_deferred(&visit);
-	end_visit(&visit);
+	bp_object_free_deferred(&visit);
+	bp_object_end_visit(&visit);
 }
 
 void bp_known_free(void *object)
 {
 	struct bp_visit visit;
-	if (!is_in_slot(object)) {
+	if (!bp_object_is_in_slot(object)) {
 		bp_known_end(object);
 		bp_real.free(object);
 		return;
 	}
 	if (!bp_visit_begin(&visit, 0)) {
-		free_nested(object);
+		bp_object_free_nested(object);
 		return;
 	}
 	struct bp_slot *slot = bp_slot_find(object);
 	if (slot != NULL && slot->sequence != 0)
 		bp_event_freed(&visit, object, bp_recorder_next_sequence(), slot->sequence,
 			BP_TRACEPOINT_FREED, 0);
-	free_deferred(&visit);
-	const bool released = slot != NULL && release(slot, object);
-	end_visit(&visit);
+	bp_object_free_deferred(&visit);
+	const bool released = slot != NULL && bp_object_release_slot(slot, object);
+	bp_object_end_visit(&visit);
 	if (released)
 		return;
 	if (bp_slot_is_freed(object))
@@ -415,181 +425,8 @@ void bp_known_free(void *object)
 
 size_t bp_known_usable_size(void *object)
 {
-	if (!is_in_slot(object))
+	if (!bp_object_is_in_slot(object))
 		return bp_real.malloc_usable_size(object);
 	const struct bp_slot *slot = bp_slot_find(object);
 	return slot == NULL ? 0 : bp_slot_usable(slot->size);
-}
-
-/* ---- realloc ---- */
-
-/* The old object of a realloc. */
-struct old {
-	void *object;
-	struct bp_slot *slot; /* NULL: in glibc's heap */
-	uint64_t sample;      /* its live sample; 0 none */
-};
-
-static struct old look_at(void *object)
-{
-	struct old old = { .object = object };
-	if (object == NULL)
-		return old;
-	if (is_in_slot(object))
-		old.slot = bp_slot_find(object);
-	if (old.slot != NULL)
-		old.sample = old.slot->sequence;
-	else if (bp_live_contains(object))
-		old.sample = bp_live_remove(object);
-	return old;
-}
-
-/* Can this be a block of glibc's heap, by its size and the next one's, as far as glibc's realloc
- * looks? What cannot is left to that function, which ends the process with its own words. */
-static bool is_block(const void *object)
-{
-	const uint64_t word = bp_header_word(object), size = word & ~(uint64_t)7;
-	if ((uintptr_t)object % 16 != 0 || size < 32 || size > BLOCK_BYTES_MAX)
-		return false;
-	if ((word & 2) != 0) /* a mapping of its own */
-		return true;
-	/* With its flags, as glibc compares it: the end of a heap is marked by a block of 16 bytes
-	 * in use. */
-	const uint64_t next = bp_header_word((const char *)object + size);
-	return next > 16 && next <= BLOCK_BYTES_MAX;
-}
-
-static void give_up(const struct old *old)
-{
-	if (old->slot != NULL)
-		(void)release(old->slot, old->object);
-	else
-		bp_real.free(old->object);
-}
-
-/* The new object, not in glibc's heap or not from it: a slot, the old slot kept, or a copy out of
- * it. NULL: no memory; the old object is untouched. `ret_slot`: where it lives, NULL in glibc's
- * heap. */
-static void *move(
-	const struct old *old, const struct bp_call *call, bool sampled, struct bp_slot **ret_slot)
-{
-	*ret_slot = NULL;
-	if (old->slot != NULL && bp_slot_holds(old->slot, call->size)) {
-		*ret_slot = old->slot;
-		bp_slot_resize(old->slot, call->size);
-		bp_probe_slot(call->size);
-		return old->object;
-	}
-	const size_t usable = old->slot != NULL ? bp_slot_usable(old->slot->size)
-						: bp_real_usable_size(old->object);
-	const bool wanted = sampled && bp_slot_fits(call->size);
-	void *object = wanted ? take_slot(call, ret_slot) : NULL;
-	const bool in_slot = object != NULL;
-	if (!in_slot)
-		object = bp_real.malloc(call->size);
-	if (object != NULL && !in_slot && wanted)
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_SLOT_MEMORY);
-	if (object != NULL)
-		memcpy(object, old->object, usable < call->size ? usable : call->size);
-	return object;
-}
-
-/* Old and new, the sampler having decided. NULL: failed, the old object as before. */
-static void *replace(struct bp_visit *visit, struct old *old, const struct bp_call *call,
-	const struct bp_decision *decision)
-{
-	struct bp_slot *slot = NULL;
-	const uint64_t sample = old->sample;
-	const uint64_t freed = sample == 0 ? 0 : bp_recorder_next_sequence();
-	const bool to_slot = decision->sampled && lives_in_slot(call->size);
-	const bool by_copy = old->slot != NULL ||
-			     (to_slot && !bp_recorder.writer.stopped && is_block(old->object));
-	void *object = by_copy ? move(old, call, decision->sampled, &slot)
-			       : bp_real.realloc(old->object, call->size);
-	if (object == NULL) {
-		const int error = errno;
-		if (sample != 0 && old->slot == NULL && !bp_live_insert(old->object, sample))
-			bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
-		errno = error;
-		return NULL;
-	}
-	if (sample != 0)
-		bp_event_freed(visit, old->object, freed, sample, BP_TRACEPOINT_REALLOCATED,
-			(uint64_t)call->size + BP_SAMPLER_CHARGE);
-	if (slot != NULL)
-		slot->sequence = 0;
-	/* A sampled small object that found no slot stays in glibc's heap, unsampled. */
-	if (to_slot && !by_copy)
-		bp_writer_lost(&bp_recorder.writer, BP_LOSS_TRACE_FULL);
-	if (decision->sampled && (slot != NULL || !to_slot))
-		record_sample(visit, call, object, slot, decision);
-	if (by_copy && object != old->object)
-		give_up(old);
-	return object;
-}
-
-/* No visit possible: a signal handler inside the recorder, or the recorder is off. */
-static void *realloc_nested(void *object, size_t size)
-{
-	if (!is_in_slot(object)) {
-		forget_nested(object);
-		return bp_real.realloc(object, size);
-	}
-	void *copy = bp_real.malloc(size);
-	if (copy == NULL)
-		return NULL;
-	size_t usable = bp_known_usable_size(object);
-	memcpy(copy, object, usable < size ? usable : size);
-	free_nested(object);
-	return copy;
-}
-
-static void *reallocate(void *object, size_t size, bool crossed)
-{
-	struct bp_visit visit;
-	struct bp_decision decision = { 0 };
-	const struct bp_call call = {
-		.function = BP_CALL_MALLOC, .kind = BP_KIND_REALLOC, .size = size, .room = size
-	};
-	if (size > PTRDIFF_MAX) {
-		bp_cold_uncharge(size);
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (object == NULL)
-		return allocate(&call);
-	if (is_in_slot(object) && bp_slot_find(object) == NULL) {
-		if (bp_slot_is_freed(object))
-			bp_damage_end(BP_DAMAGE_REALLOC);
-		return bp_real.realloc(object, size); /* never ours, and glibc says so */
-	}
-	if (!bp_visit_begin(&visit, crossed ? (uint64_t)size + BP_SAMPLER_CHARGE : 0)) {
-		if (crossed)
-			bp_cold_pass(size);
-		return realloc_nested(object, size);
-	}
-	const bool changed = crossed && bp_event_offer(&visit, size, &decision);
-	struct old old = look_at(object);
-	void *result = replace(&visit, &old, &call, &decision);
-	if (result == NULL) {
-		visit.saved_errno = errno;
-		undo(&visit, size);
-	}
-	if (bp_unlikely(changed))
-		bp_control_note(&visit);
-	free_deferred(&visit);
-	end_visit(&visit);
-	return result;
-}
-
-void *bp_cold_realloc(void *object, size_t size)
-{
-	return reallocate(object, size, true);
-}
-
-void *bp_known_realloc(void *object, size_t size)
-{
-	if (!is_in_slot(object) && !bp_live_contains(object))
-		return bp_real.realloc(object, size);
-	return reallocate(object, size, false);
 }

@@ -18,8 +18,8 @@
 #include <sys/prctl.h>
 
 #include "base/system_call.h"
-#include "recorder/control.h"
-#include "recorder/seal.h"
+#include "recorder/steering/control.h"
+#include "recorder/steering/seal.h"
 #include "recorder/visit.h"
 #include "sampler/prng.h"
 #include "tables/arena.h"

@@ -4,7 +4,7 @@
 #include "recorder/tracepoints.h"
 
 #include "bytepoll/sampler.h"
-#include "recorder/pools.h"
+#include "recorder/program/pools.h"
 #include "sampler/amount.h"
 
 void bp_tell_sample(const struct bp_record_sample *record)

@@ -9,7 +9,7 @@
 #define BP_RECORDER_TRACEPOINTS_H
 
 #include "probes/tracepoints.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 /* The slow halves of the two functions below. */
 BP_COLD void bp_tell_sample(const struct bp_record_sample *record);

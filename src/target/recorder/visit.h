@@ -11,10 +11,10 @@
 
 #include "base/system_call.h"
 #include "python/interpreter.h"
-#include "recorder/listeners.h"
+#include "recorder/program/listeners.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
-#include "recorder/seal.h"
+#include "recorder/steering/seal.h"
 #include "recorder/thread.h"
 
 /* A countdown that no program reaches. */

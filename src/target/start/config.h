@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "trace/format.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 struct bp_config {
 	char base[BP_PATH_BYTES]; /* absolute path of FILE; others go to base.d */

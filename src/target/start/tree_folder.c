@@ -9,7 +9,7 @@
 #include "start/tree_folder.h"
 
 #include "base/system_call.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 static bool is_own(int folder)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 struct bp_text {
 	struct bp_text *next; /* in its bucket */

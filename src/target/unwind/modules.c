@@ -14,7 +14,7 @@
 #include "base/attributes.h"
 #include "base/executable.h"
 #include "base/lock.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 #include "unwind/frame_rules.h"
 #include "unwind/stack.h"
 #include "unwind/stack_table.h"

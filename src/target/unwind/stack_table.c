@@ -18,7 +18,7 @@
 #include "base/attributes.h"
 #include "base/lock.h"
 #include "tables/arena.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 #include "unwind/modules.h"
 
 /* A page: each stack of a process that has few would touch another page of a large index for the

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "aggregation/aggregation_state.h"
-#include "model/losses.h"
+#include "model/gaps/losses.h"
 #include "query/filter.h"
 
 bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes)

@@ -16,7 +16,7 @@
 #include "aggregation/sampling.h"
 #include "base/error.h"
 #include "estimate/estimate.h"
-#include "model/losses.h"
+#include "model/gaps/losses.h"
 #include "model/profile.h"
 #include "query/query.h"
 

@@ -7,7 +7,7 @@
  * seen. They keep N3.
  */
 #include "aggregation/interval_methods.h"
-#include "estimate/negative_binomial.h"
+#include "estimate/numeric/negative_binomial.h"
 
 static struct bp_interval negative_binomial(enum bp_negative_binomial method,
 	const struct bp_aggregation *aggregation, const struct bp_tally *tally, double ratio,

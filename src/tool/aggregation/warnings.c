@@ -11,10 +11,10 @@
 
 #include "aggregation/aggregation_state.h"
 #include "base/attributes.h"
-#include "model/losses.h"
-#include "model/process_name.h"
-#include "model/python_state.h"
-#include "model/unseen.h"
+#include "model/gaps/losses.h"
+#include "model/names/process_name.h"
+#include "model/gaps/python_state.h"
+#include "model/gaps/unseen.h"
 
 struct list {
 	char **lines;

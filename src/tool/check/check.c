@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/unseen.h"
+#include "model/gaps/unseen.h"
 
 /* All limits on their way through one profile. */
 struct pass {

@@ -22,7 +22,7 @@
 #include "policy/distinct.h"
 #include "policy/shown.h"
 #include "report/diff/diff_report.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 
 #define ROWS_FOR_EYES 20
 

@@ -20,7 +20,7 @@
 #include "cli/terminal/terminal.h"
 #include "plan/plan.h"
 #include "policy/shown.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 
 /* The mean interval of the .NET document, for its table. */
 #define INTERVAL_DOTNET 102400

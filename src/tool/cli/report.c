@@ -20,7 +20,7 @@
 #include "library/read.h"
 #include "policy/defaults.h"
 #include "policy/shown.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "resident/resident_file.h"
 
 struct request {

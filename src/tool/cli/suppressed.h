@@ -9,7 +9,7 @@
 #include <limits.h>
 
 #include "cli/options/query_options.h"
-#include "model/suppressions.h"
+#include "model/names/suppressions.h"
 
 #define BP_OPTION_SUPPRESSIONS                                                             \
 	{                                                                                  \

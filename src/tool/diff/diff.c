@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "diff/diff_state.h"
-#include "model/stable_name.h"
+#include "model/names/stable_name.h"
 
 #define RATE_DEFAULT 0.05
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "model/stable_name.h"
+#include "model/names/stable_name.h"
 
 #define FRAMES_MAX 65536u     /* of one stack; far more than the recorder walks */
 #define PATH_FRAMES_MAX 1000u /* of a call path: what lies farther in counts for the last one */

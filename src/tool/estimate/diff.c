@@ -29,7 +29,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "estimate/gamma_pair.h"
+#include "estimate/numeric/gamma_pair.h"
 #include "estimate/rest.h"
 
 /* psi of the negative binomial that stands for a rest (rest.c); c1, c2 > 0. */

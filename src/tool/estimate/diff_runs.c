@@ -22,7 +22,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 /* Below this share of the mean a deviation between runs is rounding: figures per unit of work are
  * quotients. */

@@ -19,8 +19,8 @@
 #include <math.h>
 
 #include "estimate/rest.h"
-#include "estimate/special.h"
-#include "estimate/tilted_beta.h"
+#include "estimate/numeric/special.h"
+#include "estimate/numeric/tilted_beta.h"
 
 static double clamp(double value, double low, double high)
 {

@@ -25,7 +25,7 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 struct bp_half_split bp_split_in_halves(uint64_t trials, uint64_t interval, bool exact)
 {

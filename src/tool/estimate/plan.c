@@ -15,7 +15,7 @@
 #include <math.h>
 
 #include "estimate/estimate.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 /* The T of the model, and the largest total that it may hold. */
 static const double model_interval = 0x1p32, model_total_max = 0x1p61;

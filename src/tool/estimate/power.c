@@ -20,7 +20,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 /* Beyond, the normal approximation has an error of less than .1 % of the samples. */
 static const double samples_exact_max = 20000;

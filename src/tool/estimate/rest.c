@@ -32,7 +32,7 @@
 
 #include <math.h>
 
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 struct bp_rest bp_rest_of_bytes(const struct bp_sums *sums)
 {

@@ -30,7 +30,7 @@
 #include <math.h>
 
 #include "estimate/estimate.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 /* Below this mean BTRS is not valid; gaps cost one logarithm a success. */
 static const double mean_of_rejection = 10;

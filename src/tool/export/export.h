@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #include "aggregation/aggregate.h"
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 #include "base/error.h"
 #include "export/exports.h"
 

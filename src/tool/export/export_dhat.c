@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 #include "base/vec.h"
 #include "export/export.h"
 #include "model/id_index.h"

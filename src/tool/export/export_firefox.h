@@ -6,7 +6,7 @@
 #ifndef BP_EXPORT_EXPORT_FIREFOX_H
 #define BP_EXPORT_EXPORT_FIREFOX_H
 
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 #include "export/export.h"
 #include "export/function_table.h"
 #include "model/id_index.h"

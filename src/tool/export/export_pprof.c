@@ -26,14 +26,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 #include "export/clean_text.h"
 #include "export/export.h"
 #include "export/function_table.h"
 #include "export/gzip_stream.h"
 #include "export/pprof_strings.h"
 #include "export/protobuf.h"
-#include "model/allocators.h"
+#include "model/names/allocators.h"
 
 /* Field numbers of profile.proto. */
 enum profile_field {

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 #include "export/export.h"
 #include "export/function_table.h"
 #include "text/json_writer.h"

@@ -8,7 +8,7 @@
 #ifndef BP_EXPORT_FUNCTION_TABLE_H
 #define BP_EXPORT_FUNCTION_TABLE_H
 
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 
 struct bp_function {
 	struct bp_string_id name, system_name;

@@ -12,7 +12,7 @@
 #include "aggregation/aggregate.h"
 #include "bytepoll/analysis.h"
 #include "library/structs.h"
-#include "model/allocators.h"
+#include "model/names/allocators.h"
 #include "query/attribution.h"
 #include "query/filter.h"
 #include "symbols/symbols.h"

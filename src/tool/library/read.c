@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "aggregation/nameless.h"
+#include "aggregation/views/nameless.h"
 #include "import/import.h"
 #include "symbols/files/debug_package.h"
 

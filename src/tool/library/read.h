@@ -32,8 +32,9 @@ bool bp_read_files(const char *const *files, size_t count, const struct bp_read_
 /* Adds to the warnings of an aggregation what could not be read for names. False: no memory. */
 bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
 
-/* The same, and how much of what is shown has no name for all that (aggregation/nameless.h); for
- * what is looked at by itself. Comparisons have warnings of their own. */
+/* The same, and how much of what is shown has no name for all that
+ * (aggregation/views/nameless.h); for what is looked at by itself. Comparisons have warnings of
+ * their own. */
 bool bp_read_warn_alone(
 	struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
 

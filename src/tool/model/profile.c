@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "model/id_index.h"
-#include "model/process_name.h"
+#include "model/names/process_name.h"
 #include "model/sample_order.h"
 
 #define SAMPLES_PER_TELLING 8192

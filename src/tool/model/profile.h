@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "model/capabilities.h"
-#include "model/python_frames.h"
+#include "model/names/python_frames.h"
 #include "model/readings.h"
 #include "model/samples.h"
 

@@ -6,7 +6,7 @@
  * alone, at that moment.
  */
 #include "page/html_data.h"
-#include "report/explained_text.h"
+#include "report/parts/explained_text.h"
 #include "text/json_values.h"
 
 static void write_moment(struct bp_json *json, const char *name, const struct bp_reconciled *moment)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "estimate/plan.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 #include "text/json_values.h"
 

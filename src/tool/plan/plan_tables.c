@@ -12,10 +12,10 @@
 
 #include <string.h>
 
-#include "estimate/negative_binomial.h"
+#include "estimate/numeric/negative_binomial.h"
 #include "estimate/plan.h"
 #include "plan/plan.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 #include "text/json_writer.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "estimate/plan.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/json_writer.h"
 
 #define LABEL_COLUMNS 44

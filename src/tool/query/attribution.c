@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/allocators.h"
+#include "model/names/allocators.h"
 
 #define NAMELESS_MAX 4 /* frames; of sqlite3Malloc there are two */
 

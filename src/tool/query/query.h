@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "estimate/negative_binomial.h"
+#include "estimate/numeric/negative_binomial.h"
 #include "query/words.h"
 
 #define BP_ENUMERATOR(name, ...) BP_METRIC_##name,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/path.h"
-#include "model/process_name.h"
+#include "model/names/process_name.h"
 #include "query/selection.h"
 
 void bp_frame_row_key(const struct bp_profile *profile, enum bp_key by, struct bp_frame_id id,

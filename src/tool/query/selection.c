@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "model/suppressions.h"
+#include "model/names/suppressions.h"
 #include "query/filter.h"
 #include "query/row_name.h"
 

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
-#include "model/python_state.h"
+#include "model/gaps/python_state.h"
 #include "query/filter.h"
 #include "report/report.h"
-#include "report/resident_text.h"
+#include "report/parts/resident_text.h"
 #include "report/stats.h"
 #include "text/json_values.h"
 

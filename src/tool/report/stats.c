@@ -2,17 +2,17 @@
 /*
  * `report --stats`: how what was allocated is distributed, over sizes, lifetimes and time, and the
  * largest sizes. The aggregation is of metric allocated by size; everything beyond its rows comes
- * from aggregation/distribution.h.
+ * from aggregation/views/distribution.h.
  */
 #include "report/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/distribution.h"
-#include "report/bar.h"
-#include "report/grid.h"
-#include "report/header.h"
+#include "aggregation/views/distribution.h"
+#include "report/parts/bar.h"
+#include "report/parts/grid.h"
+#include "report/parts/header.h"
 
 #define TIMES 12
 #define NAME_BYTES (2 * BP_QUANTITY_BYTES + 16)

@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-#include "aggregation/distribution.h"
+#include "aggregation/views/distribution.h"
 #include "text/json_values.h"
 
 #define TIMES 100

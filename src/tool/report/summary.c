@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "diff/diff_moments.h"
-#include "report/bar.h"
-#include "report/grid.h"
-#include "report/header.h"
-#include "report/named_callers.h"
-#include "report/objects_column.h"
-#include "report/resident_text.h"
+#include "report/parts/bar.h"
+#include "report/parts/grid.h"
+#include "report/parts/header.h"
+#include "report/parts/named_callers.h"
+#include "report/parts/objects_column.h"
+#include "report/parts/resident_text.h"
 #include "text/escape.h"
 
 #define ROWS 5

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/row_chains.h"
-#include "report/bar.h"
-#include "report/header.h"
-#include "report/named_callers.h"
-#include "report/objects_column.h"
+#include "aggregation/views/row_chains.h"
+#include "report/parts/bar.h"
+#include "report/parts/header.h"
+#include "report/parts/named_callers.h"
+#include "report/parts/objects_column.h"
 #include "report/report.h"
 #include "text/chain_text.h"
 #include "text/escape.h"

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/bar.h"
-#include "report/header.h"
+#include "report/parts/bar.h"
+#include "report/parts/header.h"
 #include "report/report.h"
 
 #define BAR_COLUMNS_MIN 12

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/call_tree.h"
-#include "report/bar.h"
-#include "report/header.h"
+#include "aggregation/views/call_tree.h"
+#include "report/parts/bar.h"
+#include "report/parts/header.h"
 #include "report/report.h"
 #include "text/chain_text.h"
 #include "text/escape.h"

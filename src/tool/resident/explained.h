@@ -14,7 +14,7 @@
 #ifndef BP_RESIDENT_EXPLAINED_H
 #define BP_RESIDENT_EXPLAINED_H
 
-#include "model/own_heap.h"
+#include "model/gaps/own_heap.h"
 #include "resident/resident.h"
 
 /* Below this difference nothing is said: it is the code and data of the program and its

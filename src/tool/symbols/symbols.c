@@ -20,7 +20,7 @@
 
 #include "base/hash.h"
 #include "base/path.h"
-#include "model/process_name.h"
+#include "model/names/process_name.h"
 #include "symbols/module_request.h"
 #include "symbols/worker.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/allocators.h"
+#include "model/names/allocators.h"
 #include "model/id_index.h"
 #include "query/attribution.h"
 #include "verify/verify_list.h"

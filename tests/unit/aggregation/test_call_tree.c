@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "aggregation/call_tree.h"
+#include "aggregation/views/call_tree.h"
 #include "small_profile.h"
 
 static const char *name_of(const struct bp_profile *profile, const struct bp_tree_node *node)

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "aggregation/entries.h"
+#include "aggregation/views/entries.h"
 #include "small_profile.h"
 
 static void rounding_keeps_sums(void **state)

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "estimate/negative_binomial.h"
+#include "estimate/numeric/negative_binomial.h"
 #include "estimate/size_classes.h"
 #include "estimate/weighting.h"
 #include "small_profile.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregation/nameless.h"
+#include "aggregation/views/nameless.h"
 #include "small_profile.h"
 
 /* Takes the name of a function away; its code lies in `path`. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "aggregation/row_chains.h"
+#include "aggregation/views/row_chains.h"
 #include "small_profile.h"
 
 static void make(struct bp_profile *profile)

@@ -16,7 +16,7 @@
 
 #include "diff/diff.h"
 #include "diff_rows.h"
-#include "model/losses.h"
+#include "model/gaps/losses.h"
 #include "query/filter.h"
 #include "small_profile.h"
 

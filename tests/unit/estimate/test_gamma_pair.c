@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "estimate/gamma_pair.h"
-#include "estimate/special.h"
+#include "estimate/numeric/gamma_pair.h"
+#include "estimate/numeric/special.h"
 
 static void expect_near(const char *what, double value, double wanted, double tolerance)
 {

@@ -13,7 +13,7 @@
 
 #include "base/attributes.h"
 #include "estimate/estimate.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 static void expect_near(const char *what, double value, double wanted, double tolerance)
 {

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "estimate/negative_binomial.h"
-#include "estimate/special.h"
+#include "estimate/numeric/negative_binomial.h"
+#include "estimate/numeric/special.h"
 
 #define DOTNET_INTERVAL UINT64_C(102400)
 

@@ -15,7 +15,7 @@
 #include "estimate/diff.h"
 #include "estimate/estimate.h"
 #include "estimate/plan.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 
 static void expect_near(const char *what, double value, double wanted, double tolerance)
 {

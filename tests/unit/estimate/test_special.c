@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "estimate/special.h"
-#include "estimate/tilted_beta.h"
+#include "estimate/numeric/special.h"
+#include "estimate/numeric/tilted_beta.h"
 
 static void expect_close(const char *what, double at, double value, double wanted, double tolerance)
 {

@@ -20,8 +20,8 @@
 #include "base/attributes.h"
 #include "estimate/diff.h"
 #include "estimate/estimate.h"
-#include "estimate/negative_binomial.h"
-#include "estimate/special.h"
+#include "estimate/numeric/negative_binomial.h"
+#include "estimate/numeric/special.h"
 #include "weights_in_theory.h"
 
 struct row {

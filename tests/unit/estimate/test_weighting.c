@@ -19,7 +19,7 @@
 
 #include "base/attributes.h"
 #include "estimate/estimate.h"
-#include "estimate/special.h"
+#include "estimate/numeric/special.h"
 #include "estimate/weighting.h"
 #include "weights_in_theory.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/attributes.h"
 #include "import/trace/trace_ahead.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 #define FILE_BYTES_OF_TWO ((uint64_t)8 << 20) /* for which the reader has a thread */
 #define DEEP 1600u			      /* frames: more than a batch has room for at first */

@@ -15,7 +15,7 @@
 
 #include "base/attributes.h"
 #include "import/import.h"
-#include "model/python_frames.h"
+#include "model/names/python_frames.h"
 #include "query/attribution.h"
 #include "trace/format.h"
 

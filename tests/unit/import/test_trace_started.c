@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "import/trace/trace_started.h"
-#include "model/unseen.h"
+#include "model/gaps/unseen.h"
 
 #define SHELL_PID 10u
 

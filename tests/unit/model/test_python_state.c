@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/attributes.h"
-#include "model/own_heap.h"
-#include "model/python_state.h"
+#include "model/gaps/own_heap.h"
+#include "model/gaps/python_state.h"
 
 static struct bp_profile profile;
 

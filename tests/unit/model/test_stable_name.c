@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "model/stable_name.h"
+#include "model/names/stable_name.h"
 
 struct example {
 	const char *name, *stable;

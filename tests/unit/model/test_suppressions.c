@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/suppressions.h"
+#include "model/names/suppressions.h"
 #include "query/filter.h"
 #include "small_profile.h"
 

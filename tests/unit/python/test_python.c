@@ -23,7 +23,7 @@
 #include "python/interpreter.h"
 #include "python/mixed_stack.h"
 #include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 #include "unwind/frame_rules.h"
 #include "unwind/modules.h"
 #include "unwind/stack_table.h"

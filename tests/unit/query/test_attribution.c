@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/allocators.h"
+#include "model/names/allocators.h"
 #include "query/attribution.h"
 #include "small_profile.h"
 

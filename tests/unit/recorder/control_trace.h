@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "recorder/budget.h"
-#include "recorder/control.h"
+#include "recorder/steering/budget.h"
+#include "recorder/steering/control.h"
 #include "recorder/recorder.h"
 
 /* What lifecycle.c and thread.c would define. */

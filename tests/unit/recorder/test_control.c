@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "recognition/live_set.h"
-#include "recorder/budget.h"
-#include "recorder/control.h"
+#include "recorder/steering/budget.h"
+#include "recorder/steering/control.h"
 #include "start/fine_start.h"
 #include "tables/arena.h"
 #include "trace/reader.h"

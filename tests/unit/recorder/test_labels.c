@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recorder/labels.h"
+#include "recorder/program/labels.h"
 #include "recorder/visit.h"
 #include "tables/text_table.h"
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "aggregation/distribution.h"
+#include "aggregation/views/distribution.h"
 #include "resident/explained.h"
 #include "resident/resident.h"
 #include "small_profile.h"

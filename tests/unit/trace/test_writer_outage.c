@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 static struct bp_writer writer;
 static char path[80];

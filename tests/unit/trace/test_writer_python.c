@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 #define DEEP BP_NAMED_STACK_MAX_DEPTH
 #define ROUNDS 100u /* some chunks of them */

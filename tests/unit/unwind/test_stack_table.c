@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 #include "unwind/stack_table.h"
 
 static struct bp_writer writer;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/process/own_heaps.h"
-#include "report/explained_text.h"
+#include "report/parts/explained_text.h"
 
 static bool warn_of_share(const struct bp_profile *profile, const struct bp_resident *resident,
 	const struct bp_query *query, struct bp_quantity_style style, struct bp_warner *warner,

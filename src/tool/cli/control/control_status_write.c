@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/control/control_status.h"
-#include "model/losses.h"
+#include "model/gaps/losses.h"
 #include "text/escape.h"
 #include "text/json_writer.h"
 

@@ -25,7 +25,7 @@
 #include "cli/process/traced.h"
 #include "cli/run/program.h"
 #include "cli/terminal/say.h"
-#include "model/process_name.h"
+#include "model/names/process_name.h"
 #include "symbols/files/debug_package.h"
 #include "text/quantity.h"
 #include "trace/format.h"
@@ -296,7 +296,7 @@ static bool look_up(struct examination *e, const char *operand, struct bp_error 
 	return bp_libraries_of_process(e->pid, &e->libraries, error);
 }
 
-/* A process by the name that it was started as (model/process_name.h), and its executable. */
+/* A process by the name that it was started as (model/names/process_name.h), and its executable. */
 static void say_subject(const struct examination *e, const char *operand)
 {
 	char words[SUBJECT_BYTES], file[64];

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cli/process/processes.h"
-#include "model/unseen.h"
+#include "model/gaps/unseen.h"
 
 /* A number of /proc/PID/status; -1 if it is not there. */
 static long status_number(pid_t pid, const char *name)

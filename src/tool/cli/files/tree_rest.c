@@ -10,7 +10,7 @@
 
 #include "cli/files/tree.h"
 #include "cli/files/tree_packed.h"
-#include "model/unseen.h"
+#include "model/gaps/unseen.h"
 #include "trace/pack.h"
 #include "trace/reader.h"
 

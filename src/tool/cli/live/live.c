@@ -24,7 +24,7 @@
 #include "cli/options/query_options.h"
 #include "cli/terminal/terminal.h"
 #include "policy/shown.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 
 #define CPU_SHARE 0.04 /* and drawing and keys come on top: less than 0.05 in all */
 #define DELAY_MIN_NS 100000000u

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "cli/live/live_head.h"
-#include "report/bar.h"
-#include "report/header.h"
+#include "report/parts/bar.h"
+#include "report/parts/header.h"
 #include "text/chain_text.h"
 #include "text/escape.h"
 

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/explained_text.h"
-#include "report/header.h"
+#include "report/parts/explained_text.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 #include "trace/format.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/vec.h"
 #include "diff/diff_moments.h"
-#include "model/stable_name.h"
+#include "model/names/stable_name.h"
 
 #define STACK_FRAMES_MAX 64 /* of a name */
 #define NOBODY UINT32_MAX

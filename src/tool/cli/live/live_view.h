@@ -9,7 +9,7 @@
 #define BP_CLI_LIVE_LIVE_VIEW_H
 
 #include "aggregation/aggregate.h"
-#include "aggregation/call_tree.h"
+#include "aggregation/views/call_tree.h"
 #include "base/error.h"
 #include "cli/live/live_source.h"
 #include "diff/diff.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --allocators: which functions count as allocation functions (model/allocators.h), for all
+ * --allocators: which functions count as allocation functions (model/names/allocators.h), for all
  * profiles that a command reads. main.c takes it before the command runs, as it does options of
  * symbols. Not thread-safe.
  */
@@ -8,7 +8,7 @@
 #define BP_CLI_OPTIONS_ALLOCATOR_OPTIONS_H
 
 #include "cli/command.h"
-#include "model/allocators.h"
+#include "model/names/allocators.h"
 
 #define BP_OPTION_ALLOCATORS                                                                \
 	{                                                                                   \

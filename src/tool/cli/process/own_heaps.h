@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Heaps beside malloc (model/own_heap.h) that the contents of a program's file tell of, for doctor
- * and for whatever shows a recording. */
+/* Heaps beside malloc (model/gaps/own_heap.h) that the contents of a program's file tell of, for
+ * doctor and for whatever shows a recording. */
 #ifndef BP_CLI_PROCESS_OWN_HEAPS_H
 #define BP_CLI_PROCESS_OWN_HEAPS_H
 

@@ -27,7 +27,7 @@
 
 #include "cli/process/processes.h"
 #include "cli/process/state_page.h"
-#include "model/process_name.h"
+#include "model/names/process_name.h"
 
 /* A shared, writable mapping of the beginning of a file. */
 struct mapping {

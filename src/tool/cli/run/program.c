@@ -18,7 +18,7 @@
 
 #include "base/attributes.h"
 #include "cli/process/elf_file.h"
-#include "model/unseen.h"
+#include "model/gaps/unseen.h"
 
 #define SCRIPT_DEPTH_MAX 5
 #define SCRIPT_LINE_MAX 256 /* BINPRM_BUF_SIZE of the kernel */

@@ -18,7 +18,7 @@
 #include "base/system_call.h"
 #include "cli/run/program.h"
 #include "cli/terminal/say.h"
-#include "model/unseen.h"
+#include "model/gaps/unseen.h"
 #include "trace/format.h"
 
 #define SETTLED_NS 1000000000u

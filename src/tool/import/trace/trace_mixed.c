@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "model/python_frames.h"
-#include "model/python_state.h"
+#include "model/names/python_frames.h"
+#include "model/gaps/python_state.h"
 #include "trace/format.h"
 
 _Static_assert((int)BP_PYTHON_ALL_IN_MALLOC == BP_PROFILE_PYTHON_ALL_IN_MALLOC &&

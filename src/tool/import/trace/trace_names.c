@@ -10,7 +10,7 @@
 
 #include "base/vec.h"
 #include "import/trace/trace.h"
-#include "model/python_frames.h"
+#include "model/names/python_frames.h"
 
 struct bp_trace_name_entry {
 	uint64_t id; /* 64 bits wide for base/index.h */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/check/check_report.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096

@@ -14,7 +14,7 @@
 #include "policy/shown.h"
 #include "query/filter.h"
 #include "report/diff/diff_report.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "report/diff/diff_report.h"
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/header.h"
+#include "report/parts/header.h"
 #include "text/escape.h"
 #include "text/quantity.h"
 
