@@ -36,7 +36,7 @@
 
 static struct bp_writer writer;
 static char path[80];
-static uint64_t state_of_random;
+static _Thread_local uint64_t state_of_random;
 
 static uint64_t next(void)
 {
@@ -93,38 +93,40 @@ static int end(void **state)
 static struct bp_record_sample sample_of(uint64_t n)
 {
 	state_of_random = n * 0xD1342543DE82EF95u;
-	return (struct bp_record_sample){
-		.sequence = n,
-		.time_ns = any(),
-		.address = any(),
-		.size = any() >> 1,
-		.usable = 0,
-		.usable_known = next() % 2,
-		.offset = any(),
-		.exact = next() % 2,
-		.interval_bytes = next() % 4 == 0 ? any() | 1 : 1000,
-		.law = next() % 8 == 0,
-		.thread = (uint32_t)(next() % 40),
-		.stack = (uint32_t)any(),
-		.kind = (uint8_t)(1 + next() % 4),
-		.alignment_log2 = next() % 4 == 0 ? (uint8_t)(next() % 64) : 0,
-		.trials = any(),
-		.objects = any(),
-	};
+	struct bp_record_sample record = { 0 };
+	/* One after the other: each draws from the generator. */
+	record.sequence = n;
+	record.time_ns = any();
+	record.address = any();
+	record.size = any() >> 1;
+	record.usable = 0;
+	record.usable_known = next() % 2;
+	record.offset = any();
+	record.exact = next() % 2;
+	record.interval_bytes = next() % 4 == 0 ? any() | 1 : 1000;
+	record.law = next() % 8 == 0;
+	record.thread = (uint32_t)(next() % 40);
+	record.stack = (uint32_t)any();
+	record.kind = (uint8_t)(1 + next() % 4);
+	record.alignment_log2 = next() % 4 == 0 ? (uint8_t)(next() % 64) : 0;
+	record.trials = any();
+	record.objects = any();
+	return record;
 }
 
 static struct bp_record_free free_of(uint64_t n)
 {
 	state_of_random = n * 0xD1342543DE82EF95u;
-	return (struct bp_record_free){
-		.sequence = n,
-		.time_ns = any(),
-		.sample_sequence = n - any() % (n + 1),
-		.thread = (uint32_t)(next() % 40),
-		.trials = any(),
-		.objects = any(),
-		.by_realloc = next() % 2,
-	};
+	struct bp_record_free record = { 0 };
+	/* One after the other: each draws from the generator. */
+	record.sequence = n;
+	record.time_ns = any();
+	record.sample_sequence = n - any() % (n + 1);
+	record.thread = (uint32_t)(next() % 40);
+	record.trials = any();
+	record.objects = any();
+	record.by_realloc = next() % 2;
+	return record;
 }
 
 /* Odd numbers are samples, even ones frees. */
