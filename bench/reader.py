@@ -17,7 +17,7 @@ THREADS = 3
 INTERVAL = 128
 BUDGET_S, BUDGET_MIB = 2.0, 300
 REPORTS = (("report", []), ("report --by stack", ["--by", "stack"]), ("report --json", ["--json"]),
-           ("report --metric allocated", ["--metric", "allocated"]))
+           ("report --metric allocated", ["--metric", "allocated"]), ("report --metric peak", ["--metric", "peak"]))
 
 
 def record(bench, objects):
