@@ -209,7 +209,7 @@ class Case:
         """live, report, status, snapshot and fold while it is packed."""
         trace = self.trace("followed")
         process = subprocess.Popen(
-            command(trace, CHILDREN, 60, 2, 100, options=("--max-size", "1M")), env=profiled.environment(),
+            command(trace, 4 * CHILDREN, 60, 2, 200, options=("--max-size", "1M")), env=profiled.environment(),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not os.path.exists(trace + ".d/packed") and process.poll() is None:
             time.sleep(0.001)

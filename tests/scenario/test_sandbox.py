@@ -42,7 +42,7 @@ def asked_about():
     names = {"ALL": "everything", "FILES": "files", "CHILDREN": "children"}
     worst = ("children", "files", "everything")
     calls = {}
-    with open(os.path.join(ROOT, "src", "target", "hooks", "seccomp_filter.c"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src", "target", "hooks", "binding", "seccomp_filter.c"), encoding="utf-8") as file:
         for seal, name in re.findall(r"BP_SEAL_(\w+),\s*SYS_(\w+),", file.read()):
             calls[name] = max(names[seal], calls.get(name, "children"), key=worst.index)
     return calls
