@@ -15,7 +15,7 @@ import time
 
 import harness
 
-sys.path.insert(0, os.path.join(os.path.dirname(harness.HERE), "tests", "scenario"))
+sys.path.insert(0, os.path.join(os.path.dirname(harness.HERE), "tests", "dotnet"))
 import nettrace_write  # noqa: E402
 
 BYTES = 10 ** 9

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the seeds of fuzz_nettrace: nettrace_seeds.py WRITER_FOLDER SEEDS [STAMP].
 
-Small files in every form (tests/scenario/nettrace_write.py), with all the events that the importer
+Small files in every form (tests/dotnet/nettrace_write.py), with all the events that the importer
 knows, lost ones, two sequence points and code that comes and goes.
 """
 import pathlib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the seeds of fuzz_pprof: pprof_seeds.py WRITER_FOLDER SEEDS [STAMP].
 
-Small profiles, not packed, in the forms that writers use (tests/scenario/pprof_write.py).
+Small profiles, not packed, in the forms that writers use (tests/pprof/pprof_write.py).
 """
 import pathlib
 import sys

@@ -18,9 +18,11 @@ import sys
 import export_protobuf
 import export_read
 import profiled
-import pprof_write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "pprof"))
+import pprof_write  # noqa: E402
+
 DH_VIEW = "/usr/libexec/valgrind/dh_view.js"
 FORMATS = ("pprof", "collapsed", "speedscope", "dhat", "firefox", "json", "csv", "suppressions")
 expect = profiled.expect

@@ -14,7 +14,8 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenario"))
+for folder in ("scenario", "pprof"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
 import profiled  # noqa: E402
 from browser import Browser, find_chromium  # noqa: E402
 import page_fixture  # noqa: E402

@@ -20,9 +20,11 @@ import sys
 import tempfile
 import time
 
-import cases
-import dotnet_peer
-from cases import test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "cli"))
+
+import cases  # noqa: E402
+import dotnet_peer  # noqa: E402
+from cases import test  # noqa: E402
 
 BYTEPOLL, DATA = (os.path.abspath(a) for a in sys.argv[1:3])
 PEER = [sys.executable, "-I", os.path.abspath(dotnet_peer.__file__)]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The importer of heap profiles in pprof form: test_pprof.py made|truth.
 
-made    files that tests/scenario/pprof_write.py makes: samples come back one for one, what is absent
+made    files that tests/pprof/pprof_write.py makes: samples come back one for one, what is absent
         is refused and not 0, and what cannot be read or not be told is one clear line.
 truth   intervals against what is true: simulated programs whose allocations are sampled as Go's
         runtime does it (a countdown of bytes, exponential, drawn anew after each sample), and the
@@ -21,11 +21,13 @@ import os
 import random
 import sys
 
-import profiled
-import pprof_write
-import rules
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "scenario"))
+
+import pprof_write  # noqa: E402
+import profiled  # noqa: E402
+import rules  # noqa: E402
+
 DATA = os.path.join(ROOT, "tests", "data", "pprof")
 FAMILIES = 5
 SITES, RUNS = 60, 24

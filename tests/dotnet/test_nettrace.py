@@ -6,7 +6,7 @@ files   every file of tests/data/dotnet: the decoder of tools/ against what Micr
         found (NAME.decoded.json), the importer against the decoder: events by kind, losses by
         thread, each sample with type, size, offset, heap, thread, time and named stack.
 truth   intervals and estimates against what the recorded programs counted themselves.
-made    files that tests/scenario/nettrace_write.py makes: the .NET document's worked example and
+made    files that tests/dotnet/nettrace_write.py makes: the .NET document's worked example and
         table through the command line, losses that are planted, clocks, other events.
 damage  files cut at every byte, lengths that lie in every place: one line or a report.
 
@@ -28,14 +28,19 @@ import random
 import re
 import sys
 
-import profiled
-import rules
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests", "scenario")]
 sys.dont_write_bytecode = True
 import nettrace_decode  # noqa: E402
 import nettrace_write  # noqa: E402
+import profiled  # noqa: E402
+import rules  # noqa: E402
+
+
+def program(name):
+    """Path of one of this folder's programs."""
+    return os.path.join(profiled.BUILD, "tests", "dotnet", name)
+
 
 DATA = os.path.join(ROOT, "tests", "data", "dotnet")
 NAMES = sorted(os.path.basename(path)[:-len(".nettrace.xz")]
@@ -88,7 +93,7 @@ class Lines:
     """What nettrace_lines printed."""
 
     def __init__(self, path):
-        result = profiled.run([profiled.program("nettrace_lines"), path])
+        result = profiled.run([program("nettrace_lines"), path])
         profiled.expect(result.status == 0, result.stderr.decode(errors="replace"))
         self.kinds, self.lost, self.samples = collections.Counter(), {}, []
         for line in result.stdout.decode().splitlines():
@@ -518,7 +523,7 @@ def test_made(tap):
 
 def damage(how, path):
     """(place, imported, samples, cut, message) of each damage."""
-    result = profiled.run([profiled.program("nettrace_damage"), how, path], time_limit_s=300)
+    result = profiled.run([program("nettrace_damage"), how, path], time_limit_s=300)
     profiled.expect(result.status == 0 and not result.stderr, "status %s: %s" % (
         result.status, result.stderr.decode(errors="replace")[-1500:]))
     lines = [line.split("\t") for line in result.stdout.decode(errors="replace").splitlines()]
