@@ -209,20 +209,12 @@ class Case:
         """live, report, status, snapshot and fold while it is packed."""
         trace = self.trace("followed")
         process = subprocess.Popen(
-            command(trace, 4 * CHILDREN, 60, 2, 200, options=("--max-size", "1M")), env=profiled.environment(),
+            command(trace, 2 * CHILDREN, 60, 2, 100, options=("--max-size", "1M")), env=profiled.environment(),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not os.path.exists(trace + ".d/packed") and process.poll() is None:
             time.sleep(0.001)
         copies = 0
         while process.poll() is None and copies < 3:
-            for words in (("report", "--json", trace), ("live", "--once", trace), ("control", trace, "status", "--tree"),
-                          ("fold", trace)):
-                result = profiled.run([profiled.BYTEPOLL, *words])
-                # (The program may end before `run` does, which has files to pack then.)
-                running = process.poll() is None and b"has ended" not in result.stderr
-                profiled.expect(result.status == 0 or not running, "%s: %s" % (words, result))
-                # (A child that has only just made its file may be said to be torn.)
-                profiled.expect(b"packed:" not in result.stdout, "%s: %s" % (words, result.stdout))
             copy = self.trace("copy%d" % copies)
             result = profiled.run([profiled.BYTEPOLL, "control", trace, "snapshot", "--tree", "-o", copy])
             if result.status != 0:
@@ -232,6 +224,14 @@ class Case:
             profiled.expect(os.path.exists(copy + ".d/packed") and not profiled.lost(data) and
                             not any("packed:" in line for line in data["warnings"]), "%s" % data["warnings"])
             copies += 1
+            for words in (("report", "--json", trace), ("live", "--once", trace), ("control", trace, "status", "--tree"),
+                          ("fold", trace)):
+                result = profiled.run([profiled.BYTEPOLL, *words])
+                # (The program may end before `run` does, which has files to pack then.)
+                running = process.poll() is None and b"has ended" not in result.stderr
+                profiled.expect(result.status == 0 or not running, "%s: %s" % (words, result))
+                # (A child that has only just made its file may be said to be torn.)
+                profiled.expect(b"packed:" not in result.stdout, "%s: %s" % (words, result.stdout))
         said, text = process.communicate()
         profiled.expect(process.returncode == 0 and copies > 0, "%s: %s" % (process.returncode, text))
         expect_truth(trace, said)
