@@ -85,8 +85,9 @@ static int compare_rows(const void *left, const void *right, void *context)
 	const struct bp_aggregation_state *state = context;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct bp_row_sums *row_a = &state->rows[a], *row_b = &state->rows[b];
-	if (row_a->order != row_b->order)
-		return row_a->order > row_b->order ? -1 : 1;
+	const int order = bp_figures_compare_order(row_a->order, row_b->order);
+	if (order != 0)
+		return order;
 	int names = strcmp(state->names + row_a->name, state->names + row_b->name);
 	if (names != 0)
 		return names;

@@ -140,6 +140,13 @@ double bp_figures_shift(
 double bp_largest_ratio(const struct bp_aggregation *aggregation);
 /* Expected order of a row by the sort key. */
 double bp_figures_order(const struct bp_aggregation *aggregation, const struct bp_row_sums *row);
+
+/* Negative when a row or node of order `a` stands before one of order `b`, 0 when other things
+ * decide. The orders are sums of weights: samples that are read in another order (of a folded
+ * trace, for instance) give sums that differ in their last bits. They are therefore compared as
+ * numbers of 24 bits, so that what is equal but for rounding is a tie, and the rows stand in the
+ * same order. Pure. */
+int bp_figures_compare_order(double a, double b);
 /* The figures of a set of cells (call_tree.c): their tally, and the sums of everything else in the
  * processes looked at. */
 void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct bp_tally *tally,

@@ -432,6 +432,12 @@ double bp_figures_order(const struct bp_aggregation *aggregation, const struct b
 	return mine + bp_figures_shift(aggregation, sums, objects);
 }
 
+int bp_figures_compare_order(double a, double b)
+{
+	const float left = (float)a, right = (float)b;
+	return left > right ? -1 : left < right;
+}
+
 void bp_aggregation_row(
 	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row)
 {

@@ -65,8 +65,9 @@ static int compare_leaves(const void *left, const void *right, void *context)
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
-	if (a->order != b->order)
-		return a->order > b->order ? -1 : 1;
+	const int order = bp_figures_compare_order(a->order, b->order);
+	if (order != 0)
+		return order;
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
