@@ -124,13 +124,17 @@ static void print_counts(const struct counts *counts, const long long *base, con
 	for (int kind = 0; kind < KINDS; kind++)
 		(void)snprintf(kinds + strlen(kinds), sizeof kinds - strlen(kinds), "%s%zu",
 			kind == 0 ? "" : ", ", counts->kinds[kind]);
-	fprintf(stderr,
+	/* In one piece: another thread may end the process while this one writes. */
+	char line[1024];
+	const int length = snprintf(line, sizeof line,
 		"{\"bytes\": %zu, \"objects\": %zu, \"live_bytes\": %zu, \"live_objects\": %zu, "
 		"\"old_freed\": %zu, \"failed\": %zu, \"kinds\": [%s], \"base_bytes\": %lld, "
 		"\"base_objects\": %lld, \"end_bytes\": %lld, \"end_objects\": %lld, "
 		"\"lua_before\": %zu, \"lua_after\": %zu}\n",
 		counts->bytes, counts->objects, counts->live_bytes, counts->live_objects, old_freed,
 		counts->failed, kinds, base[0], base[1], end[0], end[1], lua_before, lua_after);
+	if (write(STDERR_FILENO, line, (size_t)length) != length)
+		exit(2);
 }
 
 static int run_script(bool last)
