@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll fleet growth`: what all runs together held at one moment, and what they held at a
+ * later one, as `bytepoll report --growth` shows it for one run. The moments are of a day, or
+ * since the start of each run; there is no default, since runs of different lengths have no common
+ * half. A run that was not recorded at both is left out, because what begins or ends in between
+ * would look like growth.
+ */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/fleet/fleet_request.h"
+#include "cli/terminal/pager.h"
+#include "cli/terminal/terminal.h"
+#include "policy/shown.h"
+#include "query/time_text.h"
+#include "report/diff/diff_report.h"
+#include "report/parts/header.h"
+
+#define EXIT_FAILED 1
+#define ERROR_OF_SUSPECTS 0.05 /* chance of any false suspect, as of `report --growth` */
+#define ROWS_FOR_EYES 20
+#define SHOWN_AS "the fleet"
+
+static bool read_moment(const char *name, const char *text, bool *ret_of_day, int64_t *ret_ns,
+	struct bp_error *error)
+{
+	struct bp_error ignored;
+	uint64_t since_start_ns;
+	*ret_of_day = bp_fleet_date_read(text, ret_ns);
+	if (*ret_of_day)
+		return true;
+	if (!bp_time_read(text, &since_start_ns, &ignored))
+		return bp_error_set(error,
+			"--%s %.200s: write a time since the start of each run, as 600 or 2h, or a "
+			"date and a time in UTC: 2026-01-31T23:59",
+			name, text);
+	*ret_ns = (int64_t)since_start_ns;
+	return true;
+}
+
+bool bp_fleet_moments_read(const struct bp_arguments *arguments,
+	struct bp_fleet_moments *ret_moments, struct bp_error *error)
+{
+	const char *from = bp_option_value(arguments, "from");
+	const char *until = bp_option_value(arguments, "until");
+	struct bp_fleet_moments moments = { .of_day = false };
+	bool of_day;
+	if (from == NULL || until == NULL)
+		return bp_error_set(error,
+			"growth is between two moments: --from 600 --until 3600, since the start of "
+			"each run, or of a day, in UTC: --from 2026-01-31T10:00 --until "
+			"2026-01-31T12:00");
+	if (!read_moment("from", from, &moments.of_day, &moments.from_ns, error) ||
+		!read_moment("until", until, &of_day, &moments.until_ns, error))
+		return false;
+	if (of_day != moments.of_day)
+		return bp_error_set(error,
+			"--from %.200s and --until %.200s: give both as dates, or both as times "
+			"since the start of each run",
+			from, until);
+	if (moments.from_ns >= moments.until_ns)
+		return bp_error_set(
+			error, "--from %.200s: must be before --until %.200s", from, until);
+	*ret_moments = moments;
+	return true;
+}
+
+static bool make(const struct bp_fleet_request *request, const struct bp_profile *profile,
+	struct bp_diff_moments *ret_moments, struct bp_error *error)
+{
+	const struct bp_fleet_moments *asked = request->filter.moments;
+	const struct bp_diff_query growth = { .growth = true, .rate = ERROR_OF_SUSPECTS };
+	/* In the profile moments of a day are counted from the first one on (fleet/fleet.h). */
+	const int64_t origin_ns = asked->of_day ? asked->from_ns : 0;
+	const uint64_t at_ns[BP_SIDES] = { [BP_BASE] = (uint64_t)(asked->from_ns - origin_ns),
+		[BP_NEW] = (uint64_t)(asked->until_ns - origin_ns) };
+	if (!bp_diff_moments_make(profile, &request->query_options.query, at_ns, &growth, SHOWN_AS,
+		    ret_moments, error))
+		return false;
+	ret_moments->origin_unix_ns = (uint64_t)origin_ns;
+	if (asked->left_out > 0)
+		bp_diff_warn(&ret_moments->diff,
+			"%u of %u runs were not recorded at both moments, and are left out",
+			asked->left_out, asked->left_out + profile->stored_runs);
+	return true;
+}
+
+int bp_fleet_growth(const struct bp_fleet_request *request, struct bp_error *error)
+{
+	const struct bp_arguments *arguments = request->arguments;
+	const bool json = bp_option_given(arguments, "json");
+	struct bp_report_options options = { .si = bp_option_given(arguments, "si") };
+	struct bp_diff_moments moments;
+	struct bp_profile profile;
+	uint64_t rows = json ? BP_ROWS_ALL : ROWS_FOR_EYES;
+	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
+		!bp_fleet_profile(request, &request->filter, &profile, error))
+		return EXIT_FAILED;
+	options.rows = (uint32_t)rows;
+	bp_terminal_look(&options);
+	options.names_as_recorded = bp_names_as_recorded(&profile, request->query_options.query.by);
+	bool good = make(request, &profile, &moments, error);
+	if (good) {
+		bp_pager_begin_unless(arguments);
+		(json ? bp_write_growth_json : bp_write_growth_text)(&moments, &options, stdout);
+		bp_diff_moments_finish(&moments);
+		good = bp_pager_end(error);
+	}
+	bp_profile_finish(&profile);
+	return good ? 0 : EXIT_FAILED;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bytepoll push FILE|FOLDER... --to STORE`: every run that has ended becomes a folder of tables in
+ * the store, named by its id. It appears there by one rename when it is whole, and never a second
+ * time, whoever pushes it how often: a run whose id is there is passed by. So nothing has to be
+ * remembered. The recordings are the spool, and what was cut short by whatever killed the command
+ * is done by the next one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/files/replacing.h"
+#include "cli/files/tree.h"
+#include "cli/files/written_folder.h"
+#include "cli/input.h"
+#include "cli/options/frame_options.h"
+#include "cli/options/query_options.h"
+#include "cli/options/tag_options.h"
+#include "cli/say.h"
+#include "fleet/content_id.h"
+#include "fleet/tables_write.h"
+
+#define EXIT_FAILED 1
+#define SUFFIX ".parquet"
+#define EVERY_NS UINT64_C(10000000000)
+#define PATIENCE_NS UINT64_C(300000000000) /* between two tries, at most */
+#define SECOND_NS UINT64_C(1000000000)
+
+struct push {
+	const struct bp_arguments *arguments;
+	struct bp_tag_options tags;
+	const char *store;
+	bool quiet, watch;
+	uint64_t every_ns;
+	/* Of one look at everything: */
+	uint64_t pushed, known, running, failed;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	(void)number;
+	stopped = 1;
+}
+
+static bool name_in_store(
+	const struct push *push, const char *id, char ret_path[PATH_MAX], struct bp_error *error)
+{
+	return (size_t)snprintf(ret_path, PATH_MAX, "%s/%s", push->store, id) < PATH_MAX ||
+	       bp_error_set(error, "%.64s...: path too long", push->store);
+}
+
+static bool is_there(const char *path)
+{
+	struct stat status;
+	return lstat(path, &status) == 0;
+}
+
+/* Without reading the samples of a recording of ours: does it still go on, and is it there? */
+enum state { STATE_NEW, STATE_KNOWN, STATE_RUNNING };
+
+static bool look(
+	const struct push *push, const char *file, enum state *ret_state, struct bp_error *error)
+{
+	struct bp_tree tree = { .count = 0 };
+	struct bp_tree_sums sums;
+	char path[PATH_MAX], id[BP_PROCESS_ID_BYTES];
+	*ret_state = STATE_NEW;
+	if (bp_recording_kind_of(file) != BP_RECORDING_TRACE)
+		return true;
+	if (!bp_tree_read(file, &tree, error))
+		return false;
+	bp_tree_sum(&tree, &sums);
+	bool good = true;
+	for (size_t i = 0; good && i < tree.count; i++) {
+		if (!tree.files[i].first)
+			continue;
+		bp_trace_id_text(tree.files[i].header.trace_id, id);
+		good = name_in_store(push, id, path, error);
+		if (good && is_there(path))
+			*ret_state = STATE_KNOWN;
+	}
+	if (*ret_state == STATE_NEW && sums.running > 0)
+		*ret_state = STATE_RUNNING;
+	bp_tree_finish(&tree);
+	return good;
+}
+
+/* `*ret_new` is false where the run is there already. */
+static bool write_run(const struct push *push, const struct bp_profile *profile, bool *ret_new,
+	struct bp_error *error)
+{
+	char path[PATH_MAX], id[BP_PROCESS_ID_BYTES];
+	struct bp_written_folder folder = { .path = path, .option = "--to", .suffix = SUFFIX };
+	struct bp_error reason;
+	bp_process_content_id(profile, profile->root.i, id);
+	if (!name_in_store(push, id, path, error))
+		return false;
+	*ret_new = !is_there(path);
+	if (!*ret_new)
+		return true;
+	const bool good =
+		bp_written_folder_begin(&folder, &reason) &&
+		bp_written_folder_end(&folder,
+			bp_tables_write(profile, &push->tags.tags, folder.descriptor, &reason),
+			&reason);
+	/* Somebody else may have been faster. */
+	*ret_new = good;
+	return good || is_there(path) || bp_error_set(error, "%.800s", reason.text);
+}
+
+static bool push_run(struct push *push, const char *file, struct bp_error *error)
+{
+	struct bp_query_options none = { .by_given = false };
+	struct bp_input_options input = bp_input_options_of(push->arguments, &none);
+	struct bp_profile profile;
+	struct bp_symbol_summary symbols;
+	enum state state;
+	char *path = strdup(file);
+	bool is_new = false;
+	bool good = path != NULL || bp_error_set(error, "out of memory");
+	input.keep_readings = true;
+	good = good && look(push, file, &state, error);
+	if (good && state == STATE_NEW) {
+		good = bp_input_read(&path, 1, input, &profile, &symbols, error);
+		if (good) {
+			good = write_run(push, &profile, &is_new, error);
+			bp_profile_finish(&profile);
+		}
+	}
+	free(path);
+	if (!good)
+		return false;
+	push->running += state == STATE_RUNNING;
+	push->pushed += is_new;
+	push->known += state != STATE_RUNNING && !is_new;
+	if (is_new && !push->quiet)
+		bp_say(stdout, "pushed %s", file);
+	return true;
+}
+
+static void push_file(struct push *push, const char *file)
+{
+	struct bp_error error;
+	if (push_run(push, file, &error))
+		return;
+	push->failed++;
+	bp_say(stderr, "bytepoll: %s", error.text);
+}
+
+/* A file, or the recordings in a folder. */
+static void push_operand(struct push *push, const char *operand)
+{
+	char name[PATH_MAX];
+	struct stat status;
+	struct dirent *entry;
+	DIR *folder =
+		stat(operand, &status) == 0 && S_ISDIR(status.st_mode) ? opendir(operand) : NULL;
+	if (folder == NULL) {
+		push_file(push, operand);
+		return;
+	}
+	while (!stopped && (entry = readdir(folder)) != NULL)
+		if (bp_tree_is_trace(entry->d_name) &&
+			(size_t)snprintf(name, sizeof name, "%s/%s", operand, entry->d_name) <
+				sizeof name)
+			push_file(push, name);
+	closedir(folder);
+}
+
+static bool open_store(const struct push *push, struct bp_error *error)
+{
+	struct stat status;
+	if (mkdir(push->store, 0777) != 0 && errno != EEXIST)
+		return bp_error_set(
+			error, "%.800s cannot be created: %s", push->store, strerror(errno));
+	if (stat(push->store, &status) != 0 || !S_ISDIR(status.st_mode))
+		return bp_error_set(error, "%.800s is no folder", push->store);
+	bp_written_folder_sweep(push->store, SUFFIX);
+	return true;
+}
+
+static void push_all(struct push *push)
+{
+	struct bp_error error;
+	push->pushed = push->known = push->running = push->failed = 0;
+	if (!open_store(push, &error)) {
+		push->failed = 1;
+		bp_say(stderr, "bytepoll: %s", error.text);
+		return;
+	}
+	for (int i = 0; !stopped && i < push->arguments->operand_count; i++)
+		push_operand(push, push->arguments->operands[i]);
+}
+
+/* Until the time has passed, or it is to end. */
+static void rest(uint64_t time_ns)
+{
+	const struct timespec time = { (time_t)(time_ns / SECOND_NS), (long)(time_ns % SECOND_NS) };
+	sigset_t stops, before;
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stops, &before);
+	if (!stopped)
+		ppoll(NULL, 0, &time, &before); /* a signal ends it, also one that waits already */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* A signal that whoever started us has ignored (nohup, a shell's `&`) stays ignored. */
+static void stop_on(int number)
+{
+	struct sigaction action;
+	if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN)
+		return;
+	action = (struct sigaction){ .sa_handler = stop };
+	sigaction(number, &action, NULL);
+}
+
+/* Looks again and again, less often as long as something fails. */
+static void watch(struct push *push)
+{
+	uint64_t wait_ns = push->every_ns;
+	stop_on(SIGINT);
+	stop_on(SIGTERM);
+	while (!stopped) {
+		push_all(push);
+		fflush(stdout);
+		wait_ns = push->failed == 0 ? push->every_ns : 2 * wait_ns;
+		if (wait_ns > PATIENCE_NS && wait_ns > push->every_ns)
+			wait_ns = PATIENCE_NS > push->every_ns ? PATIENCE_NS : push->every_ns;
+		rest(wait_ns);
+	}
+}
+
+static void say_result(const struct push *push)
+{
+	char text[128];
+	if (push->quiet)
+		return;
+	snprintf(text, sizeof text, "%llu pushed, %llu there already, %llu still running",
+		(unsigned long long)push->pushed, (unsigned long long)push->known,
+		(unsigned long long)push->running);
+	bp_say(stdout, "%s", text);
+}
+
+static bool read_request(
+	const struct bp_arguments *arguments, struct push *push, struct bp_error *error)
+{
+	bool given = false;
+	push->arguments = arguments;
+	push->store = bp_option_value(arguments, "to");
+	push->quiet = bp_option_given(arguments, "quiet");
+	push->watch = bp_option_given(arguments, "watch");
+	push->every_ns = EVERY_NS;
+	if (arguments->operand_count == 0)
+		return bp_input_missing("bytepoll push FILE --to FOLDER", error);
+	if (push->store == NULL || *push->store == '\0')
+		return bp_error_set(error, "where to? --to FOLDER");
+	if (!bp_option_time(arguments, "every", &given, &push->every_ns, error))
+		return false;
+	if (given && !push->watch)
+		return bp_error_set(error, "--every is for --watch");
+	if (given && push->every_ns < SECOND_NS / 10)
+		return bp_error_set(error, "--every: at least 0.1");
+	return bp_tag_options_read(arguments, &push->tags, error);
+}
+
+static int push(const struct bp_arguments *arguments)
+{
+	struct push push = { .store = NULL };
+	struct bp_error error = { 0 };
+	if (!read_request(arguments, &push, &error)) {
+		bp_tag_options_finish(&push.tags);
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	}
+	if (push.watch) {
+		watch(&push);
+	} else {
+		push_all(&push);
+		say_result(&push);
+	}
+	bp_tag_options_finish(&push.tags);
+	return push.watch || push.failed == 0 ? 0 : EXIT_FAILED;
+}
+
+static const struct bp_option options[] = {
+	{ .summary = "Where to, and whose it is" },
+	{ .name = "to", .argument = "FOLDER", .file = true, .summary = "the store" },
+	BP_OPTION_TAGS,
+	{ .summary = "When" },
+	{ .name = "watch", .summary = "look again and again, until INT or TERM" },
+	{ .name = "every", .argument = "TIME", .summary = "how often --watch looks (10 s)" },
+	{ .name = "quiet", .letter = 'q', .summary = "print errors only" },
+	{ .summary = "Where names come from" },
+	BP_OPTION_FRAMES,
+	BP_OPTION_DEBUG_DIRECTORY,
+	{ 0 },
+};
+
+const struct bp_command bp_command_push = {
+	.name = "push",
+	.summary = "put recordings into a store, once each",
+	.usage = "[options] FILE|FOLDER... --to FOLDER",
+	.details =
+		"Writes every run that has ended as tables into the store, for `bytepoll fleet`:\n"
+		"FILE, or each *.bpt in a folder. A run appears there whole, by its id, and once,\n"
+		"however often it is pushed; whatever kills the command, the next one goes on.\n"
+		"Recordings stay where they are. Those that still run are left for later.",
+	.options = options,
+	.examples = "bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"
+		    "    one run\n"
+		    "bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
+		    "    every run of a service, as it ends\n",
+	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
+	.usage_status = 2,
+	.run = push,
+};

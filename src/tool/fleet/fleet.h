@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions to a store: which runs are meant, and their samples as a profile. The engine selects
+ * and counts: of samples that are alike (process, stack, size, T, live or not ...) there is one row
+ * with their number. Numbers add up exactly, and everything that a figure depends on is a function
+ * of them and of what is alike; so the figures that aggregation/ makes of such a profile are those
+ * of the recordings themselves. What the profile does not have are times: nothing can be asked of
+ * it about moments, windows and peaks, but about two moments that the engine was told of.
+ *
+ * Called by cli/fleet. One thread.
+ */
+#ifndef BP_FLEET_FLEET_H
+#define BP_FLEET_FLEET_H
+
+#include "fleet/store.h"
+#include "model/profile.h"
+
+/* Two moments, at both of which every run is looked at. A run that was not recorded at both is left
+ * out. */
+struct bp_fleet_moments {
+	bool of_day;		   /* since 1970; false: since the start of each run */
+	int64_t from_ns, until_ns; /* from_ns < until_ns */
+	uint32_t left_out;	   /* set by bp_fleet_read: how many runs are left out */
+};
+
+/* Which runs: all that is given must hold; of several values of one kind, one. Texts must be valid
+ * UTF-8. */
+struct bp_fleet_filter {
+	const char *const *services, *const *releases, *const *hosts;
+	uint32_t service_count, release_count, host_count;
+	const char *const *tags; /* `key=value`, all of which it must have */
+	uint32_t tag_count;
+	int64_t since_ns,
+		until_ns; /* when the run began, since 1970; INT64_MIN and INT64_MAX: any */
+	const char *run;  /* one run by its id; NULL: all */
+	/* NULL: what each run held at its end. Otherwise the profile has what lived at the first
+	 * moment, and at the second: since the start of a run, or, of_day, since the first one. */
+	struct bp_fleet_moments *moments;
+};
+
+/* What must be kept apart, beside functions, sizes and processes. */
+struct bp_fleet_detail {
+	bool threads, labels, types;
+};
+
+struct bp_fleet_runs {
+	char (*ids)[33];
+	uint32_t count, capacity;
+};
+
+/* The ids of the runs that pass, in the order of their beginnings. Errors: none passes; those of
+ * duckdb; memory. */
+bool bp_fleet_list_runs(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_runs *ret_runs, struct bp_error *error);
+
+/* The samples of these runs as a profile, finished and with its names. On failure there is nothing
+ * to finish. Errors: the same, and a run that is in the store twice. */
+bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_detail detail, struct bp_profile *ret_profile, struct bp_error *error);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The question in SQL. Values reach it as hexadecimal digits only (bp_duckdb_write_text), and names
+ * of folders quoted (store.c), so that nothing in them is ever read as SQL. Rows are ordered by all
+ * that they hold: the same store gives the same sums to the last bit, however many threads the
+ * engine has.
+ */
+#include "fleet/fleet_script.h"
+
+#include "fleet/duckdb.h"
+#include "fleet/process_fields.h"
+
+/* A column of the answer: texts hexadecimal, flags 0 or 1. */
+static void write_column(FILE *script, const char *table, const struct bp_parquet_column *column)
+{
+	static const char *const forms[] = { [BP_PARQUET_NUMBER] = ",%s.\"%s\"",
+		[BP_PARQUET_FLAG] = ",%s.\"%s\"::INT",
+		[BP_PARQUET_TEXT] = ",hex(%s.\"%s\")" };
+	const char *form = forms[column->type];
+	for (; *form != '\0'; form++) {
+		if (*form != '%') {
+			fputc(*form, script);
+			continue;
+		}
+		form++;
+		fputs(table, script);
+		table = column->name;
+	}
+}
+
+static void write_columns(
+	FILE *script, const char *name, enum bp_table_number number, uint32_t from)
+{
+	const struct bp_table *table = bp_table_of(number);
+	for (uint32_t i = from; i < table->column_count; i++)
+		write_column(script, name, &table->columns[i]);
+}
+
+static void write_any(FILE *script, const char *column, const char *const *values, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		fprintf(script, "%s", i == 0 ? " AND " : ",");
+		if (i == 0)
+			fprintf(script, "%s IN (", column);
+		bp_duckdb_write_text(script, values[i]);
+	}
+	fputs(count > 0 ? ")" : "", script);
+}
+
+/* The first processes of the runs that are meant, as table `runs`; the processes of these, as table
+ * `p`, each with a number from 1 on. */
+static void write_selection(
+	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
+{
+	fputs("CREATE TEMP TABLE every AS SELECT * FROM ", script);
+	bp_store_write_table(store, BP_TABLE_PROCESS, script);
+	fputs(";\nCREATE TEMP TABLE runs AS SELECT DISTINCT run, start_unix_ns FROM every WHERE "
+	      "process = run",
+		script);
+	write_any(script, "service", filter->services, filter->service_count);
+	write_any(script, "release", filter->releases, filter->release_count);
+	write_any(script, "host", filter->hosts, filter->host_count);
+	for (uint32_t i = 0; i < filter->tag_count; i++) {
+		fputs(" AND list_contains(string_split(tags, chr(10)), ", script);
+		bp_duckdb_write_text(script, filter->tags[i]);
+		fputs(")", script);
+	}
+	if (filter->since_ns != INT64_MIN)
+		fprintf(script, " AND start_unix_ns >= %lld", (long long)filter->since_ns);
+	if (filter->until_ns != INT64_MAX)
+		fprintf(script, " AND start_unix_ns < %lld", (long long)filter->until_ns);
+	write_any(script, "run", &filter->run, filter->run != NULL);
+	fputs(";\n", script);
+}
+
+void bp_fleet_write_runs(
+	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
+{
+	write_selection(store, filter, script);
+	fprintf(script, "SELECT '%c',0,hex(run) FROM runs ORDER BY start_unix_ns, run;\n",
+		BP_ROW_PROCESS);
+}
+
+/* Of the runs only those that were recorded at both moments. Table `lives` has when processes
+ * began and were last heard of, table `spans` the two moments, all by the clock of the machine. A
+ * run ends with the last program of its first process (query/view.h). */
+static void write_moments(
+	const struct bp_store *store, const struct bp_fleet_moments *moments, FILE *script)
+{
+	const char *origin =
+		moments->of_day ? "f.start_clock_ns - f.start_unix_ns" : "f.start_clock_ns";
+	fputs("CREATE TEMP TABLE lives AS SELECT e.process, e.start_clock_ns AS start_ns, "
+	      "greatest(e.start_clock_ns, e.end_clock_ns, e.start_clock_ns + l.last_ns) AS end_ns "
+	      "FROM every e LEFT JOIN (SELECT process, max(greatest(time_ns, freed_ns)) AS last_ns "
+	      "FROM ",
+		script);
+	bp_store_write_table(store, BP_TABLE_SAMPLE, script);
+	fprintf(script,
+		" GROUP BY process) l ON l.process = e.process WHERE e.run IN (SELECT run FROM "
+		"runs);\n"
+		"CREATE TEMP TABLE spans AS SELECT f.run, %s + %lld AS from_ns, %s + %lld AS "
+		"until_ns FROM every f JOIN every e ON e.run = f.run AND e.pid = f.pid JOIN lives l "
+		"ON l.process = e.process WHERE f.process = f.run GROUP BY f.run, f.start_clock_ns, "
+		"f.start_unix_ns HAVING f.start_clock_ns <= from_ns AND max(l.end_ns) >= "
+		"until_ns;\n"
+		"SELECT '%c', (SELECT count(*) FROM runs) - (SELECT count(*) FROM spans);\n",
+		origin, (long long)moments->from_ns, origin, (long long)moments->until_ns,
+		BP_ROW_LEFT_OUT);
+}
+
+/* The processes of the runs, as table `p`, each with a number from 1 on. With moments of a day a
+ * process begins at the first one: it is moved_ns younger. */
+static void write_processes(const struct bp_fleet_moments *moments, FILE *script)
+{
+	fputs("CREATE TEMP TABLE p AS SELECT row_number() OVER (ORDER BY r.start_unix_ns, e.run, "
+	      "e.start_clock_ns, e.process) AS number,",
+		script);
+	if (moments != NULL && moments->of_day)
+		fputs("greatest(0, s.from_ns - e.start_clock_ns) AS moved_ns,e.* REPLACE "
+		      "(greatest(e.start_clock_ns, s.from_ns) AS start_clock_ns,"
+		      "greatest(e.start_clock_ns, s.from_ns, e.end_clock_ns) AS end_clock_ns)",
+			script);
+	else
+		fputs("0 AS moved_ns,e.*", script);
+	fprintf(script, " FROM every e JOIN runs r ON e.run = r.run%s;\nSELECT '%c',p.number",
+		moments != NULL ? " JOIN spans s ON s.run = e.run" : "", BP_ROW_PROCESS);
+	write_columns(script, "p", BP_TABLE_PROCESS, 0);
+	fputs(" FROM p ORDER BY number;\n", script);
+}
+
+/* When samples begin and end, of those that lived at one of the moments. */
+static const char lived_at_ends[] = "0 AS begins,CASE WHEN s.live THEN NULL ELSE 0 END AS ends";
+static const char lived_at_moments[] =
+	"CASE WHEN l.start_ns + s.time_ns > m.from_ns THEN m.until_ns ELSE m.from_ns END - "
+	"p.start_clock_ns AS begins,CASE WHEN l.start_ns + s.freed_ns <= m.until_ns OR l.end_ns < "
+	"m.until_ns THEN m.until_ns - p.start_clock_ns END AS ends";
+static const char of_moments[] =
+	" JOIN lives l ON l.process = p.process JOIN spans m ON m.run = p.run WHERE l.end_ns >= "
+	"m.from_ns AND l.start_ns + s.time_ns <= m.until_ns AND (s.freed_ns IS NULL OR l.start_ns + "
+	"s.freed_ns > m.from_ns) AND (begins <= m.from_ns - p.start_clock_ns OR ends IS NULL)";
+
+/* Samples that are alike, as table `g`. */
+static void write_samples(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_detail detail, FILE *script)
+{
+	fprintf(script,
+		"CREATE TEMP TABLE g AS SELECT p.number,%s AS thread,%s,"
+		"s.temporary::INT AS temporary,s.size,s.usable,s.interval,s.exact::INT AS exact,"
+		"(s.law = '" BP_LAW_BERNOULLI "')::INT AS bernoulli,%s AS kind,%s AS type,"
+		"%s AS labels,s.stack,sum(s.samples) AS samples FROM ",
+		detail.threads ? "s.thread" : "0",
+		filter->moments != NULL ? lived_at_moments : lived_at_ends,
+		detail.types ? "s.kind" : "''", detail.types ? "s.type" : "''",
+		detail.labels ? "s.labels" : "''");
+	bp_store_write_table(store, BP_TABLE_SAMPLE, script);
+	fprintf(script, " s JOIN p ON s.process = p.process%s GROUP BY ALL;\n",
+		filter->moments != NULL ? of_moments : "");
+}
+
+/* A table whose rows belong to processes, without its first column, which says which. */
+static void write_of_process(
+	const struct bp_store *store, enum bp_table_number table, char row, FILE *script)
+{
+	fprintf(script, "SELECT '%c',p.number", row);
+	write_columns(script, "t", table, 1);
+	fputs(" FROM ", script);
+	bp_store_write_table(store, table, script);
+	fputs(" t JOIN p ON t.process = p.process ORDER BY ALL;\n", script);
+}
+
+static void write_pauses(const struct bp_store *store, FILE *script)
+{
+	fprintf(script,
+		"SELECT '%c',p.number,t.from_ns - p.moved_ns,t.to_ns - p.moved_ns,t.outage::INT FROM ",
+		BP_ROW_PAUSE);
+	bp_store_write_table(store, BP_TABLE_PAUSE, script);
+	fputs(" t JOIN p ON t.process = p.process ORDER BY ALL;\n", script);
+}
+
+void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_detail detail, FILE *script)
+{
+	write_selection(store, filter, script);
+	fprintf(script,
+		"SELECT '%c',hex(process) FROM every WHERE run IN (SELECT run FROM runs) GROUP BY "
+		"process HAVING count(*) > 1;\n",
+		BP_ROW_DUPLICATE);
+	if (filter->moments != NULL)
+		write_moments(store, filter->moments, script);
+	write_processes(filter->moments, script);
+	if (detail.threads)
+		write_of_process(store, BP_TABLE_THREAD, BP_ROW_THREAD, script);
+	write_of_process(store, BP_TABLE_INTERVAL, BP_ROW_INTERVAL, script);
+	write_pauses(store, script);
+	write_samples(store, filter, detail, script);
+	fputs("CREATE TEMP TABLE k AS SELECT DISTINCT * FROM ", script);
+	bp_store_write_table(store, BP_TABLE_STACK, script);
+	fprintf(script,
+		" WHERE stack IN (SELECT stack FROM g);\nCREATE TEMP TABLE f AS SELECT DISTINCT ON "
+		"(frame) * FROM ");
+	bp_store_write_table(store, BP_TABLE_FRAME, script);
+	fprintf(script, " WHERE frame IN (SELECT frame FROM k) ORDER BY ALL;\nSELECT '%c'",
+		BP_ROW_FRAME);
+	write_columns(script, "f", BP_TABLE_FRAME, 0);
+	fprintf(script, " FROM f ORDER BY frame;\nSELECT '%c'", BP_ROW_STACK);
+	write_columns(script, "k", BP_TABLE_STACK, 0);
+	fprintf(script,
+		" FROM k ORDER BY stack,position;\nSELECT '%c',number,thread,begins,ends,temporary,"
+		"size,usable,interval,exact,bernoulli,hex(kind),hex(type),hex(labels),stack,"
+		"samples FROM g ORDER BY ALL;\n",
+		BP_ROW_SAMPLE);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* See store.h. A folder of tables is known by the file of its processes, which is written last. */
+#include "fleet/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+
+#define DEPTH_MAX 16
+#define MARK "processes.parquet"
+
+/* DuckDB takes names as patterns: what is special there stands alone in brackets. */
+static void write_name(FILE *script, const char *name)
+{
+	for (; *name != '\0'; name++)
+		if (*name == '\'')
+			fputs("''", script);
+		else if (strchr("*?[", *name) != NULL)
+			fprintf(script, "[%c]", *name);
+		else
+			fputc(*name, script);
+}
+
+static bool keep(struct bp_store *store, const char *path, struct bp_error *error)
+{
+	for (const char *at = path; *at != '\0'; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f || *at == '\\')
+			return bp_error_set(error,
+				"a folder whose name has control characters or backslashes cannot be "
+				"asked about: rename it");
+	char *copy = strdup(path);
+	if (copy == NULL || !bp_vec_reserve(&store->folders, &store->capacity, store->count + 1u,
+				    sizeof *store->folders)) {
+		free(copy);
+		return bp_error_set(error, "out of memory");
+	}
+	store->folders[store->count++] = copy;
+	return true;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+	return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool search(struct bp_store *store, const char *path, int depth, struct bp_error *error)
+{
+	char name[PATH_MAX];
+	struct stat status;
+	struct dirent *entry;
+	bool good = true;
+	if ((size_t)snprintf(name, sizeof name, "%s/" MARK, path) < sizeof name &&
+		stat(name, &status) == 0)
+		return keep(store, path, error);
+	DIR *folder = depth == 0 ? NULL : opendir(path);
+	if (folder == NULL)
+		return depth == 0 ||
+		       bp_error_set(error, "%s cannot be read: %s", path, strerror(errno));
+	while (good && (entry = readdir(folder)) != NULL) {
+		const int length = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+		if (entry->d_name[0] != '.' && (size_t)length < sizeof name && is_folder(name))
+			good = search(store, name, depth - 1, error);
+	}
+	closedir(folder);
+	return good;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *error)
+{
+	const uint32_t before = store->count;
+	if (!search(store, path, DEPTH_MAX, error))
+		return false;
+	if (store->count == before)
+		return bp_error_set(error,
+			"%s: there are no tables in it: write some with `bytepoll export FILE --to "
+			"parquet -o %s/NAME`",
+			path, path);
+	qsort(store->folders, store->count, sizeof *store->folders, compare);
+	return true;
+}
+
+void bp_store_finish(struct bp_store *store)
+{
+	for (uint32_t i = 0; i < store->count; i++)
+		free(store->folders[i]);
+	free(store->folders);
+	memset(store, 0, sizeof *store);
+}
+
+void bp_store_write_table(const struct bp_store *store, enum bp_table_number table, FILE *script)
+{
+	fputs("read_parquet([", script);
+	for (uint32_t i = 0; i < store->count; i++) {
+		fprintf(script, "%s'", i > 0 ? "," : "");
+		write_name(script, store->folders[i]);
+		fprintf(script, "/%s.parquet'", bp_table_of(table)->name);
+	}
+	fputs("],union_by_name=true)", script);
+}
