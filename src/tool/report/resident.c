@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `report --resident`: where every resident byte is (resident/parts.h), line by line, with the
+ * largest owners of each line below it. The lines and what is unexplained add up to the total,
+ * which is the kernel's. Lines of nothing are left out.
+ */
+#include <math.h>
+
+#include "report/parts/header.h"
+#include "report/parts/resident_text.h"
+
+#define NAME_COLUMNS 34
+#define FIGURE_COLUMNS 24
+
+/* Bytes with their interval; what is taken off has its sign. */
+static void bytes_text(
+	const struct bp_interval *bytes, const struct bp_report_options *options, char *to)
+{
+	const struct bp_quantity_style style = bp_style_of(options);
+	const struct bp_figure figure = { .interval = *bytes };
+	char amount[BP_QUANTITY_BYTES];
+	if (bytes->exact) {
+		bp_bytes_text((uint64_t)fabs(bytes->estimate), style, amount);
+		snprintf(to, BP_QUANTITY_BYTES, "%s%.80s", bytes->estimate < 0 ? "-" : "", amount);
+	} else if (bytes->low < 0)
+		bp_bytes_change_text(&figure, style, "", to);
+	else
+		bp_bytes_figure_text(&figure, style, to);
+}
+
+static void write_line(const char *indent, const char *name, const struct bp_interval *bytes,
+	const struct bp_report_options *options, FILE *out)
+{
+	char figure[BP_QUANTITY_BYTES], shown[1024];
+	const unsigned room = NAME_COLUMNS - (unsigned)bp_text_columns(indent);
+	const unsigned columns = bp_report_name(options, name, room, shown, sizeof shown);
+	bytes_text(bytes, options, figure);
+	fprintf(out, "  %s%s%*s  %*s%s\n", indent, shown, (int)(room - columns), "",
+		(int)(FIGURE_COLUMNS - bp_text_columns(figure) % FIGURE_COLUMNS), "", figure);
+}
+
+static bool is_nothing(const struct bp_interval *bytes)
+{
+	return bytes->exact && fabs(bytes->estimate) < 1;
+}
+
+static void write_notes(
+	const struct bp_parts *parts, const struct bp_report_options *options, FILE *out)
+{
+	char swapped[BP_QUANTITY_BYTES], text[512];
+	bp_write_note(options,
+		parts->heap.known
+			? "Free memory, what is not resident and mappings were read from the "
+			  "process and are exact; live objects and their rounding are estimated. "
+			  "Unexplained: by how much these estimates and what is in use in the heap "
+			  "differ."
+			: "The heap could not be walked: it is not glibc's, or it changed too fast. "
+			  "\"Not told apart\" is what the allocator keeps free and what was mapped "
+			  "beside it, less live objects that are not resident.",
+		out);
+	if (parts->swapped_bytes == 0)
+		return;
+	bp_bytes_text(parts->swapped_bytes, bp_style_of(options), swapped);
+	snprintf(text, sizeof text, "Swapped out, and in no line: %.90s.", swapped);
+	bp_write_note(options, text, out);
+}
+
+static bool is_some(const struct bp_interval *absent)
+{
+	return absent->high >= 1;
+}
+
+/* "38 % [34, 42]": the limits are those of both figures at their worst. */
+static void share_text(
+	const struct bp_interval *absent, const struct bp_interval *live, char *to, size_t bytes)
+{
+	const double low = live->high > 0 ? 100 * absent->low / live->high : 0;
+	const double high = live->low > 0 ? fmin(100 * absent->high / live->low, 100) : 100;
+	if (absent->unknown || live->unknown || live->estimate <= 0)
+		snprintf(to, bytes, "[%.0f, %.0f] %%", fmax(low, 0), high);
+	else
+		snprintf(to, bytes, "%.0f %% [%.0f, %.0f]",
+			fmin(100 * absent->estimate / live->estimate, 100), fmax(low, 0), high);
+}
+
+/* What of live objects was not resident at the last look, row by row. */
+static void write_absent(const struct bp_residency *residency, const struct bp_aggregation *of,
+	const struct bp_report_options *options, FILE *out)
+{
+	char heading[128], share[64], name[160];
+	snprintf(heading, sizeof heading, "live and not resident, by %.60s",
+		bp_query_by(&of->query));
+	fputc('\n', out);
+	write_line("", heading, &residency->absent, options, out);
+	for (uint32_t i = 0; i < residency->row_count; i++) {
+		const struct bp_residency_row *row = &residency->rows[i];
+		if (!is_some(&row->absent))
+			continue;
+		share_text(&row->absent, &row->live, share, sizeof share);
+		write_line("    ", row->name, &row->absent, options, out);
+		snprintf(name, sizeof name, "        of what it holds: %s", share);
+		fprintf(out, "  %s\n", name);
+	}
+	if (residency->unplaced > 0)
+		bp_write_note(options,
+			"Samples below 64 KiB lie in the recorder's memory, so that their pages say "
+			"nothing: the limits allow for both. bytepoll run --in-place leaves them "
+			"where they would have been.",
+			out);
+}
+
+static bool write_resident(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out, struct bp_error *error)
+{
+	struct bp_report_options head = *options;
+	const struct bp_parts *parts = options->parts;
+	char time[BP_QUANTITY_BYTES], heading[BP_QUANTITY_BYTES + 64];
+	if (parts == NULL)
+		return bp_error_set(error, "resident memory is not known");
+	head.resident = NULL; /* it has the whole screen here */
+	bp_write_header(aggregation, &head, out);
+	bp_time_text(parts->at_ns, time);
+	snprintf(heading, sizeof heading, "resident at %s, pid %u", time, parts->pid);
+	const struct bp_interval total = { (double)parts->total_bytes, (double)parts->total_bytes,
+		(double)parts->total_bytes, true, false };
+	fprintf(out, "\n%s", bp_style_bold(options));
+	write_line("", heading, &total, options, out);
+	fputs(bp_style_end(options), out);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		const struct bp_part *part = &parts->parts[i];
+		if (is_nothing(&part->bytes))
+			continue;
+		write_line("", part->name, &part->bytes, options, out);
+		for (uint32_t o = 0; o < part->owner_count; o++)
+			write_line(
+				"    ", part->owners[o].name, &part->owners[o].bytes, options, out);
+	}
+	if (!is_nothing(&parts->unexplained))
+		write_line("", "unexplained", &parts->unexplained, options, out);
+	write_notes(parts, options, out);
+	if (options->residency != NULL && is_some(&options->residency->absent))
+		write_absent(options->residency, aggregation, options, out);
+	return true;
+}
+
+const struct bp_report bp_report_resident = {
+	.name = "resident", .for_eyes = true, .rows = 20, .write = write_resident
+};

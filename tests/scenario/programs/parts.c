@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process whose memory has known parts: OBJECTS objects of 1000 bytes of which half are freed
+ * again, a block of 32 MiB of which 8 are touched, a mapping of 16 MiB, and a thread that has
+ * touched 2 MiB of its stack. `scattered` frees every second object, `together` and `trim` those of
+ * the first half; `trim` calls malloc_trim then. Then it waits.
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define OBJECTS 40000
+#define OBJECT_BYTES 1000
+#define MIB ((size_t)1 << 20)
+
+static void *objects[OBJECTS];
+
+__attribute__((noinline)) static void *make_object(void)
+{
+	return memset(malloc(OBJECT_BYTES), 1, OBJECT_BYTES);
+}
+
+__attribute__((noinline)) static void *make_block(void)
+{
+	return memset(malloc(32 * MIB), 1, 8 * MIB);
+}
+
+__attribute__((noinline)) static void *hold_stack(void *unused)
+{
+	volatile char on_stack[2 * MIB];
+	for (size_t i = 0; i < sizeof on_stack; i += 4096)
+		on_stack[i] = 1;
+	(void)unused;
+	pause();
+	return NULL;
+}
+
+int main(int count, char **words)
+{
+	pthread_t thread;
+	uint8_t *mapped =
+		mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (count < 3 || mapped == MAP_FAILED ||
+		pthread_create(&thread, NULL, hold_stack, NULL) != 0)
+		return 1;
+	memset(mapped, 1, 16 * MIB);
+	for (int i = 0; i < OBJECTS; i++)
+		objects[i] = make_object();
+	void *volatile block = make_block();
+	const int stride = strcmp(words[2], "scattered") == 0 ? 2 : 1;
+	for (int i = 0; i < OBJECTS / 2; i++)
+		free(objects[i * stride]);
+	if (strcmp(words[2], "trim") == 0)
+		malloc_trim(0);
+	usleep((useconds_t)atoi(words[1]) * 1000);
+	return block == NULL;
+}
