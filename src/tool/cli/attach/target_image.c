@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* See target_image.h. Debug files are not looked for: unwind tables and exported names are in the
+ * files that are mapped. */
+#include "cli/attach/target_image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "trace/format.h"
+
+static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+	const char *file, const char *link, GElf_Word checksum, char **ret_file)
+{
+	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)checksum;
+	(void)ret_file;
+	return -1;
+}
+
+/* The code at the entry, which calls the C library. */
+#define START_BYTES 64u
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_linux_proc_find_elf,
+	.find_debuginfo = find_no_debug_file,
+};
+
+static const char *base_name_of(Dwfl_Module *module)
+{
+	const char *name = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+	const char *slash = name != NULL ? strrchr(name, '/') : NULL;
+	return slash != NULL ? slash + 1 : name != NULL ? name : "";
+}
+
+static bool begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+uint64_t bp_target_symbol(Dwfl_Module *module, const char *name)
+{
+	const int count = dwfl_module_getsymtab(module);
+	for (int i = 1; i < count; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address = 0;
+		const char *found =
+			dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
+		if (found != NULL && symbol.st_shndx != SHN_UNDEF && strcmp(found, name) == 0)
+			return address;
+	}
+	return 0;
+}
+
+/* What a module is, found out once: its user pointer. */
+static enum bp_place_kind classify(Dwfl_Module *module)
+{
+	const char *name = base_name_of(module);
+	if (begins_with(name, "libc.so.6") || begins_with(name, "libc-2."))
+		return BP_IN_LIBC;
+	if (begins_with(name, "ld-linux") || begins_with(name, "ld-2."))
+		return BP_IN_LOADER;
+	if (begins_with(name, BP_RECORDER_FILE))
+		return BP_IN_RECORDER;
+	if (begins_with(name, "libgcc_s"))
+		return BP_IN_UNWINDER;
+	if (begins_with(name, "["))
+		return BP_IN_NOTHING;
+	return bp_target_symbol(module, "malloc") != 0 ? BP_IN_ALLOCATOR : BP_IN_PROGRAM;
+}
+
+static int prepare(
+	Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *context)
+{
+	struct bp_target_image *image = context;
+	GElf_Addr bias;
+	(void)name, (void)start;
+	(void)dwfl_module_getelf(module, &bias);
+	(void)dwfl_module_eh_cfi(module, &bias);
+	const enum bp_place_kind kind = classify(module);
+	*data = (void *)(uintptr_t)kind;
+	if (kind == BP_IN_LIBC)
+		image->libc = module;
+	else if (kind == BP_IN_RECORDER)
+		image->recorder = module;
+	return DWARF_CB_OK;
+}
+
+/* What the kernel gave the program at its exec: where its code begins (AT_ENTRY), and a sum of all,
+ * in which addresses that are random differ from one exec to the next. 0: not known. */
+static void read_start(pid_t pid, uint64_t *ret_entry, uint64_t *ret_start)
+{
+	char path[64];
+	uint64_t pair[2];
+	*ret_entry = *ret_start = 0;
+	snprintf(path, sizeof path, "/proc/%ld/auxv", (long)pid);
+	FILE *file = fopen(path, "re");
+	while (file != NULL && fread(pair, sizeof pair, 1, file) == 1) {
+		if (pair[0] == AT_ENTRY)
+			*ret_entry = pair[1];
+		*ret_start = bp_hash_u64(bp_hash_u64(*ret_start + pair[0]) + pair[1]);
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+bool bp_target_image_is_current(const struct bp_target_image *image)
+{
+	uint64_t entry, start;
+	read_start(image->pid, &entry, &start);
+	return start == image->start;
+}
+
+bool bp_target_image_open(pid_t pid, struct bp_target_image *ret_image, struct bp_error *error)
+{
+	struct bp_target_image image = { .pid = pid, .dwfl = dwfl_begin(&callbacks) };
+	read_start(pid, &image.entry, &image.start);
+	const bool good = image.dwfl != NULL && dwfl_linux_proc_report(image.dwfl, pid) == 0 &&
+			  dwfl_report_end(image.dwfl, NULL, NULL) == 0 &&
+			  dwfl_linux_proc_attach(image.dwfl, pid, true) == 0;
+	if (!good) {
+		(void)bp_error_set(
+			error, "process %ld cannot be looked at: %s", (long)pid, dwfl_errmsg(-1));
+		bp_target_image_close(&image);
+		return false;
+	}
+	(void)dwfl_getmodules(image.dwfl, prepare, &image, 0);
+	if (image.libc == NULL) {
+		bp_target_image_close(&image);
+		return bp_error_set(error,
+			"process %ld has no libc.so.6, glibc's: it cannot be attached to",
+			(long)pid);
+	}
+	*ret_image = image;
+	return true;
+}
+
+void bp_target_image_close(struct bp_target_image *image)
+{
+	if (image->dwfl != NULL)
+		dwfl_end(image->dwfl);
+	*image = (struct bp_target_image){ 0 };
+}
+
+uint64_t bp_target_find_code(
+	const struct bp_target_image *image, const uint8_t *bytes, size_t count)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(image->libc, &bias);
+	for (Elf_Scn *section = NULL;
+		elf != NULL && (section = elf_nextscn(elf, section)) != NULL;) {
+		GElf_Shdr header;
+		Elf_Data *data;
+		if (gelf_getshdr(section, &header) == NULL ||
+			(header.sh_flags & SHF_EXECINSTR) == 0 ||
+			(data = elf_rawdata(section, NULL)) == NULL || data->d_buf == NULL)
+			continue;
+		const uint8_t *found = memmem(data->d_buf, data->d_size, bytes, count);
+		if (found != NULL)
+			return header.sh_addr + bias + (uint64_t)(found - (uint8_t *)data->d_buf);
+	}
+	return 0;
+}
+
+/* (Names are looked up in the C library only: libdw goes through all symbols of a module.) */
+static struct bp_stack_frame describe(const struct bp_target_image *image, Dwarf_Addr pc)
+{
+	Dwfl_Module *module = dwfl_addrmodule(image->dwfl, pc);
+	struct bp_stack_frame frame = { .kind = BP_IN_NOTHING };
+	void **data = NULL;
+	GElf_Off offset = 0;
+	GElf_Sym symbol;
+	if (module == NULL ||
+		dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
+		return frame;
+	frame.kind = (enum bp_place_kind)(uintptr_t)*data;
+	if (image->entry != 0 && pc - image->entry < START_BYTES)
+		frame.name = BP_JUDGED_START;
+	if (frame.kind != BP_IN_LIBC)
+		return frame;
+	frame.name = dwfl_module_addrinfo(module, pc, &offset, &symbol, NULL, NULL, NULL);
+	if (frame.name != NULL && offset >= symbol.st_size)
+		frame.name = NULL; /* the nearest one, not one that covers it */
+	return frame;
+}
+
+struct walk {
+	const struct bp_target_image *image;
+	struct bp_target_stack *stack;
+};
+
+static int add_frame(Dwfl_Frame *frame, void *context)
+{
+	struct walk *walk = context;
+	struct bp_target_stack *stack = walk->stack;
+	Dwarf_Addr pc;
+	bool is_activation;
+	if (stack->count == BP_JUDGED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &is_activation))
+		return DWARF_CB_ABORT;
+	stack->frames[stack->count++] = describe(walk->image, is_activation ? pc : pc - 1);
+	return DWARF_CB_OK;
+}
+
+void bp_target_stack_read(
+	const struct bp_target_image *image, pid_t tid, struct bp_target_stack *ret_stack)
+{
+	struct walk walk = { image, ret_stack };
+	ret_stack->count = 0;
+	ret_stack->whole = dwfl_getthread_frames(image->dwfl, tid, add_frame, &walk) == 0;
+}
