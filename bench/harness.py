@@ -80,7 +80,7 @@ class Bench:
     def compile(self):
         """Builds the little programs, with the system's compiler and always the same flags."""
         os.makedirs(self.programs, exist_ok=True)
-        for name in ("micro", "deep", "forks", "launch", "churn", "requests", "stacks"):
+        for name in ("micro", "deep", "forks", "launch", "churn", "requests", "stacks", "attached", "allocating"):
             self._cc(["gcc"], [name + ".c"], name)
         self._cc(["gcc", "-fPIC", "-shared"], ["pass_through.c"], "pass_through.so")
         if shutil.which("g++"):

@@ -296,11 +296,12 @@ struct bytepoll_query {
 	uint32_t flags;	       /* of enum bytepoll_query_flag */
 	uint32_t pid;	       /* that process alone; 0: all */
 	uint64_t at_ns;	       /* live at this moment instead of at the end */
-	uint64_t from_ns, to_ns;    /* allocated in [from, to); peak: the moments looked at */
-	uint64_t size_min;	    /* smallest size that can occur, for intervals of objects */
-	double confidence;	    /* two-sided, in (0, 1); 0: 0.95 */
-	const char *const *filters; /* KEY=GLOB, keys as in `by`, `size=64..4K`; all must hold */
-	uint32_t filter_count;	    /* at most 64 */
+	uint64_t from_ns, to_ns; /* allocated in [from, to); peak: the moments looked at */
+	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
+	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
+	/* KEY=GLOB, keys as in `by`, `size=64..4K`, `time=1s..2s`: when allocated; all must hold */
+	const char *const *filters;
+	uint32_t filter_count; /* at most 64 */
 	uint32_t unused;
 };
 

@@ -9,6 +9,7 @@
  * kind, only those with a higher index. The order is that of the fork handlers, which take all but
  * those in brackets:
  *
+ *	[attaching]		recorder/attach.c	attaching and detaching; the fork handlers take it first
  *	[end_lock]		recorder/lifecycle.c	the totals at the end of the process
  *	spare.lock		recorder/verify.c	the stack of a thread without a block
  *	stacks.lock		recorder/verify.c	sums by stack

@@ -24,8 +24,28 @@
 #define BP_ENV_STOP_TIME "BYTEPOLL_STOP_TIME"
 /* What tracepoints tell beside their own: otel, or none (docs/tracepoints.md). */
 #define BP_ENV_TRACEPOINTS "BYTEPOLL_TRACEPOINTS"
+#define BP_ENV_IN_PLACE "BYTEPOLL_IN_PLACE"	  /* 1: samples stay where glibc put them */
 #define BP_ENV_PYTHON "BYTEPOLL_PYTHON"		  /* of CPython: all (default), frames, off */
 #define BP_ENV_HOST_OUTPUT "BYTEPOLL_HOST_OUTPUT" /* of hosts (bytepoll/host.h), as above */
+/* What a recorder that a running program opened (`bytepoll attach`) shows from outside: the object
+ * bytepoll_attached. Fields are stored one by one; `calls` last. */
+struct bp_attached {
+	uint32_t ready;	 /* 1: the recorder's constructor has run */
+	uint32_t calls;	 /* of bytepoll_attach and bytepoll_detach that have returned */
+	uint32_t result; /* enum bp_attach_result of the last one */
+	int32_t error;	 /* errno of it; 0: none */
+};
+
+enum bp_attach_result {
+	BP_ATTACH_DONE = 0,
+	BP_ATTACH_NOT_LATE = 1,	 /* the recorder was preloaded, and need not be attached */
+	BP_ATTACH_ALREADY = 2,	 /* the process is recorded, or (detach) is not */
+	BP_ATTACH_SETTINGS = 3,	 /* the settings could not be read */
+	BP_ATTACH_MALLOC = 4,	 /* a malloc that cannot be hooked */
+	BP_ATTACH_TRACE = 5,	 /* the trace could not be created */
+	BP_ATTACH_NOT_QUIET = 6, /* a thread did not come out of the recorder */
+};
+#define BP_SETTINGS_MAX_BYTES 8192u /* of the file that bytepoll_attach reads: lines NAME=VALUE */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"
 #define BP_RECORDER_VERIFY_FILE "libbytepoll-recorder-verify.so" /* `run --verify` */
 
@@ -42,7 +62,7 @@
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 7
+#define BP_TRACE_MINOR 8
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -107,6 +127,7 @@ static inline uint64_t bp_trace_machine_ns(const struct bp_trace_header *header,
 #define BP_HEADER_FINE_START \
 	((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
 #define BP_HEADER_HOST_FOLLOWS ((uint64_t)256) /* of a host that follows the control word, 1.8 */
+#define BP_HEADER_ATTACHED ((uint64_t)512)     /* of a process that ran before, see 1.9 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -153,7 +174,8 @@ enum bp_end_reason {
 	BP_END_UNDERSCORE_EXIT = 2,
 	BP_END_QUICK_EXIT = 3,
 	BP_END_ABORT = 4,
-	BP_END_EXEC = 5
+	BP_END_EXEC = 5,
+	BP_END_DETACHED = 6 /* the process went on */
 };
 
 /* 1.7, in the state page: what was counted of the whole process. */
@@ -186,7 +208,9 @@ struct bp_trace_state {
 	/* that ended the process, as `bytepoll run` saw it; 0: none, or not known */
 	uint64_t end_signal;
 	uint64_t lost[BP_LOSS_MAX];
-	uint64_t reserved_2[16];
+	/* 1.9: of the loaded objects, how many there are, and of how many all calls are seen */
+	uint64_t covered_objects, objects;
+	uint64_t reserved_2[14];
 	struct bp_trace_verify_totals verify_sums;
 	/* 1.8: changed from outside, and by the process itself; by compare and exchange only. */
 	uint64_t control, control_resume, budget_ppm;

@@ -35,9 +35,10 @@ def strict_command(entry, compiler):
 
 
 def compile_one(entry, compiler):
-    with tempfile.NamedTemporaryFile(suffix=".o") as output:
-        result = subprocess.run([*strict_command(entry, compiler), "-o", output.name], cwd=entry["directory"],
-                                capture_output=True, text=True)
+    # In a folder, because a compiler that fails removes its output.
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run([*strict_command(entry, compiler), "-o", os.path.join(folder, "output.o")],
+                                cwd=entry["directory"], capture_output=True, text=True)
     return "" if result.returncode == 0 else result.stderr
 
 

@@ -46,7 +46,7 @@ ISSUE_NUMBERS = re.compile(r"\bissue\s+#?\d|\bPR\s+#\d", re.IGNORECASE)
 
 
 # Those whose words hold nothing but figures and our own.
-SPEAKERS = ["src/tool/cli/terminal/say.c", "src/tool/cli/run/recorded.c", "src/tool/cli/live/live.c"]
+SPEAKERS = ["src/tool/cli/say.c", "src/tool/cli/run/recorded.c", "src/tool/cli/live/live.c"]
 
 
 def matches(path, patterns):
@@ -124,13 +124,13 @@ def calls_in_target(path, text):
 
 
 def words_to_a_terminal(path, text):
-    """What a command says of names and arguments goes by cli/terminal/say.h, which lets no escape through."""
+    """What a command says of names and arguments goes by cli/say.h, which lets no escape through."""
     if not path.startswith("src/tool/cli/") or not path.endswith(".c") or path in SPEAKERS:
         return
     for match in re.finditer(r"\b(?:fprintf|fputs)\s*\((?:[^;\"]|\"(?:\\.|[^\"\\])*\")*?;", text):
         call = match.group(0)
         if re.match(r"fprintf\s*\(\s*stderr", call) and "bytepoll:" in call and "%s" in call:
-            yield f"{path}:{line_of(text, match)}: say it by bp_say (cli/terminal/say.h)"
+            yield f"{path}:{line_of(text, match)}: say it by bp_say (cli/say.h)"
 
 
 def json_by_hand(path, text):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Holds every #include under src/ and include/ against the table src/layers.txt, which explains
-itself. Before that it plants one wrong include of every kind in a mock tree and insists on finding
+itself, rooms of folders included. Before that it plants one wrong include of every kind in a mock tree and insists on finding
 each: a checker that finds nothing proves nothing.
 
 Usage: layers.py SOURCE_ROOT
@@ -55,6 +55,33 @@ def row_of(rows, path):
     return (rows[folder][0], True) if folder in rows else (None, False)
 
 
+def room_of(rows, name):
+    """The room that a file or header is in, as `folder/room/`; None where it is in none, or where a pattern
+    rules it."""
+    parts = name.split("/")
+    if len(parts) < 3 or any(fnmatch.fnmatch(name, pattern) for pattern in rows if "/" in pattern):
+        return None
+    return "/".join(parts[:2]) + "/"
+
+
+def shared_headers(rows, folder):
+    """The headers of a folder that its rooms may include."""
+    return {name for row, (may, _) in rows.items() if row.startswith(folder + "/") and row.endswith("/")
+            for name in may if name.endswith(".h")}
+
+
+def wrong_room(rows, path, header):
+    """Findings about an include within one folder: from a room, or from a header that rooms include."""
+    room, other = room_of(rows, named(path)), room_of(rows, header)
+    if room is not None and room not in rows:
+        yield f"src/{path}: its room {room} is not in src/layers.txt"
+    elif room is not None and other != room:
+        if header not in rows[room][0] and (other is None or other[:-1] not in rows[room][0]):
+            yield f"src/{path}: its room may not include \"{header}\""
+    elif room is None and other is not None and named(path) in shared_headers(rows, header.split("/")[0]):
+        yield f"src/{path}: a header that rooms include may not include \"{header}\""
+
+
 def wrong_includes(rows, path, text, is_public):
     """Findings in one file; `path` is relative to src/ or to include/."""
     may, own_folder = (set(), False) if is_public else row_of(rows, named(path))
@@ -69,7 +96,7 @@ def wrong_includes(rows, path, text, is_public):
         elif not name:
             yield f"src/{path}: include \"{header}\" by its path from src/"
         elif own_folder and folder == named(path).split("/")[0]:
-            continue
+            yield from wrong_room(rows, path, header)
         elif header not in may and folder not in may:
             yield f"src/{path}: may not include \"{header}\""
         elif folder in rows and header not in may and not {"*", name} & rows[folder][1]:
@@ -82,9 +109,10 @@ def upward_rows(rows):
     for row, (may, _) in rows.items():
         folder = row.split("/")[0]
         for name in sorted(may):
-            if name.split("/")[0] not in above | {folder, "bytepoll"}:
+            is_room = row.endswith("/") and not name.endswith(".h")
+            if (name + "/" not in above) if is_room else (name.split("/")[0] not in above | {folder, "bytepoll"}):
                 yield f"src/layers.txt: {row} may include {name}, which stands below it"
-        above.add(folder)
+        above.add(row if row.endswith("/") else folder)
 
 
 def ambiguous_headers(root):
@@ -126,6 +154,15 @@ PLANTED = {  # file: (an include, what must be found; None: nothing)
     "src/tool/stray/a.c": ("", "not in src/layers.txt"),
     "src/tool/high/low/a.h": ("", "could mean this file"),
     "src/tool/high/low/b.h": ("", None),
+    "src/house/words.h": ("", None),
+    "src/house/wrong_words.h": ('#include "house/cellar/a.h"', "a header that rooms include may not"),
+    "src/house/top.c": ('#include "house/attic/a.h"', None),
+    "src/house/cellar/a.h": ('#include "house/words.h"', None),
+    "src/house/cellar/up.c": ('#include "house/attic/a.h"', "its room may not include"),
+    "src/house/cellar/own.c": ('#include "house/cellar/a.h"', None),
+    "src/house/attic/a.h": ('#include "house/cellar/a.h"', None),
+    "src/house/attic/folder.c": ('#include "house/top.h"', "its room may not include"),
+    "src/house/shed/a.c": ('#include "house/words.h"', "its room house/shed/ is not in"),
     "include/bytepoll/good.h": ('#include "bytepoll/other.h"', None),
     "include/bytepoll/bad.h": ('#include "low/a.h"', "public header"),
 }
@@ -139,10 +176,13 @@ def try_planted():
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write("int x;\n" + text + "\n")
         with open(os.path.join(root, "src/layers.txt"), "w", encoding="utf-8") as file:
-            file.write("low - a.h\nhigh low -\nsplit - *\nsplit/inside* low -\nodd last -\nlast - -\n")
+            file.write("low - a.h\nhigh low -\nsplit - *\nsplit/inside* low -\nodd last -\nlast - -\n"
+                       "house - -\nhouse/cellar/ house/words.h,house/wrong_words.h -\nhouse/attic/ house/cellar -\n"
+                       "house/early/ house/late -\nhouse/late/ - -\n")
         found = check(root)
-    if not any("odd may include last, which stands below it" in finding for finding in found):
-        findings.append("a planted row that looks down the table was not found")
+    for row in ("odd may include last", "house/early/ may include house/late"):
+        if not any(row + ", which stands below it" in finding for finding in found):
+            findings.append("a planted row that looks down the table was not found: " + row)
     for path, (_, expected) in PLANTED.items():
         mine = [f for f in found if f.startswith(path + ":")]
         if expected is None and mine:

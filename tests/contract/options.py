@@ -40,7 +40,7 @@ BASES = {
                f"{SHOP} --growth", f"{SHOP} --growth --json", "dotnet/kinds-doubles.nettrace", "pprof/go-1.26.pb.gz",
                "dotnet/kinds-doubles.nettrace --json", "pprof/go-1.26.pb.gz --json"],
     "export": [f"{SHOP} --to {name} -o out" for name in
-               ("pprof", "collapsed", "speedscope", "dhat", "firefox", "json", "csv", "suppressions")],
+               ("pprof", "collapsed", "speedscope", "dhat", "firefox", "json", "csv", "suppressions", "parquet")],
     "html": [f"{SHOP} -o out.html"],
     "diff": [f"shop.bpt kept.bpt {DEBUG}", f"shop.bpt kept.bpt {DEBUG} --all", f"shop.bpt kept.bpt {DEBUG} --json",
              f"shop.bpt --at 0.1 --at 0.4 {DEBUG}", f"shop.bpt --at 0.1 --at 0.4 {DEBUG} --json",
@@ -65,7 +65,7 @@ VALUES = {
     "--error": ["0.2"], "--fdr": ["0.5"], "--normalize": ["total", "duration", "1:2"], "--new": ["new2.bpt"],
     "--html": ["page.html"], "--svg": ["chart.svg"], "--junit": ["junit.xml"], "--output": ["other"],
     "--debug-directory": ["debug"], "--keep": ["4K", "1M"], "--max-size": ["16K"], "--label": ["thread", "bytes"],
-    "--title": ["a title"], "--count": ["objects"], "--debuginfod": ["file:///nowhere"],
+    "--title": ["a title"], "--tag": ["zone=eu"], "--service": ["kiosk"], "--release": ["2.0"], "--host": ["elsewhere"], "--count": ["objects"], "--debuginfod": ["file:///nowhere"],
 }
 # Options that change nothing that can be seen here, with the reason; of all lines of all commands.
 EVERYWHERE = {

@@ -6,6 +6,7 @@ root, pkg-config finds it, programs compile and link with what it says, and run 
 Usage: packaging.py SOURCE_ROOT BUILD_ROOT TRACES
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import tempfile
 
 FILES = ["bin/bytepoll", "lib/bytepoll/libbytepoll-recorder.so",
          "lib/bytepoll/libbytepoll-recorder-verify.so", "lib/bytepoll/libbytepoll-lttng.so",
-         "lib/libbytepoll.so.1.0.0",
+         "lib/libbytepoll.so.1.0.0", "lib/systemd/system/bytepoll-push@.service",
          "lib/libbytepoll-sampler.a", "lib/pkgconfig/bytepoll.pc", "lib/pkgconfig/bytepoll-sampler.pc"]
 LINKS = {"lib/libbytepoll.so": "libbytepoll.so.1", "lib/libbytepoll.so.1": "libbytepoll.so.1.0.0"}
 SAMPLER = """#include <bytepoll/sampler.h>
@@ -31,6 +32,7 @@ int main(void)
 # Below PREFIX/share, under names of their own: where man and the shells look.
 SHARED = ["man/man1/bytepoll.1", "man/man1/bytepoll-run.1", "bash-completion/completions/bytepoll",
           "zsh/site-functions/_bytepoll", "fish/vendor_completions.d/bytepoll.fish",
+          "bytepoll/python/bytepoll/__init__.py", "bytepoll/python/bytepoll/pytest_plugin.py",
           "doc/bytepoll/LICENSE", "doc/bytepoll/NOTICE", "doc/bytepoll/examples/check.c", "doc/bytepoll/examples/heap.h", "doc/bytepoll/examples/heap.c"]
 
 
@@ -85,7 +87,8 @@ def check_files(source, prefix):
             yield f"include/bytepoll/{name} is not a public header"
     for folder, _, names in os.walk(f"{prefix}/lib"):
         if os.path.relpath(folder, prefix) not in (
-                "lib", "lib/bytepoll", "lib/pkgconfig", "lib/lua", "lib/lua/5.4"):
+                "lib", "lib/bytepoll", "lib/pkgconfig", "lib/lua", "lib/lua/5.4", "lib/systemd",
+                "lib/systemd/system"):
             yield f"{folder}: everything stands in lib"
         for name in names:
             if name.endswith(".a") and open(f"{folder}/{name}", "rb").read(8) != b"!<arch>\n":
@@ -156,6 +159,32 @@ def check_archives(packages, folder):
             yield f"bytepoll-sampler needs {name}"
 
 
+def check_unit(prefix, folder):
+    """The unit of push: what it starts is a command line that bytepoll takes, and systemd has nothing to say of it."""
+    with open(f"{prefix}/lib/systemd/system/bytepoll-push@.service", encoding="utf-8") as file:
+        unit = file.read()
+    words = re.search(r"(?m)^ExecStart=(.*)$", unit)[1].split()
+    if not prefix.endswith(words[0][:-len("/bin/bytepoll")]) or not words[0].endswith("/bin/bytepoll"):
+        yield f"the unit starts {words[0]}, which is not what was installed"
+    store, traces = os.path.join(folder, "store"), os.path.join(folder, "traces")
+    for path in (store, traces):
+        os.mkdir(path)
+    values = {"/var/lib/bytepoll/%i": traces, "${STORE}": store, "%i": "shop", "--watch": None, "$OPTIONS": None}
+    result = subprocess.run([f"{prefix}/bin/bytepoll", *filter(None, (values.get(word, word) for word in words[1:]))],
+                            capture_output=True, text=True, timeout=60, check=False)
+    if result.returncode != 0:
+        yield f"the unit's command line: status {result.returncode}: {result.stderr.strip()}"
+    if shutil.which("systemd-analyze"):
+        path = os.path.join(folder, "bytepoll-push@shop.service")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(unit.replace(words[0], f"{prefix}/bin/bytepoll"))
+        result = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True,
+                                timeout=60, check=False)
+        said = [line for line in result.stderr.splitlines() if "bytepoll" in line]
+        if result.returncode != 0 or said:
+            yield f"systemd-analyze: status {result.returncode}: {said or result.stderr}"
+
+
 def main():
     source, build, traces = sys.argv[1:]
     findings = []
@@ -166,6 +195,7 @@ def main():
             findings += check_files(source, prefix)
             findings += check_library(source, packages, traces, root)
             findings += check_archives(packages, root)
+            findings += check_unit(prefix, root)
         except Wrong as wrong:
             findings.append(str(wrong))
     for finding in findings:

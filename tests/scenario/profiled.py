@@ -141,7 +141,7 @@ def directory(parent=None):
 
 def litter(path, trace):
     """What a profiled run left in the directory of its trace beside the trace and its tree."""
-    expected = {os.path.basename(trace) + suffix for suffix in ("", ".d", ".fold", ".resident")}
+    expected = {os.path.basename(trace) + suffix for suffix in ("", ".d", ".fold", ".resident", ".mappings", ".pages", ".jit")}
     found = sorted(set(os.listdir(path)) - expected)
     tree = trace + ".d"
     if os.path.isdir(tree):

@@ -124,7 +124,8 @@ def main():
         trace = record(folder, "truth.bpt", 2048)
         for name, action in (("output files", check_files), ("links", check_links), ("killed while writing", check_killed),
                              ("killed where a file has a name", check_named)):
-            tap.attempt(name, lambda: action(folder, trace))
+            if (name == "killed where a file has a name") == (sys.argv[1:] == ["named"]):
+                tap.attempt(name, lambda: action(folder, trace))
     return tap.finish()
 
 

@@ -271,7 +271,9 @@ class Case:
         profiled.expect(os.stat(trace).st_size > 4 << 20, "it wrote too little to tell")
         profiled.expect(disk(trace) < 2 << 20, "%d bytes of disk" % disk(trace))
         profiled.expect(is_whole(trace), "%s" % warnings_of(trace))
-        left = sorted(name for name in os.listdir(self.path) if name.startswith("bounded"))
+        # (The last two are of looks, which may not have come.)
+        left = sorted(name for name in os.listdir(self.path) if name.startswith("bounded") and
+                      not name.endswith((".mappings", ".pages")))
         profiled.expect(left == ["bounded.bpt", "bounded.bpt.fold", "bounded.bpt.resident"], "left: %s" % left)
         text = result.stderr.decode()
         profiled.expect("--max-size" not in text, text)

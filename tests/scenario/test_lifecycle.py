@@ -63,8 +63,12 @@ def compare(words, interval, ordered):
         profiled.expect(interval is None or data["samples"] > 0, "no samples")
         if profiled.lost(data):
             # Only the program made for it interrupts the recorder; that is counted, not hidden.
+            # And the end of the process may come while a thread that goes on publishes its
+            # counters, of which there is then no reading: one slot of each such process.
+            torn = sum(process["open_threads"] > 0 for process in data["processes"])
             others = {k: v for k, v in data["losses"].items()
-                      if v and not (k == "interrupted" and words[0] == "signals")}
+                      if v and not (k == "interrupted" and words[0] == "signals") and
+                      not (k == "thread_slot" and words[0] == "exit_ways" and v <= torn)}
             profiled.expect(interval is not None or not others, "lost: %s" % data["losses"])
             profiled.Tap.note("%s: lost %s" % (" ".join(words), data["losses"]))
 
@@ -124,7 +128,8 @@ def started_by_loader():
 
 def main():
     tap = profiled.Tap()
-    chosen = sys.argv[1:]
+    intervals = [interval for interval in INTERVALS if str(interval) in sys.argv[1:]] or INTERVALS
+    chosen = [word for word in sys.argv[1:] if word not in map(str, INTERVALS)]
     for words in PROGRAMS + tuple(("exit_ways", way) for way in EXITS):
         if chosen and words[0] not in chosen:
             continue
@@ -134,10 +139,10 @@ def main():
         if not tap.check(plain.status == expected, "%s unprofiled" % " ".join(words),
                          plain.stderr.decode(errors="replace")):
             continue
-        for interval in INTERVALS:
+        for interval in intervals:
             tap.attempt("%s at T = %s" % (" ".join(words), interval or "default"),
                         lambda: compare(words, interval, ordered))
-    if not chosen:
+    if not chosen and None in intervals:
         for prefix in (["strace", "-f", "-qq", "-o", "/dev/null"],
                        ["gdb", "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex",
                         "set follow-exec-mode same", "-ex", "run", "--args"]):

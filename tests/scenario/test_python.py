@@ -7,6 +7,7 @@ traceback.walk_stack took there, function, file and line; the small objects that
 each of pymalloc's pools. Programs do under the recorder what they do without.
 
     test_python.py             the Python of this machine
+    BYTEPOLL_LONG_TESTS=1      stacks at 15,000 objects of each version, instead of 200
     test_python.py others      those under ~/.pyenv/versions, one of each version from 3.8 on
 """
 import ast
@@ -20,6 +21,7 @@ import tempfile
 import time
 
 import profiled
+import test_foreign
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
@@ -28,11 +30,16 @@ from trace_records import TAGS, ChunkState, Cursor  # noqa: E402 (the second dec
 PROGRAMS = os.path.join(HERE, "programs", "python")
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 SYSTEMS = "the system's"
+ROUNDS = 230 if profiled.LONG else 1  # some 15,000 objects of each version
 PYTHON_OBJECT = 11
 CHUNK = 65536
 # Small objects of every size, lists that grow in place, strings that move, and what goes to malloc.
+BEGIN, END = 60001, 60002  # bytes
 HELD = """
-import os, signal
+import os, signal, sys
+pid, stop = os.getpid(), signal.SIGSTOP
+begin = bytearray(60000)
+sys._debugmallocstats()
 kept = [[i, str(i)] for i in range(5000)]
 texts = [b'x' * (i % 700) for i in range(3000)]
 for i in range(3000):
@@ -41,7 +48,48 @@ grown = []
 for i in range(300):
     grown.append(i)
 del kept[::3], texts[::2]
-os.kill(os.getpid(), signal.SIGSTOP)
+end = bytearray(60001)
+sys._debugmallocstats()
+os.kill(pid, stop)
+"""
+# What is made while a function begins is of the line that calls it, as tracemalloc has it.
+LINES = """
+import collections, os, sys, tracemalloc
+traced = sys.argv[1] == 'traced'
+async def work(x):
+    return x
+def numbers(x):
+    yield x
+def cells(a, b):
+    return lambda: (a, b)
+class Thing:
+    def __init__(self, x):
+        self.x = [x]
+def make(kept):
+    for i in range(40):
+        kept.append(work(i))
+    for i in range(40):
+        kept.append(numbers(i))
+    for i in range(40):
+        kept.append(cells(i,
+                          [i]))
+    for i in range(40):
+        kept.append(Thing(i))
+    kept.append([work(i) for i in range(40)])
+    kept.extend(numbers(i) for i in range(40))
+make([])
+kept = []
+if traced:
+    tracemalloc.start()
+begin = bytearray(60000)
+make(kept)
+end = bytearray(60001)
+if traced:
+    lines = collections.Counter()
+    for trace in tracemalloc.take_snapshot().traces:
+        if trace.traceback[0].filename == __file__ and trace.size < 60000:
+            lines[trace.traceback[0].lineno] += 1
+    print(dict(lines), flush=True)
 os._exit(0)
 """
 Trace = collections.namedtuple("Trace", "samples frees frames mixed native interpreters lost end_objects")
@@ -52,7 +100,7 @@ def read(path):
     with open(path, "rb") as file:
         data = file.read()
     number = lambda at, bytes_=8: int.from_bytes(data[at:at + bytes_], "little")
-    trace = Trace([], set(), {}, {}, {}, [], [number(4096 + 128 + 8 * i) for i in range(32)], number(4096 + 40))
+    trace = Trace([], {}, {}, {}, {}, [], [number(4096 + 128 + 8 * i) for i in range(32)], number(4096 + 40))
     for at in range(CHUNK, len(data), CHUNK):
         if data[at:at + 4] != b"BPCK" or number(at + 4, 4) != 1:
             continue
@@ -64,7 +112,7 @@ def read(path):
             if kind == "sample":
                 trace.samples.append(record)
             elif kind == "free":
-                trace.frees.add(record["sample_sequence"])
+                trace.frees[record["sample_sequence"]] = record["sequence"]
             elif kind == "frame":
                 trace.frames[record["id"]] = (record["function"], record["file"], record["source_line"])
             elif kind == "mixed_stack":
@@ -98,9 +146,9 @@ class Python:
         result = profiled.run([self.python, *arguments], trace=path, interval=interval, extra=extra)
         return result, path
 
-    def stacks_are_the_truth(self):
+    def stacks_are_the_truth(self, words=("-S", os.path.join(PROGRAMS, "marks.py")), least=150):
         written = self.path("marks")
-        result, path = self.record("-S", os.path.join(PROGRAMS, "marks.py"), written, "1")
+        result, path = self.record(*words, written, str(ROUNDS))
         profiled.expect(result.status == 0, result.stderr.decode(errors="replace")[-500:])
         trace = read(path)
         profiled.expect(not any(trace.lost), "lost: %s" % trace.lost)
@@ -119,39 +167,68 @@ class Python:
                 depth = len(trace.native[mixed["native"]]["frames"])
                 positions += all(position < depth for _, position in mixed["frames"]) or depth == 256
                 right += 1
-        profiled.expect(right > 150, "only %d objects" % right)
+        profiled.expect(right > least, "only %d objects" % right)
         # A loop that the native walk did not see is allowed, where its stack was deep.
         profiled.expect(positions == right, "%d of %d have loops that were not seen" % (right - positions, right))
 
     def small_objects_are_all_there(self):
-        """The process is stopped, and its pools are read: the header of each says how many blocks are in use."""
-        path, pool_bytes = self.path("held"), 4096 if self.version < (3, 10) else 16384
-        process = subprocess.Popen([self.python, "-S", "-c", HELD], env=profiled.environment(path, 1))
-        try:
-            os.waitpid(process.pid, os.WUNTRACED)
-            trace, live, pools = read(path), collections.Counter(), set()
-            for sample in trace.samples:
-                if sample["kind"] == PYTHON_OBJECT:
-                    pools.add(sample["address"] // pool_bytes)
-                    live[sample["address"] // pool_bytes] += sample["sequence"] not in trace.frees
-            arenas = self.mapped(process.pid)
-            with open("/proc/%d/mem" % process.pid, "rb", buffering=0) as memory:
-                for pool in pools:
-                    # An arena may have been given back since.
-                    used = 0
-                    if any(begin <= pool * pool_bytes < end for begin, end in arenas):
-                        used = int.from_bytes(os.pread(memory.fileno(), 4, pool * pool_bytes), "little")
-                    profiled.expect(used == live[pool], "pool %#x: %d blocks, %d live" % (pool * pool_bytes, used, live[pool]))
-        finally:
-            process.kill()
-            process.wait()
-        profiled.expect(len(pools) > 100 and sum(live.values()) > 15000, "%d pools" % len(pools))
+        """What the live small objects of a program's middle become more, by size class, is what the blocks become that
+        pymalloc has in use in a twin that is not recorded. (Starts differ by where the kernel puts things.)"""
+        path = self.path("held")
+        environment = profiled.environment(path, 1, extra={"PYTHONHASHSEED": "0"})
+        # (The loader says that it is not there, and goes on.)
+        twin = dict(environment, LD_PRELOAD="/".ljust(len(environment["LD_PRELOAD"]), "x"))
+        expected = self.blocks_in_use(self.held(twin))
+        self.held(environment)
+        trace, more = read(path), collections.Counter()
+        begin, end = (next(sample["sequence"] for sample in trace.samples if sample["size"] == size) for size in (BEGIN, END))
+        for sample in trace.samples:
+            if sample["kind"] == PYTHON_OBJECT:
+                size, freed = (sample["size"] + 15) // 16 * 16, trace.frees.get(sample["sequence"], end)
+                more[size] += begin < sample["sequence"] < end <= freed
+                more[size] -= sample["sequence"] < begin < freed < end
+        profiled.expect(all(more[size] == expected[size] for size in set(more) | set(expected)), "more than blocks: %s" % {
+            size: more[size] - expected[size] for size in sorted(set(more) | set(expected)) if more[size] != expected[size]})
+        profiled.expect(len(more) > 25 and sum(more.values()) > 14000, "%s" % more)
         profiled.expect(not any(trace.lost), "lost: %s" % trace.lost)
 
+    def held(self, environment):
+        """Runs HELD until it stops, and ends it; what it wrote to standard error."""
+        process = subprocess.Popen([self.python, "-S", "-c", HELD], stderr=subprocess.PIPE, env=environment, text=True)
+        os.waitpid(process.pid, os.WUNTRACED)
+        process.kill()
+        return process.communicate()[1]
+
     @staticmethod
-    def mapped(pid):
-        with open("/proc/%d/maps" % pid, encoding="utf-8") as lines:
-            return [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in lines]
+    def blocks_in_use(text):
+        """What sys._debugmallocstats() prints of pymalloc's size classes (class, size, pools, blocks, free ones): the second
+        table less the first one."""
+        rows = [line.split() for line in text.splitlines() if re.fullmatch(r"\s*\d+(\s+\d+){4}", line)]
+        second = [i for i, row in enumerate(rows) if i > 0 and int(row[0]) < int(rows[i - 1][0])][0]
+        blocks = collections.Counter()
+        for i, row in enumerate(rows):
+            blocks[int(row[1])] += int(row[3]) * (1 if i >= second else -1)
+        return blocks
+
+    def lines_are_those_of_tracemalloc(self):
+        script = self.path("lines.py")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(LINES)
+        plain = profiled.run([self.python, "-S", script, "traced"])
+        expected = ast.literal_eval(plain.stdout.decode())
+        result, path = self.record("-S", script, "recorded")
+        profiled.expect(result.status == 0, result.stderr.decode())
+        trace, lines = read(path), collections.Counter()
+        begin, end = (next(sample["sequence"] for sample in trace.samples if sample["size"] == size) for size in (BEGIN, END))
+        for sample in trace.samples:
+            mixed = trace.mixed.get(sample["stack"])
+            if mixed is not None and begin < sample["sequence"] < end <= trace.frees.get(sample["sequence"], end):
+                _, file, line = trace.frames[mixed["frames"][0][0]]
+                lines[line] += file == script
+        within = range(1, LINES.split("\nmake([])")[0].count("\n") + 2)  # of functions: not where it begins and ends
+        differ = {line: (lines[line], expected.get(line, 0)) for line in within if lines[line] != expected.get(line, 0)}
+        profiled.expect(not differ, "objects by line, recorded and traced: %s" % differ)
+        profiled.expect(sum(lines.values()) > 400 and len(lines) > 6, "%s" % lines)
 
     def allocators_are_the_programs(self):
         """PYTHONMALLOC, -X dev and tracemalloc choose allocators; ours follow them."""
@@ -183,7 +260,27 @@ class Python:
             profiled.expect(profiled.lost(data) == 0, "lost: %s" % data["losses"])
             names = {row["name"] for row in data["rows"]}
             # (Before 3.11 a function has no qualified name.)
-            profiled.expect(names & {"deep", "work.<locals>.deep"}, "%s" % sorted(names)[:40])
+            profiled.expect(names & {"processes.deep", "processes.work.<locals>.deep"}, "%s" % sorted(names)[:40])
+
+    def a_filling_raw_domain_harms_nothing(self):
+        """Memory that the recorder gives for a small object is written to by whoever passes it on."""
+        program = "import sys\nkept = [[i, str(i), {i: i}] for i in range(20000)]\ndel kept[::2]\nprint(len(kept), kept[99])"
+        plain = profiled.run([self.python, "-S", "-c", program])
+        for interval in (1, 256):
+            result, path = self.record("-S", "-c", program, interval=interval, extra={
+                "LD_PRELOAD": profiled.RECORDER + ":" + profiled.program("libfilling_raw.so")})
+            profiled.expect_same(plain, result)
+            data = profiled.report(path, "--metric", "allocated", "--by", "type", "--rows", "100")
+            names = [row["name"] for row in data["rows"]]
+            profiled.expect("Python object" in names and profiled.lost(data) == 0, "%s, lost %s" % (names, data["losses"]))
+
+    def frees_are_seen_over_another_malloc(self):
+        """The filter of pages is one, for small objects and for the allocator's own."""
+        library, program = test_foreign.path_of(test_foreign.LIBRARIES["jemalloc"]), "kept = [[i, str(i)] for i in range(20000)]; del kept"
+        result, path = self.record("-S", "-c", program, interval=64, extra={"LD_PRELOAD": profiled.RECORDER + ":" + library})
+        profiled.expect(result.status == 0, result.stderr.decode())
+        data = profiled.report(path)
+        profiled.expect(data["samples"] > 5000 and profiled.lost(data) == 0, "%d samples, lost: %s" % (data["samples"], data["losses"]))
 
     def settings_are_obeyed(self):
         program = "kept = [[i] for i in range(20000)]"
@@ -209,6 +306,21 @@ class Python:
             profiled.expect(shown.status == 0, shown.stderr.decode(errors="replace"))
             profiled.expect(b"\x1b" not in shown.stdout and b"\x07" not in shown.stdout, "%s" % words)
 
+    def modules_keep_functions_apart(self):
+        for name, size in (("first", 1000), ("second", 2000)):
+            with open(self.path(name + ".py"), "w", encoding="ascii") as file:
+                file.write("def work():\n result = []\n for _ in range(100):\n  result.append(bytes(%d))\n"
+                           " return result\nmade = work()\n" % size)
+        # (Objects of T bytes and more are all recorded.)
+        result, path = self.record("-c", "import sys; sys.path.insert(0, %r); import first, second" % self.folder,
+                                   interval=512)
+        profiled.expect(result.status == 0, result.stderr.decode())
+        data = profiled.report(path, "--metric", "allocated", "--rows", "10000", "--filter", "size=1000..2100")
+        objects = {row["name"]: row["objects"]["estimate"] for row in data["rows"]}
+        profiled.expect(objects.get("first.work", 0) >= 100 and objects.get("second.work", 0) >= 100, objects)
+        tree = profiled.run([profiled.BYTEPOLL, "export", "--to", "collapsed", "-o", "-", "--metric", "allocated", path])
+        profiled.expect(b"first (module);first.work" in tree.stdout, tree.stdout[-500:])
+
     def killed_traces_can_be_read(self):
         path = self.path("killed")
         process = subprocess.Popen(
@@ -222,13 +334,23 @@ class Python:
 
     def all(self):
         self.check("stacks are those that Python sees", self.stacks_are_the_truth)
-        self.check("small objects are the blocks of pymalloc's pools", self.small_objects_are_all_there)
+        self.check("small objects are the blocks that pymalloc has in use", self.small_objects_are_all_there)
+        self.check("lines are those of tracemalloc", self.lines_are_those_of_tracemalloc)
         self.check("allocators are chosen by the program", self.allocators_are_the_programs)
         self.check("children, threads and interpreters", self.processes_do_what_they_did)
+        self.check("a raw domain that fills memory", self.a_filling_raw_domain_harms_nothing)
+        self.check("frees over another malloc", self.frees_are_seen_over_another_malloc)
         self.check("settings", self.settings_are_obeyed)
         self.check("hostile names", self.names_are_inert)
         self.check("kill -9", self.killed_traces_can_be_read)
+        self.check("functions of one name in two modules", self.modules_keep_functions_apart)
         self.embedded()
+
+    def greenlets(self):
+        if self.version in ((3, 11), (3, 13)):  # of Debian 12 and 13, with its gevent
+            self.check("greenlets", lambda: self.stacks_are_the_truth((os.path.join(PROGRAMS, "greenlets.py"),), 899))
+        else:
+            self.tap.skip("%s: greenlets" % self.name, "not the Python of Debian 12 or 13")
 
     def embedded(self):
         """A libpython that the program opens, ends and closes, twice."""
@@ -285,7 +407,11 @@ def main():
                 else:
                     tap.skip(version, "no Python of this version under ~/.pyenv/versions")
         else:
-            Python(tap, "/usr/bin/python3", SYSTEMS, folder).all()
+            system = Python(tap, "/usr/bin/python3", SYSTEMS, folder)
+            if sys.argv[1:] == ["greenlets"]:
+                system.greenlets()
+            else:
+                system.all()
     return tap.finish()
 
 

@@ -51,7 +51,8 @@ def names_of(folder, trace, child):
     os.symlink(trace, os.path.join(folder, "symbolic"))
     for name, target in (("hard", trace), ("hard.child", child), ("hard.fold", trace + ".fold")):
         os.link(target, os.path.join(folder, name))
-    return ([trace, "./%s" % os.path.relpath(trace), child, trace + ".d/new.txt", trace + ".fold", trace + ".resident"] +
+    return ([trace, "./%s" % os.path.relpath(trace), child, trace + ".d/new.txt", trace + ".fold", trace + ".resident",
+             trace + ".mappings", trace + ".pages"] +
             [os.path.join(folder, name) for name in ("symbolic", "hard", "hard.child", "hard.fold")])
 
 

@@ -3,7 +3,7 @@
 """Processes that give up system calls, and the list of those the recorder makes.
 
 docs/recorder.md lists what the recorder asks of the kernel. Held against it here: the table that
-src/target/hooks/binding/seccomp_filter.c asks filters about, the calls that a long run makes beyond those of the
+src/base/recorder_calls.h asks filters about, the calls that a long run makes beyond those of the
 same run unprofiled, and a filter that allows the listed calls and nothing else, under which
 nothing may be lost. With any one of them forbidden the program must do what it does unprofiled,
 and what is given up is what the table says; so with all of them forbidden, and in strict mode.
@@ -38,12 +38,12 @@ def listed():
 
 
 def asked_about():
-    """What seccomp_filter.c asks a filter about: the same dict. A call may stand there twice."""
+    """What recorder_calls.h asks a filter about: the same dict. A call may stand there twice."""
     names = {"ALL": "everything", "FILES": "files", "CHILDREN": "children"}
     worst = ("children", "files", "everything")
     calls = {}
-    with open(os.path.join(ROOT, "src", "target", "hooks", "binding", "seccomp_filter.c"), encoding="utf-8") as file:
-        for seal, name in re.findall(r"BP_SEAL_(\w+),\s*SYS_(\w+),", file.read()):
+    with open(os.path.join(ROOT, "src", "base", "recorder_calls.h"), encoding="utf-8") as file:
+        for seal, name in re.findall(r"BP_SEAL_(\w+),\s*BP_CALL\((\w+)\),", file.read()):
             calls[name] = max(names[seal], calls.get(name, "children"), key=worst.index)
     return calls
 
@@ -114,7 +114,7 @@ def children():
 
 def same_table():
     rows, calls = listed()[1], asked_about()
-    profiled.expect(rows == calls, "docs/recorder.md and seccomp_filter.c differ: %s" %
+    profiled.expect(rows == calls, "docs/recorder.md and recorder_calls.h differ: %s" %
                     sorted(set(rows.items()) ^ set(calls.items())))
 
 

@@ -249,6 +249,7 @@ def resident(tap, folder):
         places(head)
         head["resident"] = [[0.1, 5 << 20], [4.0, 9 << 20], [9.9, 8 << 20]]
         head["resident_pid"] = 4711
+        head["resident_most"] = [10 << 20, 10 << 20]
         head["resident_parts"] = {"highest": parts(4711, 4.0, 9 << 20, 4 << 20), "last": parts(4711, 9.9, 8 << 20, 3 << 20)}
 
     def tree(head):
@@ -267,7 +268,8 @@ def resident(tap, folder):
         tap.check("8 MiB" in card and "3.0 MiB" in card and "[−2.0, +4.0] MiB" in card and "≤ 1.125 MiB" in card, "what it is made of", card)
         tap.check("first process" not in card + legend and "dashed: resident memory" in legend, "one process is not named", card + legend)
         page.open("metric=peak")
-        tap.check("9 MiB" in texts(page)[0] and "highest" in texts(page)[0], "the highest with the peak", texts(page)[0])
+        tap.check("9 MiB" in texts(page)[0] and "highest" in texts(page)[0] and "the most ever 10 MiB" in texts(page)[0],
+                  "the highest with the peak", texts(page)[0])
         page.open("window=10-16")
         tap.check("live heap is" in texts(page)[0] and "9 MiB" in texts(page)[0], "at a moment", texts(page)[0])
         page.open("window=10-16&module=%d" % (len(FUNCTIONS) + len(FILES) + 1))

@@ -104,6 +104,15 @@ def chains(tap, folder):
         tap.check(found[3] == 255 and other[3] < 128, "a chain is found by each of its functions", "%s %s" % (found, other))
         tap.check(not page.browser.errors, "chains: no error", str(page.browser.errors[:3]))
 
+    def allocators(head):
+        head["attribution"] = [0, 0, 2]
+
+    with Page(folder, change=allocators) as page:
+        page.open()
+        texts = exported_texts(page.browser)
+        tap.check("right_0 › … › right_37 (38)" in texts and RIGHT in page.chains(),
+                  "a chain is named by the function that is charged, not by what allocates for it", texts)
+
 
 def history(tap, folder):
     with Page(folder) as page:

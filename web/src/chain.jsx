@@ -14,6 +14,13 @@ export function names_of(weighted, layout, node) {
   return box < 0 ? [tree.name(node)] : nodes_of(layout, tree, box).map((one) => tree.name(one));
 }
 
+// The same, as boxes are named: without what allocates for the last one.
+export function charged_names_of(weighted, layout, node) {
+  const { tree } = weighted;
+  const box = layout.find(node);
+  return box < 0 ? [tree.name(node)] : tree.chain_names(nodes_of(layout, tree, box));
+}
+
 export function Chain({ names }) {
   const left_out = names.length - OUTER - INNER;
   const shown = left_out <= 1 ? names : [...names.slice(0, OUTER), '… ' + left_out + ' more', ...names.slice(-INNER)];

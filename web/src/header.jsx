@@ -93,10 +93,12 @@ export function Header({ head, help, onTheme }) {
       <h1><b>byte</b>poll</h1>
       <div class="who">
         <strong id="program">{visible(head.name ?? last_part(head.program))}</strong>{' '}
+        {/* The runs of a store have neither a pid nor a beginning together. */}
         <span class="soft">
-          pid {head.pid}
-          {head.processes_seen > 1 && ' and ' + (head.processes_seen - 1) + ' more'} · {time_text(head.duration_s)}
-          {start && ' · ' + start.toISOString().slice(0, 16).replace('T', ' ') + ' UTC'}
+          {head.runs ? count_text(head.processes_seen) + (head.processes_seen === 1 ? ' process' : ' processes') : 'pid ' + head.pid}
+          {!head.runs && head.processes_seen > 1 && ' and ' + (head.processes_seen - 1) + ' more'}
+          {!head.runs && ' · ' + time_text(head.duration_s)}
+          {!head.runs && start && ' · ' + start.toISOString().slice(0, 16).replace('T', ' ') + ' UTC'}
         </span>
       </div>
       <div class={'facts' + (lost > 0 ? ' has-lost' : '')}>{facts.join(' · ')}</div>

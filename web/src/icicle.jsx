@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Graph, TipBox, find_look } from './graph.jsx';
 import { FEW, draw, order_is_open } from './icicle_draw.js';
 import { Breadcrumb } from './breadcrumb.jsx';
-import { Chain, names_of } from './chain.jsx';
+import { Chain, charged_names_of, names_of } from './chain.jsx';
 import { ends_text } from './labels.js';
 import { lay_out } from './layout.js';
 import { in_slices } from './work.js';
@@ -15,7 +15,7 @@ import { cut } from './text.js';
 
 function describe(weighted, layout, node) {
   const figures = weighted.figures(node);
-  return ends_text(names_of(weighted, layout, node)) + ': ' + full_text(figures[weighted.unit], weighted.unit) + (weighted.unit === 'objects' ? ' objects' : '') +
+  return ends_text(charged_names_of(weighted, layout, node)) + ': ' + full_text(figures[weighted.unit], weighted.unit) + (weighted.unit === 'objects' ? ' objects' : '') +
     ', ' + figures.samples + ' samples, depth ' + weighted.tree.depth[node];
 }
 

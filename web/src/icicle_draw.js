@@ -114,7 +114,7 @@ function draw_label(painter, weighted, layout, box, look, alpha) {
   const figure = weighted.known_figure(layout.node[box]);
   const { tree } = weighted;
   const name = layout.is_chain(box)
-    ? fitting_chain(painter, nodes_of(layout, tree, box).map((node) => tree.name(node)), room)
+    ? fitting_chain(painter, tree.chain_names(nodes_of(layout, tree, box)), room)
     : fitting(painter, tree.name(layout.node[box]), room);
   if (name === '') return;
   const hatched = figure !== null && is_hatched(figure);

@@ -43,9 +43,10 @@ export function fitting(painter, name, room) {
 
 // Of a chain both ends and how many functions it has; where that is too long, of the inner end as much as fits.
 export function fitting_chain(painter, names, room) {
+  if (names.length === 1) return fitting(painter, names[0], room);
   const last = names[names.length - 1];
   const count = ' (' + names.length + ')';
-  const both = shorten(names[0], CHAIN_NAME) + ' › … › ';
+  const both = shorten(names[0], CHAIN_NAME) + (names.length > 2 ? ' › … › ' : ' › ');
   for (const before of [both, '… › ']) {
     const name = fitting(painter, last, room - painter.measure(before + count));
     if (name === last || (name !== '' && before !== both)) return before + name + count;
@@ -56,5 +57,5 @@ export function fitting_chain(painter, names, room) {
 // Both ends of a chain of functions, or the name of one.
 export function ends_text(names) {
   if (names.length === 1) return names[0];
-  return names[0] + ' › … › ' + names[names.length - 1] + ' (' + names.length + ' functions)';
+  return names[0] + (names.length > 2 ? ' › … › ' : ' › ') + names[names.length - 1] + ' (' + names.length + ' functions)';
 }

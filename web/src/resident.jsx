@@ -70,6 +70,7 @@ export function Resident({ profile, view }) {
     );
   const all = view.window === null ? profile.head.resident_parts : null;
   const parts = all == null ? null : view.metric === 'peak' ? all.highest : all.last;
+  const most = profile.head.resident_most ?? null;
   const times = resident.points.map((point) => point[0]);
   const [time, bytes] =
     parts !== null ? [parts.at_s, parts.resident] : resident.points[view.window === null ? times.length - 1 : nearest(times, profile.edges[view.window[1]])];
@@ -78,6 +79,9 @@ export function Resident({ profile, view }) {
     <div class="card total resident">
       <span class="label">{parts !== null && view.metric === 'peak' ? 'highest ' : ''}resident memory{of} at {time_text(time)}</span>
       <span class="value">{bytes_text(bytes)}</span>
+      {parts !== null && view.metric === 'peak' && most !== null && most[0] > bytes && (
+        <span class="note">highest of the moments it was looked at; the most ever {most[0] < most[1] ? 'at least ' : ''}{bytes_text(most[0])}</span>
+      )}
       {parts !== null && is_known(parts.live) && <Parts parts={parts} />}
       {live !== null && is_known(live) && (
         <>

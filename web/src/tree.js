@@ -160,6 +160,22 @@ export class Tree {
     return node === 0 ? 'all' : this.profile.key_name(this.key[node]);
   }
 
+  // The names of a chain of nodes, outermost first, without what allocates for the function that is charged
+  // (`operator new`), as the command line has them.
+  chain_names(nodes) {
+    if (this.allocates === undefined) {
+      const { attribution } = this.profile.head;
+      this.allocates = new Uint8Array(this.count);
+      for (let stack = 0; !this.inverted && stack < this.leaf.length; stack++) {
+        let node = this.leaf[stack];
+        for (let up = attribution?.[stack] ?? 0; up > 0 && node > 0; up--, node = this.parent[node]) this.allocates[node] = 1;
+      }
+    }
+    let count = nodes.length;
+    while (count > 1 && this.allocates[nodes[count - 1]] === 1) count--;
+    return nodes.slice(0, count).map((node) => this.name(node));
+  }
+
   // From the root's child to the node.
   path_to(node) {
     const path = [];

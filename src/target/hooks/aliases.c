@@ -75,7 +75,8 @@ void bp_aliases_resolve(void)
 	struct bp_wanted behind[BP_COUNT(aliases)];
 	for (size_t i = 0; i < BP_COUNT(aliases); i++)
 		behind[i] = (struct bp_wanted){ aliases[i].name, aliases[i].next };
-	(void)bp_symbol_table_find_first(first, BP_COUNT(first));
+	if (!bp_symbol_table_is_late()) /* then calls reach the hooks where late.c binds them */
+		(void)bp_symbol_table_find_first(first, BP_COUNT(first));
 	(void)bp_symbol_table_find_behind(behind, BP_COUNT(behind));
 }
 

@@ -188,6 +188,6 @@ void bp_foreign_entries(void)
 		bp_real_other.name = watch##name;
 	BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
-	if (bp_extended_resolve())
+	if (bp_extended_resolve() && !bp_real_is_late()) /* late.c binds all alike */
 		bp_extended_bind();
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "hooks/binding/late.h"
 #include "hooks/binding/real_other.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
@@ -55,6 +56,8 @@ BP_EXPORT pid_t fork(void)
 
 BP_EXPORT int dlclose(void *handle)
 {
+	if (bp_unlikely(bp_late_wants_look))
+		bp_late_look();
 	int result = bp_real_others()->dlclose(handle);
 	bp_recorder_unloaded();
 	return result;

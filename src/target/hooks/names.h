@@ -95,8 +95,9 @@
 	BP_HOOK(posix_spawn, "records the new image")                     \
 	BP_HOOK(posix_spawnp, "records the new image")
 
-/* calls.c and pools.c: not hooked, but for the program to call: bytepoll/bytepoll.h and annotate.h,
- * and what programs written for heaptrack look for. */
+/* calls.c, pools.c and recorder/attach.c: not hooked, but for the program to call:
+ * bytepoll/bytepoll.h and annotate.h, what programs written for heaptrack look for, and what
+ * `bytepoll attach` calls. */
 #define BP_CALLS(BP_CALL)                                                                          \
 	BP_CALL(bytepoll_status, "returns the state of the recorder")                              \
 	BP_CALL(bytepoll_start, "switches sampling on")                                            \
@@ -119,6 +120,9 @@
 	BP_CALL(bytepoll_pool_move, "gives a pool another address")                                \
 	BP_CALL(bytepoll_uncounted_begin, "from here on the thread's allocations are not counted") \
 	BP_CALL(bytepoll_uncounted_end, "from here on they are counted again")                     \
+	BP_CALL(bytepoll_attach, "begins a trace of a running process, for `bytepoll attach`")     \
+	BP_CALL(bytepoll_detach, "ends it, for `bytepoll detach`")                                 \
+	BP_CALL(bytepoll_attached, "(data) tells these commands how that went")                    \
 	BP_CALL(heaptrack_malloc, "as bytepoll_pool_alloc")                                        \
 	BP_CALL(heaptrack_realloc, "as bytepoll_pool_resize")                                      \
 	BP_CALL(heaptrack_free, "as bytepoll_pool_free")

@@ -14,6 +14,12 @@
  * CPython copies the five words of an allocator one by one, and other threads may allocate
  * meanwhile. So the first word, which is passed to the other four, stays as it was: whichever of
  * the functions such a thread meets, it gets the word that it wants.
+ *
+ * `free` stays CPython's own where it can, because CPython has its code inlined in many places for
+ * as long as nobody replaces it, which costs more than the recorder's own instructions. So a small
+ * object that is due to be looked at is not made in an arena: pymalloc is asked for a block that is
+ * too large for it, which comes from malloc, whose hook makes the object a sample. pymalloc knows
+ * by the address that it is not its own, and gives it to malloc's free.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -57,35 +63,16 @@ static struct arena_allocator real_arenas;
 
 /* What stands behind ours: at the start, and after the interpreter has chosen its allocators anew,
  * with checks of its own in front (PYTHONMALLOC=debug). `small_max`: the largest request that is
- * charged here; 0: none is. */
+ * charged here; 0: none is. `aside`: objects to be looked at come from malloc, and not from an
+ * arena. */
 struct layer {
 	struct allocator real;
 	size_t small_max;
+	bool aside;
 };
 static struct layer plain[DOMAINS], checked[DOMAINS];
 
 /* ---- the cold paths ---- */
-
-/* The charge borrowed. It is taken back until the object is there, because pymalloc may call malloc
- * for its own books. */
-static BP_COLD void *cold_malloc(const struct layer *layer, void *context, size_t size)
-{
-	bp_cold_uncharge(size);
-	void *object = layer->real.malloc(context, size);
-	if (bp_python_arena_has(object) && bp_sampler_crosses(&bp_hot.counters, size))
-		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
-	return object;
-}
-
-static BP_COLD void *cold_calloc(
-	const struct layer *layer, void *context, size_t count, size_t size)
-{
-	bp_cold_uncharge(count * size);
-	void *object = layer->real.calloc(context, count, size);
-	if (bp_python_arena_has(object) && bp_sampler_crosses(&bp_hot.counters, count * size))
-		bp_cold_object(object, count * size, 0, BP_KIND_PYTHON);
-	return object;
-}
 
 /* An object that is there, in an arena or in malloc's heap. */
 static void charge_small(void *object, size_t size)
@@ -94,10 +81,66 @@ static void charge_small(void *object, size_t size)
 		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
 }
 
-static BP_COLD void end_near_sample(void *object)
+/* The charge borrowed. It is taken back until the object is there, because pymalloc may call malloc
+ * for its own books. */
+static BP_COLD void *cold_malloc(const struct layer *layer, void *context, size_t size)
+{
+	void *object;
+	if (layer->aside) {
+		bp_aside_begin(size);
+		object = layer->real.malloc(context, BP_ASIDE_BYTES);
+		bp_aside_end(object, size);
+		return object;
+	}
+	bp_cold_uncharge(size);
+	object = layer->real.malloc(context, size);
+	charge_small(object, size);
+	return object;
+}
+
+static BP_COLD void *cold_calloc(
+	const struct layer *layer, void *context, size_t count, size_t size)
+{
+	void *object;
+	if (layer->aside) {
+		bp_aside_begin(count * size);
+		object = layer->real.calloc(context, 1, BP_ASIDE_BYTES);
+		bp_aside_end(object, count * size);
+		return object;
+	}
+	bp_cold_uncharge(count * size);
+	object = layer->real.calloc(context, count, size);
+	charge_small(object, count * size);
+	return object;
+}
+
+/* The whole of such a free, so that the other ones need no stack. */
+static BP_COLD void free_near_sample(const struct allocator *real, void *context, void *object)
 {
 	if (bp_python_arena_has(object))
 		bp_known_end(object);
+	real->free(context, object);
+}
+
+/* The same for an object that grew or shrank in pymalloc: should it be due, it is moved aside. */
+static void *charge_moved(const struct layer *layer, void *context, void *object, size_t size)
+{
+	if (!bp_python_arena_has(object) || !bp_sampler_crosses(&bp_hot.counters, size))
+		return object;
+	if (!layer->aside) {
+		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
+		return object;
+	}
+	void *aside = cold_malloc(layer, context, size);
+	if (aside == NULL) {
+		/* It stays where it is, counted. */
+		if (bp_sampler_crosses(&bp_hot.counters, size))
+			bp_cold_pass(size);
+		return object;
+	}
+	__builtin_memcpy(aside, object, size);
+	layer->real.free(context, object);
+	return aside;
 }
 
 /* A realloc that fails leaves the object as it was. Nobody can get its place in between: the caller
@@ -105,14 +148,15 @@ static BP_COLD void end_near_sample(void *object)
 static void *realloc_with(const struct layer *layer, void *context, void *object, size_t size)
 {
 	const bool near_sample = bp_unlikely(bp_filter_hit(object)) && bp_python_arena_has(object);
+	const bool small = size - 1 < layer->small_max;
+	bp_aside_resize(small && layer->aside ? size : 0);
 	void *moved = layer->real.realloc(context, object, size);
+	bp_aside_resize(0);
 	if (moved == NULL)
 		return NULL;
 	if (near_sample)
 		bp_known_end(object);
-	if (size - 1 < layer->small_max)
-		charge_small(moved, size);
-	return moved;
+	return small ? charge_moved(layer, context, moved, size) : moved;
 }
 
 /* ---- the allocators ---- */
@@ -143,8 +187,10 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 	}                                                                             \
 	static void plain_free_##domain(void *context, void *object)                  \
 	{                                                                             \
-		if (bp_unlikely(bp_filter_hit(object)))                               \
-			end_near_sample(object);                                      \
+		if (bp_unlikely(bp_filter_hit(object))) {                             \
+			free_near_sample(&plain[domain].real, context, object);       \
+			return;                                                       \
+		}                                                                     \
 		plain[domain].real.free(context, object);                             \
 	}
 
@@ -173,8 +219,10 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 	}                                                                               \
 	static void checked_free_##domain(void *context, void *object)                  \
 	{                                                                               \
-		if (bp_unlikely(bp_filter_hit(object)))                                 \
-			end_near_sample(object);                                        \
+		if (bp_unlikely(bp_filter_hit(object))) {                               \
+			free_near_sample(&checked[domain].real, context, object);       \
+			return;                                                         \
+		}                                                                       \
 		checked[domain].real.free(context, object);                             \
 	}
 
@@ -217,6 +265,8 @@ static void place(const struct allocator *functions, struct layer *layers, int d
 {
 	struct allocator ours = functions[domain];
 	ours.context = now->context;
+	if (layers[domain].aside)
+		ours.free = now->free;
 	layers[domain].real = *now;
 	__atomic_store_n(&layers[domain].small_max, BP_PYTHON_SMALL_MAX, __ATOMIC_RELEASE);
 	api.set_allocator(domain, &ours);
@@ -265,6 +315,10 @@ static void adopt_objects(void)
 	struct arena_allocator ours = { real_arenas.context, arena_alloc, arena_free };
 	api.set_arenas(&ours);
 	read_allocators(now);
+	/* As the program starts, the allocators are those that CPython is compiled with. An
+	 * interpreter that was loaded later may have got others by then, which know no block that
+	 * they did not make. */
+	plain[MEM].aside = plain[OBJECT].aside = bp_recorder.mode == BP_MODE_STARTING;
 	bp_python.objects_state = stand_before(now, true);
 }
 

@@ -15,6 +15,7 @@
 #include "recorder/real.h"
 
 #include <gnu/libc-version.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@
 #include "hooks/binding/real_other.h"
 #include "hooks/binding/symbol_table.h"
 #include "recorder/verify.h"
+#include "start/config.h"
+#include "trace/format.h"
 #include "unwind/frame_rules.h"
 
 static void *first_malloc(size_t size)
@@ -216,8 +219,23 @@ static bool is_sanitized(void)
 	       __lsan_init != NULL || __msan_init != NULL || __tsan_init != NULL;
 }
 
+/* Is the malloc a part of the program's own file? Then its calls are bound within the file, and a
+ * recorder that was opened late cannot come between. */
+static bool is_of_program(const void *object)
+{
+	return object == NULL || ((const struct link_map *)object)->l_prev == NULL;
+}
+
+/* Were samples asked to stay where glibc put them? */
+static bool is_in_place(void)
+{
+	const char *text = bp_config_find(NULL, BP_ENV_IN_PLACE);
+	return text != NULL && text[0] == '1' && text[1] == '\0';
+}
+
 static enum bp_real_form adapt(void)
 {
+	const bool late = bp_symbol_table_is_late();
 	const bool ours = bp_first.malloc == malloc;
 	owner = ours ? NULL : (const void *)bp_first.malloc;
 	if (!bp_real_has_glibc()) {
@@ -227,7 +245,11 @@ static enum bp_real_form adapt(void)
 	const bool sanitized = is_sanitized() || (!ours && stands_before_libc(owner));
 	if (ours && !sanitized) {
 		home = object_of((const void *)bp_real.malloc);
-		if (is_glibc())
+		if (late && is_of_program(home))
+			return BP_REAL_NOT_OURS;
+		/* Opened late, some frees may not be seen: no object of ours may reach them. And
+		 * where samples are to stay in place none is of ours. */
+		if (!late && !is_in_place() && is_glibc())
 			return BP_REAL_GLIBC;
 		/* Exact sums are counted by hooks of their own, which know glibc's malloc alone. */
 		if (bp_verify_flags() == 0 && bp_foreign_hooks())
@@ -250,6 +272,11 @@ enum bp_real_form bp_real_resolve(void)
 	bp_aliases_adapt(form, libc_object());
 	redirected = form == BP_REAL_GLIBC && bp_libc_symbols_redirect();
 	return form;
+}
+
+bool bp_real_is_late(void)
+{
+	return bp_symbol_table_is_late();
 }
 
 bool bp_real_is_redirected(void)

@@ -18,6 +18,7 @@
 #include "base/attributes.h"
 #include "hooks/aliases.h"
 #include "hooks/extended.h"
+#include "hooks/binding/late.h"
 #include "hooks/binding/libc_names.h"
 #include "hooks/names.h"
 #include "hooks/binding/real_other.h"
@@ -71,6 +72,8 @@ static BP_COLD void *answer(void *handle, const char *name)
 
 BP_EXPORT void *dlsym(void *restrict handle, const char *restrict name)
 {
+	if (bp_unlikely(bp_late_wants_look))
+		bp_late_look();
 	const enum bp_real_form form = bp_real_resolve();
 	const bool asked = form == BP_REAL_GLIBC     ? !bp_real_is_redirected()
 			   : form == BP_REAL_FOREIGN ? handle != RTLD_NEXT

@@ -81,7 +81,7 @@ static const void *address_in_loop(struct cursor *cursor)
 	if (layout->form != BP_PYTHON_SHIMS)
 		return cursor->cframe;
 	for (uint32_t links = 0; frame != NULL && links < LINKS_MAX; links++) {
-		if (bp_python_u8(&cursor->memory, frame, layout->frame_owner) == layout->shim_owner)
+		if (bp_python_u8(&cursor->memory, frame, layout->frame_owner) >= layout->shim_owner)
 			return frame;
 		frame = bp_python_pointer(&cursor->memory, frame, layout->frame_previous);
 	}
@@ -144,8 +144,50 @@ static bool is_shim(struct cursor *cursor)
 {
 	const struct bp_python_layout *layout = bp_python.layout;
 	return layout->form == BP_PYTHON_SHIMS &&
-	       bp_python_u8(&cursor->memory, cursor->frame, layout->frame_owner) ==
+	       bp_python_u8(&cursor->memory, cursor->frame, layout->frame_owner) >=
 		       layout->shim_owner;
+}
+
+/* From 3.14 on the reference has marks in its low bits. */
+static const void *code_of(struct cursor *cursor)
+{
+	const void *reference =
+		bp_python_pointer(&cursor->memory, cursor->frame, bp_python.layout->frame_code);
+	return (const void *)((uintptr_t)reference & ~(uintptr_t)7);
+}
+
+/* Has the function's body not begun yet? Python shows no such frame: what is made meanwhile, such
+ * as the object of a coroutine or the cells of variables, is of the line that calls it. */
+static bool is_beginning(struct cursor *cursor, const void *code, int32_t instruction)
+{
+	const struct bp_python_layout *layout = bp_python.layout;
+	struct bp_python_memory *memory = &cursor->memory;
+	if (layout->code_first_traced == 0)
+		return false;
+	const int32_t first = (int32_t)bp_python_u32(memory, code, layout->code_first_traced);
+	return instruction < first * BP_PYTHON_INSTRUCTION_BYTES &&
+	       bp_python_u8(memory, cursor->frame, layout->frame_owner) !=
+		       BP_PYTHON_OWNER_GENERATOR;
+}
+
+/* Adds the frame of the cursor, and moves `position`, which is that of the frame before, to its
+ * loop. False: its memory could not be read. */
+static bool add_frame(struct bp_python_walk *walk, struct cursor *cursor, uint32_t *position)
+{
+	const void *code = code_of(cursor);
+	const int32_t instruction = instruction_of(cursor, code);
+	if (is_beginning(cursor, code, instruction))
+		return true;
+	const uint32_t place = bp_python_place_of(walk, &cursor->memory, code, instruction);
+	const uint32_t seen = position_of(cursor);
+	if (cursor->memory.failed)
+		return false;
+	/* Outer frames are in outer loops, also where one was not seen. */
+	if (*position < seen)
+		*position = seen;
+	walk->places[walk->depth] = place;
+	walk->positions[walk->depth++] = *position;
+	return true;
 }
 
 static void walk_frames(struct bp_python_walk *walk, struct cursor *cursor)
@@ -158,20 +200,8 @@ static void walk_frames(struct bp_python_walk *walk, struct cursor *cursor)
 			walk->cut = true;
 			return;
 		}
-		if (!shim) {
-			const void *code = bp_python_pointer(
-				memory, cursor->frame, bp_python.layout->frame_code);
-			const uint32_t place = bp_python_place_of(
-				walk, memory, code, instruction_of(cursor, code));
-			const uint32_t seen = position_of(cursor);
-			if (memory->failed)
-				return;
-			/* Outer frames are in outer loops, also where one was not seen. */
-			if (position < seen)
-				position = seen;
-			walk->places[walk->depth] = place;
-			walk->positions[walk->depth++] = position;
-		}
+		if (!shim && !add_frame(walk, cursor, &position))
+			return;
 		step(cursor, shim);
 		if (memory->failed)
 			return;

@@ -48,6 +48,9 @@ static enum bp_python_state judge_frames(void)
 
 void bp_python_found(const struct bp_python_functions *functions)
 {
+	/* An interpreter that was closed may have had its types at other addresses. */
+	bp_python.walks = 0;
+	bp_python.code_type = bp_python.text_type = NULL;
 	bp_python.functions = *functions;
 	bp_python.version = read_version(functions->version());
 	bp_python.frames_state =

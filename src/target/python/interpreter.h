@@ -55,7 +55,7 @@ extern struct bp_python bp_python __attribute__((visibility("hidden")));
 #define BP_PYTHON_SMALL_MAX 512u
 
 /* Takes note of an interpreter with these functions, and decides whether its frames are recorded.
- * Called once, outside of any walk. */
+ * Called outside of any walk, once for each time that an interpreter is loaded. */
 void bp_python_found(const struct bp_python_functions *functions);
 
 /* Writes what is recorded of the interpreter, if there is one, to the trace (INTERPRETER). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row for each minor version. tests/unit/python/test_layout.c compares the rows with the
- * headers of the Pythons that it finds.
+ * One row for each minor version. The scenario tests `python` and scripts/newest-python hold the
+ * rows against interpreters: each stack is the one that Python itself sees.
  */
 #include "python/layout.h"
 
@@ -67,6 +67,7 @@ static const struct bp_python_layout layouts[] = {
 		.code_file = 112,
 		.code_first_line = 72,
 		.code_lines = 136,
+		.code_first_traced = 168,
 		.code_bytes = 184,
 		.ascii_bytes = 48,
 		.compact_bytes = 72 },
@@ -85,6 +86,7 @@ static const struct bp_python_layout layouts[] = {
 		.code_file = 112,
 		.code_first_line = 68,
 		.code_lines = 136,
+		.code_first_traced = 176,
 		.code_bytes = 192,
 		.ascii_bytes = 40,
 		.compact_bytes = 56 },
@@ -101,7 +103,25 @@ static const struct bp_python_layout layouts[] = {
 		.code_file = 112,
 		.code_first_line = 68,
 		.code_lines = 136,
+		.code_first_traced = 184,
 		.code_bytes = 200,
+		.ascii_bytes = 40,
+		.compact_bytes = 56 },
+	{ .version = 0x30e,
+		.form = BP_PYTHON_SHIMS,
+		.thread_id = 152,
+		.thread_frame = 72,
+		.frame_previous = 8,
+		.frame_code = 0,
+		.frame_instruction = 56,
+		.frame_owner = 74,
+		.shim_owner = 3,
+		.code_name = 128,
+		.code_file = 112,
+		.code_first_line = 68,
+		.code_lines = 136,
+		.code_first_traced = 192,
+		.code_bytes = 208,
 		.ascii_bytes = 40,
 		.compact_bytes = 56 },
 };
@@ -114,39 +134,42 @@ const struct bp_python_layout *bp_python_layout_of(uint32_t version)
 	return NULL;
 }
 
-/* Words of _Py_DebugOffsets as 3.13 has it. */
+/* Words of _Py_DebugOffsets. Its groups grow from one version to the next. */
 #define COOKIE "xdebugpy"
 #define WORD_VERSION 1u
 #define WORD_FREE_THREADED 2u
+#define WORDS 49u
 
 bool bp_python_layout_agrees(const struct bp_python_layout *layout, const void *runtime)
 {
-	uint64_t word[44];
+	uint64_t word[WORDS];
 	if (layout->version < 0x30d)
 		return true;
 	if (runtime == NULL)
 		return false;
 	__builtin_memcpy(word, runtime, sizeof word);
+	/* Where they are in 3.13 and in 3.14. */
+	const bool first = layout->version == 0x30d;
 	const struct {
-		uint32_t word;
+		uint16_t in_3_13, in_3_14; /* in bytes */
 		uint16_t ours;
 	} offsets[] = {
-		{ 184 / 8, layout->thread_frame },
-		{ 232 / 8, layout->frame_previous },
-		{ 240 / 8, layout->frame_code },
-		{ 248 / 8, layout->frame_instruction },
-		{ 264 / 8, layout->frame_owner },
-		{ 280 / 8, layout->code_file },
-		{ 296 / 8, layout->code_name },
-		{ 304 / 8, layout->code_lines },
-		{ 312 / 8, layout->code_first_line },
-		{ 344 / 8, layout->code_bytes },
+		{ 184, 208, layout->thread_frame },
+		{ 232, 256, layout->frame_previous },
+		{ 240, 264, layout->frame_code },
+		{ 248, 272, layout->frame_instruction },
+		{ 264, 288, layout->frame_owner },
+		{ 280, 320, layout->code_file },
+		{ 296, 336, layout->code_name },
+		{ 304, 344, layout->code_lines },
+		{ 312, 352, layout->code_first_line },
+		{ 344, 384, layout->code_bytes },
 	};
 	if (__builtin_memcmp(word, COOKIE, 8) != 0 || word[WORD_VERSION] >> 16 != layout->version ||
 		word[WORD_FREE_THREADED] != 0)
 		return false;
 	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
-		if (word[offsets[i].word] != offsets[i].ours)
+		if (word[(first ? offsets[i].in_3_13 : offsets[i].in_3_14) / 8] != offsets[i].ours)
 			return false;
 	return true;
 }

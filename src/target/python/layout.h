@@ -29,16 +29,18 @@ struct bp_python_layout {
 	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_is_entry;
 	/* Units of an instruction's number up to 3.10, in bytes; 0: an address */
 	uint8_t instruction_bytes;
-	/* `frame_owner` of a shim, and of those that are not functions' either */
+	/* `frame_owner` of a shim; what has a larger one is no function's frame either */
 	uint8_t shim_owner;
 	/* PyCodeObject: qualified name (the name before 3.11), file, first line, line table,
-	 * code */
-	uint16_t code_name, code_file, code_first_line, code_lines, code_bytes;
+	 * number of the instruction at which a function's body begins (0: is not told), code */
+	uint16_t code_name, code_file, code_first_line, code_lines, code_first_traced, code_bytes;
 	/* PyASCIIObject and PyCompactUnicodeObject: their sizes */
 	uint16_t ascii_bytes, compact_bytes;
 };
 
 /* The same in all versions, of 64-bit builds. */
+#define BP_PYTHON_INSTRUCTION_BYTES 2
+#define BP_PYTHON_OWNER_GENERATOR 1u /* a value of `frame_owner` */
 #define BP_PYTHON_OBJECT_TYPE 8u
 #define BP_PYTHON_OBJECT_SIZE 16u /* of objects with a number of items */
 #define BP_PYTHON_TYPE_NAME 24u

@@ -43,6 +43,8 @@ static uint8_t *map_low(void)
 
 bool bp_filter_init(void)
 {
+	if (bp_filter_counts != NULL)
+		return true;
 	uint8_t *memory = map_low();
 	if (memory == NULL)
 		memory = bp_system_map(BP_FILTER_BYTES, PROT_READ | PROT_WRITE,

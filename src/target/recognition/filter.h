@@ -28,7 +28,8 @@ static inline bool bp_filter_hit(const void *object)
 	return bp_filter_counts[(uint32_t)(uintptr_t)object >> BP_FILTER_PAGE_SHIFT] != 0;
 }
 
-/* Called once, before all others; false: no memory. */
+/* Called before all others, by whoever needs the filter; it is made once, because the address of
+ * the counts stands in rewritten code. False: no memory. */
 bool bp_filter_init(void);
 
 /* Counts one live sample at `address` more, or one less. Without bp_filter_init there is no effect.

@@ -110,6 +110,22 @@ void bp_live_unlock(void)
 		bp_lock_release(&live.parts[i].lock);
 }
 
+void bp_live_forget(void)
+{
+	for (uint32_t i = 0; i < PARTS; i++) {
+		struct part *part = &live.parts[i];
+		struct bp_address_table *table = &part->table;
+		bp_lock_take(&part->lock);
+		/* What a removal moves back may come to lie behind `place`: until none is left. */
+		while (table->count > 0)
+			for (uint32_t place = 0; place <= table->array->mask; place++)
+				if (table->array->entries[place].address != 0)
+					(void)remove_locked(part,
+						(const void *)table->array->entries[place].address);
+		bp_lock_release(&part->lock);
+	}
+}
+
 void bp_live_after_fork(void)
 {
 	uint32_t count = 0;

@@ -37,4 +37,7 @@ void bp_live_lock(void);
 void bp_live_unlock(void);
 void bp_live_after_fork(void);
 
+/* Empties the set: nothing of it is recorded any more. */
+void bp_live_forget(void);
+
 #endif

@@ -26,7 +26,8 @@ struct bp_call {
 	enum bp_function function;
 	uint8_t kind; /* enum bp_kind */
 	size_t size, alignment;
-	size_t room; /* bytes that the object must have: the size, except for pvalloc */
+	size_t room; /* bytes that the object must have: the size, except for pvalloc and what is
+		      * set aside (bp_aside_begin) */
 };
 
 /* Calls the real function. Returns the object; NULL: it failed, and errno says why. */
@@ -35,9 +36,9 @@ static inline void *bp_call_real(const struct bp_call *call)
 	void *object = NULL;
 	switch (call->function) {
 	case BP_CALL_MALLOC:
-		return bp_real.malloc(call->size);
+		return bp_real.malloc(call->room);
 	case BP_CALL_CALLOC:
-		return bp_real.calloc(1, call->size);
+		return bp_real.calloc(1, call->room);
 	case BP_CALL_MEMALIGN:
 		return bp_real.memalign(call->alignment, call->size);
 	case BP_CALL_ALIGNED_ALLOC:

@@ -213,6 +213,14 @@ static bool has_more_rights_than_caller(void)
 	return getauxval(AT_SECURE) != 0;
 }
 
+static bool register_fork_handlers(void)
+{
+	if (!handlers_set)
+		handlers_set = __register_atfork(bp_recorder_fork_prepare, bp_recorder_fork_parent,
+				       bp_recorder_fork_child, __dso_handle) == 0;
+	return handlers_set;
+}
+
 static void start(char **environment)
 {
 	static const struct {
@@ -251,12 +259,59 @@ static void start(char **environment)
 	bp_python.wanted = config.python;
 	bp_real_adopt_python();
 	bp_probe_start(environment);
-	bp_stack_init();
+	bp_stack_init(true);
 	(void)bp_threads_init();
-	if (!handlers_set)
-		handlers_set = __register_atfork(bp_recorder_fork_prepare, bp_recorder_fork_parent,
-				       bp_recorder_fork_child, __dso_handle) == 0;
+	(void)register_fork_handlers();
 	__atomic_store_n(&bp_recorder.mode, BP_MODE_ON, __ATOMIC_RELEASE);
+}
+
+/* What of an earlier trace must not be taken for known in a new one. */
+static void forget_trace(void)
+{
+	bp_stack_table_after_fork();
+	bp_labels_after_fork();
+	bp_pools_after_fork();
+	bp_python_places_after_fork();
+	bp_mixed_stack_after_fork();
+	bp_modules_after_fork();
+}
+
+enum bp_attach_result bp_recorder_begin_late(char **settings)
+{
+	const bool again = bp_recorder.fork_mark != NULL;
+	if (bp_real_resolve_late() != BP_REAL_FOREIGN)
+		return BP_ATTACH_MALLOC;
+	bp_recorder.recognition = BP_RECOGNITION_TABLE;
+	bp_config_read(settings, &config);
+	bp_control_configure(&config);
+	describe_program(BP_PROFILED);
+	header.flags_skippable |= BP_HEADER_ATTACHED;
+	if ((!again && !make_fork_mark()) || !begin_trace(false, false))
+		return BP_ATTACH_TRACE;
+	bp_recorder.ended = false;
+	*bp_recorder.fork_mark = 1;
+	if (again) {
+		forget_trace();
+		bp_python_describe(&bp_recorder.writer);
+	} else {
+		bp_python.wanted =
+			config.python == BP_PYTHON_OFF ? BP_PYTHON_OFF : BP_PYTHON_FRAMES;
+		bp_probe_start(environ);
+		bp_stack_init(false);
+		(void)bp_threads_init();
+		(void)register_fork_handlers();
+	}
+	__atomic_store_n(&bp_recorder.mode, BP_MODE_STARTING, __ATOMIC_SEQ_CST);
+	return BP_ATTACH_DONE;
+}
+
+void bp_recorder_covers(uint32_t objects, uint32_t covered)
+{
+	if (bp_recorder.mode != BP_MODE_ON)
+		return;
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	state->objects = objects;
+	state->covered_objects = covered;
 }
 
 static bool ensure_started(char **environment)
@@ -280,6 +335,12 @@ bool bp_recorder_is_on(void)
 __attribute__((constructor)) void bp_recorder_start(int argc, char **argv, char **environment)
 {
 	(void)argc, (void)argv;
+	if (bp_real_is_late()) { /* bytepoll_attach will start it */
+		bp_recorder.is_late = true;
+		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
+		__atomic_store_n(&bytepoll_attached.ready, 1, __ATOMIC_RELEASE);
+		return;
+	}
 	if (!bp_real_has_glibc())
 		environment = environ; /* other C libraries call constructors without arguments */
 	/* We come before libc's own start. Another malloc, which is first called by ours, shall
@@ -309,9 +370,13 @@ void bp_recorder_fork_prepare(void)
 	/* A signal handler that interrupted a visit may be the one that forks: this thread may hold
 	 * locks. And a child that nobody has met yet may have inherited held ones. Their children
 	 * are left to the mark. */
-	if (bp_recorder.mode != BP_MODE_ON || bp_recorder.seal == BP_SEAL_ALL || bp_hot.busy ||
-		*bp_recorder.fork_mark == 0)
+	if (bp_hot.busy || bp_recorder.seal == BP_SEAL_ALL)
 		return;
+	bp_attach_lock();
+	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0) {
+		bp_attach_unlock();
+		return;
+	}
 	bp_hot.busy = bp_hot.forking = 1;
 	bp_verify_lock();
 	bp_threads_lock();
@@ -335,6 +400,7 @@ static void unlock_all(void)
 	bp_labels_unlock();
 	bp_threads_unlock();
 	bp_verify_unlock();
+	bp_attach_unlock();
 }
 
 void bp_recorder_fork_parent(void)
@@ -368,17 +434,15 @@ static void become_child(bool unmarked)
 			__atomic_fetch_add(&parent->lost[BP_LOSS_CHILD_TRACE], 1, __ATOMIC_RELAXED);
 		bp_recorder.mode = BP_MODE_OFF;
 	}
+	if (bp_recorder.is_late) /* its calls are bound where its parent's are */
+		bp_recorder_covers((uint32_t)parent->objects, (uint32_t)parent->covered_objects);
 	const uintptr_t page = bp_system_page_of((uintptr_t)parent);
 	bp_system_unmap((void *)page, (uintptr_t)parent + 4096 - page);
-	bp_stack_table_after_fork();
-	bp_labels_after_fork();
-	bp_pools_after_fork();
-	bp_python_places_after_fork();
-	bp_mixed_stack_after_fork();
+	forget_trace();
 	bp_listeners_after_fork();
 	bp_windows_after_fork();
 	bp_verify_after_fork();
-	bp_modules_after_fork();
+	bp_recorder.inside = unmarked && bp_recorder.is_late; /* found out in a visit */
 	if (bp_recorder.mode != BP_MODE_ON)
 		return;
 	bp_threads_after_fork();
@@ -398,6 +462,8 @@ void bp_recorder_fork_child(void)
 		/* The visit or fork that was interrupted goes on here, too: into memory of its
 		 * own. */
 		bp_writer_replace_mappings(&bp_recorder.writer);
+	} else if (bp_recorder.mode != BP_MODE_ON && !bp_hot.busy) {
+		bp_attach_after_fork();
 	}
 	errno = saved_errno;
 }
@@ -457,15 +523,14 @@ static bool look_at_threads(struct bp_totals *ret_totals, bool wait)
  * bp_threads_totals, is held, and `wait` is false. */
 static bool write_end(enum bp_end_reason reason, bool wait)
 {
-	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
 	struct bp_totals totals;
 	if (wait)
 		bp_lock_take(&end_lock);
 	else if (!bp_lock_try(&end_lock))
 		return false;
-	const bool looked = look_at_threads(&totals, wait);
+	const bool looked = bp_recorder.writer.head != NULL && look_at_threads(&totals, wait);
 	if (looked)
-		store_end(state, &totals, reason);
+		store_end(bp_writer_state(&bp_recorder.writer), &totals, reason);
 	bp_lock_release(&end_lock);
 	return looked;
 }
@@ -511,6 +576,15 @@ void bp_recorder_end(enum bp_end_reason reason)
 	errno = saved_errno;
 }
 
+void bp_recorder_end_late(void)
+{
+	bp_writer_try_again(&bp_recorder.writer, UINT64_MAX);
+	(void)write_end(BP_END_DETACHED, true);
+	bp_lock_take(&end_lock); /* of a thread that ends the process at this moment */
+	bp_writer_close(&bp_recorder.writer);
+	bp_lock_release(&end_lock);
+}
+
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
 	bp_recorder_end(BP_END_EXIT);
@@ -523,45 +597,4 @@ void bp_recorder_end_failed(void)
 	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
 	state->end_reason = BP_END_NONE;
 	__atomic_store_n(&state->state, 0, __ATOMIC_RELEASE);
-}
-
-void bp_recorder_exec(const char *path, enum bp_unseen unseen)
-{
-	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
-		return;
-	uint64_t values[4] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
-		bp_system_pid(), unseen };
-	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_EXEC, values, 4, path);
-	bp_visit_end(&visit, visit.left);
-}
-
-void bp_recorder_forked(int32_t pid)
-{
-	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
-		return;
-	uint64_t values[3] = { bp_system_time_ns(CLOCK_MONOTONIC), bp_recorder.sequence,
-		(uint32_t)pid };
-	(void)bp_writer_plain(&bp_recorder.writer, BP_TAG_FORK, values, 3, NULL);
-	bp_visit_end(&visit, visit.left);
-}
-
-void bp_recorder_unloaded(void)
-{
-	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
-		return;
-	bp_modules_check_gone(&bp_recorder.writer);
-	bp_python_check_gone();
-	bp_visit_end(&visit, visit.left);
-}
-
-void bp_recorder_before_limits(void)
-{
-	struct bp_visit visit;
-	if (bp_recorder.mode != BP_MODE_ON || !bp_visit_begin(&visit, 0))
-		return;
-	bp_writer_trim(&bp_recorder.writer);
-	bp_visit_end(&visit, visit.left);
 }

@@ -54,6 +54,25 @@ void bp_real_make_heap_ready(void);
 /* Is the program's C library glibc? */
 bool bp_real_has_glibc(void);
 
+/* Was the recorder opened by a program that runs already (dlopen)? Then the hooks are reached only
+ * while they are bound (below). */
+bool bp_real_is_late(void);
+
+/* The same as bp_real_resolve for a recorder that was opened late: with the loader's lock held. */
+enum bp_real_form bp_real_resolve_late(void);
+
+/* Of the loaded objects, the recorder left out: how many there are, and of how many all calls of
+ * the allocation functions by name are seen. */
+struct bp_coverage {
+	uint32_t objects, covered;
+};
+
+/* Points the calls of all loaded objects, and of those that are loaded later, at the hooks, and
+ * back at the real functions (hooks/binding/late.c). For a recorder that was opened late; one
+ * thread at a time calls these. They take the loader's lock. */
+struct bp_coverage bp_real_bind(void);
+void bp_real_unbind(void);
+
 /* Do the C library's own symbols of the malloc family lead to our hooks
  * (hooks/binding/libc_symbols.c)? */
 bool bp_real_is_redirected(void);

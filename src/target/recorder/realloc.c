@@ -69,9 +69,9 @@ static void *move(
 	const struct old *old, const struct bp_call *call, bool sampled, struct bp_slot **ret_slot)
 {
 	*ret_slot = NULL;
-	if (old->slot != NULL && bp_slot_holds(old->slot, call->size)) {
+	if (old->slot != NULL && bp_slot_holds(old->slot, call->room)) {
 		*ret_slot = old->slot;
-		bp_slot_resize(old->slot, call->size);
+		bp_slot_resize(old->slot, call->room);
 		bp_probe_slot(call->size);
 		return old->object;
 	}
@@ -139,13 +139,25 @@ static void *realloc_nested(void *object, size_t size)
 	return copy;
 }
 
+/* Is it a small object of Python, set aside before, that stays one? (Or one of malloc's that Python
+ * made as small.) */
+static bool stays_aside(const void *object, size_t size)
+{
+	if (bp_likely(bp_hot.aside != size) || object == NULL || !bp_object_is_in_slot(object))
+		return false;
+	const struct bp_slot *slot = bp_slot_find(object);
+	return slot != NULL && slot->size <= BP_ASIDE_BYTES;
+}
+
 static void *reallocate(void *object, size_t size, bool crossed)
 {
 	struct bp_visit visit;
 	struct bp_decision decision = { 0 };
-	const struct bp_call call = {
-		.function = BP_CALL_MALLOC, .kind = BP_KIND_REALLOC, .size = size, .room = size
-	};
+	const bool aside = stays_aside(object, size);
+	const struct bp_call call = { .function = BP_CALL_MALLOC,
+		.kind = aside ? BP_KIND_PYTHON : BP_KIND_REALLOC,
+		.size = size,
+		.room = aside ? bp_aside_room(size) : size };
 	if (size > PTRDIFF_MAX) {
 		bp_cold_uncharge(size);
 		errno = ENOMEM;

@@ -17,12 +17,28 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/seal.h"
 #include "recognition/hot.h"
 #include "trace/writer/writer.h"
 
 /* For the hooks: allocation, charged. */
 BP_COLD void *bp_cold_malloc(size_t size);
-BP_COLD void *bp_cold_calloc(size_t count, size_t size);  /* count * size does not overflow */
+BP_COLD void *bp_cold_calloc(size_t count, size_t size); /* count * size does not overflow */
+/* For an allocator that serves small requests itself and asks malloc or calloc for BP_ASIDE_BYTES:
+ * the charge of a small object borrowed, and malloc shall give the object, so that `free` knows it.
+ * Between the two calls the allocator is asked for BP_ASIDE_BYTES; the hook that it thus calls
+ * takes them for a request of `size` bytes (at most BP_ASIDE_BYTES) of kind BP_KIND_PYTHON.
+ * `object`: what the allocator gave. An object that was set aside keeps its kind in a realloc
+ * between bp_aside_resize with the new size and bp_aside_resize(0). bp_aside_room: bytes of memory
+ * that such an object of `size` bytes has. */
+#define BP_ASIDE_BYTES 513u
+BP_COLD void bp_aside_begin(size_t size);
+BP_COLD void bp_aside_end(const void *object, size_t size);
+static inline void bp_aside_resize(size_t size)
+{
+	bp_hot.aside = (uint16_t)size;
+}
+size_t bp_aside_room(size_t size);
 BP_COLD void *bp_cold_realloc(void *object, size_t size); /* size > 0 */
 BP_COLD void *bp_cold_memalign(size_t alignment, size_t size);
 BP_COLD void *bp_cold_aligned_alloc(size_t alignment, size_t size);
@@ -79,12 +95,39 @@ struct bp_recorder {
 	uint32_t last_ordinal; /* of threads */
 	uint32_t forks;	       /* children so far */
 	uint32_t pid;
+	bool is_late;	     /* a running program opened the recorder (attach.c) */
+	uint32_t attachment; /* how many came before this one: each has a trace of its own */
+	uint32_t inside;     /* visits that are under way, if it is late */
 	uint32_t *fork_mark; /* 1; its page reads 0 in a child of a fork that no handler saw */
 	uint8_t trace_id[16];
 	struct bp_writer writer;
 };
 
 extern struct bp_recorder bp_recorder __attribute__((visibility("hidden")));
+
+extern struct bp_attached bytepoll_attached;
+/* A visit is about to begin, and has ended: a detaching thread waits for it. */
+static inline void bp_recorder_enter(void)
+{
+	if (__builtin_expect(bp_recorder.is_late, 0))
+		__atomic_add_fetch(&bp_recorder.inside, 1, __ATOMIC_SEQ_CST);
+}
+static inline void bp_recorder_leave(void)
+{
+	if (__builtin_expect(bp_recorder.is_late, 0))
+		__atomic_sub_fetch(&bp_recorder.inside, 1, __ATOMIC_RELEASE);
+}
+/* For attach.c. Begins a trace by those settings, as the start does. The mode becomes STARTING. */
+enum bp_attach_result bp_recorder_begin_late(char **settings);
+/* Ends the trace of a process that goes on: no thread is in a visit, and the mode is OFF. */
+void bp_recorder_end_late(void);
+/* For fork handlers: waits for an attaching thread, and keeps others out. */
+void bp_attach_lock(void);
+void bp_attach_unlock(void);
+/* In a child that is not recorded: its parent may have been in the middle of attaching. */
+void bp_attach_after_fork(void);
+/* For the hooks: of so many loaded objects the calls are seen. */
+void bp_recorder_covers(uint32_t objects, uint32_t covered);
 
 /* For the parts of the engine. Starts the recorder if it has not started; true: it is on. */
 bool bp_recorder_is_on(void);

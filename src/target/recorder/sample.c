@@ -64,14 +64,20 @@ void bp_cold_pass(size_t size)
 		bp_seal_charge(size);
 		return;
 	}
-	if (bp_recorder.mode == BP_MODE_OFF && !hot->busy) {
-		hot->counters.trials_left = BP_VISIT_LEFT;
+	/* While the recorder is being detached (attach.c) the totals are still to be read. */
+	const bool is_closing = hot->thread != NULL && bp_recorder.is_late &&
+				hot->thread->attachment == bp_recorder.attachment;
+	if (bp_recorder.mode == BP_MODE_OFF && !hot->busy && !is_closing) {
+		hot->counters.trials_left =
+			bp_recorder.is_late ? BP_SAMPLER_LOOK_MAX : BP_VISIT_LEFT;
 		return;
 	}
 	__atomic_fetch_add(
 		&hot->counters.trials_left, (uint64_t)size + BP_SAMPLER_CHARGE, __ATOMIC_RELAXED);
 	bp_hot_add_unoffered(hot, (uint64_t)size + BP_SAMPLER_CHARGE, 1);
-	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
+	/* (Late, the mode may have become ON since the visit was refused.) */
+	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0 ||
+		(bp_recorder.is_late && !hot->busy))
 		return;
 	if (!hot->busy && hot->thread == NULL) { /* no memory for it: counted once */
 		if (hot->unoffered_objects == 1)
@@ -134,7 +140,7 @@ void *bp_object_take_slot(const struct bp_call *call, struct bp_slot **ret_slot)
 	if (object == NULL)
 		return NULL;
 	if (call->function == BP_CALL_CALLOC)
-		memset(object, 0, bp_slot_usable(call->size));
+		memset(object, 0, bp_slot_usable(call->room));
 	else if (bp_unlikely(bp_recorder.perturb != 0))
 		memset(object, bp_recorder.perturb ^ 0xff, call->room);
 	bp_probe_slot(call->size);
@@ -152,10 +158,12 @@ static void end_unseen_sample(struct bp_visit *visit, const void *object)
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
-/* (malloc does not know a small object of Python, which is in an arena.) */
-static size_t usable_of(const struct bp_call *call, void *object)
+/* (What a small object of Python takes in an arena is not known.) */
+static size_t usable_of(const struct bp_call *call, void *object, const struct bp_slot *slot)
 {
-	return call->kind == BP_KIND_PYTHON ? 0 : bp_real_usable_size(object);
+	if (call->kind == BP_KIND_PYTHON)
+		return 0;
+	return slot != NULL ? bp_slot_usable(call->room) : bp_real_usable_size(object);
 }
 
 /* Makes an object at its final address a live sample: takes a sequence number, enters the object
@@ -181,7 +189,7 @@ void bp_object_record(struct bp_visit *visit, const struct bp_call *call, void *
 		.decision = decision,
 		.object = object,
 		.sequence = sequence,
-		.usable = slot != NULL ? bp_slot_usable(call->room) : usable_of(call, object) };
+		.usable = usable_of(call, object, slot) };
 	bp_stack_capture(&visit->thread->capture);
 	bool recorded = bp_event_sampled(visit, &sample);
 	if (slot != NULL)
@@ -277,14 +285,90 @@ void *bp_object_allocate(const struct bp_call *call)
 	return object;
 }
 
+/* ---- objects set aside ---- */
+
+#define ASIDE_BYTE 0xA5
+
+/* Does whoever stands between the allocator and malloc write to the memory? A debugging layer may
+ * fill all that it asked for. The first object tells, whose memory is as large as that; those after
+ * it have the memory that they need, if nobody does. */
+static enum { FILLS_UNKNOWN, FILLS_NOTHING, FILLS_ALL } aside_filling;
+
+static bool is_untouched(const uint8_t *object)
+{
+	for (size_t i = 0; i < BP_ASIDE_BYTES; i++)
+		if (object[i] != ASIDE_BYTE)
+			return false;
+	return true;
+}
+
+size_t bp_aside_room(size_t size)
+{
+	return aside_filling == FILLS_NOTHING ? size : BP_ASIDE_BYTES;
+}
+
+void bp_aside_begin(size_t size)
+{
+	bp_cold_uncharge(size);
+	/* No more is left than that, so that a request of BP_ASIDE_BYTES borrows. */
+	bp_hot.aside = (uint16_t)size;
+	bp_hot.aside_probes = 0;
+}
+
+void bp_aside_end(const void *object, size_t size)
+{
+	if (bp_likely(bp_hot.aside == 0)) {
+		if (bp_unlikely(bp_hot.aside_probes != 0) && object != NULL)
+			aside_filling = is_untouched(object) ? FILLS_NOTHING : FILLS_ALL;
+		return;
+	}
+	bp_hot.aside = 0;
+	if (object == NULL)
+		return;
+	/* No hook was asked for it: the object is counted, and not offered. (Or a signal handler
+	 * allocated just before, so that the request did not borrow. Then it counts as well.) */
+	if (bp_sampler_crosses(&bp_hot.counters, size))
+		bp_cold_pass(size);
+}
+
+static void *allocate_aside(enum bp_function function)
+{
+	const struct bp_call call = { .function = function,
+		.kind = BP_KIND_PYTHON,
+		.size = bp_hot.aside,
+		.room = bp_aside_room(bp_hot.aside) };
+	void *object;
+	bp_hot.aside = 0;
+	bp_cold_uncharge(BP_ASIDE_BYTES);
+	if (!bp_sampler_crosses(&bp_hot.counters, call.size))
+		object = bp_call_real(&call);
+	else
+		object = bp_object_allocate(&call);
+	if (bp_unlikely(aside_filling == FILLS_UNKNOWN) && function == BP_CALL_MALLOC &&
+		object != NULL) {
+		memset(object, ASIDE_BYTE, BP_ASIDE_BYTES);
+		bp_hot.aside_probes = 1;
+	}
+	return object;
+}
+
+static inline bool is_aside(size_t size)
+{
+	return bp_unlikely(bp_hot.aside != 0) && size == BP_ASIDE_BYTES;
+}
+
 void *bp_cold_malloc(size_t size)
 {
+	if (is_aside(size))
+		return allocate_aside(BP_CALL_MALLOC);
 	return bp_object_allocate(&(struct bp_call){
 		.function = BP_CALL_MALLOC, .kind = BP_KIND_MALLOC, .size = size, .room = size });
 }
 
 void *bp_cold_calloc(size_t count, size_t size)
 {
+	if (is_aside(count * size))
+		return allocate_aside(BP_CALL_CALLOC);
 	return bp_object_allocate(&(struct bp_call){ .function = BP_CALL_CALLOC,
 		.kind = BP_KIND_CALLOC,
 		.size = count * size,

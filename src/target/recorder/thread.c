@@ -37,6 +37,7 @@ static struct {
 } threads;
 
 static void end_lost(struct bp_thread *thread);
+static void end_detached(struct bp_thread *thread);
 
 /* The destructor; runs in the thread itself, for its own block. */
 static void on_thread_end(void *value)
@@ -45,6 +46,11 @@ static void on_thread_end(void *value)
 	struct bp_hot *hot = &bp_hot;
 	if (hot->thread != thread)
 		return;
+	if (bp_recorder.is_late &&
+		(bp_recorder.mode != BP_MODE_ON || thread->attachment != bp_recorder.attachment)) {
+		end_detached(thread);
+		return;
+	}
 	/* In a child without a trace of its own the slot's memory is not there. */
 	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return;
@@ -61,8 +67,11 @@ static void on_thread_end(void *value)
 	if (thread->ending && !last && pthread_setspecific(threads.key, thread) == 0)
 		return;
 	struct bp_visit visit;
-	if (!bp_visit_begin(&visit, 0))
+	if (!bp_visit_begin(&visit, 0)) {
+		if (bp_recorder.is_late && !hot->busy)
+			end_detached(thread);
 		return;
+	}
 	if (thread->ending || last || pthread_setspecific(threads.key, thread) != 0)
 		hot->late = 1; /* the last round: with the visit the thread ends */
 	thread->ending = true;
@@ -106,6 +115,7 @@ static void link_thread(struct bp_thread *thread)
 static void begin_thread(struct bp_thread *thread)
 {
 	uint64_t seed = bp_recorder.random_key;
+	thread->attachment = bp_recorder.attachment;
 	thread->ordinal = __atomic_add_fetch(&bp_recorder.last_ordinal, 1, __ATOMIC_RELAXED);
 	/* Two rounds of a bijection over (process, ordinal): no two threads share a seed. */
 	seed = bp_splitmix64(&seed) + thread->ordinal;
@@ -142,6 +152,36 @@ struct bp_thread *bp_thread_self(void)
 	if (threads.key_made && !hot->late)
 		(void)pthread_setspecific(threads.key, thread);
 	return thread;
+}
+
+/* The counters of a thread that begins: nothing, but for the object that is being charged. */
+static void begin_counters(struct bp_hot *hot, uint64_t charged)
+{
+	hot->counters.objects = hot->unoffered_objects + (charged != 0);
+	__atomic_store_n(&hot->counters.trials_left, 0 - charged, __ATOMIC_RELAXED);
+}
+
+void bp_thread_meet(uint64_t charged)
+{
+	struct bp_hot *hot = &bp_hot;
+	struct bp_thread *thread = hot->thread;
+	if (thread == NULL) {
+		/* It may have passed while nothing was recorded. */
+		begin_counters(hot, charged);
+		return;
+	}
+	if (bp_likely(thread->attachment == bp_recorder.attachment))
+		return;
+	struct bp_python_walk *python = thread->python;
+	__builtin_memset(thread, 0, offsetof(struct bp_thread, capture.pcs));
+	thread->python = python;
+	thread->hot = hot;
+	thread->tid = bp_system_tid();
+	thread->ending = hot->late != 0;
+	hot->unoffered_trials = hot->unoffered_objects = 0;
+	begin_counters(hot, charged);
+	begin_thread(thread);
+	link_thread(thread);
 }
 
 void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left)
@@ -304,6 +344,63 @@ void bp_threads_each(void (*look)(struct bp_thread *thread, void *context), void
 	bp_lock_release(&threads.lock);
 }
 
+/* ---- Detaching ---- */
+
+bool bp_threads_are_quiet(uint64_t wait_ns)
+{
+	static uint32_t word;
+	const struct timespec pause = { .tv_nsec = 100000 };
+	const uint64_t until_ns = bp_system_time_ns(CLOCK_MONOTONIC) + wait_ns;
+	while (__atomic_load_n(&bp_recorder.inside, __ATOMIC_SEQ_CST) != 0) {
+		if (bp_system_time_ns(CLOCK_MONOTONIC) >= until_ns)
+			return false;
+		(void)syscall(SYS_futex, &word, 0 /* FUTEX_WAIT */, 0, &pause);
+	}
+	return true;
+}
+
+void bp_threads_forget(void)
+{
+	bp_lock_take(&threads.lock);
+	/* Their next object comes to the recorder. (A store that meets the thread's own subtraction
+	 * may be lost: then it is a later one, after 1 MiB at most.) */
+	for (struct bp_thread *thread = threads.first; thread != NULL; thread = thread->next)
+		if (!thread->lost && bp_thread_is_running(thread))
+			__atomic_store_n(&thread->hot->counters.trials_left, 0, __ATOMIC_RELAXED);
+	threads.first = NULL;
+	threads.ended = (struct bp_totals){ 0 };
+	bp_recorder.attachment++;
+	bp_lock_release(&threads.lock);
+}
+
+void bp_threads_forget_all(void)
+{
+	if (bp_lock_reset(&threads.lock))
+		threads.free = NULL;
+	threads.first = NULL;
+	threads.ended = (struct bp_totals){ 0 };
+	bp_recorder.attachment++;
+}
+
+/* A thread ends while nothing is recorded, or has made nothing since it is recorded again. */
+static void end_detached(struct bp_thread *thread)
+{
+	if (bp_recorder.pid != bp_system_pid())
+		return; /* in a child nobody looks at the list */
+	bp_lock_take(&threads.lock);
+	if (thread->attachment == bp_recorder.attachment) {
+		add_totals(&threads.ended, thread->hot,
+			bp_thread_trials(thread, thread->hot->counters.trials_left),
+			thread->hot->counters.objects);
+		unlink_thread(thread);
+	} else {
+		thread->next = threads.free;
+		threads.free = thread;
+	}
+	bp_hot.thread = NULL;
+	bp_lock_release(&threads.lock);
+}
+
 /* ---- A visit that never ends ---- */
 
 /* Not even born: a handler interrupted its first visit. Its counters began at zero. */
@@ -362,8 +459,10 @@ bool bp_thread_lose(void)
 	thread->sampler.trials = trials - hot->unoffered_trials;
 	thread->sampler.armed = 0;
 	__atomic_store_n(&hot->counters.trials_left, 0, __ATOMIC_RELEASE);
-	if (visiting)
+	if (visiting) {
 		bp_thread_leave(thread);
+		bp_recorder_leave();
+	}
 	thread->lost = true;
 	bp_thread_publish(thread, 0);
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_INTERRUPTED);
@@ -487,6 +586,7 @@ void bp_threads_after_fork(void)
 		return;
 	self->tid = bp_recorder.pid; /* the first thread of its process */
 	self->next = self->previous = NULL;
+	self->capture.shared_rules = 0;
 	begin_thread(self);
 	link_thread(self);
 }

@@ -26,9 +26,10 @@ struct bp_thread {
 	uint64_t added_trials;		   /* of its own, in the sum of fine_start.h */
 	bool fine; /* its T is still finer than the default, by the fine start */
 	uint32_t ordinal, tid;
-	uint32_t rounds;   /* of destructors seen */
-	uint32_t measured; /* samples and frees that the budget looked at (budget.h) */
-	bool ending;	   /* destructors run: every allocation publishes the counters */
+	uint32_t attachment; /* that it belongs to, of bp_recorder.attachment */
+	uint32_t rounds;     /* of destructors seen */
+	uint32_t measured;   /* samples and frees that the budget looked at (budget.h) */
+	bool ending;	     /* destructors run: every allocation publishes the counters */
 	/* one of its visits will never end: it begins no other (bp_thread_lose) */
 	bool lost;
 	bool uncounted; /* its allocations within its visit do not count (pools.h) */
@@ -58,6 +59,19 @@ static inline uint64_t bp_thread_trials(const struct bp_thread *thread, uint64_t
 {
 	return bp_sampler_trials(&thread->sampler, trials_left) + thread->hot->unoffered_trials;
 }
+
+/* Called in a visit's begin if the recorder was opened late: a thread that is not known, or only
+ * from an earlier attachment, begins anew, with the object that is being charged (`charged` trials;
+ * 0: none). */
+void bp_thread_meet(uint64_t charged);
+
+/* Called while no thread can begin a visit: waits for those that are in one, for `wait_ns` at most.
+ * False: one did not come out of it. */
+bool bp_threads_are_quiet(uint64_t wait_ns);
+/* Called then: forgets all threads, each of which begins anew at its next visit. */
+void bp_threads_forget(void);
+/* The same in a child of fork, whose parent's threads these were. */
+void bp_threads_forget_all(void);
 
 /* Stores the counters, and `trials_left` as `armed`, in the slot, where readers find them. */
 void bp_thread_publish(struct bp_thread *thread, uint64_t trials_left);

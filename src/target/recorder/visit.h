@@ -11,10 +11,8 @@
 
 #include "base/system_call.h"
 #include "python/interpreter.h"
-#include "recorder/program/listeners.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
-#include "recorder/steering/seal.h"
 #include "recorder/thread.h"
 
 /* A countdown that no program reaches. */
@@ -39,6 +37,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 		return false;
 	hot->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	bp_recorder_enter(); /* before it looks at the mode */
 	visit->hot = hot;
 	visit->event_count = 0;
 	visit->saved_errno = errno;
@@ -46,6 +45,8 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 		bp_recorder_is_on()) {
 		if (bp_unlikely(*bp_recorder.fork_mark == 0))
 			bp_recorder_unmarked_child(charged);
+		if (bp_unlikely(bp_recorder.is_late))
+			bp_thread_meet(charged);
 		visit->thread = bp_thread_self();
 		if (visit->thread != NULL && bp_recorder.mode == BP_MODE_ON) {
 			const uint64_t left = hot->counters.trials_left;
@@ -61,6 +62,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 			return true;
 		}
 	}
+	bp_recorder_leave();
 	errno = visit->saved_errno;
 	hot->busy = 0;
 	return false;
@@ -92,9 +94,13 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (bp_unlikely(bp_python.unsettled))
 		bp_real_look_at_python();
+	bp_recorder_leave();
 	errno = visit->saved_errno;
 	hot->busy = 0;
 }
+
+/* Ends a visit that has events, and then calls the listeners: program/listeners.c. */
+void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left);
 
 /* Ends the visit, and calls the listeners. */
 static inline void bp_visit_end(struct bp_visit *visit, uint64_t trials_left)

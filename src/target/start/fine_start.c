@@ -24,6 +24,10 @@ static uint64_t *sum_trials = &own_trials;
 
 void bp_fine_start_begin(void)
 {
+	if (sum_trials != &own_trials) { /* attached again: not another mapping */
+		__atomic_store_n(sum_trials, 0, __ATOMIC_RELAXED);
+		return;
+	}
 	uint64_t *shared =
 		bp_system_map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != NULL)

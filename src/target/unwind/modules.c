@@ -24,18 +24,23 @@
 struct module {
 	struct bp_module_range range;
 	uint32_t id;
-	uint32_t written; /* generation of the trace that has it */
+	uint32_t written; /* generation of the trace that has it, and 1; 0: none has */
 	bool gone;
+	/* Asked for once, so that children of fork need not: the file as it was first seen, or
+	 * zeros. */
+	bool file_known;
+	uint64_t file_bytes, file_mtime_ns;
 };
 
+/* What changes most stands first, in one page. */
 static struct {
 	struct bp_lock lock;
-	struct module modules[MODULES_MAX];
 	uint32_t count, last_id, generation;
 	uint64_t epoch;
-	bool full;
 	void (*look)(const void *link_map); /* is called for each new module; NULL: nobody is */
-} table = { .generation = 1 };
+	struct module modules[MODULES_MAX];
+	char executable[BP_PATH_BYTES]; /* "": not asked for yet */
+} table;
 
 uint64_t bp_modules_epoch(void)
 {
@@ -121,9 +126,35 @@ static const char *module_path(
 	return buffer;
 }
 
-static bool write_module(struct bp_writer *writer, const struct module *module)
+/* The path of a module, guarded by the lock; that of the executable is asked for once. */
+static const char *known_path(const struct module *module, bool files_allowed)
 {
-	static char buffer[BP_PATH_BYTES]; /* guarded by the lock */
+	static char buffer[BP_PATH_BYTES];
+	const struct link_map *map = module->range.link_map;
+	if (map->l_prev != NULL)
+		return module_path(&module->range, files_allowed, buffer, sizeof buffer);
+	if (table.executable[0] != '\0')
+		return table.executable;
+	return module_path(
+		&module->range, files_allowed, table.executable, sizeof table.executable);
+}
+
+static void look_at_file(struct module *module, const char *path)
+{
+	struct stat status;
+	if (module->file_known || path[0] != '/')
+		return;
+	module->file_known = true;
+	if (syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) != 0)
+		return;
+	module->file_bytes = (uint64_t)status.st_size;
+	module->file_mtime_ns =
+		(uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+}
+
+static bool write_module(struct bp_writer *writer, struct module *module)
+{
+	const bool files_allowed = !writer->files_forbidden;
 	const struct link_map *map = module->range.link_map;
 	struct bp_record_module record = {
 		.id = module->id,
@@ -131,17 +162,13 @@ static bool write_module(struct bp_writer *writer, const struct module *module)
 		.start = module->range.start,
 		.end = module->range.end,
 		.bias = map->l_addr,
-		.path = module_path(
-			&module->range, !writer->files_forbidden, buffer, sizeof buffer),
+		.path = known_path(module, files_allowed),
 		.build_id = "",
 	};
-	struct stat status;
-	if (record.path[0] == '/' && !writer->files_forbidden &&
-		syscall(SYS_newfstatat, AT_FDCWD, record.path, &status, 0) == 0) {
-		record.file_bytes = (uint64_t)status.st_size;
-		record.file_mtime_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u +
-				       (uint64_t)status.st_mtim.tv_nsec;
-	}
+	if (files_allowed)
+		look_at_file(module, record.path);
+	record.file_bytes = module->file_bytes;
+	record.file_mtime_ns = module->file_mtime_ns;
 	find_build_id(module, &record);
 	return bp_writer_module(writer, &record);
 }
@@ -182,10 +209,10 @@ void bp_modules_note(struct bp_writer *writer, const uint64_t *pcs, uint32_t dep
 		struct module *module = find(pcs[i]);
 		if (module == NULL)
 			module = add(pcs[i]);
-		if (module == NULL || module->written == table.generation)
+		if (module == NULL || module->written == table.generation + 1)
 			continue;
 		if (write_module(writer, module))
-			module->written = table.generation;
+			module->written = table.generation + 1;
 		else
 			bp_writer_lost(writer, BP_LOSS_MODULE_TABLE);
 	}

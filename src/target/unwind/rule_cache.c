@@ -23,18 +23,24 @@ void bp_rule_cache_init(void)
 			__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-void bp_rule_cache_store(uint64_t address, uint32_t rules, uint32_t epoch)
+uint64_t *bp_rule_entries_store(uint64_t *entries, uint64_t address, uint32_t rules)
 {
-	uint64_t *entries = __atomic_load_n(&bp_rule_cache.entries, __ATOMIC_ACQUIRE);
 	if (entries == NULL || rules == 0 || address >> BP_RULE_ADDRESS_BITS != 0)
-		return;
+		return NULL;
 	const uint64_t scrambled = bp_rule_scramble(address);
 	uint64_t *set = entries + 2 * (scrambled >> BP_RULE_TAG_BITS);
 	/* The older of the two gives way. */
 	__atomic_store_n(&set[1], __atomic_load_n(&set[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	__atomic_store_n(&set[0], scrambled << BP_COMPACT_BITS | rules, __ATOMIC_RELAXED);
+	return set;
+}
+
+void bp_rule_cache_store(uint64_t address, uint32_t rules, uint32_t epoch)
+{
+	uint64_t *entries = __atomic_load_n(&bp_rule_cache.entries, __ATOMIC_ACQUIRE);
+	uint64_t *set = bp_rule_entries_store(entries, address, rules);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&bp_rule_cache.epoch, __ATOMIC_RELAXED) != epoch) {
+	if (set != NULL && __atomic_load_n(&bp_rule_cache.epoch, __ATOMIC_RELAXED) != epoch) {
 		__atomic_store_n(&set[0], 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&set[1], 0, __ATOMIC_RELAXED);
 	}

@@ -7,7 +7,8 @@
  * signal handlers, across forks. It holds the rules and all of the address: scrambling can be
  * undone, so its upper bits, which choose the set, and its lower bits, which stand in the entry,
  * together are the address, and a look-up never errs. Two entries make a set; eight lie in a cache
- * line. 128 KiB, from the arena, at the first use.
+ * line. 128 KiB, from the arena, at the first use. Entries of the same kind are shared with
+ * children of fork (shared_rules.h).
  *
  * The addresses of 16 KiB of code share a page of the cache. A page that is touched for the first
  * time costs as much as finding some rules, in every process and in every child of a fork anew, and
@@ -70,10 +71,9 @@ static inline uint64_t bp_rule_scramble(uint64_t address)
 	       (place & (((uint64_t)1 << tag_bits) - 1));
 }
 
-/* Returns the rules at `address`; 0: they are not in the cache. */
-static inline uint32_t bp_rule_cache_find(uint64_t address)
+/* Returns the rules at `address` among these entries, which may be NULL; 0: they are not there. */
+static inline uint32_t bp_rule_entries_find(const uint64_t *entries, uint64_t address)
 {
-	const uint64_t *entries = __atomic_load_n(&bp_rule_cache.entries, __ATOMIC_ACQUIRE);
 	if (bp_unlikely(entries == NULL || address >> BP_RULE_ADDRESS_BITS != 0))
 		return 0;
 	const uint64_t scrambled = bp_rule_scramble(address);
@@ -85,6 +85,17 @@ static inline uint32_t bp_rule_cache_find(uint64_t address)
 	if (entry >> BP_COMPACT_BITS != tag)
 		return 0;
 	return (uint32_t)entry & ((1u << BP_COMPACT_BITS) - 1);
+}
+
+/* Stores rules among these entries, which may be NULL, and returns the set that they are in; NULL:
+ * they cannot be stored. */
+uint64_t *bp_rule_entries_store(uint64_t *entries, uint64_t address, uint32_t rules);
+
+/* Returns the rules at `address`; 0: they are not in the cache. */
+static inline uint32_t bp_rule_cache_find(uint64_t address)
+{
+	return bp_rule_entries_find(
+		__atomic_load_n(&bp_rule_cache.entries, __ATOMIC_ACQUIRE), address);
 }
 
 #endif

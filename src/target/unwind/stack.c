@@ -27,9 +27,13 @@
 #include "unwind/frame_step.h"
 #include "unwind/machine.h"
 #include "unwind/rule_cache.h"
+#include "unwind/shared_rules.h"
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
+
+/* Frames of some hundred stacks. */
+#define SHARED_RULES_BEFORE_KEPT 2048u
 
 struct walk {
 	struct bp_stack_capture *capture;
@@ -44,14 +48,17 @@ struct walk {
 	uint32_t epoch;
 };
 
-void bp_stack_init(void)
+void bp_stack_init(bool at_start)
 {
 	bp_stack_memory_init();
 	bp_rule_cache_init();
+	if (at_start)
+		bp_shared_rules_init();
 }
 
 void bp_stack_forget_rules(void)
 {
+	bp_shared_rules_check();
 	bp_rule_cache_forget();
 }
 
@@ -154,12 +161,23 @@ static bool step_by_known_pointer(struct walk *walk)
 }
 
 /* Rules of the machine's kinds of an address that is met for the first time, into here->rules;
- * false: it has none. */
+ * false: it has none. A page of the cache costs a child of fork more, when it is written for the
+ * first time, than shared rules cost; so only a thread that goes on for long keeps these, too. */
 static bool learn(struct walk *walk, struct bp_known_frame *here)
 {
-	if (here->rules != 0 ||
-		!bp_frame_rules_pack(here->address, &walk->capture->scratch, &here->rules))
+	if (here->rules != 0)
 		return false;
+	here->rules = bp_shared_rules_find(here->address);
+	if (here->rules != 0) {
+		if (walk->capture->shared_rules >= SHARED_RULES_BEFORE_KEPT)
+			bp_rule_cache_store(here->address, here->rules, walk->epoch);
+		else
+			walk->capture->shared_rules++;
+		return true;
+	}
+	if (!bp_frame_rules_pack(here->address, &walk->capture->scratch, &here->rules))
+		return false;
+	bp_shared_rules_store(here->address, here->rules);
 	bp_rule_cache_store(here->address, here->rules, walk->epoch);
 	return true;
 }

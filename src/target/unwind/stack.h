@@ -36,13 +36,15 @@ struct bp_stack_capture {
 	/* The frames of the last walk, found in epoch `known_epoch`, and those of this walk; they
 	 * change places with each walk, and an address of 0 ends each list. */
 	uint32_t known_epoch, known_turn;
+	uint32_t shared_rules; /* how often shared rules were used; 0 in a new child of fork */
 	struct bp_known_frame known[BP_STACK_FRAMES_MAX + 1][2];
 	/* Last, because a walk with known rules touches only the pages before it. */
 	struct bp_frame_scratch scratch;
 };
 
-/* Called once, at start, when functions of the loader may still be called. */
-void bp_stack_init(void);
+/* Called once, when functions of the loader may still be called. `at_start`: the program has not
+ * begun yet, so that what is loaded stays. */
+void bp_stack_init(bool at_start);
 
 /* Fills depth, flags, pcs and exact_mask with the callers of the recorder, innermost first, without
  * the frames of the recorder itself. Invalid values in registers or on the stack end the walk. */

@@ -171,7 +171,8 @@ bool bp_aggregate(const struct bp_profile *profile, const struct bp_query *query
 	aggregation.state = state;
 	if (!bp_view_init(&state->view, profile, query, error) ||
 		!bp_attribution_init(&state->attribution, profile, error) ||
-		!bp_selection_init(&state->selection, &state->attribution, query, error))
+		!bp_selection_init(
+			&state->selection, &state->attribution, &state->view, query, error))
 		goto fail;
 	if (!bp_sampling_init(&aggregation.sampling, &state->view, error))
 		goto fail;

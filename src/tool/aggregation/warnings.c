@@ -500,6 +500,15 @@ static void say_together(struct list *list, const struct bp_aggregation *aggrega
 				bp_profile_text(profile, processes[j].file), processes[i].pid);
 			return;
 		}
+	if (profile->stored_runs == 1 || aggregation->query.has_at)
+		return;
+	if (profile->stored_runs > 1) {
+		say(list,
+			"the figures are sums of %u runs: live is what each held at its end, and there "
+			"is no common peak",
+			profile->stored_runs);
+		return;
+	}
 	say(list,
 		"these files are of unrelated programs: figures are summed, live is at each one's "
 		"own exit, and there is no common peak");

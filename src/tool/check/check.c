@@ -39,7 +39,7 @@ const char *bp_reason_name(const struct bp_check_result *result)
 	static const char *const reasons[BP_REASON_COUNT] = { NULL, NULL, "killed", "too-near",
 		"samples", "runs-differ" };
 	static const char *const blinds[BP_BLIND_COUNT] = { "not-seen", "unprofiled",
-		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost",
+		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost", "no-pages",
 		"no-resident-memory", "resident-memory-of-one", "sampling-off", "names-missing" };
 	return result->reason == BP_REASON_BLIND ? blinds[result->blind] : reasons[result->reason];
 }
@@ -295,6 +295,29 @@ static bool measure_group(struct pass *pass, uint32_t first, struct bp_error *er
 	       widen(pass, first, &query, filters, error);
 }
 
+/* A limit on live objects that are not resident. What a sample that is not in place leaves open is
+ * in the interval. */
+static void measure_absent(const struct pass *pass, struct bp_measure *ret_measure)
+{
+	const struct bp_residency *residency = pass->measuring->residency;
+	struct bp_measure measure = { .blind = BP_BLIND_UNPLACED };
+	measure.figure.interval = (struct bp_interval){ NAN, 0, INFINITY, false, true };
+	if (residency != NULL) {
+		const bool others =
+			bp_resident_is_of_one(pass->measuring->resident, pass->profile) &&
+			!pass->measuring->only_seen;
+		measure.figure.interval = residency->absent;
+		measure.error = pass->measuring->a;
+		measure.low_holds = true;
+		measure.high_holds = residency->unplaced == 0 && !others;
+		measure.blind = residency->unplaced > 0 ? BP_BLIND_UNPLACED
+				: others		? BP_BLIND_OTHERS
+							: BP_BLIND_NOT;
+	}
+	measure.high_named = measure.figure.interval.high;
+	*ret_measure = measure;
+}
+
 /* A limit on what the kernel counts. Nothing is sampled in it. */
 static void measure_resident(
 	const struct pass *pass, const struct bp_limit *limit, struct bp_measure *ret_measure)
@@ -342,7 +365,9 @@ bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring 
 	query->by = BP_KEY_TYPE; /* rows are not looked at: these are cheap */
 	for (uint32_t i = 0; i < count; i++) {
 		bool done = limits[i].resident != BP_RESIDENT_NONE;
-		if (done)
+		if (limits[i].resident == BP_RESIDENT_ABSENT)
+			measure_absent(&pass, &ret_measures[i]);
+		else if (done)
 			measure_resident(&pass, &limits[i], &ret_measures[i]);
 		for (uint32_t j = 0; j < i; j++)
 			done = done || same_figures(&pass, i, j);

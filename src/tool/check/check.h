@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "estimate/check.h"
 #include "query/filter.h"
+#include "resident/residency.h"
 #include "resident/resident.h"
 
 struct bp_limit {
@@ -43,6 +44,7 @@ enum bp_blind {
 	BP_BLIND_PROCESSES,    /* processes of the tree were not seen */
 	BP_BLIND_LOST_SAMPLES, /* lost: the truth is at least what is shown */
 	BP_BLIND_LOST_FREES,   /* lost: it is at most that */
+	BP_BLIND_UNPLACED,     /* pages were not recorded, or samples are not in place */
 	BP_BLIND_UNWATCHED,    /* resident memory was not recorded, or not to the end */
 	BP_BLIND_OTHERS,       /* resident memory of other processes was not recorded */
 	BP_BLIND_OFF,	       /* sampling was off while more was allocated */
@@ -56,6 +58,8 @@ struct bp_measuring {
 		*query; /* window, moment, processes, filters, kind of bytes; its metric,
 				       * key and confidence do not matter */
 	const struct bp_resident *resident; /* of the run; NULL: not recorded */
+	/* live objects that are not resident, with the error `a` on each side; NULL: not known */
+	const struct bp_residency *residency;
 	bool only_seen; /* judge what was seen, as if what was not seen had been nothing */
 	double a;	/* error of each side of each check, in (0, 1/2) */
 	uint32_t runs;	/* that a growth compares, on both sides together */

@@ -9,10 +9,15 @@
 /* clang-format off */
 #define BP_COMMANDS(X) \
 	X(run) \
+	X(attach) \
+	X(detach) \
 	X(control) \
 	X(live) \
 	X(report) \
 	X(export) \
+	X(push) \
+	X(fleet) \
+	X(metrics) \
 	X(html) \
 	X(diff) \
 	X(check) \

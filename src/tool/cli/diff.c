@@ -2,8 +2,8 @@
 /*
  * `bytepoll diff`: which file belongs to which side, every file into a profile of its own, every
  * profile into an aggregation by itself, all of them into a difference. Two moments of one file go
- * through diff/diff_moments.h instead. What is decided here: the sides, the metric where none was
- * asked for, and what figures are scaled by.
+ * through diff/diff_moments.h instead. What is decided here: the sides. The metric
+ * where none was asked for, and what figures are scaled by, are decided in policy/.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,8 @@
 #include "policy/defaults.h"
 #include "policy/distinct.h"
 #include "policy/shown.h"
+#include "policy/work.h"
+#include "query/time_text.h"
 #include "report/diff/diff_report.h"
 #include "report/parts/header.h"
 
@@ -100,7 +102,7 @@ static bool read_moments(
 			continue;
 		if (count == BP_SIDES)
 			return bp_error_set(error, "--at: two moments at most");
-		if (!bp_parse_time(arguments->given[i].value, &at_ns[count++], &reason))
+		if (!bp_time_read(arguments->given[i].value, &at_ns[count++], &reason))
 			return bp_error_set(error, "--at %.800s", reason.text);
 	}
 	if (count > 0 && request->query_options.query.metric != BP_METRIC_LIVE)
@@ -181,60 +183,41 @@ static bool read_normalize(
 	int base = request->counts[BP_BASE], new = request->counts[BP_NEW];
 	if (text == NULL)
 		return true;
-	request->options.normalize = text;
 	colon = strchr(text, ':');
 	request->work = calloc((size_t)(base + new), sizeof *request->work);
 	if (request->work == NULL)
 		return bp_error_set(error, "out of memory");
 	if (colon != NULL) {
-		request->options.normalize = "count";
+		request->options.normalize = BP_WORK_COUNT;
 		return read_work(text, (size_t)(colon - text), base, request->work, error) &&
 		       read_work(colon + 1, strlen(colon + 1), new, request->work + base, error);
 	}
-	return strcmp(text, "total") == 0 || strcmp(text, "duration") == 0 ||
+	request->options.normalize = strcmp(text, "total") == 0	     ? BP_WORK_TOTAL
+				     : strcmp(text, "duration") == 0 ? BP_WORK_DURATION
+								     : BP_WORK_NONE;
+	return request->options.normalize != BP_WORK_NONE ||
 	       bp_error_set(error,
 		       "--normalize %s: write total, duration, or the work of both sides as "
 		       "1000:1200",
 		       text);
 }
 
-static bool measure_work(struct request *request, const char *file, int run, struct bp_error *error)
-{
-	const struct bp_aggregation *a = &request->inputs[run].aggregation;
-	const struct bp_interval *total = &a->totals[BP_METRIC_ALLOCATED].bytes.interval;
-	if (strcmp(request->options.normalize, "count") == 0)
-		return true;
-	if (strcmp(request->options.normalize, "duration") == 0)
-		request->work[run] = (double)a->duration_ns / 1e9;
-	else if (total->exact)
-		request->work[run] = total->estimate;
-	else
-		return bp_error_set(error,
-			"--normalize total: how much was allocated is not known exactly in %s "
-			"(filters, usable bytes, or a run that was killed): use --normalize "
-			"duration or BASE:NEW",
-			file);
-	return request->work[run] > 0 ||
-	       bp_error_set(error, "--normalize %s: %s has none", request->options.normalize, file);
-}
-
-/* Scales every run to the mean work of the new ones. */
+/* Scales every run by what it did. */
 static bool normalize(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
-	int base = request->counts[BP_BASE], new = request->counts[BP_NEW];
-	double *work = request->work;
-	if (request->options.normalize == NULL)
+	const enum bp_work_unit unit = request->options.normalize;
+	const uint32_t base = (uint32_t)request->counts[BP_BASE],
+		       new = (uint32_t)request->counts[BP_NEW];
+	if (unit == BP_WORK_NONE)
 		return true;
-	for (int i = 0; i < base + new; i++)
-		if (!measure_work(request, arguments->operands[i], i, error))
+	for (uint32_t i = 0; i < base + new &&unit != BP_WORK_COUNT; i++)
+		if (!bp_work_of_run(&request->inputs[i].aggregation, unit, arguments->operands[i],
+			    &request->work[i], error))
 			return false;
-	for (int i = base; i < base + new; i++)
-		request->options.work_reference += work[i] / new;
-	for (int i = 0; i < base + new; i++)
-		request->runs[i].scale = request->options.work_reference / work[i];
-	request->options.work[BP_BASE] = work;
-	request->options.work[BP_NEW] = work + base;
+	request->options.work_reference = bp_work_scale(request->work, base, new, request->runs);
+	request->options.work[BP_BASE] = request->work;
+	request->options.work[BP_NEW] = request->work + base;
 	return true;
 }
 

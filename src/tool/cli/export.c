@@ -7,11 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/files/written_file.h"
+#include "cli/files/written_folder.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
-#include "cli/terminal/say.h"
+#include "cli/options/tag_options.h"
+#include "cli/say.h"
 #include "export/export.h"
 #include "library/read.h"
 #include "policy/defaults.h"
@@ -22,6 +24,8 @@ struct request {
 	const struct bp_export *format;
 	struct bp_export_options options;
 	struct bp_written_file file;
+	struct bp_written_folder folder; /* of a format that is a folder, instead */
+	struct bp_tag_options tags;	 /* likewise */
 };
 
 /* ---- options ---- */
@@ -49,6 +53,21 @@ static bool read_labels(
 	return true;
 }
 
+/* A format that holds the whole profile has no place for a question. */
+static bool check_whole(const struct bp_arguments *arguments, const struct bp_export *format,
+	struct bp_error *error)
+{
+	static const char *const of_questions[] = { "by", "cumulative", "allocators", "metric",
+		"at", "from", "until", "bytes", "pid", "filter", "confidence", "estimator",
+		"min-size" };
+	for (size_t i = 0; i < BP_COUNT(of_questions); i++)
+		if (bp_option_given(arguments, of_questions[i]))
+			return bp_error_set(error,
+				"--to %s holds the whole profile, for any question: leave --%s out",
+				format->name, of_questions[i]);
+	return true;
+}
+
 /* What is shown by rows may have any key; everything else is by stack. */
 static bool read_keys(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
@@ -56,6 +75,8 @@ static bool read_keys(
 	static const char *const of_intervals[] = { "confidence", "min-size" };
 	struct bp_query *query = &request->query_options.query;
 	const struct bp_export *format = request->format;
+	if (format->write_folder != NULL)
+		return check_whole(arguments, format, error);
 	if (!format->by_rows && (bp_option_given(arguments, "by") || query->cumulative))
 		return bp_error_set(error, "--to %s is by stack: leave --by and --cumulative out",
 			format->name);
@@ -96,8 +117,7 @@ static bool read_request(
 {
 	const char *to = bp_option_value(arguments, "to");
 	if (arguments->operand_count == 0)
-		return bp_error_set(
-			error, "no file given: bytepoll export FILE --to FORMAT -o OUT");
+		return bp_input_missing("bytepoll export FILE --to FORMAT -o OUT", error);
 	if (to == NULL)
 		return bp_error_set(error, "which format? --to pprof, for example");
 	request->format = bp_export_find(to);
@@ -109,7 +129,17 @@ static bool read_request(
 		.input_count = (size_t)arguments->operand_count };
 	if (request->file.path == NULL || *request->file.path == '\0')
 		return bp_error_set(error, "where to? -o FILE, or -o - for standard output");
+	request->folder = (struct bp_written_folder){ .path = request->file.path,
+		.option = "-o",
+		.suffix = ".parquet",
+		.force = request->file.force };
+	if (request->format->write_folder != NULL && strcmp(request->file.path, "-") == 0)
+		return bp_error_set(error, "--to %s is a folder of files: -o FOLDER", to);
+	if (request->format->write_folder == NULL && bp_tag_options_given(arguments))
+		return bp_error_set(
+			error, "--service, --release, --host and --tag are for --to parquet");
 	return bp_query_options_read(arguments, &request->query_options, error) &&
+	       bp_tag_options_read(arguments, &request->tags, error) &&
 	       read_labels(arguments, request, error) && read_keys(arguments, request, error);
 }
 
@@ -209,6 +239,25 @@ static bool write_profile(const struct bp_arguments *arguments, struct request *
 	return good;
 }
 
+static bool write_folder(
+	struct request *request, const struct bp_profile *profile, struct bp_error *error)
+{
+	struct bp_written_folder *folder = &request->folder;
+	return bp_written_folder_begin(folder, error) &&
+	       bp_written_folder_end(folder,
+		       request->format->write_folder(
+			       profile, &request->tags.tags, folder->descriptor, error),
+		       error);
+}
+
+/* May it be written where -o says? */
+static bool check_output(const struct request *request, struct bp_error *error)
+{
+	return request->format->write_folder != NULL
+		       ? bp_written_folder_check(&request->folder, error)
+		       : bp_written_file_check(&request->file, error);
+}
+
 static int export(const struct bp_arguments *arguments)
 {
 	struct request request = { 0 };
@@ -217,15 +266,19 @@ static int export(const struct bp_arguments *arguments)
 	struct bp_error error = { 0 };
 	if (!read_request(arguments, &request, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	const bool whole = request.format->write_folder != NULL;
+	struct bp_input_options input = bp_input_options_of(arguments, &request.query_options);
+	input.keep_readings = input.keep_readings || whole;
 	/* Before minutes of reading: can it be written at all? */
-	if (!bp_written_file_check(&request.file, &error))
-		return bp_command_fail(1, &error);
-	if (!bp_input_read(arguments->operands, arguments->operand_count,
-		    bp_input_options_of(arguments, &request.query_options), &profile, &symbols,
-		    &error))
-		return bp_command_fail(1, &error);
-	bool good = write_profile(arguments, &request, &profile, &symbols, &error);
-	bp_profile_finish(&profile);
+	bool good = check_output(&request, &error) &&
+		    bp_input_read(arguments->operands, arguments->operand_count, input, &profile,
+			    &symbols, &error);
+	if (good) {
+		good = whole ? write_folder(&request, &profile, &error)
+			     : write_profile(arguments, &request, &profile, &symbols, &error);
+		bp_profile_finish(&profile);
+	}
+	bp_tag_options_finish(&request.tags);
 	return good ? 0 : bp_command_fail(1, &error);
 }
 
@@ -242,7 +295,7 @@ static const struct bp_option options[] = {
 		.letter = 'o',
 		.argument = "OUT",
 		.file = true,
-		.summary = "the file to write; - for standard output" },
+		.summary = "the file to write; - for standard output; parquet: a folder" },
 	{ .name = "force",
 		.letter = 'f',
 		.summary = "replace OUT if it exists, unless it is a recording" },
@@ -279,6 +332,8 @@ static const struct bp_option options[] = {
 	BP_OPTION_MIN_SIZE,
 	BP_OPTION_ASSUME_INTERVAL,
 	BP_OPTION_DEBUG_DIRECTORY,
+	{ .summary = "Whose recording it is, for parquet" },
+	BP_OPTION_TAGS,
 	{ 0 },
 };
 
@@ -296,6 +351,7 @@ const struct bp_command bp_command_export = {
 		"  firefox       https://profiler.firefox.com: allocations over time\n"
 		"  json, csv     as bytepoll report --json and --csv\n"
 		"  suppressions  for LeakSanitizer, and for bytepoll report --suppressions\n"
+		"  parquet       a folder of tables: bytepoll fleet, DuckDB, pyarrow\n"
 		"\n"
 		"Values are estimates of all objects, weighted already. Most formats have no\n"
 		"place for intervals: totals have them in a comment or a title, json and csv\n"
@@ -306,7 +362,9 @@ const struct bp_command bp_command_export = {
 		    "bytepoll export app.bpt --to collapsed -o - | flamegraph.pl > app.svg\n"
 		    "    a flame graph of what was live at exit\n"
 		    "bytepoll export app.bpt --metric peak --to speedscope -o peak.json\n"
-		    "    what was live at the peak\n",
+		    "    what was live at the peak\n"
+		    "bytepoll export app.bpt --to parquet --service shop --release 1.4 -o fleet/1\n"
+		    "    everything, as tables, then: bytepoll fleet top fleet\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.run = export,

@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/files/tree.h"
 #include "cli/options/options.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "fold/fold.h"
 #include "text/quantity.h"
 

@@ -90,6 +90,7 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 		options->resident = seen->points;
 		options->resident_count = resident.count;
 		options->resident_pid = resident.pid;
+		(void)bp_resident_peak(&resident, profile, &options->resident_most);
 		if (bp_reconcile(aggregation, &resident, seen->parts))
 			options->resident_parts = seen->parts;
 		if (bp_explain_process(aggregation, &resident, &seen->explained))
@@ -132,9 +133,10 @@ static int html(const struct bp_arguments *arguments)
 	struct bp_aggregation aggregation;
 	struct bp_error error = { 0 };
 	const struct bp_written_file file = page_file(arguments, NULL);
-	if (arguments->operand_count == 0)
-		return bp_command_fail_usage(
-			arguments->command, "no file given: bytepoll html FILE");
+	if (arguments->operand_count == 0) {
+		bp_input_missing("bytepoll html FILE", &error);
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	}
 	if (!bp_query_options_read(arguments, &options, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (file.path != NULL && !bp_page_file_check(&file, &error))

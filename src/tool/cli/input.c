@@ -3,10 +3,17 @@
  * input.h. */
 #include "cli/input.h"
 
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "cli/files/replacing.h"
+#include "cli/files/tree.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
+#include "cli/options/query_options.h"
 #include "cli/options/symbol_options.h"
 #include "cli/terminal/progress.h"
 #include "library/read.h"
@@ -71,6 +78,39 @@ static bool check_options(const struct bp_profile *profile, const char *file,
 	return options->from_ns <= end_ns ||
 	       bp_error_set(error, "--from %.6g s: the recording ends at %.6g s",
 		       (double)options->from_ns / 1e9, (double)end_ns / 1e9);
+}
+
+/* The recording in the current folder that was written last; false: there is none. */
+static bool find_newest(char ret_name[NAME_MAX + 1])
+{
+	struct timespec newest = { 0, 0 };
+	struct dirent *entry;
+	struct stat status;
+	DIR *folder = opendir(".");
+	ret_name[0] = '\0';
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		if (!bp_tree_is_trace(entry->d_name) || lstat(entry->d_name, &status) != 0 ||
+			bp_recording_kind_of(entry->d_name) != BP_RECORDING_TRACE)
+			continue;
+		if (status.st_mtim.tv_sec < newest.tv_sec ||
+			(status.st_mtim.tv_sec == newest.tv_sec &&
+				status.st_mtim.tv_nsec <= newest.tv_nsec))
+			continue;
+		newest = status.st_mtim;
+		snprintf(ret_name, NAME_MAX + 1, "%s", entry->d_name);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	return ret_name[0] != '\0';
+}
+
+bool bp_input_missing(const char *usage, struct bp_error *error)
+{
+	char name[NAME_MAX + 1];
+	if (find_newest(name))
+		return bp_error_set(
+			error, "no file given: %s; the newest recording here is %s", usage, name);
+	return bp_error_set(error, "no file given: %s", usage);
 }
 
 bool bp_input_read(char *const *files, int count, struct bp_input_options options,

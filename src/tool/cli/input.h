@@ -8,8 +8,10 @@
 
 #include "aggregation/aggregate.h"
 #include "base/error.h"
-#include "cli/options/query_options.h"
 #include "symbols/symbols.h"
+
+struct bp_arguments;
+struct bp_query_options;
 
 struct bp_input_options {
 	const char *debug_directory; /* NULL: the default */
@@ -22,6 +24,10 @@ struct bp_input_options {
  * the query that was read from it. */
 struct bp_input_options bp_input_options_of(
 	const struct bp_arguments *arguments, const struct bp_query_options *options);
+
+/* Sets an error: no file was given, which should have stood in `usage` ("bytepoll report FILE").
+ * The newest recording of the current folder is named, if there is one. Returns false. */
+bool bp_input_missing(const char *usage, struct bp_error *error);
 
 /* Reads `count` >= 1 files into one profile; several are summed as unrelated. On failure there is
  * nothing to finish. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/files/residency_read.h"
 #include "cli/growth.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
@@ -15,18 +16,20 @@
 #include "cli/process/own_heaps.h"
 #include "cli/suppressed.h"
 #include "cli/terminal/pager.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "cli/terminal/terminal.h"
 #include "library/read.h"
 #include "policy/defaults.h"
 #include "policy/shown.h"
 #include "report/parts/header.h"
+#include "resident/mappings_file.h"
 #include "resident/resident_file.h"
 
 struct request {
 	struct bp_query_options query_options;
 	const struct bp_report *report;
 	struct bp_report_options options;
+	bool takes_apart; /* --resident: resident memory, line by line */
 };
 
 #define MOMENTS_SHOWN 24 /* for eyes */
@@ -95,6 +98,26 @@ static bool read_whole(
 	return true;
 }
 
+/* Resident memory is taken apart as a whole, at one of the looks that were kept. */
+static bool read_resident_options(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const whole[] = { "at", "from", "until", "bytes", "pid", "filter",
+		"suppressions", "cumulative", "sort", "rows", "timeline", "growth", "summary",
+		"stats", "tree", "csv", "estimator", "interval-method" };
+	const enum bp_metric metric = request->query_options.query.metric;
+	request->takes_apart = bp_option_given(arguments, "resident");
+	for (size_t i = 0; request->takes_apart && i < BP_COUNT(whole); i++)
+		if (bp_option_given(arguments, whole[i]))
+			return bp_error_set(error,
+				"--resident is about all resident memory at one moment: leave --%s "
+				"out",
+				whole[i]);
+	return !request->takes_apart || metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK ||
+	       bp_error_set(error,
+		       "--resident: with --metric peak of the highest look, else of the last one");
+}
+
 /* Which report, and how many rows. */
 static bool read_report(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
@@ -103,7 +126,8 @@ static bool read_report(
 	request->report = &bp_report_table;
 	if (bp_option_given(arguments, "moments") && !bp_option_given(arguments, "timeline"))
 		return bp_error_set(error, "--moments is for --timeline");
-	if (!read_whole(arguments, request, error))
+	if (!read_whole(arguments, request, error) ||
+		!read_resident_options(arguments, request, error))
 		return false;
 	if (bp_option_given(arguments, "growth"))
 		return bp_growth_check(arguments, &request->query_options.query, error);
@@ -112,8 +136,9 @@ static bool read_report(
 	for (size_t i = 0; bp_reports[i] != NULL; i++) {
 		if (!bp_option_given(arguments, bp_reports[i]->name))
 			continue;
-		if (request->options.stats && bp_reports[i] == &bp_report_json)
-			request->report = &bp_report_table; /* distributions, as JSON */
+		if ((request->options.stats || request->takes_apart) &&
+			bp_reports[i] == &bp_report_json)
+			request->report = &bp_report_table; /* the same as JSON */
 		if (request->report != &bp_report_table)
 			return bp_error_set(error, "--%s and --%s: choose one",
 				request->report->name, bp_reports[i]->name);
@@ -162,6 +187,45 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	       bp_suppressed_tell(ret_aggregation, error);
 }
 
+/* FILE.mappings, into the lines of --resident. */
+static bool take_apart(const struct bp_arguments *arguments, const struct request *request,
+	const struct bp_profile *profile, struct bp_parts *parts, struct bp_report_options *options,
+	struct bp_error *error)
+{
+	struct bp_query query = request->query_options.query;
+	struct bp_mappings mappings;
+	if (arguments->operand_count != 1)
+		return bp_error_set(error, "--resident is about one process: give one FILE");
+	if (!bp_mappings_read(arguments->operands[0], profile, &mappings, error))
+		return false;
+	const enum bp_mapping_moment moment =
+		query.metric == BP_METRIC_PEAK ? BP_MAPPINGS_HIGHEST : BP_MAPPINGS_LAST;
+	const bool good =
+		bp_parts_make(profile, &query, &mappings.cuts[moment], mappings.pid, parts, error);
+	bp_mappings_finish(&mappings);
+	options->parts = parts;
+	return good;
+}
+
+/* FILE.pages, into what of live objects is not resident; of the highest look no pages are kept. */
+static bool look_at_pages(const struct bp_arguments *arguments, const struct request *request,
+	const struct bp_profile *profile, struct bp_residency *residency,
+	struct bp_report_options *options, struct bp_error *error)
+{
+	const struct bp_query *query = &request->query_options.query;
+	struct bp_error torn;
+	bool known = false;
+	if (query->metric == BP_METRIC_PEAK)
+		return true;
+	if (!bp_residency_read(
+		    arguments->operands[0], profile, query, residency, &known, &torn, error))
+		return false;
+	if (torn.text[0] != '\0')
+		bp_say(stderr, "bytepoll: warning: %s", torn.text);
+	options->residency = known ? residency : NULL;
+	return true;
+}
+
 static bool show(const struct bp_arguments *arguments, const struct request *request,
 	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
 	struct bp_error *error)
@@ -169,12 +233,21 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	struct bp_report_options options = request->options;
 	struct bp_aggregation aggregation;
 	struct bp_explained explained;
+	struct bp_parts parts = { 0 };
+	struct bp_residency residency = { 0 };
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
 	(void)bp_read_warn_alone(&aggregation, symbols);
 	if (bp_explain_process(&aggregation, options.resident, &explained))
 		options.explained = &explained;
-	bool good = request->report->write(&aggregation, &options, stdout, error);
+	bool good =
+		!request->takes_apart ||
+		(take_apart(arguments, request, profile, &parts, &options, error) &&
+			look_at_pages(arguments, request, profile, &residency, &options, error));
+	if (good)
+		good = request->report->write(&aggregation, &options, stdout, error);
+	bp_parts_finish(&parts);
+	bp_residency_finish(&residency);
 	bp_aggregation_finish(&aggregation);
 	return good;
 }
@@ -222,9 +295,10 @@ static int report(const struct bp_arguments *arguments)
 	struct bp_symbol_summary symbols;
 	struct bp_suppressed suppressed = { 0 };
 	struct bp_error error = { 0 };
-	if (arguments->operand_count == 0)
-		return bp_command_fail_usage(
-			arguments->command, "no file given: bytepoll report FILE");
+	if (arguments->operand_count == 0) {
+		bp_input_missing("bytepoll report FILE", &error);
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	}
 	if (!bp_query_options_read(arguments, &request.query_options, &error) ||
 		!read_report(arguments, &request, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
@@ -256,12 +330,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_FILTER,
 	BP_OPTION_SUPPRESSIONS,
 	{ .summary = "How it is shown" },
-	{ .name = "by",
-		.letter = 'b',
-		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
-			   "label:KEY",
-		.summary = "what a row stands for (default: function)" },
+	BP_OPTION_BY,
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
 	BP_OPTION_FRAMES,

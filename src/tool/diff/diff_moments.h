@@ -18,6 +18,9 @@ struct bp_diff_moments {
 	struct bp_run runs[BP_SIDES];
 	struct bp_diff diff;
 	uint64_t at_ns[BP_SIDES];
+	/* What the moments are counted from, since 1970; 0: the start of the run. Set by the
+	 * caller. */
+	uint64_t origin_unix_ns;
 };
 
 /* `query` says what is aggregated (metric, moments and window of it are not looked at); the moments

@@ -20,6 +20,7 @@
 #include "aggregation/views/entries.h"
 #include "base/error.h"
 #include "export/exports.h"
+#include "fleet/process_fields.h"
 
 struct bp_export_options {
 	struct bp_entry_options labels; /* of pprof */
@@ -52,6 +53,10 @@ struct bp_export {
 			  * the end and nobody chose (policy/shown.h) */
 	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
 	bool (*write)(const struct bp_export_source *source, FILE *out, struct bp_error *error);
+	/* Instead of it, for a format that is a folder of files and holds the whole profile: writes
+	 * into `folder`, an empty one. NULL: it is a file. */
+	bool (*write_folder)(const struct bp_profile *profile, const struct bp_tags *tags,
+		int folder, struct bp_error *error);
 };
 
 const struct bp_export *bp_export_find(const char *name);

@@ -15,7 +15,8 @@
 	X(firefox) \
 	X(json) \
 	X(csv) \
-	X(suppressions)
+	X(suppressions) \
+	X(parquet)
 /* clang-format on */
 
 #endif

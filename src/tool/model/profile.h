@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "model/capabilities.h"
-#include "model/names/python_frames.h"
+#include "model/python_frames.h"
 #include "model/readings.h"
 #include "model/samples.h"
 
@@ -69,6 +69,8 @@ struct bp_process {
 	struct bp_string_id name;	  /* what it was started as; set by finish_import */
 	struct bp_string_id file; /* where it was read from; "" if only the index knows it */
 	struct bp_string_id allocator;
+	/* sampled objects below 64 KiB lie in memory of the recorder, not in the program's heap */
+	bool samples_in_slots;
 	bool host; /* it sampled objects of its own: `allocator` is its name, not a path */
 	uint8_t trace_id[16], parent_trace_id[16];
 	struct bp_process_id parent; /* linked by finish_import; 0: none here */
@@ -93,6 +95,11 @@ struct bp_process {
 	uint64_t interval_max;	 /* largest; where sampling was never on, the T it would have had */
 	bool automatic;		 /* T could be changed by the process itself, to hold its budget */
 	bool fine_start;	 /* T began finer than it was to become, by what was allocated */
+	/* the recorder joined it when it ran already: nothing from before is known */
+	bool attached;
+	/* and then of the loaded objects, how many there are, and whose calls are all seen; 0: not
+	 * known */
+	uint64_t loaded_objects, covered_objects;
 	bool has_pauses;	 /* sampling was off for some time */
 	bool fold_missing;	 /* samples are in FILE.fold, it seems, which is not there */
 	bool trials_by_interval; /* `intervals` has every T of it */
@@ -238,6 +245,8 @@ struct bp_verify_sums {
 struct bp_string_index; /* hash indices, private to profile.c */
 struct bp_allocators;	/* allocators.h */
 
+struct bp_jit_file;
+
 struct bp_profile {
 	BP_TABLE(char *) strings; /* terminated; ids from bp_profile_string */
 	BP_TABLE(struct bp_process) processes;
@@ -269,11 +278,14 @@ struct bp_profile {
 	void *progress_context;
 	/* set before aggregating; NULL: the built-in ones */
 	struct bp_frame_choice frames_shown; /* set before the import */
+	/* While a tree is imported: what is known of code made at run time; NULL: nothing. */
+	const struct bp_jit_file *jit;
 	const struct bp_allocators *allocators;
 	/* set before importing: T of files that do not tell; 0: as their writers' */
 	uint64_t assume_interval;
 	bool interval_assumed; /* by the importer of some file */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
+	uint32_t stored_runs;  /* read from a store (fleet/): of so many runs; 0: from files */
 	uint32_t lacks;	       /* what some of its files cannot tell: bits of enum bp_lack */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */

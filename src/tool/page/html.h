@@ -31,6 +31,8 @@ struct bp_page_options {
 	const struct bp_page_resident *resident;
 	uint32_t resident_count; /* 0: not known */
 	uint32_t resident_pid;	 /* of that process */
+	/* The most that it ever had resident, between the looks, too; 0: not known. */
+	struct bp_known_total resident_most;
 	/* What resident memory was made of, BP_RECONCILED_COUNT moments; NULL: not known. */
 	const struct bp_reconciled *resident_parts;
 	const struct bp_explained *explained; /* NULL: not known */

@@ -83,16 +83,27 @@ static void write_warning(const char *warning, struct bp_json *json)
 	bp_page_write_text(json, NULL, warning);
 }
 
-/* Which program, and how it was sampled. */
-static void write_run(const struct bp_page_source *source, struct bp_json *json)
+/* The runs of a store have no program, no command line and no time together. */
+static void write_stored(const struct bp_page_source *source, uint32_t runs, struct bp_json *json)
+{
+	char name[64];
+	snprintf(name, sizeof name, "%u run%s", runs, runs == 1 ? "" : "s");
+	bp_json_text(json, "program", "");
+	bp_json_text(json, "name", name);
+	bp_json_text(json, "command_line", "");
+	bp_json_whole(json, "pid", 0);
+	bp_json_whole(json, "runs", runs);
+	bp_json_whole(json, "processes_seen", source->numbers.process_count - 1);
+	bp_json_seconds(json, "duration_s", 0);
+	bp_json_whole(json, "start_real_s", 0);
+}
+
+static void write_program(const struct bp_page_source *source, struct bp_json *json)
 {
 	const struct bp_aggregation *shown = source->shown;
 	const struct bp_profile *profile = shown->profile;
 	const struct bp_process *subject = &profile->processes.data[shown->subject.i];
 	const struct bp_process *root = &profile->processes.data[profile->root.i];
-	const struct bp_sampling *sampling = &shown->sampling;
-	bp_json_text(json, "schema", "bytepoll-page-2");
-	bp_json_text(json, "version", BP_VERSION);
 	bp_page_write_text(json, "program", bp_profile_text(profile, subject->program));
 	bp_page_write_text(json, "name", bp_process_name(profile, subject));
 	bp_page_write_text(json, "command_line", bp_profile_text(profile, subject->command_line));
@@ -100,6 +111,21 @@ static void write_run(const struct bp_page_source *source, struct bp_json *json)
 	bp_json_whole(json, "processes_seen", source->numbers.process_count - 1);
 	bp_json_seconds(json, "duration_s", shown->duration_ns);
 	bp_json_fixed(json, "start_real_s", (double)root->start_real_ns / 1e9, 3);
+}
+
+/* Which program, and how it was sampled. */
+static void write_run(const struct bp_page_source *source, struct bp_json *json)
+{
+	const struct bp_aggregation *shown = source->shown;
+	const struct bp_profile *profile = shown->profile;
+	const struct bp_process *subject = &profile->processes.data[shown->subject.i];
+	const struct bp_sampling *sampling = &shown->sampling;
+	bp_json_text(json, "schema", "bytepoll-page-2");
+	bp_json_text(json, "version", BP_VERSION);
+	if (profile->stored_runs > 0)
+		write_stored(source, profile->stored_runs, json);
+	else
+		write_program(source, json);
 	bp_json_text(json, "law", subject->law == 0 ? "exact" : "bernoulli");
 	bp_json_array(json, "intervals", BP_JSON_COMPACT);
 	for (uint32_t i = 0; i < sampling->interval_count; i++)
@@ -180,7 +206,7 @@ static void write_sums(const struct bp_sums *sums, struct bp_json *json)
 		(double)sums->first_interval, sums->first_charge, sums->first_value,
 		(double)(sums->has_first | sums->mixed << 1 | sums->bernoulli << 2 |
 			 sums->single_size << 3),
-		(double)sums->interval_max, sums->ratio_max, 0, 0 };
+		(double)sums->interval_max, sums->ratio_max };
 	bp_json_array(json, NULL, BP_JSON_COMPACT);
 	for (size_t i = 0; i < BP_COUNT(values); i++)
 		bp_json_digits(json, NULL, values[i], DIGITS_ALL);

@@ -62,6 +62,12 @@ void bp_page_write_resident(const struct bp_page_options *options, struct bp_jso
 	}
 	bp_json_end(json);
 	bp_json_whole(json, "resident_pid", options->resident_pid);
+	if (options->resident_most.high > 0) {
+		bp_json_array(json, "resident_most", BP_JSON_COMPACT);
+		bp_json_whole(json, NULL, options->resident_most.low);
+		bp_json_whole(json, NULL, options->resident_most.high);
+		bp_json_end(json);
+	}
 	if (parts == NULL) {
 		bp_json_null(json, "resident_parts");
 		return;

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
+#include "model/sample.h"
+#include "query/time_text.h"
+
+#define BP_TIME_PREFIX "time="
+
 /* Reads "64", "4K", "1.5M" up to `end`; an empty text leaves `*size`. */
 static bool read_size(const char *text, const char *end, uint64_t *size)
 {
@@ -66,6 +72,39 @@ static bool parse_size_range(struct bp_filter *filter, struct bp_error *error)
 	return true;
 }
 
+/* An empty text leaves `*time_ns`. */
+static bool read_time(const char *text, uint64_t *time_ns)
+{
+	return *text == '\0' || bp_time_read(text, time_ns, NULL);
+}
+
+/* "time=FROM..TO" */
+static bool parse_time_range(
+	struct bp_filter *filter, struct bp_filter *ret_filter, struct bp_error *error)
+{
+	const char *text = filter->text + strlen(BP_TIME_PREFIX), *dots = strstr(text, "..");
+	char low[40];
+	filter->key = BP_KEY_SIZE;
+	filter->glob = text;
+	filter->size_high = UINT64_MAX;
+	filter->of_time = true;
+	filter->to_ns = BP_TIME_NEVER;
+	/* strtod would take the first dot of "1..2" for a decimal point. */
+	const size_t length = dots == NULL ? sizeof low : (size_t)(dots - text);
+	if (length >= sizeof low)
+		return bp_error_set(
+			error, "--filter %s: no range of times: write time=1s..2.5s", filter->text);
+	memcpy(low, text, length);
+	low[length] = '\0';
+	if (!read_time(low, &filter->from_ns) || !read_time(dots + 2, &filter->to_ns))
+		return bp_error_set(
+			error, "--filter %s: no range of times: write time=1s..2.5s", filter->text);
+	if (filter->from_ns >= filter->to_ns)
+		return bp_error_set(error, "--filter %s: the range is empty", filter->text);
+	*ret_filter = *filter;
+	return true;
+}
+
 /* "label:KEY=GLOB" */
 static bool parse_label(
 	struct bp_filter *filter, struct bp_filter *ret_filter, struct bp_error *error)
@@ -90,6 +129,8 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	char key[32];
 	if (strncmp(text, BP_LABEL_PREFIX, strlen(BP_LABEL_PREFIX)) == 0)
 		return parse_label(&filter, ret_filter, error);
+	if (strncmp(text, BP_TIME_PREFIX, strlen(BP_TIME_PREFIX)) == 0)
+		return parse_time_range(&filter, ret_filter, error);
 	if (equals == NULL || (size_t)(equals - text) >= sizeof key)
 		return bp_error_set(
 			error, "--filter %s: write KEY=GLOB, for example function=parse_*", text);
@@ -99,7 +140,7 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 	if (index < 0)
 		return bp_error_set(error,
 			"--filter %s: no key '%s': use stack, function, line, file, module, "
-			"thread, size, type, kind, process, label or label:KEY",
+			"thread, size, type, kind, process, label, label:KEY or time",
 			text, key);
 	filter.key = (enum bp_key)index;
 	filter.glob = equals + 1;

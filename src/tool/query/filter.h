@@ -9,7 +9,10 @@
  * `--cumulative` at every frame. File, module and process match by their whole path or by its last
  * part, threads by name or tid, processes by program or pid too. Where a line is not known, its row
  * bears the function's name, and `line` looks at that. `label:KEY=GLOB` looks at the value of one
- * label (empty where there is none), `label=GLOB` at every `key=value`.
+ * label (empty where there is none), `label=GLOB` at every `key=value`. `time=FROM..TO` passes what
+ * was allocated at FROM or later and before TO, since the start of the first process
+ * (`time=1s..2.5s`, either end may be missing). It is not the window of a query, which for the peak
+ * says which moments are looked at: both together give the peak of what was allocated in a window.
  */
 #ifndef BP_QUERY_FILTER_H
 #define BP_QUERY_FILTER_H
@@ -24,6 +27,9 @@ struct bp_filter {
 	const char *text;	      /* as given, "KEY=GLOB", for reports */
 	const char *glob;	      /* points into text */
 	uint64_t size_low, size_high; /* key size, bytes */
+	/* "time=FROM..TO": [from, to), since the start. The key is then size, of any size. */
+	bool of_time;
+	uint64_t from_ns, to_ns;
 	/* Key label, "label:KEY=GLOB": points into text. NULL, "label=GLOB": any `key=value`
 	 * matches. */
 	const char *label_key;

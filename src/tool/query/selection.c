@@ -218,6 +218,17 @@ static void apply_to_labels(struct bp_selection *selection, const struct bp_prof
 			selection->labels[i] = false;
 }
 
+static void apply_to_times(struct bp_selection *selection, const struct bp_filter *filter)
+{
+	if (!filter->of_time)
+		return;
+	selection->of_time = true;
+	if (filter->from_ns > selection->from_ns)
+		selection->from_ns = filter->from_ns;
+	if (filter->to_ns < selection->to_ns)
+		selection->to_ns = filter->to_ns;
+}
+
 static bool apply(struct bp_selection *selection, const struct bp_attribution *attribution,
 	const struct bp_query *query, const struct bp_filter *filter)
 {
@@ -241,16 +252,19 @@ static bool apply(struct bp_selection *selection, const struct bp_attribution *a
 			selection->size_low = filter->size_low;
 		if (filter->size_high < selection->size_high)
 			selection->size_high = filter->size_high;
+		apply_to_times(selection, filter);
 	}
 	return true;
 }
 
 bool bp_selection_init(struct bp_selection *selection, const struct bp_attribution *attribution,
-	const struct bp_query *query, struct bp_error *error)
+	const struct bp_view *view, const struct bp_query *query, struct bp_error *error)
 {
 	const struct bp_profile *profile = attribution->profile;
 	memset(selection, 0, sizeof *selection);
 	selection->size_high = UINT64_MAX;
+	selection->to_ns = BP_TIME_NEVER;
+	selection->views = view->processes;
 	selection->stacks = malloc(profile->stacks.count * sizeof(bool));
 	selection->threads = malloc(profile->threads.count * sizeof(bool));
 	selection->processes = malloc(profile->processes.count * sizeof(bool));

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "query/attribution.h"
 #include "query/query.h"
+#include "query/view.h"
 
 /* For `--by type` and `--by kind`: what a sample is, by a number. Its type where that is known,
  * else the kind of call that made it: kinds come first, types behind them. */
@@ -27,11 +28,24 @@ struct bp_selection {
 	bool *labels;
 	bool kinds[BP_KINDS];
 	uint64_t size_low, size_high;
+	/* Allocated in [from, to) since the start of the first process of the tree. */
+	bool of_time;
+	uint64_t from_ns, to_ns;
+	const struct bp_process_view *views; /* by process: when that one started */
 };
 
+/* `view` must stay. */
 bool bp_selection_init(struct bp_selection *selection, const struct bp_attribution *attribution,
-	const struct bp_query *query, struct bp_error *error);
+	const struct bp_view *view, const struct bp_query *query, struct bp_error *error);
 void bp_selection_finish(struct bp_selection *selection);
+
+static inline bool bp_selection_holds_time(
+	const struct bp_selection *selection, const struct bp_sample *sample)
+{
+	const uint64_t base_ns = selection->views[sample->process.i].base_ns;
+	const uint64_t time_ns = sample->time_ns > base_ns ? sample->time_ns - base_ns : 0;
+	return time_ns >= selection->from_ns && time_ns < selection->to_ns;
+}
 
 static inline bool bp_selection_holds(
 	const struct bp_selection *selection, const struct bp_sample *sample)
@@ -39,7 +53,8 @@ static inline bool bp_selection_holds(
 	return selection->stacks[sample->stack.i] && selection->threads[sample->thread.i] &&
 	       selection->processes[sample->process.i] && selection->types[bp_type_key(sample)] &&
 	       selection->kinds[sample->kind] && selection->labels[sample->labels.i] &&
-	       sample->size >= selection->size_low && sample->size <= selection->size_high;
+	       sample->size >= selection->size_low && sample->size <= selection->size_high &&
+	       (!selection->of_time || bp_selection_holds_time(selection, sample));
 }
 
 /* What a sample is under when rows are by label: the string of the value, or for `label` NULL of

@@ -203,6 +203,13 @@ static void write_process(
 	bp_json_seconds(json, "duration_s",
 		p->end_time_ns > p->start_time_ns ? p->end_time_ns - p->start_time_ns : 0);
 	bp_json_bool(json, "ended", p->ended);
+	if (p->attached) {
+		bp_json_object(json, "attached", BP_JSON_SPACED);
+		bp_json_fixed(json, "at_s", (double)p->start_real_ns / 1e9, 3);
+		bp_json_whole(json, "loaded_objects", p->loaded_objects);
+		bp_json_whole(json, "covered_objects", p->covered_objects);
+		bp_json_end(json);
+	}
 	bp_json_bool(json, "profiled", p->profiled);
 	bp_json_whole(json, "interval", p->interval_max);
 	bp_json_whole(json, "samples", p->samples);

@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "report/reports.h"
 #include "resident/explained.h"
+#include "resident/parts.h"
+#include "resident/residency.h"
 #include "resident/resident.h"
 
 #define BP_ROWS_ALL UINT32_MAX
@@ -37,6 +39,9 @@ struct bp_report_options {
 	bool stats;			      /* of json: distributions too (stats.c) */
 	const struct bp_resident *resident;   /* memory of the run, NULL: not known */
 	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */
+	/* what of live objects was not resident, for --resident where it is known; else NULL */
+	const struct bp_residency *residency;
+	const struct bp_parts *parts; /* resident memory taken apart, for --resident; else NULL */
 	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
 };
 

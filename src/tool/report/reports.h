@@ -11,7 +11,8 @@
 #define BP_REPORTS_TO_READ(X) \
 	X(summary, "one screen: totals, the largest, suspects, what to run next") \
 	X(tree, "the call tree from the outermost function on") \
-	X(stats, "distributions over sizes, lifetimes and time")
+	X(stats, "distributions over sizes, lifetimes and time") \
+	X(resident, "what every resident byte is: objects, free memory, code, stacks")
 
 /* For programs. */
 #define BP_REPORTS_AS_DATA(X) \

@@ -68,6 +68,8 @@ enum bp_resident_metric {
 	BP_RESIDENT_LAST, /* in all, at the last look */
 	BP_RESIDENT_MOST, /* in all, the most ever */
 	BP_RESIDENT_SWAP, /* swapped out, at the last look */
+	/* live objects that are not resident, an estimate (residency.h): no figure of the kernel */
+	BP_RESIDENT_ABSENT,
 	BP_RESIDENT_METRICS
 };
 extern const char *const bp_resident_metric_names[BP_RESIDENT_METRICS]; /* "", "resident" ... */

@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/attributes.h"
+#include "trace/side_file.h"
 
 #define MAGIC "bytepoll resident 1\n"
 #define COLUMNS_LINE "time_ns\tanonymous\tfile\tshared\tswapped\tstack\thigh\n"
@@ -35,11 +35,16 @@
 #define NUMBER_MAX (UINT64_C(1) << 62)
 #define LINE_BYTES 512
 
-static bool write_text(FILE *out, const struct bp_resident *resident, const uint8_t trace_id[16])
+struct content {
+	const struct bp_resident *resident;
+	const uint8_t *trace_id;
+};
+
+static bool write_text(FILE *out, const void *pointer)
 {
-	fputs(MAGIC "trace_id=", out);
-	for (int i = 0; i < 16; i++)
-		fprintf(out, "%02x", trace_id[i]);
+	const struct content *content = pointer;
+	const struct bp_resident *resident = content->resident;
+	bp_side_file_put_trace_id(out, content->trace_id);
 	fprintf(out,
 		"\tpid=%" PRIu32 "\tperiod_ns=%" PRIu64 "\tuncertain_bytes=%" PRIu64
 		"\tmost_bytes=%" PRIu64 "\tend_ns=%" PRIu64 "\n" COLUMNS_LINE,
@@ -54,117 +59,37 @@ static bool write_text(FILE *out, const struct bp_resident *resident, const uint
 			p->high);
 	}
 	fprintf(out, "end %" PRIu32 "\n", resident->count);
-	return !ferror(out);
+	return true;
 }
 
 bool bp_resident_is_ours(const char *path)
 {
-	char head[sizeof MAGIC - 1];
-	struct stat status;
-	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	const bool ours = descriptor >= 0 && fstat(descriptor, &status) == 0 &&
-			  S_ISREG(status.st_mode) &&
-			  read(descriptor, head, sizeof head) == (ssize_t)sizeof head &&
-			  memcmp(head, MAGIC, sizeof head) == 0;
-	if (descriptor >= 0)
-		close(descriptor);
-	return ours;
+	return bp_side_file_is(path, MAGIC);
 }
 
 void bp_resident_remove(const char *path)
 {
-	if (bp_resident_is_ours(path))
-		unlink(path);
-}
-
-/* Writes the whole file under a name of its own. A file that an earlier `run` left there when it
- * was killed is ours, or empty. */
-static bool write_new(
-	const char *path, const struct bp_resident *resident, const uint8_t trace_id[16])
-{
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	struct stat status;
-	int descriptor = open(path, flags, 0600);
-	if (descriptor < 0 && errno == EEXIST && lstat(path, &status) == 0 &&
-		S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-		(status.st_size == 0 || bp_resident_is_ours(path)) && unlink(path) == 0)
-		descriptor = open(path, flags, 0600);
-	FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-	if (out == NULL && descriptor >= 0)
-		close(descriptor);
-	if (out == NULL)
-		return false;
-	const bool good = write_text(out, resident, trace_id);
-	const bool closed = fclose(out) == 0;
-	if (!good || !closed)
-		unlink(path);
-	return good && closed;
+	bp_side_file_remove(path, MAGIC);
 }
 
 bool bp_resident_write(const char *path, const struct bp_resident *resident,
 	const uint8_t trace_id[16], struct bp_error *error)
 {
-	char *new = NULL;
-	struct stat status;
-	if (asprintf(&new, "%s" BP_RESIDENT_NEW_SUFFIX, path) < 0)
-		return bp_error_set(error, "out of memory");
-	const bool theirs = lstat(path, &status) == 0 && !bp_resident_is_ours(path);
-	bool good = !theirs && write_new(new, resident, trace_id);
-	if (good && rename(new, path) != 0) {
-		const int reason = errno;
-		unlink(new);
-		errno = reason;
-		good = false;
-	}
-	if (!good)
-		bp_error_set(error, "%s cannot be written, resident memory is not kept: %s", path,
-			strerror(theirs ? EEXIST : errno));
-	free(new);
-	return good;
-}
-
-/* "\tNAME=NUMBER" at `*at`, and on behind it. */
-static bool take_named(const char **at, const char *name, uint64_t *ret_number)
-{
-	const size_t length = strlen(name);
-	char *end;
-	if (**at != '\t' || strncmp(*at + 1, name, length) != 0 || (*at)[1 + length] != '=')
-		return false;
-	*at += length + 2;
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*ret_number = strtoull(*at, &end, 10);
-	*at = end;
-	return errno == 0 && *ret_number <= NUMBER_MAX;
-}
-
-static bool take_id(const char **at, uint8_t ret_trace_id[16])
-{
-	static const char digits[] = "0123456789abcdef";
-	if (strncmp(*at, "trace_id=", 9) != 0)
-		return false;
-	*at += 9;
-	for (int i = 0; i < 32; i++) {
-		const char *digit = **at != '\0' ? strchr(digits, **at) : NULL;
-		if (digit == NULL)
-			return false;
-		const uint8_t value = (uint8_t)(digit - digits);
-		ret_trace_id[i / 2] =
-			(uint8_t)(i % 2 == 0 ? value << 4 : ret_trace_id[i / 2] | value);
-		(*at)++;
-	}
-	return true;
+	const struct content content = { resident, trace_id };
+	return bp_side_file_write(path, MAGIC, write_text, &content) ||
+	       bp_error_set(error, "%s cannot be written, resident memory is not kept: %s", path,
+		       strerror(errno));
 }
 
 static bool parse_head(const char *line, uint8_t ret_trace_id[16], struct bp_resident *resident)
 {
 	uint64_t pid;
-	if (!take_id(&line, ret_trace_id) || !take_named(&line, "pid", &pid) ||
-		!take_named(&line, "period_ns", &resident->period_ns) ||
-		!take_named(&line, "uncertain_bytes", &resident->uncertain_bytes) ||
-		!take_named(&line, "most_bytes", &resident->most_bytes) ||
-		!take_named(&line, "end_ns", &resident->end_ns))
+	if (!bp_side_file_trace_id(&line, ret_trace_id) ||
+		!bp_side_file_number(&line, "pid", &pid) ||
+		!bp_side_file_number(&line, "period_ns", &resident->period_ns) ||
+		!bp_side_file_number(&line, "uncertain_bytes", &resident->uncertain_bytes) ||
+		!bp_side_file_number(&line, "most_bytes", &resident->most_bytes) ||
+		!bp_side_file_number(&line, "end_ns", &resident->end_ns))
 		return false;
 	resident->pid = (uint32_t)pid;
 	/* Fields may come to stand behind these. */

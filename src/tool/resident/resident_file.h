@@ -11,7 +11,6 @@
 #include "resident/resident.h"
 
 #define BP_RESIDENT_SUFFIX ".resident"
-#define BP_RESIDENT_NEW_SUFFIX ".new" /* behind that: while it is written */
 #define BP_RESIDENT_POINTS_MAX 4096
 
 /* Writes and reads the file at `path`; the trace id says which run it is of. The file is replaced

@@ -7,8 +7,8 @@
  * What makes it harder than counting brackets: operators (`operator<`, `operator()`, `operator->`),
  * types that are part of a name (`operator std::string`), arrows (`fn() -> T`), brackets that are
  * part of a name (`(anonymous namespace)`, `{lambda(int)#1}`, `[abi:cxx11]`, Rust's `<T as
- * Trait>::method`), comparisons in parentheses (`(N > 3)`), types that are returned. A name whose
- * brackets do not match has no shape.
+ * Trait>::method`, Python's `f.<locals>.g`), comparisons in parentheses (`(N > 3)`), types that are
+ * returned. A name whose brackets do not match has no shape.
  */
 #include "text/name_text.h"
 
@@ -97,7 +97,7 @@ static bool open_bracket(struct scan *scan, size_t at, char close)
 		return false;
 	scan->open[scan->depth++] = close;
 	name->depth[at] = (uint8_t)scan->depth;
-	if (c == '<' && !scan->part_begins)
+	if (c == '<' && !scan->part_begins && before != '.')
 		name->shape[at] = ARGUMENTS;
 	else if (c == '(' && at > 0 &&
 		 (is_word(before) || strchr(">)]}", before) != NULL || at == scan->operator_end))

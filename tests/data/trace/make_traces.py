@@ -528,6 +528,28 @@ def told_pair(directory):
         chunks=[part.bytes(1)]))
 
 
+def jit(directory):
+    """Code made at run time, named by FILE.jit (8): an address that is other code later, one whose names have no times,
+    one without a name, and a trampoline of CPython beside the frame of Python."""
+    native = [0x400100, 0x10010, 0x20010, 0x30010, 0x400200]
+    chunk = (Chunk(2000, 0, 4096).thread_begin(1, 50, 2000, "main")
+             .module(1, 0x400000, 0x410000, 0x400000, "/usr/bin/node")
+             .stack(1, native)
+             .sample(1, 2100, 100, stack=1, trials=1000, objects=1)
+             .sample(2, 2500, 101, stack=1, trials=2000, objects=2)
+             .sample(3, 2600, 102, stack=1, trials=3000, objects=3))
+    (directory / "jit.bpt").write_bytes(trace(
+        header(trace_id=b"JIT", minor=7, interval=4096),
+        state(ended=1, reason=1, end_time=3000, trials=3000, objects=3, samples=3),
+        [slot(1, 50, 3000, 3, 0)], [chunk.bytes(1)]))
+    names = ((0x10000, 0x20, 2050, "JS:~early /app/a.js:3:4"), (0x10000, 0x20, 2400, "JS:*late /app/a.js:9:1"),
+             (0x20000, 0x20, 0, "void A.one()"), (0x20008, 0x10, 0, "void A.two()"))
+    (directory / "jit.bpt.jit").write_text("".join(
+        ["bytepoll jit 1\n", f"trace_id={b'JIT'.ljust(16, bytes(1)).hex()}\tpid=100\tnames={len(names)}\n"]
+        + [f"{start:x}\t{size:x}\t{time}\t{name}\n" for start, size, time, name in names] + ["end 1\n"]),
+        encoding="ascii")
+
+
 def unreadable():
     """Files that are an error as a whole."""
     good = simple()
@@ -567,6 +589,7 @@ def main():
         (directory / f"{name}.bpt").write_bytes(data)
     tree(directory)
     told_pair(directory)
+    jit(directory)
     for stamp in sys.argv[2:]:
         pathlib.Path(stamp).touch()
 

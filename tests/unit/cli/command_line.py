@@ -348,10 +348,25 @@ def percent_signs_in_names():
     os.chdir("100%p")  # a directory's name is nobody's pattern
     assert call("run", "-q", "-o", "a.%p.bpt", "--", "sh", "-c", ":").returncode == 0
     assert call("run", "-q", "-o", "b.%%p.bpt", "--", "sh", "-c", ":").returncode == 0
-    names = sorted(name for name in os.listdir(".") if not name.endswith(".resident"))
+    names = sorted(name for name in os.listdir(".") if not name.endswith((".resident", ".mappings", ".pages")))
     assert len(names) == 2 and names[0].split(".")[1].isdigit() and names[1] == "b.%p.bpt", names
     result = call("report", names[0])
     assert result.returncode == 0 and names[0].split(".")[1] in result.stdout, result
+
+
+@test
+def a_missing_file_may_be_the_newest_one():
+    os.mkdir("recordings")
+    os.chdir("recordings")
+    refuses(2, "no file given: bytepoll report FILE (see", call("report"))
+    for name, seconds in (("old.bpt", 1000), ("new\x1b.bpt", 3000), ("middle.bpt", 2000)):
+        assert call("run", "-q", "--no-resident", "-o", name, "--", "sh", "-c", ":").returncode == 0
+        os.utime(name, (seconds, seconds))
+    with open("none.bpt", "w", encoding="ascii") as file:
+        file.write("no recording\n")
+    os.symlink("none.bpt", "link.bpt")
+    for command in ("report", "html", "export", "check"):
+        refuses(2, "the newest recording here is new?.bpt (see", call(command))
 
 
 @test
@@ -404,11 +419,22 @@ def doctor_tells():
     result = call("doctor", FOREIGN_MALLOC)
     assert result.returncode == 0 and "looks them up" in result.stdout, result
     result = call("doctor", str(os.getpid()))
-    assert result.returncode == 0 and "running process" in result.stdout, result
-    # A process that runs already is not said to be what it cannot be any more.
+    assert result.returncode == 0 and "bytepoll attach" in result.stdout, result
+    assert "CPython" in result.stdout, result
+    # A process that runs already is not said to be what it cannot be any more: this one is stopped.
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"x\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"x\n"
+        os.kill(process.pid, signal.SIGSTOP)
+        while " T " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
+            pass
+        result = call("doctor", str(process.pid))
+        os.kill(process.pid, signal.SIGCONT)
+        process.stdin.close()
+    assert f"is stopped: let it go on, kill -CONT {process.pid}" in result.stdout, result
     assert result.stdout.endswith("can be profiled, by bytepoll run from its start on: not as it runs\n"), result
     assert call("doctor", "sh").stdout.endswith("\ncan be profiled\n")
-    assert "CPython" in result.stdout, result
     doctor_tells_of_processes()
     refuses(1, "not found in PATH", call("doctor", "no-such-program"))
     refuses(1, "no process 2147483000", call("doctor", "2147483000"))

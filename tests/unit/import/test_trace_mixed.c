@@ -15,7 +15,7 @@
 
 #include "base/attributes.h"
 #include "import/import.h"
-#include "model/names/python_frames.h"
+#include "model/python_frames.h"
 #include "query/attribution.h"
 #include "trace/format.h"
 
@@ -73,15 +73,17 @@ static void both_are_joined(void **state)
 	import_with(&profile, (struct bp_frame_choice){ 0 });
 	/* Loops became what they ran; the interpreter's other functions are left out, and so are
 	 * main and what called it. */
-	assert_string_equal(
-		stack_of(&profile, 100), "Decoder.raw Index.add.<locals>.<lambda> <module>");
+	assert_string_equal(stack_of(&profile, 100),
+		"json.decoder.Decoder.raw index.Index.add.<locals>.<lambda> main (module)");
 	/* An extension's functions stay, and a program that is not the interpreter. */
-	assert_string_equal(stack_of(&profile, 5000), "100 Decoder.raw 200 <module> 300");
-	/* Loops that were not seen; the native stack was not known. */
 	assert_string_equal(
-		stack_of(&profile, 60), "Decoder.raw 100 Index.add.<locals>.<lambda> <module>");
-	assert_string_equal(stack_of(&profile, 62), "Decoder.raw (frame not named)");
-	assert_string_equal(stack_of(&profile, 63), "Decoder.raw _find_and_load <module>");
+		stack_of(&profile, 5000), "100 json.decoder.Decoder.raw 200 main (module) 300");
+	/* Loops that were not seen; the native stack was not known. */
+	assert_string_equal(stack_of(&profile, 60),
+		"json.decoder.Decoder.raw 100 index.Index.add.<locals>.<lambda> main (module)");
+	assert_string_equal(stack_of(&profile, 62), "json.decoder.Decoder.raw (frame not named)");
+	assert_string_equal(stack_of(&profile, 63),
+		"json.decoder.Decoder.raw importlib._bootstrap._find_and_load main (module)");
 	/* A stack without Python is what it was. */
 	assert_string_equal(stack_of(&profile, 61), "100 200 300 400 500 100");
 	const struct bp_sample cut = of_size(&profile, 60);
@@ -94,7 +96,7 @@ static void one_kind_is_chosen(void **state)
 	(void)state;
 	struct bp_profile profile;
 	import_with(&profile, (struct bp_frame_choice){ .python = BP_PYTHON_FRAMES_PYTHON });
-	assert_string_equal(stack_of(&profile, 5000), "Decoder.raw <module>");
+	assert_string_equal(stack_of(&profile, 5000), "json.decoder.Decoder.raw main (module)");
 	assert_string_equal(stack_of(&profile, 61), "100 200 300 400 500 100");
 	bp_profile_finish(&profile);
 	import_with(&profile, (struct bp_frame_choice){ .python = BP_PYTHON_FRAMES_NATIVE });
@@ -102,7 +104,7 @@ static void one_kind_is_chosen(void **state)
 	assert_string_equal(stack_of(&profile, 62), "");
 	bp_profile_finish(&profile);
 	import_with(&profile, (struct bp_frame_choice){ .hide_imports = true });
-	assert_string_equal(stack_of(&profile, 63), "Decoder.raw <module>");
+	assert_string_equal(stack_of(&profile, 63), "json.decoder.Decoder.raw main (module)");
 	bp_profile_finish(&profile);
 }
 

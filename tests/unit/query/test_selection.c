@@ -58,6 +58,13 @@ static void filters_select(void **state)
 		{ "size=..30", false, 37 },
 		{ "size=50", false, 50 },
 		{ "size=1K..4K", false, 0 },
+		{ "time=..", false, 251 },
+		{ "time=2..5", false, 80 },
+		{ "time=2s..5.5s", false, 144 },
+		{ "time=2001ms..", false, 101 },
+		{ "time=..1000000001ns", false, 100 },
+		{ "time=..1000000us", false, 0 },
+		{ "time=0m..1h", false, 251 },
 	};
 	struct bp_profile profile;
 	(void)state;
@@ -79,6 +86,27 @@ static void filters_select(void **state)
 	struct bp_aggregation a = filtered(&profile, query, both, 2);
 	small_assert_exact(a.totals[BP_METRIC_ALLOCATED].bytes, 100);
 	small_assert_exact(a.totals[BP_METRIC_LIVE].bytes, 100);
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
+}
+
+/* The peak of what was allocated from 2 s on: 50 is freed at 4 s, 64 at 5.5 s. The window alone says
+ * which moments are looked at, and leaves in what was allocated before. */
+static void time_and_window_give_the_peak_of_a_window(void **state)
+{
+	struct bp_query query = {
+		.metric = BP_METRIC_PEAK, .has_from = true, .from_ns = 2000000000
+	};
+	struct bp_profile profile;
+	struct bp_filter filter;
+	(void)state;
+	small_exact(&profile);
+	assert_true(bp_filter_parse("time=2..7", &filter, NULL));
+	struct bp_aggregation a = filtered(&profile, query, &filter, 1);
+	small_assert_exact(a.totals[BP_METRIC_PEAK].bytes, 94);
+	bp_aggregation_finish(&a);
+	a = filtered(&profile, query, &filter, 0);
+	small_assert_exact(a.totals[BP_METRIC_PEAK].bytes, 194);
 	bp_aggregation_finish(&a);
 	bp_profile_finish(&profile);
 }
@@ -169,7 +197,8 @@ static void rows_are_found_by_their_names(void **state)
 static void bad_filters_are_refused(void **state)
 {
 	static const char *const bad[] = { "parse", "=x", "functions=x", "size=", "size=a..b",
-		"size=4K..64", "size=1x", "size=0x10", "size=1..2..3", "size=-1" };
+		"size=4K..64", "size=1x", "size=0x10", "size=1..2..3", "size=-1", "time=", "time=1",
+		"time=2..1", "time=1..1", "time=1d..", "time=-1..2", "time=a..b", "time=0x1..2" };
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct bp_filter filter;
@@ -326,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_select),
+		cmocka_unit_test(time_and_window_give_the_peak_of_a_window),
 		cmocka_unit_test(rows_are_found_by_their_names),
 		cmocka_unit_test(bad_filters_are_refused),
 		cmocka_unit_test(moments_and_windows),

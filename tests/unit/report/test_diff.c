@@ -143,7 +143,7 @@ static void json_of_stacks_and_work(void **state)
 	struct bp_query query = { .by = BP_KEY_STACK };
 	double work[BP_SIDES] = { 10, 12 };
 	struct bp_diff_options options = { .report = plain,
-		.normalize = "count",
+		.normalize = BP_WORK_COUNT,
 		.work = { &work[BP_BASE], &work[BP_NEW] },
 		.work_reference = 12 };
 	(void)state;

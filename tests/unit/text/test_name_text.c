@@ -138,6 +138,11 @@ static void closures_keep_what_they_are_in(void **state)
 static void brackets_that_are_names_stay(void **state)
 {
 	(void)state;
+	/* What stands in brackets in names of Python is no argument of a template. */
+	SHOWN({ "frames.make_orders.<locals>.<listcomp>", 38,
+		      "frames.make_orders.<locals>.<listcomp>" },
+		{ "frames.make_orders.<locals>.<listcomp>", 34,
+			"frames.make_order…cals>.<listcomp>" });
 	SHOWN({ "(anonymous namespace)::Parser::parse(char const*, unsigned long)", 48,
 		      "(anonymous namespace)::Parser::parse(…)" },
 		{ "void (anonymous namespace)::parse<int, long>(char const*)", 60,

@@ -121,6 +121,8 @@ static void print_state(const struct bp_trace_state *state)
 	NUMBER(&state->verify_sums, failed_objects);
 	putchar('}');
 	NUMBER(state, control);
+	NUMBER(state, covered_objects);
+	NUMBER(state, objects);
 	NUMBER(state, control_resume);
 	NUMBER(state, budget_ppm);
 	NUMBER(state, outage_since_ns);

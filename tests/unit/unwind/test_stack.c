@@ -595,6 +595,6 @@ int main(int count, char **words)
 	void *first[10];
 	program = count > 0 ? words[0] : "";
 	(void)backtrace(first, 10); /* loads libgcc, which may not be done in a handler */
-	bp_stack_init();
+	bp_stack_init(true);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

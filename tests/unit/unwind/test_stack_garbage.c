@@ -228,6 +228,6 @@ int main(void)
 	signal(SIGUSR1, on_signal);
 	raise(SIGUSR1);
 	dl_iterate_phdr(note_texts, NULL);
-	bp_stack_init();
+	bp_stack_init(true);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

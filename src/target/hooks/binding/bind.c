@@ -15,91 +15,15 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "base/system_call.h"
 #include "hooks/extended.h"
 #include "hooks/binding/patch.h"
+#include "hooks/binding/places.h"
 #include "hooks/binding/symbol_table.h"
 #include "recorder/real.h"
 #include "unwind/frame_rules.h"
 
-struct object {
-	const struct link_map *map;
-	const Elf64_Sym *symbols;
-	const char *names;
-	const uint32_t *hash; /* DT_GNU_HASH */
-	const Elf64_Rela *tables[2];
-	uint64_t bytes[2];
-	uintptr_t start, end;		    /* of its mapping */
-	uintptr_t sealed_start, sealed_end; /* whole pages made read-only */
-};
-
-/* False: its program headers are not where they should be, nothing is known. */
-static bool find_sealed(struct object *object)
-{
-	const Elf64_Ehdr *file = (const Elf64_Ehdr *)object->start;
-	if (__builtin_memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
-		return false;
-	const Elf64_Phdr *segments = (const Elf64_Phdr *)(object->start + file->e_phoff);
-	for (uint32_t i = 0; i < file->e_phnum; i++)
-		if (segments[i].p_type == PT_GNU_RELRO) {
-			const uintptr_t start = object->map->l_addr + segments[i].p_vaddr;
-			object->sealed_start = bp_system_page_of(start);
-			object->sealed_end = bp_system_page_of(start + segments[i].p_memsz);
-		}
-	return true;
-}
-
-static bool look_at(const struct link_map *map, struct object *ret_object)
-{
-	struct object object = { .map = map };
-	struct bp_module_range range;
-	if (map->l_ld == NULL || !bp_module_range_find((uintptr_t)map->l_ld, &range))
-		return false;
-	object.start = range.start;
-	object.end = range.end;
-	struct bp_symbol_table table;
-	if (!bp_symbol_table_read(map, &table) || table.gnu_hash == NULL)
-		return false;
-	object.symbols = table.symbols;
-	object.names = table.names;
-	object.hash = table.gnu_hash;
-	for (const Elf64_Dyn *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
-		switch (entry->d_tag) {
-		case DT_JMPREL:
-			object.tables[0] = bp_symbol_table_absolute(map, entry->d_un.d_ptr);
-			break;
-		case DT_PLTRELSZ:
-			object.bytes[0] = entry->d_un.d_val;
-			break;
-		case DT_RELA:
-			object.tables[1] = bp_symbol_table_absolute(map, entry->d_un.d_ptr);
-			break;
-		case DT_RELASZ:
-			object.bytes[1] = entry->d_un.d_val;
-			break;
-		default:
-			break;
-		}
-	if (!find_sealed(&object))
-		return false;
-	*ret_object = object;
-	return true;
-}
-
-static void write_place(const struct object *object, uintptr_t place, uintptr_t value)
-{
-	const bool sealed = place >= object->sealed_start && place < object->sealed_end;
-	const uintptr_t page = bp_system_page_of(place);
-	const size_t bytes = bp_system_page_bytes();
-	if (sealed && syscall(SYS_mprotect, page, bytes, PROT_READ | PROT_WRITE) != 0)
-		return;
-	__atomic_store_n((uintptr_t *)place, value, __ATOMIC_RELAXED);
-	if (sealed)
-		(void)syscall(SYS_mprotect, page, bytes, PROT_READ);
-}
-
 static void bind_symbol(
-	const struct object *object, uint32_t symbol, const struct bp_extended *entry)
+	const struct bp_object *object, uint32_t symbol, const struct bp_extended *entry)
 {
 	for (int table = 0; table < 2; table++) {
 		const Elf64_Rela *row = object->tables[table];
@@ -115,12 +39,12 @@ static void bind_symbol(
 			const bool unbound = kind == BP_PLACE_JUMP_SLOT && holds >= object->start &&
 					     holds < object->end;
 			if (unbound || holds == (uintptr_t)*entry->real)
-				write_place(object, place, (uintptr_t)entry->hook);
+				(void)bp_object_store(object, place, (uintptr_t)entry->hook);
 		}
 	}
 }
 
-static void bind_object(const struct object *object)
+static void bind_object(const struct bp_object *object)
 {
 	const uint32_t hashed_from = object->hash[1];
 	for (uint32_t i = 1; i < hashed_from; i++) {
@@ -136,13 +60,14 @@ static void bind_object(const struct object *object)
 void bp_extended_bind(void)
 {
 	struct bp_module_range ours;
-	struct object object;
+	struct bp_object object;
 	if (!bp_module_range_find((uintptr_t)bp_extended_bind, &ours))
 		return;
 	const struct link_map *map = ours.link_map;
 	while (map->l_prev != NULL)
 		map = map->l_prev;
 	for (; map != NULL; map = map->l_next)
-		if (look_at(map, &object) && !bp_real_is_home((const void *)object.map->l_ld))
+		if (bp_object_read(map, &object) &&
+			!bp_real_is_home((const void *)object.map->l_ld))
 			bind_object(&object);
 }

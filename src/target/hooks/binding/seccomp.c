@@ -22,14 +22,12 @@
 #include <sys/syscall.h>
 
 #include "base/attributes.h"
+#include "base/seccomp_filter.h"
 #include "base/system_call.h"
 #include "hooks/binding/real_other.h"
 #include "hooks/binding/seccomp.h"
 #include "probes/test_points.h"
 #include "recorder/recorder.h"
-
-/* More than the kernel takes (BPF_MAXINSNS). */
-#define FILTER_MAX 4096u
 
 /* Declared with all their registers; the C library's own declarations have `...`. */
 int bp_hook_prctl(int option, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) __asm__("prctl");
@@ -52,7 +50,7 @@ static enum bp_seal before_seccomp(uintptr_t operation, const struct sock_fprog 
 		return bp_recorder_seal(BP_SEAL_ALL);
 	if (operation != SECCOMP_SET_MODE_FILTER || bp_recorder.mode != BP_MODE_ON ||
 		!is_readable((uintptr_t)program, sizeof *program) || program->len == 0 ||
-		program->len > FILTER_MAX ||
+		program->len > BP_FILTER_MAX ||
 		!is_readable((uintptr_t)program->filter, program->len * sizeof *program->filter))
 		return bp_recorder_seal(BP_SEAL_NONE);
 	return bp_recorder_seal(bp_seccomp_forbids(program->filter, program->len));

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <gnu/libc-version.h>
 
 #include "base/attributes.h"
 #include "hooks/binding/real_other.h"
@@ -153,8 +154,7 @@ bool bp_symbol_table_defines(const struct link_map *map, const char *name)
 	       find(&table, name, bp_symbol_table_hash(name)) != NULL;
 }
 
-/* The loader's name for the recorder; NULL: not known. */
-static const struct link_map *own_map(void)
+const struct link_map *bp_symbol_table_own_map(void)
 {
 	struct bp_module_range range;
 	if (bp_module_range_find((uintptr_t)_DYNAMIC, &range))
@@ -165,6 +165,28 @@ static const struct link_map *own_map(void)
 	while (map != NULL && map->l_ld != _DYNAMIC)
 		map = map->l_next;
 	return map;
+}
+
+extern __typeof(gnu_get_libc_version) gnu_get_libc_version __attribute__((weak));
+
+static bool stands_behind_libc(void)
+{
+	struct bp_module_range libc;
+	const struct link_map *map = bp_symbol_table_own_map();
+	if (map == NULL || gnu_get_libc_version == NULL ||
+		!bp_module_range_find((uintptr_t)gnu_get_libc_version, &libc))
+		return false;
+	while (map != NULL && map != libc.link_map)
+		map = map->l_prev;
+	return map != NULL;
+}
+
+bool bp_symbol_table_is_late(void)
+{
+	static uint8_t answer; /* 1: no, 2: yes */
+	if (answer == 0)
+		answer = stands_behind_libc() ? 2 : 1;
+	return answer == 2;
 }
 
 #define WANTED_MAX 64 /* at a time: one bit of a word each */
@@ -181,21 +203,32 @@ const void *bp_symbol_table_place(const struct link_map *map, const char *name, 
 	return (const void *)(table.base + symbol->st_value);
 }
 
-const struct link_map *bp_symbol_table_definer(const char *name)
+static const struct link_map *first_map(const struct link_map *map)
 {
-	const struct link_map *map = own_map();
 	while (map != NULL && map->l_prev != NULL)
 		map = map->l_prev;
+	return map;
+}
+
+const struct link_map *bp_symbol_table_definer(const char *name)
+{
+	const struct link_map *map = first_map(bp_symbol_table_own_map());
 	while (map != NULL && !bp_symbol_table_defines(map, name))
 		map = map->l_next;
 	return map;
 }
 
-/* From `map` on. `handle`: asks dlsym for the same, where a symbol's address is computed by a
+/* Where to look. `handle`: asks dlsym for the same, where a symbol's address is computed by a
  * function of its object. */
-static void find_from(
-	const struct link_map *map, void *handle, const struct bp_wanted wanted[], size_t count)
+struct scope {
+	const struct link_map *first, *except;
+	void *handle;
+	bool computed; /* may dlsym be asked? Not while the loader's lock is held */
+};
+
+static void find_from(const struct scope *scope, const struct bp_wanted wanted[], size_t count)
 {
+	const struct link_map *map = scope->first;
 	struct bp_symbol_table table;
 	uint32_t hashes[WANTED_MAX];
 	uint64_t missing = 0;
@@ -204,48 +237,55 @@ static void find_from(
 		missing |= (uint64_t)1 << i;
 	}
 	for (; map != NULL && missing != 0; map = map->l_next) {
-		if (!bp_symbol_table_read(map, &table))
+		if (map == scope->except || !bp_symbol_table_read(map, &table))
 			continue;
 		for (size_t i = 0; i < count; i++) {
 			if ((missing >> i & 1) == 0)
 				continue;
 			const Elf64_Sym *symbol = find(&table, wanted[i].name, hashes[i]);
-			if (symbol == NULL)
+			const bool computed =
+				symbol != NULL && ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
+			if (symbol == NULL || (computed && !scope->computed))
 				continue;
 			void *function = (void *)(table.base + symbol->st_value);
-			if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-				function = bp_real_other.dlsym(handle, wanted[i].name);
+			if (computed)
+				function = bp_real_other.dlsym(scope->handle, wanted[i].name);
 			__builtin_memcpy(wanted[i].ret_function, &function, sizeof function);
 			missing &= ~((uint64_t)1 << i);
 		}
 	}
 }
 
-static void find_all(
-	const struct link_map *map, void *handle, const struct bp_wanted wanted[], size_t count)
+static void find_all(const struct scope *scope, const struct bp_wanted wanted[], size_t count)
 {
 	for (size_t done = 0; done < count; done += WANTED_MAX) {
 		const size_t left = count - done;
-		find_from(map, handle, wanted + done, left < WANTED_MAX ? left : WANTED_MAX);
+		find_from(scope, wanted + done, left < WANTED_MAX ? left : WANTED_MAX);
 	}
 }
 
 bool bp_symbol_table_find_behind(const struct bp_wanted wanted[], size_t count)
 {
-	const struct link_map *map = own_map();
-	if (map == NULL)
+	const struct link_map *own = bp_symbol_table_own_map();
+	if (own == NULL)
 		return false;
-	find_all(map->l_next, RTLD_NEXT, wanted, count);
+	const bool late = bp_symbol_table_is_late();
+	find_all(&(struct scope){ .first = late ? first_map(own) : own->l_next,
+			 .except = own,
+			 .handle = RTLD_NEXT,
+			 .computed = !late },
+		wanted, count);
 	return true;
 }
 
 bool bp_symbol_table_find_first(const struct bp_wanted wanted[], size_t count)
 {
-	const struct link_map *map = own_map();
-	if (map == NULL)
+	const struct link_map *own = bp_symbol_table_own_map();
+	if (own == NULL)
 		return false;
-	while (map->l_prev != NULL)
-		map = map->l_prev;
-	find_all(map, RTLD_DEFAULT, wanted, count);
+	find_all(
+		&(struct scope){
+			.first = first_map(own), .handle = RTLD_DEFAULT, .computed = true },
+		wanted, count);
 	return true;
 }

@@ -7,7 +7,8 @@
  *
  * These functions call nothing of the C library, allocate nothing and take no lock. They walk the
  * loader's list of objects, so they are for the start, when no other thread loads or unloads
- * anything. Private to hooks/.
+ * anything; a recorder that was opened late calls them where the list cannot change (late.h).
+ * Private to hooks/.
  */
 #ifndef BP_HOOKS_BINDING_SYMBOL_TABLE_H
 #define BP_HOOKS_BINDING_SYMBOL_TABLE_H
@@ -44,10 +45,20 @@ struct bp_wanted {
 	void *ret_function;
 };
 
+/* Was the recorder opened by a program that runs already (dlopen)? Then it stands behind the C
+ * library in the loader's list, and the program's calls do not reach its hooks by themselves. The
+ * first call, at the recorder's constructor, finds out. */
+bool bp_symbol_table_is_late(void);
+
+/* The loader's name for the recorder; NULL: not known. */
+const struct link_map *bp_symbol_table_own_map(void);
+
 /* Stores the address of the first definition of each wanted function: in the objects behind the
  * recorder, in the loader's order, which is the order of dlsym(RTLD_NEXT). Default versions come
  * first within an object; if it defines the name in other versions only, one of those counts. What
- * is not defined stays as it is. Returns false if the list of objects is not found. */
+ * is not defined stays as it is. Of a recorder that was opened late all other objects count as
+ * behind it, and functions whose address is computed (IFUNC) as not defined. Returns false if the
+ * list of objects is not found. */
 bool bp_symbol_table_find_behind(const struct bp_wanted wanted[], size_t count);
 
 /* The address of a function or of data that the object defines, and its size; NULL: it defines

@@ -15,8 +15,6 @@
 
 #include "bytepoll/bytepoll.h"
 
-struct bp_visit;
-
 /* The number of listeners; read in every sample and every free of one. */
 extern uint32_t bp_listeners_count __attribute__((visibility("hidden")));
 static inline bool bp_listeners_any(void)
@@ -27,9 +25,6 @@ static inline bool bp_listeners_any(void)
 /* As bp_listen and bp_unlisten. */
 uint32_t bp_listeners_add(bp_listener *listener, void *context);
 bool bp_listeners_remove(uint32_t number);
-
-/* Ends a visit that has events, and then calls the listeners. */
-void bp_listeners_end_visit(struct bp_visit *visit, uint64_t trials_left);
 
 /* Counts an event for which no listener is called; returns the number of these events. */
 void bp_listeners_untold(void);

@@ -6,9 +6,10 @@
  */
 #include "recorder/program/pools.h"
 
-#include "recorder/steering/control.h"
 #include "recorder/event.h"
 #include "recorder/objects.h"
+#include "recorder/program/listeners.h"
+#include "recorder/steering/control.h"
 #include "tables/pool_set.h"
 #include "tables/text_table.h"
 

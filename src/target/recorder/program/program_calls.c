@@ -19,6 +19,7 @@
 #include "recorder/program/program_calls.h"
 
 #include "recognition/slots.h"
+#include "recorder/program/listeners.h"
 #include "recorder/steering/control.h"
 #include "recorder/verify.h"
 #include "tables/arena.h"

@@ -6,16 +6,9 @@
 #ifndef BP_RECORDER_STEERING_SEAL_H
 #define BP_RECORDER_STEERING_SEAL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-enum bp_seal {
-	BP_SEAL_NONE,
-	BP_SEAL_CHILDREN, /* children open no trace of their own, and new images are not recorded */
-	BP_SEAL_FILES,	  /* also, the trace is not opened again: it ends where its mapping ends */
-	BP_SEAL_ALL /* no thread makes any call: nothing is sampled any more; objects and bytes are
-			   * still counted, and so are the samples that would have been made */
-};
+#include "recorder/recorder.h"
 
 /* Called before the system calls are given up. Returns the value from before, for
  * bp_recorder_unseal if the kernel refuses. Never makes the value milder. */

@@ -13,6 +13,7 @@
 
 #include "cli/check/check_limit.h"
 #include "cli/check/check_resident.h"
+#include "cli/files/residency_read.h"
 #include "cli/command.h"
 #include "cli/files/written_file.h"
 #include "cli/input.h"
@@ -122,8 +123,7 @@ static bool read_base(
 	request->files = arguments->operands;
 	request->file_count = (uint32_t)arguments->operand_count;
 	if (request->file_count == 0)
-		return bp_error_set(
-			error, "no file given: bytepoll check FILE --limit live=200MiB");
+		return bp_input_missing("bytepoll check FILE --limit live=200MiB", error);
 	if (request->file_count > BP_RUNS_MAX)
 		return bp_error_set(error, "more than %d files", BP_RUNS_MAX);
 	memcpy(request->inputs, request->base, sizeof request->base);
@@ -254,6 +254,25 @@ static bool check_distinct(const struct request *request, const struct bp_profil
 	       bp_last_run_is_distinct(runs, files, number + 1, error);
 }
 
+/* What a limit on not-resident needs, if there is one. */
+static bool read_residency(const struct request *request, const struct bp_profile *profile,
+	uint32_t count, struct bp_measuring *measuring, struct bp_residency *residency,
+	struct work *work, struct bp_error *error)
+{
+	const struct bp_query query = { .by = BP_KEY_TYPE, .confidence = 1 - 2 * measuring->a };
+	struct bp_error torn = { 0 };
+	bool wanted = false, known = false;
+	for (uint32_t i = 0; i < count; i++)
+		wanted = wanted || request->limits[i].resident == BP_RESIDENT_ABSENT;
+	if (!wanted)
+		return true;
+	if (!bp_residency_read(work->file, profile, &query, residency, &known, &torn, error))
+		return false;
+	measuring->residency = known ? residency : NULL;
+	return torn.text[0] == '\0' || add_warning(work, torn.text) ||
+	       bp_error_set(error, "out of memory");
+}
+
 /* All limits on one profile, and what is known of the whole process. */
 static bool measure(const struct request *request, const struct bp_profile *profile, bool base,
 	struct bp_measure *measures, struct work *work, struct bp_error *error)
@@ -271,14 +290,17 @@ static bool measure(const struct request *request, const struct bp_profile *prof
 		.only_seen = request->only_seen,
 		.a = request->false_alarm / work->result_count,
 		.runs = request->base_count + request->file_count };
+	struct bp_residency residency = { 0 };
 	work->warnings_first = true;
-	bool good =
-		base || bp_check_warn_of_process(profile, &resident, query, request->limits, count,
+	bool good = read_residency(request, profile, count, &measuring, &residency, work, error);
+	good = good &&
+	       (base || bp_check_warn_of_process(profile, &resident, query, request->limits, count,
 				(struct bp_quantity_style){ .utf8 = true, .si = request->si },
-				&warner, error);
+				&warner, error));
 	work->warnings_first = false;
 	good = good && bp_measure_all(profile, &measuring, request->limits, count, measures,
 			       &warner, error);
+	bp_residency_finish(&residency);
 	bp_resident_finish(&resident);
 	return good;
 }

@@ -18,12 +18,14 @@
 #include "cli/control/control_status.h"
 #include "cli/control/schedule.h"
 #include "cli/control/snapshot_tree.h"
+#include "cli/files/tree.h"
 #include "cli/options/options.h"
 #include "cli/options/query_options.h"
 #include "cli/options/sampling_options.h"
-#include "cli/process/traced.h"
-#include "cli/terminal/say.h"
+#include "cli/run/jit_maps.h"
+#include "cli/say.h"
 #include "cli/terminal/terminal.h"
+#include "cli/traced/traced.h"
 #include "text/escape.h"
 
 #define POLL_NS 2000000
@@ -315,6 +317,17 @@ static void say_snapshot(const struct request *request, const struct bp_snapshot
 		     "may be there without its sample");
 }
 
+/* Of code that the processes made: their files go on changing, and the copy does not. */
+static bool keep_names(const char *copy, struct bp_error *error)
+{
+	struct bp_tree tree;
+	if (!bp_tree_read(copy, &tree, error))
+		return false;
+	const bool good = bp_jit_maps_keep(&tree, error);
+	bp_tree_finish(&tree);
+	return good;
+}
+
 static int take_snapshot(const struct request *request)
 {
 	const struct bp_arguments *arguments = request->arguments;
@@ -331,6 +344,8 @@ static int take_snapshot(const struct request *request)
 		return bp_command_fail(1, &error);
 	if (!bp_option_given(arguments, "quiet"))
 		say_snapshot(request, &sums);
+	if (!keep_names(bp_option_value(arguments, "output"), &error))
+		bp_say(stderr, "bytepoll: %s", error.text);
 	return 0;
 }
 

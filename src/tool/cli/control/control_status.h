@@ -10,7 +10,7 @@
 
 #include "cli/control/control_words.h"
 #include "cli/control/schedule.h"
-#include "cli/live/live_threads.h"
+#include "cli/traced/live_threads.h"
 #include "text/quantity.h"
 #include "trace/reader.h"
 

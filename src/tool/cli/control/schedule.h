@@ -8,7 +8,7 @@
 #ifndef BP_CLI_CONTROL_SCHEDULE_H
 #define BP_CLI_CONTROL_SCHEDULE_H
 
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 
 #define BP_SCHEDULE_TEXT_BYTES 256
 

@@ -34,7 +34,7 @@
 #include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/files/trace_bytes.h"
-#include "cli/live/live_threads.h"
+#include "cli/traced/live_threads.h"
 
 #define CUT_ROUNDS 1000
 #define TRIES 20

@@ -8,7 +8,7 @@
 #define BP_CLI_CONTROL_SNAPSHOT_H
 
 #include "base/place.h"
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 
 struct bp_snapshot {
 	uint64_t bytes;	  /* of the copy */

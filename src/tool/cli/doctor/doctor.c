@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/attach/refusals.h"
 #include "cli/command.h"
 #include "cli/control/control_words.h"
 #include "cli/control/schedule.h"
@@ -22,9 +23,9 @@
 #include "cli/process/elf_file.h"
 #include "cli/process/libraries.h"
 #include "cli/process/own_heaps.h"
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 #include "cli/run/program.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "model/names/process_name.h"
 #include "symbols/files/debug_package.h"
 #include "text/quantity.h"
@@ -38,7 +39,8 @@ struct examination {
 	struct bp_libraries libraries;
 	bool libraries_known, recorder_loaded;
 	bool traced; /* it runs under a recorder */
-	pid_t pid;   /* 0: a program that does not run yet */
+	bool attachable;
+	pid_t pid; /* 0: a program that does not run yet */
 	int problems;
 };
 
@@ -214,7 +216,7 @@ static void check_own_heaps(const struct examination *e)
 	for (size_t i = 0; i < e->libraries.count; i++)
 		heaps |= bp_own_heaps_of_file(e->libraries.paths[i], false);
 	if ((heaps & 1u << BP_OWN_HEAP_PYTHON) != 0)
-		say("note", "the functions of CPython 3.8 to 3.13 are recorded, and its objects of "
+		say("note", "the functions of CPython 3.8 to 3.14 are recorded, and its objects of "
 			    "up to 512 bytes, which lie in arenas of its own; not those of a "
 			    "free-threaded build. Of another version run it with "
 			    "PYTHONMALLOC=malloc in its environment to see its objects");
@@ -224,6 +226,20 @@ static void check_own_heaps(const struct examination *e)
 				bp_own_heap_remedy((enum bp_own_heap)heap));
 	if ((heaps & 1u << BP_OWN_HEAP_ALLOCATOR) != 0)
 		say("note", "that allocator's function is %s", bp_own_heap_function(&e->image));
+}
+
+/* Of a running process whose trace cannot be opened, for `reason`: could it be recorded from now
+ * on? */
+static void check_attach(struct examination *e, const char *reason)
+{
+	struct bp_error error = { 0 };
+	e->attachable = bp_may_attach(e->pid, &error);
+	if (e->attachable)
+		say("ok", "bytepoll attach %ld can record it from now on", (long)e->pid);
+	else if (e->recorder_loaded)
+		say("note", "it cannot be controlled: %s", reason);
+	else
+		say("note", "bytepoll attach cannot record it as it runs: %s", error.text);
 }
 
 /* Of a running process: is it being profiled, and may we steer it? */
@@ -240,11 +256,7 @@ static void check_control(struct examination *e)
 			"%ld, while it runs",
 			(long)e->pid);
 	if (!bp_traced_open(e->pid, true, &traced, &error)) {
-		say("note",
-			e->recorder_loaded ? "it cannot be controlled: %s"
-					   : "%s; a running process cannot be attached to in this "
-					     "version",
-			error.text);
+		check_attach(e, error.text);
 		return;
 	}
 	const struct bp_control control = bp_control_read(traced.state, &traced.header);
@@ -347,7 +359,8 @@ static int run(const struct bp_arguments *arguments)
 	bp_doctor_machine(say);
 	check_control(&e);
 	const bool runs_alone = e.pid != 0 && !e.traced && !e.recorder_loaded;
-	puts(e.problems > 0  ? "cannot be profiled"
+	puts(e.problems > 0		     ? "cannot be profiled"
+		: runs_alone && e.attachable ? "can be profiled as it runs, by bytepoll attach"
 		: runs_alone ? "can be profiled, by bytepoll run from its start on: not as it runs"
 			     : "can be profiled");
 	bp_elf_file_close(&e.image);

@@ -25,17 +25,6 @@ static long status_number(pid_t pid, const char *name)
 	return bp_process_status_of(pid, name, &number, 1) == 1 ? (long)number : -1;
 }
 
-/* Is the process in another namespace of that kind than we? Not, if that cannot be seen. */
-static bool is_elsewhere(pid_t pid, const char *kind)
-{
-	char path[64], theirs[128] = "", ours[128] = "";
-	snprintf(path, sizeof path, "/proc/%ld/ns/%s", (long)pid, kind);
-	const ssize_t their_length = readlink(path, theirs, sizeof theirs - 1);
-	snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
-	const ssize_t our_length = readlink(path, ours, sizeof ours - 1);
-	return their_length > 0 && our_length > 0 && strcmp(theirs, ours) != 0;
-}
-
 /* kernel.yama.ptrace_scope; 0 where there is no such thing. */
 static long ptrace_scope(void)
 {
@@ -71,11 +60,11 @@ int bp_doctor_process(pid_t pid, const char *image, bp_doctor_say *say)
 		say("note",
 			"it is under a seccomp filter: one that stood before it started must allow "
 			"what docs/recorder.md lists");
-	if (is_elsewhere(pid, "mnt"))
+	if (bp_process_is_elsewhere(pid, "ns/mnt"))
 		say("note",
 			"it has file systems of its own (a container): the recorder must be a file "
 			"in there, and traces are written there");
-	if (is_elsewhere(pid, "pid"))
+	if (bp_process_is_elsewhere(pid, "ns/pid"))
 		say("note",
 			"it is in a process namespace of its own: files are named by the process "
 			"ids that hold in there");

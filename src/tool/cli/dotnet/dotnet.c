@@ -20,7 +20,7 @@
 #include "cli/options/options.h"
 #include "cli/options/query_options.h"
 #include "cli/run/program_end.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "text/quantity.h"
 
 #define BUFFER_MIB_DEFAULT 256u

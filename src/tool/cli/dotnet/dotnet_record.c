@@ -31,7 +31,7 @@
 #include "cli/dotnet/dotnet_runtimes.h"
 #include "cli/dotnet/dotnet_session.h"
 #include "cli/dotnet/dotnet_signals.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 
 #define PORTS_VARIABLE "DOTNET_DiagnosticPorts"
 #define NS_PER_S UINT64_C(1000000000)

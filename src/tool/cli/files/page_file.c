@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/options/options.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "page/html.h"
 #include "text/escape.h"
 #include "text/quantity.h"

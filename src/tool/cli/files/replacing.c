@@ -18,6 +18,9 @@
 #include "base/path.h"
 #include "base/place.h"
 #include "cli/files/tree.h"
+#include "jit/jit_file.h"
+#include "resident/mappings_file.h"
+#include "resident/pages_file.h"
 #include "resident/resident_file.h"
 #include "trace/format.h"
 
@@ -27,7 +30,16 @@
 
 /* What a recording of `run` consists of beside FILE. */
 static const char *const pieces[] = { FOLDER_SUFFIX, BP_FOLDED_SUFFIX, BP_FOLDED_SUFFIX ".new",
-	BP_RESIDENT_SUFFIX };
+	BP_RESIDENT_SUFFIX, BP_JIT_SUFFIX, BP_MAPPINGS_SUFFIX, BP_PAGES_SUFFIX };
+
+/* A text file beside FILE may be somebody else's, and is left where it is then. */
+static bool is_foreign_text(const char *path, const char *suffix)
+{
+	return (strcmp(suffix, BP_RESIDENT_SUFFIX) == 0 && !bp_resident_is_ours(path)) ||
+	       (strcmp(suffix, BP_JIT_SUFFIX) == 0 && !bp_jit_file_is_ours(path)) ||
+	       (strcmp(suffix, BP_MAPPINGS_SUFFIX) == 0 && !bp_mappings_is_ours(path)) ||
+	       (strcmp(suffix, BP_PAGES_SUFFIX) == 0 && !bp_pages_is_ours(path));
+}
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
@@ -246,7 +258,10 @@ bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct b
 	for (size_t i = 0; i < BP_COUNT(pieces); i++)
 		if (join(path, pieces[i], piece) && lstat(piece, &status) == 0 &&
 			strcmp(pieces[i], FOLDER_SUFFIX) != 0 &&
-			strcmp(pieces[i], BP_RESIDENT_SUFFIX) != 0 && !is_part(piece))
+			strcmp(pieces[i], BP_RESIDENT_SUFFIX) != 0 &&
+			strcmp(pieces[i], BP_JIT_SUFFIX) != 0 &&
+			strcmp(pieces[i], BP_MAPPINGS_SUFFIX) != 0 &&
+			strcmp(pieces[i], BP_PAGES_SUFFIX) != 0 && !is_part(piece))
 			return bp_error_set(error,
 				"%s exists and is no recording of bytepoll: choose another -o, or "
 				"remove it",
@@ -271,7 +286,7 @@ static bool rename_all(const char *from, const char *to, enum bp_recording_kind 
 		char old[PATH_MAX], new[PATH_MAX];
 		if (!join(from, suffix, old) || !join(to, suffix, new))
 			return bp_error_set(error, "%s: path too long", from);
-		if (strcmp(suffix, BP_RESIDENT_SUFFIX) == 0 && !bp_resident_is_ours(old))
+		if (is_foreign_text(old, suffix))
 			continue;
 		/* Or by rename, on a file system that cannot promise to replace nothing. */
 		if (renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0 ||

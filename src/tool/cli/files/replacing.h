@@ -4,8 +4,8 @@
  * of all commands (docs/exports.md):
  *
  * - A file that the command reads is never replaced, by no option and under no other name: neither
- *   FILE nor what belongs to it (FILE.d and all in it, FILE.fold, FILE.resident), found by device
- *   and inode.
+ *   FILE nor what belongs to it (FILE.d and all in it, FILE.fold, FILE.resident, FILE.jit), found
+ *   by device and inode.
  * - A command that records (run, dotnet, control snapshot) replaces recordings of its own kind and
  *   empty files, and nothing else.
  * - A command that writes anything else replaces any regular file but a recording, which nobody can
@@ -40,7 +40,7 @@ bool bp_spares_inputs(const char *path, const char *option, const char *const *f
 	struct bp_error *error);
 
 /* May a recording be made at `path`, that is, is everything that is there now a recording of the
- * kind? FILE.d, FILE.fold and FILE.resident are looked at for a trace only. */
+ * kind? FILE.d, FILE.fold, FILE.resident and FILE.jit are looked at for a trace only. */
 bool bp_spares_strangers(const char *path, enum bp_recording_kind kind, struct bp_error *error);
 
 /* An earlier recording that may be wanted back. Zeros: there is none. */

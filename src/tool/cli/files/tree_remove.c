@@ -12,21 +12,28 @@
 
 #include "cli/files/tree.h"
 #include "cli/files/tree_packed.h"
+#include "jit/jit_file.h"
+#include "resident/mappings_file.h"
+#include "resident/pages_file.h"
 #include "resident/resident_file.h"
 
-/* FILE.fold and what a folding that was cut short left, and FILE.resident. */
+/* FILE.fold and what a folding that was cut short left, FILE.resident, FILE.mappings, FILE.pages
+ * and FILE.jit. */
 static void remove_folded(const char *file)
 {
-	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_RESIDENT_SUFFIX +
-		  sizeof BP_RESIDENT_NEW_SUFFIX];
+	char path[PATH_MAX + sizeof BP_FOLDED_SUFFIX + sizeof BP_MAPPINGS_SUFFIX];
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX, file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_FOLDED_SUFFIX ".new", file);
 	unlink(path);
 	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX, file);
 	bp_resident_remove(path);
-	snprintf(path, sizeof path, "%s" BP_RESIDENT_SUFFIX BP_RESIDENT_NEW_SUFFIX, file);
-	bp_resident_remove(path);
+	snprintf(path, sizeof path, "%s" BP_MAPPINGS_SUFFIX, file);
+	bp_mappings_remove(path);
+	snprintf(path, sizeof path, "%s" BP_PAGES_SUFFIX, file);
+	bp_pages_remove(path);
+	snprintf(path, sizeof path, "%s" BP_JIT_SUFFIX, file);
+	bp_jit_file_remove(path);
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -18,7 +18,7 @@
 #include "base/system_call.h"
 #include "cli/options/options.h"
 #include "cli/process/processes.h"
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 #include "text/escape.h"
 
 #define NAME_COLUMNS 40

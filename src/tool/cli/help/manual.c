@@ -162,6 +162,12 @@ static const struct entry files[] = {
 	{ "FILE.fold", "what older parts of FILE say, folded (run --max-size, bytepoll fold)" },
 	{ "FILE.resident", "resident memory of the first process, ten times a second (run); "
 			   "delete it and reports lack that alone" },
+	{ "FILE.mappings", "what its mappings and its heap held at two looks (run), for bytepoll "
+			   "report --resident" },
+	{ "FILE.pages", "which pages of its memory were present at the last look (run), for the "
+			"same" },
+	{ "FILE.jit", "names of code that the program made as it ran, from /tmp/perf-PID.map and "
+		      "jit-PID.dump (run); delete it and that code has addresses alone" },
 };
 
 static const struct entry options[] = {

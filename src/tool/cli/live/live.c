@@ -431,12 +431,7 @@ static const struct bp_option options[] = {
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "of --once: rows (20)" },
 	{ .summary = "What is shown first; keys change it" },
 	BP_OPTION_METRIC,
-	{ .name = "by",
-		.letter = 'b',
-		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
-			   "label:KEY",
-		.summary = "what a row stands for (default: function)" },
+	BP_OPTION_BY,
 	{ .name = "sort",
 		.argument = "COLUMN",
 		.choices = "size|rate|change|samples|name",

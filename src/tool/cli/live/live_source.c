@@ -30,7 +30,7 @@
 #include "cli/options/frame_options.h"
 #include "cli/options/symbol_options.h"
 #include "cli/process/processes.h"
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 #include "import/import.h"
 
 /* The string of one profile in another one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --frames and --hide: which frames of stacks that hold Python are shown
- * (model/names/python_frames.h), for all profiles that a command reads. main.c takes them before
+ * (model/python_frames.h), for all profiles that a command reads. main.c takes them before
  * the command runs. Not thread-safe.
  */
 #ifndef BP_CLI_OPTIONS_FRAME_OPTIONS_H
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/options/options.h"
-#include "model/names/python_frames.h"
+#include "model/python_frames.h"
 
 #define BP_OPTION_FRAMES                                                             \
 	{ .name = "frames",                                                          \

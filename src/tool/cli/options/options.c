@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 
 #define VALUE_FIRST 1000 /* above every letter */
 #define VALUE_HELP 999

@@ -5,43 +5,18 @@
  */
 #include "cli/options/query_options.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/time_text.h"
 #include "trace/format.h"
-
-/* "12.5", "3s", "500ms", "2m", "1h" since the start, into nanoseconds. */
-bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error)
-{
-	static const struct {
-		const char *suffix;
-		double ns;
-	} units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 },
-		{ "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 } };
-	char *rest;
-	if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
-		return bp_error_set(
-			error, "%s is no time: write 12.5 (seconds), 500ms or 2m", text);
-	double number = strtod(text, &rest);
-	for (size_t i = 0; i < BP_COUNT(units); i++) {
-		double ns = number * units[i].ns;
-		if (strcmp(rest, units[i].suffix) != 0)
-			continue;
-		if (!(ns < 0x1p62))
-			return bp_error_set(error, "%s is too long a time", text);
-		*ret_ns = (uint64_t)llround(ns);
-		return true;
-	}
-	return bp_error_set(error, "%s is no time: write 12.5 (seconds), 500ms or 2m", text);
-}
 
 bool bp_option_time(const struct bp_arguments *arguments, const char *name, bool *ret_given,
 	uint64_t *ret_ns, struct bp_error *error)
 {
 	struct bp_error reason;
 	*ret_given = bp_option_given(arguments, name);
-	if (!*ret_given || bp_parse_time(bp_option_value(arguments, name), ret_ns, &reason))
+	if (!*ret_given || bp_time_read(bp_option_value(arguments, name), ret_ns, &reason))
 		return true;
 	return bp_error_set(error, "--%s %.800s", name, reason.text);
 }
@@ -157,8 +132,11 @@ static bool read_times(
 	if (at != NULL && !at->repeatable &&
 		!bp_option_time(arguments, "at", &query->has_at, &query->at_ns, error))
 		return false;
-	if (entry(arguments, "from") != NULL &&
-		!bp_option_time(arguments, "from", &query->has_from, &query->from_ns, error))
+	/* Of a command whose times are no mere times (fleet) they are read there. */
+	if (entry(arguments, "from") == NULL ||
+		strcmp(entry(arguments, "from")->argument, "TIME") != 0)
+		return true;
+	if (!bp_option_time(arguments, "from", &query->has_from, &query->from_ns, error))
 		return false;
 	return entry(arguments, "until") == NULL ||
 	       bp_option_time(arguments, "until", &query->has_to, &query->to_ns, error);

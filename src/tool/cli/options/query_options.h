@@ -37,9 +37,6 @@ bool bp_option_number(const struct bp_arguments *arguments, const char *name, ui
 bool bp_option_probability(const struct bp_arguments *arguments, const char *name,
 	double *ret_probability, struct bp_error *error);
 
-/* "12.5", "3s", "500ms", "2m", "1h": a time in nanoseconds. */
-bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error);
-
 /* Entries for option tables, one subject each. */
 #define BP_OPTION_METRIC                                                                         \
 	{                                                                                        \
@@ -71,6 +68,13 @@ bool bp_parse_time(const char *text, uint64_t *ret_ns, struct bp_error *error);
 	{                                                                                    \
 		.name = "filter", .letter = 'F', .argument = "KEY=GLOB", .repeatable = true, \
 		.summary = "only what matches: function=parse_*|load_*, size=64..4K ..."     \
+	}
+#define BP_OPTION_BY                                                                              \
+	{                                                                                         \
+		.name = "by", .letter = 'b', .argument = "KEY",                                   \
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|" \
+			   "label:KEY",                                                           \
+		.summary = "what a row stands for (default: function)"                            \
 	}
 #define BP_OPTION_CUMULATIVE                                                                 \
 	{                                                                                    \

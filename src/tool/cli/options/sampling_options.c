@@ -97,9 +97,13 @@ bool bp_sampling_options_read(const struct bp_arguments *arguments,
 	struct bp_sampling_options *ret_options, struct bp_error *error)
 {
 	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law"),
-		.python = bp_option_value(arguments, "python") };
+		.python = bp_option_value(arguments, "python"),
+		.in_place = bp_option_given(arguments, "in-place") };
 	const char *seed = bp_option_value(arguments, "seed");
 	uint64_t number;
+	/* Sums of every object are counted by hooks of their own, which know one form alone. */
+	if (options.in_place && bp_option_given(arguments, "verify"))
+		return bp_error_set(error, "--verify goes without --in-place");
 	if (!read_interval(arguments, options.interval, sizeof options.interval, error) ||
 		!read_budget(arguments, &options, error) ||
 		!read_window(arguments, &options, error))
@@ -222,6 +226,7 @@ bool bp_sampling_options_set_environment(const struct bp_sampling_options *optio
 	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
 	       set(BP_ENV_LAW, options->law) && set(BP_ENV_PYTHON, options->python) &&
 	       set(BP_ENV_BUDGET, options->budget) &&
+	       (!options->in_place || set(BP_ENV_IN_PLACE, "1")) &&
 	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&
 	       (!options->delayed || set_number(BP_ENV_START_TIME, start_ns)) &&
 	       (!options->limited || set_number(BP_ENV_STOP_TIME, start_ns + options->duration_ns));

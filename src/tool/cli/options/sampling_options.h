@@ -11,7 +11,8 @@
 struct bp_sampling_options {
 	char interval[32], seed[32], budget[32]; /* as in the environment; "": not given */
 	const char *law, *python;		 /* NULL: not given */
-	bool start_dormant, delayed, limited;	 /* limited: --duration was given */
+	bool in_place;
+	bool start_dormant, delayed, limited; /* limited: --duration was given */
 	uint64_t delay_ns, duration_ns;
 };
 

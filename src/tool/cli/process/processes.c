@@ -146,3 +146,13 @@ void bp_processes_finish(struct bp_processes *processes)
 	free(processes->items);
 	*processes = (struct bp_processes){ 0 };
 }
+
+bool bp_process_is_elsewhere(pid_t pid, const char *link)
+{
+	char path[64], theirs[128] = "", ours[128] = "";
+	snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, link);
+	const ssize_t their_length = readlink(path, theirs, sizeof theirs - 1);
+	snprintf(path, sizeof path, "/proc/self/%s", link);
+	const ssize_t our_length = readlink(path, ours, sizeof ours - 1);
+	return their_length > 0 && our_length > 0 && strcmp(theirs, ours) != 0;
+}

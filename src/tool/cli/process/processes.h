@@ -37,6 +37,10 @@ unsigned bp_process_status_numbers(
 unsigned bp_process_status_of(
 	pid_t pid, const char *name, uint64_t *ret_numbers, unsigned capacity);
 
+/* Does that link of the process in /proc (`ns/mnt`, `root` ...) lead elsewhere than ours? False if
+ * it cannot be read. */
+bool bp_process_is_elsewhere(pid_t pid, const char *link);
+
 struct bp_listed_process {
 	pid_t pid, parent; /* parent -1: it has gone meanwhile */
 };

@@ -45,7 +45,7 @@
 #include "base/system_call.h"
 #include "cli/files/tree.h"
 #include "cli/files/tree_packed.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "fold/fold.h"
 
 #define SLEEP_LEAST_NS 20000000u

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Order of events: wait for files that are about to be begun, tidy the files (tails cut, index
- * written), count what the state pages say, and only then read the trace for the headline, by the
- * same road as `bytepoll report`, so that the two never disagree. A trace without a sample needs
- * no reading: there the reason is what matters.
+ * written, names of code kept), count what the state pages say, and only then read the trace for
+ * the headline, by the same road as `bytepoll report`, so that the two never disagree. A trace
+ * without a sample needs no reading: there the reason is what matters.
  */
 #include "cli/run/recorded.h"
 
@@ -17,9 +17,10 @@
 #include "aggregation/aggregate.h"
 #include "cli/files/tree.h"
 #include "cli/process/own_heaps.h"
+#include "cli/run/jit_maps.h"
 #include "cli/run/recorded_images.h"
 #include "cli/run/running.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "import/import.h"
 #include "model/gaps/losses.h"
 #include "model/names/process_name.h"
@@ -401,6 +402,8 @@ void bp_recorded_print(const struct bp_recorded *recorded)
 	bp_tree_cut_tails(&tree);
 	bp_tree_note_end(&tree, recorded->pid, recorded->ended_ns, recorded->end_signal);
 	if (!bp_tree_write_index(&tree, &error))
+		bp_say(stderr, "bytepoll: %s", error.text);
+	if (!bp_jit_maps_keep(&tree, &error))
 		bp_say(stderr, "bytepoll: %s", error.text);
 	bp_tree_sum(&tree, &sums); /* of the files that are left */
 	if (!recorded->quiet)

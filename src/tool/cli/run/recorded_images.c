@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/run/program.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "model/gaps/unseen.h"
 #include "trace/format.h"
 

@@ -12,13 +12,15 @@
  * the time for each point, so that writing a long table takes .03 % of a processor): whatever kills
  * `run`, the last one stays, and says by an end of 0 that it is not the end.
  *
- * /proc/PID/smaps would tell more and is not read: its reader holds the lock that the program's
- * page faults wait for. What the kernel sums lazily (threads or processors hold back some pages
- * each) is part of the reading's uncertainty.
+ * /proc/PID/smaps tells more, and its reader holds a lock that an mmap of the program waits for:
+ * it is read rarely (cli/mappings/mappings_watch.h). What the kernel sums lazily (threads or
+ * processors hold back some pages each) is part of the reading's uncertainty.
  */
 #include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/run/resident_watch.h"
+#include "resident/mappings_file.h"
+#include "resident/pages_file.h"
 #include "resident/resident_file.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@
 #include "base/attributes.h"
 #include "cli/files/trace_bytes.h"
 #include "cli/process/processes.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "trace/format.h"
 
 #define PERIOD_FIRST_NS 100000000u
@@ -90,6 +92,7 @@ void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid, const c
 	watch->began_ns = bp_system_time_ns(CLOCK_MONOTONIC);
 	watch->clock_offset_ns = bp_clock_offset_ns();
 	watch->next_ns = watch->began_ns + WAIT_FIRST_NS;
+	bp_mappings_watch_begin(&watch->mappings, pid, file);
 }
 
 /* When to look next: twice as late as now at first, later every period. */
@@ -145,6 +148,27 @@ static bool write_file(struct bp_resident_watch *watch, struct bp_error *error)
 	return good;
 }
 
+/* FILE.mappings and FILE.pages, after a look. What is wrong with it is not said: it is for one
+ * report. */
+static void write_mappings(const struct bp_resident_watch *watch)
+{
+	uint8_t trace_id[16];
+	char *path = NULL;
+	if (!read_trace_id(watch->file, watch->resident.pid, trace_id) ||
+		asprintf(&path, "%s" BP_MAPPINGS_SUFFIX, watch->file) < 0)
+		return;
+	(void)bp_mappings_write(path, &watch->mappings.mappings, trace_id, NULL);
+	free(path);
+	if (asprintf(&path, "%s" BP_PAGES_SUFFIX, watch->file) < 0)
+		return;
+	/* What an earlier look saw is no longer so. */
+	if (watch->mappings.pages.pid != 0)
+		(void)bp_pages_write(path, &watch->mappings.pages, trace_id, NULL);
+	else
+		bp_pages_remove(path);
+	free(path);
+}
+
 /* Is it time to write again? While the looks double, at each of them; later by the clock. */
 static void write_now_and_then(struct bp_resident_watch *watch)
 {
@@ -170,6 +194,9 @@ bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd)
 			if (look(watch, &point)) {
 				bp_resident_add(&watch->resident, &point, BP_RESIDENT_POINTS_MAX);
 				write_now_and_then(watch);
+				if (bp_mappings_watch_look(
+					    &watch->mappings, bp_resident_sum(&point), time_ns))
+					write_mappings(watch);
 			}
 			plan_next(watch, bp_system_time_ns(CLOCK_MONOTONIC));
 			time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
@@ -197,5 +224,7 @@ void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes)
 		close(watch->status);
 	}
 	bp_resident_finish(&watch->resident);
+	bp_mappings_finish(&watch->mappings.mappings);
+	bp_pages_finish(&watch->mappings.pages);
 	watch->on = false;
 }

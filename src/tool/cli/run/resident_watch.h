@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What fills FILE.resident: `run` looks at the resident memory of the first process from outside,
- * while the program runs. The program notices nothing: what is read is /proc/PID/status alone,
- * which takes none of its locks but the one of its signal handlers, for less than a microsecond.
+ * while the program runs: of /proc/PID/status, which takes none of its locks but the one of its
+ * signal handlers, for less than a microsecond. Looks at its mappings, which fill FILE.mappings,
+ * are rare (cli/mappings/mappings_watch.h).
  * Not thread-safe.
  */
 #ifndef BP_CLI_RUN_RESIDENT_WATCH_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/mappings/mappings_watch.h"
 #include "resident/resident.h"
 
 /* Looking on. Zeroed: nothing is looked at. */
@@ -22,6 +24,7 @@ struct bp_resident_watch {
 	uint64_t clock_offset_ns; /* base/clock.h: points have the machine's time */
 	uint32_t threads_most;
 	const char *file; /* the trace */
+	struct bp_mappings_watch mappings;
 	bool on;
 };
 

@@ -38,6 +38,7 @@
 #include "cli/files/output_file.h"
 #include "cli/options/options.h"
 #include "cli/options/sampling_options.h"
+#include "cli/process/recorder_file.h"
 #include "cli/run/folding.h"
 #include "cli/run/open_files.h"
 #include "cli/run/output_claim.h"
@@ -45,7 +46,7 @@
 #include "cli/run/program.h"
 #include "cli/run/program_end.h"
 #include "cli/run/recorded.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "cli/verify/verify_tree.h"
 #include "cli/run/resident_watch.h"
 #include "resident/resident_file.h"
@@ -131,38 +132,6 @@ static void watch_signals(pid_t child)
 			sigaction(number, &forwarded, NULL);
 	}
 	sigprocmask(SIG_SETMASK, &found_mask, NULL);
-}
-
-/* The recorder lies beside the executable (build tree) or in ../lib/bytepoll (installed). */
-static bool find_recorder(const char *file, char *ret_path, size_t capacity, struct bp_error *error)
-{
-	static const char *const places[] = { "", "../lib/bytepoll/" };
-	char self[PATH_MAX], resolved[PATH_MAX];
-	char *slash;
-	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (length < 0)
-		return bp_error_set(error, "/proc/self/exe cannot be read: %s: is /proc mounted?",
-			strerror(errno));
-	self[length] = '\0';
-	slash = strrchr(self, '/');
-	if (slash != NULL)
-		slash[1] = '\0';
-	for (size_t i = 0; i < BP_COUNT(places); i++) {
-		int written = snprintf(ret_path, capacity, "%s%s%s", self, places[i], file);
-		if (written < 0 || (size_t)written >= capacity || access(ret_path, R_OK) != 0 ||
-			realpath(ret_path, resolved) == NULL)
-			continue;
-		snprintf(ret_path, capacity, "%s", resolved);
-		if (strpbrk(ret_path, ": ") != NULL)
-			return bp_error_set(error,
-				"%s: LD_PRELOAD cannot carry a path with a space or colon: install "
-				"bytepoll elsewhere",
-				ret_path);
-		return true;
-	}
-	return bp_error_set(error,
-		"%s is neither in %s nor in %s../lib/bytepoll: build or install it", file, self,
-		self);
 }
 
 /* Our recorder first, then what was preloaded already. */
@@ -451,8 +420,8 @@ static int run_command(const struct bp_arguments *arguments)
 	if (!bp_program_find(arguments->operands[0], &run.program, &status, &error))
 		return bp_command_fail(status, &error);
 	verify = bp_option_given(arguments, "verify");
-	if (!find_recorder(verify ? BP_RECORDER_VERIFY_FILE : BP_RECORDER_FILE, run.recorder,
-		    sizeof run.recorder, &error))
+	if (!bp_recorder_file_find(verify ? BP_RECORDER_VERIFY_FILE : BP_RECORDER_FILE,
+		    run.recorder, sizeof run.recorder, &error))
 		return bp_command_fail(BP_STATUS_OWN_FAILURE, &error);
 	bp_program_examine(&run.program);
 	if (!bp_open_files_make_room(&run.open_files))
@@ -509,6 +478,9 @@ static const struct bp_option options[] = {
 		.choices = "all|frames|off",
 		.summary = "of CPython: its functions in stacks and its small objects (all, the "
 			   "default); only the functions; nothing" },
+	{ .name = "in-place",
+		.summary = "sampled objects stay in the program's own heap, so that their pages "
+			   "can be looked at (report --resident)" },
 	{ .name = "verify",
 		.summary = "count every object too, and check the intervals against it (slow)" },
 	{ .name = "max-size",
@@ -539,8 +511,9 @@ const struct bp_command bp_command_run = {
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET
-		", " BP_ENV_PYTHON ",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME
-		" and " BP_ENV_STOP_TIME " (+NANOSECONDS from\nthe start of the process).\n",
+		", " BP_ENV_PYTHON ",\n" BP_ENV_IN_PLACE ", " BP_ENV_START
+		"=dormant, " BP_ENV_START_TIME " and " BP_ENV_STOP_TIME
+		" (+NANOSECONDS from\nthe start of the process).\n",
 	.options = options,
 	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
 		    "bytepoll run --interval 64K -o server.bpt -- ./server --port 7777\n",

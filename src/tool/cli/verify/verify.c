@@ -8,7 +8,7 @@
 #include "cli/options/options.h"
 #include "cli/options/query_options.h"
 #include "cli/terminal/pager.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "cli/terminal/terminal.h"
 #include "cli/verify/verify_tree.h"
 #include "report/verify/verify_report.h"

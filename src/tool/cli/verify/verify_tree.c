@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "cli/files/tree.h"
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 #include "cli/terminal/terminal.h"
 #include "import/import.h"
 #include "report/verify/verify_report.h"

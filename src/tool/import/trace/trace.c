@@ -11,8 +11,8 @@
  * allocation for single records.
  *
  * What a hostile file can do here is to be wrong, not to break anything: limits are those of the
- * reader, a second sample with the same sequence is left out and counted, times and sizes that make
- * no sense are brought into range so that nobody after us has to ask.
+ * reader, a second sample with the same sequence is left out and counted, senseless times and sizes
+ * are brought into range.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -42,6 +42,7 @@ struct trace_import {
 	struct bp_index by_ordinal;
 	struct bp_trace_stacks stacks;
 	struct bp_trace_names told;
+	struct bp_trace_jit jit;
 	uint32_t spawned_pid; /* of the last vfork child seen to start a program */
 	uint64_t own_execs;   /* by this process itself, or by posix_spawn */
 };
@@ -80,10 +81,12 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 		.law = header->law,
 		.charge = header->charge_bytes,
 		.host = header->recognition == BP_RECOGNITION_HOST,
+		.samples_in_slots = header->recognition == BP_RECOGNITION_HEADER,
 		.lacks = (header->flags_skippable & BP_HEADER_FREES_UNSEEN ? BP_LACKS_FREES : 0u) |
 			 (header->flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED
 					 ? BP_LACKS_OBJECT_COUNTERS
 					 : 0u),
+		.attached = (header->flags_skippable & BP_HEADER_ATTACHED) != 0,
 		.size_min = UINT64_MAX,
 	};
 	memcpy(process.trace_id, header->trace_id, sizeof process.trace_id);
@@ -184,7 +187,7 @@ static bool add_folded(struct trace_import *import, const struct bp_trace_folded
 {
 	struct bp_trace_join *join = &import->join;
 	uint32_t stack;
-	return bp_trace_join_stack(join, folded->stack, &stack, import->error) &&
+	return bp_trace_join_stack(join, folded->stack, UINT64_MAX, &stack, import->error) &&
 	       bp_import_folded(&import->reader, folded, import->process, stack, &join->beside,
 		       import->profile, import->error);
 }
@@ -389,8 +392,11 @@ static bool finish_samples(struct trace_import *import)
 		alike->type = bp_trace_names_type(&import->told, alike->type.i);
 		alike->labels = bp_trace_names_labels(&import->told, alike->labels.i);
 	}
-	bp_trace_join_tell_stacks(&import->join, &import->stacks);
-	const bool good = finish_readings(import, ids);
+	import->jit.python = import->told.python && import->told.frames.count > 0 &&
+			     import->profile->frames_shown.python != BP_PYTHON_FRAMES_NATIVE;
+	const bool good = bp_trace_join_tell_stacks(
+				  &import->join, &import->stacks, &import->jit, import->error) &&
+			  finish_readings(import, ids);
 	free(ids);
 	return good;
 }
@@ -473,6 +479,8 @@ static void finish_process(struct trace_import *import, bool whole)
 		process->folded_until_ns =
 			reader->part.clock.ticks[reader->part.clock.count - 1].time_ns;
 	process->recorder_bytes = reader->state.own_bytes;
+	process->loaded_objects = reader->state.objects;
+	process->covered_objects = reader->state.covered_objects;
 	memcpy(process->lost, reader->state.lost, sizeof process->lost);
 	/* A slot torn by the kill: its upper limits may be too low, as without a slot. */
 	if (!totals.exact)
@@ -508,8 +516,8 @@ static enum bp_imported import_records(struct trace_import *import)
 	bp_trace_ahead_stop(&ahead);
 	if (!good || !bp_trace_join_finish(&import->join, import->error) ||
 		!finish_samples(import) ||
-		!bp_import_trace_verify_sums(&import->reader, &import->stacks, import->process,
-			import->profile, import->error))
+		!bp_import_trace_verify_sums(&import->reader, &import->stacks, &import->jit,
+			import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	finish_process(import, next == BP_TRACE_END);
 	if (!bp_import_check_counters(&import->reader, import->process, import->first_alike,
@@ -539,6 +547,8 @@ static enum bp_imported import_opened(
 	}
 	imported = add_process(import, path);
 	bp_trace_join_init(&import->join, &import->reader, import->process, import->profile);
+	bp_trace_jit_begin(&import->jit, &import->reader, import->process, import->profile);
+	import->join.jit = import->jit.timed;
 	if (imported == BP_IMPORTED)
 		imported = import_records(import);
 	if (imported == BP_IMPORTED)
@@ -585,16 +595,3 @@ bool bp_import_one_process(const char *path, struct bp_profile *profile, struct 
 	struct bp_process_id process;
 	return bp_import_trace_process(path, profile, &process, error) == BP_IMPORTED;
 }
-
-static bool import_trace(const char *path, struct bp_profile *profile, struct bp_error *error)
-{
-	struct bp_process_id root;
-	return bp_import_trace_process(path, profile, &root, error) == BP_IMPORTED &&
-	       bp_import_trace_tree(path, root, profile, error);
-}
-
-const struct bp_importer bp_import_trace = {
-	.name = "bytepoll trace",
-	.sniff = bp_trace_sniff,
-	.import = import_trace,
-};

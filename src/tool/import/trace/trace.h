@@ -13,6 +13,7 @@
 #include "base/index.h"
 #include "base/packed.h"
 #include "import/import.h"
+#include "import/trace/trace_jit.h"
 #include "trace/reader.h"
 
 /* How the import of one file went. */
@@ -36,12 +37,6 @@ enum bp_imported bp_import_trace_files(int fd, int part_fd, const char *path,
  * separated by spaces, and an empty word becomes two quotes. False: no memory. */
 bool bp_import_command_line(const struct bp_trace_reader *reader, struct bp_profile *profile,
 	struct bp_string_id *ret_string, struct bp_error *error);
-
-/* Adds what belongs to the trace at `path`: every PATH.d/<name>.bpt, then those that were packed
- * into PATH.d/packed, then what only PATH.d/index knows. `root` is the process of PATH. Files that
- * cannot be read are counted in the profile. False: no memory. */
-bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
-	struct bp_error *error);
 
 /* What a host named (docs/trace-format.md 3.8) in one process: types and labels are in the
  * profile at once, frames become locations when a stack needs them. Zeroed memory is an empty,
@@ -134,8 +129,8 @@ bool bp_import_check_counters(const struct bp_trace_reader *reader, struct bp_pr
 
 /* After bp_trace_stacks_resolve: what the recorder counted, if it did, into the profile. */
 bool bp_import_trace_verify_sums(const struct bp_trace_reader *reader,
-	const struct bp_trace_stacks *stacks, struct bp_process_id process,
-	struct bp_profile *profile, struct bp_error *error);
+	const struct bp_trace_stacks *stacks, struct bp_trace_jit *jit,
+	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error);
 
 /* After the end of the process is known: which sampling intervals were in force, and when none
  * was. */

@@ -58,7 +58,7 @@ static const struct bp_trace_clock *clock_of(const struct bp_trace_join *join)
 }
 
 static __attribute__((noinline)) bool find_stack(
-	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
+	struct bp_trace_join *join, uint64_t id, uint32_t *ret_number, struct bp_error *error)
 {
 	const struct bp_index_keys keys = { join->stack_numbers, sizeof *join->stack_numbers };
 	const uint32_t found = bp_index_find(&join->by_stack, keys, id);
@@ -82,9 +82,12 @@ static __attribute__((noinline)) bool find_stack(
 	return true;
 }
 
-static inline bool stack_of(
-	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
+static inline bool stack_of(struct bp_trace_join *join, uint32_t recorded, uint64_t time_ns,
+	uint32_t *ret_number, struct bp_error *error)
 {
+	uint64_t id = recorded;
+	if (join->jit != NULL && id != 0)
+		id |= (uint64_t)bp_jit_names_epoch(join->jit, time_ns) << 32;
 	struct bp_stack_number *lately = &join->stacks_found[id % BP_STACKS_FOUND];
 	if (lately->id != id) { /* That of id 0, which is not known, is 0. */
 		uint32_t number = 0;
@@ -96,10 +99,10 @@ static inline bool stack_of(
 	return true;
 }
 
-bool bp_trace_join_stack(
-	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error)
+bool bp_trace_join_stack(struct bp_trace_join *join, uint32_t id, uint64_t time_ns,
+	uint32_t *ret_number, struct bp_error *error)
 {
-	return stack_of(join, id, ret_number, error);
+	return stack_of(join, id, time_ns, ret_number, error);
 }
 
 static bool join_free(struct bp_trace_join *join, uint32_t entry,
@@ -170,7 +173,7 @@ static bool add_sample(struct bp_trace_join *join, const struct bp_trace_sample 
 	if (!(join->is_told ? bp_packed_add(&join->beside, &beside, BP_BESIDE_COLUMNS)
 			    : bp_packed_add(&join->beside, &beside, BP_BESIDE_TIME)))
 		return no_memory(error);
-	if (!stack_of(join, record->stack, &stack, error) ||
+	if (!stack_of(join, record->stack, record->time_ns, &stack, error) ||
 		!bp_samples_begin(&join->profile->samples, &alike, time_ns, sequence, stack,
 			record->offset, error))
 		return false;
@@ -342,12 +345,18 @@ bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error)
 	return true;
 }
 
-void bp_trace_join_tell_stacks(
-	const struct bp_trace_join *join, const struct bp_trace_stacks *stacks)
+bool bp_trace_join_tell_stacks(const struct bp_trace_join *join,
+	const struct bp_trace_stacks *stacks, struct bp_trace_jit *jit, struct bp_error *error)
 {
 	for (uint32_t i = 0; i < join->stack_number_count; i++) {
 		const struct bp_stack_number *stack = &join->stack_numbers[i];
-		bp_samples_set_stack(&join->profile->samples, stack->number,
-			bp_trace_stacks_find(stacks, (uint32_t)stack->id));
+		struct bp_stack_id named;
+		if (!bp_trace_jit_stack(jit, join->profile,
+			    bp_trace_stacks_find(stacks, (uint32_t)stack->id),
+			    join->jit != NULL ? (uint32_t)(stack->id >> 32) : UINT32_MAX, &named,
+			    error))
+			return false;
+		bp_samples_set_stack(&join->profile->samples, stack->number, named);
 	}
+	return true;
 }

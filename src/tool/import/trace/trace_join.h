@@ -23,9 +23,10 @@
  * temporary objects, and where a folded part tells its birth otherwise, the time as recorded. */
 enum bp_beside_column { BP_BESIDE_OBJECTS, BP_BESIDE_TIME, BP_BESIDE_COLUMNS };
 
-/* The profile's number for a recorded stack. */
+/* The profile's number for a recorded stack: its id, and above that the epoch (jit/jit_names.h) as
+ * of which its code made at run time has names. */
 struct bp_stack_number {
-	uint64_t id; /* 64 bits wide for base/index.h */
+	uint64_t id;
 	uint32_t number;
 };
 #define BP_STACKS_FOUND 4096u
@@ -34,7 +35,8 @@ struct bp_trace_join {
 	struct bp_profile *profile;
 	const struct bp_trace_reader *reader;
 	struct bp_process_id process;
-	uint32_t first_sample;	 /* entries from here on are this process's ... */
+	const struct bp_jit_names *jit; /* of code made at run time; NULL: there are none */
+	uint32_t first_sample;		/* entries from here on are this process's ... */
 	struct bp_packed beside; /* ... and this runs beside them, without times unless ... */
 	bool is_told;		 /* ... a folded part may tell them otherwise */
 	bool objects_uncounted;	 /* counters of objects say nothing */
@@ -82,12 +84,12 @@ bool bp_trace_join_take(struct bp_trace_join *join, const struct bp_trace_record
 	const struct bp_join_numbered *numbered, struct bp_error *error);
 bool bp_trace_join_finish(struct bp_trace_join *join, struct bp_error *error);
 
-/* The number under which samples have a recorded stack. */
-bool bp_trace_join_stack(
-	struct bp_trace_join *join, uint32_t id, uint32_t *ret_number, struct bp_error *error);
-/* After bp_trace_stacks_resolve: what those numbers mean. */
-void bp_trace_join_tell_stacks(
-	const struct bp_trace_join *join, const struct bp_trace_stacks *stacks);
+/* The number under which samples have a recorded stack, at a time. */
+bool bp_trace_join_stack(struct bp_trace_join *join, uint32_t id, uint64_t time_ns,
+	uint32_t *ret_number, struct bp_error *error);
+/* After bp_trace_stacks_resolve: what those numbers mean. False: no memory. */
+bool bp_trace_join_tell_stacks(const struct bp_trace_join *join,
+	const struct bp_trace_stacks *stacks, struct bp_trace_jit *jit, struct bp_error *error);
 
 void bp_trace_join_release(struct bp_trace_join *join);
 

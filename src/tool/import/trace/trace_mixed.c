@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "model/names/python_frames.h"
+#include "model/python_frames.h"
 #include "model/gaps/python_state.h"
 #include "trace/format.h"
 

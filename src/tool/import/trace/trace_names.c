@@ -5,12 +5,13 @@
  * brackets, that of the runtime; its address, which says nothing to people, keeps it apart from the
  * frames of other processes. (Equal ones come together in reports, which compare what they say.)
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
 #include "import/trace/trace.h"
-#include "model/names/python_frames.h"
+#include "model/python_frames.h"
 
 struct bp_trace_name_entry {
 	uint64_t id; /* 64 bits wide for base/index.h */
@@ -102,15 +103,26 @@ bool bp_trace_names_begin(struct bp_trace_names *names, const struct bp_trace_re
 	       bp_profile_add_module(profile, &module, &names->module, error);
 }
 
-/* The module of Python that a file is. */
-static bool python_module(struct bp_profile *profile, struct bp_string_id file,
-	struct bp_module_id *ret_module, struct bp_error *error)
+/* A function of Python is called by its module and its qualified name, as an import would reach it,
+ * because modules have functions of the same names: json.decoder.JSONDecoder.raw_decode. What a
+ * module itself runs, which Python calls <module> in all of them, is `json.decoder (module)`. */
+static bool name_python(struct bp_profile *profile, struct bp_frame *frame, struct bp_error *error)
 {
-	char name[BP_NAME_MAX_BYTES];
+	char name[2 * BP_NAME_MAX_BYTES + 16];
 	struct bp_module module = { 0 };
-	bp_python_module_name(bp_profile_text(profile, file), name, sizeof name);
-	return bp_profile_string(profile, name, strlen(name), &module.path, error) &&
-	       bp_profile_add_module(profile, &module, ret_module, error);
+	const char *qualified = bp_profile_text(profile, frame->system_name);
+	const bool is_module = strcmp(qualified, "<module>") == 0;
+	bp_python_module_name(
+		bp_profile_text(profile, frame->source_file), name, BP_NAME_MAX_BYTES);
+	const size_t bytes = strlen(name);
+	if (!bp_profile_string(profile, name, bytes, &module.path, error) ||
+		!bp_profile_add_module(profile, &module, &frame->module, error))
+		return false;
+	if (!frame->named || bytes == 0)
+		return true;
+	(void)snprintf(name + bytes, sizeof name - bytes, "%s%s", is_module ? " " : ".",
+		is_module ? "(module)" : qualified);
+	return bp_profile_string(profile, name, strlen(name), &frame->function, error);
 }
 
 static bool make_location(struct bp_trace_names *names, const struct bp_trace_name_entry *entry,
@@ -124,7 +136,7 @@ static bool make_location(struct bp_trace_names *names, const struct bp_trace_na
 		.module = names->module,
 		.interpreted = names->python,
 		.named = entry->text.i != 0 };
-	if (names->python && !python_module(profile, entry->file, &frame.module, error))
+	if (names->python && !name_python(profile, &frame, error))
 		return false;
 	if (!frame.named &&
 		!bp_profile_string(profile, unknown, sizeof unknown - 1, &frame.function, error))

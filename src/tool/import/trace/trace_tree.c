@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other files of a tree (docs/trace-format.md, section 4): FILE.d/<pid>.<n>.bpt, each a process
- * image, FILE.d/packed, which holds such files of processes that ended (section 7), and
- * FILE.d/index, which also knows the images whose files were removed because they held no sample.
- * Of those only totals are left.
+ * A trace with the other files of its tree (docs/trace-format.md, section 4):
+ * FILE.d/<pid>.<n>.bpt, each a process image, FILE.d/packed, which holds such files of processes
+ * that ended (section 7), and FILE.d/index, which also knows the images whose files were removed
+ * because they held no sample. Of those only totals are left. FILE.jit has names of code.
  *
  * Nothing in FILE.d can make FILE unreadable: a child that was killed as it started leaves a torn
  * file, and that is counted, with one example for the reader of the report.
@@ -24,6 +24,7 @@
 #include "base/attributes.h"
 #include "base/vec.h"
 #include "import/trace/trace.h"
+#include "jit/jit_file.h"
 #include "trace/pack.h"
 
 #define INDEX_FIRST_LINE "bytepoll index 1"
@@ -407,7 +408,7 @@ static bool import_index(const char *folder, struct bp_process_id root, struct b
 	return going;
 }
 
-bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
+static bool import_tree(const char *path, struct bp_process_id root, struct bp_profile *profile,
 	struct bp_error *error)
 {
 	char *folder;
@@ -424,3 +425,24 @@ bool bp_import_trace_tree(const char *path, struct bp_process_id root, struct bp
 	free(folder);
 	return going;
 }
+
+static bool import_trace(const char *path, struct bp_profile *profile, struct bp_error *error)
+{
+	struct bp_process_id root;
+	struct bp_jit_file jit;
+	struct bp_error failure = { .text = "" };
+	if (!bp_jit_file_read(path, &jit, &failure) && !count_unread(profile, failure.text, error))
+		return false;
+	profile->jit = &jit;
+	const bool good = bp_import_trace_process(path, profile, &root, error) == BP_IMPORTED &&
+			  import_tree(path, root, profile, error);
+	profile->jit = NULL;
+	bp_jit_file_free(&jit);
+	return good;
+}
+
+const struct bp_importer bp_import_trace = {
+	.name = "bytepoll trace",
+	.sniff = bp_trace_sniff,
+	.import = import_trace,
+};

@@ -37,8 +37,8 @@ static void import_totals(const struct bp_trace_reader *reader, struct bp_proces
 }
 
 bool bp_import_trace_verify_sums(const struct bp_trace_reader *reader,
-	const struct bp_trace_stacks *stacks, struct bp_process_id process,
-	struct bp_profile *profile, struct bp_error *error)
+	const struct bp_trace_stacks *stacks, struct bp_trace_jit *jit,
+	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error)
 {
 	if ((reader->header.flags_skippable & BP_HEADER_VERIFY) == 0)
 		return true;
@@ -48,9 +48,13 @@ bool bp_import_trace_verify_sums(const struct bp_trace_reader *reader,
 		const uint64_t freed_bytes = smaller(from->freed_bytes, from->allocated_bytes);
 		const uint64_t freed_objects =
 			smaller(from->freed_objects, from->allocated_objects);
+		struct bp_stack_id stack;
+		if (!bp_trace_jit_stack(jit, profile, bp_trace_stacks_find(stacks, from->stack),
+			    UINT32_MAX, &stack, error))
+			return false;
 		const struct bp_verify_sums sums = {
 			.process = process,
-			.stack = bp_trace_stacks_find(stacks, from->stack),
+			.stack = stack,
 			.allocated_bytes = from->allocated_bytes,
 			.allocated_objects = from->allocated_objects,
 			.freed_bytes = freed_bytes,

@@ -11,7 +11,8 @@ static const struct {
 } states[] = {
 	[BP_PROFILE_PYTHON_RECORDED] = { "recorded", "", "" },
 	[BP_PROFILE_PYTHON_NOT_ASKED] = { "not asked",
-		"they were not asked for, or --verify leaves them out",
+		"they were not asked for, or the process was attached to, or --verify leaves them "
+		"out",
 		"bytepoll run --python all without --verify records them" },
 	[BP_PROFILE_PYTHON_UNKNOWN_VERSION] = { "unknown version",
 		"the recorder does not know this version or build of Python",

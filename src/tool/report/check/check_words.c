@@ -133,6 +133,8 @@ static const char *blind_text(enum bp_blind blind)
 		"samples were lost, so there may be more than any upper limit says: see the "
 		"warnings",
 		"frees were lost, so there may be less than any lower limit says: see the warnings",
+		"pages of objects were not recorded, or objects were not in place: record it by "
+		"bytepoll run --in-place, and keep FILE.pages beside FILE",
 		"resident memory was not recorded, or not to the end: record it by bytepoll run "
 		"(without --no-resident), and keep FILE.resident beside FILE",
 		"resident memory was recorded of the first process alone, and there are others: "

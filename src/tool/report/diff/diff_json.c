@@ -131,7 +131,7 @@ static void write_sides(
 		bp_json_array(json, "runs", BP_JSON_TALL);
 		for (uint32_t i = 0; i < diff->run_count[side]; i++)
 			write_run(json, &diff->runs[side][i],
-				options->normalize != NULL ? options->work[side][i] : NAN);
+				options->normalize != BP_WORK_NONE ? options->work[side][i] : NAN);
 		bp_json_end(json);
 		bp_json_end(json);
 	}
@@ -165,9 +165,9 @@ static void write_question(
 	bp_json_filters(json, query);
 	bp_json_number(json, "at", has_at ? (double)query->at_ns / 1e9 : NAN);
 	write_moments(json, diff);
-	if (options->normalize != NULL) {
+	if (options->normalize != BP_WORK_NONE) {
 		bp_json_object(json, "normalize", BP_JSON_SPACED);
-		bp_json_text(json, "by", options->normalize);
+		bp_json_text(json, "by", bp_work_names[options->normalize]);
 		bp_json_digits(json, "reference", options->work_reference, 10);
 		bp_json_end(json);
 	} else {
@@ -248,6 +248,10 @@ void bp_write_growth_json(
 	bp_json_text(&json, "name", bp_process_name(new->profile, subject));
 	bp_json_seconds(&json, "from_s", moments->at_ns[BP_BASE]);
 	bp_json_seconds(&json, "to_s", moments->at_ns[BP_NEW]);
+	if (moments->origin_unix_ns != 0)
+		bp_json_seconds(&json, "origin_unix_s", moments->origin_unix_ns);
+	if (new->profile->stored_runs > 0)
+		bp_json_whole(&json, "runs", new->profile->stored_runs);
 	bp_json_text(&json, "by", bp_query_by(&new->query));
 	bp_json_bool(&json, "cumulative", new->query.cumulative);
 	bp_json_digits(&json, "confidence", new->query.confidence, 12);

@@ -9,14 +9,14 @@
 
 #include "diff/diff.h"
 #include "diff/diff_moments.h"
+#include "policy/work.h"
 #include "report/report.h"
 #include "text/json_writer.h"
 
 struct bp_diff_options {
 	struct bp_report_options report;
-	bool all; /* rows without a verdict too */
-	/* What figures were scaled by; NULL: they were not. "total", "duration" or "count". */
-	const char *normalize;
+	bool all;		      /* rows without a verdict too */
+	enum bp_work_unit normalize;  /* what figures were scaled by */
 	const double *work[BP_SIDES]; /* of each run: bytes, seconds, or units of work */
 	double work_reference;	      /* what they were scaled to: the mean of the new side's */
 };

@@ -309,10 +309,10 @@ static void work_text(const struct bp_diff_options *options, double work, bool s
 {
 	char text[BP_QUANTITY_BYTES];
 	const char *what = " of work";
-	if (strcmp(options->normalize, "duration") == 0)
+	if (options->normalize == BP_WORK_DURATION)
 		return; /* stands there anyway */
 	snprintf(text, sizeof text, "%.10g unit%s", work, work == 1 ? "" : "s");
-	if (strcmp(options->normalize, "total") == 0) {
+	if (options->normalize == BP_WORK_TOTAL) {
 		bp_bytes_text((uint64_t)work, bp_style_of(&options->report), text);
 		what = " allocated";
 	}
@@ -346,7 +346,7 @@ static void write_side(
 	for (uint32_t i = 0; i < count; i++) {
 		samples += runs[i].shown->samples;
 		duration_ns += runs[i].shown->duration_ns / count;
-		sum += options->normalize != NULL ? options->work[side][i] : 0;
+		sum += options->normalize != BP_WORK_NONE ? options->work[side][i] : 0;
 	}
 	bp_terminal_text(runs[0].file, options->report.utf8, 60, file, sizeof file);
 	bp_terminal_text(bp_process_name(first->profile, subject), options->report.utf8, 40,
@@ -354,7 +354,7 @@ static void write_side(
 	bp_time_text(duration_ns, time);
 	intervals_text(&first->sampling, bp_style_of(&options->report), interval, sizeof interval);
 	bp_count_text(samples, number);
-	if (options->normalize != NULL)
+	if (options->normalize != BP_WORK_NONE)
 		work_text(options, sum / count, count > 1, work, sizeof work);
 	fprintf(out, "  %s%s%s  %s", bp_style_bold(&options->report),
 		side == BP_BASE ? "base" : "new ", bp_style_end(&options->report), file);
@@ -381,11 +381,11 @@ static void write_head(const struct bp_diff *diff, const struct bp_diff_options 
 		fprintf(out, ", at %s", after);
 	else if (new->query.metric == BP_METRIC_LIVE)
 		fputs(" at exit", out);
-	if (options->normalize != NULL)
+	if (options->normalize != BP_WORK_NONE)
 		fprintf(out, ", scaled to the %s of new",
-			strcmp(options->normalize, "total") == 0      ? "bytes allocated"
-			: strcmp(options->normalize, "duration") == 0 ? "duration"
-								      : "work");
+			options->normalize == BP_WORK_TOTAL	 ? "bytes allocated"
+			: options->normalize == BP_WORK_DURATION ? "duration"
+								 : "work");
 	if (diff->query.objects)
 		fputs(", in objects", out);
 	putc('\n', out);
@@ -443,7 +443,13 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 	if (query->cumulative)
 		bp_write_note(&options->report,
 			"Rows are cumulative: they overlap and do not add up.", out);
-	if (!diff->query.moments && (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2))
+	if (diff->runs[BP_BASE][0].shown->profile->stored_runs > 1)
+		bp_write_note(&options->report,
+			"The runs of each side are summed: the intervals cover the noise of sampling, "
+			"not how much runs vary. --hosts sample covers that, too.",
+			out);
+	else if (!diff->query.moments &&
+		 (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2))
 		bp_write_note(&options->report,
 			"One run on a side: the intervals cover the noise of sampling, not how "
 			"much the program itself varies from run to run. To cover that, record "

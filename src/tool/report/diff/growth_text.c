@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report/diff/diff_report.h"
 #include "report/parts/header.h"
@@ -31,6 +32,18 @@ struct table {
 	char headings[COLUMNS][BP_QUANTITY_BYTES];
 	unsigned widths[COLUMNS];
 };
+
+static void moment_text(
+	const struct bp_diff_moments *moments, int side, char buffer[BP_QUANTITY_BYTES])
+{
+	const time_t seconds =
+		(time_t)((moments->origin_unix_ns + moments->at_ns[side]) / 1000000000);
+	struct tm moment;
+	if (moments->origin_unix_ns == 0 || gmtime_r(&seconds, &moment) == NULL)
+		bp_time_text(moments->at_ns[side], buffer);
+	else
+		strftime(buffer, BP_QUANTITY_BYTES, "%Y-%m-%dT%H:%M:%SZ", &moment);
+}
 
 static void fill(const struct table *table, struct line *line, bool total)
 {
@@ -118,10 +131,13 @@ static void write_head(const struct table *table, FILE *out)
 	const struct bp_aggregation *new = &table->moments->shown[BP_NEW];
 	char from[BP_QUANTITY_BYTES], to[BP_QUANTITY_BYTES], number[BP_QUANTITY_BYTES], name[256];
 	const struct bp_process *subject = &new->profile->processes.data[new->subject.i];
+	const uint32_t runs = new->profile->stored_runs;
 	bp_terminal_text(bp_process_name(new->profile, subject), table->options->utf8, 60, name,
 		sizeof name);
-	bp_time_text(table->moments->at_ns[BP_BASE], from);
-	bp_time_text(table->moments->at_ns[BP_NEW], to);
+	if (runs > 0)
+		snprintf(name, sizeof name, "%u run%s", runs, runs == 1 ? "" : "s");
+	moment_text(table->moments, BP_BASE, from);
+	moment_text(table->moments, BP_NEW, to);
 	bp_count_text(new->samples, number);
 	fprintf(out, "%s%s%s, growth of live memory by %s%s from %s to %s, %s samples\n",
 		bp_style_bold(table->options), name, bp_style_end(table->options),
@@ -146,6 +162,11 @@ static void write_foot(const struct table *table, FILE *out)
 		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate, percent);
 	putc('\n', out);
 	bp_write_note(table->options, text, out);
+	if (table->moments->shown[BP_NEW].profile->stored_runs > 1)
+		bp_write_note(table->options,
+			"The runs are summed: the intervals cover the noise of sampling, not how "
+			"much runs vary.",
+			out);
 }
 
 void bp_write_growth_text(
@@ -163,7 +184,7 @@ void bp_write_growth_text(
 	if (table.lines == NULL)
 		return;
 	for (int side = 0; side < BP_SIDES; side++) {
-		bp_time_text(moments->at_ns[side], time);
+		moment_text(moments, side, time);
 		snprintf(table.headings[BEFORE + side], sizeof table.headings[0], "at %.60s", time);
 	}
 	bp_diff_total(diff, &table.lines[0].row);

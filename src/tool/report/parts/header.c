@@ -13,6 +13,7 @@
 #include "text/escape.h"
 #include "text/name_text.h"
 
+#define END_BY_DETACHING 6u /* enum bp_end_reason of the trace */
 #define NAME_COLUMNS 60
 #define WRAPPED_COLUMNS_MIN 20
 #define CHARGED_NAMED 3 /* of allocation functions */
@@ -109,6 +110,21 @@ static void put_process(struct pieces *pieces, const struct bp_aggregation *aggr
 	put_piece(pieces, text);
 }
 
+/* Of a process that ran before: since when the figures are, and whether some calls are not seen. */
+static void put_attached(struct pieces *pieces, const struct bp_process *process)
+{
+	char text[96];
+	if (!process->attached)
+		return;
+	if (process->covered_objects < process->loaded_objects)
+		snprintf(text, sizeof text, "since attached, to %llu of %llu objects",
+			(unsigned long long)process->covered_objects,
+			(unsigned long long)process->loaded_objects);
+	else
+		snprintf(text, sizeof text, "since attached");
+	put_piece(pieces, text);
+}
+
 /* Whose malloc it is, where it is not libc's; of a host, whose objects. */
 static void put_allocator(
 	struct pieces *pieces, const struct bp_profile *profile, const struct bp_process *process)
@@ -138,6 +154,7 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	put_process(&pieces, aggregation);
 	bp_time_text(aggregation->duration_ns, count);
 	put_piece(&pieces, count);
+	put_attached(&pieces, subject);
 	put_allocator(&pieces, profile, subject);
 	intervals_text(aggregation, options, text, sizeof text);
 	put_piece(&pieces, text);
@@ -195,6 +212,8 @@ const char *bp_live_name(const struct bp_aggregation *aggregation)
 {
 	const struct bp_process *subject =
 		&aggregation->profile->processes.data[aggregation->subject.i];
+	if (subject->attached && subject->end_reason == END_BY_DETACHING)
+		return "live at the end";
 	return subject->ended || (subject->lacks & BP_LACKS_COUNTERS) ? "live at exit"
 								      : "live at the end";
 }

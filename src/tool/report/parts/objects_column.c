@@ -36,7 +36,7 @@ bool bp_objects_column_is_shown(
 
 void bp_write_objects_left_out(const struct bp_report_options *options, FILE *out)
 {
-	bp_write_wrapped(options, "",
+	bp_write_note(options,
 		"Objects are left out, because most of their intervals span more than a factor of "
 		"ten: --min-size SIZE narrows them if no object is smaller, --sort objects shows "
 		"them as they are.",

@@ -242,18 +242,67 @@ static void write_json_points(
 	bp_json_end(json);
 }
 
-void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggregation,
-	const struct bp_report_options *options)
+/* The members that --resident adds. */
+static void write_json_parts(struct bp_json *json, const struct bp_parts *parts)
 {
-	const struct bp_profile *profile = aggregation->profile;
+	bp_json_break(json, 4);
+	bp_json_seconds(json, "at", parts->at_ns);
+	bp_json_whole(json, "total_bytes", parts->total_bytes);
+	bp_json_whole(json, "resident_bytes", parts->resident_bytes);
+	bp_json_whole(json, "page_table_bytes", parts->page_table_bytes);
+	bp_json_whole(json, "swapped_bytes", parts->swapped_bytes);
+	bp_json_bool(json, "heap_walked", parts->heap.known);
+	bp_json_break(json, 4);
+	bp_json_array(json, "lines", BP_JSON_TALL);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		const struct bp_part *part = &parts->parts[i];
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_text(json, "name", part->name);
+		bp_json_interval(json, "bytes", &part->bytes, 1);
+		bp_json_array(json, "owners", BP_JSON_SPACED);
+		for (uint32_t o = 0; o < part->owner_count; o++) {
+			bp_json_object(json, NULL, BP_JSON_SPACED);
+			bp_json_text(json, "name", part->owners[o].name);
+			bp_json_interval(json, "bytes", &part->owners[o].bytes, 1);
+			bp_json_end(json);
+		}
+		bp_json_end(json);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+	bp_json_interval(json, "unexplained", &parts->unexplained, 1);
+}
+
+/* "not_resident": what of live objects was not, at the last look. */
+static void write_json_residency(struct bp_json *json, const struct bp_residency *residency)
+{
+	bp_json_break(json, 4);
+	bp_json_object(json, "not_resident", BP_JSON_SPACED);
+	bp_json_seconds(json, "at", residency->at_ns);
+	bp_json_interval(json, "live", &residency->live, 1);
+	bp_json_interval(json, "bytes", &residency->absent, 1);
+	bp_json_whole(json, "samples_without_place", residency->unplaced);
+	bp_json_array(json, "rows", BP_JSON_TALL);
+	for (uint32_t i = 0; i < residency->row_count; i++) {
+		const struct bp_residency_row *row = &residency->rows[i];
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_text(json, "name", row->name);
+		bp_json_interval(json, "live", &row->live, 1);
+		bp_json_interval(json, "bytes", &row->absent, 1);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+	bp_json_end(json);
+}
+
+static void write_json_moments(struct bp_json *json, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options,
+	const struct bp_reconciled moments[BP_RECONCILED_COUNT])
+{
 	const struct bp_resident *resident = options->resident;
-	struct bp_reconciled moments[BP_RECONCILED_COUNT];
+	const struct bp_profile *profile = aggregation->profile;
 	struct bp_known_total peak = { 0 };
-	if (!bp_reconcile(aggregation, resident, moments))
-		return;
 	bp_resident_peak(resident, profile, &peak);
-	bp_json_object(json, "resident", BP_JSON_SPACED);
-	bp_json_whole(json, "pid", resident->pid);
 	bp_json_seconds(json, "period_s", resident->period_ns);
 	bp_json_whole(json, "uncertain_bytes", resident->uncertain_bytes);
 	bp_json_limits(json, "peak", peak.low, peak.high);
@@ -266,5 +315,22 @@ void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggrega
 	if (options->moments > 0)
 		write_json_points(
 			json, resident, profile->processes.data[profile->root.i].start_time_ns);
+}
+
+void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options)
+{
+	struct bp_reconciled moments[BP_RECONCILED_COUNT];
+	const bool reconciled = bp_reconcile(aggregation, options->resident, moments);
+	if (!reconciled && options->parts == NULL)
+		return;
+	bp_json_object(json, "resident", BP_JSON_SPACED);
+	bp_json_whole(json, "pid", reconciled ? options->resident->pid : options->parts->pid);
+	if (reconciled)
+		write_json_moments(json, aggregation, options, moments);
+	if (options->parts != NULL)
+		write_json_parts(json, options->parts);
+	if (options->residency != NULL)
+		write_json_residency(json, options->residency);
 	bp_json_end(json);
 }

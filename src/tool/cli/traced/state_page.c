@@ -5,7 +5,7 @@
  * list changes outside of the handler only, and the signal is synchronous: it never finds it half
  * changed.
  */
-#include "cli/process/state_page.h"
+#include "cli/traced/state_page.h"
 
 #include <errno.h>
 #include <signal.h>

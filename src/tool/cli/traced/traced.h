@@ -8,8 +8,8 @@
  * The trace is opened for reading, or for steering too: then by its owner or root only, and only
  * while its process runs. Not thread-safe.
  */
-#ifndef BP_CLI_PROCESS_TRACED_H
-#define BP_CLI_PROCESS_TRACED_H
+#ifndef BP_CLI_TRACED_TRACED_H
+#define BP_CLI_TRACED_TRACED_H
 
 #include <limits.h>
 #include <stdbool.h>

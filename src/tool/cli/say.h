@@ -6,8 +6,8 @@
  * of ours (text/escape.h has the rule; reports write by it too). tests/contract/house.py holds
  * src/tool/cli to it.
  */
-#ifndef BP_CLI_TERMINAL_SAY_H
-#define BP_CLI_TERMINAL_SAY_H
+#ifndef BP_CLI_SAY_H
+#define BP_CLI_SAY_H
 
 #include <stdarg.h>
 #include <stdio.h>

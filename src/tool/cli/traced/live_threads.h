@@ -9,10 +9,10 @@
  * setting kernel.yama.ptrace_scope, another container, a program that is not dumpable). Without it
  * the counters are what was published, and limits follow from that. Not thread-safe.
  */
-#ifndef BP_CLI_LIVE_LIVE_THREADS_H
-#define BP_CLI_LIVE_LIVE_THREADS_H
+#ifndef BP_CLI_TRACED_LIVE_THREADS_H
+#define BP_CLI_TRACED_LIVE_THREADS_H
 
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 
 struct bp_live_thread {
 	uint64_t offset;	    /* of its slot in the file */

@@ -5,8 +5,8 @@
  * touched: that must not end the reader. A page whose file was cut off reads as zeros from then on,
  * and says so. Used by traced.c alone. Not thread-safe.
  */
-#ifndef BP_CLI_PROCESS_STATE_PAGE_H
-#define BP_CLI_PROCESS_STATE_PAGE_H
+#ifndef BP_CLI_TRACED_STATE_PAGE_H
+#define BP_CLI_TRACED_STATE_PAGE_H
 
 #include <stdbool.h>
 

@@ -12,7 +12,7 @@
  * show others in one place than in the other: there the trace's random id is compared with the one
  * in the process's memory.
  */
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "cli/process/processes.h"
-#include "cli/process/state_page.h"
+#include "cli/traced/state_page.h"
 #include "model/names/process_name.h"
 
 /* A shared, writable mapping of the beginning of a file. */
@@ -322,8 +322,9 @@ bool bp_traced_open(pid_t pid, bool steer, struct bp_traced *ret_traced, struct 
 	if (descriptor < 0)
 		return bp_error_set(error,
 			"process %ld has no trace open: it was not started under bytepoll, or "
-			"could not write there: start it by bytepoll run --start-dormant",
-			(long)pid);
+			"could not write there: bytepoll attach %ld records it as it runs, bytepoll "
+			"run --start-dormant from its start on",
+			(long)pid, (long)pid);
 	if (!adopt(&traced, descriptor, pid, steer, error))
 		return false;
 	*ret_traced = traced;

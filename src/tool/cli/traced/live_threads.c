@@ -17,7 +17,7 @@
  * somebody else's. It is known by its id, and by words that cannot be: it is taken as published
  * then.
  */
-#include "cli/live/live_threads.h"
+#include "cli/traced/live_threads.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "cli/files/tree.h"
 #include "cli/options/options.h"
 #include "cli/process/processes.h"
-#include "cli/process/traced.h"
+#include "cli/traced/traced.h"
 
 #define ROUNDS_MAX 20 /* a tree that forks faster than one looks has to be let go */
 

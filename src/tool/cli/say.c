@@ -8,7 +8,7 @@
  * A path that is to be typed again is quoted for a shell: as it is where that is harmless, else by
  * $'...', which bash, zsh and ksh read, byte by byte.
  */
-#include "cli/terminal/say.h"
+#include "cli/say.h"
 
 #include <limits.h>
 #include <stdlib.h>
