@@ -204,7 +204,11 @@ class ChunkState:
 
     def interval(self, fields):
         names = ("time_ns", "sequence", "trials", "objects", "interval", "command")
-        return {"thread": fields.number32()} | {name: fields.varint() for name in names}
+        record = {"thread": fields.number32()} | {name: fields.varint() for name in names}
+        record["bound"] = 0 if fields.at == len(fields.data) else fields.varint()
+        if record["bound"] > 2:
+            raise Malformed
+        return record
 
     def folded_told(self, fields):
         return self.folded(fields, True)

@@ -353,7 +353,12 @@ static bool decode_interval(const struct bp_trace_decoder *decoder, struct bp_by
 	interval->objects = bp_bytes_varint(fields);
 	interval->interval = bp_bytes_varint(fields);
 	interval->command = bp_bytes_varint(fields);
-	return !fields->failed;
+	interval->bound = BP_COUNTERS_THEN;
+	if (fields->at == fields->end) /* (so up to version 1.8) */
+		return !fields->failed;
+	const uint64_t bound = bp_bytes_varint(fields);
+	interval->bound = (enum bp_counters_bound)bound;
+	return !fields->failed && bound <= BP_COUNTERS_AT_MOST;
 }
 
 static bool decode_outage(const struct bp_trace_decoder *decoder, struct bp_bytes *fields,

@@ -62,7 +62,7 @@ enum bp_attach_result {
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 8
+#define BP_TRACE_MINOR 9
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -293,6 +293,13 @@ enum bp_tag {
 	BP_TAG_INTERPRETER = 21,
 	/* In folded parts only; fatal, because its objects stand nowhere else. */
 	BP_TAG_FOLDED_TOLD = BP_TAG_FOLDED | BP_TAG_FATAL_BIT
+};
+
+/* What the counters of an INTERVAL record say of its thread (3.7). */
+enum bp_counters_bound {
+	BP_COUNTERS_THEN = 0,	  /* it had made so much at the record's time */
+	BP_COUNTERS_AT_LEAST = 1, /* ... no less from that time on */
+	BP_COUNTERS_AT_MOST = 2	  /* ... no more until that time */
 };
 
 enum bp_sample_flag {

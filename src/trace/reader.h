@@ -127,6 +127,7 @@ struct bp_trace_interval {
 	uint64_t interval;	  /* T, bytes; 0: not at all */
 	uint64_t command;	  /* number of the control word */
 	uint32_t thread;	  /* ordinal */
+	enum bp_counters_bound bound; /* what the counters say of the thread at time_ns */
 };
 
 /* OUTAGE: the file could not grow, so that sampling was off for any thread that came to the

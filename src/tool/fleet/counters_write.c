@@ -56,12 +56,12 @@ static void look(struct grid *grid, const struct bp_reading *reading)
 		reading->time_ns > grid->start_ns ? reading->time_ns - grid->start_ns : 0;
 	const uint64_t before =
 		since_ns / grid->step_ns; /* moments until then, that one included */
-	if (before < grid->count) {
+	if (before < grid->count && reading->bound != BP_READING_AT_MOST) {
 		struct moment *next = &grid->thread[before];
 		next->bytes_low = most(next->bytes_low, reading->bytes);
 		next->objects_low = most(next->objects_low, reading->objects);
 	}
-	if (before > 0 && grid->count > 0) {
+	if (before > 0 && grid->count > 0 && reading->bound != BP_READING_AT_LEAST) {
 		struct moment *last = &grid->thread[least(before, grid->count) - 1];
 		last->bytes_high = least(last->bytes_high, reading->bytes);
 		last->objects_high = least(last->objects_high, reading->objects);

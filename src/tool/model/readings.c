@@ -46,18 +46,29 @@ static struct bp_index_keys keys_of(const struct bp_readings *readings)
 	return (struct bp_index_keys){ readings->lists, sizeof *readings->lists };
 }
 
-/* The list of a thread, a new one if need be; NULL: no memory. */
-static struct bp_reading_list *list_of(struct bp_readings *readings, uint32_t thread)
+/* Of the list for the readings of a thread with one bound. */
+static uint64_t key_of(struct bp_thread_id thread, enum bp_reading_bound bound)
 {
-	if (readings->count > 0 && readings->lists[readings->found].thread == thread)
+	return (uint64_t)bound << 32 | thread.i;
+}
+
+struct bp_thread_id bp_reading_list_thread(const struct bp_reading_list *list)
+{
+	return (struct bp_thread_id){ (uint32_t)list->key };
+}
+
+/* The list of a key, a new one if need be; NULL: no memory. */
+static struct bp_reading_list *list_of(struct bp_readings *readings, uint64_t key)
+{
+	if (readings->count > 0 && readings->lists[readings->found].key == key)
 		return &readings->lists[readings->found];
-	uint32_t found = bp_index_find(&readings->index, keys_of(readings), thread);
+	uint32_t found = bp_index_find(&readings->index, keys_of(readings), key);
 	if (found == BP_INDEX_NONE) {
 		found = readings->count;
 		if (!bp_vec_reserve(&readings->lists, &readings->capacity, (uint64_t)found + 1,
 			    sizeof *readings->lists))
 			return NULL;
-		readings->lists[found] = (struct bp_reading_list){ .thread = thread };
+		readings->lists[found] = (struct bp_reading_list){ .key = key };
 		if (!bp_index_add(&readings->index, keys_of(readings), found))
 			return NULL;
 		readings->count++;
@@ -92,7 +103,7 @@ static uint8_t *room_for(struct bp_reading_list *list, size_t bytes)
 bool bp_readings_add(struct bp_readings *readings, const struct bp_reading *reading)
 {
 	uint8_t bytes[3 * BP_VARINT_MAX_BYTES];
-	struct bp_reading_list *list = list_of(readings, reading->thread.i);
+	struct bp_reading_list *list = list_of(readings, key_of(reading->thread, reading->bound));
 	if (list == NULL)
 		return false;
 	uint8_t *end = put_difference(bytes, reading->time_ns, list->time_ns);
@@ -108,13 +119,23 @@ bool bp_readings_add(struct bp_readings *readings, const struct bp_reading *read
 	return true;
 }
 
+/* To the beginning of the thread's list with this bound. */
+static void begin(
+	struct bp_readings_walk *walk, struct bp_thread_id thread, enum bp_reading_bound bound)
+{
+	const struct bp_readings *readings = walk->readings;
+	const uint32_t found =
+		bp_index_find(&readings->index, keys_of(readings), key_of(thread, bound));
+	*walk = (struct bp_readings_walk){ .readings = readings,
+		.piece = found == BP_INDEX_NONE ? NULL : readings->lists[found].first,
+		.latest = { .thread = thread, .bound = bound } };
+}
+
 struct bp_readings_walk bp_readings_of(const struct bp_readings *readings, uint32_t thread)
 {
-	const uint32_t found = bp_index_find(&readings->index, keys_of(readings), thread);
-	return (struct bp_readings_walk){
-		.piece = found == BP_INDEX_NONE ? NULL : readings->lists[found].first,
-		.latest.thread = { thread }
-	};
+	struct bp_readings_walk walk = { .readings = readings };
+	begin(&walk, (struct bp_thread_id){ thread }, BP_READING_THEN);
+	return walk;
 }
 
 /* The reading that is next in the walk's piece. */
@@ -133,6 +154,8 @@ bool bp_readings_next(struct bp_readings_walk *walk, struct bp_reading *ret_read
 		walk->piece = walk->piece->next;
 		walk->at = 0;
 	}
+	while (walk->piece == NULL && walk->latest.bound + 1u < BP_READING_BOUNDS)
+		begin(walk, walk->latest.thread, walk->latest.bound + 1u);
 	if (walk->piece == NULL)
 		return false;
 	read_next(walk);
@@ -159,7 +182,8 @@ bool bp_readings_take(
 	if (list->first == NULL)
 		return false;
 	walk->piece = list->first;
-	walk->latest.thread.i = (uint32_t)list->thread;
+	walk->latest.thread = bp_reading_list_thread(list);
+	walk->latest.bound = (enum bp_reading_bound)(list->key >> 32);
 	read_next(walk);
 	*ret_reading = walk->latest;
 	return true;

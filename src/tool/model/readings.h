@@ -5,9 +5,9 @@
  * last, thread by thread. So each thread has a list of its own, in the order in which its readings
  * were added, and of a reading only what changed since the one before is kept: time, bytes and
  * objects, each as a signed number of variable length. That is some five bytes, where the struct
- * has 32.
+ * has 40. Readings that are a bound on one side only are rare, and stand in lists of their own.
  *
- *	list	thread; its pieces of memory, first and last; the reading that was added last
+ *	list	thread and bound; its pieces of memory, first and last; the reading that was added last
  *	piece	the next one; so many bytes used and in all; the bytes, of whole readings
  *
  * Pieces grow from 48 bytes to 4 KiB: of a server with a thread for each request most threads have
@@ -26,10 +26,20 @@
 #include "base/index.h"
 #include "model/sample.h"
 
+/* At the time of a reading its thread had made ... (The numbers are those of bp_counters_bound,
+ * trace/format.h.) */
+enum bp_reading_bound {
+	BP_READING_THEN,     /* just that */
+	BP_READING_AT_LEAST, /* that, and perhaps more */
+	BP_READING_AT_MOST   /* that, or less */
+};
+#define BP_READING_BOUNDS 3u
+
 /* What a thread had allocated while sampling was on, until a moment, by its counters in a record.
  * They bound what was allocated in a window of time. */
 struct bp_reading {
 	struct bp_thread_id thread;
+	enum bp_reading_bound bound;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t bytes, objects;
 };
@@ -37,7 +47,7 @@ struct bp_reading {
 struct bp_reading_piece; /* private */
 
 struct bp_reading_list {
-	uint64_t thread; /* 64 bits wide for base/index.h */
+	uint64_t key; /* private: the thread and the bound */
 	struct bp_reading_piece *first, *last;
 	uint64_t time_ns, bytes, objects; /* of the reading that was added last */
 };
@@ -49,20 +59,25 @@ struct bp_readings {
 	struct bp_index index;	  /* private */
 };
 
-/* Appends to the list of reading->thread. False: no memory. */
+/* Whose readings a list has. */
+struct bp_thread_id bp_reading_list_thread(const struct bp_reading_list *list);
+
+/* Appends to the list of reading->thread and reading->bound. False: no memory. */
 bool bp_readings_add(struct bp_readings *readings, const struct bp_reading *reading);
 
-/* Where a walk over one list is. */
+/* Where a walk over the lists of a thread is, or in bp_readings_take over one list. */
 struct bp_readings_walk {
+	const struct bp_readings *readings;
 	const struct bp_reading_piece *piece;
 	uint32_t at;		  /* in its bytes */
 	struct bp_reading latest; /* the reading that was given last */
 };
 
-/* A walk over the list of a thread; over nothing, if it has none. */
+/* A walk over the lists of a thread; over nothing, if it has none. */
 struct bp_readings_walk bp_readings_of(const struct bp_readings *readings, uint32_t thread);
 
-/* The next reading of the list, in the order in which they were added. False: that was all. */
+/* The next reading: those of one bound after those of another, each in the order in which they were
+ * added. False: that was all. */
 bool bp_readings_next(struct bp_readings_walk *walk, struct bp_reading *ret_reading);
 
 /* Takes the first reading out of a list (an entry of `lists`), whose memory goes as it empties.

@@ -121,9 +121,11 @@ static void look(const struct bp_cube *cube, uint64_t base_ns, const struct bp_r
 		else
 			high = middle;
 	}
-	edges[low].bytes_low = larger(edges[low].bytes_low, reading->bytes);
-	edges[low].objects_low = larger(edges[low].objects_low, reading->objects);
-	if (low == 0)
+	if (reading->bound != BP_READING_AT_MOST) {
+		edges[low].bytes_low = larger(edges[low].bytes_low, reading->bytes);
+		edges[low].objects_low = larger(edges[low].objects_low, reading->objects);
+	}
+	if (low == 0 || reading->bound == BP_READING_AT_LEAST)
 		return;
 	struct edge *before = &edges[low - 1];
 	before->bytes_high = smaller(before->bytes_high, reading->bytes);

@@ -19,11 +19,13 @@ struct thread_window {
 static void look(struct edge *edge, const struct bp_reading *reading, uint64_t time_ns)
 {
 	if (reading->time_ns < time_ns) {
+		if (reading->bound == BP_READING_AT_MOST)
+			return;
 		edge->bytes_low =
 			reading->bytes > edge->bytes_low ? reading->bytes : edge->bytes_low;
 		edge->objects_low =
 			reading->objects > edge->objects_low ? reading->objects : edge->objects_low;
-	} else {
+	} else if (reading->bound != BP_READING_AT_LEAST) {
 		edge->bytes_high =
 			reading->bytes < edge->bytes_high ? reading->bytes : edge->bytes_high;
 		edge->objects_high = reading->objects < edge->objects_high ? reading->objects

@@ -242,7 +242,8 @@ def outage_badly():
 
 def switched_badly():
     """What no recorder writes: counters that fall and wrap, objects beyond the trials, no thread,
-    the end before the change, T beyond every limit, too short a record, one of a later minor."""
+    the end before the change, T beyond every limit, too short a record, one of a later minor, a bound that there is
+    not."""
     chunk = Chunk(base_time=1000)
     chunk.switch(1, 1500, 1, 100, 1, 0, 1)
     chunk.switch(1, 1600, 2, 200, 150, MASK, MASK)
@@ -253,13 +254,14 @@ def switched_badly():
     chunk.switch(0xFFFFFFFF, MASK, MASK, 0, 0, 0, 0)
     chunk.switch(2, 2000, 6, 900, 9, 0, 2)
     chunk.thread_end(2, 2, 2100, 500, 5)
-    chunk.record(10, *map(varint, (2, 2000, 6, 400, 4, 64, 3)), b"later minor")
+    chunk.record(10, *map(varint, (2, 2000, 6, 400, 4, 64, 3, 1)), b"later minor")
     short = Chunk().record(10, *map(varint, (2, 2000, 6, 400, 4, 64)))
     short.sample(9, 9, 9)
     wide = Chunk().record(10, *map(varint, (1 << 32, 2000, 6, 400, 4, 64, 1)))
+    unbound = Chunk().record(10, *map(varint, (1, 2000, 6, 400, 4, 64, 1, 3)))
     return trace(header(minor=2), state(ended=1, reserved=4, end_time=9000, trials=300, objects=3),
                  [slot(1, 101, 300, 20, MASK)],
-                 [chunk.bytes(1), short.bytes(2), wide.bytes(3)])
+                 [chunk.bytes(1), short.bytes(2), wide.bytes(3), unbound.bytes(4)])
 
 
 def random_records():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Readings of counters, kept as differences: whatever was added comes back, thread by thread and in
- * its order, whether it is walked over or taken; numbers of all sizes, and threads of any number.
+ * its order, bound by bound, whether it is walked over or taken; numbers of all sizes, and threads of any number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +22,8 @@ static struct bp_reading reading_of(uint32_t number)
 	const uint64_t draw = bp_hash_u64(number + 1);
 	const uint64_t wild = draw % 8 == 0 ? bp_hash_u64(draw) >> draw % 64 : 0;
 	struct bp_reading reading = { .thread = { (uint32_t)(draw >> 40) % THREADS * 14316557u },
+		.bound = draw >> 8 & 15 ? BP_READING_THEN
+					: (enum bp_reading_bound)((draw >> 12) % 3),
 		.time_ns = 5000000u + number * (uint64_t)700,
 		.bytes = number * (uint64_t)120 + draw % 100,
 		.objects = number / 2 };
@@ -44,15 +46,19 @@ static void fill(struct bp_readings *readings)
 static void assert_same(const struct bp_reading *read, const struct bp_reading *added)
 {
 	assert_int_equal(read->thread.i, added->thread.i);
+	assert_int_equal(read->bound, added->bound);
 	assert_true(read->time_ns == added->time_ns && read->bytes == added->bytes &&
 		    read->objects == added->objects);
 }
 
-/* The number from `from` on of a reading of this thread; READINGS: there is none. */
-static uint32_t next_of(uint32_t thread, uint32_t from)
+/* The number from `from` on of a reading of this thread and bound; READINGS: there is none. */
+static uint32_t next_of(const struct bp_reading *like, uint32_t from)
 {
-	while (from < READINGS && reading_of(from).thread.i != thread)
-		from++;
+	for (; from < READINGS; from++) {
+		const struct bp_reading reading = reading_of(from);
+		if (reading.thread.i == like->thread.i && reading.bound == like->bound)
+			break;
+	}
 	return from;
 }
 
@@ -62,13 +68,16 @@ static void walks_give_what_was_added(void **state)
 	uint32_t given = 0;
 	(void)state;
 	fill(&readings);
-	assert_true(readings.count <= THREADS && readings.count > THREADS / 2);
-	for (uint32_t i = 0; i < readings.count; i++) {
-		const uint32_t thread = (uint32_t)readings.lists[i].thread;
-		struct bp_readings_walk walk = bp_readings_of(&readings, thread);
+	assert_true(readings.count <= 3 * THREADS && readings.count > THREADS);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct bp_readings_walk walk = bp_readings_of(&readings, i * 14316557u);
 		struct bp_reading reading;
+		enum bp_reading_bound bound = BP_READING_THEN;
 		for (uint32_t at = 0; bp_readings_next(&walk, &reading); at++) {
-			at = next_of(thread, at);
+			if (reading.bound != bound) /* another list */
+				at = 0;
+			bound = reading.bound;
+			at = next_of(&reading, at);
 			assert_true(at < READINGS);
 			const struct bp_reading added = reading_of(at);
 			assert_same(&reading, &added);
@@ -87,11 +96,12 @@ static void taking_empties_a_list(void **state)
 	fill(&readings);
 	for (uint32_t i = 0; i < readings.count; i++) {
 		struct bp_reading_list *list = &readings.lists[i];
-		const uint32_t thread = (uint32_t)list->thread;
+		const struct bp_thread_id thread = bp_reading_list_thread(list);
 		struct bp_readings_walk walk = { 0 };
 		struct bp_reading reading;
 		for (uint32_t at = 0; bp_readings_take(list, &walk, &reading); at++) {
-			at = next_of(thread, at);
+			assert_int_equal(reading.thread.i, thread.i);
+			at = next_of(&reading, at);
 			assert_true(at < READINGS);
 			const struct bp_reading added = reading_of(at);
 			assert_same(&reading, &added);

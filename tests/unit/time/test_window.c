@@ -36,11 +36,12 @@ static uint64_t truth(unsigned from, unsigned to)
 	return bytes;
 }
 
-static void read_counters(struct bp_profile *profile, struct bp_thread_id thread, unsigned step,
-	uint64_t bytes, uint64_t objects)
+static void read_counters(struct bp_profile *profile, struct bp_thread_id thread,
+	enum bp_reading_bound bound, unsigned step, uint64_t bytes, uint64_t objects)
 {
 	struct bp_error error;
 	struct bp_reading reading = { .thread = thread,
+		.bound = bound,
 		.time_ns = SMALL_BASE_NS + (uint64_t)step * STEP_NS,
 		.bytes = bytes,
 		.objects = objects };
@@ -59,8 +60,17 @@ static uint32_t reading_count(const struct bp_profile *profile)
 	return count;
 }
 
+/* What another thread reads of this one: true in a step, told as of some steps later or before. */
+static void read_from_outside(struct bp_profile *profile, struct bp_thread_id thread, unsigned step,
+	uint64_t bytes, uint64_t objects)
+{
+	read_counters(profile, thread, BP_READING_AT_LEAST, step + 40, bytes, objects);
+	if (step >= 40)
+		read_counters(profile, thread, BP_READING_AT_MOST, step - 40, bytes, objects);
+}
+
 /* Ten seconds; an object is a sample with probability pi, and then its thread's counters are
- * read. */
+ * read. Now and then another thread reads them. */
 static void make(struct bp_profile *profile)
 {
 	struct bp_stack_id stacks[2];
@@ -79,12 +89,14 @@ static void make(struct bp_profile *profile)
 			double draw = (double)(bp_hash_u64(77 + t * 7919 + step * 104729) >> 11) *
 				      0x1p-53;
 			bytes += size;
+			if (step % 100 == 0)
+				read_from_outside(profile, thread, step, bytes, step + 1);
 			if (draw >= pi)
 				continue;
 			struct bp_sample *sample = small_sample(profile, process,
 				stacks[step % 5 == 0], size, (double)step * 0.005, -1);
 			sample->thread = thread;
-			read_counters(profile, thread, step, bytes, step + 1);
+			read_counters(profile, thread, BP_READING_THEN, step, bytes, step + 1);
 		}
 		profile->threads.data[thread.i].bytes_allocated =
 			(struct bp_known_total){ bytes, bytes };

@@ -274,6 +274,7 @@ static void print_interval(const struct bp_trace_interval *change)
 	NUMBER(change, objects);
 	NUMBER(change, interval);
 	NUMBER(change, command);
+	NUMBER(change, bound);
 }
 
 static void print_folded(const struct bp_trace_folded *folded)

@@ -242,7 +242,7 @@ static void switches_that_make_no_sense(void **state)
 	(void)state;
 	open_trace(&reader, "switched_badly");
 	read_all(&reader, NULL, 0);
-	assert_true(reader.damaged_chunks == 2 && reader.samples == 0);
+	assert_true(reader.damaged_chunks == 3 && reader.samples == 0);
 	for (uint32_t i = 0; i < reader.thread_count; i++) {
 		const struct bp_trace_thread *thread = &reader.threads[i];
 		assert_true(thread->off_bytes.low <= thread->bytes_low);

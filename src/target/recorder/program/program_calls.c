@@ -42,17 +42,29 @@ struct reading {
 	bool brief; /* only the caller's is written */
 };
 
+/* The caller stands still. What another thread has made is read at no time that is known: before
+ * the time that reading 1 writes, after that of reading 2. */
+static enum bp_counters_bound bound_of(
+	const struct reading *reading, const struct bp_thread *thread)
+{
+	if (thread == reading->visit->thread)
+		return BP_COUNTERS_THEN;
+	return reading->time_ns == 0 ? BP_COUNTERS_AT_LEAST : BP_COUNTERS_AT_MOST;
+}
+
 /* The record sorts before any change of T that the thread makes at these very counters, since the
  * moment's number was taken before they were read. */
 static void write_counters(const struct reading *reading, struct bp_thread *thread,
 	const struct bp_thread_counters *counters)
 {
+	const enum bp_counters_bound bound = bound_of(reading, thread);
 	const uint64_t time_ns =
 		reading->time_ns != 0 ? reading->time_ns : bp_system_time_ns(CLOCK_MONOTONIC);
 	const uint64_t values[] = { thread->ordinal, time_ns, reading->sequence - 1,
 		counters->trials, counters->objects, counters->interval,
-		bp_control_number(counters->control) };
-	if (bp_writer_plain(&bp_recorder.writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL))
+		bp_control_number(counters->control), bound };
+	if (bp_writer_plain(&bp_recorder.writer, BP_TAG_INTERVAL, values, BP_COUNT(values), NULL) &&
+		bound != BP_COUNTERS_AT_MOST)
 		thread->noted_trials = counters->trials;
 }
 
@@ -65,7 +77,7 @@ static bool runs(const struct reading *reading, struct bp_thread *thread)
 }
 
 /* One running thread; the list of threads is locked. An idle one's first reading stands in the
- * trace already: it is that of the moment before. */
+ * trace already: it is the first of a moment before. */
 static void read_thread(struct bp_thread *thread, void *context)
 {
 	struct reading *reading = context;

@@ -108,12 +108,13 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 	return BP_IMPORTED;
 }
 
-/* Keeps the counters of a thread. */
-static bool add_reading(struct trace_import *import, uint32_t ordinal, uint64_t time_ns,
-	uint64_t trials, uint64_t objects)
+/* Keeps the counters of a thread, which say that of it at `time_ns` which `bound` says. */
+static bool add_reading(struct trace_import *import, uint32_t ordinal, enum bp_counters_bound bound,
+	uint64_t time_ns, uint64_t trials, uint64_t objects)
 {
 	uint64_t charged = objects * import->reader.header.charge_bytes;
 	struct bp_reading reading = { .thread = { ordinal },
+		.bound = (enum bp_reading_bound)bound, /* the same numbers */
 		.time_ns = time_ns,
 		.bytes = trials > charged ? trials - charged : 0,
 		.objects = objects };
@@ -230,8 +231,9 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 		       no_memory(import);
 	case BP_TAG_THREAD_BEGIN:
 	case BP_TAG_THREAD_END:
-		return add_reading(import, record->thread.ordinal, record->thread.time_ns,
-			       record->thread.trials, record->thread.objects) &&
+		return add_reading(import, record->thread.ordinal, BP_COUNTERS_THEN,
+			       record->thread.time_ns, record->thread.trials,
+			       record->thread.objects) &&
 		       name_thread(import, &record->thread);
 	case BP_TAG_EXEC:
 		return add_exec(import, &record->exec);
@@ -253,8 +255,9 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_INTERPRETER:
 		return add_interpreter(import, &record->interpreter);
 	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
-		return add_reading(import, record->interval.thread, record->interval.time_ns,
-			record->interval.trials, record->interval.objects);
+		return add_reading(import, record->interval.thread, record->interval.bound,
+			record->interval.time_ns, record->interval.trials,
+			record->interval.objects);
 	}
 	return true;
 }
@@ -267,8 +270,8 @@ static bool add_readings(
 		/* (Or a free, which begins alike.) */
 		const struct bp_trace_sample *of = &records[i].sample;
 		if (records[i].tag == BP_TAG_SAMPLE || records[i].tag == BP_TAG_FREE)
-			good = add_reading(
-				import, of->thread, of->time_ns, of->trials, of->objects);
+			good = add_reading(import, of->thread, BP_COUNTERS_THEN, of->time_ns,
+				of->trials, of->objects);
 	}
 	return good;
 }
@@ -342,7 +345,7 @@ static uint32_t thread_id(
 static bool move_readings(
 	struct trace_import *import, struct bp_reading_list *list, struct bp_thread_id thread)
 {
-	const uint32_t ordinal = (uint32_t)list->thread;
+	const uint32_t ordinal = bp_reading_list_thread(list).i;
 	struct bp_readings_walk walk = { 0 };
 	struct bp_reading reading;
 	bool good = true;
@@ -364,7 +367,7 @@ static bool finish_readings(struct trace_import *import, const struct bp_thread_
 	for (uint32_t i = 0; good && i < import->readings.count; i++) {
 		struct bp_reading_list *list = &import->readings.lists[i];
 		const struct bp_thread_id thread = { thread_id(
-			import, ids, (uint32_t)list->thread) };
+			import, ids, bp_reading_list_thread(list).i) };
 		good = thread.i == 0 || move_readings(import, list, thread);
 	}
 	bp_readings_finish(&import->readings);
