@@ -42,14 +42,48 @@ void bp_side_file_remove(const char *path, const char *magic)
 		unlink(new);
 }
 
+/* Whose the trace is beside which `path` stands: the name without its suffix. */
+static bool trace_owner(const char *path, struct stat *ret_status)
+{
+	char trace[PATH_MAX];
+	const char *suffix = strrchr(path, '.');
+	const size_t bytes = suffix != NULL ? (size_t)(suffix - path) : 0;
+	if (bytes == 0 || bytes >= sizeof trace)
+		return false;
+	memcpy(trace, path, bytes);
+	trace[bytes] = '\0';
+	return lstat(trace, ret_status) == 0 && S_ISREG(ret_status->st_mode);
+}
+
+/* Gives the file, which is still ours alone, to the owner of the trace: root may look on at any
+ * user's process. */
+static void give_away(int descriptor, const char *path)
+{
+	struct stat owner;
+	if (geteuid() != 0 || !trace_owner(path, &owner) || owner.st_uid == 0)
+		return;
+	/* (Where that is not possible it stays root's, who can read it.) */
+	if (fchown(descriptor, owner.st_uid, owner.st_gid) != 0)
+		return;
+}
+
+/* May the file be one that an earlier writer left? */
+static bool may_be_left(const struct stat *status, const char *path)
+{
+	struct stat owner;
+	return S_ISREG(status->st_mode) &&
+	       (status->st_uid == geteuid() || (geteuid() == 0 && trace_owner(path, &owner) &&
+						       status->st_uid == owner.st_uid));
+}
+
 /* A file that an earlier writer left there when it was killed is ours, or empty. */
-static int open_new(const char *new, const char *magic)
+static int open_new(const char *new, const char *path, const char *magic)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	struct stat status;
 	const int descriptor = open(new, flags, 0600);
 	if (descriptor >= 0 || errno != EEXIST || lstat(new, &status) != 0 ||
-		!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+		!may_be_left(&status, path) ||
 		(status.st_size != 0 && !bp_side_file_is(new, magic)) || unlink(new) != 0)
 		return descriptor;
 	return open(new, flags, 0600);
@@ -68,7 +102,7 @@ bool bp_side_file_write(const char *path, const char *magic,
 		errno = ENAMETOOLONG;
 		return false;
 	}
-	const int descriptor = open_new(new, magic);
+	const int descriptor = open_new(new, path, magic);
 	FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
 	if (out == NULL) {
 		if (descriptor >= 0)
@@ -76,7 +110,9 @@ bool bp_side_file_write(const char *path, const char *magic,
 		return false;
 	}
 	fputs(magic, out);
-	const bool good = write(out, content) && !ferror(out);
+	const bool good = write(out, content) && !ferror(out) && fflush(out) == 0;
+	if (good)
+		give_away(fileno(out), path);
 	if (fclose(out) == 0 && good && rename(new, path) == 0)
 		return true;
 	const int reason = errno;

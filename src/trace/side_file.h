@@ -2,8 +2,8 @@
 /*
  * Files of ours beside a trace: FILE.resident, FILE.jit. Each is text whose first line says what it
  * is, and is written as a whole under another name and then given its own, so that a reader never
- * finds a part of it. What somebody else put there is neither replaced nor removed. Not
- * thread-safe.
+ * finds a part of it. What somebody else put there is neither replaced nor removed. What root
+ * writes beside a user's trace is that user's. Not thread-safe.
  */
 #ifndef BP_TRACE_SIDE_FILE_H
 #define BP_TRACE_SIDE_FILE_H

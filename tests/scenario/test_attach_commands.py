@@ -11,7 +11,7 @@ import sys
 import time
 
 import profiled
-from attaching import command, compiled, expect_done, expect_refused, running
+from attaching import as_user, command, compiled, copied_command, expect_done, expect_refused, running
 from steered import Decoded, control
 
 DETACHED, EXECUTED = 6, 5  # end_reason
@@ -180,6 +180,50 @@ def looked_at(path):
                        "bytepoll attach %d records it" % process.pid)
 
 
+HOLDS = """
+import time
+before = [bytes(20000) for _ in range(4000)]
+print("ready", flush=True)
+since = []
+while True:
+    since.append(bytes(20000))
+    time.sleep(.001)
+    if len(since) > 300:
+        since = []
+"""
+
+
+def resident_memory(path):
+    """Looked at meanwhile; of 80 MB from before nobody says that malloc does not explain them. As root: the files belong
+    to the owner of the process."""
+    os.chmod(path, 0o777)
+    bytepoll = copied_command(path)
+    trace = os.path.join(path, "trace.bpt")
+    program = ["/usr/bin/python3", "-c", HOLDS]
+    process = subprocess.Popen(as_user(*program) if profiled.is_root() else program, env=profiled.environment(),
+                               stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        attach = subprocess.Popen([bytepoll, "attach", "-o", trace, "--duration", "2s", "--interval", "64K",
+                                   str(process.pid)], stderr=subprocess.PIPE, env=profiled.environment())
+        wait_until("the first looks", lambda: os.path.exists(trace + ".resident"))
+        frame = profiled.run([bytepoll, "live", "--once", str(process.pid)]).stdout.decode()
+        profiled.expect("what it held before is not known" in frame and "explains" not in frame, frame)
+        text = end_of(attach)
+        profiled.expect("since it was attached to, it held" in text and "explains" not in text, text)
+        data = profiled.report(trace)
+        explained = data["resident"]["explained"]
+        profiled.expect(explained["little"] and explained["cause"] == "attached", "%s" % explained)
+        profiled.expect(80e6 < data["resident"]["last"]["resident"] < 200e6, "%s" % data["resident"])
+        parts = profiled.run([bytepoll, "report", "--resident", trace]).stdout.decode()
+        profiled.expect("from before attaching, unexplained" in parts and "explains" not in parts, parts)
+        owners = {os.stat(os.path.join(path, name)).st_uid for name in os.listdir(path) if name.startswith("trace.bpt")}
+        profiled.expect(owners == {os.stat("/proc/%d" % process.pid).st_uid}, "owners: %s" % owners)
+    finally:
+        process.kill()
+        process.communicate()
+
+
 SERVICE = """
 import sys, threading, time
 made = [0, 0]
@@ -315,6 +359,7 @@ TESTS = {"tree": ("--tree", whole_tree),
          "trace": ("the trace ends in another way", ends_with_the_trace),
          "outlived": ("the command is killed while it waits", outlived),
          "python": ("functions of Python", functions_of_python),
+         "resident": ("resident memory meanwhile", resident_memory),
          "steered": ("control of an attached process", steered),
          "looked": ("snapshots, windows, check and live", looked_at)}
 

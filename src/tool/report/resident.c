@@ -136,7 +136,11 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 				"    ", part->owners[o].name, &part->owners[o].bytes, options, out);
 	}
 	if (!is_nothing(&parts->unexplained))
-		write_line("", "unexplained", &parts->unexplained, options, out);
+		write_line("",
+			bp_explained_is_attached(aggregation->profile, parts->pid)
+				? "from before attaching, unexplained"
+				: "unexplained",
+			&parts->unexplained, options, out);
 	write_notes(parts, options, out);
 	if (options->residency != NULL && is_some(&options->residency->absent))
 		write_absent(options->residency, aggregation, options, out);

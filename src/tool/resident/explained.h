@@ -25,7 +25,9 @@ struct bp_explained {
 	bool little;
 	/* the first process of a tree: of the others resident memory is not known */
 	bool one_of_several;
-	uint64_t time_ns;	 /* since the start of the process */
+	bool since_attached; /* what malloc had given before the process was attached to is not in
+			      * malloc_live, nor anywhere else */
+	uint64_t time_ns;    /* since the start of the process */
 	uint64_t resident_bytes; /* in all, at that moment */
 	uint64_t file_bytes;	 /* of these: pages of files, shared memory */
 	struct bp_figure malloc_live;
@@ -40,6 +42,9 @@ struct bp_explained {
 /* The rule alone. `apart_bytes`: memory of the recorder, resident at most. */
 bool bp_explains_little(
 	const struct bp_interval *live, uint64_t resident_bytes, uint64_t apart_bytes);
+
+/* Was one of the processes attached to? (Then what malloc gave before is not known.) pid 0: of all. */
+bool bp_explained_is_attached(const struct bp_profile *profile, uint32_t pid);
 
 /* Fills `ret_explained` from a recording; the aggregation may be of any metric, `heaps` are those
  * of the process that was watched. False: resident memory was not recorded, or what was live is not

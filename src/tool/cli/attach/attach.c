@@ -410,7 +410,8 @@ const struct bp_command bp_command_attach = {
 		"Calls of the program and of all its libraries are seen, but for those that are\n"
 		"bound within one file, and those by pointers that the program has saved before.\n"
 		"\n"
-		"With --duration the command waits, detaches, and prints what bytepoll run prints.\n"
+		"With --duration the command waits, looks at resident memory meanwhile\n"
+		"(FILE.resident), detaches, and prints what bytepoll run prints.\n"
 		"\n"
 		"What the process forks from then on is recorded in FILE.d, and with --tree so are\n"
 		"its descendants that run already. An exec leaves the recording.\n",

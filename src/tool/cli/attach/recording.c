@@ -45,6 +45,7 @@ void bp_recording_begin(struct bp_recording *recording)
 	(void)bp_process_stat_read(recording->pid, &stat);
 	recording->start_ticks = stat.start_ticks;
 	recording->is_open = bp_traced_open(recording->pid, false, &recording->traced, NULL);
+	bp_resident_watch_begin(&recording->watch, recording->pid, recording->file);
 }
 
 /* Is there still something to wait for? */
@@ -70,7 +71,9 @@ static void wait_for_end(struct bp_recording *recording)
 		const uint64_t now = now_ns();
 		if (now >= recording->until_ns)
 			break;
-		const uint64_t left = recording->until_ns - now;
+		const uint64_t due = bp_resident_watch_step(&recording->watch);
+		uint64_t left = recording->until_ns - now;
+		left = due < left ? due : left;
 		const struct timespec pause = { .tv_nsec =
 							(long)(left < LOOK_NS ? left : LOOK_NS) };
 		asked = sigtimedwait(&recording->watched, NULL, &pause) > 0;
@@ -131,6 +134,8 @@ bool bp_recording_end(struct bp_recording *recording, struct bp_error *error)
 {
 	wait_for_end(recording);
 	const bool running = still_runs(recording);
+	/* (What the kernel says of a process's most ever is told to its parent only.) */
+	bp_resident_watch_end(&recording->watch, 0);
 	const bool good = detach(recording, error);
 	restore_signals(recording);
 	if (!running && !recording->quiet)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The recording of a process that was attached to for some time (`attach --duration`): it is waited
- * for, ended, and printed as `run` prints one. Not thread-safe.
+ * for, while its resident memory is looked at as `run` does (FILE.resident), ended, and printed as
+ * `run` prints one. Not thread-safe.
  */
 #ifndef BP_CLI_ATTACH_RECORDING_H
 #define BP_CLI_ATTACH_RECORDING_H
 
 #include <signal.h>
 
+#include "cli/run/resident_watch.h"
 #include "cli/traced/traced.h"
 
 /* What the caller fills; then `bp_recording_begin` the rest. */
@@ -22,6 +24,7 @@ struct bp_recording {
 	sigset_t watched, found;
 	bool is_open; /* `traced` is */
 	struct bp_traced traced;
+	struct bp_resident_watch watch;
 };
 
 /* The process has been attached to. From now on INT, TERM and HUP, where they are not ignored, end

@@ -178,7 +178,10 @@ static void put_explained(
 	if (!explained->little)
 		return;
 	const struct bp_interval part = bp_explained_share(explained);
-	bp_share_explained_text(&part, share);
+	if (explained->since_attached)
+		snprintf(share, sizeof share, "what it held before is not known");
+	else
+		bp_share_explained_text(&part, share);
 	if (source->resident_bytes == 0) {
 		bp_bytes_text(explained->resident_bytes, bp_style_of(options), bytes);
 		snprintf(most, sizeof most, "process at its highest %s: ", bytes);

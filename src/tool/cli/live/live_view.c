@@ -302,8 +302,11 @@ static void explain(struct bp_live_view *view, const struct bp_live_source *sour
 		recorder_bytes += profile->processes.data[i].recorder_bytes;
 	view->explained.malloc_live = live->bytes;
 	view->explained.resident_bytes = source->resident_bytes;
+	view->explained.since_attached = bp_explained_is_attached(profile, 0);
 	view->explained.little =
 		bp_explains_little(&live->bytes.interval, source->resident_bytes, recorder_bytes);
+	if (view->explained.since_attached) /* what else it has is not the first thing to say */
+		return;
 	if (view->explained.little && !view->heaps_known) {
 		view->heaps = bp_own_heaps_of_process(profile, 0);
 		view->heaps_known = true;

@@ -51,7 +51,7 @@ bool bp_explain_process(const struct bp_aggregation *aggregation,
 	if (!bp_explain(aggregation, resident, 0, ret_explained))
 		return false;
 	/* Only then the program's file is worth opening. */
-	if (ret_explained->little)
+	if (ret_explained->little && !ret_explained->since_attached)
 		ret_explained->heaps = bp_own_heaps_of_process(aggregation->profile, resident->pid);
 	return true;
 }

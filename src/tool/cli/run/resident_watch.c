@@ -182,26 +182,33 @@ static void write_now_and_then(struct bp_resident_watch *watch)
 	(void)write_file(watch, NULL);
 }
 
+uint64_t bp_resident_watch_step(struct bp_resident_watch *watch)
+{
+	struct bp_resident_point point;
+	uint64_t time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	if (!watch->on)
+		return UINT64_MAX;
+	if (time_ns >= watch->next_ns) {
+		if (look(watch, &point)) {
+			bp_resident_add(&watch->resident, &point, BP_RESIDENT_POINTS_MAX);
+			write_now_and_then(watch);
+			if (bp_mappings_watch_look(
+				    &watch->mappings, bp_resident_sum(&point), time_ns))
+				write_mappings(watch);
+		}
+		plan_next(watch, bp_system_time_ns(CLOCK_MONOTONIC));
+		time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
+	}
+	return watch->next_ns > time_ns ? watch->next_ns - time_ns : 0;
+}
+
 bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd)
 {
 	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-	struct bp_resident_point point;
 	if (!watch->on || pidfd < 0)
 		return false;
 	for (;;) {
-		uint64_t time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
-		if (time_ns >= watch->next_ns) {
-			if (look(watch, &point)) {
-				bp_resident_add(&watch->resident, &point, BP_RESIDENT_POINTS_MAX);
-				write_now_and_then(watch);
-				if (bp_mappings_watch_look(
-					    &watch->mappings, bp_resident_sum(&point), time_ns))
-					write_mappings(watch);
-			}
-			plan_next(watch, bp_system_time_ns(CLOCK_MONOTONIC));
-			time_ns = bp_system_time_ns(CLOCK_MONOTONIC);
-		}
-		const uint64_t wait_ns = watch->next_ns > time_ns ? watch->next_ns - time_ns : 0;
+		const uint64_t wait_ns = bp_resident_watch_step(watch);
 		const struct timespec timeout = { (time_t)(wait_ns / 1000000000u),
 			(long)(wait_ns % 1000000000u) };
 		int ready = ppoll(&ended, 1, &timeout, NULL);
@@ -215,7 +222,12 @@ bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd)
 void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes)
 {
 	struct bp_error error;
+	struct bp_resident_point point;
 	if (watch->on) {
+		if (most_bytes == 0 && look(watch, &point)) {
+			bp_resident_add(&watch->resident, &point, BP_RESIDENT_POINTS_MAX);
+			most_bytes = point.high;
+		}
 		watch->resident.end_ns =
 			bp_system_time_ns(CLOCK_MONOTONIC) - watch->clock_offset_ns;
 		watch->resident.most_bytes = most_bytes;

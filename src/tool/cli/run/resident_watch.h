@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What fills FILE.resident: `run` looks at the resident memory of the first process from outside,
- * while the program runs: of /proc/PID/status, which takes none of its locks but the one of its
+ * and `attach --duration` at that of the process, while the program runs: of /proc/PID/status, which takes none of its locks but the one of its
  * signal handlers, for less than a microsecond. Looks at its mappings, which fill FILE.mappings,
  * are rare (cli/mappings/mappings_watch.h).
  * Not thread-safe.
@@ -32,12 +32,16 @@ struct bp_resident_watch {
  * `file`, the trace, must stay. */
 void bp_resident_watch_begin(struct bp_resident_watch *watch, pid_t pid, const char *file);
 
+/* Looks, if it is time to. Returns the nanoseconds until the next look is due. */
+uint64_t bp_resident_watch_step(struct bp_resident_watch *watch);
+
 /* Waits until the process has ended (it is not reaped), or a signal handler ran, looking on
  * meanwhile and writing FILE.resident now and then. False: this system cannot wait so, or nothing
  * is looked at; wait in another way. */
 bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd);
 
-/* Ends. `most_bytes`: ru_maxrss. Writes FILE.resident for the last time, beside the trace if that
+/* Ends. `most_bytes`: ru_maxrss; 0: nobody has been told it, and a last look tells it of a process
+ * that goes on. Writes FILE.resident for the last time, beside the trace if that
  * is there and if at least one point was seen; it is not an error if not. */
 void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes);
 

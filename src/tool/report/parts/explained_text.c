@@ -31,9 +31,15 @@ void bp_explained_text(
 	bp_bytes_figure_text(&explained->malloc_live, style, live);
 	bp_time_text(explained->time_ns, time);
 	bp_share_explained_text(&share, part);
-	snprintf(buffer, BP_EXPLAINED_BYTES,
-		"%sprocess at its highest %s (at %s); malloc then %s: %s",
-		explained->one_of_several ? "first " : "", resident, time, live, part);
+	if (explained->since_attached)
+		snprintf(buffer, BP_EXPLAINED_BYTES,
+			"%sprocess at its highest %s (at %s); of what it was given by malloc since "
+			"it was attached to, it held %s then",
+			explained->one_of_several ? "first " : "", resident, time, live);
+	else
+		snprintf(buffer, BP_EXPLAINED_BYTES,
+			"%sprocess at its highest %s (at %s); malloc then %s: %s",
+			explained->one_of_several ? "first " : "", resident, time, live, part);
 }
 
 BP_PRINTF(2, 3) static void add(char *buffer, const char *format, ...)
@@ -50,6 +56,11 @@ void bp_explained_advice(
 {
 	char bytes[BP_QUANTITY_BYTES];
 	*buffer = '\0';
+	if (explained->since_attached) {
+		add(buffer, "what it held from before is not known, and in no figure: bytepoll run "
+			    "records a program from its start");
+		return;
+	}
 	if (explained->files) {
 		bp_bytes_text(explained->file_bytes, style, bytes);
 		add(buffer, "%s of it are pages of files", bytes);
@@ -87,13 +98,17 @@ void bp_explained_rest_text(const struct bp_explained *explained, char *buffer, 
 	const char *heap =
 		explained == NULL || !explained->little ? NULL : bp_explained_heap(explained);
 	*buffer = '\0';
-	if (heap != NULL)
+	if (explained != NULL && explained->since_attached)
+		snprintf(buffer, bytes, " (what it held from before among it)");
+	else if (heap != NULL)
 		snprintf(buffer, bytes, " (%s among it)", heap);
 }
 
 /* The word for the cause that the advice names last. */
 static const char *cause_of(const struct bp_explained *explained)
 {
+	if (explained->since_attached)
+		return "attached";
 	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++)
 		if ((explained->heaps & 1u << heap) != 0)
 			return bp_own_heap_name((enum bp_own_heap)heap);
