@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What fills FILE.resident: `run` looks at the resident memory of the first process from outside,
- * and `attach --duration` at that of the process, while the program runs: of /proc/PID/status, which takes none of its locks but the one of its
- * signal handlers, for less than a microsecond. Looks at its mappings, which fill FILE.mappings,
- * are rare (cli/mappings/mappings_watch.h).
+ * What fills FILE.resident: `run` looks at the resident memory of the first process from outside
+ * while the program runs, and `attach --duration` at that of its process: at /proc/PID/status,
+ * which takes none of its locks but the one of its signal handlers, for less than a microsecond.
+ * Looks at its mappings, which fill FILE.mappings, are rare (cli/mappings/mappings_watch.h).
  * Not thread-safe.
  */
 #ifndef BP_CLI_RUN_RESIDENT_WATCH_H
@@ -41,8 +41,8 @@ uint64_t bp_resident_watch_step(struct bp_resident_watch *watch);
 bool bp_resident_watch_wait(struct bp_resident_watch *watch, int pidfd);
 
 /* Ends. `most_bytes`: ru_maxrss; 0: nobody has been told it, and a last look tells it of a process
- * that goes on. Writes FILE.resident for the last time, beside the trace if that
- * is there and if at least one point was seen; it is not an error if not. */
+ * that goes on. Writes FILE.resident for the last time, beside the trace if that is there and
+ * if at least one point was seen; it is not an error if not. */
 void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes);
 
 #endif
