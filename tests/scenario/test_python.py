@@ -14,6 +14,7 @@ import ast
 import collections
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -323,6 +324,32 @@ class Python:
         tree = profiled.run([profiled.BYTEPOLL, "export", "--to", "collapsed", "-o", "-", "--metric", "allocated", path])
         profiled.expect(b"first (module);first.work" in tree.stdout, tree.stdout[-500:])
 
+    def include(self):
+        """The folder of Python.h; None: this Python came without it."""
+        folder = subprocess.run([self.python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
+                                stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        return folder if shutil.which("cc") and os.path.exists(os.path.join(folder, "Python.h")) else None
+
+    def an_extension_that_cannot_be_unwound_is_seen(self):
+        """Native stacks end in an extension without unwind tables: what it made stands below its name, in stacks of
+        both kinds as in native ones, and below the function of Python that called it."""
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
+                        "-fno-unwind-tables", "-I", self.include(), "-o", self.path("bare.so"), os.path.join(PROGRAMS, "bare.c")],
+                       check=True)
+        script = self.path("calls.py")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("import bare\ndef caller():\n    return bare.rows(300)\nkept = caller()\n")
+        result, path = self.record("-S", script, interval=4096, extra={"PYTHONPATH": os.path.dirname(script)})
+        profiled.expect(result.status == 0, result.stderr.decode())
+        for frames in ("both", "native"):
+            data = profiled.report(path, "--metric", "allocated", "--frames", frames, "--filter", "stack=row*",
+                                   "--filter", "size=20000..20100")
+            profiled.expect(data["totals"]["allocated"]["samples"] == 900, "%s: %s" % (frames, data["totals"]["allocated"]))
+        folded = profiled.run([profiled.BYTEPOLL, "export", "--to", "collapsed", "-o", "-", "--metric", "allocated",
+                               "--filter", "size=20000..20100", path]).stdout.decode()
+        for line in folded.splitlines():
+            profiled.expect("calls (module);calls.caller;" in line and "row" in line.split("calls.caller;")[1], line)
+
     def killed_traces_can_be_read(self):
         path = self.path("killed")
         process = subprocess.Popen(
@@ -344,6 +371,10 @@ class Python:
         self.check("frees over another malloc", self.frees_are_seen_over_another_malloc)
         self.check("settings", self.settings_are_obeyed)
         self.check("hostile names", self.names_are_inert)
+        if self.include():
+            self.check("an extension that cannot be unwound", self.an_extension_that_cannot_be_unwound_is_seen)
+        else:
+            self.tap.skip("%s: an extension that cannot be unwound" % self.name, "no Python.h or no compiler")
         self.check("kill -9", self.killed_traces_can_be_read)
         self.check("functions of one name in two modules", self.modules_keep_functions_apart)
         self.embedded()

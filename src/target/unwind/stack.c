@@ -340,13 +340,18 @@ uint32_t bp_stack_frame_at(const struct bp_stack_capture *capture, const void *a
 	if (capture->tables_alone)
 		return capture->depth;
 	/* A frame reaches from its stack pointer to that of its caller. The lists have the lower
-	 * halves of these; a stack is smaller than 2 GiB. */
+	 * halves of these; a stack is smaller than 2 GiB. How far the last one reaches is not
+	 * known: the walk may have ended in a function without unwind tables, and the address may
+	 * lie in any of its callers. */
 	for (; frame->address != 0; frame += 2) {
 		const bool own = is_own(frame->address);
-		const bool next = (frame + 2)->address != 0 &&
-				  (int32_t)((uint32_t)(uintptr_t)address - (frame + 2)->sp) >= 0;
+		const bool last = (frame + 2)->address == 0;
+		const bool next =
+			!last && (int32_t)((uint32_t)(uintptr_t)address - (frame + 2)->sp) >= 0;
 		if (!next)
-			return own || (int32_t)((uint32_t)(uintptr_t)address - frame->sp) < 0
+			return own || last ||
+					       (int32_t)((uint32_t)(uintptr_t)address - frame->sp) <
+						       0
 				       ? capture->depth
 				       : number;
 		number += !own;

@@ -426,7 +426,8 @@ def python():
              .sample(3, 2300, 60, kind=11, stack=12, trials=9100, objects=5, offset=1)
              .sample(4, 2400, 61, kind=1, stack=1, trials=9200, objects=6, offset=1)
              .sample(5, 2500, 62, kind=11, stack=13, trials=9300, objects=7, offset=1)
-             .sample(6, 2550, 63, kind=11, stack=14, trials=9310, objects=8, offset=1))
+             .sample(6, 2550, 63, kind=11, stack=14, trials=9310, objects=8, offset=1)
+             .sample(7, 2560, 64, kind=11, stack=15, trials=9320, objects=9, offset=1))
     second = (Chunk(2600, 6, 4096)
               # An extension calls back into Python, and is called by it; its program is not the interpreter.
               .stack(2, [0x700100, 0x400200, 0x700200, 0x400300, 0x400400, 0x700300])
@@ -435,6 +436,8 @@ def python():
               .mixed_stack(13, 77, [(decoder, 1), (99, 2)])
               .frame(5, "_find_and_load", "<frozen importlib._bootstrap>", 1176)
               .mixed_stack(14, 1, [(decoder, 1), (5, 2), (top, 3)])
+              # A walk that ended in an extension without unwind tables, where the loop that called it was taken to be.
+              .stack(3, [0x400100, 0x700100, 0x700200], flags=2).mixed_stack(15, 3, [(decoder, 2), (top, 2)])
               .interpreter(0x030B07F0, 0x401000, "CPython 3.11.7", objects=5, small_bytes=0))
     nothing = Chunk(2700, 7, 4096).mixed_stack(20, 1, [])
     no_native = Chunk(2700, 7, 4096).mixed_stack(21, 0, [(1, 1)])
@@ -443,8 +446,8 @@ def python():
     deep = Chunk(2700, 7, 4096).mixed_stack(24, 1, [(1, 0)] * 513)
     cut = Chunk(2700, 7, 4096).record(21, varint(1), varint(2))
     return trace(header(minor=7, interval=4096),
-                 state(ended=1, reason=1, end_time=3000, trials=9310, objects=8, samples=6),
-                 [slot(1, 50, 9310, 8, 0)],
+                 state(ended=1, reason=1, end_time=3000, trials=9320, objects=9, samples=7),
+                 [slot(1, 50, 9320, 9, 0)],
                  [chunk.bytes(number) for number, chunk in enumerate(
                      (first, second, nothing, no_native, wide, far, deep, cut), 1)])
 

@@ -84,6 +84,10 @@ static void both_are_joined(void **state)
 	assert_string_equal(stack_of(&profile, 62), "json.decoder.Decoder.raw (frame not named)");
 	assert_string_equal(stack_of(&profile, 63),
 		"json.decoder.Decoder.raw importlib._bootstrap._find_and_load main (module)");
+	/* The last frame of a native walk that ended is not taken for a loop. */
+	assert_string_equal(
+		stack_of(&profile, 64), "100 200 json.decoder.Decoder.raw main (module)");
+	assert_int_equal(profile.stacks.data[of_size(&profile, 64).stack.i].flags, 0);
 	/* A stack without Python is what it was. */
 	assert_string_equal(stack_of(&profile, 61), "100 200 300 400 500 100");
 	const struct bp_sample cut = of_size(&profile, 60);

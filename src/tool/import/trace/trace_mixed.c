@@ -56,7 +56,8 @@ static bool is_interpreter(const struct join *join, uint32_t position)
 {
 	return (join->mixed->interpreter.i != 0 &&
 		       module_at(join, position).i == join->mixed->interpreter.i) ||
-	       strncmp(file_at(join, position), "python", 6) == 0;
+	       strncmp(file_at(join, position), "python", 6) == 0 ||
+	       strncmp(file_at(join, position), "libpython", 9) == 0;
 }
 
 static bool is_c_library(const struct join *join, uint32_t position)
@@ -102,12 +103,12 @@ static bool fill(struct join *join)
 	const uint32_t end = both ? native_end(join) : 0;
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < end; i++) {
-		const bool loop = next < mixed->depth && mixed->frames[next] >> 32 == i;
+		/* (One at which the native walk ended may stand where a loop of its callers is.) */
+		if (!is_interpreter(join, i))
+			join->locations[join->count++] = native_location(join, i);
 		for (; next < mixed->depth && mixed->frames[next] >> 32 <= i; next++)
 			if (!add_python(join, mixed->frames[next]))
 				return false;
-		if (!loop && !is_interpreter(join, i))
-			join->locations[join->count++] = native_location(join, i);
 	}
 	for (; next < mixed->depth; next++)
 		if (!add_python(join, mixed->frames[next]))
@@ -128,7 +129,8 @@ bool bp_trace_mixed_add(const struct bp_trace_mixed *mixed, struct bp_trace_name
 		return bp_error_set(error, "out of memory");
 	/* A native walk that ended early may have ended between frames of Python; these are all
 	 * there. */
-	const bool reached = mixed->frames[mixed->depth - 1] >> 32 < native.depth;
+	const uint64_t last = mixed->frames[mixed->depth - 1] >> 32;
+	const bool reached = last < native.depth && is_interpreter(&join, (uint32_t)last);
 	const uint8_t flags = mixed->flags | (reached ? native.flags : 0);
 	const bool good =
 		fill(&join) && (join.count == 0 || bp_profile_add_stack(profile, join.locations,
