@@ -181,7 +181,7 @@ def looked_at(path):
 
 
 HOLDS = """
-import time
+import os, time
 before = [bytes(20000) for _ in range(4000)]
 print("ready", flush=True)
 since = []
@@ -189,7 +189,11 @@ while True:
     since.append(bytes(20000))
     time.sleep(.001)
     if len(since) > 300:
-        since = []
+        since, child = [], os.fork()
+        if child == 0:
+            since = [bytes(20000) for _ in range(1000)]
+            os._exit(0)
+        os.waitpid(child, 0)
 """
 
 
@@ -211,6 +215,7 @@ def resident_memory(path):
         profiled.expect("what it held before is not known" in frame and "explains" not in frame, frame)
         text = end_of(attach)
         profiled.expect("since it was attached to, it held" in text and "explains" not in text, text)
+        profiled.expect(os.path.isdir(trace + ".d") and "nothing was changed" not in text, text)
         data = profiled.report(trace)
         explained = data["resident"]["explained"]
         profiled.expect(explained["little"] and explained["cause"] == "attached", "%s" % explained)
