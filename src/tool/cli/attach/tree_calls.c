@@ -23,7 +23,8 @@
 #include "cli/say.h"
 #include "cli/traced/traced.h"
 
-#define ROUNDS_MAX 20 /* a tree that forks faster than one looks has to be let go */
+#define ROUNDS_MAX 20	    /* a tree that forks faster than one looks has to be let go */
+#define LEAST_NS 500000000u /* for each process, however many there are */
 
 struct pids {
 	pid_t *items;
@@ -35,6 +36,11 @@ static uint64_t now_ns(void)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* False: no memory. `*ret_new` becomes true if it was not there. */
@@ -72,11 +78,13 @@ static bool has_ended(pid_t pid)
 	return !bp_process_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X';
 }
 
-/* One call in one process. `what`: what it is that could not be done. */
-static void call(pid_t pid, bool attaches, const char *what, struct bp_tree_calls *calls)
+/* One call in one process. `what`: what it is that could not be done, to be said; NULL: it is tried
+ * again. False: it could not be done. */
+static bool call(
+	pid_t pid, bool attaches, uint64_t until_ns, const char *what, struct bp_tree_calls *calls)
 {
 	struct bp_entry entry = { .pid = pid,
-		.until_ns = now_ns() + calls->wait_ns,
+		.until_ns = until_ns,
 		.settings = attaches ? calls->settings : NULL,
 		.file = calls->file };
 	struct bp_error error = { 0 };
@@ -87,14 +95,17 @@ static void call(pid_t pid, bool attaches, const char *what, struct bp_tree_call
 	bp_entry_finish(&entry);
 	if (good) {
 		calls->done++;
-	} else if (!has_ended(pid) && is_traced(pid) != attaches) {
+	} else if (what != NULL && !has_ended(pid) && is_traced(pid) != attaches) {
 		calls->failed++;
 		bp_say(stderr, "bytepoll: %s: %s", what, error.text);
 	}
+	return good;
 }
 
-/* Returns whether somebody new was found. */
-static bool attach_round(pid_t pid, struct pids *seen, struct bp_tree_calls *calls)
+/* Returns whether somebody new was found. Who does not let himself be attached to at once becomes
+ * one of the `unwilling`. */
+static bool attach_round(
+	pid_t pid, struct pids *seen, struct pids *unwilling, struct bp_tree_calls *calls)
 {
 	struct bp_processes processes;
 	bool found = false;
@@ -108,7 +119,8 @@ static bool attach_round(pid_t pid, struct pids *seen, struct bp_tree_calls *cal
 			is_traced(next))
 			continue;
 		found = true;
-		call(next, true, "not recorded", calls);
+		if (!call(next, true, now_ns() + least(calls->wait_ns, LEAST_NS), NULL, calls))
+			(void)add(unwilling, next, &is_new);
 	}
 	bp_processes_finish(&processes);
 	return found;
@@ -116,10 +128,19 @@ static bool attach_round(pid_t pid, struct pids *seen, struct bp_tree_calls *cal
 
 void bp_tree_attach(pid_t pid, struct bp_tree_calls *calls)
 {
-	struct pids seen = { 0 };
-	for (uint32_t round = 0; round < ROUNDS_MAX && attach_round(pid, &seen, calls); round++)
+	struct pids seen = { 0 }, unwilling = { 0 };
+	const uint64_t until_ns = now_ns() + calls->wait_ns;
+	for (uint32_t round = 0; round < ROUNDS_MAX && attach_round(pid, &seen, &unwilling, calls);
+		round++)
 		;
+	/* (All others are recorded by now.) */
+	for (uint32_t i = 0; i < unwilling.count; i++) {
+		const uint64_t at_least_ns = now_ns() + least(calls->wait_ns, LEAST_NS);
+		(void)call(unwilling.items[i], true,
+			until_ns > at_least_ns ? until_ns : at_least_ns, "not recorded", calls);
+	}
 	free(seen.items);
+	free(unwilling.items);
 }
 
 bool bp_tree_detach(const char *operand, struct bp_tree_calls *calls, struct bp_error *error)
@@ -128,7 +149,8 @@ bool bp_tree_detach(const char *operand, struct bp_tree_calls *calls, struct bp_
 	if (!bp_traced_list_open(operand, true, false, &list, error))
 		return false;
 	for (uint32_t i = 0; i < list.count; i++)
-		call(list.items[i].pid, false, "still recorded", calls);
+		(void)call(list.items[i].pid, false, now_ns() + calls->wait_ns, "still recorded",
+			calls);
 	bp_traced_list_close(&list);
 	return true;
 }

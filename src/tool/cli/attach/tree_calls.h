@@ -8,8 +8,9 @@
 
 #include "cli/attach/thread_call.h"
 
-/* What was done; `settings`, `file` and `wait_ns` (how long to look for a thread in each process)
- * are the caller's. */
+/* What was done; `settings`, `file` and `wait_ns` (how long to look for a thread that may)
+ * are the caller's. Attaching takes no longer than that for all together, and half a second for
+ * each. */
 struct bp_tree_calls {
 	const char *settings, *file;
 	uint64_t wait_ns;
