@@ -79,9 +79,9 @@ void bp_explained_advice(
 		}
 	if (!explained->kept)
 		add(buffer,
-			"%sthe rest was not malloc'ed: the program maps memory itself (mmap), or "
-			"has an allocator of its own; /proc/PID/smaps lists what it maps while it "
-			"runs",
+			"%sthe rest is memory that the program maps itself (mmap), an allocator of "
+			"its own, stacks, or what malloc keeps free: bytepoll report --resident "
+			"takes it apart",
 			*buffer != '\0' ? "; " : "");
 }
 
