@@ -27,6 +27,10 @@
  *	lanes[i].lock		trace/writer/writer.c		an open chunk
  *	grow_lock		trace/writer/writer_file.c	the file's size and windows, thread slots
  *
+ * Where the loader has no _dl_find_object (glibc before 2.35), bp_module_range_find takes the
+ * loader's own lock for a moment (unwind/loaded_objects.h): with no lock of ours held, but for
+ * `spare`.
+ *
  * Outside of the fork handlers these are held together, and no others:
  *
  *	end_lock > threads

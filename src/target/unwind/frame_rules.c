@@ -15,14 +15,24 @@
  */
 #include "unwind/frame_rules.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/attributes.h"
+#include "unwind/loaded_objects.h"
 
-extern __typeof(_dl_find_object) _dl_find_object __attribute__((weak));
+/* _dl_find_object and struct dl_find_object, which came with glibc 2.35: declared here by names of
+ * our own, so that older headers will do. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long reserved[7];
+};
+extern int find_object(void *address, struct found_object *ret_found) __asm__("_dl_find_object")
+	__attribute__((weak));
 
 /* A cursor over one module's tables; `failed` sticks. */
 struct cursor {
@@ -30,16 +40,52 @@ struct cursor {
 	bool failed;
 };
 
+static bool ask_loader(uintptr_t pc, struct bp_module_range *ret_range)
+{
+	struct found_object found;
+	if (bp_unlikely(find_object((void *)pc, &found) != 0))
+		return false;
+	ret_range->start = (uintptr_t)found.map_start;
+	ret_range->end = (uintptr_t)found.map_end;
+	ret_range->frame_header = found.eh_frame;
+	ret_range->link_map = found.link_map;
+	return true;
+}
+
+static bool look_and_find(uintptr_t pc, struct bp_module_range *ret_range)
+{
+	bp_loaded_objects_look();
+	return bp_loaded_objects_find(pc, ret_range);
+}
+
+static bool choose(uintptr_t pc, struct bp_module_range *ret_range);
+
+/* One of the two, chosen at the first call: a jump, since stacks ask often. */
+static bool (*find_range)(uintptr_t pc, struct bp_module_range *ret_range) = choose;
+
+static bool choose(uintptr_t pc, struct bp_module_range *ret_range)
+{
+	bool (*const chosen)(uintptr_t, struct bp_module_range *) =
+		find_object != NULL ? ask_loader : look_and_find;
+	__atomic_store_n(&find_range, chosen, __ATOMIC_RELAXED);
+	return chosen(pc, ret_range);
+}
+
 bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range)
 {
-	struct dl_find_object found;
-	if (_dl_find_object == NULL || _dl_find_object((void *)pc, &found) != 0)
-		return false;
-	ret_range->start = (uintptr_t)found.dlfo_map_start;
-	ret_range->end = (uintptr_t)found.dlfo_map_end;
-	ret_range->frame_header = found.dlfo_eh_frame;
-	ret_range->link_map = found.dlfo_link_map;
-	return true;
+	return __atomic_load_n(&find_range, __ATOMIC_RELAXED)(pc, ret_range);
+}
+
+bool bp_module_range_known(uintptr_t pc, struct bp_module_range *ret_range)
+{
+	return find_object != NULL ? ask_loader(pc, ret_range)
+				   : bp_loaded_objects_find(pc, ret_range);
+}
+
+void bp_module_ranges_look(void)
+{
+	if (bp_unlikely(find_object == NULL))
+		bp_loaded_objects_look();
 }
 
 static inline uint64_t get(struct cursor *cursor, unsigned bytes)

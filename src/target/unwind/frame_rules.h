@@ -2,8 +2,9 @@
 /*
  * Call frame information: from a pc to the rules that recover its caller's registers, read from the
  * .eh_frame tables that every binary carries for exceptions. The functions take no lock (the
- * loader's tables are read through _dl_find_object, which takes none either), allocate nothing, and
- * read nothing outside the given module. Thread-safe, async-signal-safe.
+ * loader's tables are read through _dl_find_object, which takes none either; the loaders that have
+ * none are the exception, see bp_module_range_find), allocate nothing, and read nothing outside the
+ * given module. Thread-safe, async-signal-safe.
  */
 #ifndef BP_UNWIND_FRAME_RULES_H
 #define BP_UNWIND_FRAME_RULES_H
@@ -64,15 +65,24 @@ struct bp_frame_scratch {
 	uint8_t cie_bytes[36];
 };
 
-/* A mapped module, as _dl_find_object describes it. */
+/* A mapped module, as _dl_find_object or loaded_objects.h describes it. */
 struct bp_module_range {
 	uintptr_t start, end; /* mapped addresses; of a module with holes, the piece asked for */
 	const uint8_t *frame_header; /* its .eh_frame_hdr */
 	const void *link_map;
 };
 
-/* The module that covers `pc`; false if there is none. */
+/* The module that covers `pc`; false if there is none. Thread-safe. Where the loader has no
+ * _dl_find_object (glibc before 2.35), its lock is taken for a moment (loaded_objects.h): the
+ * caller holds no lock of the recorder. */
 bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range);
+
+/* The same for a caller that holds a lock: where the loader has no _dl_find_object, of the modules
+ * that were loaded at the last bp_module_range_find or bp_module_ranges_look. */
+bool bp_module_range_known(uintptr_t pc, struct bp_module_range *ret_range);
+
+/* Makes what bp_module_range_known knows new, under the conditions of bp_module_range_find. */
+void bp_module_ranges_look(void);
 
 /* Finds the rules at `pc` (for a return address the caller has moved it back into the call
  * instruction) and stores them in scratch->row. `ret_signal_frame`: the caller was interrupted, so

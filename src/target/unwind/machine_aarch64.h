@@ -58,6 +58,12 @@ static inline bool bp_machine_place_stack_pointer(uint32_t rules, struct bp_fram
 	return true;
 }
 
+/* The address of the calling thread's control block. */
+static inline uintptr_t bp_machine_thread_pointer(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
 /* registers[BP_REGISTERS]: x19 to x29, sp and the pc of the function this is inlined into. */
 static inline __attribute__((always_inline)) uint64_t bp_machine_capture(uint64_t *registers)
 {

@@ -40,6 +40,15 @@ static inline uint64_t bp_machine_code_address(uint64_t value)
 	return value;
 }
 
+/* The address of the calling thread's control block, which begins with its own address (the System
+ * V ABI's supplement on thread-local storage). gcc has a builtin for it from version 11 on. */
+static inline uintptr_t bp_machine_thread_pointer(void)
+{
+	uintptr_t pointer;
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
 /* registers[BP_REGISTERS]: rbx, rbp, rsp, r12 to r15 and the pc of the function this is inlined
  * into. */
 static inline __attribute__((always_inline)) uint64_t bp_machine_capture(uint64_t *registers)

@@ -97,7 +97,7 @@ static void find_build_id(const struct module *module, struct bp_record_module *
 		uintptr_t at = record->bias + segments[i].p_vaddr;
 		uintptr_t end = at + segments[i].p_memsz;
 		if (segments[i].p_type == PT_NOTE && at <= end &&
-			bp_module_range_find(at, &range) && end <= range.end &&
+			bp_module_range_known(at, &range) && end <= range.end &&
 			read_notes(at, end, record))
 			return;
 	}
@@ -186,7 +186,7 @@ static struct module *find(uintptr_t pc)
 static struct module *add(uintptr_t pc)
 {
 	struct bp_module_range range;
-	if (!bp_module_range_find(pc, &range))
+	if (!bp_module_range_known(pc, &range))
 		return NULL; /* generated code: in no module */
 	struct module *module = NULL;
 	for (uint32_t i = 0; i < table.count && module == NULL; i++)
@@ -226,12 +226,13 @@ void bp_modules_watch(void (*look)(const void *link_map))
 
 void bp_modules_check_gone(struct bp_writer *writer)
 {
+	bp_module_ranges_look();
 	bp_lock_take(&table.lock);
 	bool any = false;
 	for (uint32_t i = 0; i < table.count; i++) {
 		struct module *module = &table.modules[i];
 		struct bp_module_range now;
-		if (module->gone || (bp_module_range_find(module->range.start, &now) &&
+		if (module->gone || (bp_module_range_known(module->range.start, &now) &&
 					    now.link_map == module->range.link_map &&
 					    now.end == module->range.end))
 			continue;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/system_call.h"
+#include "unwind/machine.h"
 
 #define PAGE 4096u /* of the smallest machine; others' pages are multiples of it */
 #define FOREIGN_BYTES ((uintptr_t)8 << 20)
@@ -64,7 +65,7 @@ static uintptr_t own_stack_high(uintptr_t sp)
 		return page_of(main_stack_end + PAGE - 1);
 	/* The main thread's control block is not on its stack; if it walks another one first, what
 	 * lies between the two is anybody's, and may go. */
-	uintptr_t control_block = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t control_block = bp_machine_thread_pointer();
 	if (bp_system_tid() == bp_system_pid())
 		return 0;
 	if (sp < control_block && control_block - sp < OWN_BYTES_MAX)

@@ -48,6 +48,8 @@
 /* What is read of a worker ahead of its turn, bytes. */
 #define AHEAD_BYTES_MAX (64u << 20)
 #define SIGN_OF_LIFE (UINT32_MAX - 1)
+/* P_PIDFD of Linux 5.4, which headers of glibc before 2.36 lack. */
+#define BY_DESCRIPTOR ((idtype_t)3)
 #define MESSAGE_BYTES_MAX (8u + BP_FRAMES_MAX * (16u + 3u * BP_FRAME_TEXT_MAX))
 
 struct output {
@@ -324,8 +326,8 @@ static void stop_worker(struct input *input)
 		kill(input->worker, SIGKILL);
 	close(input->fd);
 	input->fd = -1;
-	while (waitid(named ? P_PIDFD : P_PID, (id_t)(named ? input->process : input->worker), &how,
-		       WEXITED) < 0 &&
+	while (waitid(named ? BY_DESCRIPTOR : P_PID, (id_t)(named ? input->process : input->worker),
+		       &how, WEXITED) < 0 &&
 		errno == EINTR)
 		continue;
 	if (named)

@@ -6,9 +6,11 @@
  */
 #include "model/names/process_name.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/path.h"
 
 /* Does the word at `text` read as `name`, to its end? */
@@ -74,11 +76,47 @@ const char *bp_process_name(const struct bp_profile *profile, const struct bp_pr
 				    : bp_last_part(bp_profile_text(profile, process->program));
 }
 
+/* By number; what sigabbrev_np says, which came with glibc 2.32. */
+static const char *const signal_names[] = {
+	[SIGHUP] = "HUP",
+	[SIGINT] = "INT",
+	[SIGQUIT] = "QUIT",
+	[SIGILL] = "ILL",
+	[SIGTRAP] = "TRAP",
+	[SIGABRT] = "ABRT",
+	[SIGBUS] = "BUS",
+	[SIGFPE] = "FPE",
+	[SIGKILL] = "KILL",
+	[SIGUSR1] = "USR1",
+	[SIGSEGV] = "SEGV",
+	[SIGUSR2] = "USR2",
+	[SIGPIPE] = "PIPE",
+	[SIGALRM] = "ALRM",
+	[SIGTERM] = "TERM",
+	[SIGSTKFLT] = "STKFLT",
+	[SIGCHLD] = "CHLD",
+	[SIGCONT] = "CONT",
+	[SIGSTOP] = "STOP",
+	[SIGTSTP] = "TSTP",
+	[SIGTTIN] = "TTIN",
+	[SIGTTOU] = "TTOU",
+	[SIGURG] = "URG",
+	[SIGXCPU] = "XCPU",
+	[SIGXFSZ] = "XFSZ",
+	[SIGVTALRM] = "VTALRM",
+	[SIGPROF] = "PROF",
+	[SIGWINCH] = "WINCH",
+	[SIGPOLL] = "POLL",
+	[SIGPWR] = "PWR",
+	[SIGSYS] = "SYS",
+};
+
 void bp_process_signal_text(const struct bp_process *process, char buffer[BP_SIGNAL_BYTES])
 {
-	const char *name = sigabbrev_np((int)process->end_signal);
+	const uint32_t number = process->end_signal;
+	const char *name = number < BP_COUNT(signal_names) ? signal_names[number] : NULL;
 	if (name != NULL)
 		snprintf(buffer, BP_SIGNAL_BYTES, "SIG%.16s", name);
 	else
-		snprintf(buffer, BP_SIGNAL_BYTES, "signal %u", process->end_signal);
+		snprintf(buffer, BP_SIGNAL_BYTES, "signal %u", number);
 }
