@@ -41,7 +41,8 @@ def main():
             (a,), ("--by", "stack", a), ("--timeline", a), ("--metric", "peak", "-n", "1", a),
             ("--metric", "allocated", "--by", "thread", a), ("--filter", "function=site_*", a),
             ("--from", "0", "--to", "0.01", "--metric", "allocated", a), (tree,),
-            ("--by", "process", tree), (a, b), (PPROF,), ("--by", "size", "--bytes", "usable", a))]
+            ("--by", "process", tree), (a, b), (PPROF,), ("--by", "size", "--bytes", "usable", a),
+            ("--lifetimes", a), ("--lifetimes", "--complete", "--by", "size", a))]
         cases += [("diff-1", "diff", "--json", *options) for options in (
             (a, b), ("--by", "stack", "--metric", "allocated", a, b),
             ("-n", "1", a, b), (a, b, "--new", b, tree),

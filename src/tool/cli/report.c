@@ -98,13 +98,34 @@ static bool read_whole(
 	return true;
 }
 
+/* Lifetimes are of what was allocated, by any key. */
+static bool read_lifetimes(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const others[] = { "timeline", "growth", "stats", "summary", "tree",
+		"csv", "estimator", "interval-method" };
+	request->options.complete = bp_option_given(arguments, "complete");
+	request->options.lifetimes = bp_option_given(arguments, "lifetimes");
+	if (!request->options.lifetimes)
+		return !request->options.complete ||
+		       bp_error_set(error, "--complete is for --lifetimes");
+	for (size_t i = 0; i < BP_COUNT(others); i++)
+		if (bp_option_given(arguments, others[i]))
+			return bp_error_set(error, "--lifetimes and --%s: choose one", others[i]);
+	if (bp_option_given(arguments, "metric") || bp_option_given(arguments, "at"))
+		return bp_error_set(error,
+			"--lifetimes is about all that was allocated: leave --metric and --at out");
+	request->query_options.query.metric = BP_METRIC_ALLOCATED;
+	return true;
+}
+
 /* Resident memory is taken apart as a whole, at one of the looks that were kept. */
 static bool read_resident_options(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
 	static const char *const whole[] = { "at", "from", "until", "bytes", "pid", "filter",
 		"suppressions", "cumulative", "sort", "rows", "timeline", "growth", "summary",
-		"stats", "tree", "csv", "estimator", "interval-method" };
+		"stats", "lifetimes", "tree", "csv", "estimator", "interval-method" };
 	const enum bp_metric metric = request->query_options.query.metric;
 	request->takes_apart = bp_option_given(arguments, "resident");
 	for (size_t i = 0; request->takes_apart && i < BP_COUNT(whole); i++)
@@ -126,7 +147,7 @@ static bool read_report(
 	request->report = &bp_report_table;
 	if (bp_option_given(arguments, "moments") && !bp_option_given(arguments, "timeline"))
 		return bp_error_set(error, "--moments is for --timeline");
-	if (!read_whole(arguments, request, error) ||
+	if (!read_lifetimes(arguments, request, error) || !read_whole(arguments, request, error) ||
 		!read_resident_options(arguments, request, error))
 		return false;
 	if (bp_option_given(arguments, "growth"))
@@ -136,7 +157,8 @@ static bool read_report(
 	for (size_t i = 0; bp_reports[i] != NULL; i++) {
 		if (!bp_option_given(arguments, bp_reports[i]->name))
 			continue;
-		if ((request->options.stats || request->takes_apart) &&
+		if ((request->options.stats || request->options.lifetimes ||
+			    request->takes_apart) &&
 			bp_reports[i] == &bp_report_json)
 			request->report = &bp_report_table; /* the same as JSON */
 		if (request->report != &bp_report_table)
@@ -178,7 +200,8 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	const bool hides = bp_option_given(arguments, "suppressions");
 	/* What programs read has the metric that was asked for. */
 	const bool by_default = !given && !hides && request->report->for_eyes &&
-				request->options.moments == 0 && !request->options.stats;
+				request->options.moments == 0 && !request->options.stats &&
+				!request->options.lifetimes;
 	if (!given)
 		query.metric = bp_default_metric(profile, query.metric);
 	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))
@@ -345,6 +368,9 @@ static const struct bp_option options[] = {
 	{ .name = "moments",
 		.argument = "N",
 		.summary = "of the timeline (24; with --json and --csv 200)" },
+	{ .name = "complete",
+		.summary =
+			"of --lifetimes: only objects that were freed (biased, as TCMalloc reports)" },
 	BP_REPORTS_AS_DATA(OPTION){ .name = "si",
 		.summary = "kB, MB, GB instead of KiB, MiB, GiB",
 		.without_effect_in = "json|csv" },

@@ -240,7 +240,7 @@ bool bp_samples_add(struct bp_samples *samples, const struct bp_sample *sample, 
 		return true;
 	const struct bp_packed_row birth = bp_samples_birth(samples, entry);
 	return bp_samples_end(
-		samples, entry, &birth, sample->free_time_ns, sample->free_sequence, false, error);
+		samples, entry, &birth, sample->free_time_ns, sample->free_sequence, 0, error);
 }
 
 /* Of each block of deaths that begins: no death before it came later than this. */
@@ -257,7 +257,7 @@ static bool note_deaths(struct bp_samples *samples)
 }
 
 bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_packed_row *birth,
-	uint64_t free_time_ns, uint64_t free_sequence, bool temporary, struct bp_error *error)
+	uint64_t free_time_ns, uint64_t free_sequence, uint32_t how, struct bp_error *error)
 {
 	const uint64_t time_ns = birth->column[BP_BIRTH_TIME];
 	const struct bp_process_id process = samples->alike[birth->column[BP_BIRTH_ALIKE]].process;
@@ -273,7 +273,7 @@ bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_
 		return no_memory(error);
 	if (free_time_ns > samples->latest_death_ns)
 		samples->latest_death_ns = free_time_ns;
-	samples->freed[entry] = samples->deaths.count | (temporary ? BP_FREED_TEMPORARY : 0);
+	samples->freed[entry] = samples->deaths.count | how;
 	return true;
 }
 

@@ -7,7 +7,7 @@
  * it by the number that adding the birth gave ("entry").
  *
  *	births	time, sequence, number of what is alike, number of the stack, offset
- *	freed	by entry: the number of its death and 1, and whether it was temporary; 0: never freed
+ *	freed	by entry: the number of its death and 1, and how it was freed; 0: never freed
  *	deaths	time, sequence, process
  *	order	the entries in the order of samples; NULL: they came in it
  *
@@ -47,8 +47,13 @@ enum bp_birth_column {
 	BP_BIRTH_COLUMNS
 };
 enum bp_death_column { BP_DEATH_TIME, BP_DEATH_SEQUENCE, BP_DEATH_PROCESS, BP_DEATH_COLUMNS };
+/* What is known of how an entry was freed, above the number of its death: it was temporary; the
+ * thread that had allocated it freed it; another thread did. Neither of the last two: the thread is
+ * not known. */
 #define BP_FREED_TEMPORARY (1u << 31)
-#define BP_FREED_NUMBER (BP_FREED_TEMPORARY - 1)
+#define BP_FREED_BY_ITS_THREAD (1u << 30)
+#define BP_FREED_BY_ANOTHER (1u << 29)
+#define BP_FREED_NUMBER (BP_FREED_BY_ANOTHER - 1)
 
 /* Where the ascending runs of a table begin. */
 struct bp_runs {
@@ -118,9 +123,9 @@ static inline struct bp_packed_row bp_samples_birth(
 	return bp_packed_row_of(&samples->births, entry, BP_BIRTH_ALIKE + 1);
 }
 
-/* The end of an entry that has none yet and was born like this. */
+/* The end of an entry that has none yet and was born like this; `how`: bits BP_FREED_... above. */
 bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_packed_row *birth,
-	uint64_t free_time_ns, uint64_t free_sequence, bool temporary, struct bp_error *error);
+	uint64_t free_time_ns, uint64_t free_sequence, uint32_t how, struct bp_error *error);
 
 /* Puts samples in the order of their births: (time, process, sequence), then as added. */
 bool bp_samples_sort(struct bp_samples *samples, struct bp_error *error);
@@ -222,6 +227,12 @@ static inline const void *bp_samples_where(const struct bp_samples *samples, uin
 	return freed == 0 ? NULL : bp_packed_where(&samples->deaths, freed - 1);
 }
 #define BP_SAMPLES_AHEAD 16u /* how early: some hundred nanoseconds */
+
+/* How sample i < count was freed: bits BP_FREED_TEMPORARY, _BY_ITS_THREAD and _BY_ANOTHER. */
+static inline uint32_t bp_samples_how_freed(const struct bp_samples *samples, uint32_t i)
+{
+	return samples->freed[bp_samples_entry(samples, i)] & ~BP_FREED_NUMBER;
+}
 
 /* Sample i < count. */
 static inline struct bp_sample bp_samples_get(const struct bp_samples *samples, uint32_t i)

@@ -14,6 +14,7 @@
 #include "query/filter.h"
 #include "report/report.h"
 #include "report/parts/resident_text.h"
+#include "report/lifetimes.h"
 #include "report/stats.h"
 #include "text/json_values.h"
 
@@ -372,6 +373,8 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	if (options->moments > 0 && !write_timeline(&json, aggregation, options->moments, error))
 		return false;
 	if (options->stats && !bp_json_stats(&json, aggregation, error))
+		return false;
+	if (options->lifetimes && !bp_json_lifetimes(&json, aggregation, options, shown, error))
 		return false;
 	write_rows(&json, aggregation, shown);
 	bp_json_texts(&json, "warnings", aggregation->warnings);

@@ -12,6 +12,7 @@
 	X(summary, "one screen: totals, the largest, suspects, what to run next") \
 	X(tree, "the call tree from the outermost function on") \
 	X(stats, "distributions over sizes, lifetimes and time") \
+	X(lifetimes, "how long objects live, by row, and which thread frees them") \
 	X(resident, "what every resident byte is: objects, free memory, code, stacks")
 
 /* For programs. */

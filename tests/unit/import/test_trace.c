@@ -117,6 +117,17 @@ static void samples_and_their_frees(void **state)
 	assert_true(sample->free_time_ns == 2400 && !sample->temporary);
 	assert_true(sample_of(&profile, 100, 6)->free_time_ns == BP_TIME_NEVER);
 
+	/* Both were freed by the thread that had made them, and the others not at all. */
+	unsigned by_its_thread = 0;
+	for (uint32_t i = 1; i < profile.samples.count; i++) {
+		const uint32_t how = bp_samples_how_freed(&profile.samples, i);
+		const bool freed = bp_profile_sample(&profile, i).free_time_ns != BP_TIME_NEVER;
+		assert_true((how & BP_FREED_BY_ANOTHER) == 0);
+		assert_true(freed == ((how & BP_FREED_BY_ITS_THREAD) != 0));
+		by_its_thread += freed;
+	}
+	assert_int_equal(by_its_thread, 2);
+
 	const struct bp_thread *thread = &profile.threads.data[sample->thread.i];
 	assert_true(thread->ordinal == 1 && thread->tid == 100);
 	assert_string_equal(bp_profile_text(&profile, thread->name), "main");

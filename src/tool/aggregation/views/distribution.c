@@ -188,7 +188,7 @@ static void take_times(
 	}
 }
 
-static uint64_t resolution_ns(const struct bp_aggregation *aggregation)
+uint64_t bp_age_resolution_ns(const struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
 	uint64_t coarsest = 0;
@@ -213,7 +213,7 @@ static bool take_all(const struct bp_aggregation *aggregation, const struct tall
 	take_sizes(&lens, tallies, to);
 	to->times_known = !(lens.state->lacks & BP_LACKS_TIMES);
 	to->ages_known = to->times_known && !(aggregation->lacks & BP_LACKS_FREES);
-	to->age_resolution_ns = resolution_ns(aggregation);
+	to->age_resolution_ns = bp_age_resolution_ns(aggregation);
 	take(&lens, BP_METRIC_LIVE, 0, &nothing, NULL, &unseen);
 	to->unseen = unseen.bytes;
 	bool good = take_ages(&lens, tallies, to);

@@ -55,6 +55,10 @@ struct bp_distribution {
  * `times` >= 1: how many parts. */
 bool bp_distribution_make(const struct bp_aggregation *aggregation, uint32_t times,
 	struct bp_distribution *ret_distribution, struct bp_error *error);
+/* By how much lifetimes may be off, either way, because the trace was folded; ns, 0: as
+ * recorded. */
+uint64_t bp_age_resolution_ns(const struct bp_aggregation *aggregation);
+
 void bp_distribution_finish(struct bp_distribution *distribution);
 
 #endif

@@ -128,10 +128,13 @@ static bool join_free(struct bp_trace_join *join, uint32_t entry,
 		!join->objects_uncounted && record->thread != 0 &&
 		record->thread == alike->thread.i &&
 		record->objects == bp_packed_get(&join->beside, beside, BP_BESIDE_OBJECTS);
+	uint32_t how = temporary ? BP_FREED_TEMPORARY : 0;
+	if (record->thread != 0 && alike->thread.i != 0)
+		how |= record->thread == alike->thread.i ? BP_FREED_BY_ITS_THREAD
+							 : BP_FREED_BY_ANOTHER;
 	if (told)
 		bp_import_tell_death(clock_of(join), time_ns, &free_time_ns, &free_sequence);
-	return bp_samples_end(
-		samples, entry, &birth, free_time_ns, free_sequence, temporary, error);
+	return bp_samples_end(samples, entry, &birth, free_time_ns, free_sequence, how, error);
 }
 
 /* As a folded part tells its birth. */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long the objects of each row live, and which share of what was freed another thread freed
+ * than the one that had allocated it. The estimates and their limits are those of
+ * estimate/lifetime.h.
+ *
+ * Called by report/lifetimes.c. Pure but for memory. Thread-safety: as an aggregation.
+ */
+#ifndef BP_AGGREGATION_VIEWS_LIFETIMES_H
+#define BP_AGGREGATION_VIEWS_LIFETIMES_H
+
+#include "aggregation/aggregate.h"
+
+#define BP_LIFETIME_AGES 7 /* 1 ms, 10 ms ... 1000 s */
+extern const uint64_t bp_lifetime_ages_ns[BP_LIFETIME_AGES];
+
+/* In bytes, or in objects. */
+struct bp_lifetime_figures {
+	struct bp_figure freed_within[BP_LIFETIME_AGES]; /* shares, from 0 to 1 */
+	struct bp_interval median_ns; /* INFINITY: not reached; see estimate/lifetime.h */
+	struct bp_figure by_another;  /* share of what was freed; `unknown` without such a sample */
+};
+
+struct bp_row_lifetimes {
+	uint64_t samples; /* that the figures are made of */
+	uint64_t freed;	  /* of these */
+	uint64_t threads; /* of the freed ones: of so many it is known which thread freed them */
+	struct bp_lifetime_figures bytes, objects;
+};
+
+struct bp_lifetimes {
+	bool known;		     /* false: the file does not tell, and there are no rows */
+	uint64_t resolution_ns;	     /* of folded traces: lifetimes may be off by so much; else 0 */
+	uint64_t longest_ns;	     /* the greatest age of any sample: nothing older was seen */
+	struct bp_row_lifetimes all; /* everything that is selected */
+	struct bp_row_lifetimes *rows; /* `row_count`, in the order of the aggregation */
+	uint32_t row_count;
+};
+
+/* Of the first `rows` <= row_count rows of the aggregation, whose metric must be allocated. What is
+ * live at the end of its process, or of the query's window, is censored then. `complete`: what was
+ * not freed by then is left out instead, which makes lifetimes too short. */
+bool bp_lifetimes_make(const struct bp_aggregation *aggregation, uint32_t rows, bool complete,
+	struct bp_lifetimes *ret_lifetimes, struct bp_error *error);
+void bp_lifetimes_finish(struct bp_lifetimes *lifetimes);
+
+#endif

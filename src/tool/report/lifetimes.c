@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `report --lifetimes`: which share of what each row allocated is freed within some ages, the age
+ * by which half of it is, and how much of it another thread freed; a table of bytes and a table of
+ * objects. Of the ages that objects were seen to reach three are shown: the first, the middle one
+ * and the last.
+ */
+#include "report/lifetimes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "aggregation/views/lifetimes.h"
+#include "report/parts/grid.h"
+#include "report/parts/header.h"
+
+#define AGES_SHOWN 3
+#define NAME_BYTES 1024
+#define VAGUE .5	/* as wide as this a share says little: its limits alone are shown */
+#define SAYS_NOTHING .9 /* and as wide as this nothing */
+
+/* As many digits as the half width of the interval supports. */
+static int decimals_of(double half_width)
+{
+	return half_width >= .02 ? 0 : half_width >= .002 ? 1 : 2;
+}
+
+/* "34 % ±5", "97 % [90, 99]", "≤ 3 %", "[12, 88] %"; "?": nothing is known. */
+static void share_text(
+	const struct bp_figure *figure, const struct bp_report_options *options, char *cell)
+{
+	const struct bp_interval *share = &figure->interval;
+	const double low = 100 * share->low, high = 100 * share->high,
+		     estimate = 100 * share->estimate;
+	const int decimals = decimals_of((share->high - share->low) / 2);
+	const char *least = options->utf8 ? "≥" : ">=", *most = options->utf8 ? "≤" : "<=";
+	const double above = high - estimate, below = estimate - low;
+	if (share->high - share->low > SAYS_NOTHING)
+		snprintf(cell, BP_GRID_CELL_BYTES, "?");
+	else if (share->exact)
+		snprintf(cell, BP_GRID_CELL_BYTES, "%.4g %%", estimate);
+	else if (figure->lower_bound || share->high >= 1)
+		snprintf(cell, BP_GRID_CELL_BYTES, "%s %.*f %%", least, decimals, low);
+	else if (!(share->low > 0))
+		snprintf(cell, BP_GRID_CELL_BYTES, "%s %.*f %%", most, decimals, high);
+	else if (share->unknown || share->high - share->low > VAGUE)
+		snprintf(
+			cell, BP_GRID_CELL_BYTES, "[%.*f, %.*f] %%", decimals, low, decimals, high);
+	else if (fmax(above, below) <= 1.25 * fmin(above, below))
+		snprintf(cell, BP_GRID_CELL_BYTES, "%.*f %% %s%.*f", decimals, estimate,
+			options->utf8 ? "±" : "+-", decimals, fmax(above, below));
+	else
+		snprintf(cell, BP_GRID_CELL_BYTES, "%.*f %% [%.*f, %.*f]", decimals, estimate,
+			decimals, low, decimals, high);
+}
+
+static void age_text(double age_ns, char *to)
+{
+	if (age_ns >= 1e9 && fmod(age_ns, 1e9) == 0)
+		snprintf(to, BP_QUANTITY_BYTES, "%.0f s", age_ns / 1e9);
+	else
+		bp_time_text((uint64_t)age_ns, to);
+}
+
+/* "2.1 s [1.8, 2.6]" where the limits have the unit of the estimate, else "2.1 s [900 ms, 4 s]"; "≥
+ * 4.2 s" and "≤ 12 ms"; "not reached"; "?". */
+static void median_text(
+	const struct bp_interval *median, const struct bp_report_options *options, char *cell)
+{
+	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES], estimate[BP_QUANTITY_BYTES];
+	const char *least = options->utf8 ? "≥" : ">=", *most = options->utf8 ? "≤" : "<=";
+	const bool from_below = isfinite(median->low) && median->low > 0;
+	age_text(isfinite(median->low) ? median->low : 0, low);
+	age_text(isfinite(median->high) ? median->high : 0, high);
+	age_text(isfinite(median->estimate) ? median->estimate : 0, estimate);
+	const char *unit = strchr(estimate, ' '), *low_unit = strchr(low, ' '),
+		   *high_unit = strchr(high, ' ');
+	const bool alike = unit != NULL && low_unit != NULL && high_unit != NULL &&
+			   strcmp(unit, low_unit) == 0 && strcmp(unit, high_unit) == 0;
+	if (median->unknown ||
+		(!from_below && !isfinite(median->high) && isfinite(median->estimate)))
+		snprintf(cell, BP_GRID_CELL_BYTES, "?");
+	else if (!isfinite(median->high) && from_below)
+		snprintf(cell, BP_GRID_CELL_BYTES, "%s %.40s", least, low);
+	else if (!isfinite(median->high))
+		snprintf(cell, BP_GRID_CELL_BYTES, "not reached");
+	else if (median->exact || strcmp(low, high) == 0)
+		snprintf(cell, BP_GRID_CELL_BYTES, "%.40s", estimate);
+	else if (!from_below)
+		snprintf(cell, BP_GRID_CELL_BYTES, "%s %.40s", most, high);
+	else if (alike)
+		snprintf(cell, BP_GRID_CELL_BYTES, "%.30s [%.*s, %.*s]", estimate,
+			(int)(low_unit - low), low, (int)(high_unit - high), high);
+	else
+		snprintf(cell, BP_GRID_CELL_BYTES, "%.30s [%.30s, %.30s]", estimate, low, high);
+}
+
+/* A row's name; of a stack its functions, the innermost first. */
+static void row_name(
+	const struct bp_aggregation *aggregation, const struct bp_row *row, char *to, size_t bytes)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	size_t used = 0;
+	to[0] = '\0';
+	if (row->name != NULL || row->frame_count == 0) {
+		snprintf(to, bytes, "%s", row->name != NULL ? row->name : "(no stack)");
+		return;
+	}
+	for (uint32_t i = 0; i < row->frame_count && used < bytes; i++) {
+		const struct bp_frame *frame = &profile->frames.data[row->frames[i].i];
+		const int length = snprintf(to + used, bytes - used, "%s%s", i > 0 ? " < " : "",
+			bp_profile_text(profile, frame->function));
+		used += length > 0 ? (size_t)length : bytes;
+	}
+}
+
+/* Which ages are shown: numbers into bp_lifetime_ages_ns; returns how many. */
+static unsigned choose_ages(uint64_t longest_ns, unsigned *ret_ages)
+{
+	unsigned reached = 0, count = 0;
+	while (reached < BP_LIFETIME_AGES && bp_lifetime_ages_ns[reached] <= longest_ns)
+		reached++;
+	if (reached == 0)
+		reached = 1;
+	for (unsigned i = 0; i < AGES_SHOWN && i < reached; i++)
+		ret_ages[count++] =
+			reached <= AGES_SHOWN ? i : i * (reached - 1) / (AGES_SHOWN - 1);
+	return count;
+}
+
+struct columns {
+	unsigned ages[AGES_SHOWN], count;
+	char headings[AGES_SHOWN][BP_QUANTITY_BYTES + 8];
+};
+
+static bool add_row(struct bp_grid *grid, const char *name, const struct columns *columns,
+	const struct bp_lifetime_figures *figures, const struct bp_report_options *options)
+{
+	struct bp_grid_row *row = bp_grid_add(grid, name);
+	if (row == NULL)
+		return false;
+	for (unsigned i = 0; i < columns->count; i++)
+		share_text(&figures->freed_within[columns->ages[i]], options, row->cells[i]);
+	median_text(&figures->median_ns, options, row->cells[columns->count]);
+	share_text(&figures->by_another, options, row->cells[columns->count + 1]);
+	return true;
+}
+
+static bool write_table(const struct bp_aggregation *aggregation,
+	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options,
+	bool of_objects, FILE *out)
+{
+	struct columns columns;
+	struct bp_grid grid = { .name = of_objects ? "objects freed" : "bytes freed" };
+	char name[NAME_BYTES];
+	columns.count = choose_ages(lifetimes->longest_ns, columns.ages);
+	for (unsigned i = 0; i < columns.count; i++) {
+		char age[BP_QUANTITY_BYTES];
+		age_text((double)bp_lifetime_ages_ns[columns.ages[i]], age);
+		snprintf(columns.headings[i], sizeof columns.headings[i], "in %.60s", age);
+		grid.headings[i] = columns.headings[i];
+	}
+	grid.headings[columns.count] = "half after";
+	grid.headings[columns.count + 1] = "by another";
+	if (columns.count ==
+		AGES_SHOWN) { /* Where room is short, first the age in the middle goes. */
+		grid.goes[0] = 1;
+		grid.goes[1] = AGES_SHOWN + 1;
+		grid.goes[2] = 0;
+		grid.goes[3] = 2;
+	}
+	bool good = true;
+	for (uint32_t i = 0; good && i < lifetimes->row_count; i++) {
+		struct bp_row row;
+		bp_aggregation_row(aggregation, i, &row);
+		row_name(aggregation, &row, name, sizeof name);
+		good = add_row(&grid, name, &columns,
+			of_objects ? &lifetimes->rows[i].objects : &lifetimes->rows[i].bytes,
+			options);
+	}
+	good = good &&
+	       add_row(&grid, "in all", &columns,
+		       of_objects ? &lifetimes->all.objects : &lifetimes->all.bytes, options);
+	if (good)
+		bp_grid_write(&grid, options, out);
+	bp_grid_finish(&grid);
+	return good;
+}
+
+static void write_notes(
+	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, FILE *out)
+{
+	char text[512], time[BP_QUANTITY_BYTES];
+	if (options->complete)
+		bp_write_warning(options,
+			"--complete: objects that were not freed are left out, as in profiles of complete pairs. "
+			"What lives long is missing more often than what dies soon, so that lifetimes come out too short.",
+			out);
+	else
+		bp_write_note(options,
+			"Objects that were not freed count as long as they were seen, and nothing is assumed of them "
+			"afterwards (Kaplan-Meier). ?: too few samples to say anything.",
+			out);
+	bp_write_note(options,
+		"By another: of what was freed, the part that another thread freed than the one that had allocated it.",
+		out);
+	if (lifetimes->resolution_ns == 0)
+		return;
+	bp_time_text(lifetimes->resolution_ns, time);
+	snprintf(text, sizeof text,
+		"This trace was folded: lifetimes may be off by %.60s, either way, and of its folded part it is "
+		"not known which thread freed an object.",
+		time);
+	bp_write_note(options, text, out);
+}
+
+static bool write_lifetimes(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out, struct bp_error *error)
+{
+	const uint32_t shown =
+		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
+	struct bp_lifetimes lifetimes;
+	bool good = true;
+	if (!bp_lifetimes_make(aggregation, shown, options->complete, &lifetimes, error))
+		return false;
+	bp_write_header(aggregation, options, out);
+	if (!lifetimes.known || lifetimes.all.samples == 0)
+		putc('\n', out);
+	if (!lifetimes.known)
+		bp_write_note(
+			options, "Lifetimes are not known: this file does not tell them.", out);
+	else if (lifetimes.all.samples == 0)
+		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
+	else
+		good = write_table(aggregation, &lifetimes, options, false, out) &&
+		       write_table(aggregation, &lifetimes, options, true, out);
+	if (good && lifetimes.known && lifetimes.all.samples > 0) {
+		putc('\n', out);
+		write_notes(&lifetimes, options, out);
+	}
+	bp_lifetimes_finish(&lifetimes);
+	return good || bp_error_set(error, "out of memory");
+}
+
+const struct bp_report bp_report_lifetimes = {
+	.name = "lifetimes", .for_eyes = true, .rows = 10, .write = write_lifetimes
+};

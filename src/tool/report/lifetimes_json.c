@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ *	"lifetimes": null where the file does not tell, or {
+ *	  "complete": only what was freed is in the figures (--complete)
+ *	  "resolution_s", "longest_s",
+ *	  "ages_s": [0.001, 0.01 ...],
+ *	  "all": ROW, "rows": [ROW]}             the rows are those of the member "rows", in their order
+ *
+ * ROW is {"samples", "freed_samples", "thread_samples", "bytes": FIGURES, "objects": FIGURES},
+ * FIGURES is {"freed_within": [SHARE], one for each age, "median_s": {"estimate", "low", "high"},
+ * "freed_by_another": SHARE}. A SHARE is a figure from 0 to 1. null as the estimate of a share: no
+ * object was seen as long as that; of a median and of its upper limit: not reached.
+ */
+#include "report/lifetimes.h"
+
+#include <math.h>
+
+#include "aggregation/views/lifetimes.h"
+#include "text/json_values.h"
+
+static void write_figures(
+	struct bp_json *json, const char *name, const struct bp_lifetime_figures *figures)
+{
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_array(json, "freed_within", BP_JSON_SPACED);
+	for (unsigned i = 0; i < BP_LIFETIME_AGES; i++)
+		bp_json_figure(json, NULL, &figures->freed_within[i], 1);
+	bp_json_end(json);
+	bp_json_interval(json, "median_s", &figures->median_ns, 1e9);
+	bp_json_figure(json, "freed_by_another", &figures->by_another, 1);
+	bp_json_end(json);
+}
+
+static void write_row(struct bp_json *json, const char *name, const struct bp_row_lifetimes *row)
+{
+	bp_json_object(json, name, BP_JSON_SPACED);
+	bp_json_whole(json, "samples", row->samples);
+	bp_json_whole(json, "freed_samples", row->freed);
+	bp_json_whole(json, "thread_samples", row->threads);
+	write_figures(json, "bytes", &row->bytes);
+	write_figures(json, "objects", &row->objects);
+	bp_json_end(json);
+}
+
+bool bp_json_lifetimes(struct bp_json *json, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, uint32_t shown, struct bp_error *error)
+{
+	struct bp_lifetimes lifetimes;
+	if (!bp_lifetimes_make(aggregation, shown, options->complete, &lifetimes, error))
+		return false;
+	if (!lifetimes.known) {
+		bp_json_null(json, "lifetimes");
+		return true;
+	}
+	bp_json_object(json, "lifetimes", BP_JSON_LINES);
+	bp_json_bool(json, "complete", options->complete);
+	bp_json_seconds(json, "resolution_s", lifetimes.resolution_ns);
+	bp_json_seconds(json, "longest_s", lifetimes.longest_ns);
+	bp_json_array(json, "ages_s", BP_JSON_SPACED);
+	for (unsigned i = 0; i < BP_LIFETIME_AGES; i++)
+		bp_json_number(json, NULL, (double)bp_lifetime_ages_ns[i] / 1e9);
+	bp_json_end(json);
+	write_row(json, "all", &lifetimes.all);
+	bp_json_array(json, "rows", BP_JSON_LINES);
+	for (uint32_t i = 0; i < lifetimes.row_count; i++)
+		write_row(json, NULL, &lifetimes.rows[i]);
+	bp_json_end(json);
+	bp_json_end(json);
+	bp_lifetimes_finish(&lifetimes);
+	return true;
+}
