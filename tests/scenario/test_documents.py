@@ -27,7 +27,7 @@ DOCUMENTS = ["README.md", "docs/report.md", "docs/diff.md", "docs/check.md", "do
              "docs/python.md"]
 OMITTED = "..."
 FIGURE = re.compile(r"[(\[≤±≥+-]*\d[\d.,e+-]*[\])]*[,:;]?")
-UNITS = {"B", "KiB", "MiB", "GiB", "B/s", "KiB/s", "MiB/s", "k", "M", "%", "ns", "µs", "ms", "s", "±", "≤"}
+UNITS = {"B", "KiB", "MiB", "GiB", "B/s", "KiB/s", "MiB/s", "k", "M", "%", "ns", "us", "µs", "ms", "s", "±", "≤"}
 BAR = re.compile("[·━●○■]+")
 
 
