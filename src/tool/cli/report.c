@@ -368,9 +368,7 @@ static const struct bp_option options[] = {
 	{ .name = "moments",
 		.argument = "N",
 		.summary = "of the timeline (24; with --json and --csv 200)" },
-	{ .name = "complete",
-		.summary =
-			"of --lifetimes: only objects that were freed (biased, as TCMalloc reports)" },
+	{ .name = "complete", .summary = "of --lifetimes: only objects that were freed (biased)" },
 	BP_REPORTS_AS_DATA(OPTION){ .name = "si",
 		.summary = "kB, MB, GB instead of KiB, MiB, GiB",
 		.without_effect_in = "json|csv" },
