@@ -32,7 +32,7 @@ HELD = ["diff .*--json --normalize total$", "diff .*--json --normalize duration$
         "diff .*--at 0.4 .*--json", "plan --json$", "plan --limit live=200M --json", "plan --json --chart probability$",
         "plan --json --chart error$", "plan --json --chart quantiles$", "check .*--against .*--json",
         "report dotnet.*--json", "report pprof.*--json", "export .*--to json"]
-ELSEWHERE = {"control-1"}  # of a running process: tests/scenario/test_control.py
+ELSEWHERE = {"control-1", "hosts-1"}  # of a running process, of a store: tests/scenario/test_control.py, test_fleet.py
 SHOP = f"shop.bpt {DEBUG}"
 BASES = {
     "report": [f"{SHOP}", f"{SHOP} --json", f"{SHOP} --csv", f"{SHOP} --tree", f"{SHOP} --stats",

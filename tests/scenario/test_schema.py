@@ -9,7 +9,7 @@ import profiled
 import schemas
 
 PPROF = os.path.join(schemas.ROOT, "tests", "data", "pprof", "go-1.26.pb.gz")
-ELSEWHERE = {"control-1"}  # needs a running process
+ELSEWHERE = {"control-1", "hosts-1"}  # need a running process; a store and duckdb (test_fleet.py)
 
 
 def printed(name, *arguments, statuses=(0,)):

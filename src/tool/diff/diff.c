@@ -283,9 +283,8 @@ static bool reserve(struct bp_diff *diff)
 	state->totals = calloc(columns, sizeof *state->totals);
 	state->scratch = calloc(columns, sizeof *state->scratch);
 	state->sides = calloc(columns, sizeof *state->sides);
-	state->nothing = calloc(columns, sizeof *state->nothing);
 	return state->results != NULL && state->order != NULL && state->totals != NULL &&
-	       state->scratch != NULL && state->sides != NULL && state->nothing != NULL;
+	       state->scratch != NULL && state->sides != NULL;
 }
 
 static void fill_totals(struct bp_diff *diff)
@@ -299,20 +298,25 @@ static void fill_totals(struct bp_diff *diff)
 				uint32_t column = bp_diff_column(diff, side, i, shown != 0);
 				state->totals[column].tally = a->state->totals[a->query.metric];
 			}
-	for (uint32_t i = 0; i < state->keys.columns; i++)
-		state->nothing[i] = bp_side_of_count(0);
 }
 
-static bool compare_all(struct bp_diff *diff, struct bp_error *error)
+bool bp_diff_collect(struct bp_diff *diff, struct bp_error *error)
 {
-	struct bp_diff_state *state = diff->state;
-	uint32_t keys;
 	if (!match(diff, error))
 		return false;
 	if (!reserve(diff))
 		return bp_error_set(error, "out of memory");
 	fill_totals(diff);
 	look_at_losses(diff);
+	return true;
+}
+
+static bool compare_all(struct bp_diff *diff, struct bp_error *error)
+{
+	struct bp_diff_state *state = diff->state;
+	uint32_t keys;
+	if (!bp_diff_collect(diff, error))
+		return false;
 	if (state->peak && !bp_diff_find_rivals(diff, error))
 		return false;
 	keys = state->keys.key_count;
@@ -381,7 +385,6 @@ void bp_diff_finish(struct bp_diff *diff)
 		free(state->totals);
 		free(state->scratch);
 		free(state->sides);
-		free(state->nothing);
 		for (int side = 0; side < BP_SIDES; side++) {
 			free(state->pairs[side]);
 			free(state->rivals[side]);

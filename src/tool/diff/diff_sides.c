@@ -5,8 +5,8 @@
  * Horvitz-Thompson here, also where a report would calibrate by the exact total: base + change =
  * new then holds, and of a calibrated part no comparison is known.
  *
- * Several runs: their mean is compared, and each side's mean is compared with nothing to get an
- * interval that covers the program's own variation.
+ * Several runs: their mean is compared, and each side's mean has an interval that covers the
+ * program's own variation.
  */
 #include <math.h>
 
@@ -123,16 +123,32 @@ struct bp_figure bp_diff_side_figure(const struct bp_run *run, const struct bp_k
 	return figure;
 }
 
-/* A side of several runs as a figure: compared with nothing. */
+/* The mean of several runs as a figure. */
 static struct bp_interval mean_figure(
 	const struct bp_diff *diff, const struct bp_side *sides, uint32_t count)
 {
-	const struct bp_diff_state *state = diff->state;
-	struct bp_interval mean =
-		bp_diff_runs(state->nothing, count, sides, count, state->alpha).difference;
-	mean.low = fmax(mean.low, 0);
+	struct bp_interval mean = bp_mean_of_runs(sides, count, diff->state->alpha);
 	mean.exact = mean.low == mean.high;
 	return mean;
+}
+
+static void fill_mean(const struct bp_diff *diff, const struct bp_side *sides, int side,
+	struct bp_figure *ret_mean, double *ret_deviation)
+{
+	const struct bp_diff_state *state = diff->state;
+	*ret_mean = (struct bp_figure){ .interval = mean_figure(diff, sides, diff->run_count[side]),
+		.lower_bound = state->too_low[side],
+		.upper_bound = state->too_high[side] };
+	*ret_deviation = bp_between_runs_deviation(sides, diff->run_count[side]);
+}
+
+void bp_diff_mean(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	int side, struct bp_figure *ret_mean, double *ret_deviation)
+{
+	struct bp_side *sides = diff->state->sides;
+	sides_of_runs(diff, row, objects, sides);
+	fill_mean(diff, side == BP_BASE ? sides : sides + diff->run_count[BP_BASE], side, ret_mean,
+		ret_deviation);
 }
 
 static bool all_known(const struct bp_side *sides, uint32_t count)
@@ -244,10 +260,7 @@ void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_ro
 			&diff->runs[side][0], &row->cells[column], row, objects);
 		if (counts[side] == 1)
 			continue;
-		figure->interval = mean_figure(diff, own, counts[side]);
-		figure->lower_bound = state->too_low[side];
-		figure->upper_bound = state->too_high[side];
-		ret_comparison->deviation[side] = bp_between_runs_deviation(own, counts[side]);
+		fill_mean(diff, own, side, figure, &ret_comparison->deviation[side]);
 	}
 	if (row->whole && has_limits(diff, objects)) {
 		compare_limits(ret_comparison);

@@ -7,6 +7,7 @@
  *	diff_sides.c     one cell of the table as a side of a comparison, and as a figure
  *	diff_peaks.c     the same of peaks, whose moments are not known
  *	diff_warnings.c  what a reader must know before believing
+ *	means.c          the mean of one side alone, whose base side is empty
  *
  * Columns of the table: what is compared of the base's runs, then of the new ones; between two
  * moments, then what is shown of both.
@@ -31,11 +32,11 @@ struct bp_key_result {
 
 struct bp_diff_state {
 	struct bp_diff_keys keys;
-	struct bp_key_result *results;	 /* by key */
-	uint32_t *order;		 /* key numbers, as shown */
-	struct bp_key_cell *totals;	 /* by column; tallies belong to the aggregations */
-	struct bp_key_cell *scratch;	 /* one per column: rows put together */
-	struct bp_side *sides, *nothing; /* room for all runs; as many counts of 0 */
+	struct bp_key_result *results; /* by key */
+	uint32_t *order;	       /* key numbers, as shown */
+	struct bp_key_cell *totals;    /* by column; tallies belong to the aggregations */
+	struct bp_key_cell *scratch;   /* one per column: rows put together */
+	struct bp_side *sides;	       /* room for all runs */
 	char program[256]; /* the name of the program's own file; "" if it has one name */
 	/* Losses: may the truth of a side be more, or less, than its figures? */
 	bool too_low[BP_SIDES], too_high[BP_SIDES];
@@ -66,7 +67,14 @@ struct bp_cells_of_row {
 	bool whole;
 };
 
+/* diff.c: matches the keys of all runs, and finds totals and losses; what is compared, and a side
+ * without runs, is the caller's. */
+bool bp_diff_collect(struct bp_diff *diff, struct bp_error *error);
+
 /* diff_sides.c */
+/* The mean of the two runs and more of one side, and how much they vary beyond sampling. */
+void bp_diff_mean(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	int side, struct bp_figure *ret_mean, double *ret_deviation);
 /* Estimates, intervals and p of bytes or objects. */
 void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_row *row,
 	bool objects, struct bp_diff_figure *ret_comparison);

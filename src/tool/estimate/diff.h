@@ -76,6 +76,13 @@ struct bp_change bp_diff_runs(const struct bp_side *base, size_t base_count,
 struct bp_change bp_diff_runs_p(
 	const struct bp_side *base, size_t base_count, const struct bp_side *new, size_t new_count);
 
+/* The mean that runs have where these `count` >= 2 are a random sample of many: the hull of the
+ * interval that sampling alone gives the mean of these runs, and of Student's interval with the
+ * variance between their estimates (which holds both the variation between runs and the noise of
+ * sampling) and `count` - 1 degrees of freedom (docs/statistics.md, "A sample of hosts"). `alpha`:
+ * two-sided, in (0, 1). The lower limit is at least 0. */
+struct bp_interval bp_mean_of_runs(const struct bp_side *runs, size_t count, double alpha);
+
 /* Standard deviation between runs beyond sampling noise, sqrt(max(0, S^2 - mean variance)), in the
  * unit of the sides; count >= 2. */
 double bp_between_runs_deviation(const struct bp_side *runs, size_t count);

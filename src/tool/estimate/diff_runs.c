@@ -184,6 +184,29 @@ struct bp_change bp_diff_runs_p(
 	return with_variation(change, base, base_count, new, new_count, 0.5);
 }
 
+/* What t says of a mean. No run differs from the others: see the top. */
+static struct spread spread_of_sample(const struct bp_side *runs, size_t count, double step)
+{
+	struct spread spread = spread_of(runs, count);
+	if (spread.variance == 0)
+		spread.variance = step * step / 4;
+	return spread;
+}
+
+struct bp_interval bp_mean_of_runs(const struct bp_side *runs, size_t count, double alpha)
+{
+	assert(count >= 2);
+	const struct bp_side nothing = bp_side_of_count(0);
+	const struct bp_side mean = mean_side(runs, count);
+	struct bp_interval interval = bp_diff_pair(&nothing, &mean, alpha).difference;
+	const struct spread spread = spread_of_sample(runs, count, largest_step(runs, count));
+	const double half = sqrt(spread.variance / (double)count) *
+			    student_quantile(alpha, (double)(count - 1));
+	widen(&interval, spread.mean - half, spread.mean + half);
+	interval.low = fmax(interval.low, 0);
+	return interval;
+}
+
 double bp_between_runs_deviation(const struct bp_side *runs, size_t count)
 {
 	assert(count >= 2);

@@ -495,3 +495,42 @@ bool bp_fleet_list_runs(const struct bp_store *store, const struct bp_fleet_filt
 	free(runs.ids);
 	return false;
 }
+
+static bool take_host(void *context, struct bp_duckdb_row *row, struct bp_error *error)
+{
+	struct bp_fleet_hosts *hosts = context;
+	struct bp_parquet_value name;
+	if (!bp_duckdb_text(row, 2, &name, error))
+		return false;
+	if (!bp_vec_reserve(
+		    &hosts->names, &hosts->capacity, hosts->count + 1u, sizeof *hosts->names) ||
+		(hosts->names[hosts->count] = strdup(name.text)) == NULL)
+		return no_memory(error);
+	hosts->count++;
+	return true;
+}
+
+void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts)
+{
+	for (uint32_t i = 0; i < hosts->count; i++)
+		free(hosts->names[i]);
+	free(hosts->names);
+	*hosts = (struct bp_fleet_hosts){ .count = 0 };
+}
+
+bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_hosts *ret_hosts, struct bp_error *error)
+{
+	struct bp_fleet_hosts hosts = { .count = 0 };
+	FILE *script;
+	if (!bp_duckdb_script(&script, error))
+		return false;
+	bp_fleet_write_hosts(store, filter, script);
+	if (bp_duckdb_run(script, take_host, &hosts, error) &&
+		(hosts.count > 0 || nothing_passes(error))) {
+		*ret_hosts = hosts;
+		return true;
+	}
+	bp_fleet_hosts_finish(&hosts);
+	return false;
+}

@@ -48,10 +48,21 @@ struct bp_fleet_runs {
 	uint32_t count, capacity;
 };
 
+/* The names of machines, each by itself allocated. */
+struct bp_fleet_hosts {
+	char **names;
+	uint32_t count, capacity;
+};
+
 /* The ids of the runs that pass, in the order of their beginnings. Errors: none passes; those of
  * duckdb; memory. */
 bool bp_fleet_list_runs(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_runs *ret_runs, struct bp_error *error);
+
+/* The machines of the runs that pass, in the order of their names. Errors: as of the runs. */
+bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_hosts *ret_hosts, struct bp_error *error);
+void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts);
 
 /* The samples of these runs as a profile, finished and with its names. On failure there is nothing
  * to finish. Errors: the same, and a run that is in the store twice. */

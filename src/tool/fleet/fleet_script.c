@@ -81,6 +81,16 @@ void bp_fleet_write_runs(
 		BP_ROW_PROCESS);
 }
 
+void bp_fleet_write_hosts(
+	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
+{
+	write_selection(store, filter, script);
+	fprintf(script,
+		"SELECT DISTINCT '%c',0,hex(host) AS name FROM every WHERE process IN (SELECT run "
+		"FROM runs) ORDER BY name;\n",
+		BP_ROW_PROCESS);
+}
+
 /* Of the runs only those that were recorded at both moments. Table `lives` has when processes
  * began and were last heard of, table `spans` the two moments, all by the clock of the machine. A
  * run ends with the last program of its first process (query/view.h). */

@@ -21,6 +21,8 @@
 
 void bp_fleet_write_runs(
 	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script);
+void bp_fleet_write_hosts(
+	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script);
 void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_detail detail, FILE *script);
 

@@ -93,6 +93,43 @@ static struct bp_side pooled(const struct bp_side *runs, size_t count)
 	return bp_side_scale(sum, 1 / (double)count);
 }
 
+/* The mean of a sample: Student's interval with one degree of freedom less than there are runs. */
+static void test_mean(void **state)
+{
+	(void)state;
+	const double a[] = { 10, 12, 14 }, b[] = { 7, 7, 7 }, c[] = { 0, 0, 9 };
+	struct bp_interval mean = bp_mean_of_runs(count_all(0, a, 3), 3, 0.05);
+	expect_near("mean", mean.estimate, 12, 1e-14);
+	expect_near("low", mean.low, 12 - quantile_2 * sqrt(4.0 / 3), 1e-11);
+	expect_near("high", mean.high, 12 + quantile_2 * sqrt(4.0 / 3), 1e-11);
+	/* All alike: they may go either way between two neighbours. */
+	mean = bp_mean_of_runs(count_all(0, b, 3), 3, 0.05);
+	expect_near("low", mean.low, 7 - quantile_2 * sqrt(1.0 / 12), 1e-11);
+	expect_near("high", mean.high, 7 + quantile_2 * sqrt(1.0 / 12), 1e-11);
+	/* Nothing is below 0. */
+	mean = bp_mean_of_runs(count_all(0, c, 3), 3, 0.05);
+	expect_near("low", mean.low, 0, 0);
+	expect_near("high", mean.high, 3 + quantile_2 * sqrt(27.0 / 3), 1e-11);
+	assert_false(mean.exact);
+}
+
+/* Sampled hosts that are alike: what sampling leaves is not narrowed by variance that is small by
+ * accident. Those that are not: Student's. */
+static void test_mean_of_sampled(void **state)
+{
+	(void)state;
+	const struct bp_side alike[] = { sampled(9), sampled(9), sampled(9) };
+	const struct bp_side wild[] = { sampled(100), sampled(300), sampled(200) };
+	const struct bp_side nothing = bp_side_of_count(0), sum = pooled(alike, 3);
+	const struct bp_interval sampling = bp_diff_pair(&nothing, &sum, 0.05).difference;
+	struct bp_interval mean = bp_mean_of_runs(alike, 3, 0.05);
+	assert_true(mean.low <= sampling.low && mean.high >= sampling.high);
+	mean = bp_mean_of_runs(wild, 3, 0.05);
+	const double one = wild[0].estimate / 100, half = quantile_2 * 100 * one / sqrt(3);
+	expect_near("low", mean.low, fmax(0, 200 * one - half), 1e-11);
+	expect_near("high", mean.high, 200 * one + half, 1e-11);
+}
+
 /* Sampled runs: the larger of the two p-values, the hull of the two intervals. */
 static void test_larger_of_both(void **state)
 {
@@ -238,6 +275,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_welch),
+		cmocka_unit_test(test_mean),
+		cmocka_unit_test(test_mean_of_sampled),
 		cmocka_unit_test(test_larger_of_both),
 		cmocka_unit_test(test_runs_that_do_not_vary),
 		cmocka_unit_test(test_one_run_on_a_side),

@@ -47,7 +47,8 @@ static const struct {
 	{ "no-pager", ~(1u << BP_FLEET_HTML) },
 	{ "base", 1u << BP_FLEET_DIFF },
 	{ "new", 1u << BP_FLEET_DIFF },
-	{ "hosts", 1u << BP_FLEET_DIFF },
+	{ "hosts", 1u << BP_FLEET_TOP | 1u << BP_FLEET_CHECK | 1u << BP_FLEET_DIFF },
+	{ "host-count", 1u << BP_FLEET_TOP | 1u << BP_FLEET_CHECK },
 	{ "objects", 1u << BP_FLEET_DIFF },
 	{ "all", 1u << BP_FLEET_DIFF },
 	{ "fdr", 1u << BP_FLEET_DIFF },
@@ -158,6 +159,11 @@ static struct bp_fleet_detail detail_of(const struct bp_query *query)
 	return detail;
 }
 
+bool bp_fleet_is_sample(const struct bp_fleet_request *request)
+{
+	return strcmp(bp_option_value_or(request->arguments, "hosts", "all"), "sample") == 0;
+}
+
 static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_request *request,
 	struct bp_error *error)
 {
@@ -176,6 +182,12 @@ static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_r
 				error, "--filter time: times within a run are asked of its file");
 	if (bp_option_given(arguments, "json") && bp_option_given(arguments, "csv"))
 		return bp_error_set(error, "--json and --csv: choose one");
+	if (bp_option_given(arguments, "host-count") && !bp_fleet_is_sample(request))
+		return bp_error_set(error,
+			"--host-count: figures are of the runs that are there: --hosts sample "
+			"takes their hosts for a sample of so many");
+	if (bp_option_given(arguments, "csv") && bp_fleet_is_sample(request))
+		return bp_error_set(error, "--csv: not with --hosts sample: see --json");
 	if (request->word == BP_FLEET_TREE)
 		query->by = BP_KEY_STACK;
 	if (request->word == BP_FLEET_GROWTH) {
@@ -253,7 +265,11 @@ static const struct bp_option options[] = {
 	{ .name = "hosts",
 		.argument = "WHICH",
 		.choices = "all|sample",
-		.summary = "diff: the runs are all there are (default), or a sample of more" },
+		.summary = "top, check, diff: those recorded are all there are (default), or a "
+			   "sample of more" },
+	{ .name = "host-count",
+		.argument = "N",
+		.summary = "top, check: with --hosts sample, what so many hosts hold together" },
 	{ .summary = "What is counted" },
 	BP_OPTION_METRIC,
 	BP_OPTION_BYTES,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* `bytepoll fleet check`: limits on the sum of all runs, judged as `bytepoll check` judges those of
- * one file. */
+ * one file; with `--hosts sample` on what a host holds on average, or all hosts together. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/check/check_limit.h"
 #include "cli/command.h"
-#include "cli/fleet/fleet_request.h"
+#include "cli/fleet/fleet_parts.h"
 #include "cli/terminal/terminal.h"
 #include "policy/defaults.h"
 #include "report/check/check_report.h"
@@ -14,7 +14,6 @@
 #define EXIT_EXCEEDED 1
 #define EXIT_ERROR 2
 #define EXIT_UNDECIDED 3
-#define SHOWN_AS "the fleet"
 
 struct limits {
 	struct bp_limit of[BP_FLEET_VALUES_MAX];
@@ -23,6 +22,7 @@ struct limits {
 	uint32_t count;
 	struct bp_check_warning warnings[BP_FLEET_VALUES_MAX];
 	uint32_t warning_count;
+	char shown_as[64]; /* what the limits are on */
 };
 
 static bool is_of_one_run(const struct bp_limit *limit)
@@ -65,10 +65,11 @@ static bool add_warning(void *context, const char *sentence)
 	if (copy == NULL)
 		return false;
 	limits->warnings[limits->warning_count++] =
-		(struct bp_check_warning){ SHOWN_AS, copy, false };
+		(struct bp_check_warning){ limits->shown_as, copy, false };
 	return true;
 }
 
+/* All runs together. */
 static bool judge(const struct bp_fleet_request *request, struct limits *limits, double false_alarm,
 	struct bp_error *error)
 {
@@ -83,17 +84,63 @@ static bool judge(const struct bp_fleet_request *request, struct limits *limits,
 	const bool good = bp_measure_all(
 		&profile, &measuring, limits->of, limits->count, limits->measures, &warner, error);
 	for (uint32_t i = 0; good && i < limits->count; i++)
-		bp_check_limit(
-			&limits->of[i], &limits->measures[i], SHOWN_AS, a, &limits->results[i]);
+		bp_check_limit(&limits->of[i], &limits->measures[i], limits->shown_as, a,
+			&limits->results[i]);
 	bp_profile_finish(&profile);
 	return good;
 }
 
-static int show(
-	const struct bp_arguments *arguments, const struct limits *limits, double false_alarm)
+/* The measures of all hosts, by host and then by limit, judged limit by limit. */
+static void judge_measures(const struct bp_measure *measures, uint32_t hosts, uint32_t all_hosts,
+	double a, struct limits *limits)
+{
+	const struct bp_measure *of_limit[BP_RUNS_MAX];
+	for (uint32_t i = 0; i < limits->count; i++) {
+		for (uint32_t host = 0; host < hosts; host++)
+			of_limit[host] = &measures[(size_t)host * limits->count + i];
+		bp_check_hosts(&limits->of[i], of_limit, hosts, all_hosts, limits->shown_as, a,
+			&limits->results[i]);
+	}
+}
+
+/* The hosts as a sample of more. */
+static bool judge_hosts(const struct bp_fleet_request *request, struct limits *limits,
+	double false_alarm, struct bp_error *error)
+{
+	const double a = false_alarm / limits->count;
+	struct bp_warner warner = { add_warning, limits };
+	const struct bp_measuring measuring = {
+		.query = &request->query_options.query, .a = a, .runs = 1
+	};
+	struct bp_fleet_parts parts = { .count = 0 };
+	struct bp_measure *measures = NULL;
+	uint32_t all_hosts = 0;
+	bool good = bp_fleet_parts_read_hosts(request, &parts, error) &&
+		    bp_fleet_host_count(request, parts.count, &all_hosts, error);
+	if (good) {
+		measures = calloc((size_t)parts.count * limits->count, sizeof *measures);
+		good = measures != NULL || bp_error_set(error, "out of memory");
+	}
+	for (uint32_t i = 0; good && i < parts.count; i++)
+		good = bp_measure_all(&parts.parts[i].profile, &measuring, limits->of,
+			limits->count, &measures[(size_t)i * limits->count], &warner, error);
+	if (good && all_hosts > 0)
+		snprintf(limits->shown_as, sizeof limits->shown_as, "all %u hosts (%u recorded)",
+			all_hosts, parts.count);
+	else if (good)
+		snprintf(limits->shown_as, sizeof limits->shown_as,
+			"the mean of one host (%u recorded)", parts.count);
+	if (good)
+		judge_measures(measures, parts.count, all_hosts, a, limits);
+	free(measures);
+	bp_fleet_parts_finish(&parts);
+	return good;
+}
+
+static int show(const struct bp_arguments *arguments, struct limits *limits, double false_alarm)
 {
 	static const int statuses[BP_OUTCOME_COUNT] = { 0, EXIT_EXCEEDED, EXIT_UNDECIDED };
-	char *files[] = { SHOWN_AS };
+	char *files[] = { limits->shown_as };
 	struct bp_report_options options = { .si = bp_option_given(arguments, "si") };
 	struct bp_check check = { .results = limits->results,
 		.count = limits->count,
@@ -122,9 +169,11 @@ int bp_fleet_check(const struct bp_fleet_request *request, struct bp_error *erro
 		bp_error_set(error, "out of memory");
 		return status;
 	}
+	snprintf(limits->shown_as, sizeof limits->shown_as, "the fleet");
 	if (bp_option_probability(request->arguments, "false-alarm", &false_alarm, error) &&
 		read_limits(request->arguments, limits, error) &&
-		judge(request, limits, false_alarm, error))
+		(bp_fleet_is_sample(request) ? judge_hosts : judge)(
+			request, limits, false_alarm, error))
 		status = show(request->arguments, limits, false_alarm);
 	for (uint32_t i = 0; i < limits->count; i++)
 		bp_check_limit_finish(&limits->of[i]);

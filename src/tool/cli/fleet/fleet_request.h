@@ -34,6 +34,9 @@ struct bp_fleet_request {
 	struct bp_fleet_detail detail;
 };
 
+/* Are the runs, or hosts, taken for a sample of more (--hosts sample)? */
+bool bp_fleet_is_sample(const struct bp_fleet_request *request);
+
 /* A moment in UTC: a date, and after a T hours, minutes and seconds. False: it is none. */
 bool bp_fleet_date_read(const char *text, int64_t *ret_ns);
 
@@ -46,9 +49,10 @@ bool bp_fleet_moments_read(const struct bp_arguments *arguments,
 bool bp_fleet_profile(const struct bp_fleet_request *request, const struct bp_fleet_filter *filter,
 	struct bp_profile *ret_profile, struct bp_error *error);
 
-/* top and tree; html; growth; diff; check. They return the exit status, 0 for well, and set `error`
- * where it failed. */
+/* top and tree; top of a sample of hosts; html; growth; diff; check. They return the exit status, 0
+ * for well, and set `error` where it failed. */
 int bp_fleet_show(const struct bp_fleet_request *request, struct bp_error *error);
+int bp_fleet_hosts(const struct bp_fleet_request *request, struct bp_error *error);
 int bp_fleet_html(const struct bp_fleet_request *request, struct bp_error *error);
 int bp_fleet_growth(const struct bp_fleet_request *request, struct bp_error *error);
 int bp_fleet_diff(const struct bp_fleet_request *request, struct bp_error *error);

@@ -29,6 +29,8 @@ int bp_fleet_show(const struct bp_fleet_request *request, struct bp_error *error
 	struct bp_profile profile;
 	struct bp_error pager_error;
 	uint64_t rows = report->rows;
+	if (bp_fleet_is_sample(request))
+		return bp_fleet_hosts(request, error);
 	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
 		!bp_fleet_profile(request, &request->filter, &profile, error))
 		return EXIT_FAILED;

@@ -222,7 +222,11 @@ void bp_check_advice(const struct bp_check_result *result, char *buffer)
 		return;
 	case BP_REASON_RUNS:
 		snprintf(buffer, BP_CHECK_WORDS_BYTES,
-			"the runs differ too much among themselves: give more runs on both sides");
+			result->limit->growth
+				? "the runs differ too much among themselves: give more runs on "
+				  "both sides"
+				: "the hosts differ too much among themselves: record more of "
+				  "them");
 		return;
 	default:
 		return;
