@@ -100,7 +100,7 @@ export function ProfileHelp({ head }) {
     <>
       <Signs title="What is counted" list={[
         ['live', 'Allocated and not freed: at the end, or at the moment that is chosen.'],
-        ['peak', 'The most that was live at any time. Noise makes the highest of many estimates too high; the total is adjusted for that. Rows and graph show what was live at that moment.'],
+        ['peak', 'The most that was live at any time. Noise makes the highest of many estimates too high; the total is adjusted for that. Rows and graph show what was live at that moment, and the dot over its line in the plot too, with its interval.'],
         ['allocated', 'All that was asked for, freed or not: in the whole run, in the window, or until the moment that is chosen.'],
         ['temporary', 'Freed again before the same thread’s next allocation.'],
         ['resident memory', 'What the kernel gave the process. It also holds files, stacks and what malloc keeps or never sees.'],

@@ -97,8 +97,29 @@ function draw_resident(plot, points, colour) {
   ctx.restore();
 }
 
+// What was live at the moment of the peak, where that is of what the curve shows: between two of the
+// curve's moments it may be far above both.
+function peak_figure(profile, unit, now) {
+  return now.filtered || profile.head.peak_at_s == null ? null : (profile.head.peak_moment?.[unit] ?? null);
+}
+
+function draw_peak_figure(plot, at, figure, ratio) {
+  const { ctx } = plot;
+  const y = (value) => plot.valToPos(value, 'y', true);
+  ctx.setLineDash([]);
+  ctx.lineWidth = 2 * ratio;
+  ctx.beginPath();
+  ctx.moveTo(at, y(figure.low));
+  ctx.lineTo(at, y(figure.high ?? figure.low));
+  ctx.stroke();
+  if (figure.estimate == null) return;
+  ctx.beginPath();
+  ctx.arc(at, y(figure.estimate), 3.5 * ratio, 0, 7);
+  ctx.fill();
+}
+
 // The moment of the peak; its name stands above the plot, where no line goes.
-function draw_peak(plot, profile, colour) {
+function draw_peak(plot, profile, colour, figure) {
   const time = profile.head.peak_at_s;
   if (time == null) return;
   const { ctx, bbox } = plot;
@@ -114,6 +135,7 @@ function draw_peak(plot, profile, colour) {
   ctx.stroke();
   ctx.font = 11 * ratio + 'px sans-serif';
   ctx.textAlign = 'center';
+  if (figure !== null) draw_peak_figure(plot, at, figure, ratio);
   const half = ctx.measureText('peak').width / 2;
   ctx.fillText('peak', Math.min(Math.max(at, bbox.left + half), bbox.left + bbox.width - half), bbox.top - 6 * ratio);
   ctx.restore();
@@ -137,7 +159,7 @@ function plot_options(profile, width, unit, now, on_window) {
     height: HEIGHT,
     legend: { show: false },
     padding: [18, 10, 0, 0],
-    scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, resident_top(now.resident)) || 1) * 1.06] } },
+    scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, peak_figure(profile, unit, now)?.high ?? 0, resident_top(now.resident)) || 1) * 1.06] } },
     axes: [
       { ...axis, grid: { show: false }, values: (_, marks) => marks.map((t) => moment_text(t, marks[marks.length - 1])), size: 26 },
       {
@@ -156,7 +178,7 @@ function plot_options(profile, width, unit, now, on_window) {
         (plot) => {
           if (now.resident !== null) draw_resident(plot, now.resident.points, colour);
           draw_window(plot, profile, now.view, colour);
-          draw_peak(plot, profile, colour);
+          draw_peak(plot, profile, colour, peak_figure(profile, unit, now));
         },
       ],
       setSelect: [
@@ -214,6 +236,7 @@ export function Timeline({ profile, estimator, view, update, theme }) {
   const filtered = profile.has_filter(view);
   const state = useRef({ view, plot: null, say: () => {}, dragged: 0, figures: [] }).current;
   state.view = view;
+  state.filtered = filtered;
   const { unit } = view;
   // (Beside objects, or processes that were not looked at, there is none to show.)
   const resident = unit === 'bytes' ? resident_of(profile, view) : null;
