@@ -26,6 +26,10 @@ mtrace, `MALLOC_CHECK_`) is such a library: it checks every object, sampled ones
 recorder, or be preloaded before it (then the program runs unprofiled). If a program calls glibc by a `__libc_`
 name, which such a library does not replace, the call is passed on and not counted.
 
+Of mmap and the functions beside it only calls by the program, its libraries and its allocator are seen. glibc calls none of
+them by its public name, so that the memory of its malloc and of its threads is not among what [mapped.md](mapped.md) shows.
+`bytepoll attach` does not bind them.
+
 Where the program's malloc is not glibc's (but jemalloc, TCMalloc, mimalloc or any other), the C++ operators
 of that allocator are counted, too, and so are its own functions where it exports them: calls by objects that
 are loaded at the start, and calls by addresses from `dlsym`. The recorder exports none of these names

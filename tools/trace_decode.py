@@ -294,7 +294,7 @@ class Trace:
         if kind == "outage":
             self.outages.append(record)
         ordinal = record.get("thread", record.get("ordinal", 0))
-        if ordinal == 0:
+        if ordinal == 0 or kind == "mapping":  # that has no counters
             return
         self.met.setdefault(ordinal)
         if kind == "thread_end":

@@ -8,7 +8,7 @@ TAGS = {1: "sample", 2: "free", 3: "stack", 4: "module", 5: "module_gone", 6: "t
         7: "thread_end", 8: "exec", 9: "fork", 10: "interval",
         11: "folded", 12: "readings", 13: "ticks", 14: "held",
         15: "type", 16: "frame", 17: "named_stack", 18: "labels", 19: "outage",
-        20: "mixed_stack", 21: "interpreter", 75: "folded_told"}
+        20: "mixed_stack", 21: "interpreter", 22: "mapping", 75: "folded_told"}
 OF_PART = ("folded", "readings", "ticks", "held")  # 5: in folded parts only
 
 
@@ -163,6 +163,16 @@ class ChunkState:
     def outage(self, fields):
         begin = fields.varint()
         return {"from_ns": begin, "to_ns": fields.no_wrap(fields.varint(), least=begin, most=MASK - 1)}
+
+    def mapping(self, fields):
+        record = {"thread": fields.number32()}
+        record |= {name: fields.varint() for name in ("time_ns", "before", "sequence")}
+        record["what"] = fields.number32()
+        record |= {name: fields.varint() for name in ("address", "bytes", "old_address", "old_bytes")}
+        record |= {name: fields.number32() for name in ("protection", "flags", "stack")}
+        if record["before"] > record["sequence"] or not 1 <= record["what"] <= 7:
+            raise Malformed
+        return record
 
     def type(self, fields):
         return {"id": fields.number32(), "name": fields.text()}

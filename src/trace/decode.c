@@ -369,6 +369,25 @@ static bool decode_outage(const struct bp_trace_decoder *decoder, struct bp_byte
 	return !fields->failed && outage->from_ns <= outage->to_ns && outage->to_ns != UINT64_MAX;
 }
 
+static bool decode_mapping(const struct bp_trace_decoder *decoder, struct bp_bytes *fields,
+	struct bp_trace_mapping *mapping)
+{
+	mapping->thread = take_u32(fields);
+	mapping->time_ns = take_time(decoder, fields);
+	mapping->before = bp_bytes_varint(fields);
+	mapping->sequence = bp_bytes_varint(fields);
+	mapping->what = (enum bp_mapping_what)take_u32(fields);
+	mapping->address = bp_bytes_varint(fields);
+	mapping->bytes = bp_bytes_varint(fields);
+	mapping->old_address = bp_bytes_varint(fields);
+	mapping->old_bytes = bp_bytes_varint(fields);
+	mapping->protection = take_u32(fields);
+	mapping->flags = take_u32(fields);
+	mapping->stack = take_u32(fields);
+	return !fields->failed && mapping->before <= mapping->sequence &&
+	       mapping->what >= BP_MAPPING_MAP && mapping->what <= BP_MAPPING_WHAT_MAX;
+}
+
 static bool decode_fields(
 	struct bp_trace_decoder *decoder, struct bp_bytes *fields, struct bp_trace_record *record)
 {
@@ -403,6 +422,8 @@ static bool decode_fields(
 		return decode_name(fields, record->tag == BP_TAG_FRAME, &record->name);
 	case BP_TAG_OUTAGE:
 		return decode_outage(decoder, fields, &record->outage);
+	case BP_TAG_MAPPING:
+		return decode_mapping(decoder, fields, &record->mapping);
 	case BP_TAG_NAMED_STACK:
 		return decode_named_stack(decoder, fields, &record->stack);
 	case BP_TAG_MIXED_STACK:
@@ -434,7 +455,7 @@ enum bp_trace_decoded bp_trace_decode(
 	if (data == NULL)
 		return BP_TRACE_MALFORMED;
 	ret_record->tag = (enum bp_tag)tag;
-	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_INTERPRETER) && tag != BP_TAG_FOLDED_TOLD)
+	if ((tag < BP_TAG_SAMPLE || tag > BP_TAG_MAPPING) && tag != BP_TAG_FOLDED_TOLD)
 		return tag & BP_TAG_FATAL_BIT ? BP_TRACE_FATAL : BP_TRACE_SKIPPED;
 	struct bp_bytes fields = bp_bytes_of(data, (size_t)length);
 	if (decode_fields(decoder, &fields, ret_record))

@@ -26,6 +26,7 @@
 #define BP_ENV_TRACEPOINTS "BYTEPOLL_TRACEPOINTS"
 #define BP_ENV_IN_PLACE "BYTEPOLL_IN_PLACE"	  /* 1: samples stay where glibc put them */
 #define BP_ENV_PYTHON "BYTEPOLL_PYTHON"		  /* of CPython: all (default), frames, off */
+#define BP_ENV_MAPPED "BYTEPOLL_MAPPED"		  /* calls that map memory: on (default), off */
 #define BP_ENV_HOST_OUTPUT "BYTEPOLL_HOST_OUTPUT" /* of hosts (bytepoll/host.h), as above */
 /* What a recorder that a running program opened (`bytepoll attach`) shows from outside: the object
  * bytepoll_attached. Fields are stored one by one; `calls` last. */
@@ -62,7 +63,7 @@ enum bp_attach_result {
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 9
+#define BP_TRACE_MINOR 10
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -128,6 +129,7 @@ static inline uint64_t bp_trace_machine_ns(const struct bp_trace_header *header,
 	((uint64_t)128) /* T becomes the default by what was allocated, see 1.8 */
 #define BP_HEADER_HOST_FOLLOWS ((uint64_t)256) /* of a host that follows the control word, 1.8 */
 #define BP_HEADER_ATTACHED ((uint64_t)512)     /* of a process that ran before, see 1.9 */
+#define BP_HEADER_MAPPED ((uint64_t)1024)      /* calls that map memory are recorded, see 3.11 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -143,6 +145,7 @@ enum bp_variable {
 	BP_VARIABLE_FOLLOW_PID,
 	BP_VARIABLE_TRACEPOINTS,
 	BP_VARIABLE_PYTHON,
+	BP_VARIABLE_MAPPED,
 	BP_VARIABLE_COUNT
 };
 
@@ -164,6 +167,7 @@ enum bp_loss {
 	BP_LOSS_CHILD_TRACE,
 	BP_LOSS_NAME,
 	BP_LOSS_INVALID,
+	BP_LOSS_MAPPING,
 	BP_LOSS_COUNT,
 	BP_LOSS_MAX = 32
 };
@@ -291,6 +295,7 @@ enum bp_tag {
 	BP_TAG_OUTAGE = 19,	 /* see 3.9 */
 	BP_TAG_MIXED_STACK = 20, /* these two: CPython's frames and objects, see 3.10 */
 	BP_TAG_INTERPRETER = 21,
+	BP_TAG_MAPPING = 22, /* see 3.11 */
 	/* In folded parts only; fatal, because its objects stand nowhere else. */
 	BP_TAG_FOLDED_TOLD = BP_TAG_FOLDED | BP_TAG_FATAL_BIT
 };
@@ -348,6 +353,20 @@ enum bp_python_state {
 	BP_PYTHON_TEST_FAILED = 4,
 	BP_PYTHON_ALL_IN_MALLOC = 5
 };
+
+/* 3.11: what a MAPPING record says. */
+enum bp_mapping_what {
+	BP_MAPPING_MAP = 1,
+	BP_MAPPING_UNMAP = 2,
+	BP_MAPPING_REMAP = 3,
+	BP_MAPPING_PROTECT = 4,
+	BP_MAPPING_BREAK = 5,
+	BP_MAPPING_ATTACH = 6, /* a segment of System V shared memory */
+	BP_MAPPING_DETACH = 7,
+	BP_MAPPING_WHAT_MAX = BP_MAPPING_DETACH
+};
+/* So many such records are written in one process; further calls are counted as lost. */
+#define BP_MAPPING_RECORDS_MAX (1u << 18)
 
 enum bp_unseen {
 	BP_UNSEEN_NO = 0,

@@ -383,6 +383,9 @@ static bool note_record(struct bp_trace_reader *reader, const struct bp_trace_re
 	case BP_TAG_OUTAGE:
 		note_time(reader, record->outage.to_ns);
 		return bp_trace_intervals_outage(reader, &record->outage);
+	case BP_TAG_MAPPING:
+		note_time(reader, record->mapping.time_ns);
+		return true;
 	case BP_TAG_FOLDED:
 		reader->samples += record->folded.objects;
 		reader->frees += record->folded.objects;

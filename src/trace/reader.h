@@ -136,6 +136,14 @@ struct bp_trace_outage {
 	uint64_t from_ns, to_ns; /* not before from_ns; UINT64_MAX: it went on at the end */
 };
 
+/* MAPPING: memory that the program mapped, unmapped or protected itself. */
+struct bp_trace_mapping {
+	uint64_t time_ns, before, sequence; /* the numbers of its begin and of its end */
+	uint64_t address, bytes, old_address, old_bytes;
+	uint32_t thread, protection, flags, stack;
+	enum bp_mapping_what what;
+};
+
 struct bp_trace_record {
 	enum bp_tag tag;
 	union {
@@ -149,6 +157,7 @@ struct bp_trace_record {
 		struct bp_trace_fork fork;	     /* BP_TAG_FORK */
 		struct bp_trace_interval interval;   /* BP_TAG_INTERVAL */
 		struct bp_trace_outage outage;	     /* BP_TAG_OUTAGE */
+		struct bp_trace_mapping mapping;     /* BP_TAG_MAPPING */
 		struct bp_trace_interpreter interpreter; /* BP_TAG_INTERPRETER */
 		struct bp_trace_folded folded;		 /* BP_TAG_FOLDED, and never _TOLD */
 		struct bp_trace_readings readings;	 /* BP_TAG_READINGS */

@@ -82,6 +82,20 @@
 	BP_HOOK(prlimit, "gives back what is mapped ahead")                                   \
 	BP_HOOK(prlimit64, "gives back what is mapped ahead")
 
+/* mapping.c: memory that the program maps itself. Calls within libc (of malloc, of threads) do not
+ * come here. */
+#define BP_HOOKS_MAPPING(BP_HOOK)                                            \
+	BP_HOOK(mmap, "records what was mapped")                             \
+	BP_HOOK(mmap64, "as mmap")                                           \
+	BP_HOOK(munmap, "records what was unmapped")                         \
+	BP_HOOK(mremap, "records what was mapped and unmapped")              \
+	BP_HOOK(mprotect, "records what became accessible, or ceased to be") \
+	BP_HOOK(pkey_mprotect, "as mprotect")                                \
+	BP_HOOK(brk, "records how the end of the data segment moved")        \
+	BP_HOOK(sbrk, "as brk")                                              \
+	BP_HOOK(shmat, "records what was attached")                          \
+	BP_HOOK(shmdt, "records what was detached")
+
 /* exec.c */
 #define BP_HOOKS_EXEC(BP_HOOK)                                            \
 	BP_HOOK(execve, "records the new image and publishes the totals") \

@@ -24,7 +24,9 @@ struct bp_hot {
 	uint32_t telling; /* 1 + the index of the listener that it is in; 0: none (listeners.h) */
 	uint16_t aside;	  /* bytes of an object that malloc is about to be asked for in another's
 			   * stead (bp_aside_begin); 0: none */
-	uint16_t aside_probes;	/* who asked in between is being watched (sample.c) */
+	uint16_t aside_probes; /* who asked in between is being watched (sample.c) */
+	uint32_t
+		in_allocator; /* busy, but in the program's allocator: the recorder holds no lock */
 } __attribute__((aligned(64))); /* a cache line that no other thread writes to */
 
 /* Adds to what was not offered. A signal handler that allocates does so, too, at any moment: each

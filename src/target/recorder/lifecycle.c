@@ -130,6 +130,7 @@ static void describe_program(enum bp_unprofiled reason)
 		.version_major = BP_TRACE_MAJOR,
 		.version_minor = BP_TRACE_MINOR,
 		.flags_skippable = (reason == BP_PROFILED ? bp_verify_flags() : 0) |
+				   bp_mapping_begin(reason == BP_PROFILED && config.mapped) |
 				   (uint64_t)config.misread << BP_HEADER_MISREAD_SHIFT,
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = (uint32_t)bp_system_page_bytes(),
@@ -184,8 +185,7 @@ static bool begin_trace(bool child, bool unmarked)
 	bp_recorder.random_key = process_key(drawn.key, child ? &parent_key : NULL);
 	bp_recorder.law = config.law;
 	bp_recorder.pid = header.pid;
-	bp_recorder.forks = 0;
-	bp_recorder.last_ordinal = 0;
+	bp_recorder.forks = bp_recorder.last_ordinal = bp_recorder.mappings = 0;
 	__builtin_memcpy(bp_recorder.trace_id, header.trace_id, 16);
 	return true;
 }

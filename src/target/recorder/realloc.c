@@ -99,8 +99,10 @@ static void *replace(struct bp_visit *visit, struct old *old, const struct bp_ca
 	const bool to_slot = decision->sampled && bp_object_fits_slot(call->size);
 	const bool by_copy = old->slot != NULL ||
 			     (to_slot && !bp_recorder.writer.stopped && is_block(old->object));
+	visit->hot->in_allocator = !by_copy;
 	void *object = by_copy ? move(old, call, decision->sampled, &slot)
 			       : bp_real.realloc(old->object, call->size);
+	visit->hot->in_allocator = 0;
 	if (object == NULL) {
 		const int error = errno;
 		if (sample != 0 && old->slot == NULL && !bp_live_insert(old->object, sample))

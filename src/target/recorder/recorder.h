@@ -98,6 +98,8 @@ struct bp_recorder {
 	bool is_late;	     /* a running program opened the recorder (attach.c) */
 	uint32_t attachment; /* how many came before this one: each has a trace of its own */
 	uint32_t inside;     /* visits that are under way, if it is late */
+	uint32_t mappings;   /* calls met that map memory, recorded or lost (mapping.h) */
+	bool records_mappings;
 	uint32_t *fork_mark; /* 1; its page reads 0 in a child of a fork that no handler saw */
 	uint8_t trace_id[16];
 	struct bp_writer writer;
@@ -117,6 +119,9 @@ static inline void bp_recorder_leave(void)
 	if (__builtin_expect(bp_recorder.is_late, 0))
 		__atomic_sub_fetch(&bp_recorder.inside, 1, __ATOMIC_RELEASE);
 }
+/* At the start of a trace: are calls that map memory to be recorded, if they can be? Returns the
+ * flag of the header that says so; 0: they are not. */
+uint64_t bp_mapping_begin(bool wanted);
 /* For attach.c. Begins a trace by those settings, as the start does. The mode becomes STARTING. */
 enum bp_attach_result bp_recorder_begin_late(char **settings);
 /* Ends the trace of a process that goes on: no thread is in a visit, and the mode is OFF. */

@@ -200,6 +200,16 @@ void bp_object_record(struct bp_visit *visit, const struct bp_call *call, void *
 	bp_budget_end(visit->thread, began_ns);
 }
 
+/* Calls the real function within a visit. What the program's allocator maps meanwhile is recorded
+ * (mapping.c). */
+static void *call_allocator(const struct bp_call *call)
+{
+	bp_hot.in_allocator = 1;
+	void *object = bp_call_real(call);
+	bp_hot.in_allocator = 0;
+	return object;
+}
+
 static void *place_sample(
 	struct bp_visit *visit, const struct bp_call *call, const struct bp_decision *decision)
 {
@@ -211,7 +221,7 @@ static void *place_sample(
 		object = bp_recorder.writer.stopped ? NULL : bp_object_take_slot(call, &slot);
 		if (object == NULL) {
 			/* What the program does not get either is no loss. */
-			object = bp_call_real(call);
+			object = call_allocator(call);
 			if (object != NULL)
 				bp_writer_lost(&bp_recorder.writer, bp_recorder.writer.stopped
 									    ? BP_LOSS_TRACE_FULL
@@ -219,7 +229,7 @@ static void *place_sample(
 			return object;
 		}
 	} else {
-		object = bp_call_real(call);
+		object = call_allocator(call);
 		if (object == NULL)
 			return NULL;
 	}
@@ -273,7 +283,7 @@ void *bp_object_allocate(const struct bp_call *call)
 	}
 	const bool changed = bp_object_offer(&visit, call->size, &decision);
 	void *object =
-		decision.sampled ? place_sample(&visit, call, &decision) : bp_call_real(call);
+		decision.sampled ? place_sample(&visit, call, &decision) : call_allocator(call);
 	if (object == NULL) {
 		visit.saved_errno = errno;
 		bp_object_undo(&visit, call->size);

@@ -269,6 +269,14 @@ static bool read_python(const char *text, uint32_t *ret_wanted)
 	return false;
 }
 
+/* False: the text is neither word. */
+static bool read_mapped(const char *text, bool *ret_wanted)
+{
+	const bool off = text != NULL && __builtin_strcmp(text, "off") == 0;
+	*ret_wanted = !off;
+	return off || (text != NULL && __builtin_strcmp(text, "on") == 0);
+}
+
 void bp_config_read(char **environment, struct bp_config *ret_config)
 {
 	if (environment == NULL)
@@ -280,6 +288,8 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 	read_sampling(environment, ret_config);
 	const char *python = bp_config_find(environment, BP_ENV_PYTHON);
 	note(ret_config, BP_VARIABLE_PYTHON, python, read_python(python, &ret_config->python));
+	const char *mapped = bp_config_find(environment, BP_ENV_MAPPED);
+	note(ret_config, BP_VARIABLE_MAPPED, mapped, read_mapped(mapped, &ret_config->mapped));
 	const char *tracepoints = bp_config_find(environment, BP_ENV_TRACEPOINTS);
 	note(ret_config, BP_VARIABLE_TRACEPOINTS, tracepoints,
 		bp_tracepoints_configure(tracepoints));

@@ -29,6 +29,7 @@ struct bp_config {
 	bool own_times;	  /* the times are counted from the start of this image */
 	uint8_t perturb;  /* the byte that glibc is set to fill freed memory with, 0: none */
 	uint32_t python;  /* enum bp_python_wanted: what is recorded of CPython */
+	bool mapped;	  /* calls that map memory are recorded */
 	uint32_t misread; /* bits of enum bp_variable: given, but not understood */
 };
 

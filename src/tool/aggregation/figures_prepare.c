@@ -49,7 +49,8 @@ static void count_processes(struct bp_aggregation *aggregation)
 		if (process->charge < charge)
 			charge = process->charge;
 	}
-	state->absent = bp_absent_metrics(state->lacks);
+	state->absent = bp_absent_metrics(state->lacks) |
+			(aggregation->profile->mapped ? 1u << BP_METRIC_TEMPORARY : 0);
 	if (state->interval_min > state->interval_max || state->interval_min == 0)
 		state->interval_min = state->interval_max;
 	state->several_intervals = state->interval_min < state->interval_max;

@@ -49,6 +49,7 @@ struct bp_input_options bp_input_options_of(
 	return (struct bp_input_options){
 		.debug_directory = bp_option_value(arguments, "debug-directory"),
 		.assume_interval = options->assume_interval,
+		.mapped = options->mapped,
 		.from_ns = query->has_from ? query->from_ns : 0,
 		.keep_readings = query->has_from || query->has_to,
 	};
@@ -113,6 +114,19 @@ bool bp_input_missing(const char *usage, struct bp_error *error)
 	return bp_error_set(error, "no file given: %s", usage);
 }
 
+bool bp_input_knows_mappings(
+	const struct bp_profile *profile, const char *file, struct bp_error *error)
+{
+	bool known = !profile->mapped;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		known = known || profile->processes.data[i].mappings_known;
+	return known ||
+	       bp_error_set(error,
+		       "%s does not tell what the program mapped itself: it was recorded with "
+		       "--mapped off, by `attach`, by a host or by an older version",
+		       file);
+}
+
 bool bp_input_read(char *const *files, int count, struct bp_input_options options,
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error)
@@ -128,6 +142,7 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	const bool good = bp_read_files((const char *const *)files, (size_t)count,
 		&(struct bp_read_options){ .assume_interval = options.assume_interval,
 			.keep_readings = options.keep_readings,
+			.mapped = options.mapped,
 			.symbols = &symbols,
 			.allocators = bp_allocator_options(),
 			.frames = bp_frame_options(),

@@ -17,6 +17,7 @@ struct bp_input_options {
 	const char *debug_directory; /* NULL: the default */
 	uint64_t assume_interval; /* T of files that do not tell theirs, bytes; 0: their writers' */
 	uint64_t from_ns;	  /* of the query's window, since the start; 0: from there */
+	bool mapped;		  /* read what programs mapped themselves (profile->mapped) */
 	bool keep_readings;	  /* the query has a window in time: keep what tells its total */
 };
 
@@ -34,5 +35,10 @@ bool bp_input_missing(const char *usage, struct bp_error *error);
 bool bp_input_read(char *const *files, int count, struct bp_input_options options,
 	struct bp_profile *ret_profile, struct bp_symbol_summary *ret_symbols,
 	struct bp_error *error);
+
+/* Where the profile is to hold what programs mapped themselves: was that recorded? `file`: the
+ * first that was read. */
+bool bp_input_knows_mappings(
+	const struct bp_profile *profile, const char *file, struct bp_error *error);
 
 #endif

@@ -139,6 +139,22 @@ static bool read_resident_options(
 		       "--resident: with --metric peak of the highest look, else of the last one");
 }
 
+/* What was mapped is no sample, and no object of malloc's. */
+static bool read_mapped_options(
+	const struct bp_arguments *arguments, const struct request *request, struct bp_error *error)
+{
+	static const char *const of_samples[] = { "bytes", "suppressions", "allocators", "growth",
+		"summary", "stats", "resident", "confidence", "estimator", "interval-method",
+		"edges", "min-size", "assume-interval" };
+	for (size_t i = 0; request->query_options.mapped && i < BP_COUNT(of_samples); i++)
+		if (bp_option_given(arguments, of_samples[i]))
+			return bp_error_set(error,
+				"--metric %s is exact, and of memory that malloc does not know: "
+				"leave --%s out",
+				bp_option_value(arguments, "metric"), of_samples[i]);
+	return true;
+}
+
 /* Which report, and how many rows. */
 static bool read_report(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
@@ -147,7 +163,9 @@ static bool read_report(
 	request->report = &bp_report_table;
 	if (bp_option_given(arguments, "moments") && !bp_option_given(arguments, "timeline"))
 		return bp_error_set(error, "--moments is for --timeline");
-	if (!read_lifetimes(arguments, request, error) || !read_whole(arguments, request, error) ||
+	if (!read_lifetimes(arguments, request, error) ||
+		!read_mapped_options(arguments, request, error) ||
+		!read_whole(arguments, request, error) ||
 		!read_resident_options(arguments, request, error))
 		return false;
 	if (bp_option_given(arguments, "growth"))
@@ -261,7 +279,7 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
 	(void)bp_read_warn_alone(&aggregation, symbols);
-	if (bp_explain_process(&aggregation, options.resident, &explained))
+	if (!profile->mapped && bp_explain_process(&aggregation, options.resident, &explained))
 		options.explained = &explained;
 	bool good =
 		!request->takes_apart ||
@@ -281,7 +299,7 @@ static void read_resident(const struct bp_arguments *arguments, const struct bp_
 {
 	struct bp_error error;
 	*ret_resident = (struct bp_resident){ 0 };
-	if (arguments->operand_count == 1 &&
+	if (arguments->operand_count == 1 && !profile->mapped &&
 		!bp_resident_read(arguments->operands[0], profile, ret_resident, &error))
 		bp_say(stderr, "bytepoll: warning: %s", error.text);
 }
@@ -293,6 +311,8 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 {
 	struct bp_resident resident;
 	struct bp_error pager_error;
+	if (!bp_input_knows_mappings(profile, arguments->operands[0], error))
+		return false;
 	read_resident(arguments, profile, &resident);
 	request->options.resident = resident.count > 0 ? &resident : NULL;
 	request->options.names_as_recorded =
@@ -344,7 +364,7 @@ static int report(const struct bp_arguments *arguments)
 
 static const struct bp_option options[] = {
 	{ .summary = "What is counted" },
-	BP_OPTION_METRIC,
+	BP_OPTION_METRIC_OR_MAPPED,
 	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },
 	BP_OPTION_FROM,
 	BP_OPTION_UNTIL,

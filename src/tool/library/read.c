@@ -31,6 +31,7 @@ bool bp_read_files(const char *const *files, size_t count, const struct bp_read_
 	struct bp_profile profile = { 0 };
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = options->keep_readings;
+	profile.mapped = options->mapped;
 	profile.assume_interval = options->assume_interval;
 	profile.allocators = options->allocators;
 	profile.frames_shown = options->frames;
@@ -46,9 +47,29 @@ bool bp_read_files(const char *const *files, size_t count, const struct bp_read_
 	return true;
 }
 
+/* Of what programs mapped themselves. */
+static bool warn_of_mappings(struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const uint32_t pid = aggregation->query.pid;
+	uint32_t unknown = 0;
+	for (uint32_t i = 1; profile->mapped && i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (pid != 0 && process->pid != pid)
+			continue;
+		/* (Of a process without a file there was nothing to tell.) */
+		unknown += !process->mappings_known && process->profiled && process->file.i != 0;
+	}
+	return unknown == 0 ||
+	       bp_aggregation_warn(aggregation, "of %u process%s it is not known what %s mapped",
+		       unknown, unknown == 1 ? "" : "es", unknown == 1 ? "it" : "they");
+}
+
 bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
 {
 	const uint32_t replaced = symbols->modules_replaced, missing = symbols->modules_missing;
+	if (!warn_of_mappings(aggregation))
+		return false;
 	if (replaced > 0 &&
 		!bp_aggregation_warn(aggregation,
 			"%u file%s replaced since the recording and not used for names, for "

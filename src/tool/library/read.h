@@ -14,6 +14,7 @@
 struct bp_read_options {
 	uint64_t assume_interval; /* T of files that do not tell theirs, bytes; 0: their writers' */
 	bool keep_readings;	  /* keep what tells the totals of windows in time */
+	bool mapped;		  /* what programs mapped themselves (profile->mapped) */
 	bool no_symbols;	  /* leave names out: no process is started */
 	const struct bp_symbol_options *symbols; /* NULL: the default */
 	const struct bp_allocators *allocators;	 /* must stay; NULL: the built-in ones */

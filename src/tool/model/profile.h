@@ -130,6 +130,7 @@ struct bp_process {
 	struct bp_process_verify_sums verify_sums;
 	struct bp_process_python python;
 	uint32_t lacks;	     /* what its file cannot tell: bits of enum bp_lack */
+	bool mappings_known; /* with profile->mapped: calls that map memory were recorded */
 	bool cut_off;	     /* the file ends early; how much is missing need not be known */
 	uint32_t misread;    /* bits of enum bp_variable of the trace: settings not understood */
 	uint64_t size_floor; /* no object can be smaller, bytes; 0: not known */
@@ -280,6 +281,9 @@ struct bp_profile {
 	struct bp_frame_choice frames_shown; /* set before the import */
 	/* While a tree is imported: what is known of code made at run time; NULL: nothing. */
 	const struct bp_jit_file *jit;
+	/* set before importing: samples are what the programs mapped themselves, exactly, and not
+	 * what was sampled of their malloc; so are totals */
+	bool mapped;
 	const struct bp_allocators *allocators;
 	/* set before importing: T of files that do not tell; 0: as their writers' */
 	uint64_t assume_interval;

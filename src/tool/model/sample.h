@@ -45,7 +45,10 @@ enum bp_profile_kind {
 	BP_PROFILE_KIND_SMALL = 8,
 	BP_PROFILE_KIND_LARGE,
 	BP_PROFILE_KIND_PINNED,
-	BP_PROFILE_KIND_PYTHON
+	BP_PROFILE_KIND_PYTHON,
+	BP_PROFILE_KIND_MAPPED_FILE, /* these three: what a program mapped itself */
+	BP_PROFILE_KIND_SHARED,
+	BP_PROFILE_KIND_BREAK
 };
 
 struct bp_sample {

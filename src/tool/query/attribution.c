@@ -70,9 +70,11 @@ bool bp_attribution_init(struct bp_attribution *attribution, const struct bp_pro
 			attribution->has_python = true;
 			continue;
 		}
-		attribution->allocator[i] = bp_allocators_hold(profile->allocators,
-						    bp_profile_text(profile, frame->function)) ||
-					    is_recorder(profile, frame);
+		/* (What an allocator maps is its own, and not its caller's.) */
+		attribution->allocator[i] =
+			(!profile->mapped && bp_allocators_hold(profile->allocators,
+						     bp_profile_text(profile, frame->function))) ||
+			is_recorder(profile, frame);
 	}
 	return true;
 }

@@ -17,6 +17,15 @@ const char *const bp_estimator_names[BP_ESTIMATOR_COUNT] = { BP_ESTIMATORS(WORD)
 const char *const bp_method_names[BP_METHOD_COUNT] = { BP_METHODS(WORD) };
 const char *const bp_edges_names[BP_EDGES_COUNT] = { BP_EDGES_WORDS(EDGES_WORD) };
 
+const char *bp_metric_word(enum bp_metric metric, bool mapped)
+{
+#define MAPPED_WORD(name, word) [BP_METRIC_##name] = word,
+	static const char *const words[BP_METRIC_COUNT] = {
+		BP_MAPPED_METRICS(MAPPED_WORD)[BP_METRIC_ALLOCATED] = BP_MAPPED_METRIC_ALL
+	};
+	return mapped && words[metric] != NULL ? words[metric] : bp_metric_names[metric];
+}
+
 int bp_word_index(const char *const *words, int count, const char *word)
 {
 	for (int i = 0; i < count; i++)

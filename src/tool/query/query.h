@@ -53,6 +53,10 @@ extern const char *const bp_estimator_names[BP_ESTIMATOR_COUNT];
 extern const char *const bp_method_names[BP_METHOD_COUNT];
 extern const char *const bp_edges_names[BP_EDGES_COUNT];
 
+/* The word of a metric of a profile: where it holds what the program mapped itself (`mapped`) that
+ * is another one. */
+const char *bp_metric_word(enum bp_metric metric, bool mapped);
+
 /* Index of `word` in one of these arrays, or -1. */
 int bp_word_index(const char *const *words, int count, const char *word);
 

@@ -21,10 +21,10 @@ static const char *const kind_names[] = { "unknown", "malloc", "calloc", "reallo
 const char *bp_type_name(const struct bp_profile *profile, uint64_t type_key)
 {
 	static const char *const heaps[] = { "small object", "large object", "pinned object",
-		"Python object" };
+		"Python object", "mapped file", "shared memory", "brk" };
 	if (type_key >= BP_KINDS)
 		return bp_profile_text(profile, profile->types.data[type_key - BP_KINDS].name);
-	if (type_key >= BP_PROFILE_KIND_SMALL && type_key <= BP_PROFILE_KIND_PYTHON)
+	if (type_key >= BP_PROFILE_KIND_SMALL && type_key <= BP_PROFILE_KIND_BREAK)
 		return heaps[type_key - BP_PROFILE_KIND_SMALL];
 	return type_key < BP_COUNT(kind_names) ? kind_names[type_key] : kind_names[0];
 }

@@ -16,6 +16,13 @@
 	X(ALLOCATED, "allocated") /* ever */ \
 	X(TEMPORARY, "temporary") /* freed by the allocating thread before it allocated again */
 
+/* Of what the program mapped itself, where a profile holds that (profile->mapped): what LIVE, PEAK
+ * and ALLOCATED are called then. The first two are words of `report --metric`. */
+#define BP_MAPPED_METRICS(X) \
+	X(LIVE, "mapped") \
+	X(PEAK, "mapped-peak")
+#define BP_MAPPED_METRIC_ALL "mapped-ever"
+
 #define BP_SORTS(X) \
 	X(BYTES, "bytes") \
 	X(OBJECTS, "objects") \

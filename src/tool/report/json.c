@@ -127,12 +127,16 @@ static void write_peak_moment(struct bp_json *json, const struct bp_aggregation 
 static void write_totals(struct bp_json *json, const struct bp_aggregation *aggregation)
 {
 	bp_json_object(json, "totals", BP_JSON_LINES);
+	const bool mapped = aggregation->profile->mapped;
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		struct bp_total total = aggregation->totals[metric];
+		if (mapped && metric == BP_METRIC_TEMPORARY)
+			continue;
 		if (!total.known)
 			total.bytes.interval = total.objects.interval =
 				(struct bp_interval){ NAN, NAN, NAN, false, true };
-		bp_json_object(json, bp_metric_names[metric], BP_JSON_SPACED);
+		bp_json_object(
+			json, bp_metric_word((enum bp_metric)metric, mapped), BP_JSON_SPACED);
 		bp_json_whole(json, "samples", total.known ? total.samples : 0);
 		bp_json_figures(json, &total.bytes, &total.objects);
 		if (metric == BP_METRIC_PEAK && total.known)
@@ -155,7 +159,7 @@ static void write_query(struct bp_json *json, const struct bp_aggregation *aggre
 	const struct bp_query *query = &aggregation->query;
 	const uint64_t peak_at_ns = aggregation->peak_at_ns;
 	const bool has_peak = peak_at_ns != BP_TIME_NEVER;
-	bp_json_text(json, "metric", bp_metric_names[query->metric]);
+	bp_json_text(json, "metric", bp_metric_word(query->metric, aggregation->profile->mapped));
 	bp_json_text(json, "by", bp_query_by(query));
 	bp_json_bool(json, "cumulative", query->cumulative);
 	bp_json_text(json, "bytes", query->usable ? "usable" : "requested");
@@ -277,14 +281,15 @@ static void write_losses(struct bp_json *json, const struct bp_aggregation *aggr
 	static const struct {
 		uint32_t reason;
 		const char *name;
-	} others[] = { { BP_PROFILE_LOST_EVENTS, "events" }, { BP_PROFILE_LOST_INVALID, "invalid" },
-		{ BP_PROFILE_LOST_BUCKETS, "buckets" },
+	} others[] = { { BP_LOSS_KIND_MAPPING, "mapping" }, { BP_PROFILE_LOST_EVENTS, "events" },
+		{ BP_PROFILE_LOST_INVALID, "invalid" }, { BP_PROFILE_LOST_BUCKETS, "buckets" },
 		{ BP_PROFILE_LOST_UNREADABLE, "unreadable" },
 		{ BP_PROFILE_LOST_COUNTERS, "counters" } };
 	uint64_t unknown = 0;
 	bp_json_object(json, "losses", BP_JSON_SPACED);
 	for (uint32_t reason = 0; reason < BP_PROFILE_LOSSES; reason++) {
-		if (reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_COUNTERS)
+		if ((reason >= BP_PROFILE_LOST_EVENTS && reason <= BP_PROFILE_LOST_COUNTERS) ||
+			reason == BP_LOSS_KIND_MAPPING)
 			continue;
 		if (reason >= BP_LOSS_KINDS_KNOWN)
 			unknown += aggregation->lost[reason];

@@ -110,7 +110,8 @@ static void write_heading(const struct bp_aggregation *aggregation, const struct
 		fprintf(out, "%*s", (int)(layout->bar + 2), "");
 	if (layout->samples > 0)
 		fprintf(out, "  %*s", (int)layout->samples, "samples");
-	fprintf(out, "  %s" HEADING "%s\n", bp_metric_names[aggregation->query.metric],
+	fprintf(out, "  %s" HEADING "%s\n",
+		bp_metric_word(aggregation->query.metric, aggregation->profile->mapped),
 		bp_style_end(options));
 }
 
@@ -126,8 +127,9 @@ static struct layout widths_of(const struct bp_aggregation *aggregation, const s
 	uint32_t count, const struct bp_report_options *options)
 {
 	struct layout layout = { .bytes = 5, .samples = 7, .indent_max = INDENT_MAX };
-	layout.names =
-		(unsigned)(strlen(bp_metric_names[aggregation->query.metric]) + strlen(HEADING));
+	layout.names = (unsigned)(strlen(bp_metric_word(aggregation->query.metric,
+					  aggregation->profile->mapped)) +
+				  strlen(HEADING));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct line *line = &lines[i];
 		const double high = line->node->row.bytes.interval.high;

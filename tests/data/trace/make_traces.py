@@ -232,6 +232,24 @@ def outages(ended):
                  [chunk.bytes(1)])
 
 
+def mapped():
+    """3.11: every kind of call, by two threads, and calls that no kernel would have answered so."""
+    page = 4096
+    one = Chunk(base_time=1000).thread_begin(1, 101, 1001, "main")
+    one.mapping(1, 1, 0x10000000, 16 * page, stack=1).mapping(2, 3, 0x10004000, 4 * page, before=2, protection=0, flags=0)
+    one.mapping(1, 4, 0x20000000, 64 * page, protection=0).mapping(4, 5, 0x20008000, 8 * page, flags=0)
+    one.mapping(1, 6, 0x30000000, page + 1, thread=2, flags=2)
+    one.mapping(3, 8, 0x40000000, 32 * page, before=7, old=(0x30000000, 2 * page), protection=0, flags=1)
+    one.mapping(5, 10, 0x50003000, before=9, old=(0x50000000, 0), flags=0)
+    one.mapping(6, 11, 0x60000000, 5 * page, thread=2, flags=1).mapping(7, 13, 0x60000000, before=12, flags=0)
+    two = Chunk(base_time=1000).mapping(1, 20, MASK, MASK).mapping(2, 22, MASK - 7, 9, before=21)
+    two.mapping(3, 24, 0, 0, before=23, old=(MASK, MASK)).mapping(8, 25, 0, 0).mapping(1, 26, 0x1000, page)
+    three = Chunk(base_time=1000).mapping(2, 30, 0x1000, page, before=31)
+    return trace(header(minor=10, skippable=1024),
+                 state(ended=1, reason=1, end_time=9000, trials=10, objects=1, reserved=4, lost=(0,) * 13 + (2,)),
+                 [slot(1, 101, 10, 1, 7)], [one.bytes(1), two.bytes(2), three.bytes(3)])
+
+
 def outage_badly():
     """An end before the beginning, and one that is known already."""
     one = Chunk(base_time=1000).outage(10, 9).sample(1, 2000, 100)
@@ -267,6 +285,7 @@ def switched_badly():
 def random_records():
     """Many records of all kinds with plausible values, from a fixed seed."""
     draw = random.Random(20240229).randrange
+    of_mappings = random.Random(20261127).randrange
     chunks, sequence, samples = [], 0, []
     for number in range(1, 4):
         chunk = Chunk(base_time=1000 * number, base_sequence=sequence, interval=4096, lane=number)
@@ -303,6 +322,11 @@ def random_records():
                 chunk.module(number_of_module, start, start + draw(1 << 20), start,
                              f"/lib/lib{number_of_module}.so", epoch=draw(5),
                              build_id=bytes(draw(256) for _ in range(20)))
+        for at in range(20):
+            chunk.mapping(of_mappings(1, 8), sequence + at, of_mappings(1 << 47), of_mappings(1 << 30),
+                          before=sequence - of_mappings(9), old=(of_mappings(1 << 47), of_mappings(1 << 30)),
+                          protection=of_mappings(8), flags=of_mappings(64), thread=of_mappings(20), time=time,
+                          stack=of_mappings(200))
         chunks.append(chunk.bytes(number, sealed=number != 3))
     return trace(header(interval=4096), state(reserved=4),
                  [slot(i, 1000 + i, draw(1 << 30), draw(1 << 20), draw(1 << 16))
@@ -579,7 +603,7 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
         simple, killed, chunks, damaged, torn, extremes, sparse, census, switched, switched_killed,
-        dormant, switched_badly, outage_badly, folded, host, host_uncounted, folded_told, python,
+        dormant, switched_badly, outage_badly, mapped, folded, host, host_uncounted, folded_told, python,
         random_records)}
     files["dormant_killed"] = dormant(0)
     files["outages"] = outages(1)

@@ -172,6 +172,13 @@ class Chunk:
     def outage(self, begin, end):
         return self.record(19, varint(begin), varint(end))
 
+    def mapping(self, what, sequence, address, bytes_=0, *, before=None, old=(0, 0), protection=3, flags=0x22,
+                thread=1, time=None, stack=0):
+        """3.11: `what` from 1 (map) to 7 (detach)."""
+        return self.record(22, *map(varint, (thread, 1000 + sequence if time is None else time,
+                                             sequence if before is None else before, sequence, what,
+                                             address, bytes_, *old, protection, flags, stack)))
+
     def bytes(self, number, sealed=True, committed=None, magic=0x4B435042, kind=1, check=None):
         payload = bytes(self.payload)
         if check is None:

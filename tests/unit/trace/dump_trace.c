@@ -338,10 +338,43 @@ static void print_outage(const struct bp_trace_outage *outage)
 	NUMBER(outage, to_ns);
 }
 
+static void print_exec(const struct bp_trace_exec *exec)
+{
+	NUMBER(exec, time_ns);
+	NUMBER(exec, sequence);
+	NUMBER(exec, pid);
+	NUMBER(exec, unseen);
+	print_text("path", exec->path);
+}
+
+static void print_fork(const struct bp_trace_fork *fork)
+{
+	NUMBER(fork, time_ns);
+	NUMBER(fork, sequence);
+	NUMBER(fork, child_pid);
+}
+
+static void print_mapping(const struct bp_trace_mapping *mapping)
+{
+	NUMBER(mapping, thread);
+	NUMBER(mapping, time_ns);
+	NUMBER(mapping, before);
+	NUMBER(mapping, sequence);
+	NUMBER(mapping, what);
+	NUMBER(mapping, address);
+	NUMBER(mapping, bytes);
+	NUMBER(mapping, old_address);
+	NUMBER(mapping, old_bytes);
+	NUMBER(mapping, protection);
+	NUMBER(mapping, flags);
+	NUMBER(mapping, stack);
+}
+
 /* By tag. */
 static const char *const names[] = { "", "sample", "free", "stack", "module", "module_gone",
 	"thread_begin", "thread_end", "exec", "fork", "interval", "folded", "readings", "ticks",
-	"held", "type", "frame", "named_stack", "labels", "outage", "mixed_stack", "interpreter" };
+	"held", "type", "frame", "named_stack", "labels", "outage", "mixed_stack", "interpreter",
+	"mapping" };
 
 static void print_record(const struct bp_trace_record *record, const struct bp_trace_reader *reader)
 {
@@ -367,22 +400,19 @@ static void print_record(const struct bp_trace_record *record, const struct bp_t
 		print_thread_event(&record->thread, record->tag == BP_TAG_THREAD_END);
 		break;
 	case BP_TAG_EXEC:
-		NUMBER(&record->exec, time_ns);
-		NUMBER(&record->exec, sequence);
-		NUMBER(&record->exec, pid);
-		NUMBER(&record->exec, unseen);
-		print_text("path", record->exec.path);
+		print_exec(&record->exec);
 		break;
 	case BP_TAG_FORK:
-		NUMBER(&record->fork, time_ns);
-		NUMBER(&record->fork, sequence);
-		NUMBER(&record->fork, child_pid);
+		print_fork(&record->fork);
 		break;
 	case BP_TAG_INTERVAL:
 		print_interval(&record->interval);
 		break;
 	case BP_TAG_OUTAGE:
 		print_outage(&record->outage);
+		break;
+	case BP_TAG_MAPPING:
+		print_mapping(&record->mapping);
 		break;
 	case BP_TAG_NAMED_STACK:
 	case BP_TAG_MIXED_STACK:

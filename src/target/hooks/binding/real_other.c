@@ -43,7 +43,8 @@ static const struct bp_wanted wanted[] = { WANTED(_exit) WANTED(_Exit) WANTED(qu
 			WANTED(execve) WANTED(execv) WANTED(execvp) WANTED(execvpe) WANTED(fexecve)
 				WANTED(posix_spawn) WANTED(posix_spawnp)
 #define BP_HOOK(name, text) WANTED(name)
-					BP_HOOKS_NEW(BP_HOOK) BP_HOOKS_DELETE(BP_HOOK)
+					BP_HOOKS_MAPPING(BP_HOOK) BP_HOOKS_NEW(BP_HOOK)
+						BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
 };
 

@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -41,6 +42,18 @@ struct bp_real_other {
 	int (*prlimit)(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old);
 	int (*prlimit64)(
 		pid_t pid, int resource, const struct rlimit64 *limit, struct rlimit64 *old);
+	void *(*mmap)(void *address, size_t bytes, int protection, int flags, int descriptor,
+		off_t offset);
+	void *(*mmap64)(void *address, size_t bytes, int protection, int flags, int descriptor,
+		off64_t offset);
+	int (*munmap)(void *address, size_t bytes);
+	void *(*mremap)(void *address, size_t old_bytes, size_t bytes, int flags, ...);
+	int (*mprotect)(void *address, size_t bytes, int protection);
+	int (*pkey_mprotect)(void *address, size_t bytes, int protection, int key);
+	int (*brk)(void *end);
+	void *(*sbrk)(intptr_t increment);
+	void *(*shmat)(int segment, const void *address, int flags);
+	int (*shmdt)(const void *address);
 	int (*execve)(const char *path, char *const argv[], char *const environment[]);
 	int (*execv)(const char *path, char *const argv[]);
 	int (*execvp)(const char *file, char *const argv[]);

@@ -53,7 +53,8 @@ static void read_trace(
 	struct bp_trace_record record;
 	bp_trace_reader_use_machine_clock(reader);
 	while (bp_trace_reader_next(reader, &record, NULL) == BP_TRACE_RECORD)
-		if (record.tag == BP_TAG_EXEC && tells_of_unseen(file, &record.exec, births))
+		if (record.tag == BP_TAG_MAPPING ||
+			(record.tag == BP_TAG_EXEC && tells_of_unseen(file, &record.exec, births)))
 			file->keeps_notes = true;
 	const struct bp_trace_totals totals = bp_trace_reader_totals(reader);
 	file->off_bytes = totals.off_bytes;

@@ -107,6 +107,19 @@ static bool flag(const struct bp_arguments *arguments, const char *name)
 	return entry(arguments, name) != NULL && bp_option_given(arguments, name);
 }
 
+/* Words that only some commands have. */
+static void read_mapped(const struct bp_arguments *arguments, struct bp_query_options *options)
+{
+	const char *given = flag(arguments, "metric") ? bp_option_value(arguments, "metric") : "";
+#define READ(name, word)                                  \
+	if (strcmp(given, word) == 0) {                   \
+		options->query.metric = BP_METRIC_##name; \
+		options->mapped = true;                   \
+	}
+	BP_MAPPED_METRICS(READ)
+#undef READ
+}
+
 static void read_words(const struct bp_arguments *arguments, struct bp_query *query)
 {
 	query->metric = (enum bp_metric)word(
@@ -184,6 +197,7 @@ bool bp_query_options_read(const struct bp_arguments *arguments,
 {
 	struct bp_query *query = &ret_options->query;
 	read_words(arguments, query);
+	read_mapped(arguments, ret_options);
 	ret_options->by_given = flag(arguments, "by");
 	if (ret_options->by_given &&
 		!bp_query_set_by(query, bp_option_value(arguments, "by"), error))

@@ -19,6 +19,7 @@ struct bp_query_options {
 	struct bp_query query;
 	struct bp_filter filters[BP_FILTERS_MAX];
 	bool by_given;
+	bool mapped; /* the metric is one of BP_MAPPED_METRICS; in the query it is live or peak */
 	uint64_t assume_interval; /* for bp_input_read, bytes; 0: not given */
 };
 
@@ -44,6 +45,15 @@ bool bp_option_probability(const struct bp_arguments *arguments, const char *nam
 		.choices = BP_CHOICES(BP_METRICS),                                               \
 		.summary =                                                                       \
 			"live at exit (default), peak, all that was allocated, or freed at once" \
+	}
+/* The same of a command that also shows what the program mapped itself. */
+#define BP_OPTION_METRIC_OR_MAPPED                                                                \
+	{                                                                                         \
+		.name = "metric", .letter = 'm', .argument = "METRIC",                            \
+		.choices = &BP_METRICS(BP_WORD_CHOICE) BP_MAPPED_METRICS(BP_WORD_CHOICE)[1],      \
+		.summary =                                                                        \
+			"live at exit (default), peak, all that was allocated, or freed at once;" \
+			" mapped, mapped-peak: what the program mapped itself, exactly"           \
 	}
 #define BP_OPTION_FROM                                            \
 	{                                                         \

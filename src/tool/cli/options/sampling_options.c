@@ -98,6 +98,7 @@ bool bp_sampling_options_read(const struct bp_arguments *arguments,
 {
 	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law"),
 		.python = bp_option_value(arguments, "python"),
+		.mapped = bp_option_value(arguments, "mapped"),
 		.in_place = bp_option_given(arguments, "in-place") };
 	const char *seed = bp_option_value(arguments, "seed");
 	uint64_t number;
@@ -174,6 +175,11 @@ static bool is_python(const char *text)
 	return strcmp(text, "all") == 0 || strcmp(text, "frames") == 0 || strcmp(text, "off") == 0;
 }
 
+static bool is_mapped(const char *text)
+{
+	return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+}
+
 bool bp_sampling_options_check_environment(
 	const struct bp_sampling_options *options, struct bp_error *error)
 {
@@ -195,6 +201,7 @@ bool bp_sampling_options_check_environment(
 		{ BP_ENV_LAW, "exact or bernoulli", is_law, options->law != NULL },
 		{ BP_ENV_TRACEPOINTS, "otel or none", is_tracepoints, false },
 		{ BP_ENV_PYTHON, "all, frames or off", is_python, options->python != NULL },
+		{ BP_ENV_MAPPED, "on or off", is_mapped, options->mapped != NULL },
 	};
 	for (size_t i = 0; i < BP_COUNT(variables); i++) {
 		const char *value = getenv(variables[i].name);
@@ -225,7 +232,7 @@ bool bp_sampling_options_set_environment(const struct bp_sampling_options *optio
 	const uint64_t start_ns = bp_clock_machine_ns() + options->delay_ns;
 	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
 	       set(BP_ENV_LAW, options->law) && set(BP_ENV_PYTHON, options->python) &&
-	       set(BP_ENV_BUDGET, options->budget) &&
+	       set(BP_ENV_MAPPED, options->mapped) && set(BP_ENV_BUDGET, options->budget) &&
 	       (!options->in_place || set(BP_ENV_IN_PLACE, "1")) &&
 	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&
 	       (!options->delayed || set_number(BP_ENV_START_TIME, start_ns)) &&

@@ -478,6 +478,11 @@ static const struct bp_option options[] = {
 		.choices = "all|frames|off",
 		.summary = "of CPython: its functions in stacks and its small objects (all, the "
 			   "default); only the functions; nothing" },
+	{ .name = "mapped",
+		.argument = "WHAT",
+		.choices = "on|off",
+		.summary = "record the program's own calls of mmap and its like (report --metric "
+			   "mapped; on)" },
 	{ .name = "in-place",
 		.summary = "sampled objects stay in the program's own heap, so that their pages "
 			   "can be looked at (report --resident)" },
@@ -511,7 +516,7 @@ const struct bp_command bp_command_run = {
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET
-		", " BP_ENV_PYTHON ",\n" BP_ENV_IN_PLACE ", " BP_ENV_START
+		", " BP_ENV_PYTHON ",\n" BP_ENV_MAPPED ", " BP_ENV_IN_PLACE ", " BP_ENV_START
 		"=dormant, " BP_ENV_START_TIME " and " BP_ENV_STOP_TIME
 		" (+NANOSECONDS from\nthe start of the process).\n",
 	.options = options,

@@ -22,6 +22,7 @@
 #include "import/trace/trace.h"
 #include "import/trace/trace_ahead.h"
 #include "import/trace/trace_join.h"
+#include "import/trace/trace_mapped.h"
 #include "import/trace/trace_started.h"
 
 struct thread_name {
@@ -43,8 +44,9 @@ struct trace_import {
 	struct bp_trace_stacks stacks;
 	struct bp_trace_names told;
 	struct bp_trace_jit jit;
-	uint32_t spawned_pid; /* of the last vfork child seen to start a program */
-	uint64_t own_execs;   /* by this process itself, or by posix_spawn */
+	struct bp_trace_mapped mapped; /* with profile->mapped alone */
+	uint32_t spawned_pid;	       /* of the last vfork child seen to start a program */
+	uint64_t own_execs;	       /* by this process itself, or by posix_spawn */
 };
 
 static bool no_memory(struct trace_import *import)
@@ -188,6 +190,8 @@ static bool add_folded(struct trace_import *import, const struct bp_trace_folded
 {
 	struct bp_trace_join *join = &import->join;
 	uint32_t stack;
+	if (import->profile->mapped)
+		return true;
 	return bp_trace_join_stack(join, folded->stack, UINT64_MAX, &stack, import->error) &&
 	       bp_import_folded(&import->reader, folded, import->process, stack, &join->beside,
 		       import->profile, import->error);
@@ -252,6 +256,9 @@ static bool add_record(struct trace_import *import, const struct bp_trace_record
 	case BP_TAG_OUTAGE:	 /* Likewise. */
 	case BP_TAG_FOLDED_TOLD: /* Told as FOLDED. */
 		return true;
+	case BP_TAG_MAPPING:
+		return !import->profile->mapped ||
+		       bp_trace_mapped_add(&import->mapped, &record->mapping, import->error);
 	case BP_TAG_INTERPRETER:
 		return add_interpreter(import, &record->interpreter);
 	case BP_TAG_INTERVAL: /* The reader keeps it: see trace_intervals.c. */
@@ -284,7 +291,8 @@ static bool add_batch(struct trace_import *import, const struct bp_trace_batch *
 	const struct bp_join_numbered *numbered = &batch->numbered;
 	if (import->profile->keep_readings && !add_readings(import, batch->records, batch->count))
 		return false;
-	bool good = bp_trace_join_take(&import->join, batch->records, numbered, import->error);
+	bool good = import->profile->mapped ||
+		    bp_trace_join_take(&import->join, batch->records, numbered, import->error);
 	for (uint32_t i = 0; i < numbered->other_count && good; i++)
 		good = add_record(import, &batch->records[numbered->others[i]]);
 	return good;
@@ -406,27 +414,6 @@ static bool finish_samples(struct trace_import *import)
 
 _Static_assert((int)BP_LOSS_MAX == BP_PROFILE_LOSSES, "copied one by one");
 
-/* Where records are missing, those that say when sampling was off may be among them: what was
- * allocated may then be in either part. */
-static void doubt_pauses(struct bp_process *process, const struct bp_trace_reader *reader,
-	const struct bp_trace_totals *totals)
-{
-	/* (What an outage lost that went on at the end is bounded by the reader.) */
-	const bool only_outage =
-		reader->outage_count == 1 && reader->outages[0].to_ns == UINT64_MAX;
-	const bool full =
-		process->lost[BP_LOSS_TRACE_FULL] > 0 || process->lost[BP_LOSS_TRACE_REOPEN] > 0;
-	const bool missing = process->damaged_chunks > 0 || (full && !only_outage) ||
-			     process->lost[BP_LOSS_LANES_BUSY] > 0;
-	process->has_pauses = process->objects_off.high > 0;
-	if (!missing || !process->has_pauses)
-		return;
-	process->bytes_allocated = process->bytes_off =
-		(struct bp_known_total){ 0, totals->bytes_high };
-	process->objects_allocated = process->objects_off =
-		(struct bp_known_total){ 0, totals->objects_high };
-}
-
 /* What the file does not tell, although it was written. `whole`: it was read to its end. */
 static void count_missing(const struct trace_import *import, struct bp_process *process, bool whole)
 {
@@ -485,6 +472,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->loaded_objects = reader->state.objects;
 	process->covered_objects = reader->state.covered_objects;
 	memcpy(process->lost, reader->state.lost, sizeof process->lost);
+	process->lost[BP_LOSS_MAPPING] = 0; /* which says nothing of samples */
 	/* A slot torn by the kill: its upper limits may be too low, as without a slot. */
 	if (!totals.exact)
 		process->lost[BP_LOSS_THREAD_SLOT] += reader->torn_slots;
@@ -492,7 +480,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->fold_missing = reader->has_hole && !reader->part.is_open &&
 				reader->damaged_chunks == 0 &&
 				reader->samples < reader->state.samples;
-	doubt_pauses(process, reader, &totals);
+	bp_import_doubt_pauses(process, reader, &totals);
 	/* (Damage that only the importer sees is no different from what the reader finds.) */
 	if (process->damaged_chunks > 0 && reader->state.state != 1)
 		process->bytes_allocated.high = process->objects_allocated.high = UINT64_MAX;
@@ -517,16 +505,22 @@ static enum bp_imported import_records(struct trace_import *import)
 	while (good && (next = bp_trace_ahead_next(&ahead, &batch, &failure)) == BP_TRACE_RECORD)
 		good = add_batch(import, batch);
 	bp_trace_ahead_stop(&ahead);
-	if (!good || !bp_trace_join_finish(&import->join, import->error) ||
+	if (!good ||
+		!(import->profile->mapped ? bp_trace_mapped_finish(
+						    &import->mapped, &import->join, import->error)
+					  : bp_trace_join_finish(&import->join, import->error)) ||
 		!finish_samples(import) ||
 		!bp_import_trace_verify_sums(&import->reader, &import->stacks, &import->jit,
 			import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	finish_process(import, next == BP_TRACE_END);
-	if (!bp_import_check_counters(&import->reader, import->process, import->first_alike,
-		    import->profile, import->error) ||
-		!bp_import_trace_intervals(
-			&import->reader, import->process, import->profile, import->error))
+	if (import->profile->mapped)
+		bp_trace_mapped_tell_totals(
+			&import->reader, import->process, import->first_alike, import->profile);
+	else if (!bp_import_check_counters(&import->reader, import->process, import->first_alike,
+			 import->profile, import->error) ||
+		 !bp_import_trace_intervals(
+			 &import->reader, import->process, import->profile, import->error))
 		return BP_IMPORT_ABORTED;
 	if (next == BP_TRACE_END)
 		return BP_IMPORTED;
@@ -560,6 +554,7 @@ static enum bp_imported import_opened(
 	bp_readings_finish(&import->readings);
 	free(import->names);
 	bp_index_finish(&import->by_ordinal);
+	bp_trace_mapped_release(&import->mapped);
 	bp_trace_stacks_finish(&import->stacks);
 	bp_trace_names_finish(&import->told);
 	bp_trace_reader_close(&import->reader);

@@ -132,6 +132,11 @@ bool bp_import_trace_verify_sums(const struct bp_trace_reader *reader,
 	const struct bp_trace_stacks *stacks, struct bp_trace_jit *jit,
 	struct bp_process_id process, struct bp_profile *profile, struct bp_error *error);
 
+/* Where records are missing, those that say when sampling was off may be among them: what was
+ * allocated may then be in either part. */
+void bp_import_doubt_pauses(struct bp_process *process, const struct bp_trace_reader *reader,
+	const struct bp_trace_totals *totals);
+
 /* After the end of the process is known: which sampling intervals were in force, and when none
  * was. */
 bool bp_import_trace_intervals(const struct bp_trace_reader *reader, struct bp_process_id process,

@@ -82,6 +82,7 @@ static bool find_borrowed(struct bp_trace_record *record, struct borrowed *ret_b
 	case BP_TAG_FORK:
 	case BP_TAG_INTERVAL:
 	case BP_TAG_OUTAGE:
+	case BP_TAG_MAPPING:
 		return true;
 	case BP_TAG_FOLDED:
 	case BP_TAG_FOLDED_TOLD:

@@ -326,3 +326,22 @@ bool bp_import_trace_intervals(const struct bp_trace_reader *reader, struct bp_p
 	free(numbers);
 	return good;
 }
+
+void bp_import_doubt_pauses(struct bp_process *process, const struct bp_trace_reader *reader,
+	const struct bp_trace_totals *totals)
+{
+	/* (What an outage lost that went on at the end is bounded by the reader.) */
+	const bool only_outage =
+		reader->outage_count == 1 && reader->outages[0].to_ns == UINT64_MAX;
+	const bool full =
+		process->lost[BP_LOSS_TRACE_FULL] > 0 || process->lost[BP_LOSS_TRACE_REOPEN] > 0;
+	const bool missing = process->damaged_chunks > 0 || (full && !only_outage) ||
+			     process->lost[BP_LOSS_LANES_BUSY] > 0;
+	process->has_pauses = process->objects_off.high > 0;
+	if (!missing || !process->has_pauses)
+		return;
+	process->bytes_allocated = process->bytes_off =
+		(struct bp_known_total){ 0, totals->bytes_high };
+	process->objects_allocated = process->objects_off =
+		(struct bp_known_total){ 0, totals->objects_high };
+}

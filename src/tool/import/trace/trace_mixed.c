@@ -124,6 +124,10 @@ bool bp_trace_mixed_add(const struct bp_trace_mixed *mixed, struct bp_trace_name
 	if (profile->frames_shown.python == BP_PYTHON_FRAMES_NATIVE || mixed->depth == 0)
 		return true;
 	const struct bp_stack native = *native_of(&join);
+	/* What the interpreter maps (arenas for small objects) is its own, and not that of the
+	 * function of Python whose object came just then. */
+	if (profile->mapped && native.depth > 0 && is_interpreter(&join, 0))
+		return true;
 	join.locations = malloc(((size_t)native.depth + mixed->depth) * sizeof *join.locations);
 	if (join.locations == NULL)
 		return bp_error_set(error, "out of memory");

@@ -45,6 +45,10 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason)
 		"of threads, which say less than was sampled there: how much was allocated is "
 		"estimated, and not counted",
 		"counters", false, false, false };
+	static const struct bp_loss_kind mapping = { "mapping",
+		"calls that map or unmap memory were not recorded, of which there is room for "
+		"262,144 in a process",
+		"calls", true, true, false };
 	static const struct bp_loss_kind unknown = { "unknown",
 		"a reason this version does not know", "samples", true, false, true };
 	if (reason == BP_PROFILE_LOST_EVENTS)
@@ -57,5 +61,7 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason)
 		return unreadable;
 	if (reason == BP_PROFILE_LOST_COUNTERS)
 		return counters;
+	if (reason == BP_LOSS_KIND_MAPPING)
+		return mapping;
 	return reason < BP_LOSS_KINDS_KNOWN ? kinds[reason] : unknown;
 }

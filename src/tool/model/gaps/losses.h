@@ -27,5 +27,7 @@ struct bp_loss_kind bp_loss_kind(uint32_t reason);
 #define BP_LOSS_KINDS_KNOWN 12
 #define BP_LOSS_KIND_CHILDREN \
 	10 /* "child_trace": counted in the trace of the process that forked them */
+/* "mapping": in a profile of what programs mapped themselves alone, and in JSON only then. */
+#define BP_LOSS_KIND_MAPPING 13
 
 #endif

@@ -132,11 +132,41 @@ static void put_allocator(
 	const char *path = bp_profile_text(profile, process->allocator);
 	const char *file = process->host ? path : bp_last_part(path);
 	char name[NAME_COLUMNS + 1], text[NAME_COLUMNS + 16];
-	if (*file == '\0' || strncmp(file, "libc.so", 7) == 0 || strncmp(file, "libc-", 5) == 0)
+	if (profile->mapped || *file == '\0' || strncmp(file, "libc.so", 7) == 0 ||
+		strncmp(file, "libc-", 5) == 0)
 		return;
 	bp_terminal_text(file, pieces->options->utf8, NAME_COLUMNS, name, sizeof name);
 	snprintf(text, sizeof text, process->host ? "objects of %s" : "malloc of %s", name);
 	put_piece(pieces, text);
+}
+
+/* How the figures were made: by which interval, from how many samples, with which certainty. */
+static void put_method(struct pieces *pieces, const struct bp_aggregation *aggregation)
+{
+	const struct bp_query *query = &aggregation->query;
+	char text[512], count[BP_QUANTITY_BYTES];
+	if (aggregation->profile->mapped) {
+		put_piece(pieces, "what it mapped itself, exactly");
+		return;
+	}
+	intervals_text(aggregation, pieces->options, text, sizeof text);
+	put_piece(pieces, text);
+	bp_count_text(aggregation->samples, count);
+	snprintf(text, sizeof text, "%s sample%s", count, aggregation->samples == 1 ? "" : "s");
+	put_piece(pieces, text);
+	bp_lost_text(aggregation, text);
+	put_piece(pieces, text);
+	bp_percent_text(query->confidence, count);
+	snprintf(text, sizeof text, "%s %% intervals", count);
+	put_piece(pieces, text);
+	if (query->estimator != BP_ESTIMATOR_DEFAULT) {
+		snprintf(text, sizeof text, "estimator %s", bp_estimator_names[query->estimator]);
+		put_piece(pieces, text);
+	}
+	if (query->method != BP_METHOD_DEFAULT) {
+		snprintf(text, sizeof text, "interval method %s", bp_method_names[query->method]);
+		put_piece(pieces, text);
+	}
 }
 
 static void write_first_line(const struct bp_aggregation *aggregation,
@@ -156,25 +186,7 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	put_piece(&pieces, count);
 	put_attached(&pieces, subject);
 	put_allocator(&pieces, profile, subject);
-	intervals_text(aggregation, options, text, sizeof text);
-	put_piece(&pieces, text);
-	bp_count_text(aggregation->samples, count);
-	snprintf(text, sizeof text, "%s sample%s", count, aggregation->samples == 1 ? "" : "s");
-	put_piece(&pieces, text);
-	bp_lost_text(aggregation, text);
-	put_piece(&pieces, text);
-	const struct bp_query *query = &aggregation->query;
-	bp_percent_text(query->confidence, count);
-	snprintf(text, sizeof text, "%s %% intervals", count);
-	put_piece(&pieces, text);
-	if (query->estimator != BP_ESTIMATOR_DEFAULT) {
-		snprintf(text, sizeof text, "estimator %s", bp_estimator_names[query->estimator]);
-		put_piece(&pieces, text);
-	}
-	if (query->method != BP_METHOD_DEFAULT) {
-		snprintf(text, sizeof text, "interval method %s", bp_method_names[query->method]);
-		put_piece(&pieces, text);
-	}
+	put_method(&pieces, aggregation);
 	putc('\n', out);
 }
 
@@ -250,7 +262,10 @@ static bool has_peak_moment(const struct bp_aggregation *aggregation)
 static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric metric,
 	const struct bp_report_options *options, struct total_line *line)
 {
-	const char *const names[BP_METRIC_COUNT] = { bp_live_name(aggregation), "peak", "allocated",
+	const bool mapped = aggregation->profile->mapped;
+	const char *const names[BP_METRIC_COUNT] = { mapped ? "mapped at the end"
+							    : bp_live_name(aggregation),
+		mapped ? "mapped at the peak" : "peak", mapped ? "mapped in all" : "allocated",
 		"temporary" };
 	const struct bp_total *total = &aggregation->totals[metric];
 	char text[BP_QUANTITY_BYTES];
@@ -258,7 +273,8 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 	snprintf(line->name, sizeof line->name, "%s", names[metric]);
 	if (metric == BP_METRIC_LIVE && aggregation->query.has_at) {
 		bp_time_text(aggregation->at_ns, text);
-		snprintf(line->name, sizeof line->name, "live at %s", text);
+		snprintf(line->name, sizeof line->name, "%s at %s", mapped ? "mapped" : "live",
+			text);
 	}
 	if (!total->known) {
 		snprintf(line->bytes, sizeof line->bytes, "not known");
@@ -281,7 +297,8 @@ static void fill_peak_moment(const struct bp_aggregation *aggregation,
 	char text[BP_QUANTITY_BYTES];
 	*line = (struct total_line){ .remark = "what the rows add up to" };
 	bp_time_text(aggregation->peak_at_ns, text);
-	snprintf(line->name, sizeof line->name, "live at %s", text);
+	snprintf(line->name, sizeof line->name, "%s at %s",
+		aggregation->profile->mapped ? "mapped" : "live", text);
 	fill_figures(&aggregation->peak_moment, &aggregation->query, options, line);
 }
 
@@ -393,67 +410,6 @@ void bp_write_note(const struct bp_report_options *options, const char *text, FI
 	write_words(options, bp_style_dim(options), " ", text, out);
 }
 
-/* A counted number, or its limits. */
-static void known_text(struct bp_known_total total, bool objects, struct bp_quantity_style style,
-	char *to, size_t bytes)
-{
-	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
-	if (objects) {
-		bp_count_text(total.low, low);
-		bp_count_text(total.high, high);
-	} else {
-		bp_bytes_text(total.low, style, low);
-		bp_bytes_text(total.high, style, high);
-	}
-	if (total.low == total.high)
-		snprintf(to, bytes, "%s", high);
-	else if (total.high == UINT64_MAX)
-		snprintf(to, bytes, "at least %s", low);
-	else
-		snprintf(to, bytes, "%s to %s", low, high);
-}
-
-void bp_off_text(const struct bp_aggregation *aggregation, char *buffer)
-{
-	const struct bp_sampling *sampling = &aggregation->sampling;
-	char off[BP_QUANTITY_BYTES], whole[BP_QUANTITY_BYTES];
-	bp_time_text(sampling->all_off_ns, off);
-	bp_time_text(aggregation->duration_ns, whole);
-	if (sampling->all_off_ns == 0)
-		snprintf(buffer, BP_SPAN_BYTES, "a time");
-	else if (sampling->all_off_ns < sampling->off_ns)
-		snprintf(buffer, BP_SPAN_BYTES, "%.32s of %.32s, and longer in some processes", off,
-			whole);
-	else
-		snprintf(buffer, BP_SPAN_BYTES, "%.32s of %.32s", off, whole);
-}
-
-/* What was allocated while sampling was off: in no figure, but counted. */
-static void write_pauses(const struct bp_aggregation *aggregation,
-	const struct bp_report_options *options, FILE *out)
-{
-	const struct bp_sampling *sampling = &aggregation->sampling;
-	char off[BP_SPAN_BYTES], who[64] = "";
-	char bytes[2 * BP_QUANTITY_BYTES + 8], objects[2 * BP_QUANTITY_BYTES + 8];
-	char text[1024];
-	const bool exact = sampling->bytes_off.low == sampling->bytes_off.high &&
-			   sampling->objects_off.low == sampling->objects_off.high;
-	if (!sampling->paused)
-		return;
-	bp_off_text(aggregation, off);
-	known_text(sampling->bytes_off, false, bp_style_of(options), bytes, sizeof bytes);
-	known_text(sampling->objects_off, true, bp_style_of(options), objects, sizeof objects);
-	if (sampling->processes > 1 &&
-		(sampling->all_off_ns == 0 || sampling->all_off_ns >= sampling->off_ns))
-		snprintf(who, sizeof who, " in %u of %u processes", sampling->paused_processes,
-			sampling->processes);
-	snprintf(text, sizeof text,
-		"sampling was off for %s%s: %s in %s objects were allocated meanwhile%s, and "
-		"are in no figure and no row",
-		off, who, bytes, objects, exact ? ", exactly" : "");
-	bp_write_warning(options, text, out);
-}
-
 bool bp_nothing_matches(const struct bp_aggregation *aggregation)
 {
 	return aggregation->query.filter_count > 0 && aggregation->samples > 0 &&
@@ -486,10 +442,10 @@ static void write_absent(const struct bp_aggregation *aggregation,
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell what was freed%s\n",
 			bp_style_dim(options), bp_style_end(options));
-	else if (aggregation->absent == 1u << BP_METRIC_TEMPORARY)
+	else if (aggregation->absent == 1u << BP_METRIC_TEMPORARY && !aggregation->profile->mapped)
 		fprintf(out, "  %stemporary is absent: objects were not counted%s\n",
 			bp_style_dim(options), bp_style_end(options));
-	else if (aggregation->absent != 0)
+	else if ((aggregation->absent & ~(1u << BP_METRIC_TEMPORARY)) != 0)
 		fprintf(out, "  %s%speak and temporary are absent: this file is a snapshot%s\n",
 			bp_style_dim(options),
 			aggregation->absent & 1u << BP_METRIC_ALLOCATED ? "allocated, " : "",
@@ -537,7 +493,7 @@ void bp_write_header(const struct bp_aggregation *aggregation,
 		write_figures(aggregation, options, out);
 	if (*aggregation->warnings != NULL || aggregation->sampling.paused)
 		putc('\n', out);
-	write_pauses(aggregation, options, out);
+	bp_write_pauses(aggregation, options, out);
 	for (char **warning = aggregation->warnings; *warning != NULL; warning++) {
 		bp_write_warning(options, *warning, out);
 	}
@@ -585,7 +541,8 @@ void bp_write_charged(const struct bp_aggregation *aggregation,
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out)
 {
 	const struct bp_query *query = &aggregation->query;
-	fprintf(out, "%s by %s", bp_metric_names[query->metric], bp_query_by(query));
+	fprintf(out, "%s by %s", bp_metric_word(query->metric, aggregation->profile->mapped),
+		bp_query_by(query));
 	if (query->cumulative)
 		fputs(", cumulative", out);
 	if (query->usable)

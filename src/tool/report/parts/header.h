@@ -37,6 +37,11 @@ unsigned bp_report_name(const struct bp_report_options *options, const char *nam
 /* "live by function, cumulative, at 3.2 s": what the rows are. */
 void bp_write_subject(const struct bp_aggregation *aggregation, FILE *out);
 
+/* A line on what was allocated while sampling was off: it is in no figure, but counted. Nothing
+ * where sampling was never off. */
+void bp_write_pauses(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out);
+
 /* Which allocation functions the rows leave out, whose callers are charged instead; nothing where
  * there are none, which is most often so. */
 void bp_write_charged(const struct bp_aggregation *aggregation,

@@ -51,7 +51,7 @@ static bool write_rows(
 	struct bp_grid grid = { .name = heading, .headings = { "bytes", "samples" }, .bars = true };
 	bool good = true;
 	snprintf(heading, sizeof heading, "%s by nearest named caller",
-		bp_metric_names[callers->query.metric]);
+		bp_metric_word(callers->query.metric, callers->profile->mapped));
 	for (uint32_t i = 0; good && i < callers->row_count && i < ROWS; i++) {
 		struct bp_row row;
 		bp_aggregation_row(callers, i, &row);

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a program maps itself (docs/mapped.md), against a program that knows it page by page: at exact equality, with
+fixed seeds, so that nothing here fails by chance."""
+import json
+import os
+import subprocess
+import sys
+
+import profiled
+
+SEEDS = (1, 2, 3)
+RECORDS_MAX = 1 << 18  # of the trace format
+STORM = 150_000        # pairs of calls: more than that
+PAGE = 4096
+
+
+def record(path, *arguments, extra=None):
+    """A run's trace, and what the program printed."""
+    trace = os.path.join(path, "trace.bpt")
+    result = profiled.run([profiled.program("mapped_calls"), *arguments], trace, extra=extra)
+    profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
+    return trace, result.stdout
+
+
+def told(output):
+    """{site: bytes} of the program's own record."""
+    words = [line.split() for line in output.decode().splitlines()]
+    return {name: int(number) for name, number in (line for line in words if len(line) == 2)}
+
+
+def exact(figure, bytes_):
+    profiled.expect(figure["exact"] and figure["low"] == figure["high"] == figure["estimate"] == bytes_,
+                    "%s, but %d" % (figure, bytes_))
+
+
+def agrees(trace, truth):
+    data = profiled.report(trace, "--metric", "mapped", "--by", "function", "--rows", "100")
+    rows = {row["name"]: row["bytes"] for row in data["rows"]}
+    sites = {name: bytes_ for name, bytes_ in truth.items() if bytes_ > 0 and name != "peak"}
+    profiled.expect(len(sites) >= 6, "%s" % sites)
+    profiled.expect(set(rows) == set(sites), "rows %s, sites %s" % (sorted(rows), sorted(sites)))
+    for name, bytes_ in sites.items():
+        exact(rows[name], bytes_)
+    exact(data["totals"]["mapped"]["bytes"], sum(sites.values()))
+    profiled.expect(data["metric"] == "mapped" and data["warnings"] == [], "%s" % data["warnings"])
+
+
+def agrees_on_peak(trace, peak):
+    data = profiled.report(trace, "--metric", "mapped-peak", "--pid", str(pid_of(trace)))
+    exact(data["totals"]["mapped-peak"]["bytes"], peak)
+    profiled.expect(sum(row["bytes"]["estimate"] for row in data["rows"]) == peak, "rows add up to less")
+
+
+def pid_of(trace):
+    return profiled.report(trace, "--metric", "mapped")["pid"]
+
+
+def test_truth(tap):
+    for seed in SEEDS:
+        with profiled.directory() as path:
+            plain = profiled.run([profiled.program("mapped_calls"), str(seed), "1"])
+            trace, output = record(path, str(seed), "1")
+            truth = told(output)
+            tap.check(plain.stdout == output, "seed %d: the program's calls do the same" % seed,
+                      profiled.difference(plain.stdout, output))
+            tap.attempt("seed %d: by function" % seed, lambda: agrees(trace, truth))
+            tap.attempt("seed %d: the peak" % seed, lambda: agrees_on_peak(trace, truth["peak"]))
+
+
+def test_threads(tap):
+    with profiled.directory() as path:
+        trace, output = record(path, "4", "5")
+        tap.attempt("5 threads", lambda: agrees(trace, told(output)))
+        data = profiled.report(trace, "--metric", "mapped", "--by", "kind")
+        kinds = {row["name"]: row["bytes"]["estimate"] for row in data["rows"]}
+        tap.check(kinds["brk"] == 4 * PAGE and kinds["shared memory"] == 4 * PAGE and set(kinds) ==
+                  {"brk", "shared memory", "mmap"}, "by kind", kinds)
+
+
+def test_bound(tap):
+    """A million calls take no more of the disk than a quarter of them, and the report says so."""
+    with profiled.directory() as path:
+        trace, _ = record(path, "storm", str(STORM))
+        size = os.stat(trace).st_blocks * 512
+        tap.check(size < 48 * RECORDS_MAX, "the trace is bounded", "%d bytes" % size)
+        data = profiled.report(trace, "--metric", "mapped")
+        lost = 2 * STORM - RECORDS_MAX
+        tap.check(any(warning.startswith("%d calls lost" % lost) for warning in data["warnings"]),
+                  "%d lost calls are said" % lost, data["warnings"])
+        tap.check(data["losses"]["mapping"] == lost and "exact" not in data["totals"]["mapped-ever"]["bytes"],
+                  "and nothing is exact then", data["totals"])
+
+
+def refused(trace, *options):
+    result = subprocess.run([profiled.BYTEPOLL, "report", *options, trace], capture_output=True, text=True,
+                            check=False)
+    return result.returncode, result.stderr
+
+
+def test_off(tap):
+    with profiled.directory() as path:
+        trace, _ = record(path, "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
+        status, words = refused(trace, "--metric", "mapped")
+        tap.check(status == 1 and "does not tell what the program mapped itself" in words,
+                  "off: nothing is known, and that is said", words)
+        status, words = refused(trace, "--metric", "mapped", "--estimator", "ht")
+        tap.check(status == 2 and "is exact" in words, "options of estimates are refused", words)
+        data = json.loads(subprocess.run([profiled.BYTEPOLL, "report", "--json", trace], check=True,
+                                         capture_output=True).stdout)
+        tap.check(data["totals"]["allocated"]["bytes"]["exact"], "malloc is counted all the same")
+
+
+def main():
+    tap = profiled.Tap()
+    for test in (test_truth, test_threads, test_bound, test_off):
+        test(tap)
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
