@@ -37,6 +37,8 @@ def is_expected(name, frames):
     """Is the caller the program, through the C library's function of that name?"""
     if not frames or not frames[0][0].startswith("libc.so") or frames[0][1] == "syscall":
         return False  # a system call of its own, of the recorder's or of the loader's
+    if any(module == "bytepoll" for module, _ in frames):
+        return False  # of the command, which is traced too
     at = 1 + (name == "brk" and len(frames) > 1 and frames[1][1] == "sbrk")
     while at < len(frames) and frames[at][0].startswith("libbytepoll-recorder"):
         at += 1
