@@ -18,7 +18,8 @@ PAGE = 4096
 def record(path, *arguments, extra=None):
     """A run's trace, and what the program printed."""
     trace = os.path.join(path, "trace.bpt")
-    result = profiled.run([profiled.program("mapped_calls"), *arguments], trace, extra=extra)
+    result = profiled.run([profiled.program("mapped_calls"), *arguments], trace,
+                          extra={"BYTEPOLL_MAPPED": "on"} if extra is None else extra)
     profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[:300]))
     return trace, result.stdout
 

@@ -272,9 +272,8 @@ static bool read_python(const char *text, uint32_t *ret_wanted)
 /* False: the text is neither word. */
 static bool read_mapped(const char *text, bool *ret_wanted)
 {
-	const bool off = text != NULL && __builtin_strcmp(text, "off") == 0;
-	*ret_wanted = !off;
-	return off || (text != NULL && __builtin_strcmp(text, "on") == 0);
+	*ret_wanted = text != NULL && __builtin_strcmp(text, "on") == 0;
+	return *ret_wanted || (text != NULL && __builtin_strcmp(text, "off") == 0);
 }
 
 void bp_config_read(char **environment, struct bp_config *ret_config)

@@ -122,8 +122,8 @@ bool bp_input_knows_mappings(
 		known = known || profile->processes.data[i].mappings_known;
 	return known ||
 	       bp_error_set(error,
-		       "%s does not tell what the program mapped itself: it was recorded with "
-		       "--mapped off, by `attach`, by a host or by an older version",
+		       "%s does not tell what the program mapped itself: bytepoll run --mapped "
+		       "records that",
 		       file);
 }
 

@@ -98,7 +98,7 @@ bool bp_sampling_options_read(const struct bp_arguments *arguments,
 {
 	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law"),
 		.python = bp_option_value(arguments, "python"),
-		.mapped = bp_option_value(arguments, "mapped"),
+		.mapped = bp_option_given(arguments, "mapped") ? "on" : NULL,
 		.in_place = bp_option_given(arguments, "in-place") };
 	const char *seed = bp_option_value(arguments, "seed");
 	uint64_t number;

@@ -479,10 +479,8 @@ static const struct bp_option options[] = {
 		.summary = "of CPython: its functions in stacks and its small objects (all, the "
 			   "default); only the functions; nothing" },
 	{ .name = "mapped",
-		.argument = "WHAT",
-		.choices = "on|off",
-		.summary = "record the program's own calls of mmap and its like (report --metric "
-			   "mapped; on)" },
+		.summary = "record each call by which the program maps memory itself, too (report "
+			   "--metric mapped)" },
 	{ .name = "in-place",
 		.summary = "sampled objects stay in the program's own heap, so that their pages "
 			   "can be looked at (report --resident)" },
