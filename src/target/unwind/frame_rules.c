@@ -82,10 +82,10 @@ bool bp_module_range_known(uintptr_t pc, struct bp_module_range *ret_range)
 				   : bp_loaded_objects_find(pc, ret_range);
 }
 
-void bp_module_ranges_look(void)
+void bp_module_ranges_closed(void)
 {
-	if (bp_unlikely(find_object == NULL))
-		bp_loaded_objects_look();
+	if (find_object == NULL)
+		bp_loaded_objects_look_after_close();
 }
 
 static inline uint64_t get(struct cursor *cursor, unsigned bytes)

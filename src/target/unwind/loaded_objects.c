@@ -36,8 +36,9 @@ struct table {
 };
 
 static struct {
-	uint64_t turn; /* 0: there is no table yet */
-	bool making;   /* a signal handler may come while its own thread makes a table */
+	uint64_t turn;	/* 0: there is no table yet */
+	bool making;	/* a signal handler may come while its own thread makes a table */
+	bool inherited; /* the loader's lock may be that of a thread that this process has not */
 	struct table tables[2];
 } loaded;
 
@@ -136,8 +137,20 @@ static int look_at_first(struct dl_phdr_info *info, size_t bytes, void *context)
 
 void bp_loaded_objects_look(void)
 {
-	if (&_r_debug != NULL)
+	if (&_r_debug != NULL && !__atomic_load_n(&loaded.inherited, __ATOMIC_RELAXED))
 		(void)dl_iterate_phdr(look_at_first, NULL);
+}
+
+void bp_loaded_objects_look_after_close(void)
+{
+	__atomic_store_n(&loaded.inherited, false, __ATOMIC_RELAXED);
+	bp_loaded_objects_look();
+}
+
+void bp_loaded_objects_after_fork(void)
+{
+	loaded.inherited = true;
+	loaded.making = false;
 }
 
 /* The last range that begins at `pc` or before. */

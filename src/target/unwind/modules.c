@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "trace/writer/writer.h"
 #include "unwind/frame_rules.h"
+#include "unwind/loaded_objects.h"
 #include "unwind/stack.h"
 #include "unwind/stack_table.h"
 
@@ -226,7 +227,7 @@ void bp_modules_watch(void (*look)(const void *link_map))
 
 void bp_modules_check_gone(struct bp_writer *writer)
 {
-	bp_module_ranges_look();
+	bp_module_ranges_closed();
 	bp_lock_take(&table.lock);
 	bool any = false;
 	for (uint32_t i = 0; i < table.count; i++) {
@@ -276,5 +277,6 @@ void bp_modules_unlock(void)
 void bp_modules_after_fork(void)
 {
 	(void)bp_lock_reset(&table.lock);
+	bp_loaded_objects_after_fork();
 	table.generation++;
 }

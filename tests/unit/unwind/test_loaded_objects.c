@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -205,6 +207,48 @@ static void while_others_come_and_go(void **state)
 	assert_int_equal(compare_all().different, 0);
 }
 
+static uint32_t held; /* 1: the loader's lock is held; 2: it may be released */
+
+static int hold(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+	(void)info, (void)bytes, (void)context;
+	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&held, __ATOMIC_ACQUIRE) != 2)
+		usleep(100);
+	return 1;
+}
+
+static void *hold_the_lock(void *context)
+{
+	dl_iterate_phdr(hold, context);
+	return NULL;
+}
+
+/* A child whose parent had another thread with the loader's lock: it reads the table, and does not
+ * wait. */
+static void in_a_child_without_the_lock(void **state)
+{
+	pthread_t thread;
+	int status = -1;
+	(void)state;
+	note_fixed();
+	bp_loaded_objects_look();
+	assert_int_equal(pthread_create(&thread, NULL, hold_the_lock, NULL), 0);
+	while (__atomic_load_n(&held, __ATOMIC_ACQUIRE) != 1)
+		usleep(100);
+	const pid_t child = fork();
+	if (child == 0) {
+		alarm(10);
+		bp_loaded_objects_after_fork();
+		bp_loaded_objects_look();
+		_exit(is_right(0) && is_right(1) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	__atomic_store_n(&held, 2, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +256,7 @@ int main(void)
 		cmocka_unit_test(the_same_everywhere),
 		cmocka_unit_test(libraries_come_and_go),
 		cmocka_unit_test(while_others_come_and_go),
+		cmocka_unit_test(in_a_child_without_the_lock),
 	};
 	if (find_object == NULL)
 		return 77;
