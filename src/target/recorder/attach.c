@@ -25,6 +25,7 @@
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 #include "recorder/thread.h"
+#include "unwind/frame_rules.h"
 
 /* How long visits are waited for. They take microseconds, unless their thread cannot run. */
 #define QUIET_NS 2000000000u
@@ -91,6 +92,8 @@ static enum bp_attach_result attach(const char *path)
 		return BP_ATTACH_ALREADY;
 	if (!read_settings(path, settings))
 		return BP_ATTACH_SETTINGS;
+	/* This thread has just opened the recorder, or stands in the program or in a wait. */
+	bp_module_ranges_look();
 	const enum bp_attach_result result = bp_recorder_begin_late(settings);
 	if (result != BP_ATTACH_DONE)
 		return result;

@@ -21,6 +21,7 @@
 
 #include "base/attributes.h"
 #include "unwind/loaded_objects.h"
+#include "unwind/machine.h"
 
 /* _dl_find_object and struct dl_find_object, which came with glibc 2.35: declared here by names of
  * our own, so that older headers will do. */
@@ -52,8 +53,23 @@ static bool ask_loader(uintptr_t pc, struct bp_module_range *ret_range)
 	return true;
 }
 
+/* glibc 2.32's; 1: the process has one thread. */
+extern char single_threaded __asm__("__libc_single_threaded") __attribute__((weak));
+
+static bool has_one_thread(void)
+{
+	return &single_threaded != NULL ? __atomic_load_n(&single_threaded, __ATOMIC_RELAXED) != 0
+					: bp_machine_has_one_thread();
+}
+
+/* The loader's lock is not waited for where another thread may have it: that thread may be in the
+ * constructor of a library, and wait for this one. */
 static bool look_and_find(uintptr_t pc, struct bp_module_range *ret_range)
 {
+	if (bp_loaded_objects_find(pc, ret_range))
+		return true;
+	if (!has_one_thread())
+		return false;
 	bp_loaded_objects_look();
 	return bp_loaded_objects_find(pc, ret_range);
 }
@@ -82,10 +98,10 @@ bool bp_module_range_known(uintptr_t pc, struct bp_module_range *ret_range)
 				   : bp_loaded_objects_find(pc, ret_range);
 }
 
-void bp_module_ranges_closed(void)
+void bp_module_ranges_look(void)
 {
 	if (find_object == NULL)
-		bp_loaded_objects_look_after_close();
+		bp_loaded_objects_look_again();
 }
 
 static inline uint64_t get(struct cursor *cursor, unsigned bytes)

@@ -78,12 +78,13 @@ struct bp_module_range {
 bool bp_module_range_find(uintptr_t pc, struct bp_module_range *ret_range);
 
 /* The same for a caller that holds a lock: where the loader has no _dl_find_object, of the modules
- * that were loaded at the last bp_module_range_find or bp_module_ranges_closed. */
+ * that were loaded at the last bp_module_range_find or bp_module_ranges_look. */
 bool bp_module_range_known(uintptr_t pc, struct bp_module_range *ret_range);
 
-/* Is called after a dlclose, with no lock of the recorder held: bp_module_range_known then knows
- * what is loaded now. */
-void bp_module_ranges_closed(void);
+/* Is called after a dlclose or dlopen of this thread, with no lock of the recorder held:
+ * bp_module_range_find and bp_module_range_known then know what is loaded now. (What is opened
+ * while there is one thread they know without.) */
+void bp_module_ranges_look(void);
 
 /* Finds the rules at `pc` (for a return address the caller has moved it back into the call
  * instruction) and stores them in scratch->row. `ret_signal_frame`: the caller was interrupted, so

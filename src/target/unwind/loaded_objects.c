@@ -141,7 +141,7 @@ void bp_loaded_objects_look(void)
 		(void)dl_iterate_phdr(look_at_first, NULL);
 }
 
-void bp_loaded_objects_look_after_close(void)
+void bp_loaded_objects_look_again(void)
 {
 	__atomic_store_n(&loaded.inherited, false, __ATOMIC_RELAXED);
 	bp_loaded_objects_look();

@@ -18,11 +18,12 @@
 /* Makes the table as the loader's list of objects is now. Takes the loader's recursive lock for a
  * moment, and waits for a thread that holds it: the caller holds no lock of the recorder.
  * Thread-safe; a signal handler that interrupts it leaves the table as it is. Does nothing under a
- * C library that is not glibc, and in a child of fork, until bp_loaded_objects_look_after_close. */
+ * C library that is not glibc, and in a child of fork, until bp_loaded_objects_look_again. */
 void bp_loaded_objects_look(void);
 
-/* The same after a dlclose of this thread, which has had the loader's lock: nobody keeps it. */
-void bp_loaded_objects_look_after_close(void);
+/* The same after a dlclose or dlopen of this thread, which has had the loader's lock: nobody keeps
+ * it. */
+void bp_loaded_objects_look_again(void);
 
 /* Is called in a child of fork. Another thread of the parent may have held the loader's lock, which
  * nobody releases here. */

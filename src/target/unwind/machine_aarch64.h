@@ -64,6 +64,12 @@ static inline uintptr_t bp_machine_thread_pointer(void)
 	return (uintptr_t)__builtin_thread_pointer();
 }
 
+/* Has glibc before 2.32 made no thread yet? Not known here. */
+static inline bool bp_machine_has_one_thread(void)
+{
+	return false;
+}
+
 /* registers[BP_REGISTERS]: x19 to x29, sp and the pc of the function this is inlined into. */
 static inline __attribute__((always_inline)) uint64_t bp_machine_capture(uint64_t *registers)
 {

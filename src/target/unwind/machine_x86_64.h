@@ -49,6 +49,15 @@ static inline uintptr_t bp_machine_thread_pointer(void)
 	return pointer;
 }
 
+/* Has glibc before 2.32 made no thread yet? It notes that in the control block, in
+ * `multiple_threads` (sysdeps/x86_64/nptl/tls.h). */
+static inline bool bp_machine_has_one_thread(void)
+{
+	int multiple;
+	__asm__ volatile("movl %%fs:24, %0" : "=r"(multiple));
+	return multiple == 0;
+}
+
 /* registers[BP_REGISTERS]: rbx, rbp, rsp, r12 to r15 and the pc of the function this is inlined
  * into. */
 static inline __attribute__((always_inline)) uint64_t bp_machine_capture(uint64_t *registers)

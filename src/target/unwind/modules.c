@@ -227,7 +227,7 @@ void bp_modules_watch(void (*look)(const void *link_map))
 
 void bp_modules_check_gone(struct bp_writer *writer)
 {
-	bp_module_ranges_closed();
+	bp_module_ranges_look();
 	bp_lock_take(&table.lock);
 	bool any = false;
 	for (uint32_t i = 0; i < table.count; i++) {

@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "unwind/frame_rules.h"
 #include "unwind/stack.h"
 #include "walked.h"
 
@@ -491,6 +492,7 @@ static uint64_t walk_in_library(const char *name)
 		slash == NULL ? "." : program, name);
 	void *library = dlopen(path, RTLD_NOW);
 	assert_non_null(library);
+	bp_module_ranges_look(); /* (An old loader's table has what is opened while there is one thread.) */
 	int (*function)(int);
 	*(void **)&function = dlsym(library, "walked_plugin");
 	assert_non_null(*(void **)&function);
@@ -498,7 +500,8 @@ static uint64_t walk_in_library(const char *name)
 	assert_int_equal(function(6), 6);
 	const uint64_t place = capture.pcs[2];
 	assert_int_equal(dlclose(library), 0);
-	bp_stack_forget_rules(); /* as the hook of dlclose has it done */
+	bp_module_ranges_look(); /* as the hook of dlclose has it done */
+	bp_stack_forget_rules();
 	return place;
 }
 
