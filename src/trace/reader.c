@@ -68,7 +68,8 @@ static bool check_file(struct bp_trace_reader *reader, const char *path, struct 
 	if (fstat(reader->fd, &status) != 0)
 		return bp_error_set(error, "%s: cannot be read: %s", path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
-		return bp_error_set(error, "%s: is a directory: name a trace file", path);
+		return bp_error_set(error,
+			"%s: is a directory: name a trace file (FILE.d is read with FILE)", path);
 	if (!S_ISREG(status.st_mode))
 		return bp_error_set(error, "%s: is not a regular file: name a trace file", path);
 	if (status.st_size == 0)

@@ -12,8 +12,8 @@
 
 #include "diff/diff_state.h"
 
-/* Names are missing on one side if their shares differ by more than this, and the reader is told of
- * other keys if more than this is without a name on both. */
+/* Names are missing on one side if what is without a name differs by more than this part of the larger
+ * side, and the reader is told of other keys if more than this is without a name on both. */
 #define NAMELESS_SHARE 0.2
 
 static const struct bp_process *subject_of(const struct bp_run *run)
@@ -93,22 +93,31 @@ static bool warn_of_program(struct bp_diff *diff)
 		bp_process_name(new->compared->profile, subject_of(new)));
 }
 
-/* Which part of a side's bytes or objects is of functions without a name? */
-static double nameless_share(const struct bp_diff *diff, int side)
+/* Bytes or objects of a side: of functions without a name, and in all. */
+struct nameless {
+	double part, all;
+};
+
+static struct nameless nameless_of(const struct bp_diff *diff, int side)
 {
 	static const char mark[] = "(no name)";
 	const struct bp_diff_state *state = diff->state;
-	double nameless = 0, all = 0;
+	struct nameless sum = { 0 };
 	for (uint32_t i = 0; i < state->keys.key_count; i++) {
 		const struct bp_key_result *result = &state->results[i];
 		size_t bytes = strlen(result->name);
 		double figure = side == BP_BASE ? result->base : result->new;
-		all += figure;
+		sum.all += figure;
 		if (bytes >= sizeof mark - 1 &&
 			strcmp(result->name + bytes - (sizeof mark - 1), mark) == 0)
-			nameless += figure;
+			sum.part += figure;
 	}
-	return all > 0 ? nameless / all : 0;
+	return sum;
+}
+
+static double percent_of(const struct nameless *side)
+{
+	return side->all > 0 ? 100 * side->part / side->all : 0;
 }
 
 static bool warn_of_names(struct bp_diff *diff)
@@ -116,23 +125,24 @@ static bool warn_of_names(struct bp_diff *diff)
 	enum bp_key by = diff->runs[BP_NEW][0].compared->query.by;
 	if (by != BP_KEY_FUNCTION && by != BP_KEY_STACK)
 		return true;
-	double base = nameless_share(diff, BP_BASE);
-	double new = nameless_share(diff, BP_NEW);
+	const struct nameless base = nameless_of(diff, BP_BASE), new = nameless_of(diff, BP_NEW);
+	/* Of what one side alone has little, little is missed. */
+	const double enough = NAMELESS_SHARE * fmax(base.all, new.all);
 	/* Two moments of one run have the same names. */
-	if (diff->query.moments || fabs(base - new) <= NAMELESS_SHARE) {
-		if (by != BP_KEY_FUNCTION || fmax(base, new) <= NAMELESS_SHARE)
+	if (diff->query.moments || fabs(base.part - new.part) <= enough) {
+		if (by != BP_KEY_FUNCTION || fmax(base.part, new.part) <= enough)
 			return true;
 		return bp_diff_warn(diff,
 			"%.0f %% of what is compared is of functions without a name, one row for "
 			"each file: --by stack tells them apart by their callers; debug symbols, "
 			"by name",
-			100 * fmax(base, new));
+			fmax(percent_of(&base), percent_of(&new)));
 	}
 	return bp_diff_warn(diff,
 		"%.0f %% of base but %.0f %% of new belong to functions without a name "
 		"(stripped?): these cannot be matched with their names; use --by module, or "
 		"--debug-directory",
-		100 * base, 100 * new);
+		percent_of(&base), percent_of(&new));
 }
 
 /* Has any function of the program's own file been seen inlined? */

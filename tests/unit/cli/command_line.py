@@ -75,6 +75,10 @@ def wrong_flags():
     refuses(125, "is no number", call("run", "--seed", "x", "true"))
     refuses(125, "must be one of exact|bernoulli", call("run", "--law", "poisson", "true"))
     refuses(2, "no option --colour", call("report", "--colour", "x"))
+    # Options of other tools: by one dash or two, alone and with a value.
+    refuses(2, "no option -p: a process is named without an option: bytepoll attach PID", call("attach", "-p", "1"))
+    refuses(2, "no option --top: bytepoll report --rows N", call("report", "--top=10"))
+    refuses(2, "no option -inuse_space: bytepoll report --metric live", call("report", "-inuse_space"))
     refuses(2, "takes one program", call("doctor"))
 
 

@@ -171,11 +171,11 @@ static const struct {
 	{ "profile", "'bytepoll run -- PROGRAM'" },
 	{ "start", "'bytepoll run -- PROGRAM', or 'bytepoll control PID start'" },
 	{ "stop", "'bytepoll control PID stop'" },
-	{ "attach", "'bytepoll control PID start' of a process that was started by 'bytepoll run "
-		    "--start-dormant'" },
 	{ "flamegraph", "'bytepoll html FILE', or 'bytepoll export FILE --to collapsed -o -'" },
 	{ "flame", "'bytepoll html FILE'" },
 	{ "web", "'bytepoll html FILE'" },
+	{ "gui", "'bytepoll html FILE'" },
+	{ "list", "'bytepoll report --by line FILE'" },
 	{ "top", "'bytepoll live PID', or 'bytepoll report FILE'" },
 	{ "watch", "'bytepoll live PID'" },
 	{ "stats", "'bytepoll report --stats FILE'" },

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/attributes.h"
 #include "cli/say.h"
 
 #define VALUE_FIRST 1000 /* above every letter */
@@ -143,6 +144,39 @@ static const struct bp_option *entry_named(const struct bp_command *command, con
 	return NULL;
 }
 
+/* Options of heaptrack, memray, massif and pprof, and what they are here. */
+static const struct {
+	const char *word, *here;
+} foreign_options[] = {
+	{ "p", "a process is named without an option: bytepoll attach PID" },
+	{ "pid", "a process is named without an option: bytepoll attach PID" },
+	{ "leaks",
+		"bytepoll report --metric live shows what is live at the end, --growth what grows" },
+	{ "flamegraph", "bytepoll html FILE" },
+	{ "base", "bytepoll diff BASE FILE" },
+	{ "diff", "bytepoll diff BASE FILE" },
+	{ "diff_base", "bytepoll diff BASE FILE" },
+	{ "top", "bytepoll report --rows N" },
+	{ "native", "C functions are always recorded; bytepoll report --frames native" },
+	{ "trace-children", "children are always recorded" },
+	{ "inuse_space", "bytepoll report --metric live" },
+	{ "inuse_objects", "bytepoll report --metric live --sort objects" },
+	{ "alloc_space", "bytepoll report --metric allocated" },
+	{ "alloc_objects", "bytepoll report --metric allocated --sort objects" },
+};
+
+/* What an option that was typed with one dash or two is here; NULL: no tool is known to have it. */
+static const char *of_another_tool(const char *typed)
+{
+	const char *word = typed + 1 + (typed[1] == '-');
+	const size_t length = strcspn(word, "=");
+	for (size_t i = 0; i < BP_COUNT(foreign_options); i++)
+		if (strlen(foreign_options[i].word) == length &&
+			strncmp(foreign_options[i].word, word, length) == 0)
+			return foreign_options[i].here;
+	return NULL;
+}
+
 /* The message for an option that is not in the table, or has an argument too many. */
 static bool refuse_option(
 	const struct bp_command *command, const char *typed, struct bp_error *error)
@@ -152,6 +186,9 @@ static bool refuse_option(
 	int count = 0;
 	if (known != NULL || optopt == VALUE_HELP)
 		return bp_error_set(error, "--%s takes no argument", known ? known->name : "help");
+	if (of_another_tool(typed) != NULL)
+		return bp_error_set(error, "%s has no option %.*s: %s", command->name,
+			(int)strcspn(typed, "="), typed, of_another_tool(typed));
 	if (optopt != 0)
 		return bp_error_set(error, "%s has no option -%c", command->name, optopt);
 	for (int i = 0; i < table_size(command->options); i++) {
