@@ -16,7 +16,7 @@ import time
 
 import profiled
 import schemas
-from attaching import command, expect_done, expect_refused, running
+from attaching import command, compiled, expect_done, expect_refused, running
 from steered import Decoded
 
 CYCLES = 1000 if profiled.LONG else 60
@@ -156,6 +156,52 @@ def attached(*arguments):
     return program_holds(profiled.program("attached"), *arguments)
 
 
+HANDLER = """
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/select.h>
+#include <unistd.h>
+static volatile sig_atomic_t over;
+static void end(int number) { over = number; }
+static void live(int number) {
+    sigset_t none;
+    (void)number;
+    signal(SIGTERM, end);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0; !over; i++) {
+        struct timeval pause = { 0, 1000 };
+        free(malloc(20000 + i % 7));
+        select(0, NULL, NULL, NULL, &pause);
+    }
+    puts("well");
+    exit(0);
+}
+int main(void) {
+    signal(SIGALRM, live);
+    alarm(1);
+    for (;;)
+        select(0, NULL, NULL, NULL, NULL);
+}
+"""
+
+
+def lives_in_a_handler(path):
+    """A handler that does not return, of a signal that interrupted a wait: so processes of PostgreSQL 15 live."""
+    program = compiled(path, "handler", HANDLER)
+    with running(program) as process:
+        for i in range(5):
+            trace = os.path.join(path, "%d.bpt" % i)
+            expect_done(command("attach", process.pid, "-o", trace, "--interval", "4K"))
+            time.sleep(.1)
+            expect_done(command("detach", process.pid))
+            total = profiled.report(trace)["totals"]["allocated"]["bytes"]
+            profiled.expect(total["high"] > 20000 and total["exact"], "%s" % total)
+
+
 def kills(path):
     """The command is killed at any moment: the program lives, and the next attach and detach work."""
     kills, late = {"attach": 0, "detach": 0}, 0
@@ -209,6 +255,7 @@ TESTS = {"exact": ("totals of one thread", is_exact), "storm": ("a storm of thre
                     attached("dlopen", os.path.join(profiled.PROGRAMS, "libplugin.so"))),
          "python": ("python3 with threads", program_holds("/usr/bin/python3", "-c", PYTHON)),
          "node": ("node", program_holds("node", "-e", NODE)),
+         "handler": ("a life within a signal handler", lives_in_a_handler),
          "kills": ("kills of the command", kills)}
 
 

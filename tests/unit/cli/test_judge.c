@@ -12,24 +12,19 @@
 #include "base/attributes.h"
 #include "cli/attach/judge.h"
 
-#define PROGRAM                     \
-	{                           \
-		BP_IN_PROGRAM, NULL \
+#define FRAME(kind, name)         \
+	{                         \
+		kind, name, false \
 	}
-#define NAMELESS                 \
+#define PROGRAM FRAME(BP_IN_PROGRAM, NULL)
+#define NAMELESS FRAME(BP_IN_LIBC, NULL)
+#define LIBC(name) FRAME(BP_IN_LIBC, name)
+#define INTERRUPTED(kind, name)  \
 	{                        \
-		BP_IN_LIBC, NULL \
-	}
-#define LIBC(name)               \
-	{                        \
-		BP_IN_LIBC, name \
+		kind, name, true \
 	}
 #define THREAD_START NAMELESS, NAMELESS
-#define MAIN_START                           \
-	NAMELESS, LIBC("__libc_start_main"), \
-	{                                    \
-		BP_IN_PROGRAM, "_start"      \
-	}
+#define MAIN_START NAMELESS, LIBC("__libc_start_main"), FRAME(BP_IN_PROGRAM, "_start")
 #define NONE (-1)
 
 #define JUDGE(system_call, ...)                                                             \
@@ -72,7 +67,7 @@ static void the_allocator_is_not(void **state)
 	assert_false(JUDGE(SYS_futex, NAMELESS, NAMELESS, PROGRAM, THREAD_START));
 	/* A system call of its own: brk, madvise. */
 	assert_false(JUDGE(SYS_madvise, LIBC("madvise"), NAMELESS, PROGRAM, THREAD_START));
-	assert_false(JUDGE(NONE, { BP_IN_ALLOCATOR, NULL }, PROGRAM, THREAD_START));
+	assert_false(JUDGE(NONE, FRAME(BP_IN_ALLOCATOR, NULL), PROGRAM, THREAD_START));
 }
 
 static void callbacks_are_not(void **state)
@@ -82,14 +77,38 @@ static void callbacks_are_not(void **state)
 	assert_false(JUDGE(NONE, PROGRAM, LIBC("qsort_r"), PROGRAM, MAIN_START));
 	assert_false(JUDGE(NONE, PROGRAM, LIBC("exit"), NAMELESS, MAIN_START));
 	assert_false(JUDGE(NONE, PROGRAM, LIBC("dl_iterate_phdr"), PROGRAM, THREAD_START));
-	assert_false(
-		JUDGE(NONE, PROGRAM, { BP_IN_LOADER, NULL }, LIBC("dlopen"), PROGRAM, MAIN_START));
+	assert_false(JUDGE(
+		NONE, PROGRAM, FRAME(BP_IN_LOADER, NULL), LIBC("dlopen"), PROGRAM, MAIN_START));
 	assert_false(JUDGE(NONE, PROGRAM, NAMELESS, LIBC("malloc"), PROGRAM, MAIN_START));
-	assert_false(JUDGE(NONE, PROGRAM, { BP_IN_UNWINDER, NULL }, PROGRAM, MAIN_START));
-	assert_false(JUDGE(NONE, PROGRAM, { BP_IN_RECORDER, NULL }, PROGRAM, MAIN_START));
-	assert_false(JUDGE(NONE, PROGRAM, { BP_IN_NOTHING, NULL }, PROGRAM, MAIN_START));
+	assert_false(JUDGE(NONE, PROGRAM, FRAME(BP_IN_UNWINDER, NULL), PROGRAM, MAIN_START));
+	assert_false(JUDGE(NONE, PROGRAM, FRAME(BP_IN_RECORDER, NULL), PROGRAM, MAIN_START));
+	assert_false(JUDGE(NONE, PROGRAM, FRAME(BP_IN_NOTHING, NULL), PROGRAM, MAIN_START));
 	/* Destructors of a thread: a third nameless frame at its start. */
 	assert_false(JUDGE(NONE, PROGRAM, NAMELESS, THREAD_START));
+}
+
+/* A handler of a signal is as safe as what it interrupted. */
+static void handlers_are_as_what_they_interrupted(void **state)
+{
+	(void)state;
+	assert_true(JUDGE(SYS_epoll_wait, LIBC("epoll_wait"), PROGRAM, NAMELESS,
+		INTERRUPTED(BP_IN_LIBC, "select"), PROGRAM, MAIN_START));
+	assert_true(JUDGE(NONE, PROGRAM, LIBC("__restore_rt"), INTERRUPTED(BP_IN_PROGRAM, NULL),
+		PROGRAM, THREAD_START));
+	assert_true(
+		JUDGE(SYS_poll, LIBC("__poll"), PROGRAM, NAMELESS, INTERRUPTED(BP_IN_LIBC, NULL),
+			NAMELESS, LIBC("pthread_cond_wait"), PROGRAM, THREAD_START));
+	/* malloc, a function without a name, and one that merely calls a wait. */
+	assert_false(JUDGE(SYS_poll, LIBC("__poll"), PROGRAM, NAMELESS,
+		INTERRUPTED(BP_IN_LIBC, "malloc"), PROGRAM, MAIN_START));
+	assert_false(
+		JUDGE(NONE, PROGRAM, NAMELESS, INTERRUPTED(BP_IN_LIBC, NULL), PROGRAM, MAIN_START));
+	assert_false(JUDGE(NONE, PROGRAM, NAMELESS, INTERRUPTED(BP_IN_LIBC, "read"), LIBC("fread"),
+		PROGRAM, MAIN_START));
+	assert_false(JUDGE(
+		NONE, PROGRAM, NAMELESS, INTERRUPTED(BP_IN_ALLOCATOR, NULL), PROGRAM, MAIN_START));
+	/* Without a signal the C library's function is one that calls the program back. */
+	assert_false(JUDGE(NONE, PROGRAM, NAMELESS, LIBC("select"), PROGRAM, MAIN_START));
 }
 
 static void a_stack_without_start_is_not(void **state)
@@ -114,6 +133,7 @@ int main(void)
 		cmocka_unit_test(waits_are_safe),
 		cmocka_unit_test(the_allocator_is_not),
 		cmocka_unit_test(callbacks_are_not),
+		cmocka_unit_test(handlers_are_as_what_they_interrupted),
 		cmocka_unit_test(a_stack_without_start_is_not),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,9 @@
  * has names for its exported functions alone. So up to two nameless frames are allowed between the
  * system call and a function of the list (pthread_cond_wait reaches its system call so), and as
  * many as a start has at the outer end: of a thread two (clone, start_thread), of the program two
- * inside of _start. Whatever else runs code of the program, such as qsort, exit, pthread_once, the
- * loader for constructors, or a signal, has a frame that is not on the list.
+ * inside of _start. Whatever else runs code of the program, such as qsort, exit, pthread_once or the
+ * loader for constructors, has a frame that is not on the list. A signal handler may run for as long
+ * as its process lives (PostgreSQL 15 forks in one): it is safe where what it interrupted would be.
  */
 #include "cli/attach/judge.h"
 
@@ -102,6 +103,24 @@ static bool wait_length(
 	return length > nameless || (nameless == 1 && system_call == SYS_futex);
 }
 
+/* How many frames from the C library's code that returns from a signal handler on are that and the
+ * wait that was interrupted; 0: it is something else. What a wait was doing is not asked: none of
+ * these functions has a lock that dlopen wants. */
+static uint32_t interruption_length(const struct bp_stack_frame *frames, uint32_t count)
+{
+	uint32_t length = 1;
+	if (count < 2 || frames[0].kind != BP_IN_LIBC || !frames[1].interrupted)
+		return 0;
+	while (length < 3 && length < count && frames[length].kind == BP_IN_LIBC &&
+		frames[length].name == NULL)
+		length++;
+	const uint32_t nameless = length;
+	while (length < count && frames[length].kind == BP_IN_LIBC && is_wait(&frames[length]))
+		length++;
+	/* The program's own code, or a wait. */
+	return frames[1].kind == BP_IN_PROGRAM || length > nameless ? length : 0;
+}
+
 static const char *kind_text(enum bp_place_kind kind)
 {
 	static const char *const texts[] = {
@@ -129,11 +148,15 @@ bool bp_judge(const struct bp_stack_frame *frames, uint32_t count, bool whole, l
 	*ret_reason = kind_text(BP_IN_LIBC);
 	if (!wait_length(frames, count - start, system_call, &waits))
 		return false;
-	for (uint32_t i = waits; i < count - start; i++)
-		if (frames[i].kind != BP_IN_PROGRAM) {
+	for (uint32_t i = waits; i < count - start; i++) {
+		const uint32_t interruption = interruption_length(&frames[i], count - start - i);
+		if (interruption > 0) {
+			i += interruption - 1;
+		} else if (frames[i].kind != BP_IN_PROGRAM) {
 			*ret_reason = kind_text(frames[i].kind);
 			return false;
 		}
+	}
 	return count - start > waits; /* something of the program is between the two */
 }
 

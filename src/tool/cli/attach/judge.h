@@ -23,6 +23,7 @@ enum bp_place_kind {
 struct bp_stack_frame {
 	enum bp_place_kind kind;
 	const char *name; /* of the function; NULL: no symbol covers it */
+	bool interrupted; /* a signal handler runs above it; or it is the innermost */
 };
 
 #define BP_JUDGED_FRAMES_MAX 512u

@@ -197,7 +197,8 @@ static int add_frame(Dwfl_Frame *frame, void *context)
 	bool is_activation;
 	if (stack->count == BP_JUDGED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &is_activation))
 		return DWARF_CB_ABORT;
-	stack->frames[stack->count++] = describe(walk->image, is_activation ? pc : pc - 1);
+	stack->frames[stack->count] = describe(walk->image, is_activation ? pc : pc - 1);
+	stack->frames[stack->count++].interrupted = is_activation;
 	return DWARF_CB_OK;
 }
 

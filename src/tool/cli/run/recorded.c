@@ -159,6 +159,10 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 			bp_obstacle_subject(program));
 	else if (lost_samples(sums))
 		bp_say(stderr, "what was sampled of %s could not be written:", program->path);
+	else if (tree->count > 0 &&
+		 (tree->files[0].header.flags_skippable & BP_HEADER_ATTACHED) != 0)
+		bp_say(stderr, "%s allocated nothing by malloc while it was recorded",
+			program->path);
 	else if (tree->count > 0)
 		bp_say(stderr,
 			"no call of malloc by %s gave it an object: there was none (an allocator "
