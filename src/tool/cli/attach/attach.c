@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "base/path.h"
 #include "cli/attach/entry.h"
 #include "cli/attach/recording.h"
 #include "cli/attach/refusals.h"
@@ -171,8 +172,10 @@ static bool can_create(const struct request *request, struct bp_error *error)
 	const int found = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 	return found == 0 ||
 	       bp_error_set(error,
-		       "the user of process %ld cannot create %s: %s: choose a place with -o",
-		       (long)request->pid, request->file, strerror(found));
+		       "the user of process %ld cannot create %s: %s: choose a place of that "
+		       "user's with -o, such as /tmp/%s",
+		       (long)request->pid, request->file, strerror(found),
+		       bp_last_part(request->file));
 }
 
 /* What the recorder shall do, as lines NAME=VALUE. */
