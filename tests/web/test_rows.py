@@ -143,8 +143,26 @@ def filter_and_compare(page, by):
         profiled.expect(not name.startswith("main") or parse(card)[0] == 2 ** 25, "%s: not what was counted" % name)
 
 
+def heaviest_place(name):
+    """Of a function's lines, the one with most bytes."""
+    of = [i for i in range(len(FRAMES)) if FUNCTIONS[FRAMES[i][0]] == name]
+    frame = max(of, key=lambda i: total(lambda stack, _: stack and stack[attribution(stack)] == i))
+    return row_of(frame, "line") if FRAMES[frame][1] is not None else os.path.basename(MODULES[FRAMES[frame][3]])
+
+
+def places_are_of_most_bytes(page):
+    page.open("metric=allocated&by=function")
+    found = page.browser.evaluate("[...document.querySelectorAll('#table tbody tr')].map(r => [r.dataset.name, "
+                                  "r.querySelector('.place')?.textContent])")
+    for name, place in found:
+        expected = heaviest_place(name) if name in FUNCTIONS else None
+        profiled.expect(place == expected, "%s: %s instead of %s" % (name, place, expected))
+    profiled.expect(len(found) > 4, "%s" % found)
+
+
 def rows(tap, folder):
     with Page(folder) as page:
+        tap.attempt("rows: the place of a function is its line with most bytes", lambda: places_are_of_most_bytes(page))
         for by, cumulative in (("function", False), ("function", True), ("line", False), ("line", True), ("file", False),
                                ("file", True), ("module", True), ("stack", False)):
             def attempt(by=by, cumulative=cumulative):

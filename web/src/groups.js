@@ -50,6 +50,15 @@ export function row_name(profile, key, number, frame) {
   return file !== 0 && line !== 0 ? profile.name(file) + ':' + line : profile.key_name(name);
 }
 
+// A function's rows may lie on several of its lines: the frame of the one with most bytes, whose place is
+// shown.
+function heaviest_frame(row, weight) {
+  if (row.frames === undefined || row.frames.every((frame) => frame === row.frame)) return row.frame;
+  const sums = new Map();
+  row.cells.forEach((cell, i) => sums.set(row.frames[i], (sums.get(row.frames[i]) ?? 0) + weight(cell)));
+  return [...sums].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
+}
+
 export class Groups {
   // `lists`: Map from key number to {cells, frame, name}; `rest`: cells of the counted total that are
   // in no row; `disjoint`: no cell is under two rows.
@@ -76,6 +85,7 @@ export class Groups {
         row.weight.objects += objects[i] + more_objects[i];
         row.samples += sums[0][i];
       }
+      row.heaviest = heaviest_frame(row, (cell) => bytes[record[cell]] + more_bytes[record[cell]]);
     });
   }
 
@@ -136,8 +146,12 @@ function rows_of(lists) {
 
 function add(lists, number, cell, frame) {
   const row = lists.get(number);
-  if (row === undefined) lists.set(number, { number, cells: [cell], frame });
-  else row.cells.push(cell);
+  if (row === undefined) {
+    lists.set(number, { number, cells: [cell], frames: [frame], frame });
+    return;
+  }
+  row.cells.push(cell);
+  row.frames.push(frame);
 }
 
 export function group_by(profile, selection, estimator, key, cumulative, region) {

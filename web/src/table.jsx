@@ -45,13 +45,13 @@ function Head({ id, text, view, update, extra }) {
 }
 
 function NameCell({ profile, row, view, onChoose }) {
-  const source = row.frame >= 0 && ['line', 'function', 'stack'].includes(view.by) ? profile.frame_source(row.frame) : null;
+  const source = row.frame >= 0 && ['line', 'function', 'stack'].includes(view.by) ? profile.frame_source(row.heaviest) : null;
   return (
     <td class="name">
       <button type="button" class="row-name" title={cut(row.name, 1000)} onClick={() => onChoose(row)}>
         {['file', 'module'].includes(view.by) ? cut(row.name, 160) : shorten(row.name, NAME)}
       </button>
-      {row.frame >= 0 && view.by === 'function' && <span class="place">{cut(profile.frame_place(row.frame), 80)}</span>}
+      {row.frame >= 0 && view.by === 'function' && <span class="place">{cut(profile.frame_place(row.heaviest), 80)}</span>}
       {source !== null && view.by !== 'stack' && <code class="source">{cut(source, 120)}</code>}
       {row.stack !== undefined && <Frames key={row.stack} frames={profile.stacks[row.stack].map((f) => ({ name: profile.frame_name(f), place: profile.frame_place(f) }))} />}
     </td>
