@@ -94,7 +94,7 @@ void bp_fuzz_check_profile(const struct bp_profile *profile)
 		bp_fuzz_require(profile->intervals.data[i].interval >= 1);
 }
 
-void bp_fuzz_import(int fd, struct bp_frame_choice frames)
+void bp_fuzz_import(int fd, struct bp_frame_choice frames, bool mapped)
 {
 	struct bp_profile profile;
 	struct bp_error error = { .text = "" };
@@ -102,6 +102,7 @@ void bp_fuzz_import(int fd, struct bp_frame_choice frames)
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	bp_fuzz_require(bp_profile_init(&profile, &error));
 	profile.frames_shown = frames;
+	profile.mapped = mapped;
 	if (bp_import_file(path, &profile, &error)) {
 		bp_fuzz_check_profile(&profile);
 		bp_fuzz_require(bp_profile_finish_import(&profile, false, &error));

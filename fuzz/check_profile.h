@@ -15,7 +15,7 @@ void bp_fuzz_require(bool condition);
 void bp_fuzz_check_profile(const struct bp_profile *profile);
 
 /* Imports the file open as `fd`, with these frames of Python's stacks, and checks what comes of it:
- * a profile, or an error with a text. */
-void bp_fuzz_import(int fd, struct bp_frame_choice frames);
+ * a profile, or an error with a text. `mapped`: of what the program mapped itself. */
+void bp_fuzz_import(int fd, struct bp_frame_choice frames, bool mapped);
 
 #endif

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	int fd = memfd_create("file", MFD_CLOEXEC);
 	bp_fuzz_require(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
-	bp_fuzz_import(fd, (struct bp_frame_choice){ 0 });
+	bp_fuzz_import(fd, (struct bp_frame_choice){ 0 }, false);
 	close(fd);
 	return 0;
 }
