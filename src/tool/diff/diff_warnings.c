@@ -12,8 +12,8 @@
 
 #include "diff/diff_state.h"
 
-/* Names are missing on one side if what is without a name differs by more than this part of the larger
- * side, and the reader is told of other keys if more than this is without a name on both. */
+/* Names are missing on one side if what is without a name differs by more than this part of the
+ * larger side, and the reader is told of other keys if more than this is without a name on both. */
 #define NAMELESS_SHARE 0.2
 
 static const struct bp_process *subject_of(const struct bp_run *run)

@@ -5,9 +5,10 @@
  * has names for its exported functions alone. So up to two nameless frames are allowed between the
  * system call and a function of the list (pthread_cond_wait reaches its system call so), and as
  * many as a start has at the outer end: of a thread two (clone, start_thread), of the program two
- * inside of _start. Whatever else runs code of the program, such as qsort, exit, pthread_once or the
- * loader for constructors, has a frame that is not on the list. A signal handler may run for as long
- * as its process lives (PostgreSQL 15 forks in one): it is safe where what it interrupted would be.
+ * inside of _start. Whatever else runs code of the program, such as qsort, exit, pthread_once or
+ * the loader for constructors, has a frame that is not on the list. A signal handler may run for as
+ * long as its process lives (PostgreSQL 15 forks in one): it is safe where what it interrupted
+ * would be.
  */
 #include "cli/attach/judge.h"
 
