@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	write_image(&image, fd);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	read_as_part(path);
-	/* Each choice of frames has its turn, by the length of the input; and what programs mapped. */
+	/* Each choice of frames has its turn, by the length of the input; and what was mapped. */
 	const struct bp_frame_choice frames = { .python = (enum bp_python_frames)(bytes % 3),
 		.hide_imports = bytes % 2 != 0 };
 	bp_fuzz_import(fd, frames, bytes % 5 == 0);

@@ -12,8 +12,9 @@
 
 #include "diff/diff_state.h"
 
-/* Names are missing on one side if what is without a name differs by more than this part of the
- * larger side, and the reader is told of other keys if more than this is without a name on both. */
+/* Names are missing on one side if the shares of what is without a name differ by more than this,
+ * and the reader is told of other keys if more than this is without a name on both. Neither, where
+ * what is without a name is less than this part of the larger side. */
 #define NAMELESS_SHARE 0.2
 
 static const struct bp_process *subject_of(const struct bp_run *run)
@@ -126,11 +127,12 @@ static bool warn_of_names(struct bp_diff *diff)
 	if (by != BP_KEY_FUNCTION && by != BP_KEY_STACK)
 		return true;
 	const struct nameless base = nameless_of(diff, BP_BASE), new = nameless_of(diff, BP_NEW);
-	/* Of what one side alone has little, little is missed. */
-	const double enough = NAMELESS_SHARE * fmax(base.all, new.all);
+	/* Where little is without a name, little is missed. */
+	const bool matters = fmax(base.part, new.part) > NAMELESS_SHARE * fmax(base.all, new.all);
+	const double apart = fabs(percent_of(&base) - percent_of(&new));
 	/* Two moments of one run have the same names. */
-	if (diff->query.moments || fabs(base.part - new.part) <= enough) {
-		if (by != BP_KEY_FUNCTION || fmax(base.part, new.part) <= enough)
+	if (diff->query.moments || !matters || apart <= 100 * NAMELESS_SHARE) {
+		if (by != BP_KEY_FUNCTION || !matters)
 			return true;
 		return bp_diff_warn(diff,
 			"%.0f %% of what is compared is of functions without a name, one row for "
