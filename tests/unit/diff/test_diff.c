@@ -171,6 +171,15 @@ static void nameless_functions_match_by_module(void **state)
 	assert_change(difference_row(&c.diff, "libx.so (no name)").bytes, 42, 42);
 	assert_change(difference_row(&c.diff, "(program) (no name)").bytes, 3, 3);
 	assert_true(warns(&c.diff, "different names (program1 and program2)"));
+	assert_true(warns(&c.diff, "without a name"));
+	finish(&c);
+	/* All that is left of a large side has none: that is no reason to look for names. */
+	c = (struct comparison){ 0 };
+	base = add_run(&c, 1), new = add_run(&c, 1);
+	sample(base, "load;main", 1000);
+	nameless_sample(new, "libx.so.2+0x777", "/opt/libx.so.2", 42);
+	compare(&c, 1);
+	assert_false(warns(&c.diff, "without a name"));
 	finish(&c);
 }
 
