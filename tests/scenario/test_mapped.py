@@ -112,9 +112,37 @@ def test_off(tap):
         tap.check(data["totals"]["allocated"]["bytes"]["exact"], "malloc is counted all the same")
 
 
+def verdict(trace, limit):
+    result = subprocess.run([profiled.BYTEPOLL, "check", "--json", "--limit", limit, trace], capture_output=True,
+                            check=False)
+    found = json.loads(result.stdout)["limits"][0]
+    return result.returncode, found["verdict"], found["reason"]
+
+
+def has_verdict(tap, what, expected, trace, limit):
+    found = verdict(trace, limit)
+    tap.check(found == expected, "check: " + what, "%s: %s" % (limit, found))
+
+
+def test_limits(tap):
+    """Exact at the byte; undecided where nothing was recorded, and where calls were lost."""
+    with profiled.directory() as path:
+        trace, _ = record(path, "5", "1")
+        for metric in ("mapped", "mapped-peak"):
+            bytes_ = profiled.report(trace, "--metric", metric)["totals"][metric]["bytes"]["estimate"]
+            has_verdict(tap, "the last byte", (0, "within", None), trace, "%s=%d" % (metric, bytes_))
+            has_verdict(tap, "one byte less", (1, "exceeded", None), trace, "%s=%d" % (metric, bytes_ - 1))
+    with profiled.directory() as path:
+        trace, _ = record(path, "storm", str(STORM))
+        has_verdict(tap, "calls were lost", (3, "undecided", "samples-lost"), trace, "mapped=1G")
+    with profiled.directory() as path:
+        trace, _ = record(path, "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
+        has_verdict(tap, "nothing was recorded", (3, "undecided", "no-mappings"), trace, "mapped=1G")
+
+
 def main():
     tap = profiled.Tap()
-    for test in (test_truth, test_threads, test_bound, test_off):
+    for test in (test_truth, test_threads, test_bound, test_limits, test_off):
         test(tap)
     return tap.finish()
 

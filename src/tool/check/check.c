@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "model/gaps/unseen.h"
+#include "check/measure_process.h"
 
 /* All limits on their way through one profile. */
 struct pass {
@@ -40,7 +41,8 @@ const char *bp_reason_name(const struct bp_check_result *result)
 		"samples", "runs-differ" };
 	static const char *const blinds[BP_BLIND_COUNT] = { "not-seen", "unprofiled",
 		"nothing-seen", "processes-not-seen", "samples-lost", "frees-lost", "no-pages",
-		"no-resident-memory", "resident-memory-of-one", "sampling-off", "names-missing" };
+		"no-resident-memory", "no-mappings", "resident-memory-of-one", "sampling-off",
+		"names-missing" };
 	return result->reason == BP_REASON_BLIND ? blinds[result->blind] : reasons[result->reason];
 }
 
@@ -295,58 +297,6 @@ static bool measure_group(struct pass *pass, uint32_t first, struct bp_error *er
 	       widen(pass, first, &query, filters, error);
 }
 
-/* A limit on live objects that are not resident. What a sample that is not in place leaves open is
- * in the interval. */
-static void measure_absent(const struct pass *pass, struct bp_measure *ret_measure)
-{
-	const struct bp_residency *residency = pass->measuring->residency;
-	struct bp_measure measure = { .blind = BP_BLIND_UNPLACED };
-	measure.figure.interval = (struct bp_interval){ NAN, 0, INFINITY, false, true };
-	if (residency != NULL) {
-		const bool others =
-			bp_resident_is_of_one(pass->measuring->resident, pass->profile) &&
-			!pass->measuring->only_seen;
-		measure.figure.interval = residency->absent;
-		measure.error = pass->measuring->a;
-		measure.low_holds = true;
-		measure.high_holds = residency->unplaced == 0 && !others;
-		measure.blind = residency->unplaced > 0 ? BP_BLIND_UNPLACED
-				: others		? BP_BLIND_OTHERS
-							: BP_BLIND_NOT;
-	}
-	measure.high_named = measure.figure.interval.high;
-	*ret_measure = measure;
-}
-
-/* A limit on what the kernel counts. Nothing is sampled in it. */
-static void measure_resident(
-	const struct pass *pass, const struct bp_limit *limit, struct bp_measure *ret_measure)
-{
-	const struct bp_resident *resident = pass->measuring->resident;
-	struct bp_known_total found;
-	struct bp_measure measure = { .blind = BP_BLIND_UNWATCHED };
-	struct bp_interval *interval = &measure.figure.interval;
-	*interval = (struct bp_interval){ NAN, 0, INFINITY, false, true };
-	if (bp_resident_figure(limit->resident, resident, pass->profile, &found)) {
-		const bool to_the_end = resident->end_ns != 0;
-		const bool others = bp_resident_is_of_one(resident, pass->profile) &&
-				    !pass->measuring->only_seen;
-		interval->low = (double)found.low;
-		interval->high = (double)found.high;
-		interval->exact = found.low == found.high;
-		interval->unknown = !interval->exact;
-		interval->estimate = interval->exact ? interval->low : NAN;
-		/* The most ever is no less than what was seen, whatever came after. */
-		measure.low_holds = to_the_end || limit->resident == BP_RESIDENT_MOST;
-		measure.high_holds = to_the_end && !others;
-		measure.blind = !to_the_end ? BP_BLIND_UNWATCHED
-				: others    ? BP_BLIND_OTHERS
-					    : BP_BLIND_NOT;
-	}
-	measure.high_named = interval->high;
-	*ret_measure = measure;
-}
-
 bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring *measuring,
 	const struct bp_limit *limits, uint32_t count, struct bp_measure *ret_measures,
 	struct bp_warner *warner, struct bp_error *error)
@@ -365,10 +315,8 @@ bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring 
 	query->by = BP_KEY_TYPE; /* rows are not looked at: these are cheap */
 	for (uint32_t i = 0; i < count; i++) {
 		bool done = limits[i].resident != BP_RESIDENT_NONE;
-		if (limits[i].resident == BP_RESIDENT_ABSENT)
-			measure_absent(&pass, &ret_measures[i]);
-		else if (done)
-			measure_resident(&pass, &limits[i], &ret_measures[i]);
+		if (done)
+			bp_measure_process(profile, measuring, &limits[i], &ret_measures[i]);
 		for (uint32_t j = 0; j < i; j++)
 			done = done || same_figures(&pass, i, j);
 		if (!done && !measure_group(&pass, i, error))

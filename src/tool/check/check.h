@@ -46,6 +46,7 @@ enum bp_blind {
 	BP_BLIND_LOST_FREES,   /* lost: it is at most that */
 	BP_BLIND_UNPLACED,     /* pages were not recorded, or samples are not in place */
 	BP_BLIND_UNWATCHED,    /* resident memory was not recorded, or not to the end */
+	BP_BLIND_UNMAPPED,     /* what the program mapped itself was not recorded */
 	BP_BLIND_OTHERS,       /* resident memory of other processes was not recorded */
 	BP_BLIND_OFF,	       /* sampling was off while more was allocated */
 	BP_BLIND_NAMES,	       /* functions without a name may be what a filter looks for */
@@ -60,6 +61,8 @@ struct bp_measuring {
 	const struct bp_resident *resident; /* of the run; NULL: not recorded */
 	/* live objects that are not resident, with the error `a` on each side; NULL: not known */
 	const struct bp_residency *residency;
+	/* what the program mapped itself, of any metric; NULL: not known */
+	const struct bp_aggregation *mapped;
 	bool only_seen; /* judge what was seen, as if what was not seen had been nothing */
 	double a;	/* error of each side of each check, in (0, 1/2) */
 	uint32_t runs;	/* that a growth compares, on both sides together */

@@ -112,7 +112,7 @@ bool bp_resident_peak(const struct bp_resident *resident, const struct bp_profil
 }
 
 const char *const bp_resident_metric_names[BP_RESIDENT_METRICS] = { "", "resident", "peak-resident",
-	"swap", "not-resident" };
+	"swap", "not-resident", "mapped", "mapped-peak" };
 
 /* Sums of so many of the kernel's counters, each of which may be off. */
 static struct bp_known_total within(uint64_t bytes, unsigned counters, uint64_t uncertain_bytes)
@@ -124,7 +124,7 @@ static struct bp_known_total within(uint64_t bytes, unsigned counters, uint64_t 
 bool bp_resident_figure(enum bp_resident_metric metric, const struct bp_resident *resident,
 	const struct bp_profile *profile, struct bp_known_total *ret_figure)
 {
-	if (resident == NULL || resident->count == 0 || metric == BP_RESIDENT_ABSENT)
+	if (resident == NULL || resident->count == 0 || metric >= BP_RESIDENT_ABSENT)
 		return false;
 	const struct bp_resident_point *last = &resident->points[resident->count - 1];
 	if (metric == BP_RESIDENT_LAST)

@@ -70,6 +70,9 @@ enum bp_resident_metric {
 	BP_RESIDENT_SWAP, /* swapped out, at the last look */
 	/* live objects that are not resident, an estimate (residency.h): no figure of the kernel */
 	BP_RESIDENT_ABSENT,
+	/* what the program mapped itself, at the end and at most, by its calls */
+	BP_RESIDENT_MAPPED,
+	BP_RESIDENT_MAPPED_MOST,
 	BP_RESIDENT_METRICS
 };
 extern const char *const bp_resident_metric_names[BP_RESIDENT_METRICS]; /* "", "resident" ... */

@@ -273,6 +273,46 @@ static bool read_residency(const struct request *request, const struct bp_profil
 	       bp_error_set(error, "out of memory");
 }
 
+/* What a limit on mapped or mapped-peak needs, if there is one: the file read once more. */
+struct mapped {
+	struct bp_profile profile;
+	struct bp_aggregation aggregation;
+	bool is_read, is_known;
+};
+
+static bool read_mapped(const struct request *request, uint32_t count, struct mapped *mapped,
+	struct work *work, struct bp_error *error)
+{
+	struct bp_query query = request->query_options.query;
+	struct bp_input_options input = request->input;
+	struct bp_symbol_summary symbols;
+	char *file = (char *)(uintptr_t)work->file;
+	bool wanted = false;
+	for (uint32_t i = 0; i < count; i++)
+		wanted = wanted || request->limits[i].resident >= BP_RESIDENT_MAPPED;
+	if (!wanted)
+		return true;
+	query.metric = BP_METRIC_LIVE;
+	query.by = BP_KEY_TYPE;
+	query.filter_count = 0;
+	input.mapped = true;
+	if (!bp_input_read(&file, 1, input, &mapped->profile, &symbols, error))
+		return false;
+	mapped->is_read = true;
+	if (!bp_input_knows_mappings(&mapped->profile, work->file, NULL))
+		return true;
+	mapped->is_known = bp_aggregate(&mapped->profile, &query, &mapped->aggregation, error);
+	return mapped->is_known;
+}
+
+static void finish_mapped(struct mapped *mapped)
+{
+	if (mapped->is_known)
+		bp_aggregation_finish(&mapped->aggregation);
+	if (mapped->is_read)
+		bp_profile_finish(&mapped->profile);
+}
+
 /* All limits on one profile, and what is known of the whole process. */
 static bool measure(const struct request *request, const struct bp_profile *profile, bool base,
 	struct bp_measure *measures, struct work *work, struct bp_error *error)
@@ -291,8 +331,11 @@ static bool measure(const struct request *request, const struct bp_profile *prof
 		.a = request->false_alarm / work->result_count,
 		.runs = request->base_count + request->file_count };
 	struct bp_residency residency = { 0 };
+	struct mapped mapped = { .is_read = false };
 	work->warnings_first = true;
-	bool good = read_residency(request, profile, count, &measuring, &residency, work, error);
+	bool good = read_residency(request, profile, count, &measuring, &residency, work, error) &&
+		    read_mapped(request, count, &mapped, work, error);
+	measuring.mapped = good && mapped.is_known ? &mapped.aggregation : NULL;
 	good = good &&
 	       (base || bp_check_warn_of_process(profile, &resident, query, request->limits, count,
 				(struct bp_quantity_style){ .utf8 = true, .si = request->si },
@@ -300,6 +343,7 @@ static bool measure(const struct request *request, const struct bp_profile *prof
 	work->warnings_first = false;
 	good = good && bp_measure_all(profile, &measuring, request->limits, count, measures,
 			       &warner, error);
+	finish_mapped(&mapped);
 	bp_residency_finish(&residency);
 	bp_resident_finish(&resident);
 	return good;

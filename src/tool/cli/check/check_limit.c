@@ -85,8 +85,8 @@ static bool parse_subject(
 	if (!parse_metric(text, (size_t)(metric_end - text), limit))
 		return bp_error_set(error,
 			"'%.*s' is no metric: write live, peak, allocated or temporary, one of "
-			"these with .objects, or resident, peak-resident, swap or "
-			"not-resident",
+			"these with .objects, or resident, peak-resident, swap, not-resident, "
+			"mapped or mapped-peak",
 			(int)(metric_end - text), text);
 	return colon == NULL || parse_filter(colon + 1, (size_t)(end - colon - 1), limit, error);
 }

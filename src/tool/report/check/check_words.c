@@ -137,6 +137,7 @@ static const char *blind_text(enum bp_blind blind)
 		"bytepoll run --in-place, and keep FILE.pages beside FILE",
 		"resident memory was not recorded, or not to the end: record it by bytepoll run "
 		"(without --no-resident), and keep FILE.resident beside FILE",
+		"what the program maps itself was not recorded: bytepoll run --mapped records it",
 		"resident memory was recorded of the first process alone, and there are others: "
 		"--only-seen judges that one",
 		"sampling was off for a time, and everything allocated meanwhile may belong here: "
