@@ -172,7 +172,7 @@ static bp_operator *delete_of(const char *name, bool aligned)
 	return array ? bp_real_other._ZdaPv : bp_real_other._ZdlPv;
 }
 
-void bp_foreign_entries(void)
+void bp_foreign_operators(void)
 {
 #define BP_HOOK(name, text)                                                                    \
 	foreign.name = bp_real_other.name;                                                     \
@@ -188,6 +188,10 @@ void bp_foreign_entries(void)
 		bp_real_other.name = watch##name;
 	BP_HOOKS_DELETE(BP_HOOK)
 #undef BP_HOOK
+}
+
+void bp_foreign_extended(void)
+{
 	if (bp_extended_resolve() && !bp_real_is_late()) /* late.c binds all alike */
 		bp_extended_bind();
 }

@@ -14,7 +14,9 @@ bool bp_foreign_hooks(void);
  * the code cannot be changed. */
 bool bp_foreign_bypass(void);
 
-/* Does what bp_real_adopt_entries says. bp_real_other is filled already. */
-void bp_foreign_entries(void);
+/* Do what bp_real_adopt_operators and bp_real_adopt_extended say. bp_real_other is filled
+ * already. */
+void bp_foreign_operators(void);
+void bp_foreign_extended(void);
 
 #endif

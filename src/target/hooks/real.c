@@ -284,7 +284,18 @@ bool bp_real_is_redirected(void)
 	return redirected;
 }
 
+void bp_real_adopt_operators(void)
+{
+	bp_foreign_operators();
+}
+
+void bp_real_adopt_extended(void)
+{
+	bp_foreign_extended();
+}
+
 void bp_real_adopt_entries(void)
 {
-	bp_foreign_entries();
+	bp_foreign_operators();
+	bp_foreign_extended();
 }

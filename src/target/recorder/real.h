@@ -86,6 +86,10 @@ size_t bp_real_usable_size(void *object);
 /* Puts hooks before the C++ operators of a foreign malloc, and before its functions with names of
  * its own (hooks/extended.h). Calls each operator once, so it is for the start alone. */
 void bp_real_adopt_entries(void);
+/* The same in two parts, for who is late: the operators, with no lock held, since they are called;
+ * and the functions with names of their own, while the loader's list is kept. */
+void bp_real_adopt_operators(void);
+void bp_real_adopt_extended(void);
 
 /* Finds the CPython that the process began with, and stands between it and its allocator of small
  * objects. For the start alone. */

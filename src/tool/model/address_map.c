@@ -36,8 +36,10 @@ static bool make_room(struct bp_address_map *map, uint32_t at, uint32_t removed,
 	const uint64_t count = (uint64_t)map->count - removed + added;
 	if (!bp_vec_reserve(&map->ranges, &map->capacity, count, sizeof *map->ranges))
 		return false;
-	memmove(&map->ranges[at + added], &map->ranges[at + removed],
-		(map->count - at - removed) * sizeof *map->ranges);
+	const uint32_t behind = map->count - at - removed;
+	if (behind > 0)
+		memmove(&map->ranges[at + added], &map->ranges[at + removed],
+			behind * sizeof *map->ranges);
 	map->count = (uint32_t)count;
 	return true;
 }

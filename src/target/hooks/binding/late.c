@@ -221,11 +221,11 @@ static void find_and_change(void)
 {
 	find_functions();
 	change_objects();
-	if (late.adopted)
-		return;
-	/* An allocator's own operators are tried out once what they may call is counted. */
-	late.adopted = true;
-	bp_real_adopt_entries();
+}
+
+static void adopt(void)
+{
+	bp_real_adopt_extended();
 	bp_real_adopt_python();
 	change_objects();
 }
@@ -241,6 +241,14 @@ struct bp_coverage bp_real_bind(void)
 	late.bound = true;
 	bp_late_wants_look = false;
 	with_list(find_and_change);
+	if (late.adopted)
+		return late.coverage;
+	late.adopted = true;
+	/* An allocator's own operators are tried out once what they may call is counted. The
+	 * allocator may wait for the loader's list itself, with a lock of its own held (tcmalloc,
+	 * which walks stacks by libunwind): so the list is not kept meanwhile. */
+	bp_real_adopt_operators();
+	with_list(adopt);
 	return late.coverage;
 }
 
