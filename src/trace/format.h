@@ -354,6 +354,9 @@ enum bp_python_state {
 	BP_PYTHON_ALL_IN_MALLOC = 5
 };
 
+/* MREMAP_DONTUNMAP of Linux 5.7, which headers of glibc before 2.32 lack. */
+#define BP_DONTUNMAP 4
+
 /* 3.11: what a MAPPING record says. */
 enum bp_mapping_what {
 	BP_MAPPING_MAP = 1,

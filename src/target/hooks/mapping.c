@@ -60,7 +60,7 @@ BP_EXPORT void *mremap(void *old_address, size_t old_bytes, size_t bytes, int fl
 {
 	/* There is a fifth argument where one of these flags is given. */
 	void *new_address = NULL;
-	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
+	if (flags & (MREMAP_FIXED | BP_DONTUNMAP)) {
 		va_list rest;
 		va_start(rest, flags);
 		new_address = va_arg(rest, void *);

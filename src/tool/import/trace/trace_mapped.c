@@ -143,7 +143,7 @@ static bool give_back(struct replay *replay, uint32_t number)
 			bp_address_map_find(&replay->map, record->old_address);
 		origin->old_accessible = old == NULL || old->accessible;
 		origin->kind = kind_at(replay, record->old_address);
-		return (record->flags & MREMAP_DONTUNMAP) != 0 ||
+		return (record->flags & BP_DONTUNMAP) != 0 ||
 		       !round_range(
 			       replay, record->old_address, record->old_bytes, 0, &start, &end) ||
 		       bp_address_map_remove(&replay->map, start, end);
