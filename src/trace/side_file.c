@@ -27,6 +27,21 @@ bool bp_side_file_is(const char *path, const char *magic)
 	return ours;
 }
 
+FILE *bp_side_file_open(const char *path, uint64_t bytes_max)
+{
+	struct stat status;
+	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (descriptor < 0)
+		return NULL;
+	FILE *in = NULL;
+	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+		(uint64_t)status.st_size <= bytes_max)
+		in = fdopen(descriptor, "r");
+	if (in == NULL)
+		close(descriptor);
+	return in;
+}
+
 /* The name while it is written; false: it is too long. */
 static bool new_name(const char *path, char ret_name[PATH_MAX])
 {

@@ -20,6 +20,10 @@
 /* Is the file at `path` one that begins with `magic`? A link is none. */
 bool bp_side_file_is(const char *path, const char *magic);
 
+/* Opens the file at `path` for reading. NULL: it is not there, or it is no regular file of at most
+ * `bytes_max`, as ours are. */
+FILE *bp_side_file_open(const char *path, uint64_t bytes_max);
+
 /* Removes it, if it is one; and what a writer that was killed left. */
 void bp_side_file_remove(const char *path, const char *magic);
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 
 import profiled
 
@@ -60,6 +61,22 @@ def expect_refused(result, words):
     text = result.stderr.decode(errors="replace")
     profiled.expect(result.status == 1 and text.startswith("bytepoll: ") and words in text,
                     "status %s instead of 1, and '%s' is not in: %s" % (result.status, words, text))
+
+
+def run_tests(tests, mode=None):
+    """Those that the command line names, or all: {name: (title, test of a folder, what is in its way or None)}.
+    `mode`: of the folders, if they are not the tests' alone."""
+    tap = profiled.Tap()
+    for name in sys.argv[1:] or tests:
+        title, test, obstacle = tests[name]
+        if obstacle is not None:
+            tap.skip(title, obstacle)
+            continue
+        with profiled.directory() as path:
+            if mode is not None:
+                os.chmod(path, mode)
+            tap.attempt(title, lambda test=test, path=path: test(path))
+    return tap.finish()
 
 
 def stop(process):

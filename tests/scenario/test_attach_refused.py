@@ -14,7 +14,7 @@ import sys
 import time
 
 import profiled
-from attaching import as_user, command, compiled, copied_command, expect_done, expect_refused, stop
+from attaching import as_user, command, compiled, copied_command, expect_done, expect_refused, run_tests, stop
 import test_sandbox
 
 SLEEPER = ["/bin/sleep", "100"]
@@ -393,17 +393,5 @@ TESTS = {"states": ("a process that is stopped, has ended, or is recorded", stat
          "documented": ("the calls of loading are documented", lambda path: documented(), None)}
 
 
-def main():
-    tap = profiled.Tap()
-    for name in sys.argv[1:] or TESTS:
-        title, test, obstacle = TESTS[name]
-        if obstacle is not None:
-            tap.skip(title, obstacle)
-            continue
-        with profiled.directory() as path:
-            tap.attempt(title, lambda test=test, path=path: test(path))
-    return tap.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS))

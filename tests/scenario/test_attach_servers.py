@@ -17,7 +17,7 @@ import threading
 import time
 
 import profiled
-from attaching import as_user, copied_command, expect_done, running
+from attaching import as_user, copied_command, expect_done, run_tests, running
 
 CYCLES_LONG = 200
 CYCLES = int(os.environ.get("BYTEPOLL_ATTACH_CYCLES", CYCLES_LONG)) if profiled.LONG else 3
@@ -274,18 +274,5 @@ TESTS = {"redis": ("redis under load", redis, needs("redis-server", "redis-bench
          "sqlite": ("sqlite3", sqlite, needs("sqlite3"))}
 
 
-def main():
-    tap = profiled.Tap()
-    for name in sys.argv[1:] or TESTS:
-        title, test, obstacle = TESTS[name]
-        if obstacle is not None:
-            tap.skip(title, obstacle)
-            continue
-        with profiled.directory() as path:
-            os.chmod(path, 0o777)
-            tap.attempt(title, lambda test=test, path=path: test(path))
-    return tap.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS, 0o777))

@@ -99,6 +99,20 @@ static void say_unexplained(struct list *list, const struct bp_aggregation *aggr
 		bp_profile_text(profile, one->program), one->pid);
 }
 
+/* Of a process that a signal ended; NULL: there is none. */
+static void say_stopped(
+	struct list *list, const struct bp_profile *profile, const struct bp_process *stopped)
+{
+	char name[BP_SIGNAL_BYTES];
+	if (stopped == NULL)
+		return;
+	bp_process_signal_text(stopped, name);
+	say(list,
+		"%s (pid %u) was ended by %s: its counted totals are limits, as near as its "
+		"threads had told them by then",
+		bp_profile_text(profile, stopped->program), stopped->pid, name);
+}
+
 static void say_processes(struct list *list, const struct bp_aggregation *aggregation)
 {
 	const struct bp_profile *profile = aggregation->profile;
@@ -135,14 +149,7 @@ static void say_processes(struct list *list, const struct bp_aggregation *aggreg
 			(unsigned long long)unprofiled, unprofiled == 1 ? "" : "es",
 			bp_profile_text(profile, unprofiled_one->program), unprofiled_one->pid,
 			unprofiled_text(unprofiled_one->unprofiled_reason));
-	if (stopped_one != NULL) {
-		char name[BP_SIGNAL_BYTES];
-		bp_process_signal_text(stopped_one, name);
-		say(list,
-			"%s (pid %u) was ended by %s: its counted totals are limits, as near as "
-			"its threads had told them by then",
-			bp_profile_text(profile, stopped_one->program), stopped_one->pid, name);
-	}
+	say_stopped(list, profile, stopped_one);
 	if (killed > 0)
 		say(list,
 			"%llu process%s did not end in order (killed, still running, or ended by "

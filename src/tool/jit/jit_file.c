@@ -15,13 +15,10 @@
 #include "jit/jit_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/vec.h"
 #include "trace/side_file.h"
@@ -135,20 +132,13 @@ static bool parse(FILE *in, struct bp_jit_file *file)
 
 static bool read_from(const char *path, struct bp_jit_file *file, struct bp_error *error)
 {
-	struct stat status;
-	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (descriptor < 0 && errno == ENOENT)
+	errno = 0;
+	FILE *in = bp_side_file_open(path, FILE_BYTES_MAX);
+	if (in == NULL && errno == ENOENT)
 		return true;
-	FILE *in = NULL;
-	if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-		(uint64_t)status.st_size <= FILE_BYTES_MAX)
-		in = fdopen(descriptor, "r");
-	if (in == NULL) {
-		if (descriptor >= 0)
-			close(descriptor);
+	if (in == NULL)
 		return bp_error_set(
 			error, "%s cannot be read: code made at run time has no names", path);
-	}
 	bool good = parse(in, file);
 	fclose(in);
 	for (uint32_t i = 0; good && i < file->count; i++)

@@ -15,13 +15,10 @@
 #include "resident/mappings_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/attributes.h"
 #include "trace/side_file.h"
@@ -202,22 +199,6 @@ static bool parse(FILE *in, uint8_t ret_trace_id[16], struct bp_mappings *mappin
 	return next_line(in, line) && strcmp(line, "end") == 0;
 }
 
-/* NULL: it is not there, or is no file of a size that ours can have. */
-static FILE *open_file(const char *path)
-{
-	struct stat status;
-	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (descriptor < 0)
-		return NULL;
-	FILE *in = NULL;
-	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-		status.st_size <= FILE_BYTES_MAX)
-		in = fdopen(descriptor, "r");
-	if (in == NULL)
-		close(descriptor);
-	return in;
-}
-
 bool bp_mappings_read(const char *file, const struct bp_profile *profile,
 	struct bp_mappings *ret_mappings, struct bp_error *error)
 {
@@ -227,7 +208,7 @@ bool bp_mappings_read(const char *file, const struct bp_profile *profile,
 	char path[4096];
 	*ret_mappings = (struct bp_mappings){ 0 };
 	snprintf(path, sizeof path, "%s" BP_MAPPINGS_SUFFIX, file);
-	FILE *in = profile->merged_unrelated ? NULL : open_file(path);
+	FILE *in = profile->merged_unrelated ? NULL : bp_side_file_open(path, FILE_BYTES_MAX);
 	if (in == NULL)
 		return bp_error_set(error,
 			"%s cannot be read: mappings were not recorded; record them by bytepoll "

@@ -13,12 +13,10 @@
 #include "resident/pages_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace/side_file.h"
@@ -108,21 +106,6 @@ static bool parse(FILE *in, uint8_t ret_trace_id[16], struct bp_pages *pages)
 	return false;
 }
 
-static FILE *open_file(const char *path)
-{
-	struct stat status;
-	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (descriptor < 0)
-		return NULL;
-	FILE *in = NULL;
-	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-		status.st_size <= FILE_BYTES_MAX)
-		in = fdopen(descriptor, "r");
-	if (in == NULL)
-		close(descriptor);
-	return in;
-}
-
 bool bp_pages_read(const char *file, const struct bp_profile *profile, struct bp_pages *ret_pages,
 	struct bp_error *error)
 {
@@ -134,7 +117,7 @@ bool bp_pages_read(const char *file, const struct bp_profile *profile, struct bp
 	snprintf(path, sizeof path, "%s" BP_PAGES_SUFFIX, file);
 	if (access(path, F_OK) != 0)
 		return true;
-	FILE *in = open_file(path);
+	FILE *in = bp_side_file_open(path, FILE_BYTES_MAX);
 	const bool good = in != NULL && parse(in, trace_id, &pages);
 	if (in != NULL)
 		fclose(in);

@@ -18,12 +18,10 @@
 #include "resident/resident_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace/side_file.h"
@@ -147,21 +145,14 @@ static bool parse(const char *path, uint8_t ret_trace_id[16], struct bp_resident
 	struct bp_resident resident = { 0 };
 	uint8_t trace_id[16];
 	char line[LINE_BYTES];
-	struct stat status;
-	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *in = NULL;
-	bool good = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-		    status.st_size <= FILE_BYTES_MAX && (in = fdopen(descriptor, "r")) != NULL;
-	if (!good) {
-		bp_error_set(error, "%s cannot be read: resident memory is not shown", path);
-		if (descriptor >= 0)
-			close(descriptor);
-		return false;
-	}
-	good = fgets(line, sizeof line, in) != NULL && strcmp(line, MAGIC) == 0 &&
-	       fgets(line, sizeof line, in) != NULL && parse_head(line, trace_id, &resident) &&
-	       fgets(line, sizeof line, in) != NULL && strcmp(line, COLUMNS_LINE) == 0 &&
-	       parse_points(in, &resident);
+	FILE *in = bp_side_file_open(path, FILE_BYTES_MAX);
+	if (in == NULL)
+		return bp_error_set(error, "%s cannot be read: resident memory is not shown", path);
+	const bool good = fgets(line, sizeof line, in) != NULL && strcmp(line, MAGIC) == 0 &&
+			  fgets(line, sizeof line, in) != NULL &&
+			  parse_head(line, trace_id, &resident) &&
+			  fgets(line, sizeof line, in) != NULL && strcmp(line, COLUMNS_LINE) == 0 &&
+			  parse_points(in, &resident);
 	fclose(in);
 	if (!good) {
 		bp_resident_finish(&resident);
