@@ -3,7 +3,8 @@
  * A process whose memory has known parts: OBJECTS objects of 1000 bytes of which half are freed
  * again, a block of 32 MiB of which 8 are touched, a mapping of 16 MiB, and a thread that has
  * touched 2 MiB of its stack. `scattered` frees every second object, `together` and `trim` those of
- * the first half; `trim` calls malloc_trim then. Then it waits.
+ * the first half; `trim` calls malloc_trim then. Then it maps a page by the name "parts-ready", by
+ * which a look at its mappings shows that all of this has been done, and waits.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -56,6 +57,9 @@ int main(int count, char **words)
 		free(objects[i * stride]);
 	if (strcmp(words[2], "trim") == 0)
 		malloc_trim(0);
+	const int ready = memfd_create("parts-ready", 0);
+	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, ready, 0) == MAP_FAILED)
+		return 1;
 	usleep((useconds_t)atoi(words[1]) * 1000);
 	return block == NULL;
 }
