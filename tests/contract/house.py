@@ -13,6 +13,7 @@ import sys
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 600
+README_LINES_MAX = 130
 # Data, not code: tables may be as long as what they hold.
 DATA_TABLES = ["*.csv", "*.md", "*.svg", "tests/data/*", "fuzz/corpus/*"]
 
@@ -69,6 +70,11 @@ def file_lengths(path, text):
     lines = text.count("\n")
     if path.endswith(CODE) and lines > FILE_LINES_MAX and not matches(path, DATA_TABLES):
         yield f"{path}: {lines} lines, more than {FILE_LINES_MAX}"
+
+
+def readme_length(path, text):
+    if path == "README.md" and text.count("\n") > README_LINES_MAX:
+        yield f"{path}: {text.count(chr(10))} lines, more than {README_LINES_MAX}: the rest belongs into docs/"
 
 
 def function_lengths(path, text):
@@ -179,6 +185,7 @@ def comment_columns(path, text):
 
 RULES = {  # rule: (a path, text that breaks it)
     file_lengths: ("src/a/b.c", "int x;\n" * 601),
+    readme_length: ("README.md", "word\n" * 131),
     function_lengths: ("src/a/b.c", "void f(void)\n{\n" + "\tx();\n" * 71 + "}\n"),
     drawer_names: ("src/a/string_utils.c", ""),
     conditions: ("src/a/b.h", "#ifndef A_H\n#define A_H\n#ifdef __linux__\n#endif\n#endif\n"),
