@@ -349,7 +349,7 @@ def whole_tree(path):
         again = os.path.join(path, "again.bpt")
         text = end_of(started(process.pid, again, "--duration", "1s", "--interval", "64K", "--tree"))
         expect_headline(text, again)
-        profiled.expect("5 images" in text and "still run" not in text, text)
+        profiled.expect("5 recordings, one for" in text and "still run" not in text, text)
         expect_refused(command("detach", process.pid, "--tree"), "has no trace open")
         process.terminate()
         profiled.expect(process.communicate(timeout=60)[0].split()[-1:] == [b"well"], "it did not end well")

@@ -154,7 +154,7 @@ class Case:
         profiled.expect(watch.most_bytes <= BOUND + OVER, "%d bytes of disk" % watch.most_bytes)
         profiled.expect(disk(trace)[0] <= BOUND, "%d bytes are left" % disk(trace)[0])
         profiled.expect(b"--max-size" not in result.stderr, "%s" % result.stderr)
-        profiled.expect(b", %d images)" % (CHILDREN + 1) in result.stderr, "%s" % result.stderr)
+        profiled.expect(b" in %d recordings, one for each process and exec)" % (CHILDREN + 1) in result.stderr, "%s" % result.stderr)
         expect_truth(trace, result.stdout)
 
     def same(self):

@@ -96,7 +96,7 @@ class Runs:
             profiled.expect(words in summary, "%s is not in the summary:\n%s" % (words, summary))
         table = bytepoll("report", trace, environment={"COLUMNS": "100"}).stdout.decode()
         flat = " ".join(table.split())
-        profiled.expect("resident at" in table and "the most ever" in table, table)
+        profiled.expect("resident at" in table and "high-water mark" in table, table)
         told = re.search(r"the recorder and the main stack (?:≤|<=) \S+ \w+, the rest \[-\S+, -\S+\] MiB", flat)
         profiled.expect(told is not None, "the recorder is not named, or the rest has no limits: " + flat)
         profiled.expect(self.resident(trace)[1]["last"]["rest"]["estimate"] is None, "limits are no estimate")

@@ -125,7 +125,7 @@ def names_the_program_that_ran_unprofiled(place):
     with open(place.trace + ".d/index", encoding="utf-8") as file:
         expect("unprofiled_reason=1" in file.read(), "no reason in the index")
     text = says(place, "sh", "-c", "./own; ./one; true", options=("-i", "1"))
-    has(text, "1 image ran unprofiled: ", "/own: its malloc is its own", "next: bytepoll report")
+    has(text, "1 program ran unprofiled: ", "/own: its malloc is its own", "next: bytepoll report")
 
 
 def names_valgrind(place):
@@ -147,9 +147,9 @@ def names_images_that_ran_without_the_recorder(place):
     bytepoll = os.path.join(closed, os.path.basename(profiled.BYTEPOLL))
     text = says(place, *NOBODY, place.of("one"), bytepoll=bytepoll, options=("-i", "512K"))
     has(text, "NOTHING WAS RECORDED: ", "/one, which setpriv", "could not open " + closed)
-    has(report_of(place), "1 image ran without the recorder: ", "/one, which", "setpriv")
+    has(report_of(place), "1 program ran without the recorder: ", "/one, which", "setpriv")
     text = says(place, "sh", "-c", "%s ./one; true" % " ".join(NOBODY), bytepoll=bytepoll, options=("-i", "1"))
-    has(text, "1 image ran without the recorder: ./one, which setpriv", "next: bytepoll report")
+    has(text, "1 program ran without the recorder: ./one, which setpriv", "next: bytepoll report")
     # The same in the open is seen.
     text = says(place, "setpriv", "--no-new-privs", "./one", options=("-i", "1"))
     has_not(text, "without the recorder")
@@ -188,18 +188,18 @@ def names_what_a_vfork_child_became(place):
         return result.stderr.decode()
     for mode, verb in (("vfork", "started"), ("fork", "became")):
         text = said(mode, "./capable")
-        has(text, "1 image ran without the recorder: ./capable", "which starts (pid", verb, "file capabilities")
-    has(said("vfork", "./capable", "./one", "./capable"), "2 images ran without the recorder: ./capable (pid")
+        has(text, "1 program ran without the recorder: ./capable", "which starts (pid", verb, "file capabilities")
+    has(said("vfork", "./capable", "./one", "./capable"), "2 programs ran without the recorder: ./capable (pid")
     # A child that tries several paths: the last one counts.
     has_not(said("try", "./nothing", "./one.c", "./one"), "without the recorder")
-    has(said("try", "./one.c", "./capable"), "1 image ran without the recorder: ./capable (pid")
+    has(said("try", "./one.c", "./capable"), "1 program ran without the recorder: ./capable (pid")
     has_not(said("vfork", "./nothing", "./one.c", "./one"), "without the recorder")
     has_not(said("vfork", "./one", "./capable", options=("--no-follow-fork",)), "without the recorder")
     # Nor is it forgotten where the process that started it has no sample of its own.
     result = profiled.run([*NOBODY, place.of("open/bytepoll"), "run", "-f", "--seed", "1", "-i", "1T", "-o",
                            place.of("open/v.bpt"), "--", place.of("starts"), "fork", "starts", "vfork", "./capable"],
                           cwd=place.path)
-    has(result.stderr.decode(), "1 image ran without the recorder: ./capable (pid")
+    has(result.stderr.decode(), "1 program ran without the recorder: ./capable (pid")
 
 
 def advice_is_right(place):

@@ -286,7 +286,7 @@ def resident(tap, folder):
         tap.check("8 MiB" in card and "3.0 MiB" in card and "[−2.0, +4.0] MiB" in card and "≤ 1.125 MiB" in card, "what it is made of", card)
         tap.check("first process" not in card + legend and "dashed: resident memory" in legend, "one process is not named", card + legend)
         page.open("metric=peak")
-        tap.check("9 MiB" in texts(page)[0] and "highest" in texts(page)[0] and "the most ever 10 MiB" in texts(page)[0],
+        tap.check("9 MiB" in texts(page)[0] and "highest" in texts(page)[0] and "the kernel's high-water mark 10 MiB" in texts(page)[0],
                   "the highest with the peak", texts(page)[0])
         page.open("window=10-16")
         tap.check("live heap is" in texts(page)[0] and "9 MiB" in texts(page)[0], "at a moment", texts(page)[0])

@@ -80,7 +80,7 @@ export function Resident({ profile, view }) {
       <span class="label">{parts !== null && view.metric === 'peak' ? 'highest ' : ''}resident memory{of} at {time_text(time)}</span>
       <span class="value">{bytes_text(bytes)}</span>
       {parts !== null && view.metric === 'peak' && most !== null && most[0] > bytes && (
-        <span class="note">highest of the moments it was looked at; the most ever {most[0] < most[1] ? 'at least ' : ''}{bytes_text(most[0])}</span>
+        <span class="note">highest of the moments it was looked at; the kernel's high-water mark {most[0] < most[1] ? 'at least ' : ''}{bytes_text(most[0])}</span>
       )}
       {parts !== null && is_known(parts.live) && <Parts parts={parts} />}
       {live !== null && is_known(live) && (

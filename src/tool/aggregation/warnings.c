@@ -92,7 +92,7 @@ static void say_unexplained(struct list *list, const struct bp_aggregation *aggr
 		return;
 	const char *became = bp_profile_text(profile, one->became);
 	say(list,
-		"%llu image%s ran without the recorder: %s, which %s (pid %u) became: it is built "
+		"%llu program%s ran without the recorder: %s, which %s (pid %u) became: it is built "
 		"with a sanitizer, its loader could not open it, or its trace could not be written "
 		"(another root or user, a read-only one, file capabilities?)",
 		count, plural(count), *became != '\0' ? became : "a program",

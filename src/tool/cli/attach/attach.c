@@ -237,8 +237,8 @@ static void say_coverage(const struct request *request)
 	(void)bp_process_status_of(request->pid, "VmRSS", &resident_kib, 1);
 	bp_bytes_text(resident_kib << 10, bp_quantity_style_of_locale(), resident);
 	bp_say(stderr,
-		"          calls of %llu of %llu objects are seen; what it holds from before (of "
-		"%s resident) is not",
+		"          allocations are seen in %llu of %llu loaded files (the program and its "
+		"libraries); what it holds from before (of %s resident) is not known",
 		(unsigned long long)traced.state->covered_objects,
 		(unsigned long long)traced.state->objects, resident);
 	bp_traced_close(&traced);

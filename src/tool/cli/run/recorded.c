@@ -229,7 +229,8 @@ static void print_samples(const struct bp_tree *tree, const struct bp_tree_sums 
 	fprintf(stderr, ", %s lost, in ", lost);
 	bp_say_path(tree->files[0].path);
 	if (tree->count > 1)
-		fprintf(stderr, " (%s, %zu images)\n", bytes, tree->count);
+		fprintf(stderr, " (%s in %zu recordings, one for each process and exec)\n", bytes,
+			tree->count);
 	else
 		fprintf(stderr, " (%s)\n", bytes);
 	print_losses(tree, sums);
@@ -275,8 +276,9 @@ static void print_headline(const struct bp_aggregation *aggregation, struct bp_q
 										: " for a time");
 }
 
-/* Where malloc explains little of the process, before any figure of malloc's. */
-static void print_explained(const struct bp_recorded *recorded,
+/* Where malloc explains little of the process, before any figure of malloc's. False: it does not,
+ * or nothing is known. */
+static bool print_explained(const struct bp_recorded *recorded,
 	const struct bp_aggregation *aggregation, struct bp_quantity_style style)
 {
 	struct bp_resident resident;
@@ -284,13 +286,26 @@ static void print_explained(const struct bp_recorded *recorded,
 	char text[BP_EXPLAINED_BYTES];
 	/* What is wrong with the file is what its reports will say. */
 	(void)bp_resident_read(recorded->file, aggregation->profile, &resident, NULL);
-	if (bp_explain_process(aggregation, &resident, &explained) && explained.little) {
+	const bool little =
+		bp_explain_process(aggregation, &resident, &explained) && explained.little;
+	if (little) {
 		bp_explained_text(&explained, style, text);
 		fprintf(stderr, INDENT "%s\n", text);
 		bp_explained_advice(&explained, style, text);
 		fprintf(stderr, INDENT "%s %s\n", style.utf8 ? "→" : "->", text);
 	}
 	bp_resident_finish(&resident);
+	return little;
+}
+
+/* Of a program with few calls of malloc: the heap of its own that it is known to have. */
+static void print_own_heap(const struct bp_profile *profile, struct bp_quantity_style style)
+{
+	const bp_own_heaps heaps = bp_own_heaps_of_process(profile, 0);
+	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++)
+		if ((heaps & 1u << heap) != 0)
+			fprintf(stderr, INDENT "%s\n" INDENT "%s %s\n", bp_own_heap_text(heap),
+				style.utf8 ? "→" : "->", bp_own_heap_remedy(heap));
 }
 
 /* What the trace says, by process: nothing needs a symbol. */
@@ -317,7 +332,7 @@ static void print_recorded(const struct bp_tree *tree, const struct bp_tree_sums
 	struct bp_error error = { 0 };
 	if (read_profile(tree, &profile, &aggregation, &error)) {
 		print_samples(tree, sums, recorded->program, &aggregation.sampling, style);
-		print_explained(recorded, &aggregation, style);
+		(void)print_explained(recorded, &aggregation, style);
 		print_headline(&aggregation, style);
 		bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 		bp_aggregation_finish(&aggregation);
@@ -351,8 +366,9 @@ static void print_without_samples(struct bp_tree *tree, const struct bp_recorded
 			bp_recorded_images_print(&profile, recorded->recorder, recorded->alone);
 	}
 	print_losses(tree, &sums);
-	if (read && !recorded->quiet)
-		print_explained(recorded, &aggregation, bp_quantity_style_of_locale());
+	if (read && !recorded->quiet &&
+		!print_explained(recorded, &aggregation, bp_quantity_style_of_locale()))
+		print_own_heap(&profile, bp_quantity_style_of_locale());
 	if (read) {
 		bp_aggregation_finish(&aggregation);
 		bp_profile_finish(&profile);

@@ -154,17 +154,17 @@ void bp_recorded_images_print(const struct bp_profile *profile, const char *reco
 	const struct vanished vanished = alone ? (struct vanished){ 0 } : vanished_of(profile);
 	const unsigned long long without = unexplained.count + vanished.count;
 	if (off.count > 0)
-		bp_say(stderr, "bytepoll: %llu image%s ran unprofiled: %s: %s", off.count,
+		bp_say(stderr, "bytepoll: %llu program%s ran unprofiled: %s: %s", off.count,
 			plural(off.count), bp_profile_text(profile, off.first->program),
 			bp_unprofiled_text(off.first->unprofiled_reason));
 	if (unseen.count > 0) {
-		bp_say_part(stderr, "bytepoll: %llu image%s not seen: ", unseen.count,
+		bp_say_part(stderr, "bytepoll: %llu program%s not seen: ", unseen.count,
 			unseen.count == 1 ? " was" : "s were");
 		say_unseen(profile, unseen.first);
 	}
 	if (without == 0)
 		return;
-	bp_say_part(stderr, "bytepoll: %llu image%s ran without the recorder: ", without,
+	bp_say_part(stderr, "bytepoll: %llu program%s ran without the recorder: ", without,
 		plural(without));
 	if (unexplained.count > 0)
 		say_unexplained(profile, unexplained.first, recorder);

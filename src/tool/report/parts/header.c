@@ -117,7 +117,7 @@ static void put_attached(struct pieces *pieces, const struct bp_process *process
 	if (!process->attached)
 		return;
 	if (process->covered_objects < process->loaded_objects)
-		snprintf(text, sizeof text, "since attached, to %llu of %llu objects",
+		snprintf(text, sizeof text, "since attached, in %llu of %llu loaded files",
 			(unsigned long long)process->covered_objects,
 			(unsigned long long)process->loaded_objects);
 	else

@@ -104,7 +104,7 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	bp_explained_rest_text(options->explained, among, sizeof among);
 	snprintf(text, sizeof text,
 		"resident%s at %s: %s = live objects %s, files %s, the recorder and the main stack "
-		"%s, the rest%s %s; the most ever %s (--summary says more)",
+		"%s, the rest%s %s; the kernel's high-water mark %s (--summary says more)",
 		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
 		time, sum, live, file, apart, among, rest, most);
 	bp_write_note(options, text, out);
@@ -190,7 +190,7 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 	bp_bytes_text(options->resident->uncertain_bytes, bp_style_of(options), uncertain);
 	bp_explained_rest_text(options->explained, among, sizeof among);
 	snprintf(text, sizeof text,
-		"pid %u, as the kernel counts (to %s); the most ever %s. The rest: memory mapped "
+		"pid %u, as the kernel counts (to %s); its high-water mark %s. The rest: memory mapped "
 		"without malloc%s, slack and free memory of malloc, other stacks; below zero: "
 		"never touched.",
 		options->resident->pid, uncertain, most, among);
