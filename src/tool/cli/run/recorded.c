@@ -134,8 +134,9 @@ static void print_too_little(const struct bp_tree *tree, const struct bp_tree_su
 	bp_bytes_text(tree->files[0].header.interval_bytes, style, interval);
 	bp_bytes_text(exact ? sums->trials_low - charges : sums->trials_high, style, bytes);
 	bp_count_text(sums->objects_high, objects);
-	fprintf(stderr, "bytepoll: no samples: %s%s in %s object%s allocated, ",
-		exact ? "exactly " : "at most ", bytes, objects,
+	fprintf(stderr, "bytepoll: no samples: %s%s in %s%s object%s allocated, ",
+		exact ? "exactly " : "at most ", bytes,
+		sums->objects_low == sums->objects_high ? "" : "at most ", objects,
 		sums->objects_high == 1 ? " was" : "s were");
 	if (was_dormant(tree))
 		fputs("while sampling was off: switch it on by bytepoll control PID start\n",
