@@ -125,8 +125,8 @@ def page_text(data):
     return re.sub(rb'(<script type="text/plain" id="[\w-]+">)([\w+/=]+)(</script>)', unpacked, data)
 
 
-def lines_of(mark, data, version):
-    """Bytes as lines of the corpus."""
+def lines_of(mark, data, version, whole=False):
+    """Bytes as lines of the corpus. `whole`: however many they are."""
     if not data:
         return []
     if data.startswith(b"\x1f\x8b"):
@@ -135,7 +135,7 @@ def lines_of(mark, data, version):
         data = page_text(data)
     data = re.sub(rb'(\bbytepoll[ @]|"version":")' + re.escape(version) + rb"\b", rb"\1VERSION", data)
     data = re.sub(rb"(wrote (?:the page|\S+\.html) \()[\d.]+ [KM]iB", rb"\1SIZE", data)
-    if len(data) > PLAIN_BYTES_MAX:
+    if len(data) > PLAIN_BYTES_MAX and not whole:
         return [f"{mark}# {sum_of(data)}"]
     text = data.decode("utf-8", "backslashreplace")
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]|\\x|[ \t](?=\n|\Z)",
@@ -171,7 +171,8 @@ class Corpus:
             done = subprocess.run(words, executable=self.program, cwd=folder, env=environment, check=False,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS_MAX)
             output, errors, status = output + done.stdout, errors + done.stderr, done.returncode
-        lines = [f"= {status}"] + lines_of("|", output, self.version) + lines_of("!", errors, self.version)
+        helps = re.search(r"(^| )(--)?help( |$)", line) is not None
+        lines = [f"= {status}"] + lines_of("|", output, self.version, whole=helps) + lines_of("!", errors, self.version)
         for path in self.shelf.changed(folder):
             lines += [f"+ {path.relative_to(folder)}"] + lines_of("|", path.read_bytes(), self.version)
         shutil.rmtree(folder)
@@ -208,7 +209,8 @@ def options_not_used(program, lines):
             names = [name for name in (short, option) if name]
             if option not in ELSEWHERE and not any(
                     name in re.split(r"[ =]", line) for line in mine for name in names):
-                yield f"no line of {command} has {option}"
+                yield (f"no line of {command} has {option}: add a line that begins with '$ bytepoll {command}' to a file of "
+                       f"tests/contract/corpus, then run this with --update")
 
 
 def difference(line, wanted, made):
@@ -238,6 +240,8 @@ def run(build, update):
                 print("\n".join(difference(block[0], block[1], outcome)))
         block[1] = outcome
     print("\n".join(findings + [f"{len(lines)} command lines, {changed} of them print something else"]))
+    if changed and not update:
+        print("if this is meant: tests/contract/corpus.py BUILD --update, and the patch is part of the commit")
     if update:
         for path, parts in files.items():
             path.write_text("".join(

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every option of every command stands in a page for users, with the command's name on the same page.
+"""Every option of every command stands in a page for users, with the command's name on the same page; and every export
+format, report and importer of the program's lists stands where it must be known beside the list.
 
 Usage: mentioned.py BUILD
 
@@ -14,6 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOT_LOOKED_FOR = {"--help"}  # every command's first line says it
+TRIED_ELSEWHERE = {"resident"}  # it needs files of a real process: tests/scenario/test_resident_parts.py
 
 
 def pages():
@@ -35,6 +37,31 @@ def is_mentioned(text, command, option, letter):
     return re.search(rf"\b{command}\b", text) and re.search(rf"(?<![\w-]){names}(?![\w-])", text)
 
 
+def listed(header):
+    """The names X(NAME, ...) of a list in the source."""
+    return re.findall(r"^\tX\((\w+)", (ROOT / header).read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def incomplete():
+    """What is in a list of the program and not where users or tests would meet it."""
+    def lacks(name, path, pattern):
+        text = "".join(file.read_text(encoding="utf-8") for file in sorted(ROOT.glob(path)))
+        if not re.search(pattern, text, flags=re.MULTILINE):
+            yield f"{name}: nothing of it in {path} (looked for {pattern})"
+    for name in listed("src/tool/export/exports.h"):
+        yield from lacks(f"export --to {name}", "src/tool/cli/export.c", rf'^\t\t"  (\w+, )?{name}\b')
+        yield from lacks(f"export --to {name}", "docs/exports.md", rf"(?<![\w-]){name}\b")
+        yield from lacks(f"export --to {name}", "tests/contract/corpus/*.txt", rf"^\$ .*--to {name}\b")
+    for name in listed("src/tool/report/reports.h"):
+        yield from lacks(f"report --{name}", "tests/contract/corpus/*.txt", rf"^\$ .*--{name}\b")
+        if name not in TRIED_ELSEWHERE:
+            yield from lacks(f"report --{name}", "tests/contract/options.py", rf"--{name}\b")
+    for name in listed("src/tool/import/importers.h"):
+        yield from lacks(f"importer {name}", "fuzz/meson.build", rf"\b{name}\b")
+        if name != "trace":
+            yield from lacks(f"importer {name}", "docs/importers.md", rf"\b{name}\b")
+
+
 def main():
     program = pathlib.Path(sys.argv[1]) / "bytepoll"
     overview = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
@@ -49,8 +76,10 @@ def main():
     assert count > 100 and not is_mentioned("report --json-lines", "report", "--json", None), count
     for text in missing:
         print(f"in no page for users: {text}")
+    lists = list(incomplete())
+    print("\n".join(lists))
     print(f"{count} options of {len(commands)} commands, {len(texts)} pages")
-    return 1 if missing else 0
+    return 1 if missing or lists else 0
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 import corpus
+import mentioned
 
 sys.path.insert(0, str(corpus.SOURCE / "tests/scenario"))
 import schemas  # noqa: E402
@@ -41,7 +42,7 @@ BASES = {
                f"{SHOP} --growth", f"{SHOP} --growth --json", "dotnet/kinds-doubles.nettrace", "pprof/go-1.26.pb.gz",
                "dotnet/kinds-doubles.nettrace --json", "pprof/go-1.26.pb.gz --json"],
     "export": [f"{SHOP} --to {name} -o out" for name in
-               ("pprof", "collapsed", "speedscope", "dhat", "firefox", "json", "csv", "suppressions", "parquet")],
+               mentioned.listed("src/tool/export/exports.h")],
     "html": [f"{SHOP} -o out.html"],
     "diff": [f"shop.bpt kept.bpt {DEBUG}", f"shop.bpt kept.bpt {DEBUG} --all", f"shop.bpt kept.bpt {DEBUG} --json",
              f"shop.bpt --at 0.1 --at 0.4 {DEBUG}", f"shop.bpt --at 0.1 --at 0.4 {DEBUG} --json",
@@ -199,6 +200,9 @@ def main():
             needed.update(known)
     failures += [f"not needed in SAME: {entry}" for entry in SAME if entry not in needed]
     print("\n".join(failures))
+    if any(text.startswith("no effect") for text in failures):
+        print("let the command refuse the option in one line (without_effect_in in its table, or the command's own "
+              "checks), let it have an effect, or add it to SAME in tests/contract/options.py with the reason")
     print(f"{sum(len(lines) for _, lines in found)} invocations of {len(tasks)} options on lines: " +
           ", ".join(f"{count} {word}" for word, count in sorted(counts.items())) +
           f"; {len(documents)} JSON documents held against docs/schema")

@@ -42,7 +42,8 @@ struct bp_row {
 	struct bp_figure bytes, objects;
 };
 
-struct bp_aggregation_state; /* private to aggregate.c */
+/* See aggregation_state.h, for what adds figures of its own to a finished aggregation. */
+struct bp_aggregation_state;
 
 struct bp_aggregation {
 	const struct bp_profile *profile;

@@ -40,16 +40,15 @@ struct bp_export_source {
 #define BP_METRIC_BIT(metric) (1u << (metric))
 
 struct bp_export {
-	const char *name;	 /* as in --to */
-	const char *description; /* one line for --help */
-	unsigned metrics;	 /* beside the one asked for; bits of enum bp_metric */
-	unsigned refused;	 /* metrics it has no place for, likewise */
-	bool by_rows;		 /* shows rows of any --by; otherwise stacks */
-	bool live_only;		 /* is about what lives at the end, whatever else there is */
-	bool by_metrics;	 /* has the metrics side by side, whichever was asked for */
-	bool keeps_allocators;	 /* has whole stacks, the allocation functions included */
-	bool without_intervals;	 /* has no place for intervals */
-	bool one_moment;	 /* shows what lived at one moment: the peak, where little lives at
+	const char *name;	/* as in --to */
+	unsigned metrics;	/* beside the one asked for; bits of enum bp_metric */
+	unsigned refused;	/* metrics it has no place for, likewise */
+	bool by_rows;		/* shows rows of any --by; otherwise stacks */
+	bool live_only;		/* is about what lives at the end, whatever else there is */
+	bool by_metrics;	/* has the metrics side by side, whichever was asked for */
+	bool keeps_allocators;	/* has whole stacks, the allocation functions included */
+	bool without_intervals; /* has no place for intervals */
+	bool one_moment;	/* shows what lived at one moment: the peak, where little lives at
 			  * the end and nobody chose (policy/shown.h) */
 	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
 	bool (*write)(const struct bp_export_source *source, FILE *out, struct bp_error *error);

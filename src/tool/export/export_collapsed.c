@@ -61,7 +61,6 @@ static bool write_collapsed(
 }
 
 const struct bp_export bp_export_collapsed = { .name = "collapsed",
-	.description = "a line for each stack, for flame graphs",
 	.one_moment = true,
 	.keeps_allocators = true,
 	.without_intervals = true,

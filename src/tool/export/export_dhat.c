@@ -305,7 +305,6 @@ static bool write_dhat(const struct bp_export_source *source, FILE *out, struct 
 }
 
 const struct bp_export bp_export_dhat = { .name = "dhat",
-	.description = "JSON of valgrind's DHAT: dh_view.html, Firefox Profiler",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED) | BP_METRIC_BIT(BP_METRIC_PEAK) |
 		   BP_METRIC_BIT(BP_METRIC_LIVE),
 	.by_metrics = true,

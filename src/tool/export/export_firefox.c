@@ -180,6 +180,5 @@ static bool write_firefox(const struct bp_export_source *source, FILE *out, stru
 
 const struct bp_export bp_export_firefox = { .name = "firefox",
 	.keeps_allocators = true,
-	.description = "JSON for profiler.firefox.com: allocations over time",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED),
 	.write = write_firefox };

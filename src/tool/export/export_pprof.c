@@ -537,7 +537,6 @@ static bool write_pprof(const struct bp_export_source *source, FILE *out, struct
 }
 
 const struct bp_export bp_export_pprof = { .name = "pprof",
-	.description = "profile.proto, gzipped: go tool pprof, Pyroscope, Parca",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED) | BP_METRIC_BIT(BP_METRIC_LIVE),
 	.refused = BP_METRIC_BIT(BP_METRIC_TEMPORARY),
 	.one_moment = true,

@@ -20,12 +20,6 @@ static bool write_csv(const struct bp_export_source *source, FILE *out, struct b
 	return write_rows(&bp_report_csv, source, out, error);
 }
 
-const struct bp_export bp_export_json = { .name = "json",
-	.description = "as report --json: everything, with intervals",
-	.by_rows = true,
-	.write = write_json };
+const struct bp_export bp_export_json = { .name = "json", .by_rows = true, .write = write_json };
 
-const struct bp_export bp_export_csv = { .name = "csv",
-	.description = "as report --csv: rows with intervals",
-	.by_rows = true,
-	.write = write_csv };
+const struct bp_export bp_export_csv = { .name = "csv", .by_rows = true, .write = write_csv };

@@ -135,6 +135,5 @@ static bool write_speedscope(
 
 const struct bp_export bp_export_speedscope = { .name = "speedscope",
 	.keeps_allocators = true,
-	.description = "JSON for speedscope.app: bytes and objects",
 	.one_moment = true,
 	.write = write_speedscope };

@@ -89,8 +89,6 @@ static bool write_suppressions(
 	return good;
 }
 
-const struct bp_export bp_export_suppressions = { .name = "suppressions",
-	.description = "leak:FUNCTION lines of what is live at the end",
-	.by_rows = true,
-	.live_only = true,
-	.write = write_suppressions };
+const struct bp_export bp_export_suppressions = {
+	.name = "suppressions", .by_rows = true, .live_only = true, .write = write_suppressions
+};

@@ -2,8 +2,8 @@
 /*
  * The special functions against values computed with 50 to 60 digits, at the points where the naive
  * forms fail: shapes on both sides of the change to Stirling's form, shapes up to 1e9, both tails
- * down to 1e-22, arguments next to 0 and 1. The tolerance is that of special.h, 1e-13 relative for
- * the tail that is asked for, except where the loss is inherent and said.
+ * down to 1e-22, arguments next to 0 and 1. The tolerance is 1e-13 relative (special.h promises
+ * 1e-12) for the tail that is asked for, except where the loss is inherent and said.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * apart, and, if asked for, threads and sizes too. The figures are the report's all the same: what
  * a row's samples weigh is scaled so that the entries of a row add up to its estimate.
  *
- * Called by report/. Entries stand in the order of their first sample in time.
+ * Called by export/. Entries stand in the order of their first sample in time.
  */
 #ifndef BP_AGGREGATION_VIEWS_ENTRIES_H
 #define BP_AGGREGATION_VIEWS_ENTRIES_H

@@ -3,7 +3,7 @@
  * A small table for people: a name, perhaps an interval as a bar, and columns of figures, laid out
  * to the width of the terminal. Where there is no room names are shortened first, then columns go,
  * those that say least before the others; where even that leaves none for bars they go, and columns
- * come back. Called by summary.c and stats.c.
+ * come back.
  */
 #ifndef BP_REPORT_PARTS_GRID_H
 #define BP_REPORT_PARTS_GRID_H

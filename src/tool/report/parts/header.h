@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The block on top of the reports for people: what ran, how it was sampled, the four totals, and
- * everything that limits what the figures say. Called by table.c and tree.c.
+ * everything that limits what the figures say. Called by the reports for people.
  */
 #ifndef BP_REPORT_PARTS_HEADER_H
 #define BP_REPORT_PARTS_HEADER_H
