@@ -77,7 +77,8 @@ def main():
     for text in missing:
         print(f"in no page for users: {text}")
     lists = list(incomplete())
-    print("\n".join(lists))
+    for text in lists:
+        print(text)
     print(f"{count} options of {len(commands)} commands, {len(texts)} pages")
     return 1 if missing or lists else 0
 
