@@ -95,6 +95,23 @@ if traced:
     print(dict(lines), flush=True)
 os._exit(0)
 """
+# Objects of a size that nothing else has, made by malloc and by calloc, of which every second is freed, and some that grow.
+COUNTED, SMALL_BYTES, LARGE_BYTES = 1000, 333, 2001
+COUNTED_PROGRAM = """
+import os, sys
+n, fill = int(sys.argv[1]), b'x'
+begin = bytearray(60000)
+made = [fill * 300 for i in range(n)]
+made += [bytes(300) for i in range(n)]
+made += [bytearray(2000) for i in range(n)]
+for i in range(n):
+    made[2 * n + i] += fill * 900
+del made[::2]
+end = bytearray(61000)
+print(len(made), sys.flags.dev_mode, flush=True)
+os._exit(0)
+"""
+ALLOCATORS = ("default", "malloc", "pymalloc", "debug", "malloc_debug", "pymalloc_debug", "mimalloc", "mimalloc_debug")
 Trace = collections.namedtuple("Trace", "samples frees frames mixed native interpreters lost end_objects")
 
 
@@ -253,6 +270,57 @@ class Python:
             profiled.expect(data["samples"] == total == sum(objects.values()) and profiled.lost(data) == 0,
                             "%s %s: an object twice, or not at all: %s of %s" % (words, extra, objects, total))
 
+    def allocators_count_exactly(self):
+        """With each of Python's allocators: the objects that a program makes and frees are those that are recorded, of the
+        kind that they are; and the totals are exact whether or not anything is sampled before the interpreter starts."""
+        script = self.path("counted.py")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(COUNTED_PROGRAM)
+        for name in ALLOCATORS:
+            if "mimalloc" in name and self.version < (3, 13):
+                continue
+            for words in ((), ("-X", "dev")) if name == "default" else ((),):
+                command = ("-S", *words, script, str(COUNTED))
+                # The two values have one length, since Python keeps its environment. With 1 GiB the interpreter has
+                # started long before the first sample.
+                totals = [self.counted(command, name, interval) for interval in ("01", "1G")]
+                what = "%s %s: with T = 1 byte and with T = 1 GiB: %s" % (name, words, totals)
+                profiled.expect(totals[0]["objects"]["estimate"] == totals[1]["objects"]["estimate"], what)
+                # Classes are known by their addresses, as integers: where Python lies at low addresses those of samples
+                # are larger, and the integers too, by 4 bytes for each of some 100 classes.
+                profiled.expect(abs(totals[0]["bytes"]["estimate"] - totals[1]["bytes"]["estimate"]) <= 1000, what)
+
+    def counted(self, command, name, interval):
+        result, path = self.record(*command, interval=interval, extra={"PYTHONMALLOC": name, "PYTHONHASHSEED": "0"})
+        profiled.expect(result.status == 0, "%s: %s" % (name, result.stderr.decode(errors="replace")[-500:]))
+        if interval == "01":
+            self.expect_counted(path, name)
+        return profiled.report(path, "--metric", "allocated")["totals"]["allocated"]
+
+    @staticmethod
+    def expect_counted(path, name):
+        """By size and kind, as of COUNTED_PROGRAM. Python's checks add some bytes to what malloc is asked for."""
+        samples = sorted(profiled.samples(path), key=lambda sample: sample.sequence)
+
+        def of_size(size, among):
+            sizes = collections.Counter(sample.size for sample in among if 0 <= sample.size - size <= 64)
+            return [sample for sample in among if sizes and sample.size == sizes.most_common(1)[0][0]]
+        begin, end = (of_size(size, samples)[0].sequence for size in (BEGIN, BEGIN + 1000))
+        during = [sample for sample in samples if begin < sample.sequence < end]
+        for size, made, freed in ((SMALL_BYTES, 2 * COUNTED, COUNTED), (LARGE_BYTES, COUNTED, COUNTED)):
+            found = of_size(size, during)
+            ended = sum(0 < sample.free_sequence < end for sample in found)
+            profiled.expect((len(found), ended) == (made, freed), "%s: %d objects of %d bytes, %d freed" % (
+                name, len(found), size, ended))
+            is_own = "mimalloc" in name or (name != "malloc" and name != "malloc_debug" and size <= 512)
+            data = profiled.report(path, "--metric", "allocated", "--by", "type", "--filter", "size=%d..%d" % (
+                found[0].size, found[0].size))
+            types = {row["name"]: row["objects"]["estimate"] for row in data["rows"]}
+            own = types.pop("Python object", 0)
+            profiled.expect(own >= made if is_own else own < made <= sum(types.values()), "%s: %d bytes: %s and %d" % (
+                name, size, types, own))
+        profiled.expect(profiled.lost(data) == 0, "lost: %s" % data["losses"])
+
     def processes_do_what_they_did(self):
         program = os.path.join(PROGRAMS, "processes.py")
         plain = profiled.run([self.python, program])
@@ -366,6 +434,7 @@ class Python:
         self.check("small objects are the blocks that pymalloc has in use", self.small_objects_are_all_there)
         self.check("lines are those of tracemalloc", self.lines_are_those_of_tracemalloc)
         self.check("allocators are chosen by the program", self.allocators_are_the_programs)
+        self.check("every allocator of Python's counts exactly", self.allocators_count_exactly)
         self.check("children, threads and interpreters", self.processes_do_what_they_did)
         self.check("a raw domain that fills memory", self.a_filling_raw_domain_harms_nothing)
         self.check("frees over another malloc", self.frees_are_seen_over_another_malloc)

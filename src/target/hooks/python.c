@@ -7,9 +7,13 @@
  *
  * It is done by CPython's own calls for that (PyMem_SetAllocator), from the constructor, before the
  * interpreter has started: no module is imported, and the program sees nothing. The settings of the
- * program hold: PYTHONMALLOC and -X dev choose allocators anew when the interpreter starts, which
- * is found out at the end of a later visit, and the new ones are replaced then. tracemalloc stands
- * in front of ours.
+ * program hold: PYTHONMALLOC and -X dev choose allocators anew when the interpreter starts, and the
+ * new ones are replaced then. Nobody tells us when that happens, and what is made in between would
+ * be missing from the totals. The interpreter does it among its first calls of malloc, before it
+ * makes an object of the domains mem and object. So until one of these objects is made by ours each
+ * allocation is a visit, at whose end the allocators are looked at; a program that starts no
+ * interpreter for a long time has them looked at rarely, from some thousand visits on.
+ * tracemalloc stands in front of ours.
  *
  * CPython copies the five words of an allocator one by one, and other threads may allocate
  * meanwhile. So the first word, which is passed to the other four, stays as it was: whichever of
@@ -20,6 +24,10 @@
  * object that is due to be looked at is not made in an arena: pymalloc is asked for a block that is
  * too large for it, which comes from malloc, whose hook makes the object a sample. pymalloc knows
  * by the address that it is not its own, and gives it to malloc's free.
+ *
+ * With PYTHONMALLOC=mimalloc (from 3.13 on) both domains are served by a mimalloc of CPython's own,
+ * which maps its memory and asks malloc for nothing: there each object, of whatever size, is
+ * charged here.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -57,28 +65,41 @@ static struct {
 	void (*set_allocator)(int domain, struct allocator *allocator);
 	void (*get_arenas)(struct arena_allocator *ret_allocator);
 	void (*set_arenas)(struct arena_allocator *allocator);
+	const char *(*allocator_name)(void); /* NULL: it is not known */
 } api;
 
 static struct arena_allocator real_arenas;
 
 /* What stands behind ours: at the start, and after the interpreter has chosen its allocators anew,
- * with checks of its own in front (PYTHONMALLOC=debug). `small_max`: the largest request that is
- * charged here; 0: none is. `aside`: objects to be looked at come from malloc, and not from an
- * arena. */
+ * with checks of its own in front (PYTHONMALLOC=debug) or with mimalloc. `small_max`: the largest
+ * request that is charged here; 0: none is. `aside`: objects to be looked at come from malloc, and
+ * not from an arena. `all`: it is mimalloc, of whose objects none is malloc's. */
 struct layer {
 	struct allocator real;
 	size_t small_max;
-	bool aside;
+	bool aside, all;
 };
 static struct layer plain[DOMAINS], checked[DOMAINS];
 
 /* ---- the cold paths ---- */
 
-/* An object that is there, in an arena or in malloc's heap. */
-static void charge_small(void *object, size_t size)
+/* Is the object in Python's own memory, and not in malloc's heap? */
+static bool is_own(const struct layer *layer, const void *object)
 {
-	if (bp_python_arena_has(object) && bp_sampler_crosses(&bp_hot.counters, size))
+	return layer->all ? object != NULL : bp_python_arena_has(object);
+}
+
+/* An object that is there, in an arena or in malloc's heap. */
+static void charge_small(const struct layer *layer, void *object, size_t size)
+{
+	if (is_own(layer, object) && bp_sampler_crosses(&bp_hot.counters, size))
 		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
+}
+
+/* May a request of that size be charged here? pymalloc passes requests of no byte on to malloc. */
+static bool is_for_us(const struct layer *layer, size_t size)
+{
+	return layer->all || size - 1 < layer->small_max;
 }
 
 /* The charge borrowed. It is taken back until the object is there, because pymalloc may call malloc
@@ -86,6 +107,7 @@ static void charge_small(void *object, size_t size)
 static BP_COLD void *cold_malloc(const struct layer *layer, void *context, size_t size)
 {
 	void *object;
+	bp_python.unsettled = false; /* The allocators have been chosen: they are ours. */
 	if (layer->aside) {
 		bp_aside_begin(size);
 		object = layer->real.malloc(context, BP_ASIDE_BYTES);
@@ -94,7 +116,7 @@ static BP_COLD void *cold_malloc(const struct layer *layer, void *context, size_
 	}
 	bp_cold_uncharge(size);
 	object = layer->real.malloc(context, size);
-	charge_small(object, size);
+	charge_small(layer, object, size);
 	return object;
 }
 
@@ -102,6 +124,7 @@ static BP_COLD void *cold_calloc(
 	const struct layer *layer, void *context, size_t count, size_t size)
 {
 	void *object;
+	bp_python.unsettled = false;
 	if (layer->aside) {
 		bp_aside_begin(count * size);
 		object = layer->real.calloc(context, 1, BP_ASIDE_BYTES);
@@ -110,22 +133,22 @@ static BP_COLD void *cold_calloc(
 	}
 	bp_cold_uncharge(count * size);
 	object = layer->real.calloc(context, count, size);
-	charge_small(object, count * size);
+	charge_small(layer, object, count * size);
 	return object;
 }
 
 /* The whole of such a free, so that the other ones need no stack. */
-static BP_COLD void free_near_sample(const struct allocator *real, void *context, void *object)
+static BP_COLD void free_near_sample(const struct layer *layer, void *context, void *object)
 {
-	if (bp_python_arena_has(object))
+	if (is_own(layer, object))
 		bp_known_end(object);
-	real->free(context, object);
+	layer->real.free(context, object);
 }
 
 /* The same for an object that grew or shrank in pymalloc: should it be due, it is moved aside. */
 static void *charge_moved(const struct layer *layer, void *context, void *object, size_t size)
 {
-	if (!bp_python_arena_has(object) || !bp_sampler_crosses(&bp_hot.counters, size))
+	if (!is_own(layer, object) || !bp_sampler_crosses(&bp_hot.counters, size))
 		return object;
 	if (!layer->aside) {
 		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
@@ -147,8 +170,8 @@ static void *charge_moved(const struct layer *layer, void *context, void *object
  * holds the GIL. */
 static void *realloc_with(const struct layer *layer, void *context, void *object, size_t size)
 {
-	const bool near_sample = bp_unlikely(bp_filter_hit(object)) && bp_python_arena_has(object);
-	const bool small = size - 1 < layer->small_max;
+	const bool near_sample = bp_unlikely(bp_filter_hit(object)) && is_own(layer, object);
+	const bool small = is_for_us(layer, size);
 	bp_aside_resize(small && layer->aside ? size : 0);
 	void *moved = layer->real.realloc(context, object, size);
 	bp_aside_resize(0);
@@ -188,7 +211,7 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 	static void plain_free_##domain(void *context, void *object)                  \
 	{                                                                             \
 		if (bp_unlikely(bp_filter_hit(object))) {                             \
-			free_near_sample(&plain[domain].real, context, object);       \
+			free_near_sample(&plain[domain], context, object);            \
 			return;                                                       \
 		}                                                                     \
 		plain[domain].real.free(context, object);                             \
@@ -200,8 +223,8 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 	static void *checked_malloc_##domain(void *context, size_t size)                \
 	{                                                                               \
 		void *object = checked[domain].real.malloc(context, size);              \
-		if (size - 1 < checked[domain].small_max)                               \
-			charge_small(object, size);                                     \
+		if (is_for_us(&checked[domain], size))                                  \
+			charge_small(&checked[domain], object, size);                   \
 		return object;                                                          \
 	}                                                                               \
 	static void *checked_calloc_##domain(void *context, size_t count, size_t size)  \
@@ -209,8 +232,8 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 		size_t bytes;                                                           \
 		void *object = checked[domain].real.calloc(context, count, size);       \
 		if (!__builtin_mul_overflow(count, size, &bytes) &&                     \
-			bytes - 1 < checked[domain].small_max)                          \
-			charge_small(object, bytes);                                    \
+			is_for_us(&checked[domain], bytes))                             \
+			charge_small(&checked[domain], object, bytes);                  \
 		return object;                                                          \
 	}                                                                               \
 	static void *checked_realloc_##domain(void *context, void *object, size_t size) \
@@ -220,7 +243,7 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 	static void checked_free_##domain(void *context, void *object)                  \
 	{                                                                               \
 		if (bp_unlikely(bp_filter_hit(object))) {                               \
-			free_near_sample(&checked[domain].real, context, object);       \
+			free_near_sample(&checked[domain], context, object);            \
 			return;                                                         \
 		}                                                                       \
 		checked[domain].real.free(context, object);                             \
@@ -268,15 +291,30 @@ static void place(const struct allocator *functions, struct layer *layers, int d
 	if (layers[domain].aside)
 		ours.free = now->free;
 	layers[domain].real = *now;
-	__atomic_store_n(&layers[domain].small_max, BP_PYTHON_SMALL_MAX, __ATOMIC_RELEASE);
+	__atomic_store_n(&layers[domain].small_max, bp_python.small_max, __ATOMIC_RELEASE);
 	api.set_allocator(domain, &ours);
 }
 
-/* Stands in front of the allocators that are there. */
-static enum bp_python_state stand_before(const struct allocator now[DOMAINS], bool plain_ones)
+/* What PYTHONMALLOC calls the allocators that are there; empty where they have no name. Only once
+ * the interpreter has chosen them: in 3.12 the function takes a lock that is not made before. */
+static const char *name_of_allocators(void)
 {
-	if (now[OBJECT].malloc == now[RAW].malloc)
+	const char *name = api.allocator_name != NULL ? api.allocator_name() : NULL;
+	return name != NULL ? name : "";
+}
+
+/* Stands in front of the allocators that are there. `chosen`: the interpreter has chosen them. */
+static enum bp_python_state stand_before(
+	const struct allocator now[DOMAINS], bool plain_ones, bool chosen)
+{
+	const char *name = chosen ? name_of_allocators() : "";
+	const bool all = __builtin_strncmp(name, "mimalloc", 8) == 0;
+	bp_python.small_max = 0;
+	if (now[OBJECT].malloc == now[RAW].malloc || __builtin_strncmp(name, "malloc", 6) == 0)
 		return BP_PYTHON_ALL_IN_MALLOC;
+	plain_ones = plain_ones && !all;
+	bp_python.small_max = all ? BP_PYTHON_SIZE_MAX : BP_PYTHON_SMALL_MAX;
+	checked[MEM].all = checked[OBJECT].all = all;
 	for (int domain = MEM; domain < DOMAINS; domain++)
 		place(plain_ones ? plain_functions : checked_functions,
 			plain_ones ? plain : checked, domain, &now[domain]);
@@ -319,8 +357,12 @@ static void adopt_objects(void)
 	 * interpreter that was loaded later may have got others by then, which know no block that
 	 * they did not make. */
 	plain[MEM].aside = plain[OBJECT].aside = bp_recorder.mode == BP_MODE_STARTING;
-	bp_python.objects_state = stand_before(now, true);
+	bp_python.objects_state =
+		stand_before(now, true, bp_python.functions.is_initialized() != 0);
 }
+
+/* Visits for the allocators alone, of which `python3` needs some forty. */
+#define LOOKS 4096u
 
 /* The functions of CPython in an object that has them. */
 static void adopt(const struct link_map *map)
@@ -341,6 +383,7 @@ static void adopt(const struct link_map *map)
 		{ "PyMem_SetAllocator", &api.set_allocator },
 		{ "PyObject_GetArenaAllocator", &api.get_arenas },
 		{ "PyObject_SetArenaAllocator", &api.set_arenas },
+		{ "_PyMem_GetCurrentAllocatorName", &api.allocator_name },
 		{ "Py_IsInitialized", &functions.is_initialized },
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -354,6 +397,7 @@ static void adopt(const struct link_map *map)
 		return;
 	bp_python_found(&functions);
 	adopt_objects();
+	bp_python.looks_left = bp_python.objects_state == BP_PYTHON_RECORDED ? LOOKS : 0;
 	bp_python_describe(&bp_recorder.writer);
 }
 
@@ -393,13 +437,15 @@ static void look_at_allocators(void)
 {
 	struct allocator now[DOMAINS];
 	const bool initialized = bp_python.functions.is_initialized() != 0;
+	if (bp_python.looks_left != 0)
+		bp_python.looks_left--;
 	if (bp_python.objects_state == BP_PYTHON_RECORDED) {
 		read_allocators(now);
 		if (!is_ours(&now[OBJECT])) {
 			/* Should ours still stand behind these, they count no more. */
 			const bool same = now[OBJECT].malloc == plain[OBJECT].real.malloc;
 			plain[MEM].small_max = plain[OBJECT].small_max = 0;
-			bp_python.objects_state = stand_before(now, same);
+			bp_python.objects_state = stand_before(now, same, true);
 			bp_python_describe(&bp_recorder.writer);
 			bp_python.unsettled = false;
 		}

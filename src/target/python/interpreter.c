@@ -56,6 +56,7 @@ void bp_python_found(const struct bp_python_functions *functions)
 	bp_python.frames_state =
 		bp_python.wanted == BP_PYTHON_OFF ? BP_PYTHON_NOT_ASKED : judge_frames();
 	bp_python.objects_state = BP_PYTHON_NOT_ASKED;
+	bp_python.small_max = BP_PYTHON_SMALL_MAX;
 	bp_python.known = true;
 	__atomic_store_n(
 		&bp_python.frames, bp_python.frames_state == BP_PYTHON_RECORDED, __ATOMIC_RELEASE);
@@ -70,9 +71,8 @@ void bp_python_describe(struct bp_writer *writer)
 	for (const char *text = bp_python.functions.version();
 		*text != '\0' && *text != ' ' && bytes < sizeof name - 1; text++)
 		name[bytes++] = *text;
-	const bool arenas = bp_python.objects_state != BP_PYTHON_ALL_IN_MALLOC;
 	const uint64_t values[] = { bp_python.version, (uint64_t)bp_python.functions.version,
-		bp_python.frames_state, bp_python.objects_state, arenas ? BP_PYTHON_SMALL_MAX : 0 };
+		bp_python.frames_state, bp_python.objects_state, bp_python.small_max };
 	(void)bp_writer_plain(
 		writer, BP_TAG_INTERPRETER, values, sizeof values / sizeof *values, name);
 }

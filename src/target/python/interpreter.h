@@ -38,10 +38,14 @@ struct bp_python {
 	bool frames;
 	/* Something is left to be found out at the end of a visit (bp_real_look_at_python). */
 	bool unsettled;
+	/* So many visits are still made for that alone, one at each allocation. */
+	uint32_t looks_left;
 	bool known; /* an interpreter was found; the fields below hold */
 	uint32_t version;
 	uint32_t frames_state, objects_state; /* enum bp_python_state */
 	uint32_t wanted;		      /* enum bp_python_wanted */
+	uint64_t
+		small_max; /* the largest request that Python's own allocator serves; 0: it has none */
 	const struct bp_python_layout *layout;
 	struct bp_python_functions functions;
 	uint32_t walks;	       /* so far, no more than are careful */
@@ -51,8 +55,16 @@ struct bp_python {
 
 extern struct bp_python bp_python __attribute__((visibility("hidden")));
 
-/* The largest request that pymalloc serves itself. */
+/* The largest request that pymalloc serves itself, and the largest that Python makes at all
+ * (PY_SSIZE_T_MAX), which its mimalloc serves. */
 #define BP_PYTHON_SMALL_MAX 512u
+#define BP_PYTHON_SIZE_MAX ((uint64_t)INT64_MAX)
+
+/* Is the next allocation to be a visit, whatever its size? */
+static inline bool bp_python_wants_look(void)
+{
+	return bp_python.unsettled && bp_python.looks_left != 0;
+}
 
 /* Takes note of an interpreter with these functions, and decides whether its frames are recorded.
  * Called outside of any walk, once for each time that an interpreter is loaded. */

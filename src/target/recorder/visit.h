@@ -73,7 +73,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 {
 	struct bp_hot *hot = visit->hot;
-	if (bp_unlikely(visit->thread->ending || bp_recorder.ended))
+	if (bp_unlikely(visit->thread->ending || bp_recorder.ended || bp_python_wants_look()))
 		trials_left = bp_sampler_look_next(&visit->thread->sampler, trials_left);
 	/* Published before the countdown runs: whoever reads the two words from outside, and the
 	 * slot's generation before and after, knows that they belong together. */
