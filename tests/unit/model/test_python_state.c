@@ -69,11 +69,12 @@ static void arenas_are_unseen_where_objects_are_not_recorded(void **state)
 	static const struct {
 		bool known;
 		uint32_t objects;
-		bool unseen;
-	} cases[] = { { false, 0, true }, { true, BP_PROFILE_PYTHON_RECORDED, false },
-		{ true, BP_PROFILE_PYTHON_ALL_IN_MALLOC, false },
-		{ true, BP_PROFILE_PYTHON_NOT_ASKED, true },
-		{ true, BP_PROFILE_PYTHON_FREE_THREADED, true } };
+		bp_own_heaps unseen;
+	} cases[] = { { false, 0, 1u << BP_OWN_HEAP_PYTHON },
+		{ true, BP_PROFILE_PYTHON_RECORDED, 0 },
+		{ true, BP_PROFILE_PYTHON_ALL_IN_MALLOC, 0 },
+		{ true, BP_PROFILE_PYTHON_NOT_ASKED, 1u << BP_OWN_HEAP_PYTHON },
+		{ true, BP_PROFILE_PYTHON_FREE_THREADED, 1u << BP_OWN_HEAP_FREE_THREADED } };
 	struct bp_error error;
 	struct bp_process process = { .pid = 7 };
 	struct bp_process_id id;
@@ -84,8 +85,7 @@ static void arenas_are_unseen_where_objects_are_not_recorded(void **state)
 		profile.processes.data[id.i].python =
 			(struct bp_process_python){ .known = cases[i].known,
 				.objects_state = cases[i].objects };
-		assert_int_equal(bp_own_heaps_of_modules(&profile, 7),
-			cases[i].unseen ? 1u << BP_OWN_HEAP_PYTHON : 0);
+		assert_int_equal(bp_own_heaps_of_modules(&profile, 7), cases[i].unseen);
 	}
 }
 

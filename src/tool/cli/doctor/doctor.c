@@ -212,7 +212,7 @@ static void check_own_heaps(const struct examination *e)
 {
 	bp_own_heaps heaps = bp_own_heaps_of_file(e->program.path, true) |
 			     bp_own_heaps_of_file(e->program.image, true) |
-			     bp_own_heaps_of_elf(&e->image);
+			     bp_own_heaps_of_elf(&e->image, e->program.image);
 	for (size_t i = 0; i < e->libraries.count; i++)
 		heaps |= bp_own_heaps_of_file(e->libraries.paths[i], false);
 	if ((heaps & 1u << BP_OWN_HEAP_PYTHON) != 0)
@@ -220,7 +220,7 @@ static void check_own_heaps(const struct examination *e)
 			    "up to 512 bytes, which lie in arenas of its own; not those of a "
 			    "free-threaded build. Of another version run it with "
 			    "PYTHONMALLOC=malloc in its environment to see its objects");
-	for (int heap = BP_OWN_HEAP_PYTHON + 1; heap < BP_OWN_HEAP_COUNT; heap++)
+	for (int heap = BP_OWN_HEAP_V8; heap < BP_OWN_HEAP_COUNT; heap++)
 		if ((heaps & 1u << heap) != 0)
 			say("note", "%s; %s", bp_own_heap_text((enum bp_own_heap)heap),
 				bp_own_heap_remedy((enum bp_own_heap)heap));

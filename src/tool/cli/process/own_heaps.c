@@ -14,14 +14,16 @@ const char *bp_own_heap_function(const struct bp_elf_file *file)
 	return NULL;
 }
 
-bp_own_heaps bp_own_heaps_of_elf(const struct bp_elf_file *file)
+bp_own_heaps bp_own_heaps_of_elf(const struct bp_elf_file *file, const char *path)
 {
 	bp_own_heaps heaps = 0;
+	/* The mimalloc that CPython is built with is told of as Python's. */
+	const bool is_python = (bp_own_heaps_of_file(path, true) & 1u << BP_OWN_HEAP_PYTHON) != 0;
 	if (!file->readable)
 		return 0;
 	if (bp_elf_has_section(file, ".go.buildinfo"))
 		heaps |= 1u << BP_OWN_HEAP_GO;
-	if (bp_own_heap_function(file) != NULL)
+	if (!is_python && bp_own_heap_function(file) != NULL)
 		heaps |= 1u << BP_OWN_HEAP_ALLOCATOR;
 	return heaps;
 }
@@ -36,9 +38,9 @@ bp_own_heaps bp_own_heaps_of_process(const struct bp_profile *profile, uint32_t 
 			(last == NULL ||
 				profile->processes.data[i].start_time_ns > last->start_time_ns))
 			last = &profile->processes.data[i];
-	if (last != NULL && !last->host &&
-		bp_elf_file_open(bp_profile_text(profile, last->program), &file, NULL)) {
-		heaps |= bp_own_heaps_of_elf(&file);
+	const char *path = last != NULL ? bp_profile_text(profile, last->program) : "";
+	if (last != NULL && !last->host && bp_elf_file_open(path, &file, NULL)) {
+		heaps |= bp_own_heaps_of_elf(&file, path);
 		bp_elf_file_close(&file);
 	}
 	return heaps;

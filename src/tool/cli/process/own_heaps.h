@@ -7,8 +7,8 @@
 #include "cli/process/elf_file.h"
 #include "resident/explained.h"
 
-/* What the file tells. */
-bp_own_heaps bp_own_heaps_of_elf(const struct bp_elf_file *file);
+/* What the file, of a program at `path`, tells. */
+bp_own_heaps bp_own_heaps_of_elf(const struct bp_elf_file *file, const char *path);
 
 /* The name by which the program calls an allocator that is linked into it; NULL: none that is
  * known. */

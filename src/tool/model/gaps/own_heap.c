@@ -32,6 +32,10 @@ static const struct {
 		"malloc",
 		"record it with bytepoll run --python all, or run it with PYTHONMALLOC=malloc in "
 		"its environment, to see each of them" },
+	[BP_OWN_HEAP_FREE_THREADED] = { "python", "Python's heap",
+		"this Python is free-threaded and keeps its objects in a heap that it maps itself, "
+		"not by malloc",
+		"run the program with a build that has the GIL to see each of them" },
 	[BP_OWN_HEAP_V8] = { "v8", "V8's heap",
 		"JavaScript objects lie in V8's heap, which it maps itself: only the memory of "
 		"native code and buffers is malloc's",
@@ -63,9 +67,15 @@ bp_own_heaps bp_own_heaps_of_file(const char *path, bool program)
 
 static bp_own_heaps unseen_of(const struct bp_process *process, const char *path, bool program)
 {
-	const bp_own_heaps seen =
-		bp_python_objects_are_seen(&process->python) ? 1u << BP_OWN_HEAP_PYTHON : 0;
-	return bp_own_heaps_of_file(path, program) & ~seen;
+	const struct bp_process_python *python = &process->python;
+	bp_own_heaps heaps = bp_own_heaps_of_file(path, program);
+	const bool is_python = (heaps & 1u << BP_OWN_HEAP_PYTHON) != 0;
+	if (is_python && bp_python_objects_are_seen(python))
+		heaps &= ~(1u << BP_OWN_HEAP_PYTHON);
+	else if (is_python && python->known &&
+		 python->objects_state == BP_PROFILE_PYTHON_FREE_THREADED)
+		heaps ^= 1u << BP_OWN_HEAP_PYTHON | 1u << BP_OWN_HEAP_FREE_THREADED;
+	return heaps;
 }
 
 bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t pid)

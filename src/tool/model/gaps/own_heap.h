@@ -18,6 +18,7 @@
 
 enum bp_own_heap {
 	BP_OWN_HEAP_PYTHON,
+	BP_OWN_HEAP_FREE_THREADED, /* of a free-threaded build of Python */
 	BP_OWN_HEAP_V8,
 	BP_OWN_HEAP_JVM,
 	BP_OWN_HEAP_GO,
@@ -35,7 +36,7 @@ bp_own_heaps bp_own_heaps_of_file(const char *path, bool program);
  * processes. Python's arenas are none where its small objects are counted (python_state.h). */
 bp_own_heaps bp_own_heaps_of_modules(const struct bp_profile *profile, uint32_t pid);
 
-/* The word for it in JSON, "python". */
+/* The word for it in JSON, "python"; one for both of Python's. */
 const char *bp_own_heap_name(enum bp_own_heap heap);
 
 /* What it is called in a list of parts of a process: "Python's arenas". */
