@@ -17,6 +17,7 @@ import sys
 
 import profiled
 from profiled import expect
+from terminal import Terminal
 
 SCRIPT = """
 function makeBuffers(n) { const a = []; for (let i = 0; i < n; i++) a.push(Buffer.alloc(20000, i & 255)); return a; }
@@ -204,6 +205,56 @@ class Runs:
         expect([(int(start, 16), int(size, 16), 0, name) for start, size, name in lines] == names, "not what the map has")
 
 
+    def lives(self):
+        """Names are read while the program writes them, and stay when it has ended; by PID and by file. A map tells no
+        times, so that what was one name's is two names' when the place is used again."""
+        trace = os.path.join(self.path, "lives.bpt")
+        environment = profiled.environment(extra={"TERM": "xterm-256color"})
+        environment.pop("COLUMNS", None)
+        with subprocess.Popen([profiled.BYTEPOLL, "run", "-q", "-i", "1", "-o", trace, "--", profiled.program("jitted"), "map",
+                               self.path, "beta", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=profiled.environment(), cwd=self.path) as process:
+            pid = process.stdout.readline().decode().strip()
+            try:
+                views = [Terminal([profiled.BYTEPOLL, "live", "--delay", "0.2", "--metric", "allocated", "--filter",
+                                   "size=1000", operand], environment, 110, 24) for operand in (pid, trace)]
+                with views[0], views[1]:
+                    for view in views:
+                        view.wait(re.compile(r"alpha .*97\.66 KiB"))
+                        expect("beta" not in view.text, view.text)
+                    process.stdin.write(b"\n")
+                    process.stdin.flush()
+                    process.stdout.readline()
+                    for view in views:
+                        view.wait(re.compile(r"beta or alpha .*146\.5 KiB"))
+                    process.stdin.close()
+                    expect(process.wait() == 0, "it does not end")
+                    for view in views:
+                        view.wait("ended")
+                        view.wait_frames(2)
+                        expect(re.search(r"beta or alpha .*146\.5 KiB", view.text), view.text)
+            finally:
+                forget(pid)
+
+    def lives_unbelieved(self):
+        with subprocess.Popen([profiled.BYTEPOLL, "run", "-q", "-f", "-i", "1", "-o", os.path.join(self.path, "lives.bpt"), "--",
+                               profiled.program("jitted"), "map", self.path, "beta", "wait"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, env=profiled.environment(), cwd=self.path) as process:
+            pid = process.stdout.readline().decode().strip()
+
+            def shows_alpha():
+                result = profiled.run([profiled.BYTEPOLL, "live", "--once", "--metric", "allocated", "--filter", "size=1000", pid])
+                expect(result.status == 0, "%s" % (result,))
+                return b" alpha " in result.stdout
+            try:
+                expect(shows_alpha(), "a map is not believed at all")
+                os.chown("/tmp/perf-%s.map" % pid, 65534, 65534)
+                expect(not shows_alpha(), "another user's map is believed")
+            finally:
+                process.stdin.close()
+                process.wait()
+                forget(pid)
+
     def snapshot(self):
         """Of a program that runs: its map goes on, and the copy has what it said then."""
         script = os.path.join(self.path, "server.js")
@@ -217,6 +268,8 @@ class Runs:
                 expect(process.stdout.readline() == b"1\n", "it did not start")
                 result = profiled.run([profiled.BYTEPOLL, "control", trace, "snapshot", "-q", "-o", copy])
                 expect(result == (0, b"", b""), "%s" % (result,))
+                result = profiled.run([profiled.BYTEPOLL, "live", "--once", "--cumulative", "--rows", "100", trace])
+                expect(result.status == 0 and b"(anonymous server.js:" in result.stdout, "%s" % (result,))
             finally:
                 with open(trace, "rb") as file:
                     pid = int.from_bytes(file.read(96)[92:], "little")
@@ -242,7 +295,12 @@ def main():
         tap.attempt("FILE.jit is never replaced by an output", runs.no_input_is_replaced)
         tap.attempt("children, and folders of dumps", runs.children)
         tap.attempt("Node.js", runs.node)
-        tap.attempt("a snapshot of Node.js", runs.snapshot)
+        tap.attempt("a snapshot of Node.js, and live", runs.snapshot)
+        tap.attempt("live", runs.lives)
+        if profiled.is_root():
+            tap.attempt("live, another user's map", runs.lives_unbelieved)
+        else:
+            tap.skip("live, another user's map", "only root gives a file away")
     return tap.finish()
 
 

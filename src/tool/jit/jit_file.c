@@ -130,6 +130,15 @@ static bool parse(FILE *in, struct bp_jit_file *file)
 	return false;
 }
 
+bool bp_jit_file_finish(struct bp_jit_file *file, struct bp_error *error)
+{
+	bool good = true;
+	for (uint32_t i = 0; good && i < file->count; i++)
+		if (file->processes[i].names.ends == NULL)
+			good = bp_jit_names_finish(&file->processes[i].names, error);
+	return good;
+}
+
 static bool read_from(const char *path, struct bp_jit_file *file, struct bp_error *error)
 {
 	errno = 0;
@@ -139,12 +148,11 @@ static bool read_from(const char *path, struct bp_jit_file *file, struct bp_erro
 	if (in == NULL)
 		return bp_error_set(
 			error, "%s cannot be read: code made at run time has no names", path);
-	bool good = parse(in, file);
+	const bool good = parse(in, file);
 	fclose(in);
-	for (uint32_t i = 0; good && i < file->count; i++)
-		good = bp_jit_names_finish(&file->processes[i].names, error);
-	return good || bp_error_set(error,
-			       "%s is torn or damaged: code made at run time has no names", path);
+	return (good && bp_jit_file_finish(file, error)) ||
+	       bp_error_set(
+		       error, "%s is torn or damaged: code made at run time has no names", path);
 }
 
 bool bp_jit_file_read(const char *trace, struct bp_jit_file *ret_file, struct bp_error *error)
@@ -163,9 +171,9 @@ bool bp_jit_file_read(const char *trace, struct bp_jit_file *ret_file, struct bp
 const struct bp_jit_names *bp_jit_file_find(
 	const struct bp_jit_file *file, const uint8_t trace_id[16])
 {
-	for (uint32_t i = 0; i < file->count; i++)
-		if (memcmp(file->processes[i].trace_id, trace_id, 16) == 0)
-			return &file->processes[i].names;
+	for (uint32_t i = file->count; i > 0; i--)
+		if (memcmp(file->processes[i - 1].trace_id, trace_id, 16) == 0)
+			return &file->processes[i - 1].names;
 	return NULL;
 }
 

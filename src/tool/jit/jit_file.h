@@ -11,6 +11,8 @@
 #include "jit/jit_names.h"
 
 #define BP_JIT_SUFFIX ".jit"
+/* The module of code made at run time, in profiles. */
+#define BP_JIT_MODULE "[jit]"
 
 struct bp_jit_process {
 	uint8_t trace_id[16];
@@ -35,7 +37,10 @@ bool bp_jit_file_write(const char *path, const struct bp_jit_file *file, struct 
  * torn or damaged, and what is returned is empty. */
 bool bp_jit_file_read(const char *trace, struct bp_jit_file *ret_file, struct bp_error *error);
 
-/* The names of a process; NULL: there are none. */
+/* After names were added, before any is looked up. False: no memory. */
+bool bp_jit_file_finish(struct bp_jit_file *file, struct bp_error *error);
+
+/* The names of a process, those that were added last; NULL: there are none. */
 const struct bp_jit_names *bp_jit_file_find(
 	const struct bp_jit_file *file, const uint8_t trace_id[16]);
 

@@ -279,7 +279,8 @@ struct bp_profile {
 	void *progress_context;
 	/* set before aggregating; NULL: the built-in ones */
 	struct bp_frame_choice frames_shown; /* set before the import */
-	/* While a tree is imported: what is known of code made at run time; NULL: nothing. */
+	/* While something is imported: what is known of code made at run time; NULL: nothing. Set
+	 * before the import by who knows something; what FILE.jit of a tree says counts instead. */
 	const struct bp_jit_file *jit;
 	/* set before importing: samples are what the programs mapped themselves, exactly, and not
 	 * what was sampled of their malloc; so are totals */

@@ -3,8 +3,9 @@
  * Makes code at run time and allocates by it: 100 objects of 1000 bytes by a function called alpha,
  * then, by code in the same place, 50 by one called beta. Writes what runtimes write for perf.
  *
- * Usage: jitted map|dump|nothing FOLDER [NAME]: /tmp/perf-PID.map, or FOLDER/jit-PID.dump. NAME:
- * what beta is called. Prints its pid.
+ * Usage: jitted map|dump|nothing FOLDER [NAME [wait]]: /tmp/perf-PID.map, or FOLDER/jit-PID.dump.
+ * NAME: what beta is called. `wait`: for a line of standard input after alpha's objects, and after
+ * beta's. Prints its pid, at the end or before it waits.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -94,8 +95,22 @@ __attribute__((noinline)) static void allocate(made_function *made, unsigned fro
 		kept[i] = made(malloc, 1000);
 }
 
+/* What was written is there to be read meanwhile. */
+static void wait_for_line(void)
+{
+	if (map != NULL)
+		fflush(map);
+	if (dump != NULL)
+		fflush(dump);
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	while (getchar() != '\n' && !feof(stdin))
+		;
+}
+
 int main(int argc, char **argv)
 {
+	const int wait = argc > 4;
 	if (argc < 3)
 		return 2;
 	void *place = mmap(
@@ -112,12 +127,17 @@ int main(int argc, char **argv)
 	memcpy(&made, &place, sizeof made);
 	announce(place, 1, "alpha");
 	allocate(made, 0, 100);
+	if (wait)
+		wait_for_line();
 	announce(place, 2, argc > 3 ? argv[3] : "beta");
 	allocate(made, 100, 150);
+	if (wait)
+		wait_for_line();
 	if (map != NULL)
 		fclose(map);
 	if (dump != NULL)
 		fclose(dump);
-	printf("%d\n", (int)getpid());
+	if (!wait)
+		printf("%d\n", (int)getpid());
 	return 0;
 }

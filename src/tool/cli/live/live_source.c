@@ -6,6 +6,10 @@
  * profile begins with the modules, places and frames of the one before, which importers find
  * instead of adding their own.
  *
+ * Names of code that the processes make at run time are read anew at each reading, from what their
+ * runtimes write meanwhile (run/jit_maps.h): which name an address has may change. When a process
+ * has ended those that were read last stay in use, until `run` has written FILE.jit.
+ *
  * A trace of which a part is folded, or whose copy fails (its process has just ended), is imported
  * from its own file. A file in which nobody is seen to write is read again only when its size or
  * time has changed.
@@ -30,6 +34,7 @@
 #include "cli/options/frame_options.h"
 #include "cli/options/symbol_options.h"
 #include "cli/process/processes.h"
+#include "cli/run/jit_maps.h"
 #include "cli/traced/traced.h"
 #include "import/import.h"
 
@@ -75,6 +80,15 @@ static bool carry_location(const struct bp_profile *from, const struct bp_locati
 	return good;
 }
 
+/* Is it code made at run time? Its names are read anew: a place in no module may have got one by
+ * now, and places of the module of made code are numbered by the strings of their profile. */
+static bool is_made(const struct bp_profile *profile, const struct bp_location *location)
+{
+	const struct bp_module *module = &profile->modules.data[location->module.i];
+	return location->module.i == 0 ||
+	       strcmp(bp_profile_text(profile, module->path), BP_JIT_MODULE) == 0;
+}
+
 /* Everything that was found out about names. */
 static bool carry_names(
 	const struct bp_profile *from, struct bp_profile *to, struct bp_error *error)
@@ -83,7 +97,7 @@ static bool carry_names(
 	bool good = modules != NULL && carry_modules(from, to, modules, error);
 	for (uint32_t i = 1; good && i < from->locations.count; i++) {
 		const struct bp_location *location = &from->locations.data[i];
-		if (location->resolved && location->frame_count > 0)
+		if (location->resolved && location->frame_count > 0 && !is_made(from, location))
 			good = carry_location(from, location, modules, to, error);
 	}
 	free(modules);
@@ -146,27 +160,73 @@ static bool is_listed(const struct bp_traced_list *list, const uint8_t trace_id[
 
 /* The files of a tree whose processes do not run. One that cannot be read is counted, as importing
  * the tree would. */
-static bool import_ended(const char *file, const struct bp_traced_list *list,
+static bool import_ended(struct bp_live_source *source, const struct bp_traced_list *list,
 	struct bp_profile *profile, struct bp_error *error)
 {
 	struct bp_tree tree;
-	if (!bp_tree_read_files(file, &tree, error))
+	bool good = true;
+	if (!bp_tree_read_files(source->operand, &tree, error))
 		return false;
-	for (size_t i = 0; i < tree.count; i++) {
+	for (size_t i = 0; good && i < tree.count; i++) {
 		const struct bp_tree_file *member = &tree.files[i];
+		const uint8_t *trace_id = member->header.trace_id;
+		if (is_listed(list, trace_id))
+			continue;
+		good = bp_jit_file_find(&source->jit, trace_id) != NULL ||
+		       (bp_jit_maps_add(&tree, member, &source->jit, error) &&
+			       bp_jit_file_finish(&source->jit, error));
 		/* (One that was packed meanwhile is met there.) */
-		if (!is_listed(list, member->header.trace_id) &&
-			!bp_import_one_process(member->path, profile, NULL) &&
+		if (good && !bp_import_one_process(member->path, profile, NULL) &&
 			access(member->path, F_OK) == 0)
 			profile->unread_files++;
 	}
 	bp_tree_finish(&tree);
-	return bp_import_packed(file, profile, error);
+	return good && bp_import_packed(source->operand, profile, error);
+}
+
+/* The names of processes that do not run any more go from one table to another that has none. */
+static bool keep_made(const struct bp_traced_list *list, struct bp_jit_file *from,
+	struct bp_jit_file *to, struct bp_error *error)
+{
+	for (uint32_t i = 0; i < from->count; i++) {
+		struct bp_jit_process *process = &from->processes[i];
+		if (is_listed(list, process->trace_id) ||
+			bp_jit_file_find(to, process->trace_id) != NULL)
+			continue;
+		struct bp_jit_process *kept = bp_jit_file_add(to, process->trace_id, process->pid);
+		if (kept == NULL)
+			return bp_error_set(error, "out of memory");
+		kept->names = process->names;
+		process->names = (struct bp_jit_names){ .items = NULL };
+	}
+	return true;
+}
+
+/* What the runtimes of those who run have written by now, and what is known of others. */
+static bool read_made(
+	struct bp_live_source *source, const struct bp_traced_list *list, struct bp_error *error)
+{
+	struct bp_jit_file names = { 0 };
+	if (source->pid == 0) /* Processes may outlive `run`. If it is torn, it says nothing. */
+		(void)bp_jit_file_read(source->operand, &names, NULL);
+	bool good = keep_made(list, &source->jit, &names, error);
+	for (uint32_t i = 0; good && i < list->count; i++)
+		good = bp_jit_maps_add_running(
+			&list->items[i].header, list->items[i].descriptor, &names, error);
+	if (!good || !bp_jit_file_finish(&names, error)) {
+		bp_jit_file_free(&names);
+		return false;
+	}
+	bp_jit_file_free(&source->jit);
+	source->jit = names;
+	return true;
 }
 
 static bool import_list(struct bp_live_source *source, const struct bp_traced_list *list,
 	struct bp_profile *profile, struct bp_error *error)
 {
+	if (!read_made(source, list, error))
+		return false;
 	source->running = list->count;
 	source->resident_bytes = 0;
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -182,7 +242,7 @@ static bool import_list(struct bp_live_source *source, const struct bp_traced_li
 		}
 		source->resident_bytes += resident_of(traced->pid);
 	}
-	return source->pid != 0 || import_ended(source->operand, list, profile, error);
+	return source->pid != 0 || import_ended(source, list, profile, error);
 }
 
 /* Has the file in which nobody is seen to write changed? Remembers how it is. */
@@ -325,6 +385,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	profile.keep_readings = true;
 	profile.allocators = bp_allocator_options();
 	profile.frames_shown = bp_frame_options();
+	profile.jit = &source->jit;
 	source->read_at_ns = bp_clock_machine_ns();
 	if (!good || (source->has_profile && !carry_names(&source->profile, &profile, error)) ||
 		!import_all(source, &profile, ret_same, error) ||
@@ -334,6 +395,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	}
 	if (source->has_profile)
 		bp_profile_finish(&source->profile);
+	profile.jit = NULL;
 	source->profile = profile;
 	source->has_profile = true;
 	add_symbols(&source->symbols, &symbols);
@@ -348,7 +410,10 @@ bool bp_live_source_open(struct bp_live_source *source, const char *operand, boo
 		.debug_directory = debug_directory,
 		.tree = tree,
 		.pid = bp_traced_pid(operand) };
-	return read_source(source, &same, error);
+	if (read_source(source, &same, error))
+		return true;
+	bp_jit_file_free(&source->jit);
+	return false;
 }
 
 bool bp_live_source_read(struct bp_live_source *source)
@@ -370,4 +435,5 @@ void bp_live_source_finish(struct bp_live_source *source)
 	if (source->has_profile)
 		bp_profile_finish(&source->profile);
 	source->has_profile = false;
+	bp_jit_file_free(&source->jit);
 }

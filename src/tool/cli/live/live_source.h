@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "jit/jit_file.h"
 #include "model/profile.h"
 #include "symbols/symbols.h"
 
@@ -41,6 +42,7 @@ struct bp_live_source {
 	unsigned long long start_ticks;	     /* of that process */
 	char path[PATH_MAX];		     /* of the trace read last; empty: none yet */
 	int64_t size, changed_s, changed_ns; /* of the file, when nobody ran */
+	struct bp_jit_file jit; /* names of code made at run time, as of the last look */
 };
 
 /* `operand`: a process id, or the path of a file; both must outlive the source. `tree`: the running

@@ -8,8 +8,6 @@
 #include "jit/jit_file.h"
 #include "jit/jit_symbol.h"
 
-#define MODULE_NAME "[jit]"
-
 void bp_trace_jit_begin(struct bp_trace_jit *jit, const struct bp_trace_reader *reader,
 	struct bp_process_id process, const struct bp_profile *profile)
 {
@@ -26,7 +24,7 @@ static bool make_module(
 	struct bp_module module = { .process = jit->process };
 	return jit->module.i != 0 ||
 	       (bp_profile_string(
-			profile, MODULE_NAME, sizeof MODULE_NAME - 1, &module.path, error) &&
+			profile, BP_JIT_MODULE, sizeof BP_JIT_MODULE - 1, &module.path, error) &&
 		       bp_profile_add_module(profile, &module, &jit->module, error));
 }
 

@@ -433,10 +433,12 @@ static bool import_trace(const char *path, struct bp_profile *profile, struct bp
 	struct bp_error failure = { .text = "" };
 	if (!bp_jit_file_read(path, &jit, &failure) && !count_unread(profile, failure.text, error))
 		return false;
-	profile->jit = &jit;
+	const struct bp_jit_file *given = profile->jit;
+	if (jit.count > 0)
+		profile->jit = &jit;
 	const bool good = bp_import_trace_process(path, profile, &root, error) == BP_IMPORTED &&
 			  import_tree(path, root, profile, error);
-	profile->jit = NULL;
+	profile->jit = given;
 	bp_jit_file_free(&jit);
 	return good;
 }
