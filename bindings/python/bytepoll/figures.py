@@ -28,6 +28,11 @@ class Figure:
         return Figure(min(self.estimate, most), min(self.low, most), min(self.high, most),
                       self.exact, self.objects)
 
+    def at_least(self, least):
+        """The same interval, with an estimate of no less than `least` as far as the interval allows."""
+        return Figure(max(self.estimate, min(least, self.high)), self.low, self.high, self.exact,
+                      self.objects)
+
     def __repr__(self):
         return "Figure(estimate=%r, low=%r, high=%r, exact=%r)" % (
             self.estimate, self.low, self.high, self.exact)

@@ -110,5 +110,7 @@ class Profile:
     def __str__(self):
         if self._facts is None:
             return "a window without a profile"
+        # Two estimates, each with its own error: the peak's may be below the other, and what they are of is not.
         return "%s: allocated %s; peak %s; live at the end %s" % (
-            printable(self.name or "window"), self.allocated, self.peak, self.live)
+            printable(self.name or "window"), self.allocated,
+            self.peak.at_least(self.live.estimate), self.live)

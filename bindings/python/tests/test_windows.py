@@ -14,6 +14,7 @@ import sys
 import package
 import profiled
 from bytepoll import recorder
+from bytepoll.figures import Figure
 from profiled import expect
 
 WINDOWS = 20
@@ -200,6 +201,13 @@ def truths(tap, folder, versions):
             tap.check(False, "window, Python %s" % version, str(error)[-600:])
 
 
+def headline():
+    """The estimate of the peak is not shown below that of what was live at the end, and its interval is what it was."""
+    for estimate, low, high, least, expected in ((26, 21, 30, 29, 29), (26, 21, 28, 29, 28), (26, 21, 30, 20, 26)):
+        figure = Figure(estimate, low, high).at_least(least)
+        expect((figure.estimate, figure.low, figure.high) == (expected, low, high), repr(figure))
+
+
 def main():
     tap = profiled.Tap()
     versions = list(package.pythons().items())
@@ -213,6 +221,7 @@ def main():
         tap.attempt("structs are those of the headers", structs)
         tap.attempt("decorator, threads, nested windows", lambda: decorated(folder))
         tap.attempt("library and program give the same figures", lambda: both_readers(folder))
+        tap.attempt("the line that is printed", headline)
         tap.attempt("without a recorder", lambda: without(folder))
     return tap.finish()
 
