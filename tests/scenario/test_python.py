@@ -9,6 +9,7 @@ each of pymalloc's pools. Programs do under the recorder what they do without.
     test_python.py             the Python of this machine
     BYTEPOLL_LONG_TESTS=1      stacks at 15,000 objects of each version, instead of 200
     test_python.py others      those under ~/.pyenv/versions, one of each version from 3.8 on
+    test_python.py free-threaded PYTHON   a build without the GIL: nothing of it is recorded but malloc's, and that is said
 """
 import ast
 import collections
@@ -94,6 +95,26 @@ if traced:
             lines[trace.traceback[0].lineno] += 1
     print(dict(lines), flush=True)
 os._exit(0)
+"""
+# Four threads that make and free objects and call functions at the same time, and a child.
+FREE_THREADED_PROGRAM = """
+import os, sys, threading
+def work(depth):
+    return [[i] for i in range(50)] if depth == 0 else work(depth - 1)
+def run(number, results):
+    for i in range(200):
+        kept = work(i % 20)
+    results[number] = len(kept)
+results = {}
+threads = [threading.Thread(target=run, args=(n, results)) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sorted(results.items()), sys._is_gil_enabled(), flush=True)
+child = os.fork()
+if child == 0:
+    print(len(work(10)), flush=True)
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 # Objects of a size that nothing else has, made by malloc and by calloc, of which every second is freed, and some that grow.
 COUNTED, SMALL_BYTES, LARGE_BYTES = 1000, 333, 2001
@@ -321,6 +342,33 @@ class Python:
                 name, size, types, own))
         profiled.expect(profiled.lost(data) == 0, "lost: %s" % data["losses"])
 
+    def free_threaded_is_said(self):
+        """Stacks of C and the objects of malloc alone, one line that says so, and no advice that does not help."""
+        for gil in ("0", "1"):
+            words, extra = ("-S", "-c", FREE_THREADED_PROGRAM), {"PYTHON_GIL": gil}
+            plain = profiled.run([self.python, *words], extra=extra)
+            profiled.expect(plain.status == 0 and (gil == "1") == (b"True" in plain.stdout), "%s" % (plain,))
+            totals = []
+            for interval in ("01", "64", "1G"):
+                result, path = self.record(*words, interval=interval, extra=extra)
+                profiled.expect_same(plain, result)
+                trace = read(path)
+                profiled.expect(not any(trace.lost) and not trace.mixed and not trace.frames, "frames, or lost: %s" % trace.lost)
+                profiled.expect(all(sample["kind"] != PYTHON_OBJECT for sample in trace.samples), "an object of Python's")
+                states = {(record["frames"], record["objects"]) for record in trace.interpreters}
+                profiled.expect(states == {(3, 3)}, "%s" % states)
+                totals.append(profiled.report(path, "--metric", "allocated", "--pid", str(
+                    profiled.report(path)["processes"][0]["pid"]))["totals"]["allocated"]["objects"]["estimate"])
+            profiled.expect(min(totals) > 0 and max(totals) - min(totals) < max(totals) / 50, "objects: %s" % totals)
+        path = self.path("said")
+        result = profiled.run([profiled.BYTEPOLL, "run", "-f", "-o", path, "--", self.python, "-S", "-c",
+                               "kept = [[i] for i in range(300000)]\nimport time; time.sleep(.5)"])
+        said = result.stderr.decode() + profiled.run([profiled.BYTEPOLL, "report", path]).stdout.decode()
+        line = "neither its functions nor its small objects are recorded"
+        profiled.expect(result.status == 0 and " ".join(said.split()).count(line) == 1, said)
+        profiled.expect("malloc explains less than" in said and "free-threaded" in said and "PYTHONMALLOC" not in said and
+                        "linked in" not in said, said)
+
     def processes_do_what_they_did(self):
         program = os.path.join(PROGRAMS, "processes.py")
         plain = profiled.run([self.python, program])
@@ -508,6 +556,9 @@ def main():
                     Python(tap, pythons[version], version, folder).all()
                 else:
                     tap.skip(version, "no Python of this version under ~/.pyenv/versions")
+        elif sys.argv[1:2] == ["free-threaded"]:
+            python = Python(tap, sys.argv[2], "free-threaded", folder)
+            python.check("nothing is recorded but what can be, and that is said", python.free_threaded_is_said)
         else:
             system = Python(tap, "/usr/bin/python3", SYSTEMS, folder)
             if sys.argv[1:] == ["greenlets"]:

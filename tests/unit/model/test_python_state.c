@@ -39,6 +39,8 @@ static void each_reason_has_a_line(void **state)
 		{ 0, 1, 1, { "small objects are not recorded: they were not asked for, or" } },
 		{ 2, 2, 1, { "does not know this version" } },
 		{ 3, 3, 1, { "this Python is free-threaded" } },
+		{ 3, 1, 1, { "this Python is free-threaded" } },
+		{ 2, 1, 1, { "does not know this version" } },
 		{ 4, 0, 1, { "its functions are not in stacks: what was read" } },
 		{ 0, 5, 1, { "PYTHONMALLOC=malloc" } },
 		{ 4, 5, 2, { "its functions are not in stacks", "PYTHONMALLOC=malloc" } },
@@ -84,6 +86,7 @@ static void arenas_are_unseen_where_objects_are_not_recorded(void **state)
 	for (size_t i = 0; i < BP_COUNT(cases); i++) {
 		profile.processes.data[id.i].python =
 			(struct bp_process_python){ .known = cases[i].known,
+				.frames_state = cases[i].objects,
 				.objects_state = cases[i].objects };
 		assert_int_equal(bp_own_heaps_of_modules(&profile, 7), cases[i].unseen);
 	}

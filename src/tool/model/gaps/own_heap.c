@@ -73,7 +73,7 @@ static bp_own_heaps unseen_of(const struct bp_process *process, const char *path
 	if (is_python && bp_python_objects_are_seen(python))
 		heaps &= ~(1u << BP_OWN_HEAP_PYTHON);
 	else if (is_python && python->known &&
-		 python->objects_state == BP_PROFILE_PYTHON_FREE_THREADED)
+		 python->frames_state == BP_PROFILE_PYTHON_FREE_THREADED)
 		heaps ^= 1u << BP_OWN_HEAP_PYTHON | 1u << BP_OWN_HEAP_FREE_THREADED;
 	return heaps;
 }

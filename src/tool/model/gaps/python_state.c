@@ -54,8 +54,13 @@ uint32_t bp_python_missing_lines(const struct bp_profile *profile,
 	char ret_lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES])
 {
 	static const char *const functions = "its functions are not in stacks";
-	const uint32_t frames = python->frames_state, objects = python->objects_state;
-	uint32_t count = 0;
+	const uint32_t frames = python->frames_state;
+	const bool impossible = frames == BP_PROFILE_PYTHON_FREE_THREADED ||
+				frames == BP_PROFILE_PYTHON_UNKNOWN_VERSION;
+	uint32_t objects = python->objects_state, count = 0;
+	/* Asking for them would not help. */
+	if (impossible && objects == BP_PROFILE_PYTHON_NOT_ASKED)
+		objects = frames;
 	if (!python->known)
 		return 0;
 	if (frames == objects && frames != BP_PROFILE_PYTHON_RECORDED) {
