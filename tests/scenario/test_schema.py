@@ -42,7 +42,8 @@ def main():
             ("--metric", "allocated", "--by", "thread", a), ("--filter", "function=site_*", a),
             ("--from", "0", "--to", "0.01", "--metric", "allocated", a), (tree,),
             ("--by", "process", tree), (a, b), (PPROF,), ("--by", "size", "--bytes", "usable", a),
-            ("--lifetimes", a), ("--lifetimes", "--complete", "--by", "size", a))]
+            ("--lifetimes", a), ("--lifetimes", "--complete", "--by", "size", a),
+            ("--rounding", a), ("--rounding", "--by", "stack", "--metric", "peak", "-n", "2", a))]
         cases += [("diff-1", "diff", "--json", *options) for options in (
             (a, b), ("--by", "stack", "--metric", "allocated", a, b),
             ("-n", "1", a, b), (a, b, "--new", b, tree),

@@ -119,13 +119,39 @@ static bool read_lifetimes(
 	return true;
 }
 
+/* What is given beyond what is asked for is of both kinds of bytes, and of one estimator. */
+static bool read_rounding(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const others[] = { "timeline", "growth", "stats", "summary", "lifetimes",
+		"tree", "csv", "estimator", "interval-method" };
+	const struct bp_query_options *asked = &request->query_options;
+	request->options.rounding = bp_option_given(arguments, "rounding");
+	if (!request->options.rounding)
+		return true;
+	for (size_t i = 0; i < BP_COUNT(others); i++)
+		if (bp_option_given(arguments, others[i]))
+			return bp_error_set(error, "--rounding and --%s: choose one", others[i]);
+	if (bp_option_given(arguments, "bytes"))
+		return bp_error_set(
+			error, "--rounding is about requested and usable bytes: leave --bytes out");
+	if (bp_option_given(arguments, "sort"))
+		return bp_error_set(
+			error, "--rounding is sorted by what is lost: leave --sort out");
+	return !asked->mapped && asked->query.metric != BP_METRIC_TEMPORARY
+		       ? true
+		       : bp_error_set(error,
+				 "--rounding: with --metric live, peak or allocated, not %s",
+				 bp_option_value(arguments, "metric"));
+}
+
 /* Resident memory is taken apart as a whole, at one of the looks that were kept. */
 static bool read_resident_options(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
 	static const char *const whole[] = { "at", "from", "until", "bytes", "pid", "filter",
 		"suppressions", "cumulative", "sort", "rows", "timeline", "growth", "summary",
-		"stats", "lifetimes", "tree", "csv", "estimator", "interval-method" };
+		"stats", "lifetimes", "rounding", "tree", "csv", "estimator", "interval-method" };
 	const enum bp_metric metric = request->query_options.query.metric;
 	request->takes_apart = bp_option_given(arguments, "resident");
 	for (size_t i = 0; request->takes_apart && i < BP_COUNT(whole); i++)
@@ -164,6 +190,7 @@ static bool read_report(
 	if (bp_option_given(arguments, "moments") && !bp_option_given(arguments, "timeline"))
 		return bp_error_set(error, "--moments is for --timeline");
 	if (!read_lifetimes(arguments, request, error) ||
+		!read_rounding(arguments, request, error) ||
 		!read_mapped_options(arguments, request, error) ||
 		!read_whole(arguments, request, error) ||
 		!read_resident_options(arguments, request, error))
@@ -176,7 +203,7 @@ static bool read_report(
 		if (!bp_option_given(arguments, bp_reports[i]->name))
 			continue;
 		if ((request->options.stats || request->options.lifetimes ||
-			    request->takes_apart) &&
+			    request->options.rounding || request->takes_apart) &&
 			bp_reports[i] == &bp_report_json)
 			request->report = &bp_report_table; /* the same as JSON */
 		if (request->report != &bp_report_table)

@@ -15,6 +15,7 @@
 #include "report/report.h"
 #include "report/parts/resident_text.h"
 #include "report/lifetimes.h"
+#include "report/rounding.h"
 #include "report/stats.h"
 #include "text/json_values.h"
 
@@ -380,6 +381,8 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	if (options->stats && !bp_json_stats(&json, aggregation, error))
 		return false;
 	if (options->lifetimes && !bp_json_lifetimes(&json, aggregation, options, shown, error))
+		return false;
+	if (options->rounding && !bp_json_rounding(&json, aggregation, options->rows, error))
 		return false;
 	write_rows(&json, aggregation, shown);
 	bp_json_texts(&json, "warnings", aggregation->warnings);

@@ -13,47 +13,10 @@
 #include "aggregation/views/lifetimes.h"
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
+#include "report/parts/row_text.h"
 
 #define AGES_SHOWN 3
 #define NAME_BYTES 1024
-#define VAGUE .5	/* as wide as this a share says little: its limits alone are shown */
-#define SAYS_NOTHING .9 /* and as wide as this nothing */
-
-/* As many digits as the half width of the interval supports. */
-static int decimals_of(double half_width)
-{
-	return half_width >= .02 ? 0 : half_width >= .002 ? 1 : 2;
-}
-
-/* "34 % ±5", "97 % [90, 99]", "≤ 3 %", "[12, 88] %"; "?": nothing is known. */
-static void share_text(
-	const struct bp_figure *figure, const struct bp_report_options *options, char *cell)
-{
-	const struct bp_interval *share = &figure->interval;
-	const double low = 100 * share->low, high = 100 * share->high,
-		     estimate = 100 * share->estimate;
-	const int decimals = decimals_of((share->high - share->low) / 2);
-	const char *least = options->utf8 ? "≥" : ">=", *most = options->utf8 ? "≤" : "<=";
-	const double above = high - estimate, below = estimate - low;
-	if (share->high - share->low > SAYS_NOTHING)
-		snprintf(cell, BP_GRID_CELL_BYTES, "?");
-	else if (share->exact)
-		snprintf(cell, BP_GRID_CELL_BYTES, "%.4g %%", estimate);
-	else if (figure->lower_bound || share->high >= 1)
-		snprintf(cell, BP_GRID_CELL_BYTES, "%s %.*f %%", least, decimals, low);
-	else if (!(share->low > 0))
-		snprintf(cell, BP_GRID_CELL_BYTES, "%s %.*f %%", most, decimals, high);
-	else if (share->unknown || share->high - share->low > VAGUE)
-		snprintf(
-			cell, BP_GRID_CELL_BYTES, "[%.*f, %.*f] %%", decimals, low, decimals, high);
-	else if (fmax(above, below) <= 1.25 * fmin(above, below))
-		snprintf(cell, BP_GRID_CELL_BYTES, "%.*f %% %s%.*f", decimals, estimate,
-			options->utf8 ? "±" : "+-", decimals, fmax(above, below));
-	else
-		snprintf(cell, BP_GRID_CELL_BYTES, "%.*f %% [%.*f, %.*f]", decimals, estimate,
-			decimals, low, decimals, high);
-}
-
 static void age_text(double age_ns, char *to)
 {
 	if (age_ns >= 1e9 && fmod(age_ns, 1e9) == 0)
@@ -95,25 +58,6 @@ static void median_text(
 		snprintf(cell, BP_GRID_CELL_BYTES, "%.30s [%.30s, %.30s]", estimate, low, high);
 }
 
-/* A row's name; of a stack its functions, the innermost first. */
-static void row_name(
-	const struct bp_aggregation *aggregation, const struct bp_row *row, char *to, size_t bytes)
-{
-	const struct bp_profile *profile = aggregation->profile;
-	size_t used = 0;
-	to[0] = '\0';
-	if (row->name != NULL || row->frame_count == 0) {
-		snprintf(to, bytes, "%s", row->name != NULL ? row->name : "(no stack)");
-		return;
-	}
-	for (uint32_t i = 0; i < row->frame_count && used < bytes; i++) {
-		const struct bp_frame *frame = &profile->frames.data[row->frames[i].i];
-		const int length = snprintf(to + used, bytes - used, "%s%s", i > 0 ? " < " : "",
-			bp_profile_text(profile, frame->function));
-		used += length > 0 ? (size_t)length : bytes;
-	}
-}
-
 /* Which ages are shown: numbers into bp_lifetime_ages_ns; returns how many. */
 static unsigned choose_ages(uint64_t longest_ns, unsigned *ret_ages)
 {
@@ -140,9 +84,9 @@ static bool add_row(struct bp_grid *grid, const char *name, const struct columns
 	if (row == NULL)
 		return false;
 	for (unsigned i = 0; i < columns->count; i++)
-		share_text(&figures->freed_within[columns->ages[i]], options, row->cells[i]);
+		bp_share_text(&figures->freed_within[columns->ages[i]], options, row->cells[i]);
 	median_text(&figures->median_ns, options, row->cells[columns->count]);
-	share_text(&figures->by_another, options, row->cells[columns->count + 1]);
+	bp_share_text(&figures->by_another, options, row->cells[columns->count + 1]);
 	return true;
 }
 
@@ -173,7 +117,7 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	for (uint32_t i = 0; good && i < lifetimes->row_count; i++) {
 		struct bp_row row;
 		bp_aggregation_row(aggregation, i, &row);
-		row_name(aggregation, &row, name, sizeof name);
+		bp_row_text(aggregation, &row, name, sizeof name);
 		good = add_row(&grid, name, &columns,
 			of_objects ? &lifetimes->rows[i].objects : &lifetimes->rows[i].bytes,
 			options);

@@ -38,6 +38,7 @@ struct bp_report_options {
 	bool si;			    /* kB, MB, GB instead of KiB, MiB, GiB */
 	bool stats;			    /* of json: distributions too (stats.c) */
 	bool lifetimes;			    /* of json: lifetimes by row too (lifetimes.c) */
+	bool rounding;			    /* of json: rounding too (rounding.c) */
 	bool complete;			    /* lifetimes of what was freed alone, which is biased */
 	const struct bp_resident *resident; /* memory of the run, NULL: not known */
 	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */

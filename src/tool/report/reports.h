@@ -13,6 +13,7 @@
 	X(tree, "the call tree from the outermost function on") \
 	X(stats, "distributions over sizes, lifetimes and time") \
 	X(lifetimes, "how long objects live, by row, and which thread frees them") \
+	X(rounding, "what the allocator gives beyond what is asked for, and better sizes") \
 	X(resident, "what every resident byte is: objects, free memory, code, stacks")
 
 /* For programs. */
