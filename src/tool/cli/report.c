@@ -181,6 +181,31 @@ static bool read_mapped_options(
 	return true;
 }
 
+/* The sum of two recordings of one program is one table. */
+static bool read_all_options(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const others[] = { "from", "until", "bytes", "suppressions",
+		"allocators", "cumulative", "sort", "growth", "summary", "stats", "lifetimes",
+		"rounding", "resident", "timeline", "tree", "csv", "estimator", "interval-method" };
+	if (!request->query_options.all)
+		return true;
+	for (size_t i = 0; i < BP_COUNT(others); i++)
+		if (bp_option_given(arguments, others[i]))
+			return bp_error_set(error,
+				"--metric " BP_SUM_METRIC
+				" is one table, of what is mapped and live at one moment: leave --%s out",
+				others[i]);
+	if (bp_option_given(arguments, "rows") && bp_option_given(arguments, "json"))
+		return bp_error_set(
+			error, "--metric " BP_SUM_METRIC " --json has all rows: leave --rows out");
+	if (arguments->operand_count != 1)
+		return bp_error_set(
+			error, "--metric " BP_SUM_METRIC " is about one program: give one FILE");
+	request->report = &bp_report_all;
+	return true;
+}
+
 /* Which report, and how many rows. */
 static bool read_report(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
@@ -192,6 +217,7 @@ static bool read_report(
 	if (!read_lifetimes(arguments, request, error) ||
 		!read_rounding(arguments, request, error) ||
 		!read_mapped_options(arguments, request, error) ||
+		!read_all_options(arguments, request, error) ||
 		!read_whole(arguments, request, error) ||
 		!read_resident_options(arguments, request, error))
 		return false;
@@ -206,7 +232,7 @@ static bool read_report(
 			    request->options.rounding || request->takes_apart) &&
 			bp_reports[i] == &bp_report_json)
 			request->report = &bp_report_table; /* the same as JSON */
-		if (request->report != &bp_report_table)
+		if (request->report != &bp_report_table && request->report != &bp_report_all)
 			return bp_error_set(error, "--%s and --%s: choose one",
 				request->report->name, bp_reports[i]->name);
 		request->report = bp_reports[i];
@@ -306,6 +332,8 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
 	(void)bp_read_warn_alone(&aggregation, symbols);
+	if (options.mapped != NULL)
+		(void)bp_read_warn_of_mappings(options.mapped->profile, &aggregation);
 	if (!profile->mapped && bp_explain_process(&aggregation, options.resident, &explained))
 		options.explained = &explained;
 	bool good =
@@ -318,6 +346,39 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	bp_residency_finish(&residency);
 	bp_aggregation_finish(&aggregation);
 	return good;
+}
+
+/* What the program mapped itself, by the same query, for the sum. */
+struct mapped {
+	struct bp_profile profile;
+	struct bp_aggregation aggregation;
+	bool is_read, is_aggregated;
+};
+
+static bool read_mapped(const struct bp_arguments *arguments, const struct request *request,
+	struct mapped *mapped, struct bp_error *error)
+{
+	struct bp_input_options input = bp_input_options_of(arguments, &request->query_options);
+	struct bp_symbol_summary symbols;
+	if (!request->query_options.all)
+		return true;
+	input.mapped = true;
+	mapped->is_read =
+		bp_input_read(arguments->operands, 1, input, &mapped->profile, &symbols, error);
+	mapped->is_aggregated =
+		mapped->is_read &&
+		bp_input_knows_mappings(&mapped->profile, arguments->operands[0], error) &&
+		bp_aggregate(&mapped->profile, &request->query_options.query, &mapped->aggregation,
+			error);
+	return mapped->is_aggregated;
+}
+
+static void finish_mapped(struct mapped *mapped)
+{
+	if (mapped->is_aggregated)
+		bp_aggregation_finish(&mapped->aggregation);
+	if (mapped->is_read)
+		bp_profile_finish(&mapped->profile);
 }
 
 /* FILE.resident, if it is there; what is wrong with it is a warning. */
@@ -338,8 +399,13 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 {
 	struct bp_resident resident;
 	struct bp_error pager_error;
-	if (!bp_input_knows_mappings(profile, arguments->operands[0], error))
+	struct mapped mapped = { .is_read = false };
+	if (!bp_input_knows_mappings(profile, arguments->operands[0], error) ||
+		!read_mapped(arguments, request, &mapped, error)) {
+		finish_mapped(&mapped);
 		return false;
+	}
+	request->options.mapped = mapped.is_aggregated ? &mapped.aggregation : NULL;
 	read_resident(arguments, profile, &resident);
 	request->options.resident = resident.count > 0 ? &resident : NULL;
 	request->options.names_as_recorded =
@@ -355,6 +421,7 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 		good = false;
 	}
 	bp_resident_finish(&resident);
+	finish_mapped(&mapped);
 	return good;
 }
 

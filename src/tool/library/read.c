@@ -47,10 +47,8 @@ bool bp_read_files(const char *const *files, size_t count, const struct bp_read_
 	return true;
 }
 
-/* Of what programs mapped themselves. */
-static bool warn_of_mappings(struct bp_aggregation *aggregation)
+bool bp_read_warn_of_mappings(const struct bp_profile *profile, struct bp_aggregation *aggregation)
 {
-	const struct bp_profile *profile = aggregation->profile;
 	const uint32_t pid = aggregation->query.pid;
 	uint32_t unknown = 0;
 	for (uint32_t i = 1; profile->mapped && i < profile->processes.count; i++) {
@@ -68,7 +66,7 @@ static bool warn_of_mappings(struct bp_aggregation *aggregation)
 bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols)
 {
 	const uint32_t replaced = symbols->modules_replaced, missing = symbols->modules_missing;
-	if (!warn_of_mappings(aggregation))
+	if (!bp_read_warn_of_mappings(aggregation->profile, aggregation))
 		return false;
 	if (replaced > 0 &&
 		!bp_aggregation_warn(aggregation,

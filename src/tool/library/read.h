@@ -39,4 +39,8 @@ bool bp_read_warn(struct bp_aggregation *aggregation, const struct bp_symbol_sum
 bool bp_read_warn_alone(
 	struct bp_aggregation *aggregation, const struct bp_symbol_summary *symbols);
 
+/* Adds a warning where of some processes of a profile of what was mapped (profile->mapped) that is
+ * not known; false: no memory. The aggregation may be of another profile of the same files. */
+bool bp_read_warn_of_mappings(const struct bp_profile *profile, struct bp_aggregation *aggregation);
+
 #endif

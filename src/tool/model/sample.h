@@ -41,9 +41,10 @@ struct bp_labels_id {
 #define BP_TIME_NEVER UINT64_MAX
 
 /* Kinds of samples beyond enum bp_kind of the trace: where a runtime put the object. And of that
- * enum the one whose sizes are not those of other calls. */
+ * enum those that are looked at apart. */
 enum bp_profile_kind {
 	BP_PROFILE_KIND_ALIGNED = 4,
+	BP_PROFILE_KIND_MAPPED = 6, /* anonymous memory */
 	BP_PROFILE_KIND_SMALL = 8,
 	BP_PROFILE_KIND_LARGE,
 	BP_PROFILE_KIND_PINNED,

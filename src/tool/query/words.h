@@ -22,6 +22,8 @@
 	X(LIVE, "mapped") \
 	X(PEAK, "mapped-peak")
 #define BP_MAPPED_METRIC_ALL "mapped-ever"
+/* A word of `report --metric`: what is mapped and what is live, added. */
+#define BP_SUM_METRIC "all"
 
 #define BP_SORTS(X) \
 	X(BYTES, "bytes") \

@@ -14,6 +14,7 @@
 #include "query/filter.h"
 #include "report/report.h"
 #include "report/parts/resident_text.h"
+#include "report/all.h"
 #include "report/lifetimes.h"
 #include "report/rounding.h"
 #include "report/stats.h"
@@ -155,12 +156,13 @@ static void write_time(struct bp_json *json, const char *key, bool known, uint64
 		bp_json_null(json, key);
 }
 
-static void write_query(struct bp_json *json, const struct bp_aggregation *aggregation)
+static void write_query(struct bp_json *json, const struct bp_aggregation *aggregation, bool all)
 {
 	const struct bp_query *query = &aggregation->query;
 	const uint64_t peak_at_ns = aggregation->peak_at_ns;
 	const bool has_peak = peak_at_ns != BP_TIME_NEVER;
-	bp_json_text(json, "metric", bp_metric_word(query->metric, aggregation->profile->mapped));
+	bp_json_text(json, "metric",
+		all ? BP_SUM_METRIC : bp_metric_word(query->metric, aggregation->profile->mapped));
 	bp_json_text(json, "by", bp_query_by(query));
 	bp_json_bool(json, "cumulative", query->cumulative);
 	bp_json_text(json, "bytes", query->usable ? "usable" : "requested");
@@ -371,7 +373,7 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	bp_json_object(&json, NULL, BP_JSON_LINES);
 	write_head(&json, aggregation);
 	write_totals(&json, aggregation);
-	write_query(&json, aggregation);
+	write_query(&json, aggregation, options->mapped != NULL);
 	write_processes(&json, aggregation);
 	bp_json_resident(&json, aggregation, options);
 	write_losses(&json, aggregation);
@@ -384,7 +386,10 @@ static bool write_json(const struct bp_aggregation *aggregation,
 		return false;
 	if (options->rounding && !bp_json_rounding(&json, aggregation, options->rows, error))
 		return false;
-	write_rows(&json, aggregation, shown);
+	if (options->mapped == NULL)
+		write_rows(&json, aggregation, shown);
+	else if (!bp_json_all(&json, aggregation, options, error))
+		return false;
 	bp_json_texts(&json, "warnings", aggregation->warnings);
 	bp_json_end_document(&json);
 	return true;

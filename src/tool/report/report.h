@@ -45,6 +45,8 @@ struct bp_report_options {
 	/* what of live objects was not resident, for --resident where it is known; else NULL */
 	const struct bp_residency *residency;
 	const struct bp_parts *parts; /* resident memory taken apart, for --resident; else NULL */
+	/* --metric all: what the programs mapped themselves, by the same query; else NULL */
+	const struct bp_aggregation *mapped;
 	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
 };
 
@@ -64,6 +66,8 @@ extern const struct bp_report *const bp_reports[];
 /* Without an option, and for --timeline. */
 extern const struct bp_report bp_report_table;
 extern const struct bp_report bp_report_timeline;
+/* Of --metric all. */
+extern const struct bp_report bp_report_all;
 
 #define BP_REPORT_DECLARED(name, summary) extern const struct bp_report bp_report_##name;
 BP_REPORTS_TO_READ(BP_REPORT_DECLARED)

@@ -118,6 +118,10 @@ static void read_mapped(const struct bp_arguments *arguments, struct bp_query_op
 	}
 	BP_MAPPED_METRICS(READ)
 #undef READ
+	if (strcmp(given, BP_SUM_METRIC) == 0) {
+		options->query.metric = BP_METRIC_LIVE;
+		options->all = true;
+	}
 }
 
 static void read_words(const struct bp_arguments *arguments, struct bp_query *query)

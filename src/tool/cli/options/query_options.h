@@ -20,6 +20,7 @@ struct bp_query_options {
 	struct bp_filter filters[BP_FILTERS_MAX];
 	bool by_given;
 	bool mapped; /* the metric is one of BP_MAPPED_METRICS; in the query it is live or peak */
+	bool all;    /* it is BP_SUM_METRIC; in the query it is live */
 	uint64_t assume_interval; /* for bp_input_read, bytes; 0: not given */
 };
 
@@ -50,10 +51,12 @@ bool bp_option_probability(const struct bp_arguments *arguments, const char *nam
 #define BP_OPTION_METRIC_OR_MAPPED                                                                \
 	{                                                                                         \
 		.name = "metric", .letter = 'm', .argument = "METRIC",                            \
-		.choices = &BP_METRICS(BP_WORD_CHOICE) BP_MAPPED_METRICS(BP_WORD_CHOICE)[1],      \
+		.choices = &BP_METRICS(BP_WORD_CHOICE)                                            \
+				   BP_MAPPED_METRICS(BP_WORD_CHOICE) "|" BP_SUM_METRIC[1],        \
 		.summary =                                                                        \
 			"live at exit (default), peak, all that was allocated, or freed at once;" \
-			" mapped, mapped-peak: what the program mapped itself, exactly"           \
+			" mapped, mapped-peak: what the program mapped itself, exactly;"          \
+			" all: mapped and live together"                                          \
 	}
 #define BP_OPTION_FROM                                            \
 	{                                                         \

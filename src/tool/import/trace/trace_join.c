@@ -258,6 +258,7 @@ static void tell_apart(const struct bp_trace_record *records, uint32_t count,
 	ret_numbered->other_count = others;
 }
 _Static_assert((int)BP_PROFILE_KIND_ALIGNED == (int)BP_KIND_ALIGNED, "one kind of two enums");
+_Static_assert((int)BP_PROFILE_KIND_MAPPED == (int)BP_KIND_MMAP, "one kind of two enums");
 _Static_assert(BP_JOIN_RECORDS <= UINT8_MAX + 1, "numbers of 8 bits");
 
 /* Here and below, where it looks in memory is told to the processor some records before it looks.
