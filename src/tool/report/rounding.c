@@ -133,7 +133,7 @@ static void write_notes(
 	if (rounding->in_slots)
 		bp_write_note(options,
 			"Of small objects it is what the allocator gives for a request by itself: remainders of free "
-			"blocks that it adds are not in it (run --in-place records them).",
+			"blocks that it adds are not in it, nor in the intervals (run --in-place records them).",
 			out);
 	if (!(rounding->all.lost.interval.estimate > 0))
 		bp_write_note(options,

@@ -71,6 +71,17 @@ static void a_smaller_piece_may_have_as_much(void **state)
 	bp_usable_sizes_finish(&sizes);
 }
 
+/* 16 bytes of 65,544 are not worth a word. */
+static void what_saves_next_to_nothing_is_no_advice(void **state)
+{
+	(void)state;
+	static const uint64_t pairs[][2] = { { 65528, 65528 }, { 65536, 65544 } };
+	struct bp_usable_sizes sizes = { 0 };
+	learn(&sizes, pairs, BP_COUNT(pairs), 1);
+	assert_advice(&sizes, 1, 65536, (struct bp_size_advice){ BP_ADVICE_UNKNOWN, 65544, 0, 0 });
+	bp_usable_sizes_finish(&sizes);
+}
+
 static void too_little_seen_says_nothing(void **state)
 {
 	(void)state;
@@ -299,6 +310,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_few_bytes_less_reach_the_smaller_class),
 		cmocka_unit_test(a_smaller_piece_may_have_as_much),
+		cmocka_unit_test(what_saves_next_to_nothing_is_no_advice),
 		cmocka_unit_test(too_little_seen_says_nothing),
 		cmocka_unit_test(what_was_given_by_accident_is_no_class),
 		cmocka_unit_test(allocators_are_kept_apart),

@@ -12,7 +12,8 @@
 #include "base/vec.h"
 
 #define FEW_BYTES_PART 8    /* a few bytes are at most this part of a size ... */
-#define BYTES_SAVED_TIMES 2 /* ... and save at least so many times their number */
+#define BYTES_SAVED_TIMES 2 /* ... and save at least so many times their number ... */
+#define SAVED_PART 50	    /* ... and this part of what is given */
 
 bool bp_usable_sizes_add(struct bp_usable_sizes *sizes, struct bp_usable_pair pair)
 {
@@ -78,11 +79,11 @@ static uint32_t find(const struct bp_usable_sizes *sizes, uint32_t allocator, ui
 		       : sizes->count;
 }
 
-/* Is the step from `size` down to `instead` worth what it takes away? */
-static bool pays(uint64_t size, uint64_t instead, uint64_t saved)
+/* Is the step from `size`, which gets `usable`, down to `instead` worth what it takes away? */
+static bool pays(uint64_t size, uint64_t usable, uint64_t instead, uint64_t saved)
 {
 	return instead < size && size - instead <= size / FEW_BYTES_PART &&
-	       saved >= BYTES_SAVED_TIMES * (size - instead);
+	       saved >= BYTES_SAVED_TIMES * (size - instead) && saved >= usable / SAVED_PART;
 }
 
 struct bp_size_advice bp_usable_sizes_advice(
@@ -106,11 +107,11 @@ struct bp_size_advice bp_usable_sizes_advice(
 	const uint64_t saved = below == NULL ? 0 : pair->usable - below->usable;
 	if (pair->usable == size) {
 		advice.kind = BP_ADVICE_FITS;
-	} else if (below != NULL && pays(size, below->size, saved)) {
+	} else if (below != NULL && pays(size, pair->usable, below->size, saved)) {
 		advice.kind = BP_ADVICE_LESS;
 		advice.instead = below->size;
 		advice.saved = saved;
-	} else if (below != NULL && pays(size, below->usable, saved)) {
+	} else if (below != NULL && pays(size, pair->usable, below->usable, saved)) {
 		advice.kind = BP_ADVICE_PERHAPS_LESS;
 		advice.instead = below->usable;
 		advice.saved = saved;

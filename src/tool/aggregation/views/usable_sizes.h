@@ -48,7 +48,8 @@ struct bp_size_advice {
 	uint64_t saved;	  /* bytes of each object: of LESS and PERHAPS_LESS, else 0 */
 };
 
-/* A few bytes are an eighth of the size at most, and no more than half of what they save. */
+/* Of a finished table. A few bytes are an eighth of the size at most, and no more than half of what
+ * they save, which is a fiftieth of what is given at least. */
 struct bp_size_advice bp_usable_sizes_advice(
 	const struct bp_usable_sizes *sizes, uint32_t allocator, uint64_t size);
 
