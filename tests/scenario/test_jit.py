@@ -268,7 +268,7 @@ class Runs:
                 expect(process.stdout.readline() == b"1\n", "it did not start")
                 result = profiled.run([profiled.BYTEPOLL, "control", trace, "snapshot", "-q", "-o", copy])
                 expect(result == (0, b"", b""), "%s" % (result,))
-                result = profiled.run([profiled.BYTEPOLL, "live", "--once", "--cumulative", "--rows", "100", trace])
+                result = profiled.run([profiled.BYTEPOLL, "live", "--once", "--cumulative", "--metric", "allocated", "--rows", "100", trace])
                 expect(result.status == 0 and b"(anonymous server.js:" in result.stdout, "%s" % (result,))
             finally:
                 with open(trace, "rb") as file:
