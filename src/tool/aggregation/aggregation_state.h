@@ -164,6 +164,8 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 
 /* warnings.c */
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);
+/* Adds what is not known of usable sizes. False: no memory. */
+bool bp_warn_of_usable_sizes(struct bp_aggregation *aggregation);
 
 /* Grows an array so that one more entry fits. */
 bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes);

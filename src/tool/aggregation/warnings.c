@@ -568,12 +568,9 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_losses(&list, aggregation);
 	say_size_min(&list, aggregation);
 	say_methods(&list, aggregation);
-	if (state->usable_unknown > 0)
-		say(&list,
-			"the usable size of %llu sample%s is not known: the requested size is used",
-			(unsigned long long)state->usable_unknown, plural(state->usable_unknown));
 	aggregation->warnings = list.lines;
-	return !list.failed || bp_error_set(error, "out of memory");
+	return (!list.failed && bp_warn_of_usable_sizes(aggregation)) ||
+	       bp_error_set(error, "out of memory");
 }
 
 bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format, ...)
