@@ -35,46 +35,14 @@ void bp_residency_finish(struct bp_residency *residency)
 	memset(residency, 0, sizeof *residency);
 }
 
-void bp_sample_places_finish(struct bp_sample_places *places)
-{
-	free(places->items);
-	memset(places, 0, sizeof *places);
-}
-
-bool bp_sample_places_add(
-	struct bp_sample_places *places, uint32_t process, uint64_t sequence, uint64_t address)
-{
-	if (places->count == places->capacity) {
-		const uint32_t capacity = places->capacity == 0 ? 1024 : places->capacity * 2;
-		struct bp_sample_place *items =
-			realloc(places->items, capacity * sizeof *places->items);
-		if (items == NULL)
-			return false;
-		places->items = items;
-		places->capacity = capacity;
-	}
-	places->items[places->count++] = (struct bp_sample_place){ sequence, address, process };
-	return true;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct bp_sample_place *left = a, *right = b;
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	return (left->sequence > right->sequence) - (left->sequence < right->sequence);
-}
-
 /* The bytes of a sample that are not resident. False: its place is not known, or is a slot. */
 static bool absent_of(const struct work *work, const struct bp_process *process,
 	const struct bp_sample *sample, uint64_t *ret_absent)
 {
-	const struct bp_sample_place wanted = { sample->sequence, 0, sample->process.i };
-	if (sample->more > 0 || (process->samples_in_slots && sample->size < SLOT_BYTES_END &&
-					sample->kind != BP_KIND_PYTHON))
+	if (process->samples_in_slots && sample->size < SLOT_BYTES_END &&
+		sample->kind != BP_KIND_PYTHON)
 		return false;
-	const struct bp_sample_place *place =
-		bsearch(&wanted, work->places->items, work->places->count, sizeof wanted, compare);
+	const struct bp_sample_place *place = bp_sample_places_find(work->places, sample);
 	return place != NULL &&
 	       bp_pages_absent(work->pages, place->address, sample->size, ret_absent);
 }
@@ -210,8 +178,7 @@ bool bp_residency_make(const struct bp_profile *profile, const struct bp_query *
 	asked.without_peak = true;
 	if (!bp_aggregate(profile, &asked, &work.aggregation, error))
 		return false;
-	if (places->count > 0)
-		qsort(places->items, places->count, sizeof *places->items, compare);
+	bp_sample_places_sort(places);
 	const bool good =
 		add_all(&work, pages->time_ns, pages->pid) && make_rows(&work, &residency);
 	finish_work(&work);

@@ -12,21 +12,7 @@
 
 #include "aggregation/aggregate.h"
 #include "resident/pages.h"
-
-/* Where a sampled object was. */
-struct bp_sample_place {
-	uint64_t sequence, address;
-	uint32_t process; /* of the profile */
-};
-
-struct bp_sample_places {
-	struct bp_sample_place *items;
-	uint32_t count, capacity;
-};
-
-bool bp_sample_places_add(
-	struct bp_sample_places *places, uint32_t process, uint64_t sequence, uint64_t address);
-void bp_sample_places_finish(struct bp_sample_places *places);
+#include "resident/sample_places.h"
 
 struct bp_residency_row {
 	char *name; /* owned; bytes of any kind */
