@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/files/keepers_read.h"
 #include "cli/files/residency_read.h"
 #include "cli/growth.h"
 #include "cli/input.h"
@@ -30,6 +31,7 @@ struct request {
 	const struct bp_report *report;
 	struct bp_report_options options;
 	bool takes_apart; /* --resident: resident memory, line by line */
+	bool keepers;	  /* --pages: whose objects keep pages of the heap */
 };
 
 #define MOMENTS_SHOWN 24 /* for eyes */
@@ -165,13 +167,30 @@ static bool read_resident_options(
 		       "--resident: with --metric peak of the highest look, else of the last one");
 }
 
+/* Pages are those of the last look, and of all objects that live then. */
+static bool read_pages_options(
+	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
+{
+	static const char *const of_others[] = { "metric", "at", "from", "until", "bytes", "pid",
+		"filter", "suppressions", "sort", "timeline", "growth", "summary", "stats",
+		"lifetimes", "resident", "tree", "csv", "estimator", "interval-method" };
+	request->keepers = bp_option_given(arguments, "pages");
+	for (size_t i = 0; request->keepers && i < BP_COUNT(of_others); i++)
+		if (bp_option_given(arguments, of_others[i]))
+			return bp_error_set(error,
+				"--pages is about all that lives at the last look: leave --%s out",
+				of_others[i]);
+	return !request->keepers || arguments->operand_count == 1 ||
+	       bp_error_set(error, "--pages is about one process: give one FILE");
+}
+
 /* What was mapped is no sample, and no object of malloc's. */
 static bool read_mapped_options(
 	const struct bp_arguments *arguments, const struct request *request, struct bp_error *error)
 {
 	static const char *const of_samples[] = { "bytes", "suppressions", "allocators", "growth",
-		"summary", "stats", "resident", "confidence", "estimator", "interval-method",
-		"edges", "min-size", "assume-interval" };
+		"summary", "stats", "resident", "pages", "confidence", "estimator",
+		"interval-method", "edges", "min-size", "assume-interval" };
 	for (size_t i = 0; request->query_options.mapped && i < BP_COUNT(of_samples); i++)
 		if (bp_option_given(arguments, of_samples[i]))
 			return bp_error_set(error,
@@ -219,7 +238,8 @@ static bool read_report(
 		!read_mapped_options(arguments, request, error) ||
 		!read_all_options(arguments, request, error) ||
 		!read_whole(arguments, request, error) ||
-		!read_resident_options(arguments, request, error))
+		!read_resident_options(arguments, request, error) ||
+		!read_pages_options(arguments, request, error))
 		return false;
 	if (bp_option_given(arguments, "growth"))
 		return bp_growth_check(arguments, &request->query_options.query, error);
@@ -229,7 +249,8 @@ static bool read_report(
 		if (!bp_option_given(arguments, bp_reports[i]->name))
 			continue;
 		if ((request->options.stats || request->options.lifetimes ||
-			    request->options.rounding || request->takes_apart) &&
+			    request->options.rounding || request->takes_apart ||
+			    request->keepers) &&
 			bp_reports[i] == &bp_report_json)
 			request->report = &bp_report_table; /* the same as JSON */
 		if (request->report != &bp_report_table && request->report != &bp_report_all)
@@ -329,6 +350,8 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	struct bp_explained explained;
 	struct bp_parts parts = { 0 };
 	struct bp_residency residency = { 0 };
+	struct bp_pages pages = { 0 };
+	struct bp_keepers keepers = { 0 };
 	if (!aggregate(arguments, request, profile, &aggregation, error))
 		return false;
 	(void)bp_read_warn_alone(&aggregation, symbols);
@@ -340,10 +363,17 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 		!request->takes_apart ||
 		(take_apart(arguments, request, profile, &parts, &options, error) &&
 			look_at_pages(arguments, request, profile, &residency, &options, error));
+	if (good && request->keepers) {
+		good = bp_keepers_read(arguments->operands[0], profile,
+			&request->query_options.query, &pages, &keepers, error);
+		options.keepers = &keepers;
+	}
 	if (good)
 		good = request->report->write(&aggregation, &options, stdout, error);
 	bp_parts_finish(&parts);
 	bp_residency_finish(&residency);
+	bp_keepers_finish(&keepers);
+	bp_pages_finish(&pages);
 	bp_aggregation_finish(&aggregation);
 	return good;
 }

@@ -16,6 +16,7 @@
 #include "report/parts/resident_text.h"
 #include "report/all.h"
 #include "report/lifetimes.h"
+#include "report/pages_json.h"
 #include "report/rounding.h"
 #include "report/stats.h"
 #include "text/json_values.h"
@@ -376,6 +377,7 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	write_query(&json, aggregation, options->mapped != NULL);
 	write_processes(&json, aggregation);
 	bp_json_resident(&json, aggregation, options);
+	bp_json_pages(&json, options);
 	write_losses(&json, aggregation);
 	write_events(&json, aggregation->profile);
 	if (options->moments > 0 && !write_timeline(&json, aggregation, options->moments, error))

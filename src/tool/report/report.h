@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "report/reports.h"
 #include "resident/explained.h"
+#include "resident/keepers.h"
 #include "resident/parts.h"
 #include "resident/residency.h"
 #include "resident/resident.h"
@@ -47,6 +48,7 @@ struct bp_report_options {
 	const struct bp_parts *parts; /* resident memory taken apart, for --resident; else NULL */
 	/* --metric all: what the programs mapped themselves, by the same query; else NULL */
 	const struct bp_aggregation *mapped;
+	const struct bp_keepers *keepers; /* who keeps pages, for --pages; else NULL */
 	const char *file; /* for commands to type next, as it was given; NULL: leave them out */
 };
 

@@ -14,7 +14,8 @@
 	X(stats, "distributions over sizes, lifetimes and time") \
 	X(lifetimes, "how long objects live, by row, and which thread frees them") \
 	X(rounding, "what the allocator gives beyond what is asked for, and better sizes") \
-	X(resident, "what every resident byte is: objects, free memory, code, stacks")
+	X(resident, "what every resident byte is: objects, free memory, code, stacks") \
+	X(pages, "whose objects keep pages of the heap resident, and a picture of it")
 
 /* For programs. */
 #define BP_REPORTS_AS_DATA(X) \

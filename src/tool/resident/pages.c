@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See pages.h. Look-ups are binary searches. */
+/* See pages.h. */
 #include "resident/pages.h"
 
 #include <stdlib.h>
@@ -9,51 +9,14 @@ void bp_pages_finish(struct bp_pages *pages)
 {
 	free(pages->looked.items);
 	free(pages->present.items);
+	bp_heap_pages_finish(&pages->heap);
 	memset(pages, 0, sizeof *pages);
-}
-
-bool bp_page_runs_add(struct bp_page_runs *runs, uint64_t start, uint64_t end)
-{
-	struct bp_page_run *last = runs->count > 0 ? &runs->items[runs->count - 1] : NULL;
-	if (last != NULL && start < last->end)
-		return false;
-	if (last != NULL && start == last->end) {
-		last->end = end;
-		return true;
-	}
-	if (runs->count == runs->capacity) {
-		const uint32_t capacity = runs->capacity == 0 ? 64 : runs->capacity * 2;
-		struct bp_page_run *items =
-			capacity > BP_PAGE_RUNS_MAX
-				? NULL
-				: realloc(runs->items, capacity * sizeof *runs->items);
-		if (items == NULL)
-			return false;
-		runs->items = items;
-		runs->capacity = capacity;
-	}
-	runs->items[runs->count++] = (struct bp_page_run){ start, end };
-	return true;
-}
-
-/* The first run that ends behind an address. */
-static uint32_t first_behind(const struct bp_page_runs *runs, uint64_t address)
-{
-	uint32_t low = 0, high = runs->count;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		if (runs->items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static uint64_t within(const struct bp_page_runs *runs, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = 0;
-	for (uint32_t i = first_behind(runs, start); i < runs->count; i++) {
+	for (uint32_t i = bp_page_runs_behind(runs, start); i < runs->count; i++) {
 		const struct bp_page_run *run = &runs->items[i];
 		if (run->start >= end)
 			break;

@@ -10,18 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bp_page_run {
-	uint64_t start, end;
-};
-
-/* Runs ascend and do not touch. */
-struct bp_page_runs {
-	struct bp_page_run *items;
-	uint32_t count, capacity;
-};
-
-/* More runs of a kind than that are not kept: then nothing is known. */
-#define BP_PAGE_RUNS_MAX 16384u
+#include "resident/heap_pages.h"
+#include "resident/page_runs.h"
 
 /* Zeroed memory: nothing is known. */
 struct bp_pages {
@@ -29,12 +19,10 @@ struct bp_pages {
 	uint64_t time_ns;	     /* CLOCK_MONOTONIC */
 	struct bp_page_runs looked;  /* the mappings that were looked at */
 	struct bp_page_runs present; /* their pages that were there */
+	struct bp_heap_pages heap;   /* those of glibc's heap, where it was walked */
 };
 
 void bp_pages_finish(struct bp_pages *pages);
-
-/* Appends, or lengthens the last run. False: there are too many, or no memory. */
-bool bp_page_runs_add(struct bp_page_runs *runs, uint64_t start, uint64_t end);
 
 /* How many of these bytes were on pages that were not present: never touched, given back, or
  * swapped out. False: they were not looked at. */

@@ -49,6 +49,7 @@ struct shared {
 };
 
 static struct shared *shared;
+static bool in_storm;
 static pthread_barrier_t made, looked_at;
 
 static uint32_t next(uint32_t *state)
@@ -175,15 +176,38 @@ static void end(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
+/* The map has the chunks that the sums are of. (Not where the heap changes under the walk: what is in
+ * a list of free chunks now may have been a part of another chunk before.) */
+static void check_map(const struct bp_chunk_map *map, const struct bp_heap_walk *walk)
+{
+	uint64_t bytes = 0, chunks = 0;
+	struct bp_chunk chunk;
+	assert_false(map->failed);
+	for (uint32_t i = 0; i < map->count; i++)
+		for (uint64_t at = 0; bp_chunk_map_next(&map->parts[i], at, &chunk);
+			at = chunk.at + chunk.bytes)
+			if (chunk.live) {
+				bytes += chunk.bytes;
+				chunks++;
+			}
+	assert_int_equal(bytes, walk->used_bytes);
+	assert_int_equal(chunks, walk->used_chunks);
+}
+
 static bool walk(pid_t pid, struct bp_heap_walk *ret_walk, struct bp_heap_areas *ret_areas)
 {
 	static struct bp_page_reader reader;
 	struct bp_smaps smaps;
 	assert_true(bp_page_reader_open(&reader, pid));
 	assert_true(bp_smaps_read(pid, &smaps));
-	const bool known = bp_heap_walk(&reader, &smaps, ret_walk, ret_areas);
-	if (known)
-		bp_heap_find_alone(&reader, &smaps, ret_walk, ret_areas);
+	struct bp_chunk_map map = { 0 };
+	const bool known = bp_heap_walk(&reader, &smaps, ret_walk, ret_areas, &map);
+	if (known) {
+		bp_heap_find_alone(&reader, &smaps, ret_walk, ret_areas, &map);
+		if (pid != getpid() && !in_storm)
+			check_map(&map, ret_walk);
+	}
+	bp_chunk_map_finish(&map);
 	bp_smaps_finish(&smaps);
 	bp_page_reader_close(&reader);
 	return known;
@@ -270,6 +294,7 @@ static void test_storm(void **state)
 	assert_true(walk(getpid(), &inherited, &areas));
 	bp_heap_areas_finish(&areas);
 	const pid_t child = begin(hold_storm, 7);
+	in_storm = true;
 	for (int i = 0; i < STORM_WALKS; i++) {
 		if (!walk(child, &found, &areas))
 			continue;
@@ -288,6 +313,7 @@ static void test_storm(void **state)
 	}
 	print_message("# storm: %u of %d walks came through, %u times back\n", known, STORM_WALKS,
 		returns);
+	in_storm = false;
 	assert_true(known > 0);
 	end(child);
 }

@@ -49,13 +49,16 @@ static bool follow(struct bp_page_reader *reader, const struct bp_heap_areas *ar
 
 /* Follows a list of objects of chunks of this size. False: it is none. */
 static bool add_list(struct bp_page_reader *reader, const struct bp_heap_areas *areas,
-	uint64_t object, uint64_t bytes, uint64_t most, uint64_t *ret_count)
+	struct bp_chunk_map *map, uint64_t object, uint64_t bytes, uint64_t most,
+	uint64_t *ret_count)
 {
 	uint64_t count = 0;
 	while (object != 0) {
+		const uint64_t at = object - BP_CHUNK_OBJECT_AT;
 		if (count == most || !is_chunk(reader, areas, object, bytes) ||
 			!follow(reader, areas, object, &object))
 			return false;
+		bp_chunk_map_free(map, at);
 		count++;
 	}
 	*ret_count = count;
@@ -91,7 +94,7 @@ enum bp_cache_verdict bp_cached_of_thread(struct bp_page_reader *reader,
 		return BP_CACHE_NONE;
 	for (unsigned bin = 0; bin < BP_TCACHE_BINS; bin++) {
 		const uint64_t bytes = BP_CHUNK_LEAST + 16 * (uint64_t)bin;
-		if (!add_list(reader, areas, lists[bin], bytes, counts[bin], &length) ||
+		if (!add_list(reader, areas, sum->map, lists[bin], bytes, counts[bin], &length) ||
 			length != counts[bin])
 			return BP_CACHE_CHANGED;
 		found.chunks += length;
@@ -119,6 +122,7 @@ bool bp_cached_in_fastbins(struct bp_page_reader *reader, const struct bp_heap_a
 			if (length == LIST_MOST || !is_chunk(reader, areas, object, bytes) ||
 				!follow(reader, areas, object, &chunk))
 				return false;
+			bp_chunk_map_free(sum->map, object - BP_CHUNK_OBJECT_AT);
 			length++;
 		}
 		found.chunks += length;

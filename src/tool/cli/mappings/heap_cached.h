@@ -9,9 +9,11 @@
 
 #include "cli/mappings/heap_walk.h"
 
-/* What one list, or several, hold. */
+/* What one list, or several, hold. In `map` each chunk that a list leads to is free from then on,
+ * in a list that breaks off, too. */
 struct bp_cached_chunks {
 	uint64_t chunks, bytes;
+	struct bp_chunk_map *map;
 };
 
 /* Is an object of the right size the cache of a thread? `changed`: its counts and lists look like

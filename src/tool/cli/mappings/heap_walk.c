@@ -53,6 +53,7 @@ struct walk {
 	const struct bp_smaps *smaps;
 	struct bp_heap_areas areas;
 	struct bp_heap_walk sums;
+	struct bp_chunk_map *map;
 	uint64_t main_arena;
 	uint64_t *caches; /* objects of the size of a thread's cache */
 	uint32_t cache_count;
@@ -233,6 +234,8 @@ static void count_trimmable(struct walk *walk, struct place *place, uint64_t at,
 static void count_before(struct walk *walk, struct place *place, bool is_free)
 {
 	const uint64_t bytes = place->bytes;
+	if (bytes != 0)
+		bp_chunk_map_add(walk->map, place->at - bytes, !is_free);
 	if (bytes != 0 && is_free) {
 		place->sums.free_bytes += bytes;
 		count_trimmable(walk, place, place->at - bytes, bytes);
@@ -287,6 +290,7 @@ static bool walk_area(
 	struct place places[PLACES];
 	struct place place = { .at = at, .cache_count = walk->cache_count, .sums = walk->sums };
 	uint64_t windows = 0, last = UINT64_MAX, furthest = 0, failures = 0;
+	bp_chunk_map_begin(walk->map, at);
 	for (;;) {
 		if (place.at / window_bytes != last && (windows == 0 || place.at > furthest)) {
 			last = place.at / window_bytes;
@@ -307,8 +311,10 @@ static bool walk_area(
 		if (back >= PLACES || back >= windows || walk->returns++ == RETURNS_MAX)
 			return false;
 		place = places[(windows - 1 - back) % PLACES];
+		bp_chunk_map_return(walk->map, place.at - place.bytes);
 		bp_page_reader_forget(walk->reader);
 	}
+	bp_chunk_map_end(walk->map, place.at);
 	walk->sums = place.sums;
 	walk->cache_count = place.cache_count;
 	return true;
@@ -380,7 +386,7 @@ static enum bp_cache_verdict count_cache(
 /* Where a list changes faster than it can be followed, caches are not known. */
 static void count_cached(struct walk *walk)
 {
-	struct bp_cached_chunks cached = { 0 };
+	struct bp_cached_chunks cached = { .map = walk->map };
 	bool known = count_fastbins(walk, walk->main_arena, &cached), found = false;
 	for (uint32_t i = 0; i < walk->areas.count; i++) {
 		const struct bp_heap_area *area = &walk->areas.items[i];
@@ -464,7 +470,7 @@ static uint64_t heap_here(const struct bp_heap_areas *areas, uint64_t at)
 }
 
 void bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *smaps,
-	struct bp_heap_walk *walk, struct bp_heap_areas *areas)
+	struct bp_heap_walk *walk, struct bp_heap_areas *areas, struct bp_chunk_map *chunks)
 {
 	uint32_t misses = 0;
 	bp_page_reader_forget(reader);
@@ -479,6 +485,7 @@ void bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *sm
 			if (!heap && bytes != 0 && areas->count < BP_HEAP_AREAS_MAX) {
 				areas->items[areas->count++] =
 					(struct bp_heap_area){ at, at + bytes, 0, true };
+				bp_chunk_map_add_alone(chunks, at, at + bytes);
 				walk->area_bytes += bytes;
 				walk->used_bytes += bytes;
 				walk->used_chunks++;
@@ -493,20 +500,24 @@ void bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *sm
 /* ---- all of it ---- */
 
 bool bp_heap_walk(struct bp_page_reader *reader, const struct bp_smaps *smaps,
-	struct bp_heap_walk *ret_walk, struct bp_heap_areas *ret_areas)
+	struct bp_heap_walk *ret_walk, struct bp_heap_areas *ret_areas,
+	struct bp_chunk_map *ret_map)
 {
-	struct walk walk = { .reader = reader, .smaps = smaps };
+	struct bp_chunk_map map = { 0 };
+	struct walk walk = { .reader = reader, .smaps = smaps, .map = &map };
 	walk.areas.items = malloc(BP_HEAP_AREAS_MAX * sizeof *walk.areas.items);
 	walk.caches = malloc(CACHES_MAX * sizeof *walk.caches);
 	const bool known = walk.areas.items != NULL && walk.caches != NULL && walk_all(&walk);
 	free(walk.caches);
 	if (!known) {
 		free(walk.areas.items);
+		bp_chunk_map_finish(&map);
 		return false;
 	}
 	walk.sums.known = true;
 	walk.sums.tries = walk.returns + 1;
 	*ret_walk = walk.sums;
 	*ret_areas = walk.areas;
+	*ret_map = map;
 	return true;
 }

@@ -13,6 +13,7 @@
 
 #include "cli/mappings/page_reader.h"
 #include "cli/mappings/smaps.h"
+#include "resident/chunk_map.h"
 #include "resident/mappings.h"
 
 /* A piece of address space that belongs to the heap. */
@@ -30,16 +31,17 @@ struct bp_heap_areas {
 };
 
 /* Walks once. False: this is no heap of glibc, or not of a version that is known, or it changed
- * under the walk; then nothing is filled. */
+ * under the walk; then nothing is filled. `ret_map`: the chunks; it may have failed by itself. */
 bool bp_heap_walk(struct bp_page_reader *reader, const struct bp_smaps *smaps,
-	struct bp_heap_walk *ret_walk, struct bp_heap_areas *ret_areas);
+	struct bp_heap_walk *ret_walk, struct bp_heap_areas *ret_areas,
+	struct bp_chunk_map *ret_map);
 /* How much address space heaps of glibc take by these mappings, blocks mapped alone left out: to
  * see whether a walk is of the same heaps. */
 uint64_t bp_heap_bytes(struct bp_page_reader *reader, const struct bp_smaps *smaps);
 
 /* Adds the blocks that malloc mapped by themselves, of mappings that may be later ones. */
 void bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *smaps,
-	struct bp_heap_walk *walk, struct bp_heap_areas *areas);
+	struct bp_heap_walk *walk, struct bp_heap_areas *areas, struct bp_chunk_map *chunks);
 void bp_heap_areas_finish(struct bp_heap_areas *areas);
 
 #endif

@@ -45,6 +45,7 @@ struct look {
 	const char *trace;
 	struct bp_smaps smaps;
 	struct bp_heap_areas areas;
+	struct bp_chunk_map chunks;
 	uint64_t stacks[STACKS_MAX]; /* stack pointers of threads */
 	uint32_t stack_count;
 	struct bp_mapping_cut cut;
@@ -269,22 +270,26 @@ static bool is_of_now(const struct look *look, struct bp_page_reader *reader)
 static bool look_once(struct look *look, struct bp_page_reader *reader, bool reads)
 {
 	bp_heap_areas_finish(&look->areas);
+	bp_chunk_map_finish(&look->chunks);
 	bp_smaps_finish(&look->smaps);
 	look->cut.time_ns = bp_clock_machine_ns();
 	if (!bp_smaps_read(look->pid, &look->smaps))
 		return false;
 	look->cut.heap = (struct bp_heap_walk){ 0 };
-	if (!reads || !bp_heap_walk(reader, &look->smaps, &look->cut.heap, &look->areas))
+	if (!reads ||
+		!bp_heap_walk(reader, &look->smaps, &look->cut.heap, &look->areas, &look->chunks))
 		return true;
 	bp_smaps_finish(&look->smaps);
 	look->cut.time_ns = bp_clock_machine_ns();
 	if (!bp_smaps_read(look->pid, &look->smaps))
 		return false;
 	if (is_of_now(look, reader)) {
-		bp_heap_find_alone(reader, &look->smaps, &look->cut.heap, &look->areas);
+		bp_heap_find_alone(
+			reader, &look->smaps, &look->cut.heap, &look->areas, &look->chunks);
 		return true;
 	}
 	bp_heap_areas_finish(&look->areas);
+	bp_chunk_map_finish(&look->chunks);
 	look->cut.heap = (struct bp_heap_walk){ 0 };
 	return true;
 }
@@ -323,6 +328,10 @@ bool bp_mappings_look(pid_t pid, const char *trace, uint64_t most_ns,
 		if (good && reads && bp_pages_look(reader, &look->smaps, &pages)) {
 			pages.pid = (uint32_t)pid;
 			pages.time_ns = look->cut.time_ns;
+			/* Chunks that threads keep look live where caches are not known. */
+			if (look->cut.heap.cached_known)
+				(void)bp_heap_pages_make(
+					&look->chunks, &pages.present, &pages.heap);
 		}
 		if (reads)
 			bp_page_reader_close(reader);
@@ -334,6 +343,7 @@ bool bp_mappings_look(pid_t pid, const char *trace, uint64_t most_ns,
 		bp_mapping_cut_finish(&look->cut);
 	if (look != NULL) {
 		bp_heap_areas_finish(&look->areas);
+		bp_chunk_map_finish(&look->chunks);
 		bp_smaps_finish(&look->smaps);
 	}
 	free(look);

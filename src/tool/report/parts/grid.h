@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "text/quantity.h"
 
-#define BP_GRID_COLUMNS 5
+#define BP_GRID_COLUMNS 6
 #define BP_GRID_CELL_BYTES (BP_QUANTITY_BYTES + 16)
 
 struct bp_grid_row {
