@@ -267,16 +267,15 @@ bool bp_keepers_make(const struct bp_profile *profile, const struct bp_query *qu
 	const struct bp_pages *pages, struct bp_sample_places *places,
 	struct bp_keepers *ret_keepers, struct bp_error *error)
 {
-	const struct bp_process *root = &profile->processes.data[profile->root.i];
-	struct bp_keepers keepers = { .pid = pages->pid, .pages = &pages->heap };
+	struct bp_keepers keepers = {
+		.pid = pages->pid, .pages = &pages->heap, .at_ns = bp_pages_at_ns(pages, profile)
+	};
 	struct bp_query asked = *query;
 	struct work work = { .keepers = &keepers, .places = places };
 	if (!is_in_place(profile, pages->pid))
 		return bp_error_set(error,
 			"samples below 64 KiB lie in the recorder's memory, not on the pages of "
 			"the heap: record with bytepoll run --in-place");
-	if (pages->time_ns > root->start_time_ns)
-		keepers.at_ns = pages->time_ns - root->start_time_ns;
 	keepers.heap = bp_heap_pages_sum(&pages->heap);
 	asked.metric = BP_METRIC_LIVE;
 	asked.has_at = true;

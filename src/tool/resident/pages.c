@@ -13,6 +13,18 @@ void bp_pages_finish(struct bp_pages *pages)
 	memset(pages, 0, sizeof *pages);
 }
 
+uint64_t bp_pages_at_ns(const struct bp_pages *pages, const struct bp_profile *profile)
+{
+	const struct bp_process *root = &profile->processes.data[profile->root.i];
+	uint64_t end_ns = root->end_time_ns;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].pid == pages->pid &&
+			profile->processes.data[i].end_time_ns > end_ns)
+			end_ns = profile->processes.data[i].end_time_ns;
+	const uint64_t time_ns = pages->time_ns < end_ns ? pages->time_ns : end_ns;
+	return time_ns > root->start_time_ns ? time_ns - root->start_time_ns : 0;
+}
+
 static uint64_t within(const struct bp_page_runs *runs, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = 0;

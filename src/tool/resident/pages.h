@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/profile.h"
 #include "resident/heap_pages.h"
 #include "resident/page_runs.h"
 
@@ -23,6 +24,10 @@ struct bp_pages {
 };
 
 void bp_pages_finish(struct bp_pages *pages);
+
+/* When the look was, since the start of the first process, nanoseconds; at most the end of the
+ * process that was looked at, as far as its recording goes. */
+uint64_t bp_pages_at_ns(const struct bp_pages *pages, const struct bp_profile *profile);
 
 /* How many of these bytes were on pages that were not present: never touched, given back, or
  * swapped out. False: they were not looked at. */

@@ -165,10 +165,7 @@ bool bp_residency_make(const struct bp_profile *profile, const struct bp_query *
 	const struct bp_pages *pages, struct bp_sample_places *places,
 	struct bp_residency *ret_residency, struct bp_error *error)
 {
-	const struct bp_process *root = &profile->processes.data[profile->root.i];
-	struct bp_residency residency = { .at_ns = pages->time_ns > root->start_time_ns
-							   ? pages->time_ns - root->start_time_ns
-							   : 0 };
+	struct bp_residency residency = { .at_ns = bp_pages_at_ns(pages, profile) };
 	struct bp_query asked = *query;
 	struct work work = { .pages = pages, .places = places };
 	asked.metric = BP_METRIC_LIVE;
