@@ -173,7 +173,8 @@ static bool read_pages_options(
 {
 	static const char *const of_others[] = { "metric", "at", "from", "until", "bytes", "pid",
 		"filter", "suppressions", "sort", "timeline", "growth", "summary", "stats",
-		"lifetimes", "resident", "tree", "csv", "estimator", "interval-method" };
+		"lifetimes", "rounding", "resident", "tree", "csv", "estimator",
+		"interval-method" };
 	request->keepers = bp_option_given(arguments, "pages");
 	for (size_t i = 0; request->keepers && i < BP_COUNT(of_others); i++)
 		if (bp_option_given(arguments, of_others[i]))
