@@ -15,7 +15,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOT_LOOKED_FOR = {"--help"}  # every command's first line says it
-TRIED_ELSEWHERE = {"resident"}  # it needs files of a real process: tests/scenario/test_resident_parts.py
+# They need files of a real process: tests/scenario/test_resident_parts.py, test_kept_pages.py.
+TRIED_ELSEWHERE = {"resident", "pages"}
 
 
 def pages():
