@@ -23,7 +23,6 @@ import time
 
 import parquet_read
 import profiled
-import schemas
 from profiled import expect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,7 +42,7 @@ class Recordings:
     """Recordings, and a store that has them: recording i is that of host h<i>."""
     def __init__(self, folder):
         self.folder, self.store = folder, os.path.join(folder, "store")
-        self.traces, self.runs = [], []
+        self.traces, self.runs, self.lengths = [], [], []
         os.mkdir(self.store)
         for i, (program, words, law, interval) in enumerate((
                 ("churn", ["3", "8000"], None, 1024), ("churn", ["2", "5000"], "bernoulli", 2048),
@@ -67,6 +66,12 @@ class Recordings:
         expect(done.status == 0, "export: %s" % done.stderr)
         self.traces.append(trace)
         self.runs.append((service, release))
+
+    def median_s(self, hosts):
+        """The median of the lengths of these runs, seconds."""
+        if not self.lengths:
+            self.lengths = [profiled.report(trace).get("duration_s") or 0 for trace in self.traces]
+        return sorted(self.lengths[i] for i in hosts)[len(hosts) // 2]
 
     def killed(self):
         trace = os.path.join(self.folder, "killed.bpt")
@@ -124,7 +129,7 @@ def differences(got, wanted, path="", least=1):
         yield "%s: %r, not %r" % (path, got, wanted)
 
 
-def question(draw, hosts):
+def question(draw, longest):
     """Words of a random question that report and fleet both understand."""
     words = []
     if draw.random() < .7:
@@ -146,14 +151,31 @@ def question(draw, hosts):
                                            "thread=*", "module=*churn*", "process=*truth*", "label=*", "function=it's"])]
     if draw.random() < .3:
         words += ["--sort", draw.choice(["bytes", "objects", "name", "samples"])]
+    return words + times(draw, longest)
+
+
+def times(draw, longest):
+    """A window, a filter of time, a moment, several of them or none; seconds since the start of each run."""
+    words = []
+    first, last = sorted(draw.uniform(0, longest) for _ in range(2))
+    if draw.random() < .4:
+        words += ["--from", "%.9f" % first]
+    if draw.random() < .4:
+        words += ["--until", "%.9f" % last]
+    if draw.random() < .15:
+        words += ["--filter", "time=%.9fs..%.9fs" % tuple(sorted(draw.uniform(0, longest) for _ in range(2)))]
+    if draw.random() < .15:
+        words += ["--at", "%.9f" % draw.uniform(0, longest)]
     return words
 
 
 def check_questions(recordings):
-    draw, asked = random.Random(SEED), 0
+    draw, asked, windows = random.Random(SEED), 0, 0
     while asked < QUESTIONS:
         hosts = sorted(draw.sample(range(len(recordings.traces)), draw.randint(2, len(recordings.traces))))
-        words = question(draw, hosts)
+        words = question(draw, recordings.median_s(hosts))
+        if {"--from", "--until", "--at"} & set(words) and draw.random() < .9:
+            hosts = [i for i in hosts if not recordings.traces[i].endswith(".pb.gz")]  # (a snapshot has no times)
         plain = subprocess.run([profiled.BYTEPOLL, "report", "--json", *words,
                                 *[recordings.traces[i] for i in hosts]], capture_output=True, check=False)
         asked += 1
@@ -165,9 +187,13 @@ def check_questions(recordings):
             expect(done.returncode == plain.returncode, "report refuses %s: %s" % (words, plain.stderr))
             continue
         done = ask("fleet", "top", recordings.store, "--json", *which, *words)
-        found = list(differences(json.loads(done.stdout), json.loads(plain.stdout)))
+        wanted = json.loads(plain.stdout)
+        found = list(differences(json.loads(done.stdout), wanted))
+        if "--from" in words or "--until" in words:
+            windows += wanted["totals"]["allocated"]["samples"] > 0
         expect(not found, "%s %s: %d differences: %s" % (hosts, words, len(found), "; ".join(found[:4])))
-    print("# %d questions" % asked)
+    expect(windows >= QUESTIONS / 10, "only %d windows" % windows)
+    print("# %d questions, %d windows" % (asked, windows))
 
 
 def check_selection(recordings):
@@ -186,10 +212,36 @@ def check_selection(recordings):
 
 
 def check_tree(recordings):
-    plain = ask("report", "--tree", *recordings.traces[:3]).stdout.decode()
-    tree = ask("fleet", "tree", recordings.store, "--host", "h0", "--host", "h1", "--host", "h2").stdout.decode()
-    expect("by call tree" in tree and tree.split("by call tree")[1] == plain.split("by call tree")[1],
-           "another tree:\n%s\n%s" % (tree, plain))
+    middle = "%.9f" % (.5 * min(recordings.median_s([i]) for i in range(3)))
+    for words in ([], ["--from", middle, "--metric", "allocated"], ["--until", middle], ["--at", middle]):
+        plain = ask("report", "--tree", *words, *recordings.traces[:3]).stdout.decode()
+        tree = ask("fleet", "tree", *words, recordings.store, "--host", "h0", "--host", "h1", "--host", "h2").stdout.decode()
+        expect("by call tree" in tree and tree.split("by call tree")[1] == plain.split("by call tree")[1],
+               "another tree:\n%s\n%s" % (tree, plain))
+
+
+def check_windows(recordings):
+    """Limits are judged by the interval that report has of the window; a store without readings is refused; where the
+    readings are not those of the recording, figures are not its figures."""
+    middle = "%.9f" % (.5 * min(recordings.median_s([i]) for i in (0, 2)))
+    hosts = ["--host", "h0", "--host", "h2"]
+    for metric, words in (("live", ["--until", middle]), ("allocated", ["--from", middle]), ("live", ["--at", middle])):
+        data = json.loads(ask("report", "--json", "--confidence", ".98", *words, recordings.traces[0],
+                              recordings.traces[2]).stdout)["totals"][metric]["bytes"]
+        expect(0 < data["low"] < data["high"], "nothing to judge: %s" % data)
+        for most, status in ((data["high"] + 1, 0), (data["high"] - 1, 3), (data["low"] - 1, 1)):
+            got = json.loads(ask("fleet", "check", recordings.store, "--json", *hosts, *words, "--limit",
+                                 "%s=%d" % (metric, most), status=status).stdout)["limits"][0]["interval"]
+            expect(not list(differences([got["low"], got["high"]], [data["low"], data["high"]])), "%s, not %s" % (got, data))
+    late = ask("fleet", "top", recordings.store, *hosts, "--from", "9000", status=1).stderr
+    expect(b"the recording ends at" in late, late)
+    old = os.path.join(recordings.folder, "old")
+    shutil.copytree(os.path.join(recordings.store, "h0"), old)
+    os.remove(os.path.join(old, "readings.parquet"))
+    line = ask("fleet", "top", old, "--from", middle, status=1).stderr
+    expect(b"export it again" in line, line)
+    for words in ([], ["--at", middle], ["--filter", "time=..%ss" % middle]):
+        ask("fleet", "top", old, *words)
 
 
 def check_diff(recordings):
@@ -218,92 +270,6 @@ def check_diff(recordings):
     expect(b"sums of" not in text and b"unrelated" not in text, text)
     expect(b"--base" in ask("fleet", "diff", store, status=2).stderr, "without sides")
     expect(b"no recording" in ask("fleet", "diff", store, "--base", "1", "--new", "9", status=1).stderr, "no release 9")
-
-
-STUDENT = {2: 4.302652729749464, 4: 2.7764451051977934}  # the .975 quantiles, by degrees of freedom
-
-
-def mean_of(totals):
-    """Mean, standard error and deviation of the hosts' totals."""
-    mean = sum(totals) / len(totals)
-    variance = sum((total - mean) ** 2 for total in totals) / (len(totals) - 1)
-    return mean, math.sqrt(variance / len(totals)), math.sqrt(variance)
-
-
-def check_hosts(recordings):
-    """--hosts sample: the mean of hosts, of which one has two runs, with Student's interval of the hosts' totals; all
-    hosts; what does not match; refusals; and the verdicts of check on the same limits."""
-    store, traces = os.path.join(recordings.folder, "hosts"), {}
-    os.mkdir(store)
-    for i, host in enumerate(("a", "b", "c", "d", "e", "a")):
-        trace = os.path.join(recordings.folder, "host%d.bpt" % i)
-        profiled.run([profiled.program("churn"), "2", str(3000 + 1500 * i)], trace, 1024, 300 + i)
-        ask("export", trace, "--to", "parquet", "-o", os.path.join(store, str(i)), "--host", host)
-        traces.setdefault(host, []).append(trace)
-    words = ["fleet", "top", store, "--hosts", "sample", "--json"]
-    for metric in ("live", "allocated"):
-        data = json.loads(ask(*words, "--metric", metric).stdout)
-        schemas.validate(data, "hosts-1")
-        expect([(host["name"], host["runs"]) for host in data["hosts"]] ==
-               [(host, len(traces[host])) for host in sorted(traces)], data["hosts"])
-        plain = [json.loads(ask("report", "--json", "--estimator", "ht", "--metric", metric, *traces[host]).stdout)
-                 for host in sorted(traces)]
-        # (Of what was allocated a report cuts estimates off at what was counted, which is not done to a mean.)
-        for name in ("total", "make") if metric == "live" else ("total",):
-            got = data["total"] if name == "total" else next(row for row in data["rows"] if row["name"] == name)
-            figures = [report["totals"][metric] if name == "total" else
-                       next(row for row in report["rows"] if row["name"] == name) for report in plain]
-            expect(got["samples"] == sum(figure["samples"] for figure in figures) and got["seen_hosts"] == 5, got)
-            mean, error, deviation = mean_of([figure["bytes"]["estimate"] for figure in figures])
-            wanted = (mean, mean - STUDENT[4] * error, mean + STUDENT[4] * error)
-            for limit, value in zip(("estimate", "low", "high"), wanted):
-                expect(abs(got["bytes"][limit] - value) <= 1e-9 * value, "%s %s of %s: %r, not %r" %
-                       (metric, limit, name, got["bytes"][limit], value))
-            expect(0 < got["bytes"]["deviation"] <= deviation * (1 + 1e-9), "the deviation: %s" % got)
-            # (The hosts differ by much more than sampling is in doubt.)
-            expect(got["bytes"]["deviation"] > .9 * deviation, "the deviation: %s" % got)
-    live = json.loads(ask(*words).stdout)["total"]["bytes"]
-    whole = json.loads(ask(*words, "--host-count", "40").stdout)
-    expect(whole["all_hosts"] == 40 and schemas.bites(whole, "hosts-1") > 20, "all hosts")
-    for name in ("estimate", "low", "high"):
-        expect(abs(whole["total"]["bytes"][name] - 40 * live[name]) <= 1e-9 * 40 * live[name], "40 hosts: %s" % name)
-    expect(abs(whole["total"]["bytes"]["deviation"] - live["deviation"]) <= 1e-9 * live["deviation"], "of one host")
-    # A row that one host has alone.
-    one = json.loads(ask(*words, "--by", "process").stdout)
-    expect(all(1 <= row["seen_hosts"] <= 5 for row in one["rows"]), one["rows"])
-    text = ask("fleet", "top", store, "--hosts", "sample", "--by", "stack").stdout.decode()
-    expect("5 hosts, a sample" in text and "4 degrees of freedom" in " ".join(text.split()) and "  #1\n" in text, text)
-    check_hosts_refused(store)
-    check_hosts_checked(store)
-
-
-def check_hosts_refused(store):
-    words = ["fleet", "top", store, "--hosts", "sample"]
-    for hosts in (["a"], ["b", "c"]):
-        line = ask(*words, *[word for host in hosts for word in ("--host", host)], status=1).stderr.decode()
-        expect("%d host%s no sample" % (len(hosts), " is" if len(hosts) == 1 else "s are") in line, line)
-    expect(b"5 hosts already" in ask(*words, "--host-count", "4", status=1).stderr, "--host-count")
-    expect(b"--hosts sample" in ask("fleet", "top", store, "--host-count", "9", status=2).stderr, "without a sample")
-    expect(b"--csv" in ask(*words, "--csv", status=2).stderr, "--csv")
-    expect(b"--hosts" in ask("fleet", "tree", store, "--hosts", "sample", status=2).stderr, "tree")
-
-
-def check_hosts_checked(store):
-    """A limit is judged by the limits that top shows at the confidence 1 - 2a."""
-    top = json.loads(ask("fleet", "top", store, "--hosts", "sample", "--json", "--confidence", ".98").stdout)["total"]
-    for count, many, unit, suffix in ((1, [], "bytes", ""), (40, ["--host-count", "40"], "objects", ".objects")):
-        low, high = (count * top[unit][side] for side in ("low", "high"))
-        for most, status in ((high * 1.001, 0), (high * .999, 3), (low * 1.001, 3), (low * .999, 1)):
-            data = json.loads(ask("fleet", "check", store, "--hosts", "sample", "--json", *many, "--limit",
-                                  "live%s=%d" % (suffix, most), status=status).stdout)
-            schemas.validate(data, "check-1")
-            interval = data["limits"][0]["interval"]
-            expect(abs(interval["low"] - low) <= 1e-9 * low and abs(interval["high"] - high) <= 1e-9 * high,
-                   "%s, not [%r, %r]" % (interval, low, high))
-    # What one limit would decide for the sum of the runs, a sample does not: the hosts differ.
-    text = ask("fleet", "check", store, "--hosts", "sample", "--limit", "live=%d" % (top["bytes"]["high"] * .99),
-               status=3).stdout.decode()
-    expect("record more of them" in " ".join(text.split()), text)
 
 
 def date(unix_ns):
@@ -559,9 +525,13 @@ def check_scripted(recordings):
 def check_usage(recordings):
     for words in (["top"], ["what", recordings.store], [], ["top", recordings.store, "--limit", "live=1"],
                   ["top", recordings.store, "--metric", "peak"], ["tree", recordings.store, "--by", "line"],
-                  ["top", recordings.store, "--since", "yesterday"], ["top", recordings.store, "--filter", "time=1..2"],
+                  ["top", recordings.store, "--since", "yesterday"], ["growth", recordings.store, "--from", "1", "--until", "2", "--filter", "time=1..2"],
                   ["growth", recordings.store], ["growth", recordings.store, "--from", "1", "--until", "2026-01-31"],
-                  ["growth", recordings.store, "--from", "2", "--until", "1"], ["top", recordings.store, "--from", "1"],
+                  ["growth", recordings.store, "--from", "2", "--until", "1"],
+                  ["top", recordings.store, "--from", "2026-01-31"], ["top", recordings.store, "--from", "2", "--until", "1"],
+                  ["html", recordings.store, "-o", "-", "--from", "1"], ["html", recordings.store, "-o", "-", "--at", "1"],
+                  ["html", recordings.store, "-o", "-", "--filter", "time=1..2"],
+                  ["diff", recordings.store, "--base", "1", "--new", "2", "--from", "1"],
                   ["growth", recordings.store, "--from", "tomorrow", "--until", "1"]):
         ask("fleet", *words, status=2)
     empty = os.path.join(recordings.folder, "empty")
@@ -578,8 +548,9 @@ def main():
         tap.attempt("quantiles", lambda: check_quantiles(recordings))
         tap.attempt("usage", lambda: check_usage(recordings))
         for name, check in (("random questions", check_questions), ("selection", check_selection), ("tree", check_tree),
+                            ("windows", check_windows),
                             ("growth", check_growth), ("html", check_html), ("diff", check_diff), ("check", check_check),
-                            ("a sample of hosts", check_hosts), ("macros of SQL", check_sql),
+                            ("macros of SQL", check_sql),
                             ("impossible values", check_impossible), ("a run twice", check_twice),
                             ("names of folders", check_names_of_folders)):
             if shutil.which("duckdb") is None:

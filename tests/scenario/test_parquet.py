@@ -25,7 +25,7 @@ sys.path[:0] = [os.path.join(ROOT, "bindings/python"), os.path.join(HERE, "..", 
 import bytepoll_analysis  # noqa: E402
 import pprof_write  # noqa: E402
 
-TABLES = ["counters", "frames", "intervals", "pauses", "processes", "samples", "stacks", "threads"]
+TABLES = ["counters", "frames", "intervals", "pauses", "processes", "readings", "samples", "stacks", "threads"]
 HOSTILE = ["'; drop table samples; --", "a\"b,c\nd", "\u202eevil", "\x1b[2J", "=1+1", "caf\u00e9 \U0001f600", "x" * 3000]
 
 

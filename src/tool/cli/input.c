@@ -18,6 +18,7 @@
 #include "cli/terminal/progress.h"
 #include "library/read.h"
 #include "model/capabilities.h"
+#include "query/view.h"
 
 /* How far reading is: first samples, then names. */
 struct telling {
@@ -59,26 +60,11 @@ struct bp_input_options bp_input_options_of(
 static bool check_options(const struct bp_profile *profile, const char *file,
 	const struct bp_input_options *options, struct bp_error *error)
 {
-	uint64_t end_ns = 0;
 	if (options->assume_interval != 0 && !profile->interval_assumed)
 		return bp_error_set(error,
 			"--assume-interval: %s says its sampling interval itself: leave it out",
 			file);
-	if (options->from_ns == 0 || profile->lacks & BP_LACKS_TIMES)
-		return true;
-	/* Of all processes, each since its own tree began: a child may outlive the first. */
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		uint32_t first = i;
-		while (profile->processes.data[first].parent.i != 0)
-			first = profile->processes.data[first].parent.i;
-		const uint64_t start_ns = profile->processes.data[first].start_time_ns;
-		if (process->end_time_ns > start_ns && process->end_time_ns - start_ns > end_ns)
-			end_ns = process->end_time_ns - start_ns;
-	}
-	return options->from_ns <= end_ns ||
-	       bp_error_set(error, "--from %.6g s: the recording ends at %.6g s",
-		       (double)options->from_ns / 1e9, (double)end_ns / 1e9);
+	return bp_view_check_from(profile, options->from_ns, error);
 }
 
 /* The recording in the current folder that was written last; false: there is none. */

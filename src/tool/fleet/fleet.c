@@ -3,7 +3,8 @@
  * The answer of the engine as a profile; see fleet.h. A frame becomes a place in code of its own,
  * whose address is its id. Of a sample's life only is kept what decides whether it is live: without
  * moments it begins with its process, and either never ends or ends at once; with moments it begins
- * at one of them, and ends at the second one or never. The profile is marked as one of
+ * at one of them, and ends at the second one or never; where a query has times it begins, and ends,
+ * at the last of these that is not later than it did. The profile is marked as one of
  * unrelated runs, of which nobody asks for a peak.
  */
 #include "fleet/fleet.h"
@@ -252,6 +253,41 @@ static bool take_thread(struct reading *reading, struct fields *fields)
 		       fields->error);
 }
 
+static bool add_reading(struct reading *reading, struct bp_reading *of, const uint64_t counters[2],
+	struct bp_error *error)
+{
+	of->bytes = counters[0];
+	of->objects = counters[1];
+	return bp_profile_add_reading(reading->profile, of, error);
+}
+
+/* What a thread had allocated by a moment: two readings, one just before it and one at it. */
+static bool take_reading(struct reading *reading, struct fields *fields)
+{
+	const struct bp_process_id process = process_of(fields, reading->profile);
+	struct bp_reading of = { .bound = BP_READING_AT_LEAST };
+	uint64_t least[2] = { 0 }, most[2] = { 0 };
+	of.thread.i =
+		find(&reading->threads, (uint64_t)process.i << 32 | (uint32_t)number_of(fields));
+	const uint64_t edge_ns = amount_of(fields, TIME_MOST);
+	for (int i = 0; i < 2; i++) {
+		least[i] = (uint64_t)value_of(fields).number; /* (none: 0) */
+		most[i] = open_number_of(fields);
+	}
+	if (fields->failed)
+		return false;
+	if (least[0] > INT64_MAX || least[1] > INT64_MAX)
+		return wrong_value(fields);
+	if (of.thread.i == 0)
+		return true;
+	of.time_ns = edge_ns - (edge_ns > 0);
+	if (!add_reading(reading, &of, least, fields->error))
+		return false;
+	of.bound = BP_READING_AT_MOST;
+	of.time_ns = edge_ns;
+	return add_reading(reading, &of, most, fields->error);
+}
+
 static bool take_interval(struct reading *reading, struct fields *fields)
 {
 	struct bp_interval_used used = { .process = process_of(fields, reading->profile) };
@@ -404,6 +440,8 @@ static bool take_row(void *context, struct bp_duckdb_row *row, struct bp_error *
 		return take_process(reading, &fields);
 	case BP_ROW_THREAD:
 		return take_thread(reading, &fields);
+	case BP_ROW_READING:
+		return take_reading(reading, &fields);
 	case BP_ROW_INTERVAL:
 		return take_interval(reading, &fields);
 	case BP_ROW_PAUSE:
@@ -442,8 +480,11 @@ bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *f
 	struct bp_profile profile = { 0 };
 	struct reading reading = { .profile = &profile };
 	FILE *script;
+	if (filter->times.window && !bp_store_has_table(store, BP_TABLE_READING, error))
+		return false;
 	if (!bp_profile_init(&profile, error))
 		return false;
+	profile.keep_readings = filter->times.window;
 	bool good = bp_duckdb_script(&script, error);
 	if (good) {
 		bp_fleet_write_question(store, filter, detail, script);

@@ -5,7 +5,7 @@
  * with their number. Numbers add up exactly, and everything that a figure depends on is a function
  * of them and of what is alike; so the figures that aggregation/ makes of such a profile are those
  * of the recordings themselves. What the profile does not have are times: nothing can be asked of
- * it about moments, windows and peaks, but about two moments that the engine was told of.
+ * it about peaks, and of moments and windows only about those that the engine was told of.
  *
  * Called by cli/fleet. One thread.
  */
@@ -14,6 +14,7 @@
 
 #include "fleet/store.h"
 #include "model/profile.h"
+#include "query/query.h"
 
 /* Two moments, at both of which every run is looked at. A run that was not recorded at both is left
  * out. */
@@ -22,6 +23,20 @@ struct bp_fleet_moments {
 	int64_t from_ns, until_ns; /* from_ns < until_ns */
 	uint32_t left_out;	   /* set by bp_fleet_read: how many runs are left out */
 };
+
+/* The moments that a query asks about (struct bp_query), since the start of each run: of samples
+ * only is kept between which of them they began and ended. Zeroed: none. */
+#define BP_FLEET_CUTS_MAX 64u
+struct bp_fleet_times {
+	uint64_t cuts_ns[BP_FLEET_CUTS_MAX];
+	uint32_t cut_count;
+	bool has_at; /* what is live is asked of a moment, and not of the end of each run */
+	bool window; /* from from_ns to to_ns: the profile has what the counters say of its edges */
+	uint64_t from_ns, to_ns; /* to_ns: BP_TIME_NEVER to the end */
+};
+
+/* Of a query whose times are those of a run: --at, --from, --until and filters of time. Pure. */
+struct bp_fleet_times bp_fleet_times_of(const struct bp_query *query);
 
 /* Which runs: all that is given must hold; of several values of one kind, one. Texts must be valid
  * UTF-8. */
@@ -36,6 +51,7 @@ struct bp_fleet_filter {
 	/* NULL: what each run held at its end. Otherwise the profile has what lived at the first
 	 * moment, and at the second: since the start of a run, or, of_day, since the first one. */
 	struct bp_fleet_moments *moments;
+	struct bp_fleet_times times; /* without `moments` */
 };
 
 /* What must be kept apart, beside functions, sizes and processes. */
@@ -65,7 +81,8 @@ bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_fil
 void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts);
 
 /* The samples of these runs as a profile, finished and with its names. On failure there is nothing
- * to finish. Errors: the same, and a run that is in the store twice. */
+ * to finish. Errors: the same, a run that is in the store twice, and a window asked of tables that
+ * have no readings. */
 bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_detail detail, struct bp_profile *ret_profile, struct bp_error *error);
 

@@ -7,6 +7,7 @@
  */
 #include "fleet/fleet_script.h"
 
+#include "base/attributes.h"
 #include "fleet/duckdb.h"
 #include "fleet/process_fields.h"
 
@@ -144,6 +145,32 @@ static const char lived_at_moments[] =
 	"CASE WHEN l.start_ns + s.time_ns > m.from_ns THEN m.until_ns ELSE m.from_ns END - "
 	"p.start_clock_ns AS begins,CASE WHEN l.start_ns + s.freed_ns <= m.until_ns OR l.end_ns < "
 	"m.until_ns THEN m.until_ns - p.start_clock_ns END AS ends";
+/* The same where a query has times: of a moment is kept the last cut before it. */
+static void write_cut(const struct bp_fleet_times *times, const char *moment, FILE *script)
+{
+	fputs("greatest(0", script);
+	for (uint32_t i = 0; i < times->cut_count; i++)
+		fprintf(script,
+			",CASE WHEN p.start_clock_ns + %s >= b.base_ns + %llu THEN b.base_ns + %llu - "
+			"p.start_clock_ns END",
+			moment, (unsigned long long)times->cuts_ns[i],
+			(unsigned long long)times->cuts_ns[i]);
+	fputs(")", script);
+}
+
+static void write_life_in_cuts(const struct bp_fleet_times *times, FILE *script)
+{
+	write_cut(times, "s.time_ns", script);
+	fputs(" AS begins,", script);
+	if (times->has_at) {
+		fputs("CASE WHEN s.freed_ns IS NULL THEN NULL ELSE ", script);
+		write_cut(times, "s.freed_ns", script);
+		fputs(" END AS ends", script);
+	} else {
+		fputs("CASE WHEN s.live THEN NULL ELSE begins END AS ends", script);
+	}
+}
+
 static const char of_moments[] =
 	" JOIN lives l ON l.process = p.process JOIN spans m ON m.run = p.run WHERE l.end_ns >= "
 	"m.from_ns AND l.start_ns + s.time_ns <= m.until_ns AND (s.freed_ns IS NULL OR l.start_ns + "
@@ -153,19 +180,26 @@ static const char of_moments[] =
 static void write_samples(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_detail detail, FILE *script)
 {
+	fprintf(script, "CREATE TEMP TABLE g AS SELECT p.number,%s AS thread,",
+		detail.threads ? "s.thread" : "0");
+	if (filter->moments == NULL && filter->times.cut_count > 0)
+		write_life_in_cuts(&filter->times, script);
+	else
+		fputs(filter->moments != NULL ? lived_at_moments : lived_at_ends, script);
 	fprintf(script,
-		"CREATE TEMP TABLE g AS SELECT p.number,%s AS thread,%s,"
-		"s.temporary::INT AS temporary,s.size,s.usable,s.interval,s.exact::INT AS exact,"
+		",s.temporary::INT AS temporary,s.size,s.usable,s.interval,s.exact::INT AS exact,"
 		"(s.law = '" BP_LAW_BERNOULLI "')::INT AS bernoulli,%s AS kind,%s AS type,"
 		"%s AS labels,s.stack,sum(s.samples) AS samples FROM ",
-		detail.threads ? "s.thread" : "0",
-		filter->moments != NULL ? lived_at_moments : lived_at_ends,
 		detail.types ? "s.kind" : "''", detail.types ? "s.type" : "''",
 		detail.labels ? "s.labels" : "''");
 	bp_store_write_table(store, BP_TABLE_SAMPLE, script);
-	fprintf(script, " s JOIN p ON s.process = p.process%s GROUP BY ALL;\n",
+	fprintf(script,
+		" s JOIN p ON s.process = p.process JOIN bases b ON b.run = p.run%s GROUP BY "
+		"ALL;\n",
 		filter->moments != NULL ? of_moments : "");
 }
+
+static const char *const counted[] = { "allocated_bytes", "allocated_objects" };
 
 /* A table whose rows belong to processes, without its first column, which says which. */
 static void write_of_process(
@@ -176,6 +210,35 @@ static void write_of_process(
 	fputs(" FROM ", script);
 	bp_store_write_table(store, table, script);
 	fputs(" t JOIN p ON t.process = p.process ORDER BY ALL;\n", script);
+}
+
+/* What the readings of threads say of the edges of the window. */
+static void write_readings(
+	const struct bp_store *store, const struct bp_fleet_times *times, FILE *script)
+{
+	const uint64_t last_ns = UINT64_C(1) << 62; /* behind all readings */
+	const uint64_t edges[] = { times->from_ns, times->to_ns };
+	for (size_t i = 0; i < BP_COUNT(edges); i++) {
+		char edge[64] = "";
+		if (edges[i] < last_ns)
+			snprintf(edge, sizeof edge, "b.base_ns + %llu",
+				(unsigned long long)edges[i]);
+		else
+			snprintf(edge, sizeof edge, "%llu", (unsigned long long)last_ns);
+		fprintf(script, "SELECT '%c',p.number,r.thread,%s AS edge", BP_ROW_READING, edge);
+		for (size_t j = 0; j < 2; j++)
+			fprintf(script,
+				",max(r.%s) FILTER (p.start_clock_ns + r.time_ns < %s AND r.bound "
+				"<> %d),min(r.%s) FILTER (p.start_clock_ns + r.time_ns >= %s AND "
+				"r.bound <> %d)",
+				counted[j], edge, BP_READING_AT_MOST, counted[j], edge,
+				BP_READING_AT_LEAST);
+		fputs(" FROM ", script);
+		bp_store_write_table(store, BP_TABLE_READING, script);
+		fputs(" r JOIN p ON r.process = p.process JOIN bases b ON b.run = p.run GROUP BY "
+		      "p.number,r.thread,edge ORDER BY ALL;\n",
+			script);
+	}
 }
 
 static void write_pauses(const struct bp_store *store, FILE *script)
@@ -198,8 +261,13 @@ void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet
 	if (filter->moments != NULL)
 		write_moments(store, filter->moments, script);
 	write_processes(filter->moments, script);
-	if (detail.threads)
+	fputs("CREATE TEMP TABLE bases AS SELECT DISTINCT run, start_clock_ns AS base_ns FROM every "
+	      "WHERE process = run;\n",
+		script);
+	if (detail.threads || filter->times.window)
 		write_of_process(store, BP_TABLE_THREAD, BP_ROW_THREAD, script);
+	if (filter->times.window)
+		write_readings(store, &filter->times, script);
 	write_of_process(store, BP_TABLE_INTERVAL, BP_ROW_INTERVAL, script);
 	write_pauses(store, script);
 	write_samples(store, filter, detail, script);

@@ -10,10 +10,13 @@
 #define BP_ROW_PROCESS 'P'   /* number, then the columns of table processes */
 #define BP_ROW_LEFT_OUT 'L'  /* how many runs were not recorded at both moments */
 #define BP_ROW_THREAD 'T'    /* number of the process, then the columns from `thread` on */
-#define BP_ROW_INTERVAL 'I'  /* the same from `interval` on */
-#define BP_ROW_PAUSE 'U'     /* the same from `from_ns` on */
-#define BP_ROW_FRAME 'F'     /* the columns of table frames */
-#define BP_ROW_STACK 'K'     /* the columns of table stacks, by stack and position */
+/* number of the process, thread, moment by the clock of the machine, least and most bytes and
+ * objects that the thread had allocated by then, by its readings (none: they do not say) */
+#define BP_ROW_READING 'R'
+#define BP_ROW_INTERVAL 'I' /* the same from `interval` on */
+#define BP_ROW_PAUSE 'U'    /* the same from `from_ns` on */
+#define BP_ROW_FRAME 'F'    /* the columns of table frames */
+#define BP_ROW_STACK 'K'    /* the columns of table stacks, by stack and position */
 /* number of the process, thread, nanoseconds from the start of the process until it began and until
  * it ended (none: never), temporary, size, usable, interval, exact, bernoulli, kind,
  * type, labels, stack, samples */

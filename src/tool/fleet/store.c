@@ -108,3 +108,20 @@ void bp_store_write_table(const struct bp_store *store, enum bp_table_number tab
 	}
 	fputs("],union_by_name=true)", script);
 }
+
+bool bp_store_has_table(
+	const struct bp_store *store, enum bp_table_number table, struct bp_error *error)
+{
+	char name[PATH_MAX];
+	struct stat status;
+	for (uint32_t i = 0; i < store->count; i++) {
+		const int length = snprintf(name, sizeof name, "%s/%s.parquet", store->folders[i],
+			bp_table_of(table)->name);
+		if ((size_t)length >= sizeof name || stat(name, &status) != 0)
+			return bp_error_set(error,
+				"%.800s has no table of %s, without which totals of a window are not "
+				"known: it was exported by an older version; export it again",
+				store->folders[i], bp_table_of(table)->name);
+	}
+	return true;
+}

@@ -23,6 +23,10 @@ struct bp_store {
 bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *error);
 void bp_store_finish(struct bp_store *store);
 
+/* Has every folder this table, one that came with the readings? Errors: one has not. */
+bool bp_store_has_table(
+	const struct bp_store *store, enum bp_table_number table, struct bp_error *error);
+
 /* Writes `read_parquet([...])` of one table of all folders. */
 void bp_store_write_table(const struct bp_store *store, enum bp_table_number table, FILE *script);
 

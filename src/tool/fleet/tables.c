@@ -12,6 +12,7 @@ static const struct bp_parquet_column stacks[] = { BP_STACK_COLUMNS(COLUMN) };
 static const struct bp_parquet_column frames[] = { BP_FRAME_COLUMNS(COLUMN) };
 static const struct bp_parquet_column threads[] = { BP_THREAD_COLUMNS(COLUMN) };
 static const struct bp_parquet_column counters[] = { BP_COUNTER_COLUMNS(COLUMN) };
+static const struct bp_parquet_column readings[] = { BP_READING_COLUMNS(COLUMN) };
 static const struct bp_parquet_column intervals[] = { BP_INTERVAL_COLUMNS(COLUMN) };
 static const struct bp_parquet_column pauses[] = { BP_PAUSE_COLUMNS(COLUMN) };
 static struct bp_parquet_column processes[BP_PROCESS_FIELDS_MAX];

@@ -73,6 +73,14 @@
 	X(allocated_objects, NUMBER, false) \
 	X(allocated_objects_high, NUMBER, true)
 
+#define BP_READING_COLUMNS(X) \
+	X(process, TEXT, false) \
+	X(thread, NUMBER, false) \
+	X(time_ns, NUMBER, false) \
+	X(bound, NUMBER, false) \
+	X(allocated_bytes, NUMBER, false) \
+	X(allocated_objects, NUMBER, false)
+
 #define BP_INTERVAL_COLUMNS(X) \
 	X(process, TEXT, false) \
 	X(interval, NUMBER, false) \
@@ -91,6 +99,7 @@
 	X(FRAME, frames) \
 	X(THREAD, threads) \
 	X(COUNTER, counters) \
+	X(READING, readings) \
 	X(INTERVAL, intervals) \
 	X(PAUSE, pauses) \
 	X(PROCESS, processes)
@@ -110,6 +119,9 @@ enum bp_thread_column { BP_THREAD_COLUMNS(BP_ENUMERATOR) BP_THREAD_COLUMN_COUNT 
 #undef BP_ENUMERATOR
 #define BP_ENUMERATOR(name, ...) BP_COUNTER_##name,
 enum bp_counter_column { BP_COUNTER_COLUMNS(BP_ENUMERATOR) BP_COUNTER_COLUMN_COUNT };
+#undef BP_ENUMERATOR
+#define BP_ENUMERATOR(name, ...) BP_READING_COLUMN_##name,
+enum bp_reading_column { BP_READING_COLUMNS(BP_ENUMERATOR) BP_READING_COLUMN_COUNT };
 #undef BP_ENUMERATOR
 #define BP_ENUMERATOR(name, ...) BP_INTERVAL_##name,
 enum bp_interval_column { BP_INTERVAL_COLUMNS(BP_ENUMERATOR) BP_INTERVAL_COLUMN_COUNT };

@@ -337,6 +337,8 @@ static bool write_rows(struct bp_table_writer *writer, enum bp_table_number numb
 		return write_threads(writer, error);
 	case BP_TABLE_COUNTER:
 		return bp_counters_write(writer, error);
+	case BP_TABLE_READING:
+		return bp_readings_write(writer, error);
 	case BP_TABLE_INTERVAL:
 		return write_intervals(writer, error);
 	case BP_TABLE_PAUSE:
@@ -379,8 +381,8 @@ static bool write_all(struct bp_table_writer *writer, const struct bp_tags *tags
 {
 	/* Samples have the ids of stacks, which are found by writing these. */
 	static const enum bp_table_number order[] = { BP_TABLE_STACK, BP_TABLE_SAMPLE,
-		BP_TABLE_FRAME, BP_TABLE_THREAD, BP_TABLE_COUNTER, BP_TABLE_INTERVAL,
-		BP_TABLE_PAUSE, BP_TABLE_PROCESS };
+		BP_TABLE_FRAME, BP_TABLE_THREAD, BP_TABLE_COUNTER, BP_TABLE_READING,
+		BP_TABLE_INTERVAL, BP_TABLE_PAUSE, BP_TABLE_PROCESS };
 	const struct bp_profile *profile = writer->profile;
 	stacks->ids = calloc(profile->stacks.count, sizeof *stacks->ids);
 	writer->process_ids = calloc(profile->processes.count, sizeof *writer->process_ids);

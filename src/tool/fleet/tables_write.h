@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile into the files of its tables (tables.h), in a folder that is there and empty. The
- * profile is finished, has its names, and was read with `keep_readings`, for table `counters`.
+ * profile is finished, has its names, and was read with `keep_readings`, for tables `counters`
+ * and `readings`.
  * Equal profiles make equal bytes. Errors: memory, and what cannot be written. One thread.
  */
 #ifndef BP_FLEET_TABLES_WRITE_H
@@ -52,5 +53,7 @@ static inline void bp_set_text(struct bp_table_writer *writer, uint32_t column, 
 
 /* counters_write.c: what was allocated by each process until each of a row of moments. */
 bool bp_counters_write(struct bp_table_writer *writer, struct bp_error *error);
+/* readings_write.c: what the counters of each thread said, and when. */
+bool bp_readings_write(struct bp_table_writer *writer, struct bp_error *error);
 
 #endif

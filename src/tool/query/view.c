@@ -147,3 +147,23 @@ void bp_view_finish(struct bp_view *view)
 	free(view->processes);
 	memset(view, 0, sizeof *view);
 }
+
+bool bp_view_check_from(const struct bp_profile *profile, uint64_t from_ns, struct bp_error *error)
+{
+	uint64_t end_ns = 0;
+	if (from_ns == 0 || profile->lacks & BP_LACKS_TIMES)
+		return true;
+	/* Of all processes, each since its own tree began: a child may outlive the first. */
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		uint32_t first = i;
+		while (profile->processes.data[first].parent.i != 0)
+			first = profile->processes.data[first].parent.i;
+		const uint64_t start_ns = profile->processes.data[first].start_time_ns;
+		if (process->end_time_ns > start_ns && process->end_time_ns - start_ns > end_ns)
+			end_ns = process->end_time_ns - start_ns;
+	}
+	return from_ns <= end_ns ||
+	       bp_error_set(error, "--from %.6g s: the recording ends at %.6g s",
+		       (double)from_ns / 1e9, (double)end_ns / 1e9);
+}

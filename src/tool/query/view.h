@@ -42,6 +42,10 @@ bool bp_view_init(struct bp_view *view, const struct bp_profile *profile,
 	const struct bp_query *query, struct bp_error *error);
 void bp_view_finish(struct bp_view *view);
 
+/* Does a window that begins `from_ns` after the start begin before the end of all that was
+ * recorded? True also where the profile has no times. Errors: it does not. */
+bool bp_view_check_from(const struct bp_profile *profile, uint64_t from_ns, struct bp_error *error);
+
 /* When the sample's object stopped living. */
 static inline struct bp_moment bp_view_death(
 	const struct bp_view *view, const struct bp_sample *sample)

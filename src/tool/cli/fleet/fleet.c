@@ -13,6 +13,7 @@
 #include "cli/options/allocator_options.h"
 #include "cli/options/options.h"
 #include "cli/terminal/pager.h"
+#include "query/view.h"
 
 #define EXIT_FAILED 1
 #define EXIT_CHECK_FAILED 2
@@ -38,8 +39,9 @@ static const struct {
 				1u << BP_FLEET_CHECK | 1u << BP_FLEET_HTML },
 	{ "release", 1u << BP_FLEET_TOP | 1u << BP_FLEET_GROWTH | 1u << BP_FLEET_TREE |
 			     1u << BP_FLEET_CHECK | 1u << BP_FLEET_HTML },
-	{ "from", 1u << BP_FLEET_GROWTH },
-	{ "until", 1u << BP_FLEET_GROWTH },
+	{ "from", ~(1u << BP_FLEET_DIFF) },
+	{ "until", ~(1u << BP_FLEET_DIFF) },
+	{ "at", 1u << BP_FLEET_TOP | 1u << BP_FLEET_TREE | 1u << BP_FLEET_CHECK },
 	{ "output", 1u << BP_FLEET_HTML },
 	{ "force", 1u << BP_FLEET_HTML },
 	{ "json", ~(1u << BP_FLEET_HTML) },
@@ -164,6 +166,19 @@ bool bp_fleet_is_sample(const struct bp_fleet_request *request)
 	return strcmp(bp_option_value_or(request->arguments, "hosts", "all"), "sample") == 0;
 }
 
+/* What times within a run are not for. */
+static bool check_times(const struct bp_fleet_request *request, struct bp_error *error)
+{
+	if (request->word == BP_FLEET_HTML)
+		return bp_error_set(error,
+			"html: the figures of a page are made from the totals of whole runs, so that a "
+			"part of their time cannot be one: see `bytepoll fleet top`");
+	return request->word != BP_FLEET_GROWTH ||
+	       bp_error_set(error,
+		       "--filter time: growth is between the moments of --from and --until: leave "
+		       "the filter out");
+}
+
 static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_request *request,
 	struct bp_error *error)
 {
@@ -176,10 +191,11 @@ static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_r
 		return bp_error_set(error,
 			"--metric peak: every run has its peak at a moment of its own, and their "
 			"sum has none: see `bytepoll report` for that of one");
-	for (uint32_t i = 0; i < query->filter_count; i++)
-		if (query->filters[i].of_time)
-			return bp_error_set(
-				error, "--filter time: times within a run are asked of its file");
+	if (request->word != BP_FLEET_GROWTH && !bp_fleet_window_read(arguments, query, error))
+		return false;
+	request->filter.times = bp_fleet_times_of(query);
+	if (request->filter.times.cut_count > 0 && !check_times(request, error))
+		return false;
 	if (bp_option_given(arguments, "json") && bp_option_given(arguments, "csv"))
 		return bp_error_set(error, "--json and --csv: choose one");
 	if (bp_option_given(arguments, "host-count") && !bp_fleet_is_sample(request))
@@ -212,6 +228,12 @@ bool bp_fleet_profile(const struct bp_fleet_request *request, const struct bp_fl
 {
 	if (!bp_fleet_read(&request->store, filter, request->detail, ret_profile, error))
 		return false;
+	/* (A host of a sample may have nothing that late.) */
+	if (!bp_fleet_is_sample(request) &&
+		!bp_view_check_from(ret_profile, filter->times.from_ns, error)) {
+		bp_profile_finish(ret_profile);
+		return false;
+	}
 	ret_profile->allocators = bp_allocator_options();
 	return true;
 }
@@ -258,8 +280,14 @@ static const struct bp_option options[] = {
 	{ .name = "before", .argument = "DATE", .summary = "those that began before" },
 	{ .name = "from",
 		.argument = "MOMENT",
-		.summary = "growth: from then on: 600 or 2h of each run, or a DATE" },
-	{ .name = "until", .argument = "MOMENT", .summary = "growth: until then, likewise" },
+		.summary = "only what was allocated from then on: 600 or 2h of each run; growth: "
+			   "from then on, also a DATE" },
+	{ .name = "until",
+		.argument = "MOMENT",
+		.summary = "only what was allocated before; growth: until then" },
+	{ .name = "at",
+		.argument = "TIME",
+		.summary = "top, tree, check: live at this moment of each run" },
 	{ .name = "base", .argument = "RELEASE", .summary = "diff: compared with this release" },
 	{ .name = "new", .argument = "RELEASE", .summary = "diff: this one" },
 	{ .name = "hosts",

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/attributes.h"
 #include "cli/command.h"
 #include "cli/fleet/fleet_request.h"
 #include "cli/terminal/pager.h"
@@ -37,6 +38,25 @@ static bool read_moment(const char *name, const char *text, bool *ret_of_day, in
 			name, text);
 	*ret_ns = (int64_t)since_start_ns;
 	return true;
+}
+
+bool bp_fleet_window_read(
+	const struct bp_arguments *arguments, struct bp_query *query, struct bp_error *error)
+{
+	static const char *const names[] = { "from", "until" };
+	int64_t ignored;
+	for (size_t i = 0; i < BP_COUNT(names); i++) {
+		const char *text = bp_option_value(arguments, names[i]);
+		if (text != NULL && bp_fleet_date_read(text, &ignored))
+			return bp_error_set(error,
+				"--%s %.200s: a window is of times since the start of each run, as 600 "
+				"or 2h: runs are chosen by --since and --before, and growth between "
+				"dates is that of `bytepoll fleet growth`",
+				names[i], text);
+	}
+	return bp_option_time(arguments, "from", &query->has_from, &query->from_ns, error) &&
+	       bp_option_time(arguments, "until", &query->has_to, &query->to_ns, error) &&
+	       bp_query_check(query, error);
 }
 
 bool bp_fleet_moments_read(const struct bp_arguments *arguments,

@@ -44,6 +44,11 @@ bool bp_fleet_date_read(const char *text, int64_t *ret_ns);
 bool bp_fleet_moments_read(const struct bp_arguments *arguments,
 	struct bp_fleet_moments *ret_moments, struct bp_error *error);
 
+/* The window of --from and --until, times since the start of each run, into the query. Errors: of
+ * usage; a date. */
+bool bp_fleet_window_read(
+	const struct bp_arguments *arguments, struct bp_query *query, struct bp_error *error);
+
 /* The recordings that pass `filter` as a profile, with the options about names; as bp_fleet_read.
  */
 bool bp_fleet_profile(const struct bp_fleet_request *request, const struct bp_fleet_filter *filter,
