@@ -252,7 +252,8 @@ def check_diff(recordings):
         trace = os.path.join(recordings.folder, "v%d.bpt" % i)
         release = "2" if i % 2 else "1"
         profiled.run([profiled.program("churn"), "2", "9000" if i % 2 else "6000"], trace, 1024, 200 + i)
-        ask("export", trace, "--to", "parquet", "-o", os.path.join(store, str(i)), "--release", release)
+        ask("export", trace, "--to", "parquet", "-o", os.path.join(store, str(i)), "--release", release, "--host",
+            "m%d" % (i // 2))
         traces[release].append(trace)
     words = ["diff", "--json", "--metric", "allocated"]
     plain = json.loads(ask(*words, *traces["1"], "--new", *traces["2"]).stdout)

@@ -104,10 +104,80 @@ def check_hosts_checked(store):
     expect("record more of them" in " ".join(text.split()), text)
 
 
+def check_diff(folder):
+    """A host with several runs of a release is one unit: its runs are summed. One host is no sample."""
+    store, traces = os.path.join(folder, "diff"), {"1": {}, "2": {}}
+    os.mkdir(store)
+    for i, (release, host) in enumerate((("1", "a"), ("1", "a"), ("1", "b"), ("1", "c"), ("2", "d"), ("2", "d"),
+                                         ("2", "e"), ("2", "a"))):
+        trace = os.path.join(folder, "diff%d.bpt" % i)
+        profiled.run([profiled.program("churn"), "2", str(3000 + 900 * i)], trace, 1024, 400 + i)
+        ask("export", trace, "--to", "parquet", "-o", os.path.join(store, str(i)), "--host", host, "--release", release)
+        traces[release].setdefault(host, []).append(trace)
+    words = ["fleet", "diff", store, "--json", "--metric", "live", "--base", "1", "--new", "2"]
+    data = json.loads(ask(*words, "--hosts", "sample").stdout)
+    schemas.validate(data, "diff-1")
+    for side, release in (("base", "1"), ("new", "2")):
+        totals = [json.loads(ask("report", "--json", "--estimator", "ht", "--metric", "live", *of_host).stdout)
+                  ["totals"]["live"]["bytes"]["estimate"] for of_host in traces[release].values()]
+        mean, error, _ = mean_of(totals)
+        got = data["total"]["bytes"][side] if "bytes" in data["total"] else data["total"][side]["bytes"]
+        expect(abs(got["estimate"] - mean) <= 1e-9 * mean, "%s: %r, not %r" % (side, got, mean))
+        expect(got["low"] <= max(0, mean - STUDENT[2] * error) + 1e-9 * mean and
+               got["high"] >= mean + STUDENT[2] * error - 1e-9 * mean,
+               "%s: narrower than Student's: %s, %r" % (side, got, error))
+    line = ask(*words[:-1], "9", "--hosts", "sample", status=1).stderr
+    expect(b"no recording" in line, line)
+    line = ask(*words, "--hosts", "sample", "--host", "a", status=1).stderr
+    expect(b"1 host is no sample" in line, line)
+
+
+def check_growth(folder):
+    """The mean of what the hosts grow by, each of which `fleet growth` knows alone, with Student's interval of these or
+    the wider one of sampling; two runs of a host are one unit; hosts that were not recorded are left out."""
+    store, lengths = os.path.join(folder, "growth"), []
+    os.mkdir(store)
+    for i, host in enumerate(("a", "b", "c", "d", "e", "a")):
+        trace = os.path.join(folder, "growth%d.bpt" % i)
+        profiled.run([profiled.program("churn"), "2", str(8000 + 3000 * i)], trace, 512, 500 + i)
+        ask("export", trace, "--to", "parquet", "-o", os.path.join(store, str(i)), "--host", host)
+        lengths.append(profiled.report(trace)["duration_s"])
+    words = ["fleet", "growth", store, "--json", "--from", "%.9f" % (.1 * min(lengths)), "--until",
+             "%.9f" % (.95 * min(lengths))]
+    got = json.loads(ask(*words, "--hosts", "sample").stdout)
+    schemas.validate(got, "growth-1")
+    expect([host["name"] for host in got["hosts"]] == list("abcde") and got["hosts"][0]["runs"] == 2, got["hosts"])
+    alone = [json.loads(ask(*words, "--host", host).stdout) for host in "abcde"]
+    students = 0
+    for name in ("total", "make"):
+        rows = [data["total"] if name == "total" else next(row for row in data["rows"] if row["name"] == name)
+                for data in [got, *alone]]
+        for side in ("from", "to"):
+            mean = sum(row[side]["bytes"]["estimate"] for row in rows[1:]) / 5
+            expect(abs(rows[0][side]["bytes"]["estimate"] - mean) <= 1e-9 * mean, "%s of %s" % (side, name))
+        rates = [row["bytes_per_s"]["estimate"] for row in rows[1:]]
+        mean, error, _ = mean_of(rates)
+        rate, slack = rows[0]["bytes_per_s"], 1e-9 * max(abs(value) for value in rates)
+        expect(abs(rate["estimate"] - mean) <= slack, "%s: %r, not %r" % (name, rate, mean))
+        for limit, value in (("low", mean - STUDENT[4] * error), ("high", mean + STUDENT[4] * error)):
+            students += abs(rate[limit] - value) <= slack
+            expect(rate[limit] <= value + slack if limit == "low" else rate[limit] >= value - slack,
+                   "%s of %s is narrower than Student's: %r, %r" % (limit, name, rate, value))
+    expect(students > 0, "no limit is Student's: the hosts differ too little to try it")
+    text = ask(*[word for word in words if word != "--json"], "--hosts", "sample").stdout.decode()
+    expect("5 hosts, a sample" in text and "of one host, on average" in text and "are summed" not in text, text)
+    late = [*words[:5], "%.9f" % (.1 * min(lengths)), "--until", "%.9f" % (.999 * sorted(lengths)[2]), "--hosts", "sample"]
+    few = json.loads(ask(*late).stdout)
+    expect(len(few["hosts"]) < 5 or few["hosts"][0]["runs"] < 2, few["hosts"])
+    expect(any("left out" in warning for warning in few["warnings"]), few["warnings"])
+    expect(b"2 hosts are no sample" in ask(*words, "--hosts", "sample", "--host", "b", "--host", "c", status=1).stderr, "two")
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as folder:
-        for name, check in (("means of hosts", check_hosts),):
+        for name, check in (("means of hosts", check_hosts), ("differences of hosts", check_diff),
+                            ("growth of hosts", check_growth)):
             if shutil.which("duckdb") is None:
                 tap.skip(name, "duckdb is not on PATH (pip install duckdb-cli)")
             else:

@@ -9,8 +9,10 @@
  * are counted on each side, for each cell and for all cells of one kind together, and held against
  * what the document says: 2.5 % of the 95 % interval; above it 3.2 % where hosts differ by .3 and
  * 6 % where they are skewed; 1.2 % and 1.8 % of the 98 % interval, which `check` uses. The limit
- * is the exact binomial one that chance passes with probability 1e-7; there are fewer than 120 such
- * checks, so that the program has a false alarm with a probability below 2e-5. The control is the
+ * is the exact binomial one that chance passes with probability 1e-7; there are fewer than 300 such
+ * checks, so that the program has a false alarm with a probability below 3e-5. Changes of hosts (growth,
+ * and one release against another) are held against 2.5 % where hosts are alike, 3 % where they differ by
+ * .3, and 6 % where they are skewed. The control is the
  * interval of sampling alone (`--hosts all`), which must fail where hosts differ: a test that it
  * passes could not fail.
  *
@@ -158,6 +160,50 @@ static struct counts run(struct cell cell)
 	return counts;
 }
 
+/* The change of a host from one moment to another, which are of one factor: what it freed in between
+ * (`before`) and what it made (`after`), in parts of the mean. With `others` the two are of different
+ * hosts, as of two releases, and Welch's test is made of them. */
+static struct counts run_change(struct cell cell, double before, double after, bool others)
+{
+	const unsigned hosts = cell.hosts;
+	const double bytes = cell.intervals * (double)INTERVAL, truth = bytes * (after - before);
+	struct stream stream = { 7000000 + 100000 * hosts + (uint64_t)(1000 * cell.intervals) +
+				 (uint64_t)(10 * cell.variation) + 2 * cell.kind + others };
+	struct counts counts = { .all = repetitions() };
+	for (double i = 0; i < counts.all; i++) {
+		struct bp_side base[HOSTS_MAX], new[HOSTS_MAX], sums[2];
+		for (unsigned j = 0; j < hosts; j++) {
+			double factor = draw_factor(&stream, cell.kind, cell.variation);
+			base[j] = draw_host(&stream, bytes * factor * before, cell.tiny);
+			if (others)
+				factor = draw_factor(&stream, cell.kind, cell.variation);
+			new[j] = draw_host(&stream, bytes * factor * after, cell.tiny);
+			sums[0] = j == 0 ? base[0] : bp_side_add(sums[0], base[j]);
+			sums[1] = j == 0 ? new[0] : bp_side_add(sums[1], new[j]);
+		}
+		const struct bp_interval change =
+			(others ? bp_diff_runs(base, hosts, new, hosts, cell.alpha)
+				: bp_diff_pairs(base, new, hosts, cell.alpha))
+				.difference;
+		for (int side = 0; side < 2; side++)
+			sums[side] = bp_side_scale(sums[side], 1.0 / hosts);
+		const struct bp_interval sampling =
+			bp_diff_pair(&sums[0], &sums[1], cell.alpha).difference;
+		counts.low += truth < change.low;
+		counts.high += truth > change.high;
+		counts.sampling_low += truth < sampling.low;
+		counts.sampling_high += truth > sampling.high;
+	}
+	print_message(
+		"# %s of %u hosts of %g T%s, %s, variation %g: misses below %.4f, above %.4f; "
+		"sampling alone %.4f, %.4f\n",
+		others ? "difference" : "growth", hosts, cell.intervals,
+		cell.tiny ? " in tiny objects" : "", cell.kind == NORMAL ? "normal" : "lognormal",
+		cell.variation, counts.low / counts.all, counts.high / counts.all,
+		counts.sampling_low / counts.all, counts.sampling_high / counts.all);
+	return counts;
+}
+
 static void add(struct counts *sum, struct counts more)
 {
 	sum->low += more.low;
@@ -239,6 +285,37 @@ static void test_skewed_hosts(void **state)
 	assert_false(failed);
 }
 
+/* Growth host by host, and two releases on different hosts: 2.5 % a side where hosts are alike, where they are
+ * normal and .3 apart 3 %, and 6 % where they are skewed. */
+static void test_changes(void **state)
+{
+	(void)state;
+	static const struct {
+		enum kind kind;
+		double variation, admitted;
+	} kinds[] = { { NORMAL, 0, .025 }, { NORMAL, .3, .03 }, { LOGNORMAL, .3, .06 } };
+	bool failed = false;
+	struct counts control = { 0 };
+	for (int others = 0; others < 2; others++)
+		for (unsigned k = 0; k < BP_COUNT(kinds); k++)
+			for (unsigned i = 0; i < BP_COUNT(host_counts); i++)
+				for (unsigned j = 0; j < BP_COUNT(heaps); j++) {
+					const struct cell cell = { host_counts[i],
+						heaps[j].intervals, heaps[j].tiny, kinds[k].kind,
+						kinds[k].variation, .05 };
+					const struct counts counts =
+						run_change(cell, .5, 1, others != 0);
+					failed = misses(counts, kinds[k].admitted,
+							 kinds[k].admitted) ||
+						 failed;
+					if (kinds[k].variation > 0)
+						add(&control, counts);
+				}
+	assert_false(failed);
+	/* The control: without the variation between hosts a fifth and more is missed. */
+	assert_true(control.sampling_low + control.sampling_high > .2 * control.all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_that_differ),
 		cmocka_unit_test(test_small_error),
 		cmocka_unit_test(test_skewed_hosts),
+		cmocka_unit_test(test_changes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,10 @@ struct bp_diff_query {
 		      * the chance of any false suspect. */
 	bool moments; /* one run a side, the same: `shown` and `compared` differ */
 	bool growth;  /* one-sided: which keys grew? Suspects in the order of their lower limits */
+	/* Run i of base and run i of new are one run, or host, of a sample of more: the mean of
+	 * their changes is compared (estimate/diff.h, bp_diff_pairs). As many on each side, two or
+	 * more, and `moments`. */
+	bool pairs;
 	/* Rows are call paths: every beginning of every stack, from the outermost function on, with
 	 * all that was allocated under it. The aggregations are by function. Paths of the same
 	 * samples (main, and the one function it calls) are one question: tested once, and one

@@ -18,6 +18,11 @@ struct bp_diff_moments {
 	struct bp_run runs[BP_SIDES];
 	struct bp_diff diff;
 	uint64_t at_ns[BP_SIDES];
+	/* Of a sample of hosts: each by itself, with aggregations and without a `diff` of its own,
+	 * and the runs of both sides, base first. The four aggregations above are empty then. */
+	struct bp_diff_moments *hosts;
+	uint32_t host_count;
+	struct bp_run *host_runs;
 	/* What the moments are counted from, since 1970; 0: the start of the run. Set by the
 	 * caller. */
 	uint64_t origin_unix_ns;
@@ -29,6 +34,20 @@ struct bp_diff_moments {
 bool bp_diff_moments_make(const struct bp_profile *profile, const struct bp_query *query,
 	const uint64_t at_ns[BP_SIDES], const struct bp_diff_query *difference_query,
 	const char *file, struct bp_diff_moments *ret_moments, struct bp_error *error);
+/* The same of `count` >= 2 hosts, whose mean growth is asked for: `profiles` and `names` are one
+ * for each, and must outlive the result. */
+bool bp_diff_moments_make_hosts(const struct bp_profile *const *profiles, const char *const *names,
+	uint32_t count, const struct bp_query *query, const uint64_t at_ns[BP_SIDES],
+	const struct bp_diff_query *difference_query, struct bp_diff_moments *ret_moments,
+	struct bp_error *error);
+
+/* What lived at the later moment: of the first host, if there are several. */
+static inline const struct bp_aggregation *bp_diff_moments_later(
+	const struct bp_diff_moments *moments)
+{
+	return moments->host_count > 0 ? &moments->hosts[0].shown[BP_NEW] : &moments->shown[BP_NEW];
+}
+
 void bp_diff_moments_finish(struct bp_diff_moments *moments);
 
 #endif

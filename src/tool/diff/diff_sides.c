@@ -55,17 +55,33 @@ static struct bp_side side_of(const struct bp_run *run, const struct bp_aggregat
 	return bp_side_scale(side, run->scale);
 }
 
-/* Fills `ret_sides` with one side per run, base first. */
-static void sides_of_runs(const struct bp_diff *diff, const struct bp_cells_of_row *row,
-	bool objects, struct bp_side *ret_sides)
+/* Fills `ret_sides` with one side per run, base first: of what is compared, or shown. */
+static void sides_shown(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
+	bool shown, struct bp_side *ret_sides)
 {
 	for (int side = 0; side < BP_SIDES; side++)
 		for (uint32_t i = 0; i < diff->run_count[side]; i++) {
 			const struct bp_run *run = &diff->runs[side][i];
-			uint32_t column = bp_diff_column(diff, side, i, false);
-			*ret_sides++ =
-				side_of(run, run->compared, &row->cells[column], row, objects);
+			uint32_t column = bp_diff_column(diff, side, i, shown);
+			*ret_sides++ = side_of(run, shown ? run->shown : run->compared,
+				&row->cells[column], row, objects);
 		}
+}
+
+static void sides_of_runs(const struct bp_diff *diff, const struct bp_cells_of_row *row,
+	bool objects, struct bp_side *ret_sides)
+{
+	sides_shown(diff, row, objects, false, ret_sides);
+}
+
+/* The change of two sides whose runs are there. */
+static struct bp_change change_of(const struct bp_diff *diff, const struct bp_side *sides)
+{
+	const uint32_t *counts = diff->run_count;
+	return diff->query.pairs ? bp_diff_pairs(sides, sides + counts[BP_BASE], counts[BP_BASE],
+					   diff->state->alpha)
+				 : bp_diff_runs(sides, counts[BP_BASE], sides + counts[BP_BASE],
+					   counts[BP_NEW], diff->state->alpha);
 }
 
 double bp_diff_estimate(const struct bp_diff *diff, const struct bp_cells_of_row *row, bool objects,
@@ -178,10 +194,15 @@ static void fill_moments(
 	comparison->ratio = (struct bp_interval){
 		.estimate = new / base, .low = NAN, .high = NAN, .unknown = !(base > 0)
 	};
-	comparison->change.interval.estimate = sides[BP_NEW].estimate - sides[BP_BASE].estimate;
-	if (diff->query.growth)
-		comparison->lower = bp_diff_lower(&sides[BP_BASE], &sides[BP_NEW],
-			diff->query.rate / fmax(1, diff->row_count));
+	if (!diff->query.pairs)
+		comparison->change.interval.estimate =
+			sides[BP_NEW].estimate - sides[BP_BASE].estimate;
+	const double a = diff->query.rate / fmax(1, diff->row_count);
+	if (diff->query.pairs)
+		comparison->lower = bp_diff_pairs_lower(
+			sides, sides + diff->run_count[BP_BASE], diff->run_count[BP_BASE], a);
+	else if (diff->query.growth)
+		comparison->lower = bp_diff_lower(&sides[BP_BASE], &sides[BP_NEW], a);
 }
 
 /* The p that is controlled: the melded one. The mid-p is right on average over outcomes, not in
@@ -251,7 +272,7 @@ void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_ro
 	const uint32_t *counts = diff->run_count;
 	struct bp_side *sides = state->sides;
 	*ret_comparison = (struct bp_diff_figure){ .deviation = { NAN, NAN } };
-	sides_of_runs(diff, row, objects, sides);
+	sides_shown(diff, row, objects, diff->query.moments, sides);
 	for (int side = 0; side < BP_SIDES; side++) {
 		struct bp_side *own = side == BP_BASE ? sides : sides + counts[BP_BASE];
 		struct bp_figure *figure = &ret_comparison->side[side];
@@ -274,8 +295,8 @@ void bp_diff_compare_row(const struct bp_diff *diff, const struct bp_cells_of_ro
 		mark_losses(diff, &ret_comparison->change);
 		return;
 	}
-	struct bp_change change = bp_diff_runs(
-		sides, counts[BP_BASE], sides + counts[BP_BASE], counts[BP_NEW], state->alpha);
+	sides_of_runs(diff, row, objects, sides);
+	struct bp_change change = change_of(diff, sides);
 	ret_comparison->change.interval = change.difference;
 	ret_comparison->change.interval.exact =
 		counts[BP_BASE] == 1 && counts[BP_NEW] == 1 && all_known(sides, BP_SIDES);
@@ -292,8 +313,11 @@ double bp_diff_p(const struct bp_diff *diff, const struct bp_cells_of_row *row, 
 	const struct bp_diff_state *state = diff->state;
 	uint32_t base_count = diff->run_count[BP_BASE];
 	sides_of_runs(diff, row, objects, state->sides);
-	struct bp_change change = bp_diff_runs_p(
-		state->sides, base_count, state->sides + base_count, diff->run_count[BP_NEW]);
+	struct bp_change change =
+		diff->query.pairs
+			? bp_diff_pairs(state->sides, state->sides + base_count, base_count, 0.5)
+			: bp_diff_runs_p(state->sides, base_count, state->sides + base_count,
+				  diff->run_count[BP_NEW]);
 	*ret_grows = change.p_increase < change.p_decrease;
 	/* A peak's p takes long; where not even the narrower intervals of a moment that was not
 	 * chosen would be apart, it leads to no verdict. */

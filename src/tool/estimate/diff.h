@@ -83,6 +83,17 @@ struct bp_change bp_diff_runs_p(
  * two-sided, in (0, 1). The lower limit is at least 0. */
 struct bp_interval bp_mean_of_runs(const struct bp_side *runs, size_t count, double alpha);
 
+/* Two figures of each of `count` >= 2 runs (or hosts) that are a random sample of many: the mean of
+ * the changes new[i] - base[i], which share what makes run i different. Each p-value is the larger
+ * one, and each interval the hull, of the sampling test of the pooled runs and of Student's test of
+ * the changes, whose variance holds both the variation between runs and the noise of sampling
+ * (docs/statistics.md, "A sample of hosts"). The ratio has no limits (NAN). */
+struct bp_change bp_diff_pairs(
+	const struct bp_side *base, const struct bp_side *new, size_t count, double alpha);
+/* One-sided lower limit of that mean at error a in (0, 0.5). */
+double bp_diff_pairs_lower(
+	const struct bp_side *base, const struct bp_side *new, size_t count, double a);
+
 /* Standard deviation between runs beyond sampling noise, sqrt(max(0, S^2 - mean variance)), in the
  * unit of the sides; count >= 2. */
 double bp_between_runs_deviation(const struct bp_side *runs, size_t count);

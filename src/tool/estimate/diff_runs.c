@@ -193,6 +193,63 @@ static struct spread spread_of_sample(const struct bp_side *runs, size_t count, 
 	return spread;
 }
 
+/* The changes of the runs, around the first one, and the variance between them. */
+static struct spread spread_of_changes(
+	const struct bp_side *base, const struct bp_side *new, size_t count)
+{
+	const double first = new[0].estimate - base[0].estimate, n = (double)count;
+	double sum = 0, squares = 0, size = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += new[i].estimate - base[i].estimate - first;
+		size = fmax(size, fmax(new[i].estimate, base[i].estimate));
+	}
+	for (size_t i = 0; i < count; i++) {
+		const double deviation = new[i].estimate - base[i].estimate - first - sum / n;
+		squares += deviation * deviation;
+	}
+	struct spread spread = { first + sum / n, squares / (n - 1), count };
+	const double noise = rounding * size;
+	if (!(spread.variance > noise * noise)) {
+		const double step = fmax(largest_step(base, count), largest_step(new, count));
+		spread.variance = step * step / 4; /* none differs from the others: see the top */
+	}
+	return spread;
+}
+
+struct bp_change bp_diff_pairs(
+	const struct bp_side *base, const struct bp_side *new, size_t count, double alpha)
+{
+	assert(count >= 2);
+	const struct bp_side base_mean = mean_side(base, count), new_mean = mean_side(new, count);
+	struct bp_change change = bp_diff_pair(&base_mean, &new_mean, alpha);
+	const struct spread spread = spread_of_changes(base, new, count);
+	const double freedom = (double)(count - 1), error = sqrt(spread.variance / (double)count);
+	change.ratio.low = change.ratio.high = NAN;
+	if (!(error > 0))
+		return change;
+	const double increase = student_exceeds(spread.mean / error, freedom);
+	const double decrease = student_exceeds(-spread.mean / error, freedom);
+	const double both = fmin(1, 2 * fmin(increase, decrease));
+	const double half = error * student_quantile(alpha, freedom);
+	change.p_increase = fmax(change.p_increase, increase);
+	change.p_decrease = fmax(change.p_decrease, decrease);
+	change.p = fmax(change.p, both);
+	change.p_mid = fmax(change.p_mid, both);
+	widen(&change.difference, spread.mean - half, spread.mean + half);
+	return change;
+}
+
+double bp_diff_pairs_lower(
+	const struct bp_side *base, const struct bp_side *new, size_t count, double a)
+{
+	assert(count >= 2);
+	const struct bp_side base_mean = mean_side(base, count), new_mean = mean_side(new, count);
+	const struct spread spread = spread_of_changes(base, new, count);
+	const double half = sqrt(spread.variance / (double)count) *
+			    student_quantile(2 * a, (double)(count - 1));
+	return fmin(bp_diff_lower(&base_mean, &new_mean, a), spread.mean - half);
+}
+
 struct bp_interval bp_mean_of_runs(const struct bp_side *runs, size_t count, double alpha)
 {
 	assert(count >= 2);

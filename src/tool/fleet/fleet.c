@@ -508,39 +508,21 @@ bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *f
 	return true;
 }
 
-static bool take_run(void *context, struct bp_duckdb_row *row, struct bp_error *error)
-{
-	struct bp_fleet_runs *runs = context;
-	struct bp_parquet_value id;
-	if (!bp_duckdb_text(row, 2, &id, error))
-		return false;
-	if (!bp_vec_reserve(&runs->ids, &runs->capacity, runs->count + 1u, sizeof *runs->ids))
-		return no_memory(error);
-	snprintf(runs->ids[runs->count++], sizeof *runs->ids, "%s", id.text);
-	return true;
-}
-
-bool bp_fleet_list_runs(const struct bp_store *store, const struct bp_fleet_filter *filter,
-	struct bp_fleet_runs *ret_runs, struct bp_error *error)
-{
-	struct bp_fleet_runs runs = { 0 };
-	FILE *script;
-	if (!bp_duckdb_script(&script, error))
-		return false;
-	bp_fleet_write_runs(store, filter, script);
-	if (bp_duckdb_run(script, take_run, &runs, error) &&
-		(runs.count > 0 || nothing_passes(error))) {
-		*ret_runs = runs;
-		return true;
-	}
-	free(runs.ids);
-	return false;
-}
+struct listing {
+	struct bp_fleet_hosts hosts;
+	uint32_t left_out;
+};
 
 static bool take_host(void *context, struct bp_duckdb_row *row, struct bp_error *error)
 {
-	struct bp_fleet_hosts *hosts = context;
+	struct listing *listing = context;
+	struct bp_fleet_hosts *hosts = &listing->hosts;
 	struct bp_parquet_value name;
+	if (row->fields[0][0] == BP_ROW_LEFT_OUT) {
+		const bool good = bp_duckdb_number(row, 1, &name, error);
+		listing->left_out = good ? (uint32_t)name.number : 0;
+		return good;
+	}
 	if (!bp_duckdb_text(row, 2, &name, error))
 		return false;
 	if (!bp_vec_reserve(
@@ -562,16 +544,18 @@ void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts)
 bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_hosts *ret_hosts, struct bp_error *error)
 {
-	struct bp_fleet_hosts hosts = { .count = 0 };
+	struct listing listing = { .left_out = 0 };
 	FILE *script;
 	if (!bp_duckdb_script(&script, error))
 		return false;
 	bp_fleet_write_hosts(store, filter, script);
-	if (bp_duckdb_run(script, take_host, &hosts, error) &&
-		(hosts.count > 0 || nothing_passes(error))) {
-		*ret_hosts = hosts;
+	if (bp_duckdb_run(script, take_host, &listing, error) &&
+		(listing.hosts.count > 0 || nothing_is_left(listing.left_out, error))) {
+		*ret_hosts = listing.hosts;
+		if (filter->moments != NULL)
+			filter->moments->left_out = listing.left_out;
 		return true;
 	}
-	bp_fleet_hosts_finish(&hosts);
+	bp_fleet_hosts_finish(&listing.hosts);
 	return false;
 }

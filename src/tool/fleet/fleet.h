@@ -47,7 +47,6 @@ struct bp_fleet_filter {
 	uint32_t tag_count;
 	int64_t since_ns,
 		until_ns; /* when the run began, since 1970; INT64_MIN and INT64_MAX: any */
-	const char *run;  /* one run by its id; NULL: all */
 	/* NULL: what each run held at its end. Otherwise the profile has what lived at the first
 	 * moment, and at the second: since the start of a run, or, of_day, since the first one. */
 	struct bp_fleet_moments *moments;
@@ -59,23 +58,15 @@ struct bp_fleet_detail {
 	bool threads, labels, types;
 };
 
-struct bp_fleet_runs {
-	char (*ids)[33];
-	uint32_t count, capacity;
-};
-
 /* The names of machines, each by itself allocated. */
 struct bp_fleet_hosts {
 	char **names;
 	uint32_t count, capacity;
 };
 
-/* The ids of the runs that pass, in the order of their beginnings. Errors: none passes; those of
- * duckdb; memory. */
-bool bp_fleet_list_runs(const struct bp_store *store, const struct bp_fleet_filter *filter,
-	struct bp_fleet_runs *ret_runs, struct bp_error *error);
-
-/* The machines of the runs that pass, in the order of their names. Errors: as of the runs. */
+/* The machines of the runs that pass, in the order of their names; with moments, of those that were
+ * recorded at both, and how many runs were not is set. Errors: none passes; those of duckdb;
+ * memory. */
 bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_hosts *ret_hosts, struct bp_error *error);
 void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts);

@@ -70,26 +70,7 @@ static void write_selection(
 		fprintf(script, " AND start_unix_ns >= %lld", (long long)filter->since_ns);
 	if (filter->until_ns != INT64_MAX)
 		fprintf(script, " AND start_unix_ns < %lld", (long long)filter->until_ns);
-	write_any(script, "run", &filter->run, filter->run != NULL);
 	fputs(";\n", script);
-}
-
-void bp_fleet_write_runs(
-	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
-{
-	write_selection(store, filter, script);
-	fprintf(script, "SELECT '%c',0,hex(run) FROM runs ORDER BY start_unix_ns, run;\n",
-		BP_ROW_PROCESS);
-}
-
-void bp_fleet_write_hosts(
-	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
-{
-	write_selection(store, filter, script);
-	fprintf(script,
-		"SELECT DISTINCT '%c',0,hex(host) AS name FROM every WHERE process IN (SELECT run "
-		"FROM runs) ORDER BY name;\n",
-		BP_ROW_PROCESS);
 }
 
 /* Of the runs only those that were recorded at both moments. Table `lives` has when processes
@@ -117,6 +98,18 @@ static void write_moments(
 		"SELECT '%c', (SELECT count(*) FROM runs) - (SELECT count(*) FROM spans);\n",
 		origin, (long long)moments->from_ns, origin, (long long)moments->until_ns,
 		BP_ROW_LEFT_OUT);
+}
+
+void bp_fleet_write_hosts(
+	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
+{
+	write_selection(store, filter, script);
+	if (filter->moments != NULL)
+		write_moments(store, filter->moments, script);
+	fprintf(script,
+		"SELECT DISTINCT '%c',0,hex(host) AS name FROM every WHERE process IN (SELECT run "
+		"FROM %s) ORDER BY name;\n",
+		BP_ROW_PROCESS, filter->moments != NULL ? "spans" : "runs");
 }
 
 /* The processes of the runs, as table `p`, each with a number from 1 on. With moments of a day a

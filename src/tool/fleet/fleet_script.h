@@ -22,8 +22,6 @@
  * type, labels, stack, samples */
 #define BP_ROW_SAMPLE 'S'
 
-void bp_fleet_write_runs(
-	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script);
 void bp_fleet_write_hosts(
 	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script);
 void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet_filter *filter,

@@ -49,7 +49,8 @@ static const struct {
 	{ "no-pager", ~(1u << BP_FLEET_HTML) },
 	{ "base", 1u << BP_FLEET_DIFF },
 	{ "new", 1u << BP_FLEET_DIFF },
-	{ "hosts", 1u << BP_FLEET_TOP | 1u << BP_FLEET_CHECK | 1u << BP_FLEET_DIFF },
+	{ "hosts", 1u << BP_FLEET_TOP | 1u << BP_FLEET_GROWTH | 1u << BP_FLEET_CHECK |
+			   1u << BP_FLEET_DIFF },
 	{ "host-count", 1u << BP_FLEET_TOP | 1u << BP_FLEET_CHECK },
 	{ "objects", 1u << BP_FLEET_DIFF },
 	{ "all", 1u << BP_FLEET_DIFF },
@@ -293,8 +294,9 @@ static const struct bp_option options[] = {
 	{ .name = "hosts",
 		.argument = "WHICH",
 		.choices = "all|sample",
-		.summary = "top, check, diff: those recorded are all there are (default), or a "
-			   "sample of more" },
+		.summary =
+			"top, growth, check, diff: those recorded are all there are (default), or a "
+			"sample of more" },
 	{ .name = "host-count",
 		.argument = "N",
 		.summary = "top, check: with --hosts sample, what so many hosts hold together" },

@@ -115,7 +115,8 @@ static bool judge_hosts(const struct bp_fleet_request *request, struct limits *l
 	struct bp_fleet_parts parts = { .count = 0 };
 	struct bp_measure *measures = NULL;
 	uint32_t all_hosts = 0;
-	bool good = bp_fleet_parts_read_hosts(request, &parts, error) &&
+	bool good = bp_fleet_parts_read_hosts(
+			    request, &request->filter, BP_FLEET_HOSTS_LEAST, &parts, error) &&
 		    bp_fleet_host_count(request, parts.count, &all_hosts, error);
 	if (good) {
 		measures = calloc((size_t)parts.count * limits->count, sizeof *measures);

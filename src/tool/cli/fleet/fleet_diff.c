@@ -2,14 +2,10 @@
 /*
  * `bytepoll fleet diff`: the runs of one release against those of another. With `--hosts all` the
  * runs of a side are all there are, and their sum is compared with the other side's: only sampling
- * is noise. With `--hosts sample` they are taken for a sample of more of their kind: every run is a
- * run of its own, and how much they vary is estimated from them and counted in, as `bytepoll diff`
- * does with several files a side.
+ * is noise. With `--hosts sample` the hosts of a side are taken for a sample of more: all runs of a
+ * host are one run, since they are not independent of each other, and how much hosts vary is
+ * estimated from them and counted in, as `bytepoll diff` does with several files a side.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "check/check.h"
 #include "cli/command.h"
 #include "cli/fleet/fleet_parts.h"
 #include "cli/terminal/pager.h"
@@ -18,35 +14,27 @@
 
 #define EXIT_FAILED 1
 #define ROWS_FOR_EYES 20
+#define HOSTS_LEAST 2 /* of each side: together they have two degrees of freedom */
 
-/* The parts are runs, or whole sides: base first. */
+/* The parts are hosts, or whole sides: base first. */
 struct sides {
 	struct bp_fleet_parts parts;
 	uint32_t counts[2];
 };
 
-/* The runs of one release, together or each by itself. */
+/* The runs of one release, together or host by host. */
 static bool read_side(const struct bp_fleet_request *request, const char *release, bool apart,
 	struct sides *sides, uint32_t side, struct bp_error *error)
 {
 	struct bp_fleet_filter filter = request->filter;
-	struct bp_fleet_runs runs = { 0 };
+	const uint32_t before = sides->parts.count;
 	filter.releases = &release;
 	filter.release_count = 1;
-	if (!apart) {
-		sides->counts[side] = 1;
-		return bp_fleet_parts_read(request, &filter, release, &sides->parts, error);
-	}
-	bool good = bp_fleet_list_runs(&request->store, &filter, &runs, error);
-	if (good && runs.count > BP_RUNS_MAX)
-		good = bp_error_set(error, "--hosts sample: %u runs of %s are more than %d",
-			runs.count, release, BP_RUNS_MAX);
-	for (uint32_t i = 0; good && i < runs.count; i++) {
-		filter.run = runs.ids[i];
-		good = bp_fleet_parts_read(request, &filter, runs.ids[i], &sides->parts, error);
-	}
-	sides->counts[side] = runs.count;
-	free(runs.ids);
+	const bool good =
+		apart ? bp_fleet_parts_read_hosts(
+				request, &filter, HOSTS_LEAST, &sides->parts, error)
+		      : bp_fleet_parts_read(request, &filter, release, &sides->parts, error);
+	sides->counts[side] = sides->parts.count - before;
 	return good;
 }
 

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "check/check.h"
 #include "cli/command.h"
-#include "cli/fleet/fleet_request.h"
+#include "cli/fleet/fleet_parts.h"
 #include "cli/terminal/pager.h"
 #include "cli/terminal/terminal.h"
 #include "policy/shown.h"
@@ -86,23 +87,55 @@ bool bp_fleet_moments_read(const struct bp_arguments *arguments,
 	return true;
 }
 
-static bool make(const struct bp_fleet_request *request, const struct bp_profile *profile,
-	struct bp_diff_moments *ret_moments, struct bp_error *error)
+/* All runs together, or host by host; `left_out`: runs that are not among them. */
+static bool make(const struct bp_fleet_request *request, const struct bp_fleet_parts *parts,
+	uint32_t left_out, struct bp_diff_moments *ret_moments, struct bp_error *error)
 {
 	const struct bp_fleet_moments *asked = request->filter.moments;
+	const struct bp_profile *profiles[BP_RUNS_MAX];
+	const char *names[BP_RUNS_MAX];
+	uint32_t runs = left_out;
 	const struct bp_diff_query growth = { .growth = true, .rate = ERROR_OF_SUSPECTS };
 	/* In the profile moments of a day are counted from the first one on (fleet/fleet.h). */
 	const int64_t origin_ns = asked->of_day ? asked->from_ns : 0;
 	const uint64_t at_ns[BP_SIDES] = { [BP_BASE] = (uint64_t)(asked->from_ns - origin_ns),
 		[BP_NEW] = (uint64_t)(asked->until_ns - origin_ns) };
-	if (!bp_diff_moments_make(profile, &request->query_options.query, at_ns, &growth, SHOWN_AS,
-		    ret_moments, error))
+	const struct bp_query *query = &request->query_options.query;
+	for (uint32_t i = 0; i < parts->count; i++) {
+		profiles[i] = &parts->parts[i].profile;
+		names[i] = parts->parts[i].name;
+		runs += profiles[i]->stored_runs;
+	}
+	if (!(bp_fleet_is_sample(request)
+			    ? bp_diff_moments_make_hosts(profiles, names, parts->count, query,
+				      at_ns, &growth, ret_moments, error)
+			    : bp_diff_moments_make(profiles[0], query, at_ns, &growth, SHOWN_AS,
+				      ret_moments, error)))
 		return false;
 	ret_moments->origin_unix_ns = (uint64_t)origin_ns;
-	if (asked->left_out > 0)
+	if (left_out > 0)
 		bp_diff_warn(&ret_moments->diff,
 			"%u of %u runs were not recorded at both moments, and are left out",
-			asked->left_out, asked->left_out + profile->stored_runs);
+			left_out, runs);
+	return true;
+}
+
+/* What is read sets how many runs are left out, which the request has no use for. */
+static bool read_parts(const struct bp_fleet_request *request, struct bp_fleet_parts *parts,
+	uint32_t *ret_left_out, struct bp_error *error)
+{
+	struct bp_fleet_moments moments = *request->filter.moments;
+	struct bp_fleet_filter filter = request->filter;
+	filter.moments = &moments;
+	*ret_left_out = 0;
+	if (!bp_fleet_is_sample(request)) {
+		const bool good = bp_fleet_parts_read(request, &filter, SHOWN_AS, parts, error);
+		*ret_left_out = moments.left_out;
+		return good;
+	}
+	if (!bp_fleet_parts_read_hosts(request, &filter, BP_FLEET_HOSTS_LEAST, parts, error))
+		return false;
+	*ret_left_out = parts->left_out;
 	return true;
 }
 
@@ -112,21 +145,21 @@ int bp_fleet_growth(const struct bp_fleet_request *request, struct bp_error *err
 	const bool json = bp_option_given(arguments, "json");
 	struct bp_report_options options = { .si = bp_option_given(arguments, "si") };
 	struct bp_diff_moments moments;
-	struct bp_profile profile;
+	struct bp_fleet_parts parts = { .count = 0 };
+	uint32_t left_out = 0;
 	uint64_t rows = json ? BP_ROWS_ALL : ROWS_FOR_EYES;
-	if (!bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) ||
-		!bp_fleet_profile(request, &request->filter, &profile, error))
-		return EXIT_FAILED;
+	bool good = bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) &&
+		    read_parts(request, &parts, &left_out, error);
 	options.rows = (uint32_t)rows;
 	bp_terminal_look(&options);
-	options.names_as_recorded = bp_names_as_recorded(&profile, request->query_options.query.by);
-	bool good = make(request, &profile, &moments, error);
+	options.names_as_recorded = good && bp_fleet_parts_as_recorded(request, &parts);
+	good = good && make(request, &parts, left_out, &moments, error);
 	if (good) {
 		bp_pager_begin_unless(arguments);
 		(json ? bp_write_growth_json : bp_write_growth_text)(&moments, &options, stdout);
 		bp_diff_moments_finish(&moments);
 		good = bp_pager_end(error);
 	}
-	bp_profile_finish(&profile);
+	bp_fleet_parts_finish(&parts);
 	return good ? 0 : EXIT_FAILED;
 }

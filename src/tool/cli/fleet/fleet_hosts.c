@@ -34,7 +34,8 @@ int bp_fleet_hosts(const struct bp_fleet_request *request, struct bp_error *erro
 	struct bp_means_options options = { .report.si = bp_option_given(arguments, "si") };
 	struct bp_fleet_parts parts = { .count = 0 };
 	bool good = bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) &&
-		    bp_fleet_parts_read_hosts(request, &parts, error) &&
+		    bp_fleet_parts_read_hosts(
+			    request, &request->filter, BP_FLEET_HOSTS_LEAST, &parts, error) &&
 		    bp_fleet_host_count(request, parts.count, &options.all_hosts, error);
 	const double scale = options.all_hosts > 0 ? options.all_hosts : 1;
 	good = good && bp_fleet_parts_aggregate(request, scale, &parts, error);

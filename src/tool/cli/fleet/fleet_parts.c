@@ -29,27 +29,32 @@ bool bp_fleet_parts_read(const struct bp_fleet_request *request,
 	return true;
 }
 
-bool bp_fleet_parts_read_hosts(const struct bp_fleet_request *request, struct bp_fleet_parts *parts,
+static bool are_sample(uint32_t count, uint32_t least, struct bp_error *error)
+{
+	if (count < least)
+		return bp_error_set(error,
+			"--hosts sample: %u host%s no sample of hosts: how much hosts differ is seen "
+			"from %u on",
+			count, count == 1 ? " is" : "s are", least);
+	return count <= BP_RUNS_MAX ||
+	       bp_error_set(error, "--hosts sample: %u hosts are more than %d", count, BP_RUNS_MAX);
+}
+
+bool bp_fleet_parts_read_hosts(const struct bp_fleet_request *request,
+	const struct bp_fleet_filter *filter, uint32_t least, struct bp_fleet_parts *parts,
 	struct bp_error *error)
 {
-	struct bp_fleet_filter filter = request->filter;
+	struct bp_fleet_filter of_host = *filter;
 	struct bp_fleet_hosts hosts;
-	if (!bp_fleet_list_hosts(&request->store, &filter, &hosts, error))
+	if (!bp_fleet_list_hosts(&request->store, filter, &hosts, error))
 		return false;
-	bool good = true;
-	if (hosts.count < BP_FLEET_HOSTS_LEAST)
-		good = bp_error_set(error,
-			"--hosts sample: %u host%s no sample of hosts: how much hosts differ is "
-			"seen from %d on",
-			hosts.count, hosts.count == 1 ? " is" : "s are", BP_FLEET_HOSTS_LEAST);
-	else if (hosts.count > BP_RUNS_MAX)
-		good = bp_error_set(error, "--hosts sample: %u hosts are more than %d", hosts.count,
-			BP_RUNS_MAX);
+	parts->left_out = filter->moments != NULL ? filter->moments->left_out : 0;
+	bool good = are_sample(hosts.count, least, error);
 	for (uint32_t i = 0; good && i < hosts.count; i++) {
 		const char *const name = hosts.names[i];
-		filter.hosts = &name;
-		filter.host_count = 1;
-		good = bp_fleet_parts_read(request, &filter, name, parts, error);
+		of_host.hosts = &name;
+		of_host.host_count = 1;
+		good = bp_fleet_parts_read(request, &of_host, name, parts, error);
 	}
 	bp_fleet_hosts_finish(&hosts);
 	return good;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings of a store that are read and aggregated apart from each other: the runs of a side of
- * `fleet diff`, or the hosts of a sample. One thread.
+ * Recordings of a store that are read and aggregated apart from each other: the sides of `fleet
+ * diff`, or the hosts of a sample. One thread.
  */
 #ifndef BP_CLI_FLEET_FLEET_PARTS_H
 #define BP_CLI_FLEET_FLEET_PARTS_H
@@ -17,7 +17,7 @@ struct bp_fleet_part {
 	struct bp_profile profile;
 	struct bp_aggregation aggregation;
 	bool aggregated;
-	char name[256]; /* of the run, the release or the host */
+	char name[256]; /* of the release or the host */
 };
 
 /* Zeroed: none. */
@@ -25,6 +25,7 @@ struct bp_fleet_parts {
 	struct bp_fleet_part *parts;
 	struct bp_run *runs; /* one for each part, once they are aggregated */
 	uint32_t count;
+	uint32_t left_out; /* runs of all hosts that were not recorded at both moments */
 };
 
 /* One part more: the recordings that pass `filter`. Errors: those of bp_fleet_profile; memory. */
@@ -32,9 +33,11 @@ bool bp_fleet_parts_read(const struct bp_fleet_request *request,
 	const struct bp_fleet_filter *filter, const char *name, struct bp_fleet_parts *parts,
 	struct bp_error *error);
 
-/* One part for each host of the recordings that are meant. Errors: fewer than
- * BP_FLEET_HOSTS_LEAST, or more than BP_RUNS_MAX; those of the store. */
-bool bp_fleet_parts_read_hosts(const struct bp_fleet_request *request, struct bp_fleet_parts *parts,
+/* One part more for each host of the recordings that pass `filter`; with moments, of those that
+ * were recorded at both. Errors: fewer hosts than `least`, or more than BP_RUNS_MAX; those of the
+ * store. */
+bool bp_fleet_parts_read_hosts(const struct bp_fleet_request *request,
+	const struct bp_fleet_filter *filter, uint32_t least, struct bp_fleet_parts *parts,
 	struct bp_error *error);
 
 /* Aggregates each by the query of the request, every figure of it times `scale` > 0. Errors: a part

@@ -231,11 +231,26 @@ static void write_growth_row(
 	bp_json_end(json);
 }
 
+/* The hosts of a sample, whose mean is shown. */
+static void write_hosts(struct bp_json *json, const struct bp_diff_moments *moments)
+{
+	bp_json_array(json, "hosts", BP_JSON_LINES);
+	for (uint32_t i = 0; i < moments->host_count; i++) {
+		const struct bp_aggregation *host = &moments->hosts[i].shown[BP_NEW];
+		bp_json_object(json, NULL, BP_JSON_SPACED);
+		bp_json_text(json, "name", moments->hosts[i].runs[BP_NEW].file);
+		bp_json_whole(json, "runs", host->profile->stored_runs);
+		bp_json_whole(json, "samples", host->samples);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+}
+
 void bp_write_growth_json(
 	const struct bp_diff_moments *moments, const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_diff *diff = &moments->diff;
-	const struct bp_aggregation *new = &moments->shown[BP_NEW];
+	const struct bp_aggregation *new = bp_diff_moments_later(moments);
 	const struct bp_process *subject = &new->profile->processes.data[new->subject.i];
 	const uint32_t rows = diff->row_count;
 	const uint32_t shown = rows < options->rows ? rows : options->rows;
@@ -250,7 +265,9 @@ void bp_write_growth_json(
 	bp_json_seconds(&json, "to_s", moments->at_ns[BP_NEW]);
 	if (moments->origin_unix_ns != 0)
 		bp_json_seconds(&json, "origin_unix_s", moments->origin_unix_ns);
-	if (new->profile->stored_runs > 0)
+	if (moments->host_count > 0)
+		write_hosts(&json, moments);
+	else if (new->profile->stored_runs > 0)
 		bp_json_whole(&json, "runs", new->profile->stored_runs);
 	bp_json_text(&json, "by", bp_query_by(&new->query));
 	bp_json_bool(&json, "cumulative", new->query.cumulative);

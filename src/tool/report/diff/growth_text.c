@@ -97,7 +97,7 @@ static unsigned lay_out(struct table *table)
 static void write_table(struct table *table, FILE *out)
 {
 	const struct bp_report_options *options = table->options;
-	const struct bp_query *query = &table->moments->shown[BP_NEW].query;
+	const struct bp_query *query = &bp_diff_moments_later(table->moments)->query;
 	unsigned name_columns = lay_out(table), stacks = 0;
 	char name[NAME_BYTES];
 	fprintf(out, "\n  %s", bp_style_bold(options));
@@ -128,7 +128,8 @@ static void write_table(struct table *table, FILE *out)
 
 static void write_head(const struct table *table, FILE *out)
 {
-	const struct bp_aggregation *new = &table->moments->shown[BP_NEW];
+	const struct bp_aggregation *new = bp_diff_moments_later(table->moments);
+	uint64_t samples = new->samples;
 	char from[BP_QUANTITY_BYTES], to[BP_QUANTITY_BYTES], number[BP_QUANTITY_BYTES], name[256];
 	const struct bp_process *subject = &new->profile->processes.data[new->subject.i];
 	const uint32_t runs = new->profile->stored_runs;
@@ -136,11 +137,18 @@ static void write_head(const struct table *table, FILE *out)
 		sizeof name);
 	if (runs > 0)
 		snprintf(name, sizeof name, "%u run%s", runs, runs == 1 ? "" : "s");
+	if (table->moments->host_count > 0) {
+		snprintf(name, sizeof name, "%u hosts, a sample", table->moments->host_count);
+		samples = 0;
+		for (uint32_t i = 0; i < table->moments->host_count; i++)
+			samples += table->moments->hosts[i].shown[BP_NEW].samples;
+	}
 	moment_text(table->moments, BP_BASE, from);
 	moment_text(table->moments, BP_NEW, to);
-	bp_count_text(new->samples, number);
-	fprintf(out, "%s%s%s, growth of live memory by %s%s from %s to %s, %s samples\n",
+	bp_count_text(samples, number);
+	fprintf(out, "%s%s%s, growth of live memory%s by %s%s from %s to %s, %s samples\n",
 		bp_style_bold(table->options), name, bp_style_end(table->options),
+		table->moments->host_count > 0 ? " of one host, on average," : "",
 		bp_query_by(&new->query), new->query.cumulative ? ", cumulative," : "", from, to,
 		number);
 	for (char **w = table->moments->diff.warnings; *w != NULL; w++) {
@@ -152,7 +160,7 @@ static void write_foot(const struct table *table, FILE *out)
 {
 	const struct bp_diff *diff = &table->moments->diff;
 	char text[512], percent[BP_QUANTITY_BYTES];
-	bp_percent_text(table->moments->shown[BP_NEW].query.confidence, percent);
+	bp_percent_text(bp_diff_moments_later(table->moments)->query.confidence, percent);
 	snprintf(text, sizeof text,
 		"%u suspect%s among %u row%s: their lower limit (\"at least\") is above 0 at an "
 		"error of %g %% shared out over all rows. Rates with their %s %% intervals. What "
@@ -162,7 +170,13 @@ static void write_foot(const struct table *table, FILE *out)
 		diff->row_count == 1 ? "" : "s", 100 * diff->query.rate, percent);
 	putc('\n', out);
 	bp_write_note(table->options, text, out);
-	if (table->moments->shown[BP_NEW].profile->stored_runs > 1)
+	if (table->moments->host_count > 0)
+		bp_write_note(table->options,
+			"Rates and limits are of the mean of the hosts that these are a sample of: they "
+			"cover how much the growth of hosts differs (Student's t) and the noise of "
+			"sampling.",
+			out);
+	else if (bp_diff_moments_later(table->moments)->profile->stored_runs > 1)
 		bp_write_note(table->options,
 			"The runs are summed: the intervals cover the noise of sampling, not how "
 			"much runs vary.",
