@@ -54,6 +54,7 @@ def main():
                   ("plan-1", "plan", "--json", "--heap", "10M", "--interval", "512K", "--share",
                    "10%"),
                   ("plan-1", "plan", "--json", "--heap", "10M", "--change", "10%"),
+                  ("plan-fleet-1", "plan", "--json", "--fleet", "--bytes-per-second", "20M", "--host-variation", "5%"),
                   ("plan-overview-1", "plan", "--json"),
                   ("plan-tables-1", "plan", "--json", "--table"),
                   ("plan-profile-1", "plan", "--json", a)]

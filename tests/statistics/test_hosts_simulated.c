@@ -30,6 +30,7 @@
 #include "base/attributes.h"
 #include "chance.h"
 #include "estimate/diff.h"
+#include "estimate/plan.h"
 #include "test_coverage.h"
 
 #define INTERVAL UINT64_C(524288)
@@ -169,7 +170,7 @@ static struct counts run_change(struct cell cell, double before, double after, b
 	const double bytes = cell.intervals * (double)INTERVAL, truth = bytes * (after - before);
 	struct stream stream = { 7000000 + 100000 * hosts + (uint64_t)(1000 * cell.intervals) +
 				 (uint64_t)(10 * cell.variation) + 2 * cell.kind + others };
-	struct counts counts = { .all = repetitions() };
+	struct counts counts = { .all = repetitions() / 2 };
 	for (double i = 0; i < counts.all; i++) {
 		struct bp_side base[HOSTS_MAX], new[HOSTS_MAX], sums[2];
 		for (unsigned j = 0; j < hosts; j++) {
@@ -316,6 +317,64 @@ static void test_changes(void **state)
 	assert_true(control.sampling_low + control.sampling_high > .2 * control.all);
 }
 
+/* Finds of a change in `repeats` comparisons of `hosts` hosts with others, by the test of `diff`. */
+static double finds(struct bp_plan_hosts plan, unsigned hosts, double repeats)
+{
+	struct bp_side *base = calloc(hosts, sizeof *base), *new = calloc(hosts, sizeof *new);
+	struct stream stream = { 900000 + (uint64_t)(1000 * plan.change) +
+				 (uint64_t)(plan.bytes / (double)INTERVAL) };
+	double found = 0;
+	assert_true(base != NULL && new != NULL);
+	for (double i = 0; i < repeats; i++) {
+		for (unsigned j = 0; j < hosts; j++) {
+			double factor = draw_factor(&stream, NORMAL, plan.variation);
+			base[j] = draw_host(&stream, plan.bytes * factor, true);
+			factor = draw_factor(&stream, NORMAL, plan.variation);
+			new[j] = draw_host(&stream, plan.bytes * plan.change * factor, true);
+		}
+		const struct bp_change change = bp_diff_runs_p(base, hosts, new, hosts);
+		found += change.p <= .05 && change.p_increase < change.p_decrease;
+	}
+	free(base);
+	free(new);
+	return found;
+}
+
+/* `plan --fleet` at 1,000 hosts: 1 % more is found as often as was planned. The interval of the
+ * simulation is given, so that the bytes are what is planned. */
+static void test_planned_power(void **state)
+{
+	(void)state;
+	const double repeats = repetitions() * .4;
+	struct bp_plan_hosts plan = { .variation = .05, .change = 1.01, .bytes = 1e9 };
+	const double interval = bp_plan_hosts_interval(plan, 1000, .8, .05);
+	assert_true(fabs(bp_plan_hosts_power(plan, 1000, interval, .05) - .8) < 1e-6);
+	plan.bytes = plan.bytes * (double)INTERVAL / interval;
+	const double found = finds(plan, 1000, repeats);
+	print_message(
+		"# 1 %% more on 1000 hosts of %.0f samples: found %.3f of %.0f times, planned .8\n",
+		plan.bytes / (double)INTERVAL, found / repeats, repeats);
+	assert_true(found <= binomial_limit(repeats, .8, false_alarm));
+	assert_true(repeats - found <= binomial_limit(repeats, .2, false_alarm));
+	/* The control: with a quarter of the samples it is not found as often. */
+	plan.bytes /= 4;
+	const double fewer = finds(plan, 1000, repeats);
+	const double less = bp_plan_hosts_power(plan, 1000, (double)INTERVAL, .05);
+	print_message(
+		"# with a quarter of the samples %.3f, planned %.3f\n", fewer / repeats, less);
+	assert_true(repeats - fewer > binomial_limit(repeats, .2, false_alarm));
+	assert_true(fewer <= binomial_limit(repeats, less, false_alarm));
+	assert_true(repeats - fewer <= binomial_limit(repeats, 1 - less, false_alarm));
+	/* Few hosts, which differ little: the t distribution's tail counts. */
+	plan = (struct bp_plan_hosts){ .variation = .04, .change = 1.1, .bytes = 1e9 };
+	plan.bytes *= (double)INTERVAL / bp_plan_hosts_interval(plan, 10, .8, .05);
+	const double few = finds(plan, 10, 5 * repeats);
+	print_message("# 10 %% more on 10 hosts of %.0f samples: found %.3f, planned .8\n",
+		plan.bytes / (double)INTERVAL, few / repeats / 5);
+	assert_true(few <= binomial_limit(5 * repeats, .81, false_alarm));
+	assert_true(5 * repeats - few <= binomial_limit(5 * repeats, .21, false_alarm));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_small_error),
 		cmocka_unit_test(test_skewed_hosts),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_planned_power),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,30 @@ static bool read_limit(const struct bp_arguments *arguments, struct bp_plan_ques
 	return true;
 }
 
+/* The options of --fleet that mean something without it, and those that are of nothing else. */
+static bool check_fleet(const struct bp_arguments *arguments, struct bp_error *error)
+{
+	static const char *const of_fleet[] = { "bytes-per-second", "host-variation" };
+	static const char *const others[] = { "heap", "share", "counted", "size", "interval",
+		"accuracy", "limit", "false-alarm", "table", "chart", "svg", "force", "csv", "by",
+		"cumulative", "rows", "allocators", "metric" };
+	const char *other = given(arguments, others, BP_COUNT(others));
+	const char *own = given(arguments, of_fleet, BP_COUNT(of_fleet));
+	if (!bp_option_given(arguments, "fleet"))
+		return own == NULL ||
+		       bp_error_set(error, "--%s is for --fleet: give that too", own);
+	if (other != NULL)
+		return bp_error_set(error, "--%s and --fleet: leave one of them out", other);
+	if (!bp_option_given(arguments, "host-variation"))
+		return bp_error_set(error,
+			"how much do hosts differ? --host-variation 10%%: \"host to host\" over "
+			"\"bytes\" of `bytepoll fleet top --hosts sample`");
+	if (bp_option_given(arguments, "bytes-per-second") == (arguments->operand_count > 0))
+		return bp_error_set(error,
+			"how much is allocated on a host? --bytes-per-second SIZE, or a profile");
+	return true;
+}
+
 static bool read_question(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
 {
@@ -322,25 +346,76 @@ static int write_profile(const struct bp_arguments *arguments, struct request *r
 	return good ? 0 : bp_command_fail(1, &error);
 }
 
+/* What a profile allocates in a second, of what passes its filters. */
+static bool read_rate(const struct bp_arguments *arguments, struct request *request,
+	double *ret_bytes_per_s, struct bp_error *error)
+{
+	struct bp_query query = request->query_options.query;
+	struct bp_aggregation aggregation;
+	struct bp_profile profile;
+	struct bp_symbol_summary symbols;
+	query.metric = BP_METRIC_ALLOCATED;
+	query.without_peak = true;
+	if (!bp_input_read(arguments->operands, arguments->operand_count,
+		    bp_input_options_of(arguments, &request->query_options), &profile, &symbols,
+		    error))
+		return false;
+	bool good = bp_aggregate(&profile, &query, &aggregation, error);
+	if (good) {
+		const double bytes =
+			aggregation.totals[BP_METRIC_ALLOCATED].bytes.interval.estimate;
+		*ret_bytes_per_s = bytes / ((double)aggregation.duration_ns / 1e9);
+		good = (bytes > 0 && aggregation.duration_ns > 0) ||
+		       bp_error_set(error,
+			       "%s: nothing was allocated in it in a time that is known",
+			       arguments->operands[0]);
+		bp_aggregation_finish(&aggregation);
+	}
+	bp_profile_finish(&profile);
+	return good;
+}
+
+static int write_fleet(const struct bp_arguments *arguments, struct request *request)
+{
+	const struct bp_plan_question *question = &request->question;
+	struct bp_plan_fleet fleet = { .change = question->change > 0 ? question->change : 1.01,
+		.power = question->power,
+		.confidence = question->confidence };
+	struct bp_error error;
+	uint64_t rate = 0;
+	if (!read_part(arguments, "host-variation", 0, 10, &fleet.variation, &error) ||
+		!read_size(arguments, "bytes-per-second", (uint64_t)1 << 50, &rate, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
+	fleet.bytes_per_s = (double)rate;
+	if (rate == 0 && !read_rate(arguments, request, &fleet.bytes_per_s, &error))
+		return bp_command_fail(1, &error);
+	bp_pager_begin_unless(arguments);
+	bp_plan_write_fleet(&fleet, request->format, &request->options, stdout);
+	return bp_pager_end(&error) ? 0 : bp_command_fail(1, &error);
+}
+
 static int plan(const struct bp_arguments *arguments)
 {
 	struct request request = { 0 };
 	struct bp_plan_question *question = &request.question;
 	struct bp_error error = { 0 };
 	uint64_t rows = ROWS_DEFAULT;
+	const bool fleet = bp_option_given(arguments, "fleet");
 	request.format = bp_option_given(arguments, "json")  ? BP_PLAN_JSON
 			 : bp_option_given(arguments, "csv") ? BP_PLAN_CSV
 							     : BP_PLAN_TEXT;
 	if (!bp_query_options_read(arguments, &request.query_options, &error) ||
-		!read_question(arguments, &request, &error) ||
+		!check_fleet(arguments, &error) || !read_question(arguments, &request, &error) ||
 		!read_charts(arguments, &request, &error) ||
-		!check_kind(arguments, &request, &error) ||
-		!check_question(arguments, question, &error) ||
+		!(fleet || (check_kind(arguments, &request, &error) &&
+				   check_question(arguments, question, &error))) ||
 		!bp_option_number(arguments, "rows", UINT32_MAX, &rows, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	request.options.rows = (uint32_t)rows;
 	request.options.si = bp_option_given(arguments, "si");
 	bp_terminal_look(&request.options);
+	if (fleet)
+		return write_fleet(arguments, &request);
 	bool other = question->interval > 0 || question->change > 0 || question->limit > 0;
 	if (question->accuracy == 0 &&
 		(arguments->operand_count > 0 || (question->heap > 0 && !other) ||
@@ -372,13 +447,22 @@ static const struct bp_option options[] = {
 		.letter = 'i',
 		.argument = "SIZE",
 		.summary = "what this mean sampling interval T gives" },
+	{ .name = "fleet",
+		.summary = "for a service on 10, 1,000 and 100,000 hosts: T, and what it costs" },
+	{ .name = "bytes-per-second",
+		.argument = "SIZE",
+		.summary = "fleet: of the figure, allocated on a host (or FILE says so)" },
+	{ .name = "host-variation",
+		.argument = "PERCENT",
+		.summary = "fleet: standard deviation between hosts, of their mean" },
 	{ .summary = "What is wanted" },
 	{ .name = "accuracy",
 		.argument = "PERCENT",
 		.summary = "both limits of the interval so near to the estimate (10%)" },
 	{ .name = "change",
 		.argument = "CHANGE",
-		.summary = "that diff shall find: 10%, -30%, x1.5; of --limit: its margin" },
+		.summary =
+			"that diff shall find: 10%, -30%, x1.5; of --limit: its margin; fleet: 1%" },
 	{ .name = "limit", .argument = "[METRIC=]SIZE", .summary = "that check shall decide on" },
 	{ .name = "false-alarm",
 		.argument = "RATE",
@@ -458,6 +542,8 @@ const struct bp_command bp_command_plan = {
 		    "    T at which check can decide on that limit\n"
 		    "bytepoll plan app.bpt --accuracy 5%\n"
 		    "    T for the largest functions of a profile\n"
+		    "bytepoll plan --fleet --bytes-per-second 20M --host-variation 5%\n"
+		    "    T for a service on many hosts\n"
 		    "bytepoll plan --svg charts.svg\n"
 		    "    the charts\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read or written\n2  wrong usage\n",

@@ -98,6 +98,34 @@ double bp_plan_check_power(
  * most limit / that. */
 double bp_plan_check_samples(enum bp_plan_outcome outcome, double factor, double power, double a);
 
+/* A figure on the hosts of a service, compared with the same on as many other hosts (of another
+ * release, or in another hour) by Welch's test of the hosts (diff.h, bp_diff_runs). */
+struct bp_plan_hosts {
+	double bytes;	  /* of a host on average, in small objects, > 0 */
+	double variation; /* standard deviation between hosts over their mean, >= 0 */
+	double change;	  /* new / base of every host, > 0 and not 1 */
+};
+
+/* The probability that the two-sided test at `level` finds the change, in the right direction, with
+ * `hosts` on each side at T = `interval` >= 1. About: the noncentral t distribution is taken for a
+ * normal one (within .03 from 10 hosts on, against bp_diff_runs simulated). */
+double bp_plan_hosts_power(struct bp_plan_hosts plan, double hosts, double interval, double level);
+/* The largest T, up to 2^40, with which it is found with probability `power`; 0: not even at T = 1,
+ * since so few hosts differ too much. */
+double bp_plan_hosts_interval(struct bp_plan_hosts plan, double hosts, double power, double level);
+/* The fewest hosts on each side with which it is found at T = `interval`, up to 10^12. */
+double bp_plan_hosts_least(struct bp_plan_hosts plan, double interval, double power, double level);
+
+/* What a store takes, measured (docs/fleet.md, "What it costs"): bytes of tables for a sample, with
+ * its readings, and for a run (names, stacks, counters); seconds of a question for a sample and for
+ * the folder of a run. */
+#define BP_PLAN_STORE_BYTES_PER_SAMPLE 21.0
+#define BP_PLAN_STORE_BYTES_PER_RUN 40e3
+#define BP_PLAN_STORE_SECONDS_PER_SAMPLE 1e-7
+#define BP_PLAN_STORE_SECONDS_PER_RUN 8e-3
+/* A sample and its free in the program (docs/benchmarks.md): 1.4 us each in sqlite3 and python3. */
+#define BP_PLAN_SECONDS_PER_SAMPLE 1.5e-6
+
 /* Bytes that a trace grows by per sample, its free and its part of the tables of stacks
  * included, and those of a process without a sample. Measured on sqlite3, python3 and gcc: 25 to
  * 40 a sample. */

@@ -44,6 +44,19 @@ bool bp_plan_write_profile(const struct bp_aggregation *aggregation, uint64_t in
 	const struct bp_plan_question *question, enum bp_plan_format format,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error);
 
+/* A service on many hosts. */
+struct bp_plan_fleet {
+	double bytes_per_s; /* of the figure, on a host, > 0 */
+	double variation;   /* between hosts, as a part of their mean, >= 0 */
+	double change;	    /* new / base that shall be found in an hour; not 1 */
+	double power, confidence;
+};
+
+/* For 10, 1,000 and 100,000 hosts: T with which the change is found, and what that costs, as text
+ * or JSON (schema bytepoll-plan-fleet-1). */
+void bp_plan_write_fleet(const struct bp_plan_fleet *fleet, enum bp_plan_format format,
+	const struct bp_report_options *options, FILE *out);
+
 /* The charts, also as tables. */
 enum bp_plan_chart {
 	BP_PLAN_CHART_PROBABILITY, /* of at least one sample, by size and T */

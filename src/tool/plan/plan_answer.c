@@ -12,8 +12,6 @@
 
 #include "estimate/plan.h"
 
-/* A sample and its free, measured (docs/benchmarks.md): 1.4 us each in sqlite3 and python3. */
-#define SECONDS_PER_SAMPLE 1.5e-6
 #define GIB 0x1p30
 
 static struct bp_plan_fact *add(struct bp_plan_answer *answer, enum bp_plan_unit unit,
@@ -120,7 +118,7 @@ static void add_cost(struct bp_plan_answer *answer, uint64_t interval)
 	struct bp_plan_fact *fact =
 		add(answer, BP_PLAN_UNIT_COST, "per_gib", "cost of each GiB allocated", samples);
 	fact->bytes = samples * BP_PLAN_TRACE_BYTES_PER_SAMPLE;
-	fact->seconds = samples * SECONDS_PER_SAMPLE;
+	fact->seconds = samples * BP_PLAN_SECONDS_PER_SAMPLE;
 	answer->cost = true;
 }
 
