@@ -30,7 +30,7 @@ import schemas  # noqa: E402
 DEBUG = "--debug-directory debug"
 # Of the lines that are made from the tables these print JSON, whatever else does.
 HELD = ["diff .*--json --normalize total$", "diff .*--json --normalize duration$", "diff .*--json --normalize 1:2$",
-        "diff .*--at 0.4 .*--json", "plan --json$", "plan --limit live=200M --json", "plan --json --chart probability$",
+        "diff .*--at 0.4 .*--json", "plan --json$", "plan --fleet .*--json$", "plan --limit live=200M --json", "plan --json --chart probability$",
         "plan --json --chart error$", "plan --json --chart quantiles$", "check .*--against .*--json",
         "report dotnet.*--json", "report pprof.*--json", "export .*--to json"]
 ELSEWHERE = {"control-1", "hosts-1"}  # of a running process, of a store: tests/scenario/test_control.py, test_fleet.py
@@ -52,7 +52,8 @@ BASES = {
               f"new1.bpt --against base1.bpt --max-growth 5% {DEBUG} --json"],
     "plan": ["", "--heap 1G", "--limit live=200M", "--change 10%", "--table", f"{SHOP}", f"{SHOP} --json",
              "--heap 1G --json", "--change 10% --json", "--limit live=200M --json", "--size 64K --interval 512K --json",
-             "--heap 1G --interval 512K --json", "--table --json", "--json", "--chart error --svg out.svg"],
+             "--heap 1G --interval 512K --json", "--table --json", "--json", "--chart error --svg out.svg",
+             "--fleet --bytes-per-second 20M --host-variation 5%", "--fleet --bytes-per-second 20M --host-variation 5% --json"],
     "verify": ["counted.bpt", "counted.bpt --json"],
     "fold": ["kept.bpt"],
 }
@@ -64,6 +65,7 @@ VALUES = {
     "--min-size": ["8"], "--assume-interval": ["4K"], "--moments": ["5"], "--limit": ["live=1M"],
     "--against": ["base1.bpt"], "--max-growth": ["5%"], "--heap": ["2G"], "--share": ["10%"], "--size": ["1M"],
     "--accuracy": ["5%"], "--change": ["20%"], "--power": ["0.9"], "--false-alarm": ["0.2"], "--interval": ["64K"],
+    "--bytes-per-second": ["1M"], "--host-variation": ["3%"],
     "--error": ["0.2"], "--fdr": ["0.5"], "--normalize": ["total", "duration", "1:2"], "--new": ["new2.bpt"],
     "--html": ["page.html"], "--svg": ["chart.svg"], "--junit": ["junit.xml"], "--output": ["other"],
     "--debug-directory": ["debug"], "--keep": ["4K", "1M"], "--max-size": ["16K"], "--label": ["thread", "bytes"],

@@ -153,6 +153,10 @@ static bool check_fleet(const struct bp_arguments *arguments, struct bp_error *e
 		       bp_error_set(error, "--%s is for --fleet: give that too", own);
 	if (other != NULL)
 		return bp_error_set(error, "--%s and --fleet: leave one of them out", other);
+	const char *profile = given(arguments, profile_options, BP_COUNT(profile_options));
+	if (profile != NULL && arguments->operand_count == 0)
+		return bp_error_set(
+			error, "--%s needs a profile: bytepoll plan --fleet FILE", profile);
 	if (!bp_option_given(arguments, "host-variation"))
 		return bp_error_set(error,
 			"how much do hosts differ? --host-variation 10%%: \"host to host\" over "
