@@ -43,7 +43,7 @@ CENSUS_TOTALS_FIELDS = (  # 1.7, in the state page
 CENSUS_FIELDS = (  # 1.7
     "state", "stack", "allocated_bytes", "allocated_objects", "freed_bytes", "freed_objects",
     "temporary_bytes", "temporary_objects")
-COVERAGE_FIELDS = ("covered_objects", "objects")  # 1.9
+COVERAGE_FIELDS = ("covered_objects", "objects", "small_objects_time_ns")  # 1.9
 CONTROL_FIELDS = ("control", "control_resume", "budget_ppm")  # 1.8
 SLOT_FIELDS = (  # 1.6
     "generation", "command", "state", "ordinal", "tid", "trials", "objects", "armed", "hot_address",
@@ -127,7 +127,7 @@ class Trace:
         self.stops = [stop for stop in zip(stops[::3], stops[1::3], stops[2::3]) if 0 < stop[0] < 1 << 32]
         return dict(zip(STATE_FIELDS, values)) | {
             "lost": list(values[16:48]), "census": dict(zip(CENSUS_TOTALS_FIELDS, values[64:80]))
-        } | dict(zip(COVERAGE_FIELDS, values[48:50])) | dict(zip(CONTROL_FIELDS, values[80:])) | {
+        } | dict(zip(COVERAGE_FIELDS, values[48:51])) | dict(zip(CONTROL_FIELDS, values[80:])) | {
             "outage_since_ns": self.outage_since}
 
     def read_census(self, offset):

@@ -22,5 +22,6 @@ void bp_trace_reader_use_machine_clock(struct bp_trace_reader *reader)
 	reader->time_last_ns -= offset_ns;
 	move(&reader->state.end_time_ns, offset_ns);
 	move(&reader->state.outage_since_ns, offset_ns);
+	move(&reader->state.small_objects_time_ns, offset_ns);
 	move(&reader->state.verify_sums.peak_time_ns, offset_ns);
 }

@@ -63,7 +63,7 @@ enum bp_attach_result {
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 10
+#define BP_TRACE_MINOR 11
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -214,7 +214,10 @@ struct bp_trace_state {
 	uint64_t lost[BP_LOSS_MAX];
 	/* 1.9: of the loaded objects, how many there are, and of how many all calls are seen */
 	uint64_t covered_objects, objects;
-	uint64_t reserved_2[14];
+	/* 1.9: CLOCK_MONOTONIC from which on small objects of Python are counted; 0: they are not
+	 * yet, or INTERPRETER has the answer (3.10) */
+	uint64_t small_objects_time_ns;
+	uint64_t reserved_2[13];
 	struct bp_trace_verify_totals verify_sums;
 	/* 1.8: changed from outside, and by the process itself; by compare and exchange only. */
 	uint64_t control, control_resume, budget_ppm;
@@ -351,7 +354,12 @@ enum bp_python_state {
 	BP_PYTHON_UNKNOWN_VERSION = 2,
 	BP_PYTHON_FREE_THREADED = 3,
 	BP_PYTHON_TEST_FAILED = 4,
-	BP_PYTHON_ALL_IN_MALLOC = 5
+	BP_PYTHON_ALL_IN_MALLOC = 5,
+	/* of objects, in a process that was attached to: they are recorded from
+	 * `small_objects_time_ns` of the state page on; 0: not yet */
+	BP_PYTHON_WAITING = 6,
+	BP_PYTHON_INTERPRETERS = 7,    /* several, which may have a GIL each */
+	BP_PYTHON_OTHER_ALLOCATORS = 8 /* such as tracemalloc's, which know what was made before */
 };
 
 /* MREMAP_DONTUNMAP of Linux 5.7, which headers of glibc before 2.32 lack. */

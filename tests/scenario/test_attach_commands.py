@@ -277,7 +277,7 @@ def functions_of_python(path):
             profiled.expect(any(end.endswith("service.middle;service.leaf") for end in ends) and
                             any(end.endswith("service.others;service.answer") for end in ends), stacks)
             states = data["processes"][0]["python"]
-            profiled.expect(states["frames"] == "recorded" and states["objects"] == "not asked", "%s" % states)
+            profiled.expect(states["frames"] == "recorded" and states["objects"] == "recorded", "%s" % states)
     finally:
         process.kill()
         process.communicate()

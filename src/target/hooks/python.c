@@ -19,6 +19,9 @@
  * meanwhile. So the first word, which is passed to the other four, stays as it was: whichever of
  * the functions such a thread meets, it gets the word that it wants.
  *
+ * In a process that was attached to all this is done later (python_late.c), in front of an
+ * interpreter whose arenas are not all known.
+ *
  * `free` stays CPython's own where it can, because CPython has its code inlined in many places for
  * as long as nobody replaces it, which costs more than the recorder's own instructions. So a small
  * object that is due to be looked at is not made in an arena: pymalloc is asked for a block that is
@@ -44,40 +47,38 @@
 #include "recorder/recorder.h"
 #include "unwind/modules.h"
 
-/* PyMemAllocatorEx and PyObjectArenaAllocator, the same in all versions. */
-struct allocator {
-	void *context;
-	void *(*malloc)(void *context, size_t size);
-	void *(*calloc)(void *context, size_t count, size_t size);
-	void *(*realloc)(void *context, void *object, size_t size);
-	void (*free)(void *context, void *object);
-};
+/* PyObjectArenaAllocator, the same in all versions. */
 struct arena_allocator {
 	void *context;
 	void *(*alloc)(void *context, size_t bytes);
 	void (*free)(void *context, void *arena, size_t bytes);
 };
 
-enum domain { RAW, MEM, OBJECT, DOMAINS }; /* PyMemAllocatorDomain */
+/* As hooks/python.h has them, for the macros below. */
+#define MEM BP_PYTHON_MEM
+#define OBJECT BP_PYTHON_OBJECT
+#define DOMAINS BP_PYTHON_DOMAINS
 
 static struct {
-	void (*get_allocator)(int domain, struct allocator *ret_allocator);
-	void (*set_allocator)(int domain, struct allocator *allocator);
+	void (*get_allocator)(int domain, struct bp_python_allocator *ret_allocator);
+	void (*set_allocator)(int domain, struct bp_python_allocator *allocator);
 	void (*get_arenas)(struct arena_allocator *ret_allocator);
 	void (*set_arenas)(struct arena_allocator *allocator);
 	const char *(*allocator_name)(void); /* NULL: it is not known */
 } api;
 
 static struct arena_allocator real_arenas;
+static uint32_t arenas_made; /* by calls of arena_alloc */
 
 /* What stands behind ours: at the start, and after the interpreter has chosen its allocators anew,
  * with checks of its own in front (PYTHONMALLOC=debug) or with mimalloc. `small_max`: the largest
  * request that is charged here; 0: none is. `aside`: objects to be looked at come from malloc, and
- * not from an arena. `all`: it is mimalloc, of whose objects none is malloc's. */
+ * not from an arena. `all`: it is mimalloc, of whose objects none is malloc's. `late`: there are
+ * arenas from before, which are not known. */
 struct layer {
-	struct allocator real;
+	struct bp_python_allocator real;
 	size_t small_max;
-	bool aside, all;
+	bool aside, all, late;
 };
 static struct layer plain[DOMAINS], checked[DOMAINS];
 
@@ -148,7 +149,7 @@ static BP_COLD void free_near_sample(const struct layer *layer, void *context, v
 /* The same for an object that grew or shrank in pymalloc: should it be due, it is moved aside. */
 static void *charge_moved(const struct layer *layer, void *context, void *object, size_t size)
 {
-	if (!is_own(layer, object) || !bp_sampler_crosses(&bp_hot.counters, size))
+	if (!bp_sampler_crosses(&bp_hot.counters, size))
 		return object;
 	if (!layer->aside) {
 		bp_cold_object(object, size, 0, BP_KIND_PYTHON);
@@ -166,12 +167,39 @@ static void *charge_moved(const struct layer *layer, void *context, void *object
 	return aside;
 }
 
+/* What tells who served a realloc: the thread's counters, and the arenas that were made. */
+struct before_realloc {
+	struct bp_sampler_hot counters;
+	uint32_t arenas_made;
+};
+
+static struct before_realloc look_before_realloc(void)
+{
+	return (struct before_realloc){ bp_hot.counters,
+		__atomic_load_n(&arenas_made, __ATOMIC_RELAXED) };
+}
+
+/* Is the object that a realloc gave in an arena? Where not all arenas are known: malloc's hook
+ * counts each object that it is asked for, so it is in an arena if nothing was counted. pymalloc
+ * asks malloc too, for its own books, but only while it makes an arena, which malloc never does. */
+static bool is_in_arena(
+	const struct layer *layer, const void *object, const struct before_realloc *before)
+{
+	if (!layer->late)
+		return is_own(layer, object);
+	const struct before_realloc now = look_before_realloc();
+	return now.arenas_made != before->arenas_made ||
+	       (now.counters.objects == before->counters.objects &&
+		       now.counters.trials_left == before->counters.trials_left);
+}
+
 /* A realloc that fails leaves the object as it was. Nobody can get its place in between: the caller
  * holds the GIL. */
 static void *realloc_with(const struct layer *layer, void *context, void *object, size_t size)
 {
 	const bool near_sample = bp_unlikely(bp_filter_hit(object)) && is_own(layer, object);
 	const bool small = is_for_us(layer, size);
+	const struct before_realloc before = look_before_realloc();
 	bp_aside_resize(small && layer->aside ? size : 0);
 	void *moved = layer->real.realloc(context, object, size);
 	bp_aside_resize(0);
@@ -179,7 +207,9 @@ static void *realloc_with(const struct layer *layer, void *context, void *object
 		return NULL;
 	if (near_sample)
 		bp_known_end(object);
-	return small ? charge_moved(layer, context, moved, size) : moved;
+	return small && is_in_arena(layer, moved, &before)
+		       ? charge_moved(layer, context, moved, size)
+		       : moved;
 }
 
 /* ---- the allocators ---- */
@@ -260,16 +290,17 @@ CHECKED(OBJECT)
 			kind##_free_##domain                                                   \
 	}
 
-static const struct allocator plain_functions[DOMAINS] = {
+static const struct bp_python_allocator plain_functions[DOMAINS] = {
 	[MEM] = FUNCTIONS(plain, MEM), [OBJECT] = FUNCTIONS(plain, OBJECT)
 };
-static const struct allocator checked_functions[DOMAINS] = {
+static const struct bp_python_allocator checked_functions[DOMAINS] = {
 	[MEM] = FUNCTIONS(checked, MEM), [OBJECT] = FUNCTIONS(checked, OBJECT)
 };
 
 static void *arena_alloc(void *context, size_t bytes)
 {
 	void *arena = real_arenas.alloc(context, bytes);
+	__atomic_fetch_add(&arenas_made, 1, __ATOMIC_RELAXED);
 	if (arena != NULL)
 		(void)bp_python_arena_add(arena, bytes);
 	return arena;
@@ -283,10 +314,10 @@ static void arena_free(void *context, void *arena, size_t bytes)
 
 /* ---- putting them in place ---- */
 
-static void place(const struct allocator *functions, struct layer *layers, int domain,
-	const struct allocator *now)
+static void place(const struct bp_python_allocator *functions, struct layer *layers, int domain,
+	const struct bp_python_allocator *now)
 {
-	struct allocator ours = functions[domain];
+	struct bp_python_allocator ours = functions[domain];
 	ours.context = now->context;
 	if (layers[domain].aside)
 		ours.free = now->free;
@@ -305,12 +336,13 @@ static const char *name_of_allocators(void)
 
 /* Stands in front of the allocators that are there. `chosen`: the interpreter has chosen them. */
 static enum bp_python_state stand_before(
-	const struct allocator now[DOMAINS], bool plain_ones, bool chosen)
+	const struct bp_python_allocator now[DOMAINS], bool plain_ones, bool chosen)
 {
 	const char *name = chosen ? name_of_allocators() : "";
 	const bool all = __builtin_strncmp(name, "mimalloc", 8) == 0;
 	bp_python.small_max = 0;
-	if (now[OBJECT].malloc == now[RAW].malloc || __builtin_strncmp(name, "malloc", 6) == 0)
+	if (now[OBJECT].malloc == now[BP_PYTHON_RAW].malloc ||
+		__builtin_strncmp(name, "malloc", 6) == 0)
 		return BP_PYTHON_ALL_IN_MALLOC;
 	plain_ones = plain_ones && !all;
 	bp_python.small_max = all ? BP_PYTHON_SIZE_MAX : BP_PYTHON_SMALL_MAX;
@@ -321,13 +353,65 @@ static enum bp_python_state stand_before(
 	return BP_PYTHON_RECORDED;
 }
 
-static void read_allocators(struct allocator ret_now[DOMAINS])
+void bp_python_read_allocators(struct bp_python_allocator ret_now[DOMAINS])
 {
-	for (int domain = RAW; domain < DOMAINS; domain++)
+	for (int domain = BP_PYTHON_RAW; domain < DOMAINS; domain++)
 		api.get_allocator(domain, &ret_now[domain]);
 }
 
-static bool is_ours(const struct allocator *allocator)
+static void stand_before_arenas(void)
+{
+	struct arena_allocator now;
+	api.get_arenas(&now);
+	if (now.alloc == arena_alloc)
+		return;
+	real_arenas = now;
+	struct arena_allocator ours = { now.context, arena_alloc, arena_free };
+	api.set_arenas(&ours);
+}
+
+bool bp_python_stands_before(const struct bp_python_allocator now[DOMAINS])
+{
+	return now[MEM].malloc == plain_functions[MEM].malloc &&
+	       now[OBJECT].malloc == plain_functions[OBJECT].malloc;
+}
+
+void bp_python_begin_late(const struct bp_python_allocator now[DOMAINS])
+{
+	stand_before_arenas();
+	for (int domain = MEM; domain < DOMAINS; domain++) {
+		plain[domain].aside = plain[domain].late = true;
+		if (now[domain].malloc != plain_functions[domain].malloc)
+			place(plain_functions, plain, domain, &now[domain]);
+		else
+			__atomic_store_n(
+				&plain[domain].small_max, BP_PYTHON_SMALL_MAX, __ATOMIC_RELEASE);
+	}
+}
+
+void bp_python_stop_late(void)
+{
+	for (int domain = MEM; domain < DOMAINS; domain++)
+		__atomic_store_n(&plain[domain].small_max, 0, __ATOMIC_RELEASE);
+}
+
+bool bp_python_give_back(const struct bp_python_allocator now[DOMAINS])
+{
+	struct arena_allocator arenas;
+	bool all = true;
+	for (int domain = MEM; domain < DOMAINS; domain++) {
+		const bool ours = now[domain].malloc == plain_functions[domain].malloc;
+		if (ours)
+			api.set_allocator(domain, &plain[domain].real);
+		all &= ours;
+	}
+	api.get_arenas(&arenas);
+	if (arenas.alloc == arena_alloc)
+		api.set_arenas(&real_arenas);
+	return all;
+}
+
+static bool is_ours(const struct bp_python_allocator *allocator)
 {
 	return allocator->malloc == plain_malloc_OBJECT ||
 	       allocator->malloc == checked_malloc_OBJECT;
@@ -335,7 +419,7 @@ static bool is_ours(const struct allocator *allocator)
 
 static void adopt_objects(void)
 {
-	struct allocator now[DOMAINS];
+	struct bp_python_allocator now[DOMAINS];
 	if (bp_python.wanted != BP_PYTHON_ALL || !bp_python_hooks_objects())
 		return;
 	if (api.get_allocator == NULL || api.get_arenas == NULL || api.set_arenas == NULL) {
@@ -347,12 +431,14 @@ static void adopt_objects(void)
 		bp_python.objects_state = bp_python.frames_state;
 		return;
 	}
+	if (bp_recorder.is_late) {
+		bp_python.objects_state = BP_PYTHON_WAITING;
+		return;
+	}
 	if (!bp_filter_init())
 		return;
-	api.get_arenas(&real_arenas);
-	struct arena_allocator ours = { real_arenas.context, arena_alloc, arena_free };
-	api.set_arenas(&ours);
-	read_allocators(now);
+	stand_before_arenas();
+	bp_python_read_allocators(now);
 	/* As the program starts, the allocators are those that CPython is compiled with. An
 	 * interpreter that was loaded later may have got others by then, which know no block that
 	 * they did not make. */
@@ -396,6 +482,7 @@ static void adopt(const struct link_map *map)
 	if (functions.version == NULL || functions.is_initialized == NULL)
 		return;
 	bp_python_found(&functions);
+	bp_python_find_late(map);
 	adopt_objects();
 	bp_python.looks_left = bp_python.objects_state == BP_PYTHON_RECORDED ? LOOKS : 0;
 	bp_python_describe(&bp_recorder.writer);
@@ -435,12 +522,12 @@ void bp_real_adopt_python(void)
  * initialised, or not at all. */
 static void look_at_allocators(void)
 {
-	struct allocator now[DOMAINS];
+	struct bp_python_allocator now[DOMAINS];
 	const bool initialized = bp_python.functions.is_initialized() != 0;
 	if (bp_python.looks_left != 0)
 		bp_python.looks_left--;
 	if (bp_python.objects_state == BP_PYTHON_RECORDED) {
-		read_allocators(now);
+		bp_python_read_allocators(now);
 		if (!is_ours(&now[OBJECT])) {
 			/* Should ours still stand behind these, they count no more. */
 			const bool same = now[OBJECT].malloc == plain[OBJECT].real.malloc;
@@ -456,7 +543,9 @@ static void look_at_allocators(void)
 
 void bp_real_look_at_python(void)
 {
-	if (bp_python.known) {
+	if (bp_python.known && bp_python.objects_state == BP_PYTHON_WAITING) {
+		bp_python_look_late();
+	} else if (bp_python.known) {
 		look_at_allocators();
 	} else if (found_later != NULL && found_by == &bp_hot) {
 		adopt(found_later);

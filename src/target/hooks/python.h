@@ -1,14 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which recorder stands in front of CPython's allocators: the ordinary one does (python_plain.c);
- * the one that verifies does not (python_verify.c), because its exact sums are those of malloc
- * alone.
+ * Standing in front of CPython's allocators of small objects: python.c has the functions that do
+ * and puts them in place at the start, python_late.c later, in a process that was attached to. The
+ * ordinary recorder does it (python_plain.c); the one that verifies does not (python_verify.c),
+ * because its exact sums are those of malloc alone.
  */
 #ifndef BP_HOOKS_PYTHON_H
 #define BP_HOOKS_PYTHON_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+struct link_map;
+
+/* PyMemAllocatorEx, and PyMemAllocatorDomain, the same in all versions. */
+struct bp_python_allocator {
+	void *context;
+	void *(*malloc)(void *context, size_t size);
+	void *(*calloc)(void *context, size_t count, size_t size);
+	void *(*realloc)(void *context, void *object, size_t size);
+	void (*free)(void *context, void *object);
+};
+enum bp_python_domain { BP_PYTHON_RAW, BP_PYTHON_MEM, BP_PYTHON_OBJECT, BP_PYTHON_DOMAINS };
 
 bool bp_python_hooks_objects(void);
+
+/* ---- python.c, for python_late.c. Each of them is called with the GIL held. ---- */
+
+/* The allocators that are in place. */
+void bp_python_read_allocators(struct bp_python_allocator ret_now[BP_PYTHON_DOMAINS]);
+
+/* Are both domains' allocators ours? */
+bool bp_python_stands_before(const struct bp_python_allocator now[BP_PYTHON_DOMAINS]);
+
+/* Stands in front of them, or goes on to: small objects are charged from now on. They must be
+ * pymalloc's own, or ours in front of those. */
+void bp_python_begin_late(const struct bp_python_allocator now[BP_PYTHON_DOMAINS]);
+
+/* Puts back what ours stand in front of, where nothing stands in front of ours. False: something
+ * does, and ours pass its calls on. */
+bool bp_python_give_back(const struct bp_python_allocator now[BP_PYTHON_DOMAINS]);
+
+/* Small objects are not charged any more. Needs no GIL. */
+void bp_python_stop_late(void);
+
+/* ---- python_late.c, for python.c ---- */
+
+/* Finds what it needs of an interpreter, in the object that has it. */
+void bp_python_find_late(const struct link_map *map);
+
+/* At the end of a visit, while small objects wait to be recorded. */
+void bp_python_look_late(void);
 
 #endif

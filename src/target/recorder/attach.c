@@ -6,8 +6,8 @@
  * Attach: the settings are read, the trace is created, and only then the program's calls are bound
  * to the hooks (hooks/binding/late.c). Sampling begins when all are, so that the free of a sample
  * is seen; until then objects are only counted. Every thread is met at its first object. Functions
- * of Python are recorded, its small objects are not: only a thread that holds the GIL may replace
- * its allocators.
+ * of Python are recorded at once, its small objects as soon as a thread that holds the GIL comes by
+ * (hooks/python_late.c).
  *
  * Detach: the mode is OFF, so that no new visit begins, and the calls are bound back. Visits that
  * are under way are waited for: a visit is counted before it looks at the mode, so either the count
@@ -100,6 +100,7 @@ static enum bp_attach_result attach(const char *path)
 	const struct bp_coverage coverage = bp_real_bind();
 	__atomic_store_n(&bp_recorder.mode, BP_MODE_ON, __ATOMIC_SEQ_CST);
 	bp_recorder_covers(coverage.objects, coverage.covered);
+	bp_real_settle_python();
 	return BP_ATTACH_DONE;
 }
 
@@ -118,6 +119,7 @@ static enum bp_attach_result detach(void)
 	bp_recorder_end_late();
 	bp_threads_forget();
 	bp_live_forget();
+	bp_real_settle_python();
 	return BP_ATTACH_DONE;
 }
 

@@ -292,10 +292,10 @@ enum bp_attach_result bp_recorder_begin_late(char **settings)
 	*bp_recorder.fork_mark = 1;
 	if (again) {
 		forget_trace();
+		bp_real_await_python();
 		bp_python_describe(&bp_recorder.writer);
 	} else {
-		bp_python.wanted =
-			config.python == BP_PYTHON_OFF ? BP_PYTHON_OFF : BP_PYTHON_FRAMES;
+		bp_python.wanted = config.python;
 		bp_probe_start(environ);
 		bp_stack_init(false);
 		(void)bp_threads_init();

@@ -100,6 +100,13 @@ void bp_real_adopt_python(void);
  * bp_python.unsettled is set, with the thread busy. */
 BP_COLD void bp_real_look_at_python(void);
 
+/* In a process that was attached to (hooks/python_late.c). The first one: before a further trace
+ * begins, small objects are to be recorded in it as soon as possible. The second one: the mode is
+ * now ON, or OFF for good; replaces CPython's allocators, or gives them back, at once or later. For
+ * the thread that attaches or detaches. */
+void bp_real_await_python(void);
+void bp_real_settle_python(void);
+
 /* An address in the object of the program's malloc. */
 uintptr_t bp_real_malloc_owner(void);
 

@@ -60,7 +60,10 @@ struct bp_process_verify_sums {
 struct bp_process_python {
 	bool known;			      /* false: there is none, and all else is zero */
 	uint32_t frames_state, objects_state; /* enum bp_python_state of the trace */
-	struct bp_string_id name;	      /* CPython 3.11.7 */
+	/* of a process that was attached to: so long after its begin small objects were not
+	 * recorded yet; 0: they were from the begin on, or never */
+	uint64_t objects_after_ns;
+	struct bp_string_id name; /* CPython 3.11.7 */
 };
 
 struct bp_process {

@@ -193,6 +193,8 @@ static void write_python(struct bp_json *json, const struct bp_profile *profile,
 	bp_json_name(json, "name", profile, python->name);
 	bp_json_text(json, "frames", bp_python_state_name(python->frames_state));
 	bp_json_text(json, "objects", bp_python_state_name(python->objects_state));
+	if (python->objects_after_ns != 0)
+		bp_json_fixed(json, "objects_after_s", (double)python->objects_after_ns / 1e9, 9);
 	bp_json_end(json);
 }
 

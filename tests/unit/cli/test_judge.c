@@ -55,6 +55,16 @@ static void waits_are_safe(void **state)
 		LIBC("sleep"), PROGRAM, MAIN_START));
 }
 
+static void locks_of_python_are_not(void **state)
+{
+	(void)state;
+	assert_false(JUDGE(NONE, FRAME(BP_IN_PYTHON_LOCK, NULL), PROGRAM, MAIN_START));
+	assert_false(JUDGE(SYS_futex, NAMELESS, NAMELESS, LIBC("sem_wait"), PROGRAM,
+		FRAME(BP_IN_PYTHON_LOCK, NULL), PROGRAM, MAIN_START));
+	assert_true(JUDGE(
+		SYS_futex, NAMELESS, NAMELESS, LIBC("sem_wait"), PROGRAM, PROGRAM, MAIN_START));
+}
+
 static void the_allocator_is_not(void **state)
 {
 	(void)state;
@@ -131,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_of_the_program_is_safe),
 		cmocka_unit_test(waits_are_safe),
+		cmocka_unit_test(locks_of_python_are_not),
 		cmocka_unit_test(the_allocator_is_not),
 		cmocka_unit_test(callbacks_are_not),
 		cmocka_unit_test(handlers_are_as_what_they_interrupted),

@@ -44,6 +44,9 @@ static void each_reason_has_a_line(void **state)
 		{ 4, 0, 1, { "its functions are not in stacks: what was read" } },
 		{ 0, 5, 1, { "PYTHONMALLOC=malloc" } },
 		{ 4, 5, 2, { "its functions are not in stacks", "PYTHONMALLOC=malloc" } },
+		{ 0, 6, 1, { "they are recorded from the moment on that it does" } },
+		{ 0, 7, 1, { "has sub-interpreters" } },
+		{ 0, 8, 1, { "tracemalloc" } },
 		{ 77, 0, 1, { "the reason is not known to this bytepoll" } },
 	};
 	for (size_t i = 0; i < BP_COUNT(cases); i++) {
@@ -62,7 +65,20 @@ static void each_reason_has_a_line(void **state)
 	char lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES];
 	assert_int_equal(bp_python_missing_lines(&profile, &none, lines), 0);
 	assert_string_equal(bp_python_state_name(BP_PROFILE_PYTHON_RECORDED), "recorded");
-	assert_string_equal(bp_python_state_name(6), "other");
+	assert_string_equal(bp_python_state_name(6), "waiting");
+	assert_string_equal(bp_python_state_name(9), "other");
+}
+
+static void a_late_begin_has_a_line(void **state)
+{
+	(void)state;
+	char lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES];
+	struct bp_process_python python = python_of(0, 0);
+	python.objects_after_ns = 3210000000u;
+	assert_int_equal(bp_python_missing_lines(&profile, &python, lines), 1);
+	assert_non_null(strstr(lines[0], "recorded from 3.21 s on"));
+	python.objects_after_ns = 1000000;
+	assert_int_equal(bp_python_missing_lines(&profile, &python, lines), 0);
 }
 
 static void arenas_are_unseen_where_objects_are_not_recorded(void **state)
@@ -76,6 +92,7 @@ static void arenas_are_unseen_where_objects_are_not_recorded(void **state)
 		{ true, BP_PROFILE_PYTHON_RECORDED, 0 },
 		{ true, BP_PROFILE_PYTHON_ALL_IN_MALLOC, 0 },
 		{ true, BP_PROFILE_PYTHON_NOT_ASKED, 1u << BP_OWN_HEAP_PYTHON },
+		{ true, BP_PROFILE_PYTHON_WAITING, 1u << BP_OWN_HEAP_PYTHON },
 		{ true, BP_PROFILE_PYTHON_FREE_THREADED, 1u << BP_OWN_HEAP_FREE_THREADED } };
 	struct bp_error error;
 	struct bp_process process = { .pid = 7 };
@@ -96,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_reason_has_a_line),
+		cmocka_unit_test(a_late_begin_has_a_line),
 		cmocka_unit_test(arenas_are_unseen_where_objects_are_not_recorded),
 	};
 	struct bp_error error;

@@ -123,6 +123,7 @@ static void print_state(const struct bp_trace_state *state)
 	NUMBER(state, control);
 	NUMBER(state, covered_objects);
 	NUMBER(state, objects);
+	NUMBER(state, small_objects_time_ns);
 	NUMBER(state, control_resume);
 	NUMBER(state, budget_ppm);
 	NUMBER(state, outage_since_ns);

@@ -25,6 +25,7 @@
 #include "base/attributes.h"
 #include "base/path.h"
 #include "cli/attach/entry.h"
+#include "cli/attach/python_seen.h"
 #include "cli/attach/recording.h"
 #include "cli/attach/refusals.h"
 #include "cli/attach/tree_calls.h"
@@ -290,6 +291,7 @@ static void say_attached(const struct request *request)
 		bp_say(stderr, "bytepoll: process %ld is recorded from now on, in %s%s", pid,
 			request->file, others);
 	say_coverage(request);
+	bp_python_seen_say(request->file);
 	say_stops(&request->entry.stops, &request->tree.stops);
 	if (!request->limited)
 		bp_say(stderr, "          next: bytepoll live%s %ld, or bytepoll detach%s %ld",

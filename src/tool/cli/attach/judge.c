@@ -131,6 +131,7 @@ static const char *kind_text(enum bp_place_kind kind)
 		[BP_IN_ALLOCATOR] = "within the allocator",
 		[BP_IN_UNWINDER] = "within the unwinder of exceptions",
 		[BP_IN_RECORDER] = "within the recorder",
+		[BP_IN_PYTHON_LOCK] = "where CPython changes its allocators or has pending calls",
 		[BP_IN_NOTHING] = "in code that no file holds",
 	};
 	return texts[kind];

@@ -17,7 +17,8 @@ enum bp_place_kind {
 	BP_IN_ALLOCATOR, /* a library that defines malloc */
 	BP_IN_UNWINDER,	 /* libgcc_s: it walks the list of loaded objects */
 	BP_IN_RECORDER,
-	BP_IN_NOTHING /* no file is mapped there */
+	BP_IN_PYTHON_LOCK, /* a function of CPython in which it holds a lock that the recorder wants */
+	BP_IN_NOTHING	   /* no file is mapped there */
 };
 
 struct bp_stack_frame {

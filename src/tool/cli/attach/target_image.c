@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/hash.h"
 #include "trace/format.h"
 
@@ -69,6 +70,49 @@ static enum bp_place_kind classify(Dwfl_Module *module)
 	return bp_target_symbol(module, "malloc") != 0 ? BP_IN_ALLOCATOR : BP_IN_PROGRAM;
 }
 
+/* Functions of CPython in which it holds the lock of its allocators or that of pending calls, and
+ * the one that lets go of them, whose caller may have left it the rest. (A thread that waits for
+ * one of them does not hold it.) */
+static const char *const locking[] = { "PyMem_GetAllocator", "PyMem_SetAllocator",
+	"PyMem_SetupDebugHooks", "_PyMem_SetDefaultAllocator", "PyObject_GetArenaAllocator",
+	"PyObject_SetArenaAllocator", "_PyTraceMalloc_Start", "_PyTraceMalloc_Stop",
+	"Py_AddPendingCall", "_PyEval_AddPendingCall", "PyThread_release_lock", "PyMutex_Unlock" };
+
+static bool is_locking(const char *name)
+{
+	for (size_t i = 0; i < BP_COUNT(locking); i++)
+		if (strcmp(locking[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* False: there is no room for all of them. */
+static bool find_python_locks(Dwfl_Module *module, struct bp_target_image *image)
+{
+	const int count = dwfl_module_getsymtab(module);
+	for (int i = 1; i < count; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address = 0;
+		const char *name =
+			dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
+		if (name == NULL || symbol.st_shndx == SHN_UNDEF || !is_locking(name))
+			continue;
+		if (image->python_lock_count == BP_TARGET_PIECES_MAX)
+			return false;
+		image->python_locks[image->python_lock_count++] =
+			(struct bp_target_piece){ address, address + symbol.st_size };
+	}
+	return true;
+}
+
+static bool is_in_python_lock(const struct bp_target_image *image, uint64_t pc)
+{
+	for (uint32_t i = 0; i < image->python_lock_count; i++)
+		if (pc >= image->python_locks[i].start && pc < image->python_locks[i].end)
+			return true;
+	return false;
+}
+
 static int prepare(
 	Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *context)
 {
@@ -83,6 +127,8 @@ static int prepare(
 		image->libc = module;
 	else if (kind == BP_IN_RECORDER)
 		image->recorder = module;
+	else if (kind == BP_IN_PROGRAM && !find_python_locks(module, image))
+		*data = (void *)(uintptr_t)BP_IN_PYTHON_LOCK;
 	return DWARF_CB_OK;
 }
 
@@ -174,6 +220,8 @@ static struct bp_stack_frame describe(const struct bp_target_image *image, Dwarf
 		dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
 		return frame;
 	frame.kind = (enum bp_place_kind)(uintptr_t)*data;
+	if (is_in_python_lock(image, pc))
+		frame.kind = BP_IN_PYTHON_LOCK;
 	if (image->entry != 0 && pc - image->entry < START_BYTES)
 		frame.name = BP_JUDGED_START;
 	if (frame.kind != BP_IN_LIBC)

@@ -14,12 +14,22 @@
 #include "base/error.h"
 #include "cli/attach/judge.h"
 
+#define BP_TARGET_PIECES_MAX 64u
+
+/* Code of the process: addresses, the end not included. */
+struct bp_target_piece {
+	uint64_t start, end;
+};
+
 struct bp_target_image {
 	pid_t pid;
 	uint64_t entry; /* where the program's code begins; 0: not known */
 	uint64_t start; /* a sum of what the kernel gave it at its exec */
 	Dwfl *dwfl;
 	Dwfl_Module *libc, *recorder; /* recorder NULL: it is not loaded */
+	/* where threads are BP_IN_PYTHON_LOCK */
+	struct bp_target_piece python_locks[BP_TARGET_PIECES_MAX];
+	uint32_t python_lock_count;
 };
 
 /* Reads what is mapped now. False: the process has gone, or may not be looked at; or it has no

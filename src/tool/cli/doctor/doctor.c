@@ -26,6 +26,8 @@
 #include "cli/traced/traced.h"
 #include "cli/run/program.h"
 #include "cli/say.h"
+#include "import/import.h"
+#include "model/gaps/python_state.h"
 #include "model/names/process_name.h"
 #include "symbols/files/debug_package.h"
 #include "text/quantity.h"
@@ -39,7 +41,7 @@ struct examination {
 	struct bp_libraries libraries;
 	bool libraries_known, recorder_loaded;
 	bool traced; /* it runs under a recorder */
-	bool attachable;
+	bool attachable, holds_python;
 	pid_t pid; /* 0: a program that does not run yet */
 	int problems;
 };
@@ -208,14 +210,15 @@ static void check_symbols(const struct examination *e)
 }
 
 /* Heaps that it has beside malloc. */
-static void check_own_heaps(const struct examination *e)
+static void check_own_heaps(struct examination *e)
 {
 	bp_own_heaps heaps = bp_own_heaps_of_file(e->program.path, true) |
 			     bp_own_heaps_of_file(e->program.image, true) |
 			     bp_own_heaps_of_elf(&e->image, e->program.image);
 	for (size_t i = 0; i < e->libraries.count; i++)
 		heaps |= bp_own_heaps_of_file(e->libraries.paths[i], false);
-	if ((heaps & 1u << BP_OWN_HEAP_PYTHON) != 0)
+	e->holds_python = (heaps & 1u << BP_OWN_HEAP_PYTHON) != 0;
+	if (e->holds_python)
 		say("note", "the functions of CPython 3.8 to 3.14 are recorded, and its objects of "
 			    "up to 512 bytes, which lie in arenas of its own; not those of a "
 			    "free-threaded build. Of another version run it with "
@@ -234,12 +237,35 @@ static void check_attach(struct examination *e, const char *reason)
 {
 	struct bp_error error = { 0 };
 	e->attachable = bp_may_attach(e->pid, &error);
-	if (e->attachable)
+	if (e->attachable) {
 		say("ok", "bytepoll attach %ld can record it from now on", (long)e->pid);
-	else if (e->recorder_loaded)
+		if (e->holds_python)
+			say("note",
+				"attached, its small objects are recorded once it runs Python "
+				"again, if it has Python's own allocators (no tracemalloc, no -X "
+				"dev), and from 3.12 on no sub-interpreters");
+	} else if (e->recorder_loaded) {
 		say("note", "it cannot be controlled: %s", reason);
-	else
+	} else {
 		say("note", "bytepoll attach cannot record it as it runs: %s", error.text);
+	}
+}
+
+/* What the trace lacks of the CPython in its process. */
+static void say_python(const char *path)
+{
+	struct bp_profile profile;
+	struct bp_error error;
+	char lines[BP_PYTHON_LINES][BP_PYTHON_LINE_BYTES];
+	if (!bp_profile_init(&profile, &error))
+		return;
+	if (bp_import_one_process(path, &profile, &error) && profile.processes.count > 1) {
+		const uint32_t count =
+			bp_python_missing_lines(&profile, &profile.processes.data[1].python, lines);
+		for (uint32_t i = 0; i < count; i++)
+			say("note", "%s", lines[i]);
+	}
+	bp_profile_finish(&profile);
 }
 
 /* Of a running process: is it being profiled, and may we steer it? */
@@ -273,6 +299,7 @@ static void check_control(struct examination *e)
 		say("note", "by its --delay and --duration sampling %s", times);
 	e->traced = true;
 	say("ok", "its trace is %s", traced.path);
+	say_python(traced.path);
 	bp_traced_close(&traced);
 }
 

@@ -197,17 +197,12 @@ static bool add_folded(struct trace_import *import, const struct bp_trace_folded
 		       import->profile, import->error);
 }
 
-/* Of several the largest states hold: from "recorded" on they only grow. */
 static bool add_interpreter(
 	struct trace_import *import, const struct bp_trace_interpreter *interpreter)
 {
 	struct bp_process_python *python = &process_of(import)->python;
 	import->stacks.interpreter_address = interpreter->address;
-	if (!python->known || interpreter->frames > python->frames_state)
-		python->frames_state = interpreter->frames;
-	if (!python->known || interpreter->objects > python->objects_state)
-		python->objects_state = interpreter->objects;
-	python->known = true;
+	bp_trace_python_add(interpreter, python);
 	return add_text(import, interpreter->name, &python->name);
 }
 
@@ -471,6 +466,7 @@ static void finish_process(struct trace_import *import, bool whole)
 	process->recorder_bytes = reader->state.own_bytes;
 	process->loaded_objects = reader->state.objects;
 	process->covered_objects = reader->state.covered_objects;
+	bp_trace_python_finish(reader, &process->python);
 	memcpy(process->lost, reader->state.lost, sizeof process->lost);
 	process->lost[BP_LOSS_MAPPING] = 0; /* which says nothing of samples */
 	/* A slot torn by the kill: its upper limits may be too low, as without a slot. */

@@ -102,6 +102,12 @@ struct bp_stack_id bp_trace_stacks_find(const struct bp_trace_stacks *stacks, ui
 
 void bp_trace_stacks_finish(struct bp_trace_stacks *stacks);
 
+/* An INTERPRETER record into what is known of the process's CPython, but for its name; and after
+ * the last record, from when on small objects are recorded. */
+void bp_trace_python_add(
+	const struct bp_trace_interpreter *interpreter, struct bp_process_python *python);
+void bp_trace_python_finish(const struct bp_trace_reader *reader, struct bp_process_python *python);
+
 /* What a folded part says (trace_folded.c), with the recorded threads still in the samples and
  * readings that are added. `stack`: the number under which samples have it (model/samples.h);
  * `beside` gets an empty row for each of them. (Readings: false without memory.) */

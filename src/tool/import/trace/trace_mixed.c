@@ -16,10 +16,6 @@
 #include "model/gaps/python_state.h"
 #include "trace/format.h"
 
-_Static_assert((int)BP_PYTHON_ALL_IN_MALLOC == BP_PROFILE_PYTHON_ALL_IN_MALLOC &&
-		       (int)BP_PYTHON_FREE_THREADED == BP_PROFILE_PYTHON_FREE_THREADED,
-	"states are copied as they are");
-
 struct join {
 	const struct bp_trace_mixed *mixed;
 	struct bp_trace_names *names;

@@ -6,13 +6,15 @@
 
 #include "base/attributes.h"
 
+/* Attaching takes some milliseconds in any case. */
+#define NOTICEABLE_NS 20000000u
+
 static const struct {
 	const char *name, *why, *remedy;
 } states[] = {
 	[BP_PROFILE_PYTHON_RECORDED] = { "recorded", "", "" },
 	[BP_PROFILE_PYTHON_NOT_ASKED] = { "not asked",
-		"they were not asked for, or the process was attached to, or --verify leaves them "
-		"out",
+		"they were not asked for, or --verify leaves them out",
 		"bytepoll run --python all without --verify records them" },
 	[BP_PROFILE_PYTHON_UNKNOWN_VERSION] = { "unknown version",
 		"the recorder does not know this version or build of Python",
@@ -26,6 +28,17 @@ static const struct {
 	[BP_PROFILE_PYTHON_ALL_IN_MALLOC] = { "all in malloc",
 		"Python allocates all with it (PYTHONMALLOC=malloc)",
 		"without that variable they are a kind of their own" },
+	[BP_PROFILE_PYTHON_WAITING] = { "waiting",
+		"since the process was attached to it has run no Python in its main thread, and no "
+		"thread that runs Python has called malloc",
+		"they are recorded from the moment on that it does" },
+	[BP_PROFILE_PYTHON_INTERPRETERS] = { "several interpreters",
+		"the process that was attached to has sub-interpreters, which may have a GIL each",
+		"bytepoll run records them" },
+	[BP_PROFILE_PYTHON_OTHER_ALLOCATORS] = { "other allocators",
+		"other allocators than Python's own were in use when the process was attached to "
+		"(tracemalloc, PYTHONMALLOC=debug, -X dev)",
+		"attach to it without them, or start it with bytepoll run" },
 };
 
 bool bp_python_objects_are_seen(const struct bp_process_python *python)
@@ -77,5 +90,11 @@ uint32_t bp_python_missing_lines(const struct bp_profile *profile,
 	else if (objects != BP_PROFILE_PYTHON_RECORDED)
 		write_line(profile, python, "its small objects are not recorded", objects,
 			ret_lines[count++]);
+	else if (python->objects_after_ns >= NOTICEABLE_NS)
+		snprintf(ret_lines[count++], BP_PYTHON_LINE_BYTES,
+			"%.64s: its small objects are recorded from %.3g s on, when it first ran "
+			"Python after it was attached to; those made before are in no figure",
+			bp_profile_text(profile, python->name),
+			(double)python->objects_after_ns / 1e9);
 	return count;
 }
