@@ -26,9 +26,11 @@ CYCLES = 200 if profiled.LONG else 10
 PYTHON_OBJECT = 11
 BEGIN, END = 60001, 60002  # bytes
 OVERHEAD = 33  # of an object of bytes
-# Reads `go N` and does all N times, between two large objects.
+# Reads `go N` and does all N times, between two large objects. (CPython 3.12 makes two strings whenever it collects
+# garbage, in whatever line that comes.)
 SCRIPT = """
-import sys
+import gc, sys
+gc.disable()
 class Thing:
     __slots__ = ("x",)
 def slots(kept):
