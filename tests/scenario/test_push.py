@@ -52,7 +52,7 @@ def check_once(folder, traces):
     store = os.path.join(folder, "store")
     expect("%d pushed, 0 there already" % RUNS in push(traces, "--to", store, *TAGS), "first")
     before = content(store)
-    expect(len(os.listdir(store)) == RUNS and len(before) == 8 * RUNS, sorted(before))
+    expect(len(os.listdir(store)) == RUNS and len(before) == 9 * RUNS, sorted(before))
     for name in sorted(before):
         if name.endswith("processes.parquet"):
             rows, _ = parquet_read.read(os.path.join(store, name))

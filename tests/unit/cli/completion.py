@@ -185,7 +185,7 @@ def options(shell):
     check_completed(shell, "report -b th", "thread")
     check_offer(shell, "report --by ", KEYS, ["sqltool", "app.bpt"])
     if isinstance(shell, Fish):  # the option is described, its words are not
-        assert shell.offered("bytepoll report --metric ").split() == ["allocated", "live", "mapped", "mapped-peak", "peak",
+        assert shell.offered("bytepoll report --metric ").split() == ["all", "allocated", "live", "mapped", "mapped-peak", "peak",
                                                                               "temporary"]
         assert shell.offered("bytepoll report --metri").startswith("--metric\tlive at exit"), "no description"
     check_offer(shell, "report --min-size ", [], ["sqltool", "app.bpt", "sqlpage"])
