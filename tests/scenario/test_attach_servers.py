@@ -19,7 +19,7 @@ import time
 import profiled
 from attaching import as_user, copied_command, expect_done, run_tests, running
 
-CYCLES_LONG = 200
+CYCLES_LONG = 1000
 CYCLES = int(os.environ.get("BYTEPOLL_ATTACH_CYCLES", CYCLES_LONG)) if profiled.LONG else 3
 POSTGRES = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
 # Beyond the first cycle's: mappings of the process's own doing (its heap's arenas, stacks of threads), and memory by
