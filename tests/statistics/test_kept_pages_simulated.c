@@ -20,7 +20,7 @@
 #include <math.h>
 
 #include "estimate/estimate.h"
-#include "resident/heap_pages.h"
+#include "resident/pages/heap_pages.h"
 
 #define REPETITIONS_SHORT 4000
 #define REPETITIONS_LONG 20000

@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "estimate/check.h"
 #include "query/filter.h"
-#include "resident/residency.h"
+#include "resident/pages/residency.h"
 #include "resident/resident.h"
 
 struct bp_limit {

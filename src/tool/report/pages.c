@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `report --pages`: whose objects keep pages of the heap resident (resident/keepers.h): a table by
- * what each row keeps, what is known of all, and a picture of the heap.
+ * `report --pages`: whose objects keep pages of the heap resident (resident/pages/keepers.h): a
+ * table by what each row keeps, what is known of all, and a picture of the heap.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "report/reports.h"
 #include "resident/explained.h"
-#include "resident/keepers.h"
+#include "resident/pages/keepers.h"
 #include "resident/parts.h"
-#include "resident/residency.h"
+#include "resident/pages/residency.h"
 #include "resident/resident.h"
 
 #define BP_ROWS_ALL UINT32_MAX

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resident/heap_pages.h"
+#include "resident/pages/heap_pages.h"
 
 #define PAGE UINT64_C(4096)
 #define START UINT64_C(0x10000000)

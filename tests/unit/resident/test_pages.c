@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "resident/mappings.h"
-#include "resident/pages.h"
+#include "resident/pages/pages.h"
 
 static void test_absent(void **state)
 {

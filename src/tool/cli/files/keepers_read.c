@@ -3,7 +3,7 @@
 #include "cli/files/keepers_read.h"
 
 #include "cli/files/sample_places_read.h"
-#include "resident/pages_file.h"
+#include "resident/pages/pages_file.h"
 
 static bool is_known(const char *file, const struct bp_pages *pages, struct bp_error *error)
 {

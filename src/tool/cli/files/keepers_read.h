@@ -4,7 +4,7 @@
 #ifndef BP_CLI_FILES_KEEPERS_READ_H
 #define BP_CLI_FILES_KEEPERS_READ_H
 
-#include "resident/keepers.h"
+#include "resident/pages/keepers.h"
 
 /* `file`: what `profile` was read from. `ret_pages`: what the keepers refer to; finish it
  * after them. False, with a sentence: the recording does not tell; nothing is filled. */

@@ -20,7 +20,7 @@
 #include "cli/files/tree.h"
 #include "jit/jit_file.h"
 #include "resident/mappings_file.h"
-#include "resident/pages_file.h"
+#include "resident/pages/pages_file.h"
 #include "resident/resident_file.h"
 #include "trace/format.h"
 

@@ -3,7 +3,7 @@
 #include "cli/files/residency_read.h"
 
 #include "cli/files/sample_places_read.h"
-#include "resident/pages_file.h"
+#include "resident/pages/pages_file.h"
 
 bool bp_residency_read(const char *file, const struct bp_profile *profile,
 	const struct bp_query *query, struct bp_residency *ret_residency, bool *ret_known,

@@ -7,7 +7,7 @@
 #ifndef BP_CLI_FILES_RESIDENCY_READ_H
 #define BP_CLI_FILES_RESIDENCY_READ_H
 
-#include "resident/residency.h"
+#include "resident/pages/residency.h"
 
 /* `file`: what `profile` was read from. `*ret_known` is false, and nothing is filled, where there
  * is no FILE.pages, or one that is damaged or of another run: `ret_torn` has the sentence then, and

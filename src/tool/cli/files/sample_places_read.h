@@ -5,7 +5,7 @@
 #define BP_CLI_FILES_SAMPLE_PLACES_READ_H
 
 #include "model/profile.h"
-#include "resident/sample_places.h"
+#include "resident/pages/sample_places.h"
 
 /* Adds those of all images of a process. A trace that cannot be read again has none. False: no
  * memory. */

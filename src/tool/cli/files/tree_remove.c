@@ -14,7 +14,7 @@
 #include "cli/files/tree_packed.h"
 #include "jit/jit_file.h"
 #include "resident/mappings_file.h"
-#include "resident/pages_file.h"
+#include "resident/pages/pages_file.h"
 #include "resident/resident_file.h"
 
 /* FILE.fold and what a folding that was cut short left, FILE.resident, FILE.mappings, FILE.pages

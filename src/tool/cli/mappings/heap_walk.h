@@ -13,7 +13,7 @@
 
 #include "cli/mappings/page_reader.h"
 #include "cli/mappings/smaps.h"
-#include "resident/chunk_map.h"
+#include "resident/pages/chunk_map.h"
 #include "resident/mappings.h"
 
 /* A piece of address space that belongs to the heap. */

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "resident/mappings.h"
-#include "resident/pages.h"
+#include "resident/pages/pages.h"
 
 /* `trace`: the path of the process's recording, whose mapping is the recorder's. `most_ns`: so long
  * the heap may be walked, and as long its pages be looked at; what takes longer is not known.

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "resident/mappings.h"
-#include "resident/pages.h"
+#include "resident/pages/pages.h"
 
 struct bp_mappings_watch {
 	struct bp_mappings mappings;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "resident/pages.h"
+#include "resident/pages/pages.h"
 
 #define BP_PAGE_BYTES 4096u /* of the kernel that glibc's heap walk is for: x86-64 */
 #define BP_WINDOW_PAGES 64u

@@ -20,7 +20,7 @@
 #include "base/system_call.h"
 #include "cli/run/resident_watch.h"
 #include "resident/mappings_file.h"
-#include "resident/pages_file.h"
+#include "resident/pages/pages_file.h"
 #include "resident/resident_file.h"
 
 #include <errno.h>

@@ -4,12 +4,12 @@
  * (docs/trace-format.md, section 6.2). `run` writes it, `report --resident` reads it. Not
  * thread-safe.
  */
-#ifndef BP_RESIDENT_PAGES_FILE_H
-#define BP_RESIDENT_PAGES_FILE_H
+#ifndef BP_RESIDENT_PAGES_PAGES_FILE_H
+#define BP_RESIDENT_PAGES_PAGES_FILE_H
 
 #include "base/error.h"
 #include "model/profile.h"
-#include "resident/pages.h"
+#include "resident/pages/pages.h"
 
 #define BP_PAGES_SUFFIX ".pages"
 

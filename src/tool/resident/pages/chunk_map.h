@@ -4,8 +4,8 @@
  * part of the heap, a 64th of its size. The walk of a heap fills it (cli/mappings/heap_walk.h);
  * heap_pages.h makes of it what a recording keeps. Not thread-safe.
  */
-#ifndef BP_RESIDENT_CHUNK_MAP_H
-#define BP_RESIDENT_CHUNK_MAP_H
+#ifndef BP_RESIDENT_PAGES_CHUNK_MAP_H
+#define BP_RESIDENT_PAGES_CHUNK_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,11 +5,11 @@
  * live chunks that touch it. Facts, which a walk of the heap found (chunk_map.h, docs/resident.md);
  * estimates are made of them in keepers.h. Pure but for memory.
  */
-#ifndef BP_RESIDENT_HEAP_PAGES_H
-#define BP_RESIDENT_HEAP_PAGES_H
+#ifndef BP_RESIDENT_PAGES_HEAP_PAGES_H
+#define BP_RESIDENT_PAGES_HEAP_PAGES_H
 
-#include "resident/chunk_map.h"
-#include "resident/page_runs.h"
+#include "resident/pages/chunk_map.h"
+#include "resident/pages/page_runs.h"
 
 #define BP_HEAP_PAGE_BYTES 4096u
 /* A page that is not resident. (A chunk has at least 32 bytes, so that 129 touch a page at most;

@@ -7,12 +7,12 @@
  *
  * Called by cli/report.c. Pure but for memory.
  */
-#ifndef BP_RESIDENT_RESIDENCY_H
-#define BP_RESIDENT_RESIDENCY_H
+#ifndef BP_RESIDENT_PAGES_RESIDENCY_H
+#define BP_RESIDENT_PAGES_RESIDENCY_H
 
 #include "aggregation/aggregate.h"
-#include "resident/pages.h"
-#include "resident/sample_places.h"
+#include "resident/pages/pages.h"
+#include "resident/pages/sample_places.h"
 
 struct bp_residency_row {
 	char *name; /* owned; bytes of any kind */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See sample_places.h. By process and sequence, which a binary search looks for. */
-#include "resident/sample_places.h"
+#include "resident/pages/sample_places.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,17 +2,17 @@
 /*
  * Which pages of a process's anonymous memory were present at a look (/proc/PID/pagemap), and how
  * much of an object at an address that leaves. A fact that was read from outside; estimates are
- * made of it in residency.h. Filled by cli/mappings/pages_look.h and by resident/pages_file.h.
+ * made of it in residency.h. Filled by cli/mappings/pages_look.h and by pages_file.h.
  */
-#ifndef BP_RESIDENT_PAGES_H
-#define BP_RESIDENT_PAGES_H
+#ifndef BP_RESIDENT_PAGES_PAGES_H
+#define BP_RESIDENT_PAGES_PAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "model/profile.h"
-#include "resident/heap_pages.h"
-#include "resident/page_runs.h"
+#include "resident/pages/heap_pages.h"
+#include "resident/pages/page_runs.h"
 
 /* Zeroed memory: nothing is known. */
 struct bp_pages {

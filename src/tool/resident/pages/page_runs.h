@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs of pages, in ascending order: which pages were looked at, and which were present. */
-#ifndef BP_RESIDENT_PAGE_RUNS_H
-#define BP_RESIDENT_PAGE_RUNS_H
+#ifndef BP_RESIDENT_PAGES_PAGE_RUNS_H
+#define BP_RESIDENT_PAGES_PAGE_RUNS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,7 +15,7 @@
  * Version 1 ends behind the runs. Whoever reads it believes nothing: not the number of lines, not
  * their order.
  */
-#include "resident/pages_file.h"
+#include "resident/pages/pages_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See chunk_map.h. The words of a part grow with its chunks, since a heap may grow under a walk. */
-#include "resident/chunk_map.h"
+#include "resident/pages/chunk_map.h"
 
 #include <stdlib.h>
 #include <string.h>

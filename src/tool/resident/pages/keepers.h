@@ -7,12 +7,12 @@
  *
  * Called by cli/report.c. Pure but for memory.
  */
-#ifndef BP_RESIDENT_KEEPERS_H
-#define BP_RESIDENT_KEEPERS_H
+#ifndef BP_RESIDENT_PAGES_KEEPERS_H
+#define BP_RESIDENT_PAGES_KEEPERS_H
 
 #include "aggregation/aggregate.h"
-#include "resident/pages.h"
-#include "resident/sample_places.h"
+#include "resident/pages/pages.h"
+#include "resident/pages/sample_places.h"
 
 /* Bytes of all. */
 struct bp_keeper_figures {

@@ -4,7 +4,7 @@
  * not be. They are equal where all of a row's samples have a place; then there is an estimate. Rows
  * are those of metric live at the moment of the look, the largest.
  */
-#include "resident/residency.h"
+#include "resident/pages/residency.h"
 
 #include <math.h>
 #include <stdlib.h>

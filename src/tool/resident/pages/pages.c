@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See pages.h. */
-#include "resident/pages.h"
+#include "resident/pages/pages.h"
 
 #include <stdlib.h>
 #include <string.h>

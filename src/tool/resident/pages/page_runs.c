@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See page_runs.h. Look-ups are binary searches. */
-#include "resident/page_runs.h"
+#include "resident/pages/page_runs.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * Limits: N3. What may be there unseen is bounded by the chunks that the walk saw (`units`), since
  * a small object may keep a thousand times its size. No row keeps more than all live chunks do.
  */
-#include "resident/keepers.h"
+#include "resident/pages/keepers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * second shares pages by these counts, for the classes of ratios. A chunk touches the pages of its
  * bytes, its header included, since a page with a header alone cannot be given back either.
  */
-#include "resident/heap_pages.h"
+#include "resident/pages/heap_pages.h"
 
 #include <math.h>
 #include <stdlib.h>

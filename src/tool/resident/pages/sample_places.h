@@ -3,8 +3,8 @@
  * Where sampled objects were. A profile does not keep addresses, so that they are read once more
  * from the traces (cli/files/residency_read.h). Pure but for memory.
  */
-#ifndef BP_RESIDENT_SAMPLE_PLACES_H
-#define BP_RESIDENT_SAMPLE_PLACES_H
+#ifndef BP_RESIDENT_PAGES_SAMPLE_PLACES_H
+#define BP_RESIDENT_PAGES_SAMPLE_PLACES_H
 
 #include <stdbool.h>
 #include <stdint.h>
