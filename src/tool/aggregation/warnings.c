@@ -548,7 +548,6 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error)
 {
-	const struct bp_aggregation_state *state = aggregation->state;
 	struct list list = { 0 };
 	list.failed = !bp_grow((void **)&list.lines, 0, &list.capacity, sizeof *list.lines);
 	if (!list.failed)

@@ -11,12 +11,13 @@
 
 #define ERROR_OF_SUSPECTS 0.05 /* chance of any false suspect */
 #define ROWS_FOR_EYES 20
+#define NAMED(name_, summary_) #name_,
 
 bool bp_growth_check(
 	const struct bp_arguments *arguments, const struct bp_query *query, struct bp_error *error)
 {
-	static const char *const others[] = { "tree", "csv", "timeline", "sort", "at", "metric",
-		"estimator", "interval-method" };
+	static const char *const others[] = { BP_REPORTS_TO_READ(NAMED) "csv", "timeline", "sort",
+		"at", "metric", "estimator", "interval-method" };
 	for (size_t i = 0; i < BP_COUNT(others); i++)
 		if (bp_option_given(arguments, others[i]))
 			return bp_error_set(error, "--growth and --%s: choose one", others[i]);
