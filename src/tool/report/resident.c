@@ -44,8 +44,8 @@ static bool is_nothing(const struct bp_interval *bytes)
 	return bytes->exact && fabs(bytes->estimate) < 1;
 }
 
-static void write_notes(
-	const struct bp_parts *parts, const struct bp_report_options *options, FILE *out)
+static void write_notes(const struct bp_parts *parts, bool attached,
+	const struct bp_report_options *options, FILE *out)
 {
 	char swapped[BP_QUANTITY_BYTES], text[512];
 	bp_write_note(options,
@@ -54,6 +54,10 @@ static void write_notes(
 			  "process and are exact; live objects and their rounding are estimated. "
 			  "Unexplained: by how much these estimates and what is in use in the heap "
 			  "differ."
+		: attached
+			? "The heap could not be walked: it is not glibc's, or it changed too fast. "
+			  "\"Not told apart\" is what the process held from before attaching, what "
+			  "the allocator keeps free, and what was mapped beside it."
 			: "The heap could not be walked: it is not glibc's, or it changed too fast. "
 			  "\"Not told apart\" is what the allocator keeps free and what was mapped "
 			  "beside it, less live objects that are not resident.",
@@ -135,13 +139,11 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 			write_line(
 				"    ", part->owners[o].name, &part->owners[o].bytes, options, out);
 	}
+	const bool attached = bp_explained_is_attached(aggregation->profile, parts->pid);
 	if (!is_nothing(&parts->unexplained))
-		write_line("",
-			bp_explained_is_attached(aggregation->profile, parts->pid)
-				? "from before attaching, unexplained"
-				: "unexplained",
+		write_line("", attached ? "from before attaching, unexplained" : "unexplained",
 			&parts->unexplained, options, out);
-	write_notes(parts, options, out);
+	write_notes(parts, attached, options, out);
 	if (options->residency != NULL && is_some(&options->residency->absent))
 		write_absent(options->residency, aggregation, options, out);
 	return true;
