@@ -214,6 +214,8 @@ static void processes_are_named_as_they_were_started(void **state)
 		{ "/opt/my program/do it", "./do it now", "do it" },
 		{ "/usr/bin/bash", "-bash", "bash" }, { "/usr/bin/x", "/", "x" },
 		{ "/usr/bin/x", " a", "x" }, { "/usr/bin/x", "- a", "x" }, { "", "a/b c", "b" },
+		{ "/usr/lib/postgresql/15/bin/postgres", "postgres: walwriter", "postgres" },
+		{ "/bin/x", ": y", ":" },
 		{ "/opt/x", "/lib64/ld-linux-x86-64.so.2 --argv0 y ./x", "x" },
 		{ "/usr/bin/ld-linux-x86-64.so.2", "ld.so ./x", "ld-linux-x86-64.so.2" },
 		{ "", "", "" }, { "dotnet", "dotnet app.dll", "dotnet" },
