@@ -207,7 +207,10 @@ def check_selection(recordings):
     expect(data["samples"] == profiled.report(recordings.traces[3])["samples"], "--tag")
     every = json.loads(ask("fleet", "top", recordings.store, "--json", "--since", "2020-01-01").stdout)
     expect(every["samples"] > data["samples"], "--since")
-    for words in (["--before", "2020-01-01"], ["--service", "nobody"], ["--tag", "number=33"], ["--service", HOSTILE + "x"]):
+    for words in (["--before", "9999-12-31"], ["--since", "1600-01-01"]):  # beyond what nanoseconds reach
+        expect(json.loads(ask("fleet", "top", recordings.store, "--json", *words).stdout)["samples"] == every["samples"],
+               "%s" % words)
+    for words in (["--before", "2020-01-01"], ["--since", "2300-01-01"], ["--service", "nobody"], ["--tag", "number=33"], ["--service", HOSTILE + "x"]):
         expect(b"no recording" in ask("fleet", "top", recordings.store, *words, status=1).stderr, words)
 
 
@@ -526,7 +529,8 @@ def check_scripted(recordings):
 def check_usage(recordings):
     for words in (["top"], ["what", recordings.store], [], ["top", recordings.store, "--limit", "live=1"],
                   ["top", recordings.store, "--metric", "peak"], ["tree", recordings.store, "--by", "line"],
-                  ["top", recordings.store, "--since", "yesterday"], ["growth", recordings.store, "--from", "1", "--until", "2", "--filter", "time=1..2"],
+                  ["top", recordings.store, "--since", "yesterday"],
+                  ["top", recordings.store, "--since", "2026-02-31"], ["growth", recordings.store, "--from", "1", "--until", "2", "--filter", "time=1..2"],
                   ["growth", recordings.store], ["growth", recordings.store, "--from", "1", "--until", "2026-01-31"],
                   ["growth", recordings.store, "--from", "2", "--until", "1"],
                   ["top", recordings.store, "--from", "2026-01-31"], ["top", recordings.store, "--from", "2", "--until", "1"],

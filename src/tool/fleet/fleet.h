@@ -26,7 +26,8 @@ struct bp_fleet_moments {
 
 /* The moments that a query asks about (struct bp_query), since the start of each run: of samples
  * only is kept between which of them they began and ended. Zeroed: none. */
-#define BP_FLEET_CUTS_MAX 64u
+/* Two for each of the 64 filters that a command takes, two for the window, one for --at. */
+#define BP_FLEET_CUTS_MAX 131u
 struct bp_fleet_times {
 	uint64_t cuts_ns[BP_FLEET_CUTS_MAX];
 	uint32_t cut_count;

@@ -88,7 +88,7 @@ static void write_column(const struct column *column, const struct bp_plan_fleet
 		snprintf(samples, sizeof samples, "%.2g", column->samples);
 	else
 		bp_count_text((uint64_t)llround(column->samples), samples);
-	bp_bytes_text((uint64_t)column->bytes, style, bytes);
+	bp_bytes_text((uint64_t)fmin(column->bytes, 0x1p63), style, bytes);
 	bp_plan_percent_text(column->power, power);
 	bp_plan_percent_text(column->busy, busy);
 	fprintf(out, "  %7s  %8s  %5s %%  %12s  %10s  %8.3g s  %8s %%\n", hosts, interval, power,

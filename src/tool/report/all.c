@@ -34,25 +34,27 @@ static int by_bytes(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void shift(struct bp_figure *figure, double by, bool at_least)
+static void shift(struct bp_figure *figure, double by, const struct bp_all *all)
 {
 	figure->interval.estimate += by;
 	figure->interval.low += by;
 	figure->interval.high += by;
-	figure->lower_bound = figure->lower_bound || at_least;
-	figure->interval.exact = figure->interval.exact && !figure->lower_bound;
+	figure->lower_bound = figure->lower_bound || all->lower_bound;
+	figure->upper_bound = figure->upper_bound || all->upper_bound;
+	figure->interval.exact =
+		figure->interval.exact && !figure->lower_bound && !figure->upper_bound;
 }
 
 /* Adds what was mapped to a row that has what was malloc'ed, or nothing of which is `unseen`. */
-static void add_up(struct bp_all_row *row, const struct bp_row *unseen, bool at_least)
+static void add_up(struct bp_all_row *row, const struct bp_row *unseen, const struct bp_all *all)
 {
 	if (row->malloced == NONE) {
 		row->malloced_bytes = unseen->bytes;
 		row->objects = unseen->objects;
 	}
 	row->bytes = row->malloced_bytes;
-	shift(&row->bytes, row->mapped_bytes, at_least);
-	shift(&row->objects, row->mapped_objects, at_least);
+	shift(&row->bytes, row->mapped_bytes, all);
+	shift(&row->objects, row->mapped_objects, all);
 }
 
 static bool take_name(
@@ -122,7 +124,8 @@ bool bp_all_make(const struct bp_aggregation *malloced, const struct bp_aggregat
 {
 	const struct bp_total *live = &malloced->totals[BP_METRIC_LIVE];
 	const struct bp_total *ranges = &mapped->totals[BP_METRIC_LIVE];
-	struct bp_all all = { .at_least = ranges->bytes.lower_bound };
+	struct bp_all all = { .lower_bound = ranges->bytes.lower_bound,
+		.upper_bound = ranges->bytes.upper_bound };
 	struct bp_arena_sums *arenas = NULL;
 	struct bp_row unseen;
 	all.rows = calloc((size_t)malloced->row_count + mapped->row_count + 1, sizeof *all.rows);
@@ -135,7 +138,7 @@ bool bp_all_make(const struct bp_aggregation *malloced, const struct bp_aggregat
 	join_rows(&all);
 	bp_row_without_samples(malloced, &unseen);
 	for (uint32_t i = 0; i < all.row_count; i++)
-		add_up(&all.rows[i], &unseen, all.at_least);
+		add_up(&all.rows[i], &unseen, &all);
 	qsort(all.rows, all.row_count, sizeof *all.rows, by_bytes);
 	all.arena_bytes = arenas[mapped->row_count].bytes;
 	all.total = (struct bp_all_row){ .samples = live->samples,
@@ -144,7 +147,7 @@ bool bp_all_make(const struct bp_aggregation *malloced, const struct bp_aggregat
 		.mapped_bytes = ranges->bytes.interval.estimate - all.arena_bytes,
 		.mapped_objects =
 			ranges->objects.interval.estimate - arenas[mapped->row_count].objects };
-	add_up(&all.total, &unseen, all.at_least);
+	add_up(&all.total, &unseen, &all);
 	free(arenas);
 	*ret_all = all;
 	return true;
@@ -181,7 +184,12 @@ static void write_notes(
 		"Mapped: by the program itself, exactly; address space, whether it was touched or not. The "
 		"intervals are those of what was malloc'ed.",
 		out);
-	if (all->at_least)
+	if (all->upper_bound)
+		bp_write_warning(options,
+			"Calls that map or unmap memory were lost: what is mapped may be more, or less "
+			"(--metric mapped says more).",
+			out);
+	else if (all->lower_bound)
 		bp_write_warning(options,
 			"Calls that map memory were lost: there is at least so much (--metric mapped says more).",
 			out);

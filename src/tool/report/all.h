@@ -24,7 +24,8 @@ struct bp_all {
 	struct bp_all_row *rows; /* the largest first */
 	uint32_t row_count;
 	double arena_bytes; /* left out */
-	bool at_least;	    /* calls that map memory were lost: figures are lower bounds */
+	/* Calls that map, or that unmap, memory were lost: more, or less, may be mapped. */
+	bool lower_bound, upper_bound;
 };
 
 /* Of two aggregations of metric live by the same query: of what was malloc'ed, and of what was

@@ -164,7 +164,7 @@ static void write_notes(
 	if (keepers->all.samples < SAMPLES_FEW)
 		bp_write_note(options,
 			"Few samples live. Small objects that keep whole pages are rarely sampled: "
-			"record with a smaller interval (-i 16K).",
+			"record with a smaller interval (-i 16K, or a quarter of what this one had).",
 			out);
 }
 

@@ -144,7 +144,7 @@ static void write_notes(
 		return;
 	bp_count_text(rounding->all.unknown_samples, count);
 	snprintf(text, sizeof text,
-		"Of %.60s samples it is not known what they were given, and nothing of them is in these figures.",
+		"Of %.60s samples it is not known what they were given, and nothing of them is in what was rounded up.",
 		count);
 	bp_write_note(options, text, out);
 }

@@ -22,10 +22,14 @@
 #include <string.h>
 
 #include "aggregation/aggregation_state.h"
+#include "base/path.h"
 #include "base/vec.h"
 
 /* The most that a small object loses: glibc gives 24 bytes for none. */
 #define LOST_SMALL 24
+/* And the most that any object in glibc's heap loses: the remainder of a free block that is too
+ * small to be one is added, 16 bytes. Of an object in a slot the remainder is not seen. */
+#define LOST_IN_HEAP 40
 /* What loses more loses at most this part of its size: jemalloc has four classes for each power of
  * two, and most have more. Aligned objects may lose more than that; the largest part that was seen
  * is taken, where it is larger. */
@@ -36,7 +40,7 @@ struct sums {
 	struct bp_tally asked, lost, below, above;
 	uint64_t samples, unknown;
 	uint32_t allocator; /* of the samples that were not aligned */
-	bool has_allocator, several_allocators;
+	bool has_allocator, several_allocators, aligned;
 };
 
 /* The rows that are shown, and behind them all. */
@@ -47,6 +51,7 @@ struct groups {
 	uint32_t *group_of; /* by place: number of the group and 1; 0: not shown */
 	uint32_t shown;
 	struct sums *sums; /* shown + 1 */
+	uint64_t small;	   /* the most that a small object loses */
 	bool failed;	   /* no memory */
 };
 
@@ -54,8 +59,28 @@ struct groups {
 struct lens {
 	struct bp_aggregation aggregation;
 	struct bp_aggregation_state *state; /* a copy that borrows everything */
-	double part; /* what an object loses that loses more than LOST_SMALL, by trial */
+	double small;			    /* the most that a small object loses */
+	double part;			    /* what an object loses that loses more, by trial */
 };
+
+static bool is_glibc(const char *allocator)
+{
+	const char *name = bp_last_part(allocator);
+	return strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0;
+}
+
+/* The most that a small object loses in the processes that are looked at. */
+static uint64_t small_of(const struct bp_aggregation *aggregation)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (aggregation->state->view.processes[i].included && !process->samples_in_slots &&
+			is_glibc(bp_profile_text(profile, process->allocator)))
+			return LOST_IN_HEAP;
+	}
+	return LOST_SMALL;
+}
 
 static uint64_t lost_of(uint64_t size, uint64_t usable)
 {
@@ -121,8 +146,10 @@ static void note_allocator(
 {
 	const uint32_t allocator =
 		groups->aggregation->profile->processes.data[sample->process.i].allocator.i;
-	if (sample->kind == BP_PROFILE_KIND_ALIGNED)
+	if (sample->kind == BP_PROFILE_KIND_ALIGNED) {
+		sums->aligned = true;
 		return;
+	}
 	sums->several_allocators =
 		sums->several_allocators || (sums->has_allocator && sums->allocator != allocator);
 	sums->allocator = allocator;
@@ -147,9 +174,9 @@ static void take_sums(struct groups *groups, uint32_t place, const struct bp_sam
 	note_allocator(groups, sums, sample);
 	if (!add(groups, &sums->asked, sample, sample->size, class) ||
 		!add(groups, &sums->lost, sample, lost, class) ||
-		!add(groups, &sums->below, sample, lost < LOST_SMALL ? LOST_SMALL - lost : 0,
+		!add(groups, &sums->below, sample, lost < groups->small ? groups->small - lost : 0,
 			class) ||
-		!add(groups, &sums->above, sample, lost > LOST_SMALL ? lost - LOST_SMALL : 0,
+		!add(groups, &sums->above, sample, lost > groups->small ? lost - groups->small : 0,
 			class))
 		groups->failed = true;
 }
@@ -183,6 +210,7 @@ static bool make_groups(const struct bp_aggregation *aggregation, uint32_t rows,
 {
 	const uint32_t count = aggregation->row_count;
 	groups->aggregation = aggregation;
+	groups->small = small_of(aggregation);
 	groups->shown = rows < count ? rows : count;
 	groups->order = calloc((size_t)count + 1, sizeof *groups->order);
 	groups->places = calloc((size_t)count + 1, sizeof *groups->places);
@@ -216,7 +244,7 @@ static struct bp_figure value_figure(struct lens *lens, const struct bp_tally *t
 /* The largest part of a trial that an object of this size, or a larger one, loses. */
 static double largest_ratio(const struct lens *lens, uint64_t size)
 {
-	const double small = LOST_SMALL / (double)bp_trials(size, lens->state->charge);
+	const double small = lens->small / (double)bp_trials(size, lens->state->charge);
 	return fmax(small, lens->part);
 }
 
@@ -255,7 +283,7 @@ static void take_figures(struct lens *lens, const struct sums *sums, uint64_t si
 	if (!figures.lost.interval.exact) {
 		const struct bp_figure below = value_figure(lens, &sums->below, ratio);
 		const struct bp_figure above = value_figure(lens, &sums->above, lens->part);
-		const double most = LOST_SMALL * objects->interval.high - below.interval.low +
+		const double most = lens->small * objects->interval.high - below.interval.low +
 				    above.interval.high;
 		struct bp_interval *lost = &figures.lost.interval;
 		if (most < lost->high)
@@ -284,6 +312,7 @@ static bool begin_lens(const struct bp_aggregation *aggregation, double part, st
 {
 	lens->aggregation = *aggregation;
 	lens->part = part;
+	lens->small = (double)small_of(aggregation);
 	lens->state = malloc(sizeof *lens->state);
 	if (lens->state == NULL)
 		return bp_error_set(error, "out of memory");
@@ -347,6 +376,13 @@ static void take_advice(const struct bp_usable_sizes *learned, const struct sums
 	size->advice = bp_usable_sizes_advice(learned, sums->allocator, size->size);
 	if (size->advice.saved > 0)
 		size->saved = times(&size->figures.objects, (double)size->advice.saved);
+	/* Then it is not known of how many of the objects the advice is. */
+	if (size->advice.saved > 0 && (sums->unknown > 0 || sums->aligned)) {
+		size->saved.interval.estimate = NAN;
+		size->saved.interval.unknown = true;
+		size->saved.interval.exact = false;
+		size->saved.interval.low = 0;
+	}
 }
 
 static bool take_sizes(const struct bp_aggregation *by_size, uint32_t rows, double part,
@@ -384,6 +420,7 @@ static bool learn(const struct bp_aggregation *aggregation, struct bp_usable_siz
 {
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_samples *samples = &profile->samples;
+	const uint64_t small = small_of(aggregation);
 	*ret_part = lost_part;
 	*ret_in_slots = false;
 	for (uint32_t i = 0; i < samples->alike_count; i++) {
@@ -394,7 +431,7 @@ static bool learn(const struct bp_aggregation *aggregation, struct bp_usable_siz
 			!aggregation->state->view.processes[alike->process.i].included)
 			continue;
 		*ret_in_slots = *ret_in_slots || process->samples_in_slots;
-		if (lost > LOST_SMALL)
+		if (lost > small)
 			*ret_part = fmax(*ret_part,
 				(double)lost / (double)bp_trials(alike->size, process->charge));
 		if (alike->kind != BP_PROFILE_KIND_ALIGNED &&

@@ -111,7 +111,15 @@ bool bp_fleet_date_read(const char *text, int64_t *ret_ns)
 				part_ns += (*end - '0') * digit_ns;
 		if (end == NULL || (*end != '\0' && strcmp(end, "Z") != 0))
 			continue;
-		*ret_ns = (int64_t)timegm(&moment) * 1000000000 + part_ns;
+		const int day = moment.tm_mday;
+		const int64_t second = timegm(&moment);
+		/* (The 31st of February is one of March to timegm.) */
+		if (moment.tm_mday != day)
+			return false;
+		/* A time that nanoseconds do not reach is later, or earlier, than all. */
+		if (__builtin_mul_overflow(second, INT64_C(1000000000), ret_ns) ||
+			__builtin_add_overflow(*ret_ns, part_ns, ret_ns))
+			*ret_ns = second < 0 ? INT64_MIN : INT64_MAX;
 		return true;
 	}
 	return false;

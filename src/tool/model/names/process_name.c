@@ -2,8 +2,8 @@
 /*
  * The words of a command line are joined by spaces, so that where the first one ends is not
  * certain. A first word that begins with the executable's own name, spaces and all, is taken for
- * that; otherwise it ends at the first space. A login shell has a dash before its name, and a server
- * that says what it does ("postgres: walwriter") a colon behind it.
+ * that; otherwise it ends at the first space. A login shell has a dash before its name, and a
+ * server that says what it does ("postgres: walwriter") a colon behind it.
  */
 #include "model/names/process_name.h"
 

@@ -82,17 +82,34 @@ static void fill_cells(const struct picture *picture, uint32_t first, uint32_t e
 	}
 }
 
-/* Adds the samples that begin in these cells, which take `bytes` each from `start` on. */
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Adds to these cells, which take `bytes` each from `start` on, what samples keep of them: of a
+ * chunk in several cells in proportion. */
 static void add_owners(const struct bp_keepers *keepers, uint64_t start, uint64_t bytes,
 	uint32_t count, struct cell *cells)
 {
 	for (uint32_t i = 0; i < keepers->sample_count; i++) {
 		const struct bp_kept_sample *sample = &keepers->samples[i];
-		if (sample->at < start || (sample->at - start) / bytes >= count)
-			continue;
+		const uint64_t end = start + count * bytes, first = max(sample->at, start),
+			       last = min(sample->at + sample->bytes, end);
 		const uint32_t owner =
 			sample->keeper < BP_PICTURE_LETTERS ? sample->keeper : BP_PICTURE_LETTERS;
-		cells[(sample->at - start) / bytes].kept[owner] += sample->kept;
+		for (uint64_t at = first; at < last;) {
+			const uint64_t cell = (at - start) / bytes;
+			const uint64_t next = min(start + (cell + 1) * bytes, last);
+			cells[cell].kept[owner] +=
+				sample->kept * (double)(next - at) / (double)sample->bytes;
+			at = next;
+		}
 	}
 }
 

@@ -168,16 +168,21 @@ static struct bp_interval interval_of(
 {
 	const struct bp_aggregation_state *state = work->keepers->aggregation.state;
 	const struct bp_tally *tally = &sums->of[which];
-	const double most =
-		which == OWN || which == TOUCHED ? INFINITY : (double)work->keepers->heap.held;
+	const struct bp_heap_page_sums *heap = &work->keepers->heap;
+	const double most = which == KEPT    ? (double)heap->held
+			    : which == ALONE ? (double)heap->sole
+					     : INFINITY;
 	struct bp_interval interval =
 		tally->classes != NULL ? bp_estimate_values_by_classes(tally->classes,
 						 state->interval_unseen, work->units[which], alpha)
 				       : bp_estimate_values(&tally->sums, state->interval_unseen,
 						 work->units[which], alpha);
-	interval.low = fmin(interval.low, most);
-	interval.estimate = fmin(interval.estimate, most);
-	interval.high = fmin(interval.high, most);
+	/* (An object made right after the look may have a page alone that was not counted so.) */
+	const double cap =
+		which == ALONE ? fmax(most, fmin(interval.low, (double)heap->held)) : most;
+	interval.low = fmin(interval.low, cap);
+	interval.estimate = fmin(interval.estimate, cap);
+	interval.high = fmin(interval.high, cap);
 	return interval;
 }
 
