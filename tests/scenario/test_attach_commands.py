@@ -44,7 +44,7 @@ def end_of(attach):
 
 def expect_headline(text, trace):
     """What `run` says of its end: the last three lines, but for what was not seen after an exec."""
-    lines = [line for line in text.splitlines() if "image was not seen" not in line][-3:]
+    lines = [line for line in text.splitlines() if "program was not seen" not in line][-3:]
     profiled.expect(re.match(r"bytepoll: [0-9,]+ samples of \S+ \(1 sample per .*\), 0 lost, in ", lines[0]), text)
     profiled.expect(re.match(r" +live at (the end|exit) .* peak .* allocated ", lines[1]), text)
     profiled.expect(re.match(r" +next: bytepoll report \S*%s$" % os.path.basename(trace), lines[2]), text)

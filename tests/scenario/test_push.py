@@ -86,7 +86,7 @@ def check_killed(folder, traces):
             left.update(name for name in os.listdir(store) if name.startswith("."))
             for name in os.listdir(store):
                 if not name.startswith("."):
-                    expect(len(os.listdir(os.path.join(store, name))) == 8, "a part under its name: %s" % name)
+                    expect(len(os.listdir(os.path.join(store, name))) == 9, "a part under its name: %s" % name)
         for name in sorted(os.listdir(store)) if os.path.isdir(store) else []:
             if not name.startswith(".") and draw.random() < .7:  # so that there is something to do for the next ones
                 os.rename(os.path.join(store, name), os.path.join(folder, "away-%s-%d" % (name, time.monotonic_ns())))
