@@ -297,19 +297,24 @@ class Python:
         script = self.path("counted.py")
         with open(script, "w", encoding="ascii") as file:
             file.write(COUNTED_PROGRAM)
-        for name in ALLOCATORS:
-            if "mimalloc" in name and self.version < (3, 13):
-                continue
-            for words in ((), ("-X", "dev")) if name == "default" else ((),):
-                command = ("-S", *words, script, str(COUNTED))
-                # The two values have one length, since Python keeps its environment. With 1 GiB the interpreter has
-                # started long before the first sample.
+        # With PYTHONMALLOC=malloc the hooks of malloc count all there is. At each T by itself, since where samples lie
+        # moves the program: classes are known by their addresses, as integers, and 3.14 keeps small ones for reuse.
+        # With 1 GiB the interpreter has started long before the first sample.
+        for words in ((), ("-X", "dev")):
+            command = ("-S", *words, script, str(COUNTED))
+            malloc = [self.counted(command, "malloc", interval) for interval in ("01", "1G")]
+            for name in ALLOCATORS if not words else ("default",):
+                if "mimalloc" in name and self.version < (3, 13):
+                    continue
                 totals = [self.counted(command, name, interval) for interval in ("01", "1G")]
-                what = "%s %s: with T = 1 byte and with T = 1 GiB: %s" % (name, words, totals)
-                profiled.expect(totals[0]["objects"]["estimate"] == totals[1]["objects"]["estimate"], what)
-                # Classes are known by their addresses, as integers: where Python lies at low addresses those of samples
-                # are larger, and the integers too, by 4 bytes for each of some 100 classes.
-                profiled.expect(abs(totals[0]["bytes"]["estimate"] - totals[1]["bytes"]["estimate"]) <= 1000, what)
+                what = "%s %s, T = 1 byte and 1 GiB: %s, and by malloc %s" % (name, words, totals, malloc)
+                # The rest is of the allocator itself: pymalloc's tables of arenas, which grow with their number, and that
+                # depends on where they lie; blocks that Python's checks move; and with mimalloc all addresses are large.
+                # (12,000 were missing where the allocators that Python chooses late were met late.)
+                objects, bytes_ = ([total[unit]["estimate"] - other[unit]["estimate"] for total, other in zip(totals, malloc)]
+                                   for unit in ("objects", "bytes"))
+                profiled.expect(max(map(abs, objects)) <= 16, what)
+                profiled.expect(abs(bytes_[0] - bytes_[1]) <= 4096, what)
 
     def counted(self, command, name, interval):
         result, path = self.record(*command, interval=interval, extra={"PYTHONMALLOC": name, "PYTHONHASHSEED": "0"})
