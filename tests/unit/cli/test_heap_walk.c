@@ -40,11 +40,15 @@
  * table of its thread-local storage; buffers of standard output. */
 #define OWN_BYTES_THREAD 4096
 #define OWN_BYTES 65536
+/* In chunks: two for a thread, and a few for the process. A cache that is not found leaves what it keeps. */
+#define OWN_CHUNKS_THREAD 2
+#define OWN_CHUNKS 32
 
 struct shared {
 	volatile int ready, stop;
 	uint64_t live_bytes; /* chunks of live objects */
 	uint64_t live_chunks;
+	uint64_t threads;
 	char info[INFO_BYTES];
 };
 
@@ -107,6 +111,7 @@ static _Noreturn void hold_state(uint32_t seed)
 	const unsigned threads = seed % 4 == 0 ? 0 : 1 + next(&state) % THREADS_MAX;
 	static char buffer[INFO_BYTES];
 	pthread_t thread;
+	shared->threads = threads;
 	FILE *info = fmemopen(shared->info, sizeof shared->info, "w");
 	setvbuf(info, buffer, _IOFBF, sizeof buffer);
 	pthread_barrier_init(&made, NULL, threads + 1);
@@ -268,6 +273,8 @@ static void check_state(uint32_t seed, const struct bp_heap_walk *inherited)
 	const uint64_t own = found.used_bytes - shared->live_bytes;
 	assert_true(found.used_bytes >= shared->live_bytes);
 	assert_true(found.used_chunks >= shared->live_chunks);
+	assert_true(found.used_chunks - shared->live_chunks <=
+		    OWN_CHUNKS + OWN_CHUNKS_THREAD * shared->threads);
 	assert_true(own <= inherited->used_bytes + OWN_BYTES + THREADS_MAX * OWN_BYTES_THREAD);
 	end(child);
 }

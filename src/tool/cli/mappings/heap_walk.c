@@ -28,7 +28,7 @@
 #include "cli/mappings/heap_cached.h"
 #include "cli/mappings/heap_layout.h"
 
-#define CACHES_MAX 4096u
+#define CACHES_MAX 65536u
 /* Pages that begin no block; after so many the rest is not looked at: it is not malloc's. */
 #define ALONE_MISSES_MAX 262144u
 /* Places that the walk can go back to, one for each window; how often it goes back in all; how
@@ -57,6 +57,7 @@ struct walk {
 	uint64_t main_arena;
 	uint64_t *caches; /* objects of the size of a thread's cache */
 	uint32_t cache_count;
+	bool more_caches; /* than there is room for */
 	uint32_t returns;
 };
 
@@ -230,6 +231,21 @@ static void count_trimmable(struct walk *walk, struct place *place, uint64_t at,
 		place->sums.trimmable_bytes += present;
 }
 
+/* Could an object of a chunk of this size be the cache of a thread? It is 16 bytes larger where a free
+ * chunk was so much larger that what was left of it would have been too small for a chunk. */
+static bool may_be_cache(uint64_t bytes)
+{
+	return bytes == BP_TCACHE_CHUNK_BYTES || bytes == BP_TCACHE_CHUNK_BYTES + 16;
+}
+
+static void add_cache(struct walk *walk, struct place *place, uint64_t object)
+{
+	if (place->cache_count < CACHES_MAX)
+		walk->caches[place->cache_count++] = object;
+	else
+		walk->more_caches = true;
+}
+
 /* What is known of the chunk before, now that this one's header has been read. */
 static void count_before(struct walk *walk, struct place *place, bool is_free)
 {
@@ -243,8 +259,8 @@ static void count_before(struct walk *walk, struct place *place, bool is_free)
 	} else if (bytes != 0) {
 		place->sums.used_bytes += bytes;
 		place->sums.used_chunks++;
-		if (bytes == BP_TCACHE_CHUNK_BYTES && place->cache_count < CACHES_MAX)
-			walk->caches[place->cache_count++] = place->at - bytes + BP_CHUNK_OBJECT_AT;
+		if (may_be_cache(bytes))
+			add_cache(walk, place, place->at - bytes + BP_CHUNK_OBJECT_AT);
 	}
 	place->free_before = is_free;
 }
@@ -402,7 +418,7 @@ static void count_cached(struct walk *walk)
 	}
 	if (cached.bytes > walk->sums.used_bytes || cached.chunks > walk->sums.used_chunks)
 		return;
-	walk->sums.cached_known = known && found;
+	walk->sums.cached_known = known && found && !walk->more_caches;
 	walk->sums.cached_bytes = cached.bytes;
 	walk->sums.cached_chunks = cached.chunks;
 	walk->sums.used_bytes -= cached.bytes;
