@@ -44,7 +44,7 @@ enum bp_attach_result {
 	BP_ATTACH_SETTINGS = 3,	 /* the settings could not be read */
 	BP_ATTACH_MALLOC = 4,	 /* a malloc that cannot be hooked */
 	BP_ATTACH_TRACE = 5,	 /* the trace could not be created */
-	BP_ATTACH_NOT_QUIET = 6, /* a thread did not come out of the recorder */
+	BP_ATTACH_NOT_QUIET = 6, /* a thread has not come out of the recorder: call again */
 };
 #define BP_SETTINGS_MAX_BYTES 8192u /* of the file that bytepoll_attach reads: lines NAME=VALUE */
 #define BP_RECORDER_FILE "libbytepoll-recorder.so"

@@ -87,6 +87,19 @@ def left_behind(path):
     profiled.expect(more_resident <= resident + 512, "KiB %d, then %d" % (resident, more_resident))
 
 
+def held_within(path):
+    """A thread that cannot leave the recorder when its program is detached: the call returns soon, and a later one ends
+    the recording."""
+    result = profiled.run([profiled.program("attach_held"), profiled.RECORDER, path], time_limit_s=600)
+    profiled.expect(result.status == 0, "status %s: %s" % (result.status, result.stderr[-300:]))
+    for number in re.fullmatch(rb"held (\d+) (\d+)\n", result.stdout).groups():
+        trace = os.path.join(path, "%d.bpt" % int(number))
+        data = profiled.report(trace)
+        lost = sum(data["losses"].values()) - data["losses"]["free"]
+        profiled.expect(data["samples"] > 0 and lost == 0, "%d samples, lost %s" % (data["samples"], data["losses"]))
+        profiled.expect(Decoded(trace).state["end_reason"] == DETACHED, "the end of %s" % trace)
+
+
 # ---- from outside ----
 
 CYCLES_OUTSIDE = int(os.environ.get("BYTEPOLL_ATTACH_CYCLES", 1000)) if profiled.LONG else 12
@@ -247,6 +260,7 @@ def kills(path):
 
 TESTS = {"exact": ("totals of one thread", is_exact), "storm": ("a storm of threads", storm_holds),
          "left": ("what is left behind", left_behind),
+         "held": ("a thread that is held within the recorder", held_within),
          "threads": ("threads that allocate", attached("threads", "64")),
          "throw": ("a program that throws", attached("throw", "4")),
          "wait": ("threads that wait", attached("wait", "6")),

@@ -11,7 +11,10 @@
  *
  * Detach: the mode is OFF, so that no new visit begins, and the calls are bound back. Visits that
  * are under way are waited for: a visit is counted before it looks at the mode, so either the count
- * is seen here or the visit sees the mode. Then the trace is closed like that of a process that
+ * is seen here or the visit sees the mode. They are waited for briefly, since the calling thread is the
+ * program's: where a thread does not get out in that time (it gets no processor, or a signal
+ * handler holds it), the next call of detach or attach goes on from there. Then the trace is closed
+ * like that of a process that
  * ends, and the tables of live samples and of threads are emptied. The library stays, because
  * functions of it may still be under way or saved by the program; they pass every call on.
  *
@@ -28,7 +31,7 @@
 #include "unwind/frame_rules.h"
 
 /* How long visits are waited for. They take microseconds, unless their thread cannot run. */
-#define QUIET_NS 2000000000u
+#define QUIET_NS 20000000u
 #define SETTINGS_COUNT_MAX 32
 
 BP_EXPORT struct bp_attached bytepoll_attached;
@@ -36,7 +39,7 @@ BP_EXPORT uint32_t bytepoll_attach(const char *path);
 BP_EXPORT uint32_t bytepoll_detach(void);
 
 static struct bp_lock attaching;
-static bool stuck; /* a thread did not come out: its trace stays open */
+static bool stuck; /* detached, but a thread has not come out yet: the trace is still open */
 
 void bp_attach_lock(void)
 {
@@ -81,12 +84,25 @@ static bool read_settings(const char *path, char **ret_settings)
 	return count > 0;
 }
 
+/* Closes the trace, once no visit is under way. */
+static enum bp_attach_result end_when_quiet(void)
+{
+	stuck = !bp_threads_are_quiet(QUIET_NS);
+	if (stuck)
+		return BP_ATTACH_NOT_QUIET;
+	bp_recorder_end_late();
+	bp_threads_forget();
+	bp_live_forget();
+	bp_real_settle_python();
+	return BP_ATTACH_DONE;
+}
+
 static enum bp_attach_result attach(const char *path)
 {
 	char *settings[SETTINGS_COUNT_MAX];
 	if (!bp_recorder.is_late)
 		return BP_ATTACH_NOT_LATE;
-	if (stuck)
+	if (stuck && end_when_quiet() != BP_ATTACH_DONE)
 		return BP_ATTACH_NOT_QUIET;
 	if (bp_recorder.mode == BP_MODE_ON)
 		return BP_ATTACH_ALREADY;
@@ -108,19 +124,13 @@ static enum bp_attach_result detach(void)
 {
 	if (!bp_recorder.is_late)
 		return BP_ATTACH_NOT_LATE;
+	if (stuck)
+		return end_when_quiet();
 	if (bp_recorder.mode != BP_MODE_ON || *bp_recorder.fork_mark == 0)
 		return BP_ATTACH_ALREADY;
 	__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_SEQ_CST);
 	bp_real_unbind();
-	if (!bp_threads_are_quiet(QUIET_NS)) {
-		stuck = true;
-		return BP_ATTACH_NOT_QUIET;
-	}
-	bp_recorder_end_late();
-	bp_threads_forget();
-	bp_live_forget();
-	bp_real_settle_python();
-	return BP_ATTACH_DONE;
+	return end_when_quiet();
 }
 
 /* Runs one of them with the thread busy: its own allocations are no requests of the program's. */

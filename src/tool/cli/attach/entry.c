@@ -20,6 +20,8 @@
 /* How long a thread that was let go may take to come back from the function: it has to get a
  * processor, and dlopen reads files. */
 #define RETURN_LIMIT_NS 30000000000u
+/* When the recorder is asked again whether all threads have come out of it. */
+#define AGAIN_NS 50000000
 
 static uint64_t now_ns(void)
 {
@@ -119,9 +121,10 @@ static bool say_result(
 			strerror(attached->error));
 	case BP_ATTACH_NOT_QUIET:
 		return bp_error_set(error,
-			"a thread of process %ld does not come out of the recorder (is it "
-			"stopped?): nothing is sampled any more, and the trace stays as it is",
-			pid);
+			"a thread of process %ld does not come out of the recorder (it gets no "
+			"processor, or a signal handler holds it): nothing is sampled any more, "
+			"and a later bytepoll detach %ld closes the recording",
+			pid, pid);
 	default:
 		return bp_error_set(error,
 			"process %ld runs under bytepoll from its start on: bytepoll control "
@@ -130,13 +133,16 @@ static bool say_result(
 	}
 }
 
-static bool call_entry(struct bp_entry *entry, const char *name, struct bp_error *error)
+/* Has a thread of the process call it, and waits until it is done. */
+static bool call_once(struct bp_entry *entry, const char *name, struct bp_attached *ret_attached,
+	struct bp_error *error)
 {
-	struct bp_attached before, now;
+	struct bp_attached before;
 	struct bp_thread_call_result result = { 0 };
-	if (!read_attached(entry, &before) || before.ready != 1)
-		return say_result(
-			entry, &(struct bp_attached){ .result = BP_ATTACH_NOT_LATE }, error);
+	if (!read_attached(entry, &before) || before.ready != 1) {
+		*ret_attached = (struct bp_attached){ .result = BP_ATTACH_NOT_LATE };
+		return true;
+	}
 	const struct bp_thread_call call = {
 		.function = bp_target_symbol(entry->image.recorder, name), .text = entry->settings
 	};
@@ -145,8 +151,8 @@ static bool call_entry(struct bp_entry *entry, const char *name, struct bp_error
 	add_stops(entry, &result);
 	const uint64_t until_ns = now_ns() + RETURN_LIMIT_NS;
 	while (now_ns() < until_ns && !is_gone(entry)) {
-		if (read_attached(entry, &now) && now.calls != before.calls)
-			return say_result(entry, &now, error);
+		if (read_attached(entry, ret_attached) && ret_attached->calls != before.calls)
+			return true;
 		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
 	}
 	return is_gone(entry) ? bp_error_set(error, "process %ld has ended", (long)entry->pid)
@@ -154,6 +160,19 @@ static bool call_entry(struct bp_entry *entry, const char *name, struct bp_error
 					"a thread of process %ld was let go, and has not come back "
 					"from the recorder: it gets no processor",
 					(long)entry->pid);
+}
+
+/* Again, as long as another thread is within the recorder. */
+static bool call_entry(struct bp_entry *entry, const char *name, struct bp_error *error)
+{
+	struct bp_attached now;
+	for (;;) {
+		if (!call_once(entry, name, &now, error))
+			return false;
+		if (now.result != BP_ATTACH_NOT_QUIET || now_ns() >= entry->until_ns)
+			return say_result(entry, &now, error);
+		nanosleep(&(struct timespec){ .tv_nsec = AGAIN_NS }, NULL);
+	}
 }
 
 bool bp_entry_attach(struct bp_entry *entry, struct bp_error *error)
