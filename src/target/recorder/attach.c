@@ -11,12 +11,12 @@
  *
  * Detach: the mode is OFF, so that no new visit begins, and the calls are bound back. Visits that
  * are under way are waited for: a visit is counted before it looks at the mode, so either the count
- * is seen here or the visit sees the mode. They are waited for briefly, since the calling thread is the
- * program's: where a thread does not get out in that time (it gets no processor, or a signal
+ * is seen here or the visit sees the mode. They are waited for briefly, since the calling thread is
+ * the program's: where a thread does not get out in that time (it gets no processor, or a signal
  * handler holds it), the next call of detach or attach goes on from there. Then the trace is closed
- * like that of a process that
- * ends, and the tables of live samples and of threads are emptied. The library stays, because
- * functions of it may still be under way or saved by the program; they pass every call on.
+ * like that of a process that ends, and the tables of live samples and of threads are emptied. The
+ * library stays, because functions of it may still be under way or saved by the program; they pass
+ * every call on.
  *
  * Attach again: another trace, a new attachment, in which each thread begins with zero.
  *

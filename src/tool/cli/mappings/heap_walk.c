@@ -231,8 +231,8 @@ static void count_trimmable(struct walk *walk, struct place *place, uint64_t at,
 		place->sums.trimmable_bytes += present;
 }
 
-/* Could an object of a chunk of this size be the cache of a thread? It is 16 bytes larger where a free
- * chunk was so much larger that what was left of it would have been too small for a chunk. */
+/* Could an object of a chunk of this size be the cache of a thread? It is 16 bytes larger where a
+ * free chunk was so much larger that what was left of it would have been too small for a chunk. */
 static bool may_be_cache(uint64_t bytes)
 {
 	return bytes == BP_TCACHE_CHUNK_BYTES || bytes == BP_TCACHE_CHUNK_BYTES + 16;
