@@ -26,7 +26,7 @@ static void write_name(FILE *script, const char *name)
 			fputc(*name, script);
 }
 
-static bool keep(struct bp_store *store, const char *path, struct bp_error *error)
+bool bp_store_append(struct bp_store *store, const char *path, struct bp_error *error)
 {
 	for (const char *at = path; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f || *at == '\\')
@@ -57,7 +57,7 @@ static bool search(struct bp_store *store, const char *path, int depth, struct b
 	bool good = true;
 	if ((size_t)snprintf(name, sizeof name, "%s/" MARK, path) < sizeof name &&
 		stat(name, &status) == 0)
-		return keep(store, path, error);
+		return bp_store_append(store, path, error);
 	DIR *folder = depth == 0 ? NULL : opendir(path);
 	if (folder == NULL)
 		return depth == 0 ||
@@ -86,8 +86,20 @@ bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *err
 			"%s: there are no tables in it: write some with `bytepoll export FILE --to "
 			"parquet -o %s/NAME`",
 			path, path);
-	qsort(store->folders, store->count, sizeof *store->folders, compare);
+	bp_store_sort(store);
 	return true;
+}
+
+void bp_store_sort(struct bp_store *store)
+{
+	if (store->count > 0)
+		qsort(store->folders, store->count, sizeof *store->folders, compare);
+}
+
+bool bp_store_has(const struct bp_store *store, const char *path)
+{
+	return store->count > 0 && bsearch(&path, store->folders, store->count,
+					   sizeof *store->folders, compare) != NULL;
 }
 
 void bp_store_finish(struct bp_store *store)

@@ -21,6 +21,12 @@ struct bp_store {
 /* Adds the folders of tables in `path`, or `path` itself. Errors: it cannot be read, or there are
  * none; a name that cannot stand in a question. */
 bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *error);
+/* Adds one folder that has tables; the store is not sorted then, until bp_store_sort. Errors: the
+ * same of its name; memory. */
+bool bp_store_append(struct bp_store *store, const char *path, struct bp_error *error);
+void bp_store_sort(struct bp_store *store);
+/* Is the folder one of a sorted store's? */
+bool bp_store_has(const struct bp_store *store, const char *path);
 void bp_store_finish(struct bp_store *store);
 
 /* Has every folder this table, one that came with the readings? Errors: one has not. */

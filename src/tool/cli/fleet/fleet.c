@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll fleet top|tree|growth|diff|check|html FOLDER...`: questions about many recordings,
- * which lie as tables in folders (docs/parquet-format.md). DuckDB selects and counts, and figures
- * are made as `bytepoll report` makes them (fleet/fleet.h).
+ * `bytepoll fleet top|tree|growth|diff|check|html STORE...`: questions about many recordings,
+ * which lie as tables in folders or in a bucket (docs/parquet-format.md). DuckDB selects and
+ * counts, and figures are made as `bytepoll report` makes them (fleet/fleet.h).
  */
 #include <string.h>
 #include <time.h>
 
 #include "base/attributes.h"
 #include "cli/command.h"
+#include "cli/fleet/fleet_bucket.h"
 #include "cli/fleet/fleet_request.h"
 #include "cli/options/allocator_options.h"
+#include "cli/options/bucket_options.h"
 #include "cli/options/options.h"
 #include "cli/terminal/pager.h"
 #include "query/view.h"
@@ -247,6 +249,27 @@ bool bp_fleet_profile(const struct bp_fleet_request *request, const struct bp_fl
 	return true;
 }
 
+/* The options about buckets have no effect where no operand is one. */
+static bool check_buckets(const struct bp_arguments *arguments, struct bp_error *error)
+{
+	for (int i = 1; i < arguments->operand_count; i++)
+		if (bp_bucket_is_address(arguments->operands[i]))
+			return true;
+	return bp_bucket_options_refuse(arguments, error);
+}
+
+static bool add_store(struct bp_fleet_request *request, const char *place, struct bp_error *error)
+{
+	struct bp_bucket bucket;
+	if (!bp_bucket_is_address(place))
+		return bp_store_add(&request->store, place, error);
+	if (!bp_bucket_options_open(request->arguments, place, &bucket, error))
+		return false;
+	const bool good = bp_fleet_bucket_add(&bucket, &request->store, error);
+	bp_bucket_close(&bucket);
+	return good;
+}
+
 static int fleet(const struct bp_arguments *arguments)
 {
 	static int (*const answers[])(
@@ -254,12 +277,12 @@ static int fleet(const struct bp_arguments *arguments)
 		bp_fleet_show, bp_fleet_growth, bp_fleet_diff, bp_fleet_check, bp_fleet_html };
 	struct bp_fleet_request request = { 0 };
 	struct bp_error error = { 0 };
-	if (!read_request(arguments, &request, &error))
+	if (!read_request(arguments, &request, &error) || !check_buckets(arguments, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	const int failed = request.word == BP_FLEET_CHECK ? EXIT_CHECK_FAILED : EXIT_FAILED;
 	bool good = true;
 	for (int i = 1; good && i < arguments->operand_count; i++)
-		good = bp_store_add(&request.store, arguments->operands[i], &error);
+		good = add_store(&request, arguments->operands[i], &error);
 	const int status = good ? answers[request.word](&request, &error) : failed;
 	bp_store_finish(&request.store);
 	return *error.text != '\0' ? bp_command_fail(failed, &error) : status;
@@ -308,6 +331,8 @@ static const struct bp_option options[] = {
 	{ .name = "host-count",
 		.argument = "N",
 		.summary = "top, check: with --hosts sample, what so many hosts hold together" },
+	{ .summary = "Where they are" },
+	BP_OPTION_BUCKET,
 	{ .summary = "What is counted" },
 	BP_OPTION_METRIC,
 	BP_OPTION_BYTES,
@@ -357,11 +382,11 @@ static const struct bp_option options[] = {
 const struct bp_command bp_command_fleet = {
 	.name = "fleet",
 	.summary = "ask about the recordings of many processes and machines",
-	.usage = "[options] top|tree|growth|diff|check|html FOLDER...",
+	.usage = "[options] top|tree|growth|diff|check|html STORE...",
 	.details =
-		"Answers for the sum of many recordings, which `bytepoll export --to parquet` has\n"
-		"written below FOLDER, with the intervals that `bytepoll report` would give all of\n"
-		"them together:\n"
+		"Answers for the sum of many recordings, which `bytepoll push` has put into STORE, a\n"
+		"folder or s3://BUCKET/PREFIX, with the intervals that `bytepoll report` would give\n"
+		"all of them together:\n"
 		"\n"
 		"  top     where memory goes, by function, line, size ...\n"
 		"  tree    the same by call tree\n"
@@ -371,7 +396,8 @@ const struct bp_command bp_command_fleet = {
 		"  check   limits on the sum (--limit), for alerts\n"
 		"\n"
 		"DuckDB's command-line program reads the tables: it must be on PATH (`pip install\n"
-		"duckdb-cli`). What is live is what each run held at its end. Runs have no common\n"
+		"duckdb-cli`). New runs of a bucket are fetched into ~/.cache/bytepoll/fleet first\n"
+		"(`bytepoll push --help` says who asks). What is live is what each run held at its end. Runs have no common\n"
 		"peak.",
 	.options = options,
 	.examples = "bytepoll fleet top fleet --service shop\n"

@@ -4,7 +4,7 @@
  * the store, named by its id. It appears there by one rename when it is whole, and never a second
  * time, whoever pushes it how often: a run whose id is there is passed by. So nothing has to be
  * remembered. The recordings are the spool, and what was cut short by whatever killed the command
- * is done by the next one.
+ * is done by the next one. A store in a bucket has no renames: push_bucket.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,9 +21,11 @@
 #include "cli/files/tree.h"
 #include "cli/files/written_folder.h"
 #include "cli/input.h"
+#include "cli/options/bucket_options.h"
 #include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
 #include "cli/options/tag_options.h"
+#include "cli/push/push_bucket.h"
 #include "cli/say.h"
 #include "fleet/content_id.h"
 #include "fleet/tables_write.h"
@@ -38,6 +40,8 @@ struct push {
 	const struct bp_arguments *arguments;
 	struct bp_tag_options tags;
 	const char *store;
+	bool in_bucket; /* the store is s3://BUCKET/PREFIX */
+	struct bp_push_bucket bucket;
 	bool quiet, watch;
 	uint64_t every_ns;
 	/* Of one look at everything: */
@@ -65,15 +69,25 @@ static bool is_there(const char *path)
 	return lstat(path, &status) == 0;
 }
 
+static bool is_in_store(struct push *push, const char *id, bool *ret_there, struct bp_error *error)
+{
+	char path[PATH_MAX];
+	if (push->in_bucket)
+		return bp_push_bucket_has(&push->bucket, id, ret_there, error);
+	if (!name_in_store(push, id, path, error))
+		return false;
+	*ret_there = is_there(path);
+	return true;
+}
+
 /* Without reading the samples of a recording of ours: does it still go on, and is it there? */
 enum state { STATE_NEW, STATE_KNOWN, STATE_RUNNING };
 
-static bool look(
-	const struct push *push, const char *file, enum state *ret_state, struct bp_error *error)
+static bool look(struct push *push, const char *file, enum state *ret_state, struct bp_error *error)
 {
 	struct bp_tree tree = { .count = 0 };
 	struct bp_tree_sums sums;
-	char path[PATH_MAX], id[BP_PROCESS_ID_BYTES];
+	char id[BP_PROCESS_ID_BYTES];
 	*ret_state = STATE_NEW;
 	if (bp_recording_kind_of(file) != BP_RECORDING_TRACE)
 		return true;
@@ -81,12 +95,15 @@ static bool look(
 		return false;
 	bp_tree_sum(&tree, &sums);
 	bool good = true;
-	for (size_t i = 0; good && i < tree.count; i++) {
+	/* (A server is not asked about a run that still goes on, each time anew.) */
+	const bool asks = !push->in_bucket || sums.running == 0;
+	for (size_t i = 0; good && asks && i < tree.count; i++) {
+		bool there = false;
 		if (!tree.files[i].first)
 			continue;
 		bp_trace_id_text(tree.files[i].header.trace_id, id);
-		good = name_in_store(push, id, path, error);
-		if (good && is_there(path))
+		good = is_in_store(push, id, &there, error);
+		if (good && there)
 			*ret_state = STATE_KNOWN;
 	}
 	if (*ret_state == STATE_NEW && sums.running > 0)
@@ -96,18 +113,24 @@ static bool look(
 }
 
 /* `*ret_new` is false where the run is there already. */
-static bool write_run(const struct push *push, const struct bp_profile *profile, bool *ret_new,
-	struct bp_error *error)
+static bool write_run(
+	struct push *push, const struct bp_profile *profile, bool *ret_new, struct bp_error *error)
 {
 	char path[PATH_MAX], id[BP_PROCESS_ID_BYTES];
 	struct bp_written_folder folder = { .path = path, .option = "--to", .suffix = SUFFIX };
 	struct bp_error reason;
+	bool there = false;
 	bp_process_content_id(profile, profile->root.i, id);
+	if (!is_in_store(push, id, &there, error))
+		return false;
+	*ret_new = !there;
+	if (there)
+		return true;
+	if (push->in_bucket)
+		return bp_push_bucket_put(
+			&push->bucket, profile, &push->tags.tags, id, ret_new, error);
 	if (!name_in_store(push, id, path, error))
 		return false;
-	*ret_new = !is_there(path);
-	if (!*ret_new)
-		return true;
 	const bool good =
 		bp_written_folder_begin(&folder, &reason) &&
 		bp_written_folder_end(&folder,
@@ -153,8 +176,16 @@ static void push_file(struct push *push, const char *file)
 	struct bp_error error;
 	if (push_run(push, file, &error))
 		return;
+	if (stopped)
+		return;
 	push->failed++;
 	bp_say(stderr, "bytepoll: %s", error.text);
+}
+
+/* A signal, or a server that has failed six times: the next recordings would fare no better. */
+static bool is_over(const struct push *push)
+{
+	return stopped || push->bucket.bucket.failed;
 }
 
 /* A file, or the recordings in a folder. */
@@ -169,7 +200,7 @@ static void push_operand(struct push *push, const char *operand)
 		push_file(push, operand);
 		return;
 	}
-	while (!stopped && (entry = readdir(folder)) != NULL)
+	while (!is_over(push) && (entry = readdir(folder)) != NULL)
 		if (bp_tree_is_trace(entry->d_name) &&
 			(size_t)snprintf(name, sizeof name, "%s/%s", operand, entry->d_name) <
 				sizeof name)
@@ -177,9 +208,11 @@ static void push_operand(struct push *push, const char *operand)
 	closedir(folder);
 }
 
-static bool open_store(const struct push *push, struct bp_error *error)
+static bool open_store(struct push *push, struct bp_error *error)
 {
 	struct stat status;
+	if (push->in_bucket)
+		return bp_push_bucket_begin(&push->bucket, error);
 	if (mkdir(push->store, 0777) != 0 && errno != EEXIST)
 		return bp_error_set(
 			error, "%.800s cannot be created: %s", push->store, strerror(errno));
@@ -193,12 +226,13 @@ static void push_all(struct push *push)
 {
 	struct bp_error error;
 	push->pushed = push->known = push->running = push->failed = 0;
+	push->bucket.bucket.failed = false;
 	if (!open_store(push, &error)) {
 		push->failed = 1;
 		bp_say(stderr, "bytepoll: %s", error.text);
 		return;
 	}
-	for (int i = 0; !stopped && i < push->arguments->operand_count; i++)
+	for (int i = 0; !is_over(push) && i < push->arguments->operand_count; i++)
 		push_operand(push, push->arguments->operands[i]);
 }
 
@@ -230,6 +264,7 @@ static void stop_on(int number)
 static void watch(struct push *push)
 {
 	uint64_t wait_ns = push->every_ns;
+	push->bucket.bucket.stopped = &stopped;
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
 	while (!stopped) {
@@ -263,16 +298,27 @@ static bool read_request(
 	push->watch = bp_option_given(arguments, "watch");
 	push->every_ns = EVERY_NS;
 	if (arguments->operand_count == 0)
-		return bp_input_missing("bytepoll push FILE --to FOLDER", error);
+		return bp_input_missing("bytepoll push FILE --to STORE", error);
 	if (push->store == NULL || *push->store == '\0')
-		return bp_error_set(error, "where to? --to FOLDER");
+		return bp_error_set(error, "where to? --to FOLDER, or --to s3://BUCKET/PREFIX");
+	push->in_bucket = bp_bucket_is_address(push->store);
+	if (!push->in_bucket && !bp_bucket_options_refuse(arguments, error))
+		return false;
 	if (!bp_option_time(arguments, "every", &given, &push->every_ns, error))
 		return false;
 	if (given && !push->watch)
 		return bp_error_set(error, "--every is for --watch");
 	if (given && push->every_ns < SECOND_NS / 10)
 		return bp_error_set(error, "--every: at least 0.1");
-	return bp_tag_options_read(arguments, &push->tags, error);
+	return bp_tag_options_read(arguments, &push->tags, error) &&
+	       (!push->in_bucket ||
+		       bp_bucket_options_open(arguments, push->store, &push->bucket.bucket, error));
+}
+
+static void finish(struct push *push)
+{
+	bp_tag_options_finish(&push->tags);
+	bp_push_bucket_finish(&push->bucket);
 }
 
 static int push(const struct bp_arguments *arguments)
@@ -280,7 +326,7 @@ static int push(const struct bp_arguments *arguments)
 	struct push push = { .store = NULL };
 	struct bp_error error = { 0 };
 	if (!read_request(arguments, &push, &error)) {
-		bp_tag_options_finish(&push.tags);
+		finish(&push);
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	}
 	if (push.watch) {
@@ -289,13 +335,17 @@ static int push(const struct bp_arguments *arguments)
 		push_all(&push);
 		say_result(&push);
 	}
-	bp_tag_options_finish(&push.tags);
+	finish(&push);
 	return push.watch || push.failed == 0 ? 0 : EXIT_FAILED;
 }
 
 static const struct bp_option options[] = {
 	{ .summary = "Where to, and whose it is" },
-	{ .name = "to", .argument = "FOLDER", .file = true, .summary = "the store" },
+	{ .name = "to",
+		.argument = "STORE",
+		.file = true,
+		.summary = "a folder, or s3://BUCKET/PREFIX" },
+	BP_OPTION_BUCKET,
 	BP_OPTION_TAGS,
 	{ .summary = "When" },
 	{ .name = "watch", .summary = "look again and again, until INT or TERM" },
@@ -310,17 +360,24 @@ static const struct bp_option options[] = {
 const struct bp_command bp_command_push = {
 	.name = "push",
 	.summary = "put recordings into a store, once each",
-	.usage = "[options] FILE|FOLDER... --to FOLDER",
+	.usage = "[options] FILE|FOLDER... --to STORE",
 	.details =
 		"Writes every run that has ended as tables into the store, for `bytepoll fleet`:\n"
 		"FILE, or each *.bpt in a folder. A run appears there whole, by its id, and once,\n"
 		"however often it is pushed; whatever kills the command, the next one goes on.\n"
-		"Recordings stay where they are. Those that still run are left for later.",
+		"Recordings stay where they are. Those that still run are left for later.\n"
+		"\n"
+		"s3://BUCKET/PREFIX is a place in an object store (Amazon S3, MinIO, Ceph, Garage).\n"
+		"libcurl signs the requests; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION\n"
+		"and AWS_ENDPOINT_URL of the environment say who asks, and where.",
 	.options = options,
-	.examples = "bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"
-		    "    one run\n"
-		    "bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
-		    "    every run of a service, as it ends\n",
+	.examples =
+		"bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"
+		"    one run\n"
+		"bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
+		"    every run of a service, as it ends\n"
+		"bytepoll push app.bpt --to s3://profiles/shop --endpoint https://minio.lan:9000\n"
+		"    into a bucket\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.run = push,
