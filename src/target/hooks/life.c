@@ -13,6 +13,7 @@
 #include "base/attributes.h"
 #include "hooks/binding/late.h"
 #include "hooks/binding/real_other.h"
+#include "hooks/python.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 
@@ -58,8 +59,10 @@ BP_EXPORT int dlclose(void *handle)
 {
 	if (bp_unlikely(bp_late_wants_look))
 		bp_late_look();
+	bp_python_before_dlclose();
 	int result = bp_real_others()->dlclose(handle);
 	bp_recorder_unloaded();
+	bp_python_after_dlclose();
 	return result;
 }
 

@@ -19,6 +19,8 @@
  * meanwhile. So the first word, which is passed to the other four, stays as it was: whichever of
  * the functions such a thread meets, it gets the word that it wants.
  *
+ * An interpreter that has ended and starts again may choose its allocators anew: python_end.c.
+ *
  * In a process that was attached to all this is done later (python_late.c), in front of an
  * interpreter whose arenas are not all known.
  *
@@ -108,7 +110,7 @@ static bool is_for_us(const struct layer *layer, size_t size)
 static BP_COLD void *cold_malloc(const struct layer *layer, void *context, size_t size)
 {
 	void *object;
-	bp_python.unsettled = false; /* The allocators have been chosen: they are ours. */
+	bp_python_meet_object();
 	if (layer->aside) {
 		bp_aside_begin(size);
 		object = layer->real.malloc(context, BP_ASIDE_BYTES);
@@ -125,7 +127,7 @@ static BP_COLD void *cold_calloc(
 	const struct layer *layer, void *context, size_t count, size_t size)
 {
 	void *object;
-	bp_python.unsettled = false;
+	bp_python_meet_object();
 	if (layer->aside) {
 		bp_aside_begin(count * size);
 		object = layer->real.calloc(context, 1, BP_ASIDE_BYTES);
@@ -483,6 +485,7 @@ static void adopt(const struct link_map *map)
 		return;
 	bp_python_found(&functions);
 	bp_python_find_late(map);
+	bp_python_find_end(map);
 	adopt_objects();
 	bp_python.looks_left = bp_python.objects_state == BP_PYTHON_RECORDED ? LOOKS : 0;
 	bp_python_describe(&bp_recorder.writer);
@@ -518,27 +521,47 @@ void bp_real_adopt_python(void)
 	bp_python.unsettled = true;
 }
 
-/* Has the interpreter chosen its allocators anew since the start? It does so before it is
- * initialised, or not at all. */
+/* The interpreter has chosen its allocators anew, which are not ours. */
+static void choose_anew(const struct bp_python_allocator now[DOMAINS])
+{
+	/* Should ours still stand behind these, they count no more. */
+	const bool same = now[OBJECT].malloc == plain[OBJECT].real.malloc;
+	plain[MEM].small_max = plain[OBJECT].small_max = 0;
+	stand_before_arenas();
+	if (same || !plain[OBJECT].late) {
+		/* (The same ones have no other name now. To ask for it takes a lock, which an
+		 * interpreter that starts again may not have made yet.) */
+		bp_python.objects_state = stand_before(now, same, !same);
+		/* After its end it may go on to choose what PYTHONMALLOC names. */
+		bp_python.unsettled = bp_python_started_again();
+	} else {
+		bp_python.objects_state = BP_PYTHON_WAITING; /* python_late.c judges them */
+		(void)bp_python_started_again();
+	}
+	bp_python_describe(&bp_recorder.writer);
+}
+
+/* Has the interpreter chosen its allocators anew since the start, or since it ended? It does so
+ * before it is initialised, or not at all. */
 static void look_at_allocators(void)
 {
 	struct bp_python_allocator now[DOMAINS];
-	const bool initialized = bp_python.functions.is_initialized() != 0;
 	if (bp_python.looks_left != 0)
 		bp_python.looks_left--;
+	if (!bp_python_may_look())
+		return;
+	const bool initialized = bp_python.functions.is_initialized() != 0;
 	if (bp_python.objects_state == BP_PYTHON_RECORDED) {
 		bp_python_read_allocators(now);
 		if (!is_ours(&now[OBJECT])) {
-			/* Should ours still stand behind these, they count no more. */
-			const bool same = now[OBJECT].malloc == plain[OBJECT].real.malloc;
-			plain[MEM].small_max = plain[OBJECT].small_max = 0;
-			bp_python.objects_state = stand_before(now, same, true);
-			bp_python_describe(&bp_recorder.writer);
-			bp_python.unsettled = false;
+			choose_anew(now);
+			return;
 		}
 	}
-	if (initialized)
+	if (initialized) {
 		bp_python.unsettled = false;
+		(void)bp_python_started_again();
+	}
 }
 
 void bp_real_look_at_python(void)
@@ -550,5 +573,7 @@ void bp_real_look_at_python(void)
 	} else if (found_later != NULL && found_by == &bp_hot) {
 		adopt(found_later);
 		found_later = NULL;
+	} else if (found_later == NULL) {
+		bp_python.unsettled = false; /* it was closed */
 	}
 }

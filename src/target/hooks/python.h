@@ -44,6 +44,29 @@ bool bp_python_give_back(const struct bp_python_allocator now[BP_PYTHON_DOMAINS]
 /* Small objects are not charged any more. Needs no GIL. */
 void bp_python_stop_late(void);
 
+/* ---- python_end.c: an interpreter that ends, and may be started again ---- */
+
+/* Finds what it needs of an interpreter that was just found. */
+void bp_python_find_end(const struct link_map *map);
+
+/* Asks the interpreter to say when it ends; once. It must have a thread, which is the caller. */
+void bp_python_await_end(void);
+
+/* An object of the domains mem and object is about to be made by ours, so the allocators have been
+ * chosen. Called by the thread that makes it, while it holds the GIL or starts the interpreter. */
+void bp_python_meet_object(void);
+
+/* May this thread call the interpreter, to look at its allocators? Not between its end and its next
+ * start, unless this thread has ended it; nor while a library is closed then. */
+bool bp_python_may_look(void);
+
+/* Its allocators have been looked at, and it may have ended before. Returns whether it had. */
+bool bp_python_started_again(void);
+
+/* Around a dlclose (life.c), after which it may be gone. Thread-safe. */
+void bp_python_before_dlclose(void);
+void bp_python_after_dlclose(void);
+
 /* ---- python_late.c, for python.c ---- */
 
 /* Finds what it needs of an interpreter, in the object that has it. */

@@ -116,6 +116,7 @@ static void begin(const struct bp_python_allocator now[BP_PYTHON_DOMAINS])
 		return;
 	}
 	bp_python_begin_late(now);
+	bp_python_await_end();
 	late.in_place = true;
 	bp_writer_state(&bp_recorder.writer)->small_objects_time_ns =
 		bp_system_time_ns(CLOCK_MONOTONIC);

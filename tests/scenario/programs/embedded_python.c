@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the libpython that is named, runs some Python, ends it and closes the library, twice. */
+/* Opens the libpython that is named, runs some Python, ends it and closes the library, twice. With
+ * a number behind it, it runs and ends Python so many times before it closes the library. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,13 @@ static void run_in(void *library)
 int main(int argc, char **argv)
 {
 	for (int round = 0; round < 2; round++) {
-		void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+		void *library = argc >= 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
 		if (library == NULL) {
-			fprintf(stderr, "%s\n", argc == 2 ? dlerror() : "usage: LIBPYTHON");
+			fprintf(stderr, "%s\n", argc >= 2 ? dlerror() : "usage: LIBPYTHON [TIMES]");
 			return 1;
 		}
-		run_in(library);
+		for (int i = 0; i < (argc == 3 ? atoi(argv[2]) : 1); i++)
+			run_in(library);
 		free(malloc(100000));
 		dlclose(library);
 		for (int i = 0; i < 1000; i++)
