@@ -18,7 +18,7 @@ extern char **environ;
 
 static bool wrong_answer(struct bp_error *error)
 {
-	return bp_error_set(error, "duckdb: its answer is not what was asked for");
+	return bp_error_set(error, "the engine: its answer is not what was asked for");
 }
 
 bool bp_duckdb_number(const struct bp_duckdb_row *row, uint32_t number,
@@ -76,11 +76,11 @@ void bp_duckdb_write_text(FILE *script, const char *text)
 	fputs("'))", script);
 }
 
-static void split(char *line, struct bp_duckdb_row *ret_row)
+void bp_duckdb_split(char *line, const char *separator, struct bp_duckdb_row *ret_row)
 {
 	ret_row->count = 0;
 	while (line != NULL && ret_row->count < BP_DUCKDB_FIELDS_MAX)
-		ret_row->fields[ret_row->count++] = strsep(&line, ",");
+		ret_row->fields[ret_row->count++] = strsep(&line, separator);
 }
 
 static bool take_all(FILE *answer,
@@ -95,7 +95,7 @@ static bool take_all(FILE *answer,
 	while (good && (bytes = getline(&line, &capacity, answer)) > 0) {
 		while (bytes > 0 && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r'))
 			line[--bytes] = '\0';
-		split(line, &row);
+		bp_duckdb_split(line, ",", &row);
 		good = bytes == 0 || take(context, &row, error);
 	}
 	free(line);

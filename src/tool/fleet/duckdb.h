@@ -20,6 +20,10 @@ struct bp_duckdb_row {
 	uint32_t count;
 };
 
+/* The fields of a line, which is changed in place. Rows of ClickHouse are of the same form, but
+ * for the separator (engine.h). */
+void bp_duckdb_split(char *line, const char *separator, struct bp_duckdb_row *ret_row);
+
 /* Field `number`, which is a number, or is empty: `null`. Errors: there is no such field, or it is
  * no number. */
 bool bp_duckdb_number(const struct bp_duckdb_row *row, uint32_t number,

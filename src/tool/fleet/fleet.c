@@ -14,7 +14,7 @@
 
 #include "base/index.h"
 #include "base/vec.h"
-#include "fleet/duckdb.h"
+#include "fleet/engine.h"
 #include "fleet/fleet_script.h"
 #include "fleet/process_fields.h"
 #include "query/selection.h"
@@ -155,7 +155,7 @@ static struct bp_process_id process_of(struct fields *fields, const struct bp_pr
 	const bool known = number > 0 && number < profile->processes.count;
 	if (!fields->failed && !known)
 		fields->failed = !bp_error_set(
-			fields->error, "duckdb: its answer is not what was asked for");
+			fields->error, "the engine: its answer is not what was asked for");
 	return (struct bp_process_id){ known ? (uint32_t)number : 0 };
 }
 
@@ -453,7 +453,7 @@ static bool take_row(void *context, struct bp_duckdb_row *row, struct bp_error *
 	case BP_ROW_SAMPLE:
 		return close_stack(reading, error) && take_sample(reading, &fields);
 	default:
-		return bp_error_set(error, "duckdb: its answer is not what was asked for");
+		return bp_error_set(error, "the engine: its answer is not what was asked for");
 	}
 }
 
@@ -488,7 +488,7 @@ bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *f
 	bool good = bp_duckdb_script(&script, error);
 	if (good) {
 		bp_fleet_write_question(store, filter, detail, script);
-		good = bp_duckdb_run(script, take_row, &reading, error) &&
+		good = bp_engine_run(store, script, take_row, &reading, error) &&
 		       close_stack(&reading, error);
 	}
 	good = good && (profile.processes.count > 1 || nothing_is_left(reading.left_out, error)) &&
@@ -549,7 +549,7 @@ bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_fil
 	if (!bp_duckdb_script(&script, error))
 		return false;
 	bp_fleet_write_hosts(store, filter, script);
-	if (bp_duckdb_run(script, take_host, &listing, error) &&
+	if (bp_engine_run(store, script, take_host, &listing, error) &&
 		(listing.hosts.count > 0 || nothing_is_left(listing.left_out, error))) {
 		*ret_hosts = listing.hosts;
 		if (filter->moments != NULL)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The question in SQL. Values reach it as hexadecimal digits only (bp_duckdb_write_text), and names
- * of folders quoted (store.c), so that nothing in them is ever read as SQL. Rows are ordered by all
- * that they hold: the same store gives the same sums to the last bit, however many threads the
- * engine has.
+ * The question in SQL, for both engines: what they write differently is in engine.c and store.c.
+ * ClickHouse takes a name for that of a column of the answer before it looks into tables, so a
+ * name that is both stands with its table here. Values reach the script as hexadecimal digits
+ * only, and names of folders quoted (store.c), so that nothing in them is ever read as SQL. Rows
+ * are ordered by all that they hold: the same store gives the same sums to the last bit, however
+ * many threads the engine has.
  */
 #include "fleet/fleet_script.h"
 
+#include <string.h>
+
 #include "base/attributes.h"
-#include "fleet/duckdb.h"
+#include "fleet/engine.h"
 #include "fleet/process_fields.h"
 
 /* A column of the answer: texts hexadecimal, flags 0 or 1. */
@@ -37,13 +41,14 @@ static void write_columns(
 		write_column(script, name, &table->columns[i]);
 }
 
-static void write_any(FILE *script, const char *column, const char *const *values, uint32_t count)
+static void write_any(const struct bp_store *store, FILE *script, const char *column,
+	const char *const *values, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		fprintf(script, "%s", i == 0 ? " AND " : ",");
 		if (i == 0)
 			fprintf(script, "%s IN (", column);
-		bp_duckdb_write_text(script, values[i]);
+		bp_engine_write_text(store, values[i], script);
 	}
 	fputs(count > 0 ? ")" : "", script);
 }
@@ -53,18 +58,17 @@ static void write_any(FILE *script, const char *column, const char *const *value
 static void write_selection(
 	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
 {
-	fputs("CREATE TEMP TABLE every AS SELECT * FROM ", script);
+	fputs("CREATE TEMPORARY TABLE every AS SELECT * FROM ", script);
 	bp_store_write_table(store, BP_TABLE_PROCESS, script);
-	fputs(";\nCREATE TEMP TABLE runs AS SELECT DISTINCT run, start_unix_ns FROM every WHERE "
+	fputs(";\nCREATE TEMPORARY TABLE runs AS SELECT DISTINCT run, start_unix_ns FROM every WHERE "
 	      "process = run",
 		script);
-	write_any(script, "service", filter->services, filter->service_count);
-	write_any(script, "release", filter->releases, filter->release_count);
-	write_any(script, "host", filter->hosts, filter->host_count);
+	write_any(store, script, "service", filter->services, filter->service_count);
+	write_any(store, script, "release", filter->releases, filter->release_count);
+	write_any(store, script, "host", filter->hosts, filter->host_count);
 	for (uint32_t i = 0; i < filter->tag_count; i++) {
-		fputs(" AND list_contains(string_split(tags, chr(10)), ", script);
-		bp_duckdb_write_text(script, filter->tags[i]);
-		fputs(")", script);
+		fputs(" AND ", script);
+		bp_engine_write_has_line(store, "tags", filter->tags[i], script);
 	}
 	if (filter->since_ns != INT64_MIN)
 		fprintf(script, " AND start_unix_ns >= %lld", (long long)filter->since_ns);
@@ -81,16 +85,16 @@ static void write_moments(
 {
 	const char *origin =
 		moments->of_day ? "f.start_clock_ns - f.start_unix_ns" : "f.start_clock_ns";
-	fputs("CREATE TEMP TABLE lives AS SELECT e.process, e.start_clock_ns AS start_ns, "
-	      "greatest(e.start_clock_ns, e.end_clock_ns, e.start_clock_ns + l.last_ns) AS end_ns "
-	      "FROM every e LEFT JOIN (SELECT process, max(greatest(time_ns, freed_ns)) AS last_ns "
+	fputs("CREATE TEMPORARY TABLE lives AS SELECT e.process AS process, e.start_clock_ns AS start_ns, "
+	      "greatest(e.start_clock_ns, e.end_clock_ns, e.start_clock_ns + coalesce(l.last_ns, 0)) AS end_ns "
+	      "FROM every e LEFT JOIN (SELECT process, max(greatest(time_ns, coalesce(freed_ns, 0))) AS last_ns "
 	      "FROM ",
 		script);
 	bp_store_write_table(store, BP_TABLE_SAMPLE, script);
 	fprintf(script,
 		" GROUP BY process) l ON l.process = e.process WHERE e.run IN (SELECT run FROM "
 		"runs);\n"
-		"CREATE TEMP TABLE spans AS SELECT f.run, %s + %lld AS from_ns, %s + %lld AS "
+		"CREATE TEMPORARY TABLE spans AS SELECT f.run AS run, %s + %lld AS from_ns, %s + %lld AS "
 		"until_ns FROM every f JOIN every e ON e.run = f.run AND e.pid = f.pid JOIN lives l "
 		"ON l.process = e.process WHERE f.process = f.run GROUP BY f.run, f.start_clock_ns, "
 		"f.start_unix_ns HAVING f.start_clock_ns <= from_ns AND max(l.end_ns) >= "
@@ -112,20 +116,33 @@ void bp_fleet_write_hosts(
 		BP_ROW_PROCESS, filter->moments != NULL ? "spans" : "runs");
 }
 
+/* The columns of a process, each under its own name: where several tables are joined, ClickHouse
+ * calls those of `e.*` by other ones. With moments of a day a process begins at the first one. */
+static void write_process_columns(bool moved, FILE *script)
+{
+	const struct bp_table *table = bp_table_of(BP_TABLE_PROCESS);
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		const char *name = table->columns[i].name;
+		if (moved && strcmp(name, "start_clock_ns") == 0)
+			fputs(",greatest(e.start_clock_ns, s.from_ns)", script);
+		else if (moved && strcmp(name, "end_clock_ns") == 0)
+			fputs(",greatest(e.start_clock_ns, s.from_ns, e.end_clock_ns)", script);
+		else
+			fprintf(script, ",e.\"%s\"", name);
+		fprintf(script, " AS \"%s\"", name);
+	}
+}
+
 /* The processes of the runs, as table `p`, each with a number from 1 on. With moments of a day a
- * process begins at the first one: it is moved_ns younger. */
+ * process is moved_ns younger. */
 static void write_processes(const struct bp_fleet_moments *moments, FILE *script)
 {
-	fputs("CREATE TEMP TABLE p AS SELECT row_number() OVER (ORDER BY r.start_unix_ns, e.run, "
-	      "e.start_clock_ns, e.process) AS number,",
-		script);
-	if (moments != NULL && moments->of_day)
-		fputs("greatest(0, s.from_ns - e.start_clock_ns) AS moved_ns,e.* REPLACE "
-		      "(greatest(e.start_clock_ns, s.from_ns) AS start_clock_ns,"
-		      "greatest(e.start_clock_ns, s.from_ns, e.end_clock_ns) AS end_clock_ns)",
-			script);
-	else
-		fputs("0 AS moved_ns,e.*", script);
+	const bool moved = moments != NULL && moments->of_day;
+	fprintf(script,
+		"CREATE TEMPORARY TABLE p AS SELECT row_number() OVER (ORDER BY r.start_unix_ns, "
+		"e.run, e.start_clock_ns, e.process) AS number,%s AS moved_ns",
+		moved ? "greatest(0, s.from_ns - e.start_clock_ns)" : "0");
+	write_process_columns(moved, script);
 	fprintf(script, " FROM every e JOIN runs r ON e.run = r.run%s;\nSELECT '%c',p.number",
 		moments != NULL ? " JOIN spans s ON s.run = e.run" : "", BP_ROW_PROCESS);
 	write_columns(script, "p", BP_TABLE_PROCESS, 0);
@@ -145,7 +162,7 @@ static void write_cut(const struct bp_fleet_times *times, const char *moment, FI
 	for (uint32_t i = 0; i < times->cut_count; i++)
 		fprintf(script,
 			",CASE WHEN p.start_clock_ns + %s >= b.base_ns + %llu THEN b.base_ns + %llu - "
-			"p.start_clock_ns END",
+			"p.start_clock_ns ELSE 0 END",
 			moment, (unsigned long long)times->cuts_ns[i],
 			(unsigned long long)times->cuts_ns[i]);
 	fputs(")", script);
@@ -173,7 +190,7 @@ static const char of_moments[] =
 static void write_samples(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_detail detail, FILE *script)
 {
-	fprintf(script, "CREATE TEMP TABLE g AS SELECT p.number,%s AS thread,",
+	fprintf(script, "CREATE TEMPORARY TABLE g AS SELECT p.number,%s AS thread,",
 		detail.threads ? "s.thread" : "0");
 	if (filter->moments == NULL && filter->times.cut_count > 0)
 		write_life_in_cuts(&filter->times, script);
@@ -221,8 +238,8 @@ static void write_readings(
 		fprintf(script, "SELECT '%c',p.number,r.thread,%s AS edge", BP_ROW_READING, edge);
 		for (size_t j = 0; j < 2; j++)
 			fprintf(script,
-				",max(r.%s) FILTER (p.start_clock_ns + r.time_ns < %s AND r.bound "
-				"<> %d),min(r.%s) FILTER (p.start_clock_ns + r.time_ns >= %s AND "
+				",max(r.%s) FILTER (WHERE p.start_clock_ns + r.time_ns < %s AND r.bound "
+				"<> %d),min(r.%s) FILTER (WHERE p.start_clock_ns + r.time_ns >= %s AND "
 				"r.bound <> %d)",
 				counted[j], edge, BP_READING_AT_MOST, counted[j], edge,
 				BP_READING_AT_LEAST);
@@ -254,7 +271,7 @@ void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet
 	if (filter->moments != NULL)
 		write_moments(store, filter->moments, script);
 	write_processes(filter->moments, script);
-	fputs("CREATE TEMP TABLE bases AS SELECT DISTINCT run, start_clock_ns AS base_ns FROM every "
+	fputs("CREATE TEMPORARY TABLE bases AS SELECT DISTINCT run, start_clock_ns AS base_ns FROM every "
 	      "WHERE process = run;\n",
 		script);
 	if (detail.threads || filter->times.window)
@@ -264,10 +281,10 @@ void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet
 	write_of_process(store, BP_TABLE_INTERVAL, BP_ROW_INTERVAL, script);
 	write_pauses(store, script);
 	write_samples(store, filter, detail, script);
-	fputs("CREATE TEMP TABLE k AS SELECT DISTINCT * FROM ", script);
+	fputs("CREATE TEMPORARY TABLE k AS SELECT DISTINCT * FROM ", script);
 	bp_store_write_table(store, BP_TABLE_STACK, script);
 	fprintf(script,
-		" WHERE stack IN (SELECT stack FROM g);\nCREATE TEMP TABLE f AS SELECT DISTINCT ON "
+		" WHERE stack IN (SELECT stack FROM g);\nCREATE TEMPORARY TABLE f AS SELECT DISTINCT ON "
 		"(frame) * FROM ");
 	bp_store_write_table(store, BP_TABLE_FRAME, script);
 	fprintf(script, " WHERE frame IN (SELECT frame FROM k) ORDER BY ALL;\nSELECT '%c'",

@@ -79,6 +79,11 @@ static int compare(const void *a, const void *b)
 bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *error)
 {
 	const uint32_t before = store->count;
+	if (store->server != NULL || (bp_clickhouse_is_address(path) && before > 0))
+		return bp_error_set(
+			error, "a database of ClickHouse is asked alone: name nothing else");
+	if (bp_clickhouse_is_address(path))
+		return bp_clickhouse_open(path, NULL, &store->server, error);
 	if (!search(store, path, DEPTH_MAX, error))
 		return false;
 	if (store->count == before)
@@ -107,11 +112,30 @@ void bp_store_finish(struct bp_store *store)
 	for (uint32_t i = 0; i < store->count; i++)
 		free(store->folders[i]);
 	free(store->folders);
+	bp_clickhouse_close(store->server);
 	memset(store, 0, sizeof *store);
+}
+
+/* The columns by their names, since `push` would make equal rows of several runs different. Of the
+ * attempts to push a run one counts (sql/clickhouse.sql). */
+static void write_server_table(enum bp_table_number number, FILE *script)
+{
+	const struct bp_table *table = bp_table_of(number);
+	fputs("(SELECT ", script);
+	for (uint32_t i = 0; i < table->column_count; i++)
+		fprintf(script, "%s\"%s\"", i > 0 ? "," : "", table->columns[i].name);
+	fprintf(script, "%s FROM %s WHERE push IN (SELECT push FROM %s))",
+		number == BP_TABLE_PROCESS ? ",push" : "", table->name,
+		number == BP_TABLE_PROCESS ? "bytepoll_pushes"
+					   : "every WHERE run IN (SELECT run FROM runs)");
 }
 
 void bp_store_write_table(const struct bp_store *store, enum bp_table_number table, FILE *script)
 {
+	if (store->server != NULL) {
+		write_server_table(table, script);
+		return;
+	}
 	fputs("read_parquet([", script);
 	for (uint32_t i = 0; i < store->count; i++) {
 		fprintf(script, "%s'", i > 0 ? "," : "");

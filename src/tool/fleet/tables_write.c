@@ -351,15 +351,34 @@ static bool write_rows(struct bp_table_writer *writer, enum bp_table_number numb
 	}
 }
 
-static bool write_table(struct bp_table_writer *writer, int folder, enum bp_table_number number,
-	const struct bp_tags *tags, struct stacks *stacks, struct bp_error *error)
+/* Where tables go: into a folder, or, `files`, into a file without a name for each. */
+struct place {
+	int folder;
+	FILE **files;
+};
+
+static FILE *open_file(const struct place *place, enum bp_table_number number, const char *name)
+{
+	if (place->files != NULL) {
+		/* (A descriptor of its own, since the stream is closed when the table is
+		 * written.) */
+		FILE *file = place->files[number] = tmpfile();
+		const int copy = file == NULL ? -1 : fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
+		return copy < 0 ? NULL : fdopen(copy, "w");
+	}
+	const int descriptor = openat(
+		place->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return descriptor < 0 ? NULL : fdopen(descriptor, "w");
+}
+
+static bool write_table(struct bp_table_writer *writer, const struct place *place,
+	enum bp_table_number number, const struct bp_tags *tags, struct stacks *stacks,
+	struct bp_error *error)
 {
 	char name[64];
 	writer->table = bp_table_of(number);
 	snprintf(name, sizeof name, "%s.parquet", writer->table->name);
-	const int descriptor =
-		openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+	FILE *out = open_file(place, number, name);
 	if (out == NULL)
 		return bp_error_set(error, "%s cannot be created: %s", name, strerror(errno));
 	bool good = bp_parquet_begin(out, writer->table->columns, writer->table->column_count,
@@ -368,7 +387,8 @@ static bool write_table(struct bp_table_writer *writer, int folder, enum bp_tabl
 		good = bp_parquet_end(
 			writer->file, write_rows(writer, number, tags, stacks, error), error);
 	errno = 0;
-	const bool kept = fflush(out) == 0 && !ferror(out) && fsync(descriptor) == 0;
+	const bool kept = fflush(out) == 0 && !ferror(out) &&
+			  (place->files != NULL || fsync(fileno(out)) == 0);
 	const int failure = errno;
 	if ((fclose(out) != 0 || !kept) && good)
 		good = bp_error_set(error, "%s cannot be written: %s", name,
@@ -376,8 +396,8 @@ static bool write_table(struct bp_table_writer *writer, int folder, enum bp_tabl
 	return good;
 }
 
-static bool write_all(struct bp_table_writer *writer, const struct bp_tags *tags, int folder,
-	struct stacks *stacks, struct bp_error *error)
+static bool write_all(struct bp_table_writer *writer, const struct bp_tags *tags,
+	const struct place *place, struct stacks *stacks, struct bp_error *error)
 {
 	/* Samples have the ids of stacks, which are found by writing these. */
 	static const enum bp_table_number order[] = { BP_TABLE_STACK, BP_TABLE_SAMPLE,
@@ -391,13 +411,13 @@ static bool write_all(struct bp_table_writer *writer, const struct bp_tags *tags
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		bp_process_content_id(profile, i, writer->process_ids[i]);
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-		if (!write_table(writer, folder, order[i], tags, stacks, error))
+		if (!write_table(writer, place, order[i], tags, stacks, error))
 			return false;
 	return true;
 }
 
-bool bp_tables_write(const struct bp_profile *profile, const struct bp_tags *tags, int folder,
-	struct bp_error *error)
+static bool write_tables(const struct bp_profile *profile, const struct bp_tags *tags,
+	const struct place *place, struct bp_error *error)
 {
 	struct stacks stacks = { 0 };
 	struct bp_view view;
@@ -408,7 +428,7 @@ bool bp_tables_write(const struct bp_profile *profile, const struct bp_tags *tag
 	if (good) {
 		writer->profile = profile;
 		writer->view = &view;
-		good = write_all(writer, tags, folder, &stacks, error);
+		good = write_all(writer, tags, place, &stacks, error);
 		for (uint32_t i = 0; i < BP_PROCESS_FIELDS_MAX; i++)
 			bp_valid_text_finish(&writer->texts[i]);
 		free(writer->process_ids);
@@ -418,4 +438,22 @@ bool bp_tables_write(const struct bp_profile *profile, const struct bp_tags *tag
 	free(stacks.frames);
 	bp_view_finish(&view);
 	return good;
+}
+
+bool bp_tables_write(const struct bp_profile *profile, const struct bp_tags *tags, int folder,
+	struct bp_error *error)
+{
+	return write_tables(profile, tags, &(struct place){ .folder = folder }, error);
+}
+
+bool bp_tables_write_unnamed(const struct bp_profile *profile, const struct bp_tags *tags,
+	FILE *ret_files[BP_TABLE_COUNT], struct bp_error *error)
+{
+	memset(ret_files, 0, BP_TABLE_COUNT * sizeof *ret_files);
+	if (write_tables(profile, tags, &(struct place){ .files = ret_files }, error))
+		return true;
+	for (uint32_t i = 0; i < BP_TABLE_COUNT; i++)
+		if (ret_files[i] != NULL)
+			fclose(ret_files[i]);
+	return false;
 }

@@ -16,6 +16,10 @@
 
 bool bp_tables_write(const struct bp_profile *profile, const struct bp_tags *tags, int folder,
 	struct bp_error *error);
+/* The same into a temporary file without a name for each table, which the caller closes. On failure
+ * there is nothing to close. */
+bool bp_tables_write_unnamed(const struct bp_profile *profile, const struct bp_tags *tags,
+	FILE *ret_files[BP_TABLE_COUNT], struct bp_error *error);
 
 /* ---- for the tables ---- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `bytepoll fleet top|tree|growth|diff|check|html STORE...`: questions about many recordings,
- * which lie as tables in folders or in a bucket (docs/parquet-format.md). DuckDB selects and
- * counts, and figures are made as `bytepoll report` makes them (fleet/fleet.h).
+ * which lie as tables in folders or in a bucket (docs/parquet-format.md), or in a database of
+ * ClickHouse. DuckDB, or the server, selects and counts, and figures are made as `bytepoll report`
+ * makes them (fleet/fleet.h).
  */
 #include <string.h>
 #include <time.h>
@@ -385,8 +386,8 @@ const struct bp_command bp_command_fleet = {
 	.usage = "[options] top|tree|growth|diff|check|html STORE...",
 	.details =
 		"Answers for the sum of many recordings, which `bytepoll push` has put into STORE, a\n"
-		"folder or s3://BUCKET/PREFIX, with the intervals that `bytepoll report` would give\n"
-		"all of them together:\n"
+		"folder, s3://BUCKET/PREFIX or clickhouse://HOST:PORT/DATABASE, with the intervals\n"
+		"that `bytepoll report` would give all of them together:\n"
 		"\n"
 		"  top     where memory goes, by function, line, size ...\n"
 		"  tree    the same by call tree\n"
@@ -396,8 +397,9 @@ const struct bp_command bp_command_fleet = {
 		"  check   limits on the sum (--limit), for alerts\n"
 		"\n"
 		"DuckDB's command-line program reads the tables: it must be on PATH (`pip install\n"
-		"duckdb-cli`). New runs of a bucket are fetched into ~/.cache/bytepoll/fleet first\n"
-		"(`bytepoll push --help` says who asks). What is live is what each run held at its end. Runs have no common\n"
+		"duckdb-cli`). New runs of a bucket are fetched into ~/.cache/bytepoll/fleet first. A\n"
+		"server of ClickHouse reads its own tables. (`bytepoll push --help` says who asks.)\n"
+		"What is live is what each run held at its end. Runs have no common\n"
 		"peak.",
 	.options = options,
 	.examples = "bytepoll fleet top fleet --service shop\n"

@@ -4,7 +4,8 @@
  * the store, named by its id. It appears there by one rename when it is whole, and never a second
  * time, whoever pushes it how often: a run whose id is there is passed by. So nothing has to be
  * remembered. The recordings are the spool, and what was cut short by whatever killed the command
- * is done by the next one. A store in a bucket has no renames: push_bucket.c.
+ * is done by the next one. A store in a bucket or on a server has no renames: push_bucket.c,
+ * push_clickhouse.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include "cli/options/query_options.h"
 #include "cli/options/tag_options.h"
 #include "cli/push/push_bucket.h"
+#include "cli/push/push_clickhouse.h"
 #include "cli/say.h"
 #include "fleet/content_id.h"
 #include "fleet/tables_write.h"
@@ -42,6 +44,7 @@ struct push {
 	const char *store;
 	bool in_bucket; /* the store is s3://BUCKET/PREFIX */
 	struct bp_push_bucket bucket;
+	struct bp_clickhouse *server; /* the store is a database; NULL: it is none */
 	bool quiet, watch;
 	uint64_t every_ns;
 	/* Of one look at everything: */
@@ -74,6 +77,8 @@ static bool is_in_store(struct push *push, const char *id, bool *ret_there, stru
 	char path[PATH_MAX];
 	if (push->in_bucket)
 		return bp_push_bucket_has(&push->bucket, id, ret_there, error);
+	if (push->server != NULL)
+		return bp_push_clickhouse_has(push->server, id, ret_there, error);
 	if (!name_in_store(push, id, path, error))
 		return false;
 	*ret_there = is_there(path);
@@ -96,7 +101,7 @@ static bool look(struct push *push, const char *file, enum state *ret_state, str
 	bp_tree_sum(&tree, &sums);
 	bool good = true;
 	/* (A server is not asked about a run that still goes on, each time anew.) */
-	const bool asks = !push->in_bucket || sums.running == 0;
+	const bool asks = (!push->in_bucket && push->server == NULL) || sums.running == 0;
 	for (size_t i = 0; good && asks && i < tree.count; i++) {
 		bool there = false;
 		if (!tree.files[i].first)
@@ -129,6 +134,9 @@ static bool write_run(
 	if (push->in_bucket)
 		return bp_push_bucket_put(
 			&push->bucket, profile, &push->tags.tags, id, ret_new, error);
+	if (push->server != NULL)
+		return bp_push_clickhouse_put(
+			push->server, &stopped, profile, &push->tags.tags, id, ret_new, error);
 	if (!name_in_store(push, id, path, error))
 		return false;
 	const bool good =
@@ -213,6 +221,8 @@ static bool open_store(struct push *push, struct bp_error *error)
 	struct stat status;
 	if (push->in_bucket)
 		return bp_push_bucket_begin(&push->bucket, error);
+	if (push->server != NULL)
+		return true;
 	if (mkdir(push->store, 0777) != 0 && errno != EEXIST)
 		return bp_error_set(
 			error, "%.800s cannot be created: %s", push->store, strerror(errno));
@@ -300,7 +310,9 @@ static bool read_request(
 	if (arguments->operand_count == 0)
 		return bp_input_missing("bytepoll push FILE --to STORE", error);
 	if (push->store == NULL || *push->store == '\0')
-		return bp_error_set(error, "where to? --to FOLDER, or --to s3://BUCKET/PREFIX");
+		return bp_error_set(error,
+			"where to? --to FOLDER, --to s3://BUCKET/PREFIX, or --to "
+			"clickhouse://HOST:PORT/DATABASE");
 	push->in_bucket = bp_bucket_is_address(push->store);
 	if (!push->in_bucket && !bp_bucket_options_refuse(arguments, error))
 		return false;
@@ -311,14 +323,17 @@ static bool read_request(
 	if (given && push->every_ns < SECOND_NS / 10)
 		return bp_error_set(error, "--every: at least 0.1");
 	return bp_tag_options_read(arguments, &push->tags, error) &&
-	       (!push->in_bucket ||
-		       bp_bucket_options_open(arguments, push->store, &push->bucket.bucket, error));
+	       (!push->in_bucket || bp_bucket_options_open(
+					    arguments, push->store, &push->bucket.bucket, error)) &&
+	       (!bp_clickhouse_is_address(push->store) ||
+		       bp_clickhouse_open(push->store, &stopped, &push->server, error));
 }
 
 static void finish(struct push *push)
 {
 	bp_tag_options_finish(&push->tags);
 	bp_push_bucket_finish(&push->bucket);
+	bp_clickhouse_close(push->server);
 }
 
 static int push(const struct bp_arguments *arguments)
@@ -344,7 +359,7 @@ static const struct bp_option options[] = {
 	{ .name = "to",
 		.argument = "STORE",
 		.file = true,
-		.summary = "a folder, or s3://BUCKET/PREFIX" },
+		.summary = "a folder, s3://BUCKET/PREFIX, or clickhouse://HOST:PORT/DATABASE" },
 	BP_OPTION_BUCKET,
 	BP_OPTION_TAGS,
 	{ .summary = "When" },
@@ -369,7 +384,11 @@ const struct bp_command bp_command_push = {
 		"\n"
 		"s3://BUCKET/PREFIX is a place in an object store (Amazon S3, MinIO, Ceph, Garage).\n"
 		"libcurl signs the requests; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION\n"
-		"and AWS_ENDPOINT_URL of the environment say who asks, and where.",
+		"and AWS_ENDPOINT_URL of the environment say who asks, and where.\n"
+		"\n"
+		"clickhouse://HOST:PORT/DATABASE is a database of a ClickHouse server, by HTTP\n"
+		"(clickhouses:// by HTTPS), whose tables share/bytepoll/sql/clickhouse.sql makes.\n"
+		"CLICKHOUSE_USER and CLICKHOUSE_PASSWORD of the environment say who asks.",
 	.options = options,
 	.examples =
 		"bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`bytepoll push --to clickhouse://` and `bytepoll fleet` of it: the figures are those of `report` on the recordings.
+
+The server is clickhouse_server.py in front of chdb, the engine as a library, if Python has it: BYTEPOLL_CHDB_PYTHON,
+or this one. The recordings and random questions (BYTEPOLL_FLEET_QUESTIONS, 6; seeded) are those of test_fleet.py.
+Pushers that are killed at random moments (BYTEPOLL_PUSH_KILLS, 4; seeded), several at a time, a server that breaks off
+and rows of attempts that were cut short lose nothing and double nothing. What a scripted server answers, errors in the
+middle of an answer among them, is always tested.
+"""
+import http.server
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+os.environ.setdefault("BYTEPOLL_FLEET_QUESTIONS", "6")
+import profiled  # noqa: E402
+import test_fleet  # noqa: E402
+from profiled import expect  # noqa: E402
+from test_fleet import ask  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SQL = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src/tool/fleet/sql/clickhouse.sql")
+PYTHON = os.environ.get("BYTEPOLL_CHDB_PYTHON", sys.executable)
+KILLS = int(os.environ.get("BYTEPOLL_PUSH_KILLS", "4"))
+SEED = 37
+USER, PASSWORD = "us&er", "pass w/ord"
+WHO = {"CLICKHOUSE_USER": USER, "CLICKHOUSE_PASSWORD": PASSWORD}
+TABLES = ("samples", "stacks", "frames", "threads", "counters", "readings", "intervals", "pauses", "processes")
+
+
+class Scripted(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    """A server whose every answer is `script(number, handler, parameters, body)`."""
+    daemon_threads = True
+
+    def __init__(self, script):
+        self.seen = []
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            """One connection."""
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                """Nothing is logged."""
+
+            def do_POST(self):  # pylint: disable=invalid-name
+                parameters = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                server.seen.append((self.path, dict(self.headers), body))
+                script(len(server.seen) - 1, self, parameters, body)
+                self.close_connection = True
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def address(self):
+        return "clickhouse://127.0.0.1:%d/db" % self.server_address[1]
+
+
+def reply(handler, status=200, body=b"", headers=(), length=None):
+    handler.send_response(status)
+    for name, value in headers:
+        handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(body) if length is None else length))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+EXCEPTION = b"Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n"
+BROKEN = b"S\t1\t2\n__exception__\r\nabcdefghabcdefgh\r\n" + EXCEPTION + b"77 abcdefghabcdefgh\r\n__exception__\r\n"
+
+
+def check_scripted_question(_):
+    """An answer counts only whole; a server's words are shown in one line; values of an option are no SQL."""
+    for status, body, headers, length, wanted in (
+            (500, EXCEPTION, [("X-ClickHouse-Exception-Code", "241")], None, b"Memory limit exceeded"),
+            (200, EXCEPTION, [], None, b"Memory limit exceeded"),
+            (200, BROKEN, [], None, b""),
+            (200, b"", [("X-ClickHouse-Exception-Code", "159")], None, b"the server failed"),
+            (200, b"P\t1", [], 1000, b""),
+            (404, b"Code: 60. DB::Exception: Unknown table. (UNKNOWN_TABLE)\n", [], None, b"clickhouse.sql"),
+            (502, b"", [], None, b"HTTP status 502"),
+            (302, b"", [("Location", "http://127.0.0.1:1/")], None, b"HTTP status 302"),
+            (403, b"\x1b[31mno\n", [], None, b"?[31mno")):
+        with Scripted(lambda _n, handler, _p, _b, a=(status, body, headers, length): reply(handler, *a)) as server:
+            line = ask("fleet", "top", server.address, status=1, environment=WHO).stderr
+            expect(wanted in line and PASSWORD.encode() not in line and b"\x1b" not in line, "%s: %s" % (body, line))
+    value = "x'); DROP TABLE samples; --"
+    with Scripted(lambda _n, handler, _p, _b: reply(handler)) as server:
+        ask("fleet", "top", server.address, "--service", value, "--release", value, "--host", value, "--tag", value,
+            status=1, environment=WHO)
+        asked = b"".join(body for _, _, body in server.seen)
+        expect(value.encode().hex().upper().encode() in asked and b"DROP" not in asked, "a value as SQL")
+        for path, headers, _ in server.seen:
+            expect(headers["X-ClickHouse-User"] == USER and headers["X-ClickHouse-Key"] == PASSWORD, "who asks")
+            expect("pass" not in path.replace("session", ""), path)
+        expect(len({re.search("session_id=([0-9a-f]+)", path)[1] for path, _, _ in server.seen}) == 1, "one session")
+    for broken in (EXCEPTION, b"P\t1\tzz\n", b"P\n", b"S\t1\t2\t3\n", b"?\n", b"\t\n", b"S\t" + b"9" * 40 + b"\n"):
+        with Scripted(lambda n, handler, _p, _b, a=broken: reply(handler, 200, a if n == 2 else b"")) as server:
+            ask("fleet", "top", server.address, status=1)
+
+
+def check_addresses(recordings):
+    for address in ("clickhouse://", "clickhouse://h", "clickhouse://h/", "clickhouse://h:0/d", "clickhouse://h:99999/d",
+                    "clickhouse://u:p@h/d", "clickhouse://h/d;x", "clickhouse://h/d/e", "clickhouse://h/d?x=1",
+                    "clickhouse:///d", "clickhouses://h:x/d", "clickhouse://[::1/d", "clickhouse://h/" + "d" * 65):
+        expect(b"clickhouse" in ask("fleet", "top", address, status=1).stderr.lower(), address)
+        ask("push", recordings.traces[0], "--to", address, status=2)
+    for both in (("clickhouse://h/d", recordings.store), (recordings.store, "clickhouse://h/d"), ("clickhouse://h/d",) * 2):
+        expect(b"alone" in ask("fleet", "top", *both, status=1).stderr, both)
+    expect(b"control" in ask("fleet", "top", "clickhouse://h/d", status=1, environment={"CLICKHOUSE_USER": "a\nb"}).stderr,
+           "a user of two lines")
+
+
+def check_scripted_push(recordings):
+    """A server that fails for a while gets every run in the end, by attempts of their own; one that refuses is asked
+    once; the last table is processes."""
+    trace = recordings.traces[0]
+
+    def flaky(number, handler, parameters, _):
+        if "query" not in parameters:
+            reply(handler, 200, b"0\n")
+        elif number < 8:
+            reply(handler, (503, 500)[number % 2], EXCEPTION)
+        else:
+            reply(handler)
+    with Scripted(flaky) as server:
+        ask("push", "-q", trace, "--to", server.address, environment=WHO)
+        queries = [urllib.parse.unquote(path) for path, _, _ in server.seen if "&query=" in path]
+        attempts = [re.search("SELECT \\*,'([0-9a-f]{32})'", query)[1] for query in queries]
+        expect(len(set(attempts)) == len(attempts) - 8 > 1, "an attempt was used again: %s" % attempts)
+        inserted = [re.search("INSERT INTO (\\w+)", query)[1] for query in queries[-9:]]
+        expect(sorted(inserted) == sorted(TABLES) and inserted[-1] == "processes", inserted)
+        expect(all(body[:4] == body[-4:] == b"PAR1" for path, _, body in server.seen if "&query=" in path), "no Parquet")
+    for status, requests in ((403, 1), (400, 1), (404, 1)):
+        with Scripted(lambda _n, handler, _p, _b, s=status: reply(handler, s, b"Code: 1. DB::Exception: no\n")) as server:
+            ask("push", trace, "--to", server.address, status=1, environment=WHO)
+            expect(len(server.seen) == requests, "asked %d times" % len(server.seen))
+
+
+class OneRecording:
+    """What a scripted server needs of test_fleet.Recordings."""
+    def __init__(self, folder):
+        self.traces, self.store = [os.path.join(folder, "t.bpt")], os.path.join(folder, "store")
+        profiled.run([profiled.program("churn"), "2", "3000"], self.traces[0], 1024, SEED)
+        ask("push", "-q", self.traces[0], "--to", self.store)
+
+
+class Engine:
+    """The server in front of chdb."""
+    def __init__(self):
+        environment = {**os.environ, "BYTEPOLL_TEST_USER": USER, "BYTEPOLL_TEST_PASSWORD": PASSWORD}
+        self.process = subprocess.Popen([PYTHON, os.path.join(HERE, "clickhouse_server.py"), "db", SQL], env=environment,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.port = int(self.process.stdout.readline())
+        self.address = "clickhouse://127.0.0.1:%d/db" % self.port
+
+    def finish(self):
+        self.process.communicate()
+
+    def sql(self, statement):
+        request = urllib.request.Request("http://127.0.0.1:%d/?database=db&default_format=TabSeparated" % self.port,
+                                         statement.encode(), {"X-ClickHouse-User": USER, "X-ClickHouse-Key": PASSWORD})
+        try:
+            answer = urllib.request.urlopen(request)
+        except urllib.error.HTTPError as failure:
+            raise AssertionError("%s: %s" % (statement, failure.read().decode())) from failure
+        with answer:
+            return [line.split("\t") for line in answer.read().decode().splitlines()]
+
+    def push(self, recordings, i, status=0):
+        service, release = recordings.runs[i]
+        return ask("push", recordings.traces[i], "--to", self.address, "--service", service, "--release", release,
+                   "--host", "h%d" % i, "--tag", "number=%d" % i, status=status).stdout
+
+
+def check_columns(engine):
+    """The tables have the columns of the tables of Parquet, and no others but those of attempts."""
+    done = subprocess.run([os.path.join(profiled.BUILD, "tests/unit/fleet/list_columns")], capture_output=True, check=True)
+    types = {"number": "Int64", "flag": "Bool", "text": "String"}
+    wanted = []
+    for line in done.stdout.decode().splitlines():
+        table, column, kind = line.split()
+        name = types[kind.rstrip("?")]
+        wanted.append([table, column, "Nullable(%s)" % name if kind.endswith("?") else name])
+    got = engine.sql("SELECT table, name, type FROM system.columns WHERE database = 'db' AND table IN (%s)" %
+                     ",".join("'%s'" % name for name in TABLES))
+    added = [[table, "push", "String"] for table in TABLES] + [["processes", "push_rows", "Int64"]]
+    expect(sorted(got) == sorted(wanted + added), "columns differ: %s" %
+           [row for row in got + wanted + added if (row in got) != (row in wanted + added)])
+
+
+def check_wrong_password(engine):
+    line = ask("fleet", "top", engine.address, status=1, environment={"CLICKHOUSE_PASSWORD": "secret"}).stderr
+    expect(b"Authentication failed" in line and b"secret" not in line, line)
+
+
+def check_pushed_once(engine, recordings):
+    for i in range(len(recordings.traces)):
+        expect(b"1 pushed, 0 there already" in engine.push(recordings, i), "not pushed")
+    before = engine.sql("SELECT count() FROM samples")
+    for i in range(len(recordings.traces)):
+        expect(b"0 pushed, 1 there already" in engine.push(recordings, i), "pushed again")
+    expect(engine.sql("SELECT count() FROM samples") == before and int(before[0][0]) > 1000, "rows came twice")
+
+
+def check_cut_short(engine, recordings):
+    """Pushers that are killed, and four at a time: in the end every run is there once, and an attempt that is not whole
+    is not seen."""
+    draw = random.Random(SEED)
+    whole = json.loads(ask("fleet", "top", engine.address, "--json").stdout)
+    for table in TABLES:
+        engine.sql("TRUNCATE TABLE " + table)
+    words = [profiled.BYTEPOLL, "push", "-q", *recordings.traces, "--to", engine.address]
+    killed = 0
+    for _ in range(KILLS):
+        pusher = subprocess.Popen(words)
+        time.sleep(draw.uniform(.02, .6))
+        killed += pusher.poll() is None
+        pusher.send_signal(signal.SIGKILL)
+        pusher.wait()
+    expect(killed > 0 or not KILLS, "nobody was killed")
+    pushers = [subprocess.Popen(words) for _ in range(4)]
+    expect(all(pusher.wait() == 0 for pusher in pushers), "a pusher failed")
+    # Another attempt of a run, of which one of the rows of processes is missing, and one without any.
+    some = engine.sql("SELECT push FROM processes WHERE push_rows > 1 LIMIT 1")[0][0]
+    engine.sql("INSERT INTO samples SELECT * REPLACE('00cut' AS push) FROM samples WHERE push = '%s'" % some)
+    engine.sql("INSERT INTO processes SELECT * REPLACE('00cut' AS push) FROM processes WHERE push = '%s' LIMIT 1" % some)
+    engine.sql("INSERT INTO samples SELECT * REPLACE('00none' AS push) FROM samples")
+    again = json.loads(ask("fleet", "top", engine.address, "--json").stdout)
+    found = list(test_fleet.differences(again, whole))
+    expect(not found, "; ".join(found[:4]))
+    view = engine.sql("SELECT sum(samples) FROM bytepoll_samples")
+    expect(int(view[0][0]) == whole["samples"], "the view has %s samples, not %d" % (view, whole["samples"]))
+
+
+def check_diff(engine, recordings):
+    words = ["diff", "--json", "--metric", "allocated"]
+    plain = json.loads(ask("fleet", *words, recordings.tables, "--base", "0.0", "--new", "1.0").stdout) \
+        if shutil.which("duckdb") else None
+    got = json.loads(ask("fleet", *words, engine.address, "--base", "0.0", "--new", "1.0").stdout)
+    expect(got["rows"], "nothing changed")
+    if plain is not None:
+        found = list(test_fleet.differences(got, plain))
+        expect(not found, "; ".join(found[:5]))
+
+
+def check_view(engine, recordings):
+    """Estimates of the view are those of report, and limits, too."""
+    hosts = [i for i, run in enumerate(recordings.runs) if run == ("even", "0.0")]
+    plain = json.loads(ask("report", "--json", "--estimator", "ht", "--allocators", "none", "--metric", "live",
+                           *[recordings.traces[i] for i in hosts]).stdout)
+    rows = engine.sql("SELECT function, samples, bytes, objects, bytes_least, bytes_high FROM bytepoll_top "
+                      "WHERE service = 'even' AND release = '0.0'")
+    got = {row[0]: [float(value) if value != "\\N" else None for value in row[1:]] for row in rows}
+    expect(set(got) == {row["name"] for row in plain["rows"]} and got, "functions: %s" % sorted(got))
+    compared = 0
+    for row in plain["rows"]:
+        samples, size, objects, least, high = got[row["name"]]
+        bytes_, deviation = row["bytes"], (row["bytes"]["high"] - row["bytes"]["estimate"]) / 1.5
+        expect(samples == row["samples"] and abs(size - bytes_["estimate"]) <= 1e-9 * size and
+               abs(objects - row["objects"]["estimate"]) <= 1e-9 * objects, "%s: %s" % (row, got[row["name"]]))
+        expect(least <= bytes_["low"] * (1 + 1e-9), "%s: not below %s" % (row["name"], least))
+        if not bytes_.get("exact"):
+            expect(abs(high - bytes_["high"]) <= 7e-6 * deviation + 1e-9 * high, "%s: at most %s" % (row["name"], high))
+            compared += 1
+    expect(compared >= 2, "too few limits: %d" % compared)
+
+
+def with_engine(tap, recordings):
+    os.environ.update(WHO)
+    engine = Engine()
+    recordings.store = engine.address
+    try:
+        tap.attempt("columns", lambda: check_columns(engine))
+        tap.attempt("a wrong password", lambda: check_wrong_password(engine))
+        tap.attempt("pushed once", lambda: check_pushed_once(engine, recordings))
+        for name in ("questions", "selection", "tree", "windows", "growth", "html", "check"):
+            tap.attempt(name, lambda name=name: getattr(test_fleet, "check_" + name)(recordings))
+        tap.attempt("diff", lambda: check_diff(engine, recordings))
+        tap.attempt("view", lambda: check_view(engine, recordings))
+        tap.attempt("cut short", lambda: check_cut_short(engine, recordings))
+    finally:
+        engine.finish()
+
+
+def main():
+    tap = profiled.Tap()
+    with profiled.directory() as folder:
+        has_engine = subprocess.run([PYTHON, "-c", "import chdb"], capture_output=True, check=False).returncode == 0
+        recordings = test_fleet.Recordings(folder) if has_engine else OneRecording(folder)
+        tap.attempt("a scripted server's answers", lambda: check_scripted_question(recordings))
+        tap.attempt("addresses", lambda: check_addresses(recordings))
+        tap.attempt("a scripted server and push", lambda: check_scripted_push(recordings))
+        if has_engine:
+            with_engine(tap, recordings)
+        else:
+            tap.skip("figures", "Python has no module chdb (pip install chdb)")
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
