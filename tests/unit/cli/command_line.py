@@ -414,6 +414,29 @@ def doctor_tells_of_processes():
 
 
 @test
+def doctor_asks_for_the_output_as_run_does():
+    """What `run -o` refuses is a problem in the same words; what it accepts is left as it was, that is, absent."""
+    with tempfile.TemporaryDirectory() as folder:
+        there = os.path.join(folder, "there.bpt")
+        assert call("run", "-q", "-o", there, FOREIGN_MALLOC).returncode == 0
+        os.mkdir(os.path.join(folder, "folder.bpt"))
+        before = sorted(os.listdir(folder))
+        for name in ("absent/x.bpt", "folder.bpt", "there.bpt", "n" * 300, "/dev/full"):
+            path = os.path.join(folder, name)
+            asked, ran = call("doctor", "-o", path, FOREIGN_MALLOC), call("run", "-o", path, FOREIGN_MALLOC)
+            assert ran.returncode == 125 and ran.stderr.startswith("bytepoll: "), ran
+            assert "  problem  %s\n" % ran.stderr[len("bytepoll: "):].strip() in asked.stdout, (asked, ran)
+            assert asked.returncode == 1 and asked.stdout.endswith("\ncannot be profiled\n"), asked
+        free = os.path.join(folder, "free.bpt")
+        result = call("doctor", "-o", free, FOREIGN_MALLOC)
+        assert result.returncode == 0 and "  ok       the trace can be written to %s\n" % free in result.stdout, result
+        assert sorted(os.listdir(folder)) == before
+        refuses(2, "does not run yet", call("doctor", "-o", free, str(os.getpid())))
+    result = call("doctor", FOREIGN_MALLOC, cwd="/proc/self")
+    assert result.returncode == 0 and "  note     bytepoll run needs -o here: " in result.stdout, result
+
+
+@test
 def doctor_tells():
     assert call("doctor", "sh").returncode == 0
     result = call("doctor", STATIC)

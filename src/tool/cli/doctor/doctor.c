@@ -5,8 +5,9 @@
  *
  * A list of checks, each of which prints one line: `ok`, `problem` (it cannot be profiled: exit
  * status 1) or `note` (it can, but something will be missing). Everything is read from files,
- * except that glibc's loader is asked which libraries it would load; nothing of the program itself
- * runs.
+ * except that glibc's loader is asked which libraries it would load, and that the file of the
+ * trace is made and removed again, as `run` does before it starts a program; nothing of the program
+ * itself runs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "cli/control/schedule.h"
 #include "cli/doctor/doctor_process.h"
 #include "cli/dotnet/dotnet_port.h"
+#include "cli/files/output_file.h"
 #include "cli/options/options.h"
 #include "cli/process/elf_file.h"
 #include "cli/process/libraries.h"
@@ -303,6 +305,27 @@ static void check_control(struct examination *e)
 	bp_traced_close(&traced);
 }
 
+/* Would `run` with this -o (NULL: none) find a place for the trace? Without -o the user can still
+ * choose another place, so that it is a note. */
+static void check_output(struct examination *e, const char *program, const char *given)
+{
+	char path[PATH_MAX];
+	struct bp_set_aside earlier;
+	struct bp_error error = { 0 };
+	const bool good =
+		bp_output_path(given, program, getpid(), "bpt", path, sizeof path, &error) &&
+		bp_output_prepare(path, false, &earlier, &error);
+	if (good && given != NULL)
+		say("ok", "the trace can be written to %s", path);
+	else if (good)
+		return;
+	else if (given == NULL)
+		say("note", "bytepoll run needs -o here: %s", error.text);
+	else
+		say("problem", "%s", error.text);
+	e->problems += !good && given != NULL;
+}
+
 /* Program and libraries of `operand`; an error if there is no such thing. */
 static bool look_up(struct examination *e, const char *operand, struct bp_error *error)
 {
@@ -362,12 +385,18 @@ static int run(const struct bp_arguments *arguments)
 {
 	struct examination e = { 0 };
 	struct bp_error error = { 0 };
-	const char *operand;
+	const char *operand, *output = bp_option_value(arguments, "output");
 	if (arguments->operand_count != 1)
 		return bp_command_fail_usage(
 			arguments->command, "doctor takes one program or process id");
 	operand = arguments->operands[0];
 	e.pid = bp_traced_pid(operand);
+	if (e.pid != 0 && output != NULL)
+		return bp_command_fail_usage(arguments->command,
+			"-o goes with a program that does not run yet: the trace of a running one "
+			"is made by that process (bytepoll attach -o)");
+	if (output != NULL && !bp_output_may_be_named(output, &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (!look_up(&e, operand, &error))
 		return bp_command_fail(1, &error);
 	if (!bp_elf_file_open(e.program.image, &e.image, &error)) {
@@ -383,6 +412,8 @@ static int run(const struct bp_arguments *arguments)
 	check_own_heaps(&e);
 	if (e.pid != 0)
 		e.problems += bp_doctor_process(e.pid, e.program.image, say);
+	else
+		check_output(&e, operand, output);
 	bp_doctor_machine(say);
 	check_control(&e);
 	const bool runs_alone = e.pid != 0 && !e.traced && !e.recorder_loaded;
@@ -395,16 +426,28 @@ static int run(const struct bp_arguments *arguments)
 	return e.problems == 0 ? 0 : 1;
 }
 
+static const struct bp_option options[] = {
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "FILE",
+		.file = true,
+		.summary = "also: can bytepoll run write its trace to FILE?" },
+	{ 0 },
+};
+
 const struct bp_command bp_command_doctor = {
 	.name = "doctor",
 	.summary = "can this program be profiled? what is in the way?",
-	.usage = "PROGRAM|PID",
+	.usage = "[options] PROGRAM|PID",
+	.options = options,
 	.details =
 		"Looks at the program's file and libraries, or at those of a running process, and\n"
 		"says what stands in the way of profiling it and what a report will not show; of a\n"
 		"process that is being profiled also how, and whether it can be steered.\n"
-		"Nothing of the program is run.\n",
-	.examples = "bytepoll doctor redis-server\nbytepoll doctor 4121\n",
+		"Nothing of the program is run, and nothing is left behind: the file in which run\n"
+		"would write the trace is made and removed again.\n",
+	.examples = "bytepoll doctor redis-server\nbytepoll doctor -o /var/log/app.bpt ./app\n"
+		    "bytepoll doctor 4121\n",
 	.exit_statuses = "0  it can be profiled\n"
 			 "1  it cannot, or there is no such program or process\n"
 			 "2  wrong usage\n",

@@ -54,6 +54,15 @@ static bool expand(const char *given, pid_t pid, char *to, size_t capacity)
 	return true;
 }
 
+bool bp_output_may_be_named(const char *given, struct bp_error *error)
+{
+	if (strcmp(given, "-") == 0)
+		return bp_error_set(error,
+			"-o -: a trace is a file that is read while it is written; name one, "
+			"or ./- for a file of this name");
+	return true;
+}
+
 bool bp_output_path(const char *given, const char *program, pid_t pid, const char *extension,
 	char *ret_path, size_t capacity, struct bp_error *error)
 {

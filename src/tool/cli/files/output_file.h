@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where `run` lets the trace be written: the name, and whether it can be written at all. Asked
- * before the program starts, because afterwards nobody can tell the user.
+ * before the program starts, because afterwards nobody can tell the user; `doctor` asks the same.
  */
 #ifndef BP_CLI_FILES_OUTPUT_FILE_H
 #define BP_CLI_FILES_OUTPUT_FILE_H
@@ -12,6 +12,9 @@
 #include "base/error.h"
 #include "cli/files/replacing.h"
 
+/* Is the argument of -o the name of a file? `-`, which stands for standard output in other
+ * commands, is an error. */
+bool bp_output_may_be_named(const char *given, struct bp_error *error);
 /* The absolute path of the trace: of `given` (-o; `%p` in it is the pid, `%%` a
  * percent sign), or with NULL of the default
  * `bytepoll.PROGRAM.PID.EXTENSION` in the current directory. */

@@ -411,10 +411,8 @@ static int run_command(const struct bp_arguments *arguments)
 	if (!bp_sampling_options_read(arguments, &run.sampling, &error) ||
 		!bp_sampling_options_check_environment(&run.sampling, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
-	if (strcmp(bp_option_value_or(arguments, "output", ""), "-") == 0)
-		return bp_command_fail_usage(arguments->command,
-			"-o -: a trace is a file that is read while it is written; name one, "
-			"or ./- for a file of this name");
+	if (!bp_output_may_be_named(bp_option_value_or(arguments, "output", ""), &error))
+		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (!read_max_size(&run, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (!bp_program_find(arguments->operands[0], &run.program, &status, &error))
