@@ -11,6 +11,7 @@
 
 #include "aggregation/aggregation_state.h"
 #include "base/attributes.h"
+#include "estimate/plan.h"
 #include "model/gaps/losses.h"
 #include "model/names/process_name.h"
 #include "model/gaps/python_state.h"
@@ -536,9 +537,13 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 		say(list,
 			"no allocation at all was seen: is the program statically linked, or does "
 			"it have an allocator of its own?");
+	else if (aggregation->samples == 0 && !state->lost_samples && state->lacks != 0)
+		say(list, "no sample: the program allocated little for this sampling interval");
 	else if (aggregation->samples == 0 && !state->lost_samples)
-		say(list, "no sample: the program allocated little for this sampling interval; "
-			  "a smaller one shows more (bytepoll run --interval)");
+		say(list,
+			"no sample: the program allocated little for this sampling interval; "
+			"bytepoll run --interval %llu shows a tenth of it to 10 %%",
+			(unsigned long long)bp_plan_interval_of_tenth(state->counted.bytes.low));
 	if (aggregation->samples > 0 && aggregation->query.filter_count > 0 &&
 		state->totals[BP_METRIC_ALLOCATED].sums.samples == 0)
 		say(list, "no sample matches the filters: a name is matched whole, and in the "

@@ -208,6 +208,48 @@ double bp_plan_equivalent_samples(double accuracy, double alpha)
 	return high;
 }
 
+/* Finer than now: by the samples that the figure is worth, or, with nothing but exact ones, by T
+ * itself, with which goes what may be there unseen. Coarser than now, large objects would no longer
+ * be exact: then by its bytes, as if all were small. */
+static uint64_t interval_of(const struct bp_interval *bytes, uint64_t interval, double equivalent,
+	double needed, struct bp_plan_aim aim)
+{
+	double now = (double)interval, planned = floor(now * equivalent / needed);
+	if (bytes->low >= bytes->estimate)
+		planned = floor(aim.accuracy * bytes->estimate / bp_plan_unseen(aim.alpha));
+	if (planned > now)
+		planned = fmax(now, fmin(planned, floor(bytes->estimate / needed)));
+	return planned < 1 ? 1 : (uint64_t)fmin(planned, (double)BP_PLAN_INTERVAL_MAX);
+}
+
+bool bp_plan_next(const struct bp_interval *bytes, uint64_t interval, double needed,
+	struct bp_plan_aim aim, struct bp_plan_next *ret_next)
+{
+	if (bytes->exact || bytes->low == bytes->high || bytes->unknown || !(bytes->estimate > 0) ||
+		!isfinite(bytes->high))
+		return false;
+	ret_next->accuracy =
+		fmax(1 - bytes->low / bytes->estimate, bytes->high / bytes->estimate - 1);
+	ret_next->equivalent = bp_plan_equivalent_samples(ret_next->accuracy, aim.alpha);
+	ret_next->interval = interval_of(bytes, interval, ret_next->equivalent, needed, aim);
+	return true;
+}
+
+uint64_t bp_plan_round_interval(uint64_t interval)
+{
+	uint64_t power = 1;
+	while (power <= interval / 2)
+		power *= 2;
+	return power > 1 && power / 2 * 3 <= interval ? power / 2 * 3 : power;
+}
+
+uint64_t bp_plan_interval_of_tenth(double bytes)
+{
+	const struct bp_plan_key key = { .share = .1 };
+	const struct bp_plan_aim aim = { .accuracy = .1, .power = .8, .alpha = .05 };
+	return bytes < 10 ? 1 : bp_plan_round_interval(bp_plan_interval(bytes / 10, key, aim));
+}
+
 double bp_plan_chance(uint64_t trials, uint64_t interval)
 {
 	return bp_inclusion_probability(trials, interval);

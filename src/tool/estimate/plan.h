@@ -48,6 +48,10 @@ uint64_t bp_plan_samples(double relative_size, double share, struct bp_plan_aim 
  * does. */
 uint64_t bp_plan_interval(double bytes, struct bp_plan_key key, struct bp_plan_aim aim);
 
+/* For a run that recorded no sample: the T, a round one, with which a tenth of its counted `bytes`
+ * >= 0 is known to 10 % in 80 % of runs, at 95 %. */
+uint64_t bp_plan_interval_of_tenth(double bytes);
+
 /* How wide the interval of `bytes` will be at most in the part `power` of runs: the farther one of
  * its limits, as a part of the estimate; INFINITY where so many runs may be without a sample. */
 double bp_plan_accuracy(
@@ -59,6 +63,28 @@ double bp_plan_unseen(double alpha);
 /* The inverse of bp_plan_factors for small objects: the number of samples, not necessarily whole,
  * whose upper limit is (1 + accuracy) times the estimate; accuracy > 0. */
 double bp_plan_equivalent_samples(double accuracy, double alpha);
+
+/* The largest T that `run --interval` takes, bytes. */
+#define BP_PLAN_INTERVAL_MAX ((uint64_t)1 << 40)
+
+struct bp_interval;
+
+/* The next run, planned from a figure of the last one. */
+struct bp_plan_next {
+	double accuracy;   /* now: the farther limit, as a part of the estimate, > 0 */
+	double equivalent; /* samples of small objects that would be as accurate */
+	uint64_t interval; /* T in bytes that reaches the aim if the next run allocates the same */
+};
+
+/* Of `bytes`, recorded at T = `interval` >= 1; `needed`: bp_plan_samples(0, 0, aim), which takes
+ * a while and is the same for all rows. False, with nothing written: the figure is exact, or there
+ * is no estimate to start from. */
+bool bp_plan_next(const struct bp_interval *bytes, uint64_t interval, double needed,
+	struct bp_plan_aim aim, struct bp_plan_next *ret_next);
+
+/* The largest T of 1, 2, 3, 4, 6, 8, 12 ... (powers of two, and half as much again) that is not
+ * above `interval` >= 1: what a command to type is given, since nobody remembers 6035. */
+uint64_t bp_plan_round_interval(uint64_t interval);
 
 /* Samples expected of `bytes` in objects of `size` (0: small) at `interval`, by the law `exact`. */
 double bp_plan_expected_samples(double bytes, uint64_t size, uint64_t interval);

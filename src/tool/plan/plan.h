@@ -7,12 +7,11 @@
 #ifndef BP_PLAN_PLAN_H
 #define BP_PLAN_PLAN_H
 
+#include "estimate/plan.h"
 #include "report/report.h"
 
 /* The interval of `bytepoll run` without --interval. */
 #define BP_PLAN_INTERVAL_DEFAULT (512 << 10)
-/* The largest that it takes. */
-#define BP_PLAN_INTERVAL_MAX ((uint64_t)1 << 40)
 
 enum bp_plan_format { BP_PLAN_TEXT, BP_PLAN_JSON, BP_PLAN_CSV };
 
@@ -77,13 +76,6 @@ void bp_plan_write_tables(unsigned charts, uint64_t interval, double confidence,
 bool bp_plan_can_draw(struct bp_error *error); /* false: not in this build */
 void bp_plan_write_svg(unsigned charts, uint64_t interval, double confidence, FILE *out);
 
-/* For the files of plan_*.c: an interval as `run --interval` takes it, not larger than given:
- * "247K". The buffer has BP_QUANTITY_BYTES. */
-void bp_plan_interval_text(uint64_t interval, char *buffer);
-
-/* The largest T of 1, 2, 3, 4, 6, 8, 12 ... (powers of two, and half as much again) that is not
- * above `interval` >= 1: what a command to type is given, since nobody remembers 6035. */
-uint64_t bp_plan_round_interval(uint64_t interval);
 /* "±10 %"-like numbers: a part as a percentage with two or three digits, without sign and unit. */
 void bp_plan_percent_text(double part, char *buffer);
 

@@ -65,7 +65,7 @@ static void interval_text(uint64_t interval, char buffer[BP_QUANTITY_BYTES])
 	if (interval % GIB == 0)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%lluG", (unsigned long long)(interval / GIB));
 	else
-		bp_plan_interval_text(interval, buffer);
+		bp_interval_text(interval, buffer);
 }
 
 static void write_column(const struct column *column, const struct bp_plan_fleet *fleet,

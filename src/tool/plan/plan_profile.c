@@ -40,21 +40,6 @@ struct plan {
 	uint64_t processes;
 };
 
-/* Finer than now: by the samples that it is worth, or, with nothing but exact ones, by T itself,
- * with which goes what may be there unseen. Coarser than now, large objects would no longer be
- * exact: then by its bytes, as if all were small. */
-static uint64_t interval_of(
-	const struct plan *plan, const struct bp_interval *bytes, double equivalent, double needed)
-{
-	double now = (double)plan->interval, interval = floor(now * equivalent / needed);
-	if (bytes->low >= bytes->estimate)
-		interval = floor(plan->question->accuracy * bytes->estimate /
-				 bp_plan_unseen(1 - plan->question->confidence));
-	if (interval > now)
-		interval = fmax(now, fmin(interval, floor(bytes->estimate / needed)));
-	return interval < 1 ? 1 : (uint64_t)fmin(interval, (double)BP_PLAN_INTERVAL_MAX);
-}
-
 /* Was every object recorded, so that rows are exact now and would not be at another T? */
 static bool is_complete(const struct plan *plan)
 {
@@ -68,7 +53,9 @@ static struct line line_of(const struct plan *plan, const struct bp_row *row, do
 {
 	const struct bp_interval *bytes = &row->bytes.interval;
 	struct line line = { .row = *row };
-	double alpha = 1 - plan->question->confidence;
+	const struct bp_plan_aim aim = { plan->question->accuracy, plan->question->power,
+		1 - plan->question->confidence };
+	struct bp_plan_next next;
 	if (bytes->exact || bytes->low == bytes->high) {
 		line.equivalent = NAN;
 		if (is_complete(plan) && bytes->estimate > 0)
@@ -76,13 +63,12 @@ static struct line line_of(const struct plan *plan, const struct bp_row *row, do
 				(double)BP_PLAN_INTERVAL_MAX);
 		return line;
 	}
-	if (bytes->unknown || !(bytes->estimate > 0) || !isfinite(bytes->high)) {
-		line.hopeless = true;
+	line.hopeless = !bp_plan_next(bytes, plan->interval, needed, aim, &next);
+	if (line.hopeless)
 		return line;
-	}
-	line.accuracy = fmax(1 - bytes->low / bytes->estimate, bytes->high / bytes->estimate - 1);
-	line.equivalent = bp_plan_equivalent_samples(line.accuracy, alpha);
-	line.interval = interval_of(plan, bytes, line.equivalent, needed);
+	line.accuracy = next.accuracy;
+	line.equivalent = next.equivalent;
+	line.interval = next.interval;
 	return line;
 }
 
@@ -164,7 +150,7 @@ static void write_line(const struct plan *plan, const struct line *line,
 		snprintf(interval, sizeof interval, "?");
 	if (line->interval > 0) {
 		const uint64_t rounded = bp_plan_round_interval(line->interval);
-		bp_plan_interval_text(rounded, interval);
+		bp_interval_text(rounded, interval);
 		bp_bytes_text((uint64_t)trace_bytes_at(plan, rounded), style, trace);
 	}
 	bp_count_text(line->row.samples, had);
@@ -193,7 +179,7 @@ static void write_next(const struct plan *plan, struct bp_quantity_style style, 
 		if (interval == 0 ||
 			(i + 1 < BP_COUNT(counts) && interval_for(plan, counts[i + 1]) == interval))
 			continue;
-		bp_plan_interval_text(interval, text);
+		bp_interval_text(interval, text);
 		bp_bytes_text((uint64_t)trace_bytes_at(plan, interval), style, trace);
 		bp_count_text((uint64_t)samples_at(plan, interval), samples);
 		fprintf(out, "%s bytepoll run --interval %-5s -- PROGRAM ARGS   ", word, text);

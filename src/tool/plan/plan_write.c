@@ -14,28 +14,6 @@
 
 #define LABEL_COLUMNS 44
 
-void bp_plan_interval_text(uint64_t interval, char *buffer)
-{
-	unsigned long long number = interval;
-	const char *suffix = "";
-	if (number >= 10 << 20 || (number > 0 && number % (1 << 20) == 0)) {
-		number >>= 20;
-		suffix = "M";
-	} else if (number >= 10 << 10 || (number > 0 && number % (1 << 10) == 0)) {
-		number >>= 10;
-		suffix = "K";
-	}
-	snprintf(buffer, BP_QUANTITY_BYTES, "%llu%s", number, suffix);
-}
-
-uint64_t bp_plan_round_interval(uint64_t interval)
-{
-	uint64_t power = 1;
-	while (power <= interval / 2)
-		power *= 2;
-	return power > 1 && power / 2 * 3 <= interval ? power / 2 * 3 : power;
-}
-
 void bp_plan_percent_text(double part, char *buffer)
 {
 	double percent = 100 * part;
@@ -129,9 +107,9 @@ static void write_next(const struct bp_plan_answer *answer, FILE *out)
 	if (answer->interval == UINT64_MAX)
 		return;
 	/* (One that was asked about stays as it is.) */
-	bp_plan_interval_text(answer->interval == question->interval
-				      ? answer->interval
-				      : bp_plan_round_interval(answer->interval),
+	bp_interval_text(answer->interval == question->interval
+				 ? answer->interval
+				 : bp_plan_round_interval(answer->interval),
 		interval);
 	fprintf(out, "\nnext: bytepoll run --interval %s -o app.bpt -- PROGRAM ARGS\n", interval);
 	if (question->limit > 0 && limit != NULL && limit[strspn(limit, plain)] == '\0')

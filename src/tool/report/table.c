@@ -13,6 +13,7 @@
 
 #include "aggregation/views/row_chains.h"
 #include "report/parts/bar.h"
+#include "report/parts/finer_interval.h"
 #include "report/parts/header.h"
 #include "report/parts/named_callers.h"
 #include "report/parts/objects_column.h"
@@ -431,6 +432,8 @@ static bool write_table(const struct bp_aggregation *aggregation,
 			bp_write_bar_legend(options, out);
 		if (bars)
 			write_counted(aggregation, &table, options, out);
+		if (table.count > table.rest)
+			bp_write_finer_interval(aggregation, &table.lines[0].row, options, out);
 		if (!has_objects)
 			bp_write_objects_left_out(options, out);
 		bp_write_charged(aggregation, options, out);

@@ -105,6 +105,20 @@ void bp_time_text(uint64_t time_ns, char *buffer)
 		snprintf(buffer, BP_QUANTITY_BYTES, "%.3g us", seconds * 1e6);
 }
 
+void bp_interval_text(uint64_t interval, char *buffer)
+{
+	unsigned long long number = interval;
+	const char *suffix = "";
+	if (number >= 10 << 20 || (number > 0 && number % (1 << 20) == 0)) {
+		number >>= 20;
+		suffix = "M";
+	} else if (number >= 10 << 10 || (number > 0 && number % (1 << 10) == 0)) {
+		number >>= 10;
+		suffix = "K";
+	}
+	snprintf(buffer, BP_QUANTITY_BYTES, "%llu%s", number, suffix);
+}
+
 void bp_sampling_text(uint64_t low, uint64_t high, struct bp_quantity_style style, char *buffer)
 {
 	char texts[2][BP_QUANTITY_BYTES];

@@ -36,6 +36,9 @@ void bp_percent_text(double probability, char *buffer);
 /* A time: "41.2 s", "312 ms". */
 void bp_time_text(uint64_t time_ns, char *buffer);
 
+/* An interval as `run --interval` takes it, rounded down from 10K on: "247K". */
+void bp_interval_text(uint64_t interval, char *buffer);
+
 /* The sampling interval T in words that need no T, of a T that was between two: "1 sample per 512
  * KiB", "1 sample per 64 KiB to 512 KiB", and "every object sampled" where no T was above 1. */
 void bp_sampling_text(uint64_t low, uint64_t high, struct bp_quantity_style style, char *buffer);

@@ -246,6 +246,51 @@ static void test_equivalent_samples(void **state)
 	}
 }
 
+/* The T that is planned for the next run reaches the aim, and its rounded form is no larger. */
+static void test_next_run(void **state)
+{
+	(void)state;
+	const struct bp_plan_aim aim = aim_of(.1);
+	const double needed = (double)bp_plan_samples(0, 0, aim);
+	const uint64_t now = 4 << 20;
+	struct bp_plan_next next = { 0 };
+	for (double samples = 1; samples < 300; samples *= 2) {
+		const double bytes = samples * (double)now;
+		const struct bp_plan_factors factors =
+			bp_plan_factors(small_objects, samples, now, aim.alpha);
+		const struct bp_interval interval = {
+			.estimate = bytes, .low = factors.low * bytes, .high = factors.high * bytes
+		};
+		assert_true(bp_plan_next(&interval, now, needed, aim, &next));
+		assert_true(next.interval < now);
+		assert_true(fabs(next.accuracy - (factors.high - 1)) < 1e-9);
+		assert_true(bp_plan_accuracy(bytes, small_objects, next.interval, aim.power,
+				    aim.alpha) <= aim.accuracy * 1.01);
+		assert_true(bp_plan_round_interval(next.interval) <= next.interval);
+	}
+	const struct bp_interval exact = { .estimate = 5, .low = 5, .high = 5, .exact = true };
+	const struct bp_interval none = { .estimate = 0, .low = 0, .high = 1e6 };
+	assert_false(bp_plan_next(&exact, now, needed, aim, &next));
+	assert_false(bp_plan_next(&none, now, needed, aim, &next));
+	assert_int_equal(bp_plan_round_interval(1), 1);
+	assert_int_equal(bp_plan_round_interval(3), 3);
+	assert_int_equal(bp_plan_round_interval(6035), 4096);
+	assert_int_equal(bp_plan_round_interval(6144), 6144);
+}
+
+static void test_interval_of_a_tenth(void **state)
+{
+	(void)state;
+	const struct bp_plan_key tenth = { .share = .1 };
+	for (double bytes = 50e3; bytes < 1e9; bytes *= 7) {
+		const uint64_t interval = bp_plan_interval_of_tenth(bytes);
+		assert_true(interval > 1);
+		assert_true(bp_plan_accuracy(bytes / 10, tenth, interval, .8, .05) <= .1);
+		assert_true(bp_plan_accuracy(bytes / 10, tenth, 2 * interval, .8, .05) > .1);
+	}
+	assert_int_equal(bp_plan_interval_of_tenth(0), 1);
+}
+
 static void test_expected_samples(void **state)
 {
 	(void)state;
@@ -481,6 +526,8 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_equivalent_samples),
+		cmocka_unit_test(test_next_run),
+		cmocka_unit_test(test_interval_of_a_tenth),
 		cmocka_unit_test(test_expected_samples),
 		cmocka_unit_test(test_change_power),
 		cmocka_unit_test(test_power_of_large_factors),

@@ -21,6 +21,7 @@
 #include "cli/run/recorded_images.h"
 #include "cli/run/running.h"
 #include "cli/say.h"
+#include "estimate/plan.h"
 #include "import/import.h"
 #include "model/gaps/losses.h"
 #include "model/names/process_name.h"
@@ -142,8 +143,11 @@ static void print_too_little(const struct bp_tree *tree, const struct bp_tree_su
 		fputs("while sampling was off: switch it on by bytepoll control PID start\n",
 			stderr);
 	else
-		fprintf(stderr, "too little for 1 sample per %s: try a smaller --interval\n",
-			interval);
+		fprintf(stderr,
+			"too little for 1 sample per %s: --interval %llu shows a tenth of it to "
+			"10 %%\n",
+			interval,
+			(unsigned long long)bp_plan_interval_of_tenth((double)sums->trials_low));
 }
 
 /* Why there is no sample, in the order of likelihood of what is known. */
