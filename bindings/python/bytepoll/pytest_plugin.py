@@ -21,6 +21,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import traceback
 
 import pytest
@@ -35,6 +36,10 @@ FALSE_ALARM = 0.01  # as `bytepoll check`
 INTERVAL = "16K"
 STARTED = "BYTEPOLL_PYTEST"  # set for the second start: the process, and the folder of its recordings
 ROWS = 10
+# A question for a test takes .4 s for each million samples of the session. So many tests are asked about
+# in any case, and others as long as less than this time has passed.
+ASKED_LEAST = 50
+ASKED_SECONDS = 20.0
 PROPERTY = "bytepoll"
 
 
@@ -229,12 +234,16 @@ class Plugin:
             return
         terminalreporter.section("bytepoll: the tests that held most")
         try:
-            rows = heaviest(self.windows, ROWS)
+            rows, left = heaviest(self.windows, ROWS)
         except Exception:  # the outcome of the tests does not depend on the table
             terminalreporter.write_line(traceback.format_exc(limit=1))
             return
         for line in lines_of(rows, self.interval):
             terminalreporter.write_line(line)
+        if left:
+            terminalreporter.write_line("%d more tests were not looked at, which takes long in so large a session: each "
+                                        "allocated %s at most, and may have held that" %
+                                        (len(left), sizes.show(left[0]["high"])))
 
     def pytest_unconfigure(self):
         folder = folder_of_recordings()
@@ -279,18 +288,24 @@ class Recordings:
 
 
 def heaviest(windows, count):
-    """[(peak, allocated, live, nodeid)] of the tests with the largest peaks. A peak is at most what
-    was allocated, so that tests are looked at in that order until no other can be among them."""
-    found, recordings = [], Recordings()
+    """[(peak, allocated, live, nodeid)] of the tests with the largest peaks, and the facts of those that were not
+    looked at, although their peaks may be larger. A peak is at most what was allocated, so that tests are looked at
+    in that order until no other can be among them, or until it has taken too long."""
+    found, recordings, until = [], Recordings(), time.monotonic() + ASKED_SECONDS
+    left = []
     try:
-        for nodeid, facts in sorted(windows, key=lambda entry: -entry[1]["high"]):
+        ordered = sorted(windows, key=lambda entry: -entry[1]["high"])
+        for place, (nodeid, facts) in enumerate(ordered):
             if len(found) == count and facts["high"] <= found[-1][0].estimate:
+                break
+            if place >= ASKED_LEAST and time.monotonic() > until:
+                left = [each for _, each in ordered[place:] if each["high"] > found[-1][0].estimate]
                 break
             found.append((recordings.total(facts, "peak"), facts, nodeid))
             found.sort(key=lambda row: -row[0].estimate)
             del found[count:]
         return [(peak, allocated(recordings, facts), recordings.total(facts, "live"), nodeid)
-                for peak, facts, nodeid in found]
+                for peak, facts, nodeid in found], left
     finally:
         recordings.close()
 

@@ -77,7 +77,20 @@ def test_inner():
     assert done.returncode == 0 and b"plain.py::test_plain" in done.stdout, done.stdout
 """
 PLAIN = "def test_plain():\n    kept = bytes(3000000)\n"
-FILES = {"test_limits.py": LIMITS, "test_near.py": UNDECIDED, "wrong.py": WRONG, "sub.py": SUB, "plain.py": PLAIN}
+MANY = """
+import pytest
+
+@pytest.mark.parametrize("number", range(60))
+def test_turn(number):
+    for _ in range(number + 5):
+        kept = bytes(220000)
+"""
+HASTY = """
+import bytepoll.pytest_plugin
+bytepoll.pytest_plugin.ASKED_SECONDS = 0
+"""
+FILES = {"many.py": MANY, "hasty.py": HASTY, "test_limits.py": LIMITS, "test_near.py": UNDECIDED, "wrong.py": WRONG, "sub.py": SUB,
+         "plain.py": PLAIN}
 EXPECTED = {"test_above": "FAILED", "test_below": "PASSED", "test_allocated": "FAILED", "test_leaks": "FAILED",
             "test_cycle": "PASSED", "test_plain": "PASSED", "test_number": "FAILED", "test_own": "PASSED",
             "test_fails_itself": "FAILED"}
@@ -142,6 +155,16 @@ def table(session):
     expect(os.listdir(os.path.join(session.folder, "kept")), done.text)
 
 
+def many(session):
+    """Every test holds the same, and allocates more and more: the table looks at each, unless that takes too long; then
+    it says how many it left out, and what these may have held."""
+    done = session.run("many.py", "--bytepoll", "-q")
+    expect(done.status == 0 and "not looked at" not in done.text, done.text[-3000:])
+    done = session.run("many.py", "--bytepoll", "-q", "-p", "hasty")
+    expect(done.status == 0 and "10 more tests were not looked at" in done.text, done.text[-3000:])
+    expect("each allocated 2.9" in done.text, done.text[-300:])
+
+
 def given_recorder(session):
     """Under `bytepoll run` nothing starts again; T is the plugin's all the same."""
     trace = os.path.join(session.folder, "given.bpt")
@@ -201,7 +224,7 @@ def main():
         if sys.argv[1:] == ["undecided"]:
             tap.attempt("pytest: undecided", lambda: undecided(session))
             return tap.finish()
-        for part in (limits, table, given_recorder, never_silent, unused, inner):
+        for part in (limits, table, many, given_recorder, never_silent, unused, inner):
             tap.attempt("pytest: " + part.__name__.replace("_", " "), lambda: part(session))
         parallel = package.python_with("pytest", "xdist")
         if parallel is None:
