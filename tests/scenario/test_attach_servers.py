@@ -33,11 +33,12 @@ def as_owner(*arguments):
 
 
 def left_of(pid):
-    """(mappings, descriptors, resident KiB) of a process now."""
+    """(mappings, descriptors, KiB of anonymous resident memory) of a process now: pages of shared memory and of files come
+    with the work that it does."""
     with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as file:
         mappings = len(file.readlines())
     with open("/proc/%d/status" % pid, encoding="utf-8") as file:
-        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+        resident = next(int(line.split()[1]) for line in file if line.startswith("RssAnon:"))
     return mappings, len(os.listdir("/proc/%d/fd" % pid)), resident
 
 
@@ -173,7 +174,7 @@ def postmaster(path):
 
 def backend(path):
     with database(path) as (process, pgbench, clients):
-        load = subprocess.Popen([pgbench, "-n", "-c", "2", "-T", "3000", *clients, "postgres"],
+        load = subprocess.Popen([pgbench, "-n", "-c", "2", "-T", "100000", *clients, "postgres"],
                                 env=profiled.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
         def backends():
