@@ -17,6 +17,7 @@
 	X(export) \
 	X(push) \
 	X(fleet) \
+	X(compact) \
 	X(metrics) \
 	X(html) \
 	X(diff) \

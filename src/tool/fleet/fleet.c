@@ -436,6 +436,13 @@ static bool take_row(void *context, struct bp_duckdb_row *row, struct bp_error *
 	case BP_ROW_LEFT_OUT:
 		reading->left_out = (uint32_t)amount_of(&fields, UINT32_MAX);
 		return !fields.failed;
+	case BP_ROW_SUMMED:
+		return amount_of(&fields, UINT32_MAX) == 0
+			       ? !fields.failed
+			       : bp_error_set(error,
+					 "%s of these runs are sums that `bytepoll compact` made, without "
+					 "times: ask about whole runs, or about later ones by --since",
+					 row->fields[1]);
 	case BP_ROW_PROCESS:
 		return take_process(reading, &fields);
 	case BP_ROW_THREAD:
@@ -485,14 +492,16 @@ bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *f
 	if (!bp_profile_init(&profile, error))
 		return false;
 	profile.keep_readings = filter->times.window;
-	bool good = bp_duckdb_script(&script, error);
+	struct bp_store sums = { .count = 0 };
+	bool good = bp_store_sums(store, &sums, error) && bp_duckdb_script(&script, error);
 	if (good) {
-		bp_fleet_write_question(store, filter, detail, script);
+		bp_fleet_write_question(store, &sums, filter, detail, script);
 		good = bp_engine_run(store, script, take_row, &reading, error) &&
 		       close_stack(&reading, error);
 	}
 	good = good && (profile.processes.count > 1 || nothing_is_left(reading.left_out, error)) &&
 	       bp_profile_finish_import(&profile, true, error);
+	free(sums.folders);
 	finish_numbers(&reading.locations);
 	finish_numbers(&reading.stacks);
 	finish_numbers(&reading.threads);

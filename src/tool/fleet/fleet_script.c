@@ -104,6 +104,19 @@ static void write_moments(
 		BP_ROW_LEFT_OUT);
 }
 
+/* How many of the runs are sums, where times are asked about. */
+static void write_summed(
+	const struct bp_store *sums, const struct bp_fleet_filter *filter, FILE *script)
+{
+	if (sums->count == 0 || (filter->moments == NULL && filter->times.cut_count == 0 &&
+					!filter->times.window && !filter->times.has_at))
+		return;
+	fprintf(script, "SELECT '%c',count(*) FROM runs WHERE run IN (SELECT run FROM ",
+		BP_ROW_SUMMED);
+	bp_store_write_table(sums, BP_TABLE_PROCESS, script);
+	fputs(");\n", script);
+}
+
 void bp_fleet_write_hosts(
 	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
 {
@@ -260,10 +273,11 @@ static void write_pauses(const struct bp_store *store, FILE *script)
 	fputs(" t JOIN p ON t.process = p.process ORDER BY ALL;\n", script);
 }
 
-void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet_filter *filter,
-	struct bp_fleet_detail detail, FILE *script)
+void bp_fleet_write_question(const struct bp_store *store, const struct bp_store *sums,
+	const struct bp_fleet_filter *filter, struct bp_fleet_detail detail, FILE *script)
 {
 	write_selection(store, filter, script);
+	write_summed(sums, filter, script);
 	fprintf(script,
 		"SELECT '%c',hex(process) FROM every WHERE run IN (SELECT run FROM runs) GROUP BY "
 		"process HAVING count(*) > 1;\n",

@@ -7,6 +7,7 @@
 
 /* What the first field of a row of the answer says it is of. */
 #define BP_ROW_DUPLICATE 'D' /* a process that is there twice: id */
+#define BP_ROW_SUMMED 'Z'    /* how many of the runs are sums of older ones, without times */
 #define BP_ROW_PROCESS 'P'   /* number, then the columns of table processes */
 #define BP_ROW_LEFT_OUT 'L'  /* how many runs were not recorded at both moments */
 #define BP_ROW_THREAD 'T'    /* number of the process, then the columns from `thread` on */
@@ -24,7 +25,8 @@
 
 void bp_fleet_write_hosts(
 	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script);
-void bp_fleet_write_question(const struct bp_store *store, const struct bp_fleet_filter *filter,
-	struct bp_fleet_detail detail, FILE *script);
+/* `sums` are those folders of the store that are sums. */
+void bp_fleet_write_question(const struct bp_store *store, const struct bp_store *sums,
+	const struct bp_fleet_filter *filter, struct bp_fleet_detail detail, FILE *script);
 
 #endif

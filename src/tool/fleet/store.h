@@ -37,6 +37,29 @@ void bp_store_finish(struct bp_store *store);
 bool bp_store_has_table(
 	const struct bp_store *store, enum bp_table_number table, struct bp_error *error);
 
+/* ---- sums (compact.h) ---- */
+
+/* Files of a folder that is a sum of others: the runs in it, by their ids, and the folders beside
+ * it that it stands for, by their names, until these are removed; a line each. One rename of the
+ * sum under its name makes it valid and them void. */
+#define BP_SUM_RUNS "sum.runs"
+#define BP_SUM_REPLACES "sum.replaces"
+
+/* Is it a folder of sums? */
+bool bp_store_is_sum(const char *folder);
+/* The folders of the store that are sums, in `ret_sums`, which borrows their names: only the list
+ * itself is to be freed. Errors: memory. */
+bool bp_store_sums(const struct bp_store *store, struct bp_store *ret_sums, struct bp_error *error);
+/* Calls `take` with the path of every folder that the sum stands for and that may still be there,
+ * until it returns false. Errors: the list cannot be read; what `take` sets. */
+bool bp_store_replaced(const char *sum,
+	bool (*take)(void *context, const char *folder, struct bp_error *error), void *context,
+	struct bp_error *error);
+/* Takes folders that a sum stands for out of the list. Errors: those of bp_store_replaced. */
+bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error);
+/* Does a sum directly in the folder `path` hold the run? */
+bool bp_store_sum_has_run(const char *path, const char *run);
+
 /* Writes an expression of SQL whose rows are those of one table of the store. Of a database the
  * processes come with a column `push`, and the tables of the server are read for the processes of
  * the temporary tables `every` and `runs` alone (fleet_script.c). */

@@ -14,12 +14,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fleet/compact.h"
+
 #define DRAWN ".XXXXXX"
 #define DRAWN_BYTES 7u
 #define LEFT_AFTER_S 60
 
+/* Of that suffix, or one of the lists that a sum of older runs has beside its tables. */
 static bool has_suffix(const char *name, const char *suffix)
 {
+	if (strcmp(name, BP_SUM_RUNS) == 0 || strcmp(name, BP_SUM_REPLACES) == 0)
+		return true;
 	const size_t bytes = strlen(name), of_suffix = strlen(suffix);
 	return bytes > of_suffix && strcmp(name + bytes - of_suffix, suffix) == 0;
 }
@@ -131,6 +136,31 @@ static bool place(const struct bp_written_folder *folder, const char *path)
 	if (renameat2(AT_FDCWD, folder->temporary, AT_FDCWD, path, RENAME_EXCHANGE) != 0)
 		return false;
 	remove_folder(folder->temporary, folder->suffix);
+	return true;
+}
+
+bool bp_written_folder_is_plain(const char *path, const char *suffix)
+{
+	struct stat status;
+	return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && holds_only(path, suffix);
+}
+
+bool bp_written_folder_remove(const char *path, const char *suffix, struct bp_error *error)
+{
+	char temporary[PATH_MAX];
+	struct stat status;
+	if (lstat(path, &status) != 0 && errno == ENOENT)
+		return true;
+	if (!plain_path(path, temporary) || !bp_written_folder_is_plain(path, suffix))
+		return bp_error_set(error,
+			"%.800s is not removed: it holds other things than files %s", path, suffix);
+	name_beside(temporary);
+	if (mkdtemp(temporary) == NULL || rename(path, temporary) != 0) {
+		bp_error_set(error, "%.800s cannot be removed: %s", path, strerror(errno));
+		rmdir(temporary);
+		return false;
+	}
+	remove_folder(temporary, suffix);
 	return true;
 }
 

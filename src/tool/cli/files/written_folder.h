@@ -35,6 +35,15 @@ bool bp_written_folder_begin(struct bp_written_folder *folder, struct bp_error *
  * false `error` is left alone. Returns whether all is well. */
 bool bp_written_folder_end(struct bp_written_folder *folder, bool good, struct bp_error *error);
 
+/* Is it a folder, no link, that holds nothing but files of that suffix and the lists of a sum? */
+bool bp_written_folder_is_plain(const char *path, const char *suffix);
+
+/* Removes a folder that holds nothing but files of that suffix and the lists of a sum
+ * (fleet/store.h): by one rename to a name as that of a folder that is written, and then file by
+ * file, so that no part of it is ever seen. Errors: it holds anything else. What is not there is
+ * removed already. */
+bool bp_written_folder_remove(const char *path, const char *suffix, struct bp_error *error);
+
 /* Removes what was left behind in the folder `path` by those who were killed: folders of such names
  * with files of that suffix, that nobody has locked and that have not changed for a minute. */
 void bp_written_folder_sweep(const char *path, const char *suffix);

@@ -29,6 +29,7 @@
 #include "cli/push/push_bucket.h"
 #include "cli/push/push_clickhouse.h"
 #include "cli/say.h"
+#include "fleet/compact.h"
 #include "fleet/content_id.h"
 #include "fleet/tables_write.h"
 
@@ -81,7 +82,7 @@ static bool is_in_store(struct push *push, const char *id, bool *ret_there, stru
 		return bp_push_clickhouse_has(push->server, id, ret_there, error);
 	if (!name_in_store(push, id, path, error))
 		return false;
-	*ret_there = is_there(path);
+	*ret_there = is_there(path) || bp_store_sum_has_run(push->store, id);
 	return true;
 }
 
