@@ -1,67 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * See transfer.h. The numbers of options are those of curl/curl.h; they are part of the library's
- * binary interface and never change.
- */
+/* See transfer.h. */
 #include "clickhouse/transfer.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/attributes.h"
+#include "curl/curl.h"
 
 #define CONNECT_MS 15000L
 /* A question of many samples may take minutes in which nothing moves; a server that is silent for
  * longer is given up. */
 #define SILENT_SECONDS 600L
 
-enum curl_option {
-	CURL_WRITEDATA = 10001,
-	CURL_URL = 10002,
-	CURL_READDATA = 10009,
-	CURL_ERRORBUFFER = 10010,
-	CURL_LOW_SPEED_LIMIT = 19,
-	CURL_LOW_SPEED_TIME = 20,
-	CURL_HTTPHEADER = 10023,
-	CURL_HEADERDATA = 10029,
-	CURL_NOPROGRESS = 43,
-	CURL_POST = 47,
-	CURL_XFERINFODATA = 10057,
-	CURL_SSL_VERIFYPEER = 64,
-	CURL_FRESH_CONNECT = 74,
-	CURL_FORBID_REUSE = 75,
-	CURL_SSL_VERIFYHOST = 81,
-	CURL_NOSIGNAL = 99,
-	CURL_CONNECTTIMEOUT_MS = 156,
-	CURL_PROTOCOLS = 181,
-	CURL_WRITEFUNCTION = 20011,
-	CURL_READFUNCTION = 20012,
-	CURL_HEADERFUNCTION = 20079,
-	CURL_XFERINFOFUNCTION = 20219,
-	CURL_POSTFIELDSIZE_LARGE = 30120,
-};
-#define CURL_RESPONSE_CODE 0x200002
-#define HTTP_AND_HTTPS 3L
-/* Errors of libcurl that another attempt does not help: an address that is malformed or refused, a
- * sink that is full, an option it does not know, and everything about certificates. */
-static const int hopeless[] = { 1, 2, 3, 4, 23, 27, 42, 43, 48, 53, 54, 58, 59, 60, 66, 77, 82, 83,
-	90, 91 };
-
-struct curl_list;
-
 struct bp_transfer {
-	void *handle;
-	struct curl_list *headers;
-	int (*set)(void *handle, int option, ...);
-	int (*get_info)(void *handle, int info, ...);
-	int (*perform)(void *handle);
-	void (*reset)(void *handle);
-	void (*clean_up)(void *handle);
-	const char *(*describe)(int code);
-	struct curl_list *(*append)(struct curl_list *list, const char *text);
-	void (*free_list)(struct curl_list *list);
+	struct bp_curl curl;
+	struct bp_curl_headers *headers;
 };
 
 /* One request on its way. */
@@ -72,38 +26,6 @@ struct exchange {
 	struct bp_transfer_answer *answer;
 };
 
-static bool find(void *library, const char *name, void *pointer_to_function)
-{
-	void *symbol = dlsym(library, name);
-	memcpy(pointer_to_function, &symbol, sizeof symbol);
-	return symbol != NULL;
-}
-
-static bool load(struct bp_transfer *transfer, struct bp_error *error)
-{
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
-	void *(*create)(void);
-	void *library = NULL;
-	for (size_t i = 0; library == NULL && i < BP_COUNT(names); i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (library == NULL)
-		return bp_error_set(error,
-			"clickhouse:// needs libcurl, which is not there: install libcurl4, or the "
-			"package of your system that has libcurl.so.4");
-	if (!find(library, "curl_easy_init", &create) ||
-		!find(library, "curl_easy_setopt", &transfer->set) ||
-		!find(library, "curl_easy_getinfo", &transfer->get_info) ||
-		!find(library, "curl_easy_perform", &transfer->perform) ||
-		!find(library, "curl_easy_reset", &transfer->reset) ||
-		!find(library, "curl_easy_cleanup", &transfer->clean_up) ||
-		!find(library, "curl_easy_strerror", &transfer->describe) ||
-		!find(library, "curl_slist_append", &transfer->append) ||
-		!find(library, "curl_slist_free_all", &transfer->free_list))
-		return bp_error_set(error, "libcurl lacks a function that clickhouse:// needs");
-	transfer->handle = create();
-	return transfer->handle != NULL || bp_error_set(error, "libcurl cannot be started");
-}
-
 struct bp_transfer *bp_transfer_create(struct bp_error *error)
 {
 	struct bp_transfer *transfer = calloc(1, sizeof *transfer);
@@ -111,7 +33,7 @@ struct bp_transfer *bp_transfer_create(struct bp_error *error)
 		bp_error_set(error, "out of memory");
 		return NULL;
 	}
-	if (load(transfer, error))
+	if (bp_curl_open("clickhouse://", 0, &transfer->curl, error))
 		return transfer;
 	free(transfer);
 	return NULL;
@@ -121,25 +43,14 @@ void bp_transfer_destroy(struct bp_transfer *transfer)
 {
 	if (transfer == NULL)
 		return;
-	transfer->free_list(transfer->headers);
-	transfer->clean_up(transfer->handle);
+	transfer->curl.free_headers(transfer->headers);
+	bp_curl_close(&transfer->curl);
 	free(transfer);
 }
 
-/* Adds `NAME: VALUE`; false: memory. */
 static bool add_header(struct bp_transfer *transfer, const char *name, const char *value)
 {
-	const size_t bytes = strlen(name) + strlen(value) + 3;
-	char *line = malloc(bytes);
-	if (line == NULL)
-		return false;
-	snprintf(line, bytes, "%s:%s%s", name, *value != '\0' ? " " : "", value);
-	struct curl_list *longer = transfer->append(transfer->headers, line);
-	explicit_bzero(line, bytes); /* (a password, perhaps) */
-	free(line);
-	if (longer != NULL)
-		transfer->headers = longer;
-	return longer != NULL;
+	return bp_curl_add_header(&transfer->curl, &transfer->headers, name, value);
 }
 
 static bool is_plain(const char *text)
@@ -207,31 +118,32 @@ static int on_progress(void *context, int64_t down_all, int64_t down, int64_t up
 static void set_options(const struct bp_transfer *transfer, const char *url,
 	struct exchange *exchange, char *problem)
 {
-	void *const handle = transfer->handle;
-	transfer->reset(handle);
-	transfer->set(handle, CURL_URL, url);
-	transfer->set(handle, CURL_PROTOCOLS, HTTP_AND_HTTPS);
-	transfer->set(handle, CURL_SSL_VERIFYPEER, 1L);
-	transfer->set(handle, CURL_SSL_VERIFYHOST, 2L);
-	transfer->set(handle, CURL_FRESH_CONNECT, 1L);
-	transfer->set(handle, CURL_FORBID_REUSE, 1L);
-	transfer->set(handle, CURL_HTTPHEADER, transfer->headers);
-	transfer->set(handle, CURL_NOSIGNAL, 1L);
-	transfer->set(handle, CURL_CONNECTTIMEOUT_MS, CONNECT_MS);
-	transfer->set(handle, CURL_LOW_SPEED_LIMIT, 1L);
-	transfer->set(handle, CURL_LOW_SPEED_TIME, SILENT_SECONDS);
-	transfer->set(handle, CURL_ERRORBUFFER, problem);
-	transfer->set(handle, CURL_WRITEFUNCTION, on_write);
-	transfer->set(handle, CURL_WRITEDATA, exchange);
-	transfer->set(handle, CURL_HEADERFUNCTION, on_header);
-	transfer->set(handle, CURL_HEADERDATA, exchange);
-	transfer->set(handle, CURL_NOPROGRESS, 0L);
-	transfer->set(handle, CURL_XFERINFOFUNCTION, on_progress);
-	transfer->set(handle, CURL_XFERINFODATA, exchange);
-	transfer->set(handle, CURL_POST, 1L);
-	transfer->set(handle, CURL_POSTFIELDSIZE_LARGE, (int64_t)exchange->left);
-	transfer->set(handle, CURL_READFUNCTION, on_read);
-	transfer->set(handle, CURL_READDATA, exchange);
+	const struct bp_curl *curl = &transfer->curl;
+	void *const handle = curl->handle;
+	curl->reset(handle);
+	curl->set(handle, BP_CURL_URL, url);
+	curl->set(handle, BP_CURL_PROTOCOLS, BP_CURL_HTTP_AND_HTTPS);
+	curl->set(handle, BP_CURL_SSL_VERIFYPEER, 1L);
+	curl->set(handle, BP_CURL_SSL_VERIFYHOST, 2L);
+	curl->set(handle, BP_CURL_FRESH_CONNECT, 1L);
+	curl->set(handle, BP_CURL_FORBID_REUSE, 1L);
+	curl->set(handle, BP_CURL_HTTPHEADER, transfer->headers);
+	curl->set(handle, BP_CURL_NOSIGNAL, 1L);
+	curl->set(handle, BP_CURL_CONNECTTIMEOUT_MS, CONNECT_MS);
+	curl->set(handle, BP_CURL_LOW_SPEED_LIMIT, 1L);
+	curl->set(handle, BP_CURL_LOW_SPEED_TIME, SILENT_SECONDS);
+	curl->set(handle, BP_CURL_ERRORBUFFER, problem);
+	curl->set(handle, BP_CURL_WRITEFUNCTION, on_write);
+	curl->set(handle, BP_CURL_WRITEDATA, exchange);
+	curl->set(handle, BP_CURL_HEADERFUNCTION, on_header);
+	curl->set(handle, BP_CURL_HEADERDATA, exchange);
+	curl->set(handle, BP_CURL_NOPROGRESS, 0L);
+	curl->set(handle, BP_CURL_XFERINFOFUNCTION, on_progress);
+	curl->set(handle, BP_CURL_XFERINFODATA, exchange);
+	curl->set(handle, BP_CURL_POST, 1L);
+	curl->set(handle, BP_CURL_POSTFIELDSIZE_LARGE, (int64_t)exchange->left);
+	curl->set(handle, BP_CURL_READFUNCTION, on_read);
+	curl->set(handle, BP_CURL_READDATA, exchange);
 }
 
 void bp_transfer_post(struct bp_transfer *transfer, const char *url, FILE *body, uint64_t bytes,
@@ -240,25 +152,23 @@ void bp_transfer_post(struct bp_transfer *transfer, const char *url, FILE *body,
 	struct exchange exchange = {
 		.body = body, .sink = sink, .left = bytes, .stopped = stopped, .answer = ret_answer
 	};
-	char problem[BP_TRANSFER_TEXT_BYTES] = ""; /* CURL_ERROR_SIZE is 256 */
+	char problem[BP_TRANSFER_TEXT_BYTES] = ""; /* BP_CURL_PROBLEM_BYTES at least */
 	*ret_answer = (struct bp_transfer_answer){ .status = 0 };
 	if (fseeko(body, 0, SEEK_SET) != 0) {
 		snprintf(ret_answer->problem, sizeof ret_answer->problem, "input/output error");
 		return;
 	}
 	set_options(transfer, url, &exchange, problem);
-	const int code = transfer->perform(transfer->handle);
-	transfer->get_info(transfer->handle, CURL_RESPONSE_CODE, &ret_answer->status);
+	const int code = transfer->curl.perform(transfer->curl.handle);
+	transfer->curl.get_info(transfer->curl.handle, BP_CURL_RESPONSE_CODE, &ret_answer->status);
 	if (code != 0) {
 		ret_answer->status = 0;
-		ret_answer->may_pass = true;
-		for (size_t i = 0; i < BP_COUNT(hopeless); i++)
-			ret_answer->may_pass = ret_answer->may_pass && hopeless[i] != code;
+		ret_answer->may_pass = !bp_curl_is_for_good(code);
 		snprintf(ret_answer->problem, sizeof ret_answer->problem, "%s",
-			problem[0] != '\0' ? problem : transfer->describe(code));
+			problem[0] != '\0' ? problem : transfer->curl.describe(code));
 	} else {
 		ret_answer->may_pass = ret_answer->status >= 500 || ret_answer->status == 408 ||
 				       ret_answer->status == 429;
 	}
-	transfer->reset(transfer->handle);
+	transfer->curl.reset(transfer->curl.handle);
 }
