@@ -3,14 +3,17 @@
 """Servers under load that are attached to and detached, again and again, by their own user: no answer differs, no
 request fails, and nothing of memory, descriptors and mappings is left beyond what is stated at LEFT.
 
-redis under redis-benchmark, a postmaster that forks for each connection, a backend under pgbench, the JVM with threads
-that allocate, and sqlite3 that answers the same queries. Each has 3 cycles; BYTEPOLL_LONG_TESTS=1: CYCLES_LONG, or as
+redis under redis-benchmark, a postmaster that forks for each connection, a backend under pgbench, a worker of nginx
+that compresses pages, the JVM with threads that allocate, and sqlite3 that answers the same queries. Each has 3 cycles; BYTEPOLL_LONG_TESTS=1: CYCLES_LONG, or as
 many as BYTEPOLL_ATTACH_CYCLES says."""
 import contextlib
+import gzip
+import http.client
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -63,15 +66,15 @@ def attach_and_detach(bytepoll, path, pid, count):
     return stops
 
 
-def cycles(path, pid, name, idle=lambda: None):
-    """`idle` brings the server to a state in which what it holds can be compared."""
+def cycles(path, pid, name, quiet=contextlib.nullcontext):
+    """`quiet`: within it the server is in a state in which what it holds can be compared."""
     bytepoll = copied_command(path)
     stops = attach_and_detach(bytepoll, path, pid, 1)
-    idle()
-    before = left_of(pid)
+    with quiet():
+        before = left_of(pid)
     stops += attach_and_detach(bytepoll, path, pid, CYCLES - 1)
-    idle()
-    after = left_of(pid)
+    with quiet():
+        after = left_of(pid)
     stops.sort()
     profiled.Tap.note("%s: %d cycles, stops of a thread: median %.2f ms, longest %.2f ms; mappings, descriptors, "
                       "resident KiB: %s, then %s" % (name, CYCLES, stops[len(stops) // 2], stops[-1], before, after))
@@ -192,6 +195,128 @@ def backend(path):
             load.communicate()
 
 
+NGINX = """
+daemon off;
+worker_processes 1;
+pid nginx.pid;
+error_log errors.log info;
+events { }
+http {
+    access_log off;
+    client_body_temp_path bodies;
+    proxy_temp_path proxied;
+    fastcgi_temp_path fast;
+    uwsgi_temp_path u;
+    scgi_temp_path s;
+    gzip on;
+    gzip_types text/plain;
+    server {
+        listen unix:nginx.sock;
+        default_type text/plain;
+        root pages;
+    }
+}
+"""
+
+
+class Browser(threading.Thread):
+    """Asks for a page without pause until it is told to stop, plain and compressed, five times a connection; `wrong` has
+    every answer that is not the file's bytes. (A command that is started anew for its requests would leave times in which
+    nobody asks.)"""
+
+    def __init__(self, path, page):
+        super().__init__()
+        self.path, self.wrong, self.answers, self.over = path, [], 0, False
+        self.paused, self.connected = False, threading.Lock()
+        with open(page, "rb") as file:
+            self.expected = file.read()
+
+    def ask_five(self):
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(60)
+        connection.sock.connect(self.path)
+        for i in range(5):
+            packs = i % 2 == 0
+            connection.request("GET", "/page", headers={"Accept-Encoding": "gzip"} if packs else {})
+            answer = connection.getresponse()
+            body = answer.read()
+            packed = answer.getheader("Content-Encoding") == "gzip"
+            if answer.status != 200 or packed != packs or (gzip.decompress(body) if packed else body) != self.expected:
+                self.wrong.append("status %d, %d bytes" % (answer.status, len(body)))
+            self.answers += 1
+        connection.close()
+
+    def run(self):
+        while not self.over:
+            if self.paused:
+                time.sleep(.01)
+                continue
+            try:
+                with self.connected:
+                    self.ask_five()
+            except (OSError, EOFError, http.client.HTTPException) as error:
+                self.wrong.append(repr(error))
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        self.join()
+        profiled.Tap.note("%d answers" % self.answers)
+        profiled.expect(not self.wrong and self.answers > 0, "%d of %d failed: %s" % (
+            len(self.wrong), self.answers, self.wrong[:1]))
+
+
+def connections(pid, name):
+    """The lines of /proc/net/unix of accepted connections to the socket of that name which the process has."""
+    sockets = set()
+    for descriptor in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(FileNotFoundError):
+            sockets.add(os.readlink("/proc/%d/fd/%s" % (pid, descriptor)))
+    with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
+        # Number, references, protocol, flags (a listener has ACC_CON), type, state, inode, path.
+        lines = [line.split() for line in file][1:]
+    return [line for line in lines if os.path.basename(line[-1]) == name and line[3] == "00000000" and
+            "socket:[%s]" % line[6] in sockets]
+
+
+def nginx(path):
+    """The worker that answers; it must be the same one at the end, since the master would start another silently."""
+    page = os.path.join(path, "pages", "page")
+    os.mkdir(os.path.dirname(page))
+    with open(page, "w", encoding="ascii") as file:
+        file.write("".join("%d, %d\n" % (i, i * i % 9973) for i in range(4000)))
+    with open(os.path.join(path, "nginx.conf"), "w", encoding="ascii") as file:
+        file.write(NGINX)
+
+    socket_path = os.path.join(path, "nginx.sock")
+
+    def workers():
+        return profiled.run(["pgrep", "-P", str(process.pid)]).stdout.split()
+    with served(["nginx", "-p", path, "-c", "nginx.conf", "-e", "errors.log"], path) as process:
+        wait_until("a worker of nginx", lambda: len(workers()) == 1)
+        worker = workers()
+        with Browser(socket_path, page) as browser:
+            wait_until("the first answers", lambda: browser.answers >= 5)
+
+            @contextlib.contextmanager
+            def quiet():
+                """Without a connection, which has a descriptor. (The worker closes it after we do.)"""
+                browser.paused = True
+                with browser.connected:
+                    wait_until("no connection is left", lambda: not connections(int(worker[0]), "nginx.sock"))
+                    yield
+                browser.paused = False
+            cycles(path, int(worker[0]), "a worker of nginx", quiet)
+        profiled.expect(workers() == worker, "another worker: %s, then %s" % (worker, workers()))
+    with open(os.path.join(path, "errors.log"), encoding="utf-8") as file:
+        wrong = [line for line in file if any(word in line for word in ("[alert]", "[crit]", "[emerg]", "[error]"))]
+    profiled.expect(not wrong, "nginx says %s" % wrong[:3])
+
+
 JAVA = """
 import java.util.*;
 public class Busy {
@@ -274,6 +399,7 @@ def needs(*programs):
 TESTS = {"redis": ("redis under load", redis, needs("redis-server", "redis-benchmark")),
          "postmaster": ("a postmaster", postmaster, None if POSTGRES else "needs postgres"),
          "backend": ("a backend of postgres", backend, None if POSTGRES else "needs postgres"),
+         "nginx": ("a worker of nginx", nginx, needs("nginx")),
          "java": ("a JVM", java, needs("java", "javac")),
          "sqlite": ("sqlite3", sqlite, needs("sqlite3"))}
 
