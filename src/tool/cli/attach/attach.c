@@ -25,6 +25,7 @@
 #include "base/attributes.h"
 #include "base/path.h"
 #include "cli/attach/entry.h"
+#include "cli/attach/inside.h"
 #include "cli/attach/python_seen.h"
 #include "cli/attach/recording.h"
 #include "cli/attach/refusals.h"
@@ -50,8 +51,9 @@ struct request {
 	uint64_t interval; /* bytes; 0: not given */
 	uint64_t duration_ns;
 	bool automatic, limited;
-	char file[PATH_MAX]; /* of the trace */
-	char settings[64];   /* the path of the file with the settings; "": none was made */
+	char file[PATH_MAX];	 /* of the trace */
+	char settings[64];	 /* the path of the file with the settings; "": none was made */
+	struct bp_inside inside; /* --copy-recorder; `folder` NULL: not given */
 	struct bp_entry entry;
 	struct bp_tree_calls tree; /* --tree: of the other processes */
 };
@@ -83,6 +85,11 @@ static bool read_sampling(struct request *request, struct bp_error *error)
 	if (!bp_option_time(request->arguments, "duration", &request->limited,
 		    &request->duration_ns, error))
 		return false;
+	request->inside.folder = bp_option_value(request->arguments, "copy-recorder");
+	if (request->inside.folder != NULL &&
+		(request->limited || bp_option_given(request->arguments, "tree")))
+		return bp_error_set(
+			error, "--copy-recorder goes with neither --duration nor --tree");
 	if (text == NULL || request->automatic)
 		return true;
 	if (!bp_parse_size(text, &request->interval, error))
@@ -124,6 +131,10 @@ static bool name_file(struct request *request, struct bp_error *error)
 	program[strcspn(program, "\n")] = '\0';
 	for (char *letter = program; *letter != '\0'; letter++)
 		*letter = *letter == '/' ? '_' : *letter;
+	if (request->inside.folder != NULL && (given == NULL || given[0] != '/'))
+		return bp_error_set(error,
+			"--copy-recorder: give -o a whole path, as process %ld has it",
+			(long)request->pid);
 	if (getcwd(folder, sizeof folder) == NULL)
 		return bp_error_set(
 			error, "the working directory has no path: give -o a whole one");
@@ -140,7 +151,7 @@ static bool name_file(struct request *request, struct bp_error *error)
 		return bp_error_set(error, "%s: a name with %% or a line end cannot be used here",
 			request->file);
 	struct stat status;
-	if (lstat(request->file, &status) == 0)
+	if (request->inside.folder == NULL && lstat(request->file, &status) == 0)
 		return bp_error_set(error,
 			"%s is there already: remove it, or choose another with -o", request->file);
 	return true;
@@ -149,15 +160,21 @@ static bool name_file(struct request *request, struct bp_error *error)
 /* In a child with the process's ids: can it create FILE? Returns an errno; 0: it can. */
 static int try_to_create(const struct request *request)
 {
+	const bool inside = request->inside.folder != NULL;
+	const int root = inside ? bp_inside_root(request->pid) : -1;
+	int folder = AT_FDCWD;
+	const char *name = inside ? bp_last_part(request->file) : request->file;
 	if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(request->group) != 0 ||
 				      setuid(request->user) != 0))
 		return errno;
+	if (inside && (folder = bp_inside_folder_of(root, request->file)) < 0)
+		return errno;
 	const int descriptor =
-		open(request->file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (descriptor < 0)
 		return errno;
 	close(descriptor);
-	return unlink(request->file) == 0 ? 0 : errno;
+	return unlinkat(folder, name, 0) == 0 ? 0 : errno;
 }
 
 static bool can_create(const struct request *request, struct bp_error *error)
@@ -192,6 +209,21 @@ static void write_settings(FILE *file, const struct request *request)
 			(unsigned long long)(request->duration_ns + request->wait_ns));
 }
 
+/* Writes and closes the file, and gives it to the process's user. */
+static bool fill_settings(
+	struct request *request, int descriptor, const char *path, struct bp_error *error)
+{
+	FILE *file = fdopen(descriptor, "w");
+	bool good = file != NULL || bp_error_set(error, "%s: %s", path, strerror(errno));
+	if (good)
+		write_settings(file, request);
+	if (good && geteuid() == 0 && fchown(descriptor, request->user, request->group) != 0)
+		good = bp_error_set(error, "%s: %s", path, strerror(errno));
+	if (file != NULL && fclose(file) != 0 && good)
+		good = bp_error_set(error, "%s: %s", path, strerror(errno));
+	return good;
+}
+
 /* A file that the process's user can read, and nobody else. */
 static bool make_settings(struct request *request, struct bp_error *error)
 {
@@ -203,15 +235,20 @@ static bool make_settings(struct request *request, struct bp_error *error)
 		return bp_error_set(
 			error, "no file can be made in %s: %s", SETTINGS_FOLDER, strerror(errno));
 	snprintf(request->settings, sizeof request->settings, "%s", path);
-	FILE *file = fdopen(descriptor, "w");
-	bool good = file != NULL || bp_error_set(error, "%s: %s", path, strerror(errno));
-	if (good)
-		write_settings(file, request);
-	if (good && geteuid() == 0 && fchown(descriptor, request->user, request->group) != 0)
-		good = bp_error_set(error, "%s: %s", path, strerror(errno));
-	if (file != NULL && fclose(file) != 0 && good)
-		good = bp_error_set(error, "%s: %s", path, strerror(errno));
-	return good;
+	return fill_settings(request, descriptor, path, error);
+}
+
+/* --copy-recorder: the recorder and its settings, where the process has its files. */
+static bool put_inside(struct request *request, struct bp_error *error)
+{
+	struct bp_inside *inside = &request->inside;
+	inside->pid = request->pid;
+	inside->user = request->user;
+	inside->group = request->group;
+	if (!bp_inside_copy(inside, error))
+		return false;
+	const int descriptor = bp_inside_make_settings(inside, error);
+	return descriptor >= 0 && fill_settings(request, descriptor, inside->settings, error);
 }
 
 /* ---- the commands ---- */
@@ -245,16 +282,39 @@ static void say_coverage(const struct request *request)
 	bp_traced_close(&traced);
 }
 
+/* --copy-recorder: where the trace is read, and what stays behind; and what is seen of Python. */
+static void say_inside(const struct request *request)
+{
+	char path[64];
+	struct bp_traced traced;
+	if (request->inside.folder == NULL) {
+		bp_python_seen_say(request->file);
+		return;
+	}
+	if (bp_traced_open(request->pid, false, &traced, NULL)) {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", traced.descriptor);
+		bp_python_seen_say(path);
+		bp_say(stderr, "          while it runs the trace can be read as %s", traced.path);
+		bp_traced_close(&traced);
+	}
+	bp_say(stderr,
+		"          its files have the copy %s from now on, which may be removed once the "
+		"process has ended",
+		request->inside.recorder);
+}
+
 static bool attach(struct request *request, struct bp_error *error)
 {
-	if (!bp_may_attach(request->pid, error) || !find_user(request, error) ||
+	const bool inside = request->inside.folder != NULL;
+	if (!bp_may_attach(request->pid, inside, error) || !find_user(request, error) ||
 		!name_file(request, error) || !can_create(request, error) ||
-		!make_settings(request, error))
+		!(inside ? put_inside(request, error) : make_settings(request, error)))
 		return false;
 	request->entry = (struct bp_entry){ .pid = request->pid,
 		.until_ns = now_ns() + request->wait_ns,
-		.settings = request->settings,
-		.file = request->file };
+		.settings = inside ? request->inside.settings : request->settings,
+		.file = request->file,
+		.recorder = inside ? request->inside.recorder : NULL };
 	if (!bp_entry_attach(&request->entry, error))
 		return false;
 	request->tree = (struct bp_tree_calls){
@@ -269,6 +329,8 @@ static void finish(struct request *request)
 {
 	if (request->settings[0] != '\0')
 		unlink(request->settings);
+	if (request->inside.folder != NULL)
+		bp_inside_finish(&request->inside, request->entry.image.recorder != NULL);
 	bp_entry_finish(&request->entry);
 }
 
@@ -291,7 +353,7 @@ static void say_attached(const struct request *request)
 		bp_say(stderr, "bytepoll: process %ld is recorded from now on, in %s%s", pid,
 			request->file, others);
 	say_coverage(request);
-	bp_python_seen_say(request->file);
+	say_inside(request);
 	say_stops(&request->entry.stops, &request->tree.stops);
 	if (!request->limited)
 		bp_say(stderr, "          next: bytepoll live%s %ld, or bytepoll detach%s %ld",
@@ -300,7 +362,7 @@ static void say_attached(const struct request *request)
 
 static int run_attach(const struct bp_arguments *arguments)
 {
-	struct request request = { .arguments = arguments };
+	struct request request = { .arguments = arguments, .inside = { .directory = -1 } };
 	struct bp_recording recording = { 0 };
 	struct bp_error error = { 0 };
 	if (!read_pid(&request, &error) || !read_sampling(&request, &error))
@@ -332,7 +394,7 @@ static bool detach(struct request *request, struct bp_error *error)
 {
 	request->entry =
 		(struct bp_entry){ .pid = request->pid, .until_ns = now_ns() + request->wait_ns };
-	return bp_may_attach(request->pid, error) && bp_entry_detach(&request->entry, error);
+	return bp_may_attach(request->pid, true, error) && bp_entry_detach(&request->entry, error);
 }
 
 static int run_detach(const struct bp_arguments *arguments)
@@ -386,6 +448,10 @@ static const struct bp_option attach_options[] = {
 	{ .name = "tree",
 		.letter = 't',
 		.summary = "its running descendants too, whose traces are in FILE.d" },
+	{ .name = "copy-recorder",
+		.argument = "DIR",
+		.summary = "for a process with file systems of its own: copy the recorder into "
+			   "this folder of its, and say what stays there; -o is a path of its" },
 	OPTION_WAIT,
 	OPTION_QUIET,
 	{ 0 },

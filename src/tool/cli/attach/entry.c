@@ -82,9 +82,11 @@ static bool wait_until_loaded(struct bp_entry *entry, const char *path, struct b
 
 static bool load_recorder(struct bp_entry *entry, struct bp_error *error)
 {
-	char path[PATH_MAX];
+	char found[PATH_MAX];
+	const char *path = entry->recorder != NULL ? entry->recorder : found;
 	struct bp_thread_call_result result = { 0 };
-	if (!bp_recorder_file_find(BP_RECORDER_FILE, path, sizeof path, error))
+	if (entry->recorder == NULL &&
+		!bp_recorder_file_find(BP_RECORDER_FILE, found, sizeof found, error))
 		return false;
 	const struct bp_thread_call call = { .function =
 						     bp_target_symbol(entry->image.libc, "dlopen"),

@@ -10,11 +10,12 @@
 
 /* One call. What the caller fills: `pid`, `until_ns` (CLOCK_MONOTONIC: until when a thread is
  * looked for that stands in a safe place), and to attach `settings` (the path of the file with what
- * the recorder shall do) and `file` (of the trace, for messages). */
+ * the recorder shall do), `file` (of the trace, for messages) and `recorder` (the path of the
+ * recorder's file as the process has it; NULL: the one beside the command). */
 struct bp_entry {
 	pid_t pid;
 	uint64_t until_ns;
-	const char *settings, *file;
+	const char *settings, *file, *recorder;
 	struct bp_target_image image;
 	struct bp_thread_call_result stops; /* afterwards: of all threads that were stopped */
 };

@@ -12,6 +12,7 @@
 
 #include "base/attributes.h"
 #include "cli/attach/filters.h"
+#include "cli/attach/inside.h"
 #include "cli/attach/rights.h"
 #include "cli/process/elf_file.h"
 #include "cli/process/processes.h"
@@ -20,6 +21,7 @@
 
 struct subject {
 	pid_t pid;
+	bool inside;			      /* our files need not be seen */
 	char image[64];			      /* its executable, by way of /proc */
 	char link[PATH_MAX];		      /* the same by its own path */
 	char status[BP_PROCESS_STATUS_BYTES]; /* /proc/PID/status */
@@ -88,12 +90,12 @@ static bool is_allowed(struct subject *subject, struct bp_error *error)
 
 static bool sees_our_files(struct subject *subject, struct bp_error *error)
 {
-	if (!bp_process_is_elsewhere(subject->pid, "ns/mnt") &&
-		!bp_process_is_elsewhere(subject->pid, "root"))
+	if (subject->inside || !bp_inside_is_elsewhere(subject->pid))
 		return true;
 	return bp_error_set(error,
 		"process %ld has file systems of its own (a container, a chroot), where the "
-		"recorder is not: install bytepoll in there, and attach from in there",
+		"recorder is not: attach with --copy-recorder DIR, a folder as the process has it, "
+		"or install bytepoll in there, and attach from in there",
 		(long)subject->pid);
 }
 
@@ -143,13 +145,14 @@ static bool may_make_calls(struct subject *subject, struct bp_error *error)
 	return bp_filters_permit(subject->pid, error);
 }
 
-bool bp_may_attach(pid_t pid, struct bp_error *error)
+bool bp_may_attach(pid_t pid, bool inside, struct bp_error *error)
 {
 	static bool (*const checks[])(struct subject *, struct bp_error *) = { is_there, is_running,
 		is_allowed, sees_our_files, has_plain_returns, is_of_a_kind, has_a_shared_malloc,
 		may_make_calls };
 	static struct subject subject;
 	subject.pid = pid;
+	subject.inside = inside;
 	for (size_t i = 0; i < BP_COUNT(checks); i++)
 		if (!checks[i](&subject, error))
 			return false;

@@ -13,8 +13,9 @@
 #include "base/error.h"
 
 /* May the process be attached to, as far as can be seen? The error says what is in the way, and
- * what to do. */
-bool bp_may_attach(pid_t pid, struct bp_error *error);
+ * what to do. `inside`: file systems of the process's own are no obstacle, since nothing of ours
+ * has to be seen there, or is put there (inside.h). */
+bool bp_may_attach(pid_t pid, bool inside, struct bp_error *error);
 
 /* The kernel has refused to let it be traced: says why. Returns false. */
 bool bp_say_trace_refused(pid_t pid, struct bp_error *error);

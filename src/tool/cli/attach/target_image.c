@@ -3,13 +3,17 @@
  * files that are mapped. */
 #include "cli/attach/target_image.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/attributes.h"
 #include "base/hash.h"
-#include "trace/format.h"
+#include "cli/attach/inside.h"
+#include "cli/process/processes.h"
+#include "cli/process/recorder_file.h"
 
 static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 	const char *file, const char *link, GElf_Word checksum, char **ret_file)
@@ -22,8 +26,23 @@ static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name
 /* The code at the entry, which calls the C library. */
 #define START_BYTES 64u
 
+/* The root directory of the process that is being opened, if it is in another mount namespace; else
+ * -1. */
+static int its_root = -1;
+
+/* In another mount namespace the paths of /proc/PID/maps are the process's, and libdw would open
+ * them as if they were ours: another C library may be there, in which dlopen has another address.
+ * (In a mere chroot the kernel gives them as we have them.) */
+static int find_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+	char **ret_file, Elf **ret_elf)
+{
+	if (its_root >= 0 && name[0] == '/')
+		return bp_inside_file(its_root, name);
+	return dwfl_linux_proc_find_elf(module, data, name, base, ret_file, ret_elf);
+}
+
 static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_linux_proc_find_elf,
+	.find_elf = find_file,
 	.find_debuginfo = find_no_debug_file,
 };
 
@@ -61,7 +80,7 @@ static enum bp_place_kind classify(Dwfl_Module *module)
 		return BP_IN_LIBC;
 	if (begins_with(name, "ld-linux") || begins_with(name, "ld-2."))
 		return BP_IN_LOADER;
-	if (begins_with(name, BP_RECORDER_FILE))
+	if (bp_recorder_file_is(name))
 		return BP_IN_RECORDER;
 	if (begins_with(name, "libgcc_s"))
 		return BP_IN_UNWINDER;
@@ -170,7 +189,15 @@ bool bp_target_image_open(pid_t pid, struct bp_target_image *ret_image, struct b
 		bp_target_image_close(&image);
 		return false;
 	}
+	if (bp_process_is_elsewhere(pid, "ns/mnt") && (its_root = bp_inside_root(pid)) < 0) {
+		bp_target_image_close(&image);
+		return bp_error_set(error, "the root directory of process %ld cannot be opened: %s",
+			(long)pid, strerror(errno));
+	}
 	(void)dwfl_getmodules(image.dwfl, prepare, &image, 0);
+	if (its_root >= 0)
+		close(its_root);
+	its_root = -1;
 	if (image.libc == NULL) {
 		bp_target_image_close(&image);
 		return bp_error_set(error,

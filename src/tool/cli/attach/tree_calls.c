@@ -89,7 +89,7 @@ static bool call(
 		.file = calls->file };
 	struct bp_error error = { 0 };
 	const bool good =
-		bp_may_attach(pid, &error) &&
+		bp_may_attach(pid, !attaches, &error) &&
 		(attaches ? bp_entry_attach(&entry, &error) : bp_entry_detach(&entry, &error));
 	add_stops(calls, &entry.stops);
 	bp_entry_finish(&entry);

@@ -25,6 +25,7 @@
 #include "cli/process/elf_file.h"
 #include "cli/process/libraries.h"
 #include "cli/process/own_heaps.h"
+#include "cli/process/recorder_file.h"
 #include "cli/traced/traced.h"
 #include "cli/run/program.h"
 #include "cli/say.h"
@@ -104,7 +105,7 @@ static void check_kind(struct examination *e)
 static bool is_system_library(const char *name)
 {
 	return begins_with(name, "libc.so.") || begins_with(name, "libc-") ||
-	       begins_with(name, "ld-linux") || strcmp(name, BP_RECORDER_FILE) == 0;
+	       begins_with(name, "ld-linux") || bp_recorder_file_is(name);
 }
 
 /* A malloc inside the executable is found before any preloaded one. */
@@ -169,7 +170,7 @@ static void check_libraries(struct examination *e)
 		e->problems++;
 	}
 	for (size_t i = 0; i < e->libraries.count; i++)
-		if (strcmp(base_name(e->libraries.paths[i]), BP_RECORDER_FILE) == 0)
+		if (bp_recorder_file_is(base_name(e->libraries.paths[i])))
 			e->recorder_loaded = true;
 	if (e->recorder_loaded)
 		say("ok", "the recorder is loaded");
@@ -238,7 +239,7 @@ static void check_own_heaps(struct examination *e)
 static void check_attach(struct examination *e, const char *reason)
 {
 	struct bp_error error = { 0 };
-	e->attachable = bp_may_attach(e->pid, &error);
+	e->attachable = bp_may_attach(e->pid, false, &error);
 	if (e->attachable) {
 		say("ok", "bytepoll attach %ld can record it from now on", (long)e->pid);
 		if (e->holds_python)

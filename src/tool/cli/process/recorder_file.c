@@ -2,6 +2,7 @@
 /* See recorder_file.h. */
 #include "cli/process/recorder_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "trace/format.h"
 
 bool bp_recorder_file_find(
 	const char *file, char *ret_path, size_t capacity, struct bp_error *error)
@@ -41,4 +43,12 @@ bool bp_recorder_file_find(
 	return bp_error_set(error,
 		"%s is neither in %s nor in %s../lib/bytepoll: build or install it", file, self,
 		self);
+}
+
+bool bp_recorder_file_is(const char *name)
+{
+	const size_t length = strlen(BP_RECORDER_FILE), before_id = strlen(BP_RECORDER_COPY);
+	return strncmp(name, BP_RECORDER_FILE, length) == 0 ||
+	       (strncmp(name, BP_RECORDER_COPY, before_id) == 0 &&
+		       isxdigit((unsigned char)name[before_id]) != 0);
 }
