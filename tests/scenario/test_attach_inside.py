@@ -96,6 +96,8 @@ def namespace(path):
         profiled.expect(NAME.fullmatch(os.path.basename(copy)), copy)
         expect_copy(pid, copy)
         made = os.stat(seen(pid, copy))
+        expect_refused(command("attach", pid, "--copy-recorder", own + "/lib", "-o", own + "/one.bpt"),
+                       "/one.bpt is there already: remove it")
         profiled.expect(attach_to_copy(pid, own + "/lib", own + "/two.bpt") == copy, "another copy")
         again = os.stat(seen(pid, copy))
         profiled.expect((made.st_ino, made.st_mtime_ns) == (again.st_ino, again.st_mtime_ns), "it was made anew")

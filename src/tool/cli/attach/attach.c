@@ -116,6 +116,12 @@ static bool find_user(struct request *request, struct bp_error *error)
 	return true;
 }
 
+static bool say_is_there(const struct request *request, struct bp_error *error)
+{
+	return bp_error_set(
+		error, "%s is there already: remove it, or choose another with -o", request->file);
+}
+
 /* FILE, or bytepoll.PROGRAM.PID.bpt in the working directory, as an absolute path. */
 static bool name_file(struct request *request, struct bp_error *error)
 {
@@ -152,8 +158,7 @@ static bool name_file(struct request *request, struct bp_error *error)
 			request->file);
 	struct stat status;
 	if (request->inside.folder == NULL && lstat(request->file, &status) == 0)
-		return bp_error_set(error,
-			"%s is there already: remove it, or choose another with -o", request->file);
+		return say_is_there(request, error);
 	return true;
 }
 
@@ -188,6 +193,8 @@ static bool can_create(const struct request *request, struct bp_error *error)
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	const int found = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+	if (found == EEXIST)
+		return say_is_there(request, error);
 	return found == 0 ||
 	       bp_error_set(error,
 		       "the user of process %ld cannot create %s: %s: choose a place of that "
