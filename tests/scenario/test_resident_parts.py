@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """report --resident: a process with known parts, line by line against what it holds; that the lines add up to what the
 kernel counts; that what malloc_trim gives back is what the table says before; another allocator; FILE.mappings that is
-missing, damaged or of another run; options that would change nothing. Sizes are known and the sampling is seeded: some
+missing, damaged or of another run; the highest and the last look of a process that frees all in between; options that would change nothing. Sizes are known and the sampling is seeded: some
 80 of the 20,000 objects are samples, which lie in the recorder's memory and not in the heap (.4 % of it)."""
 import json
 import os
@@ -120,6 +120,29 @@ def in_place(folder):
     expect("--in-place" in said.stderr.decode(), said.stderr.decode())
 
 
+def two_looks(folder):
+    """What lived at the highest look and is gone at the last one. The peak would be shown by default; but the lines are of
+    a look, and no word may say that they are of the peak."""
+    trace = record(folder, "emptied", "1000", "emptied")
+    (last, last_lines), (highest, lines) = parts(trace), parts(trace, "--metric", "peak")
+    expect(highest["at"] < last["at"], "%s is not before %s" % (highest["at"], last["at"]))
+    near(highest["total_bytes"] - last["total_bytes"], OBJECTS * CHUNK + 8 * MIB, .03, "gone")
+    live = highest["lines"][0]["bytes"]
+    expect(live["low"] <= OBJECTS * 1000 + 32 * MIB <= live["high"], "live at the highest look: %s" % live)
+    expect(last["lines"][0]["bytes"]["estimate"] < MIB, "live at the last look: %s" % last["lines"][0])
+    near(lines["of all this not resident"], -24 * MIB, .02, "not resident at the highest look")
+    for both in (lines, last_lines):
+        near(both["mapped by the program"], 16 * MIB, .02, "mapped")
+    expect(lines["free inside the heap"] < MIB, "free at the highest look: %s" % lines)
+    said = bytepoll("report", "--resident", trace).stdout.decode()
+    asked = bytepoll("report", "--resident", "--metric", "peak", trace).stdout.decode()
+    expect("of the peak" not in said and "add up" not in said + asked, said + asked)
+    expect("peak" in bytepoll("report", trace).stdout.decode().split("Rows are of the", 1)[1][:20], "it is not shown by default")
+    expect("of the last look alone" in asked and "of the last look alone" not in said, asked)
+    refusal = bytepoll("report", "--pages", "--metric", "peak", trace, status=2).stderr.decode()
+    expect("no pages are kept" in refusal and refusal.count("\n") <= 2, refusal)
+
+
 def other_allocator(folder):
     resident, lines = parts(record(folder, "jemalloc", "1000", "scattered", preload=JEMALLOC))
     expect(not resident["heap_walked"] and "free inside the heap" not in lines, str(lines))
@@ -166,6 +189,7 @@ def main():
         tap.attempt("known parts", lambda: known_parts(path))
         tap.attempt("malloc_trim", lambda: trimmed(path))
         tap.attempt("in place", lambda: in_place(path))
+        tap.attempt("the highest and the last look", lambda: two_looks(path))
         if os.path.exists(JEMALLOC):
             tap.attempt("another allocator", lambda: other_allocator(path))
         else:

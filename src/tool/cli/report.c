@@ -176,6 +176,10 @@ static bool read_pages_options(
 		"lifetimes", "rounding", "resident", "tree", "csv", "estimator",
 		"interval-method" };
 	request->keepers = bp_option_given(arguments, "pages");
+	if (request->keepers && request->query_options.query.metric == BP_METRIC_PEAK)
+		return bp_error_set(error,
+			"--pages is about the last look, since no pages are kept of the highest "
+			"one: leave --metric peak out");
 	for (size_t i = 0; request->keepers && i < BP_COUNT(of_others); i++)
 		if (bp_option_given(arguments, of_others[i]))
 			return bp_error_set(error,
@@ -292,11 +296,15 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	const bool given = bp_option_given(arguments, "metric");
 	const bool hides = bp_option_given(arguments, "suppressions");
 	/* What programs read has the metric that was asked for. */
-	const bool by_default = !given && !hides && request->report->for_eyes &&
+	const bool looks = request->takes_apart || request->keepers;
+	const bool by_default = !given && !hides && !looks && request->report->for_eyes &&
 				request->options.moments == 0 && !request->options.stats &&
 				!request->options.lifetimes;
 	if (!given)
 		query.metric = bp_default_metric(profile, query.metric);
+	/* Lines of a look are no rows of the peak, at whatever moment the look was. */
+	if (looks && request->report->for_eyes && query.metric == BP_METRIC_PEAK)
+		query.metric = BP_METRIC_LIVE;
 	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))
 		return false;
 	return !hides || query.metric != BP_METRIC_LIVE ||
@@ -331,7 +339,8 @@ static bool look_at_pages(const struct bp_arguments *arguments, const struct req
 	const struct bp_query *query = &request->query_options.query;
 	struct bp_error torn;
 	bool known = false;
-	if (query->metric == BP_METRIC_PEAK)
+	options->without_pages = query->metric == BP_METRIC_PEAK;
+	if (options->without_pages)
 		return true;
 	if (!bp_residency_read(
 		    arguments->operands[0], profile, query, residency, &known, &torn, error))

@@ -45,6 +45,7 @@ struct bp_report_options {
 	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */
 	/* what of live objects was not resident, for --resident where it is known; else NULL */
 	const struct bp_residency *residency;
+	bool without_pages; /* --resident of the highest look, of which no pages are kept */
 	const struct bp_parts *parts; /* resident memory taken apart, for --resident; else NULL */
 	/* --metric all: what the programs mapped themselves, by the same query; else NULL */
 	const struct bp_aggregation *mapped;

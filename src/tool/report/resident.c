@@ -146,6 +146,11 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 	write_notes(parts, attached, options, out);
 	if (options->residency != NULL && is_some(&options->residency->absent))
 		write_absent(options->residency, aggregation, options, out);
+	if (options->without_pages)
+		bp_write_note(options,
+			"Pages are kept of the last look alone: of this one it is not known which "
+			"live objects were not resident.",
+			out);
 	return true;
 }
 

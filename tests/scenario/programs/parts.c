@@ -3,11 +3,13 @@
  * A process whose memory has known parts: OBJECTS objects of 1000 bytes of which half are freed
  * again, a block of 32 MiB of which 8 are touched, a mapping of 16 MiB, and a thread that has
  * touched 2 MiB of its stack. `scattered` frees every second object, `together` and `trim` those of
- * the first half; `trim` calls malloc_trim then. Then it maps a page by the name "parts-ready", by
- * which a look at its mappings shows that all of this has been done, and waits.
+ * the first half; `trim` calls malloc_trim then. `emptied` waits before it frees anything, then
+ * frees all objects and the block and calls malloc_trim. Then it maps a page by the name
+ * "parts-ready", by which a look at its mappings shows that all of this has been done, and waits.
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,12 @@ __attribute__((noinline)) static void *hold_stack(void *unused)
 	return NULL;
 }
 
+static void free_objects(int count, int stride)
+{
+	for (int i = 0; i < count; i++)
+		free(objects[i * stride]);
+}
+
 int main(int count, char **words)
 {
 	pthread_t thread;
@@ -52,14 +60,18 @@ int main(int count, char **words)
 	for (int i = 0; i < OBJECTS; i++)
 		objects[i] = make_object();
 	void *volatile block = make_block();
-	const int stride = strcmp(words[2], "scattered") == 0 ? 2 : 1;
-	for (int i = 0; i < OBJECTS / 2; i++)
-		free(objects[i * stride]);
-	if (strcmp(words[2], "trim") == 0)
+	const bool emptied = strcmp(words[2], "emptied") == 0;
+	if (emptied) {
+		usleep((useconds_t)atoi(words[1]) * 1000);
+		free(block);
+		free_objects(OBJECTS, 1);
+	} else
+		free_objects(OBJECTS / 2, strcmp(words[2], "scattered") == 0 ? 2 : 1);
+	if (emptied || strcmp(words[2], "trim") == 0)
 		malloc_trim(0);
 	const int ready = memfd_create("parts-ready", 0);
 	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, ready, 0) == MAP_FAILED)
 		return 1;
 	usleep((useconds_t)atoi(words[1]) * 1000);
-	return block == NULL;
+	return !emptied && block == NULL;
 }
