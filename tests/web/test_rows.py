@@ -5,7 +5,7 @@ estimate is the sum over the samples that are meant, made here by other means. T
 shortened, entries of a menu that have one name, and resident memory, which is of one process alone. The
 pages are made up (page_fixture.py), so that what is meant is known. Needs chromium.
 
-Usage: test_rows.py [rows | searches | names | resident]...   (all without one)"""
+Usage: test_rows.py [rows | searches | names | resident | looks]...   (all without one)"""
 import os
 import sys
 
@@ -313,9 +313,78 @@ def resident(tap, folder):
         tap.check(not page.browser.errors, "resident: no error", str(page.browser.errors[:3]))
 
 
+def interval(estimate, low=None, high=None):
+    return {"estimate": estimate, "low": estimate if low is None else low, "high": estimate if high is None else high}
+
+
+def look(at, live, owners):
+    lines = [("live objects, as requested", interval(live, live * 0.9, live * 1.1), owners), ("free inside the heap", interval(4 << 20), []),
+             ("of all this not resident", interval(-2 << 20), []), ("code and its data", interval(1 << 20), ["/lib/libc.so.6"]),
+             ("shared memory", interval(0), [])]
+    unexplained = interval(1 << 20, -1 << 20, 2 << 20)
+    total = int(sum(line[1]["estimate"] for line in lines) + unexplained["estimate"])
+    return {"at_s": at, "total_bytes": total, "resident_bytes": total - 4096, "page_table_bytes": 4096, "swapped_bytes": 0, "heap_walked": True,
+            "lines": [{"name": name, "bytes": size, "owners": [{"name": owner, "bytes": interval(1 << 20)} for owner in names]}
+                      for name, size, names in lines], "unexplained": unexplained}
+
+
+def looks(tap, folder):
+    """Resident memory by kinds, and line by line at two looks: what is shown, by mouse and keyboard; names stay text."""
+    def one(head):
+        places(head)
+        head["resident"] = [[0.1, 5 << 20], [4.0, 9 << 20], [9.9, 8 << 20]]
+        head["resident_pid"] = 4711
+        head["resident_kinds"] = [[4 << 20, 1 << 20, 0, 0], [8 << 20, 1 << 20, 0, 0], [5 << 20, 3 << 20, 0, 2 << 20]]
+        head["resident_lines"] = {"pid": 4711, "attached": False, "highest": look(4.0, 10 << 20, page_fixture.HOSTILE[:3]),
+                                  "last": look(9.9, 5 << 20, ["last_owner"])}
+
+    def cells(page):
+        rows = page.browser.evaluate("[...document.querySelectorAll('#look-lines tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+        return {row[0]: row[1:] for row in rows}
+
+    with Page(folder, change=lambda head: (places(head), head.update(resident=None))) as page:
+        page.open()
+        tap.check(page.browser.evaluate("document.querySelector('#looks')") is None, "nothing where nothing is known")
+    with Page(folder, change=one) as page:
+        page.open()
+        page.browser.wait_for("document.querySelector('#look-lines') !== null")
+        shown = cells(page)
+        tap.check(shown == {"live objects, as requested": ["10.0 MiB ±1.0", "5.0 MiB ±0.5"], "free inside the heap": ["4 MiB", "4 MiB"],
+                            "of all this not resident": ["−2 MiB", "−2 MiB"], "code and its data": ["1 MiB", "1 MiB"],
+                            "unexplained": ["[−1.0, +2.0] MiB"] * 2}, "the lines of both looks", str(shown))
+        tap.check(list(shown)[-1] == "unexplained" and "shared memory" not in shown, "unexplained is last, and nothing is left out", str(list(shown)))
+        widths = page.browser.evaluate("[...document.querySelectorAll('.look-bar')].map(b => [...b.querySelectorAll('.look-part')].map(p =>"
+                                       " p.getBoundingClientRect().width / b.getBoundingClientRect().width))")
+        # 10 + 4 + 1 + 1 MiB are the longer bar; the total is 2 MiB less.
+        tap.check(all(abs(w - m / 16) < 0.003 for w, m in zip(sum(widths, []), [10, 4, 1, 1, 5, 4, 1, 1])), "widths", str(widths))
+        places_ = page.browser.evaluate("[...document.querySelectorAll('.look-total')].map(t => parseFloat(t.style.left))")
+        tap.check(all(abs(a - b) < 0.01 for a, b in zip(places_, [87.5, 56.25])), "marks at the totals", str(places_))
+        page.browser.evaluate("document.querySelector('.look-bar').scrollIntoView({block: 'center'})")
+        page.browser.click(".look-part.k-live")
+        owners = page.browser.evaluate("[...document.querySelectorAll('.look-name')].map(e => e.textContent)")
+        tap.check(owners == page_fixture.HOSTILE[:3] + ["last_owner"], "a click on a bar shows owners, as text", str(owners))
+        tap.check(page.browser.evaluate("document.querySelectorAll('#looks script, #looks img').length") == 0, "no markup comes of a name")
+        page.browser.evaluate("[...document.querySelectorAll('#look-lines button')].find(b => b.textContent.startsWith('code')).focus()")
+        page.browser.key(" ")
+        tap.check("/lib/libc.so.6" in page.browser.text(".look-owners"), "and the keyboard does", page.browser.text(".look-owners"))
+        tap.check("9.90 s: anonymous 5 MiB, files 3 MiB, shared 0 B, swapped out 2 MiB" == page.browser.text("#kinds-words"), "the last look's kinds",
+                  page.browser.text("#kinds-words"))
+        page.browser.evaluate("document.querySelector('#kinds').focus()")
+        page.browser.key("ArrowLeft")
+        tap.check(page.browser.text("#kinds-words").startswith("4.00 s: anonymous 8 MiB"), "an arrow goes to the look before", page.browser.text("#kinds-words"))
+        picture(page.browser, "looks", whole=True)
+        for width in (800, 390):
+            page.browser.resize(width, 900)
+            page.browser.settle()
+            sticks = page.browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            table = page.browser.evaluate("(s => s.scrollWidth - s.clientWidth)(document.querySelector('#look-lines').parentElement)")
+            tap.check(sticks <= 0 and table <= 1, "it fits %d" % width, "%s, %s" % (sticks, table))
+        tap.check(not page.browser.errors and not page.browser.dialogs, "looks: no error", str(page.browser.errors[:3]))
+
+
 def main():
     tap = profiled.Tap()
-    tests = {"rows": rows, "searches": searches, "names": names, "resident": resident}
+    tests = {"rows": rows, "searches": searches, "names": names, "resident": resident, "looks": looks}
     if find_chromium() is None:
         tap.skip("rows in a browser", "needs chromium")
         return tap.finish()

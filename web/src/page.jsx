@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Explained, Header, Segments, Warnings } from './header.jsx';
 import { Cards } from './cards.jsx';
 import { Timeline } from './timeline.jsx';
+import { Looks } from './looks.jsx';
 import { Icicle } from './icicle.jsx';
 import { Table } from './table.jsx';
 import { Histogram } from './histogram.jsx';
@@ -168,6 +169,7 @@ export function Page({ profile, estimator, trees, width }) {
         <Icicle {...common} weighted={weighted} matching={chosen ?? searched} theme={theme} total={total} first_width={width} />
         {stage > 1 && (
           <>
+            <Looks profile={profile} view={view} />
             <Butterfly {...common} selection={selection} />
             <Table {...common} selection={selection} searched={searched} chosen={chosen} />
             <Histogram {...common} selection={selection} />

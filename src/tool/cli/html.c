@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "cli/command.h"
@@ -18,6 +19,7 @@
 #include "library/read.h"
 #include "page/html.h"
 #include "policy/shown.h"
+#include "resident/mappings_file.h"
 #include "resident/resident_file.h"
 
 #define PREFIX "bytepoll." /* of files that are named by default */
@@ -62,7 +64,38 @@ struct seen {
 	struct bp_page_resident *points; /* NULL: nothing is known */
 	struct bp_reconciled parts[BP_RECONCILED_COUNT];
 	struct bp_explained explained;
+	struct bp_parts lines[BP_MAPPINGS_MOMENTS];
 };
+
+/* FILE.mappings, line by line as `report --resident` has it; where it is missing there are no
+ * lines, and what is wrong with it is a warning. With filters there are none: they are of all
+ * memory. */
+static void read_lines(const char *file, struct bp_aggregation *aggregation, struct seen *seen,
+	struct bp_page_options *options)
+{
+	struct bp_query query = aggregation->query;
+	struct bp_mappings mappings;
+	struct bp_error error;
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s" BP_MAPPINGS_SUFFIX, file);
+	if (query.filter_count > 0 || access(path, F_OK) != 0)
+		return;
+	if (!bp_mappings_read(file, aggregation->profile, &mappings, &error)) {
+		bp_aggregation_warn(aggregation, "%s", error.text);
+		return;
+	}
+	query.by = BP_KEY_FUNCTION;
+	query.usable = false;
+	bool good = mappings.pid == options->resident_pid;
+	for (int i = 0; good && i < BP_MAPPINGS_MOMENTS; i++)
+		good = bp_parts_make(aggregation->profile, &query, &mappings.cuts[i], mappings.pid,
+			&seen->lines[i], &error);
+	if (good)
+		options->resident_lines = seen->lines;
+	else if (mappings.pid == options->resident_pid)
+		bp_aggregation_warn(aggregation, "%s", error.text);
+	bp_mappings_finish(&mappings);
+}
 
 /* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a
  * warning. */
@@ -83,13 +116,17 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 		const uint64_t time_ns = resident.points[i].time_ns;
 		seen->points[i] = (struct bp_page_resident){
 			time_ns > root->start_time_ns ? time_ns - root->start_time_ns : 0,
-			bp_resident_sum(&resident.points[i])
+			bp_resident_sum(&resident.points[i]), resident.points[i].anonymous,
+			resident.points[i].file, resident.points[i].shared,
+			resident.points[i].swapped
 		};
 	}
 	if (seen->points != NULL) {
 		options->resident = seen->points;
 		options->resident_count = resident.count;
+		options->resident_attached = bp_explained_is_attached(profile, resident.pid);
 		options->resident_pid = resident.pid;
+		read_lines(arguments->operands[0], aggregation, seen, options);
 		(void)bp_resident_peak(&resident, profile, &options->resident_most);
 		if (bp_reconcile(aggregation, &resident, seen->parts))
 			options->resident_parts = seen->parts;
@@ -119,6 +156,8 @@ static bool write_page(const struct bp_arguments *arguments, struct bp_aggregati
 	read_resident(arguments, aggregation, &seen, &options);
 	const bool good = bp_page_write(aggregation, &options, file.out, &summary, error);
 	free(seen.points);
+	for (int i = 0; i < BP_MAPPINGS_MOMENTS; i++)
+		bp_parts_finish(&seen.lines[i]);
 	if (!bp_written_file_end(&file, good, error))
 		return false;
 	bp_page_file_tell(file.path, summary.bytes, summary.pruned);

@@ -15,6 +15,7 @@
 #include "aggregation/aggregate.h"
 #include "base/error.h"
 #include "resident/explained.h"
+#include "resident/parts.h"
 #include "resident/resident.h"
 
 #define BP_PAGE_BYTES_MAX 5000000u
@@ -22,6 +23,8 @@
 /* Resident memory of the first process at a moment, since its start. */
 struct bp_page_resident {
 	uint64_t time_ns, bytes;
+	uint64_t anonymous, file, shared; /* which add up to `bytes` */
+	uint64_t swapped;		  /* in addition */
 };
 
 struct bp_page_options {
@@ -35,6 +38,9 @@ struct bp_page_options {
 	struct bp_known_total resident_most;
 	/* What resident memory was made of, BP_RECONCILED_COUNT moments; NULL: not known. */
 	const struct bp_reconciled *resident_parts;
+	/* The two looks that were kept, line by line: BP_MAPPINGS_MOMENTS; NULL: not known. */
+	const struct bp_parts *resident_lines;
+	bool resident_attached; /* what that process held before it was attached to is not known */
 	const struct bp_explained *explained; /* NULL: not known */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Resident memory in the head of a page: the looks at it, of which process they are, and two of
- * them taken apart as `bytepoll report --summary` does (resident/resident.h). The page knows no
+ * them taken apart as `bytepoll report --summary` does (resident/resident.h), and line by line, as
+ * `bytepoll report --resident` does (resident/parts.h). The page knows no
  * process but by its pid, and cannot make the parts itself: live objects are those of this process
  * alone, at that moment.
  */
@@ -45,6 +46,66 @@ static void write_explained(struct bp_json *json, const struct bp_explained *exp
 	bp_json_end(json);
 }
 
+/* The kernel's kinds at the looks, in the order of these. */
+static void write_kinds(struct bp_json *json, const struct bp_page_options *options)
+{
+	bp_json_array(json, "resident_kinds", BP_JSON_COMPACT);
+	for (uint32_t i = 0; i < options->resident_count; i++) {
+		const struct bp_page_resident *look = &options->resident[i];
+		bp_json_array(json, NULL, BP_JSON_COMPACT);
+		bp_json_whole(json, NULL, look->anonymous);
+		bp_json_whole(json, NULL, look->file);
+		bp_json_whole(json, NULL, look->shared);
+		bp_json_whole(json, NULL, look->swapped);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+}
+
+/* A look as `report --resident` has it. */
+static void write_lines(struct bp_json *json, const char *name, const struct bp_parts *look)
+{
+	bp_json_object(json, name, BP_JSON_COMPACT);
+	bp_json_seconds(json, "at_s", look->at_ns);
+	bp_json_whole(json, "total_bytes", look->total_bytes);
+	bp_json_whole(json, "resident_bytes", look->resident_bytes);
+	bp_json_whole(json, "page_table_bytes", look->page_table_bytes);
+	bp_json_whole(json, "swapped_bytes", look->swapped_bytes);
+	bp_json_bool(json, "heap_walked", look->heap.known);
+	bp_json_array(json, "lines", BP_JSON_COMPACT);
+	for (uint32_t i = 0; i < look->count; i++) {
+		const struct bp_part *line = &look->parts[i];
+		bp_json_object(json, NULL, BP_JSON_COMPACT);
+		bp_json_text(json, "name", line->name);
+		bp_json_interval(json, "bytes", &line->bytes, 1);
+		bp_json_array(json, "owners", BP_JSON_COMPACT);
+		for (uint32_t o = 0; o < line->owner_count; o++) {
+			bp_json_object(json, NULL, BP_JSON_COMPACT);
+			bp_page_write_text(json, "name", line->owners[o].name);
+			bp_json_interval(json, "bytes", &line->owners[o].bytes, 1);
+			bp_json_end(json);
+		}
+		bp_json_end(json);
+		bp_json_end(json);
+	}
+	bp_json_end(json);
+	bp_json_interval(json, "unexplained", &look->unexplained, 1);
+	bp_json_end(json);
+}
+
+static void write_looks(struct bp_json *json, const struct bp_page_options *options)
+{
+	const struct bp_parts *looks = options->resident_lines;
+	if (looks == NULL)
+		return;
+	bp_json_object(json, "resident_lines", BP_JSON_ROWS);
+	bp_json_whole(json, "pid", looks[BP_MAPPINGS_LAST].pid);
+	bp_json_bool(json, "attached", options->resident_attached);
+	write_lines(json, "highest", &looks[BP_MAPPINGS_HIGHEST]);
+	write_lines(json, "last", &looks[BP_MAPPINGS_LAST]);
+	bp_json_end(json);
+}
+
 void bp_page_write_resident(const struct bp_page_options *options, struct bp_json *json)
 {
 	const struct bp_reconciled *parts = options->resident_parts;
@@ -61,6 +122,8 @@ void bp_page_write_resident(const struct bp_page_options *options, struct bp_jso
 		bp_json_end(json);
 	}
 	bp_json_end(json);
+	write_kinds(json, options);
+	write_looks(json, options);
 	bp_json_whole(json, "resident_pid", options->resident_pid);
 	if (options->resident_most.high > 0) {
 		bp_json_array(json, "resident_most", BP_JSON_COMPACT);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Resident memory of the first process: the kernel's kinds of it over time, and the two looks at which it was
+// taken apart line by line, as `bytepoll report --resident` has it. All figures were made where the page was
+// written. It is of the whole process, whatever is selected in the page.
+
+import { Fragment } from 'preact';
+import { useState } from 'preact/hooks';
+import { axis_marks, bytes_text, change_text, figure_text, time_text } from './quantity.js';
+import { nearest, resident_of } from './resident.js';
+import { visible } from './text.js';
+
+const KINDS = [['anonymous', 'k-live'], ['files', 'k-code'], ['shared', 'k-shared'], ['swapped out', 'k-swapped']];
+const UNEXPLAINED = 'unexplained';
+const LOOKS = ['highest', 'last'];
+// The class of each line, which says its colour; what is not among them is grey.
+const COLOURS = {
+  'live objects, as requested': 'k-live', 'rounded up by the allocator': 'k-rounding', 'free inside the heap': 'k-free', 'free, kept by threads': 'k-kept',
+  "free at the heap's ends": 'k-end', 'mapped by the program': 'k-mapped', "mapped, and free in Python's arenas": 'k-mapped', 'not told apart': 'k-mapped',
+  'code and its data': 'k-code', 'mapped files': 'k-files', 'shared memory': 'k-shared', 'main stack': 'k-stack', 'stacks of threads': 'k-stacks', [UNEXPLAINED]: 'k-unexplained',
+};
+const colour = (name) => COLOURS[name] ?? 'k-other';
+const percent = (value) => (100 * value).toFixed(3) + '%';
+
+// Bytes with their interval; what is taken off has its sign.
+function line_text(bytes) {
+  if (bytes == null) return '';
+  if (bytes.low === bytes.high) return (bytes.low < 0 ? '−' : '') + bytes_text(Math.abs(bytes.low));
+  return bytes.low < 0 ? change_text(bytes, 'bytes') : figure_text(bytes, 'bytes');
+}
+
+const is_nothing = (bytes) => bytes.low === bytes.high && Math.abs(bytes.low) < 1;
+// The lines of a look, what is unexplained among them; those of nothing are left out.
+const lines_of = (look) => [...look.lines, { name: UNEXPLAINED, bytes: look.unexplained, owners: [] }].filter((line) => !is_nothing(line.bytes));
+
+// What the kernel counted at one look, in words.
+function kinds_text(time, kinds) {
+  return time_text(time) + ': ' + KINDS.map(([name], i) => name + ' ' + bytes_text(kinds[i])).join(', ');
+}
+
+// Areas that lie on one another, joined by straight lines between the looks, over the times of the curve above.
+function Kinds({ profile, resident, kinds }) {
+  const times = resident.points.map((point) => point[0]);
+  const [index, set_index] = useState(times.length - 1);
+  const from = profile.edges[0];
+  const span = profile.edges[profile.edges.length - 1] - from || 1;
+  const sums = kinds.map((look) => look.reduce((sum, value) => sum + value, 0));
+  const top = Math.max(1, ...sums) * 1.06;
+  const x = (i) => Math.max(0, Math.min(1000, (1000 * (times[i] - from)) / span));
+  const y = (bytes) => 100 - (100 * bytes) / top;
+  const below = kinds.map(() => 0);
+  const areas = KINDS.map(([name, look], k) => {
+    const lower = below.map((bytes, i) => x(i).toFixed(2) + ',' + y(bytes).toFixed(3));
+    kinds.forEach((values, i) => (below[i] += values[k]));
+    const upper = below.map((bytes, i) => x(i).toFixed(2) + ',' + y(bytes).toFixed(3));
+    return <polygon key={name} class={look} points={[...upper, ...lower.reverse()].join(' ')} />;
+  });
+  const go = (event) => {
+    const to = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: times.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    set_index(Math.max(0, Math.min(times.length - 1, to)));
+  };
+  const point = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    set_index(nearest(times, from + (span * (event.clientX - box.left)) / box.width));
+  };
+  return (
+    <>
+      <p class="legend" id="kinds-legend">
+        {KINDS.map(([name, look], k) => kinds.some((values) => values[k] > 0) && <span key={name}><span class={'key ' + look} />{name}</span>)}
+        {' · '}<span id="kinds-words" aria-live="polite">{kinds_text(times[index], kinds[index])}</span>
+      </p>
+      <div class="kinds">
+        {axis_marks(top, 'bytes', 3).map(([at, text]) => <span key={text} class="kinds-mark" style={{ bottom: percent(at / top) }}>{text}</span>)}
+        <div
+          class="kinds-plot" id="kinds" tabIndex={0} role="slider" aria-label="looks at resident memory" aria-valuemin={0} aria-valuemax={times.length - 1}
+          aria-valuenow={index} aria-valuetext={kinds_text(times[index], kinds[index])} onKeyDown={go} onPointerMove={point} onPointerDown={point}
+        >
+          <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">{areas}</svg>
+          <span class="kinds-at" style={{ left: percent(x(index) / 1000) }} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+// The lines beside one another. Together they are longer than the total by what is taken off: the mark stands at the total.
+function Bar({ look, scale, chosen, choose }) {
+  return (
+    <div class="look-bar" aria-hidden="true">
+      {lines_of(look).filter((line) => line.bytes.estimate > 0).map((line) => (
+        <span
+          key={line.name} class={'look-part ' + colour(line.name) + (line.name === chosen ? ' chosen' : '')} style={{ width: percent(line.bytes.estimate / scale) }}
+          title={line.name + ': ' + line_text(line.bytes)} onClick={() => choose(line.name)}
+        />
+      ))}
+      <span class="look-total" style={{ left: percent(look.total_bytes / scale) }} />
+    </div>
+  );
+}
+
+const positive = (look) => Math.max(look.total_bytes, lines_of(look).reduce((sum, line) => sum + Math.max(0, line.bytes.estimate), 0));
+
+function Owners({ line }) {
+  if (line === undefined) return <td />;
+  return (
+    <td>
+      {line.owners.length === 0 && <span class="soft">no owners are known</span>}
+      {line.owners.map((owner, i) => <div key={i} class="look-owner"><span class="look-name">{visible(owner.name)}</span> <b>{line_text(owner.bytes)}</b></div>)}
+    </td>
+  );
+}
+
+function Lines({ all, attached }) {
+  const [chosen, set_chosen] = useState('');
+  const choose = (name) => set_chosen(name === chosen ? '' : name);
+  const shown = all.highest.at_s === all.last.at_s ? ['last'] : LOOKS;
+  const looks = shown.map((name) => all[name]);
+  const scale = Math.max(...looks.map(positive));
+  const lines = looks.map(lines_of);
+  const names = [...new Set(lines.flat().map((line) => line.name))].sort((a, b) => (a === UNEXPLAINED) - (b === UNEXPLAINED));
+  const words = (name) => (shown.length === 1 ? 'the highest look, and the last' : name + ' look');
+  const find = (i, name) => lines[i].find((line) => line.name === name);
+  return (
+    <>
+      {looks.map((look, i) => (
+        <div key={shown[i]} class="look" data-look={shown[i]}>
+          <h3>{words(shown[i])}, at {time_text(look.at_s)}: {bytes_text(look.total_bytes)} <span class="soft">with page tables</span></h3>
+          <Bar look={look} scale={scale} chosen={chosen} choose={choose} />
+        </div>
+      ))}
+      <div class="scroller">
+        <table id="look-lines">
+          <thead><tr><th>choose a line for its largest owners</th>{shown.map((name) => <th key={name}>{words(name)}</th>)}</tr></thead>
+          <tbody>
+            {names.map((name) => (
+              <Fragment key={name}>
+                <tr class={name === chosen ? 'chosen' : ''}>
+                  <td>
+                    <button type="button" class="crumb" aria-expanded={name === chosen} onClick={() => choose(name)}>
+                      <span class={'key ' + colour(name)} />{name === UNEXPLAINED && attached ? 'from before attaching, unexplained' : name}
+                    </button>
+                  </td>
+                  {looks.map((_, i) => <td key={i}>{line_text(find(i, name)?.bytes)}</td>)}
+                </tr>
+                {name === chosen && (
+                  <tr class="look-owners">
+                    <td class="soft">{name === UNEXPLAINED ? 'by how much estimates of live objects and what is in use in the heap differ' : 'its largest owners'}</td>
+                    {looks.map((_, i) => <Owners key={i} line={find(i, name)} />)}
+                  </tr>
+                )}
+              </Fragment>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="note">
+        The line across a bar is the total. What goes beyond it is taken off: memory of malloc that is not resident, which the kernel does not tell by line.
+        {looks.some((look) => !look.heap_walked) && ' The heap could not be walked at every look: “not told apart” is by difference.'}
+        {looks.some((look) => look.swapped_bytes > 0) && ' Swapped out, and in no line: ' + looks.map((look) => bytes_text(look.swapped_bytes)).join(', ') + '.'}
+        {' '}Which live objects are not resident, and whose objects keep pages, is known of the last look alone: bytepoll report --resident and --pages say it.
+      </p>
+    </>
+  );
+}
+
+export function Looks({ profile, view }) {
+  const resident = resident_of(profile, view);
+  const { resident_kinds: kinds, resident_lines: lines } = profile.head;
+  if (resident === null || resident.relation === 'other' || (kinds == null && lines == null)) return null;
+  const several = profile.head.processes.length > 2 || resident.relation === 'more';
+  return (
+    <section class="card" id="looks" aria-label="Resident memory">
+      <div class="card-head">
+        <h2>Resident memory{several ? ' of the first process, ' + resident.name : ''}</h2>
+        <span class="soft">as the kernel counts it, of the whole process whatever is selected</span>
+      </div>
+      {kinds != null && <Kinds profile={profile} resident={resident} kinds={kinds} />}
+      {lines != null && <Lines all={lines} attached={lines.attached} />}
+    </section>
+  );
+}
