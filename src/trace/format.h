@@ -27,6 +27,7 @@
 #define BP_ENV_IN_PLACE "BYTEPOLL_IN_PLACE"	  /* 1: samples stay where glibc put them */
 #define BP_ENV_PYTHON "BYTEPOLL_PYTHON"		  /* of CPython: all (default), frames, off */
 #define BP_ENV_MAPPED "BYTEPOLL_MAPPED"		  /* calls that map memory: on, off (default) */
+#define BP_ENV_FREE_STACKS "BYTEPOLL_FREE_STACKS" /* stacks of frees: on, off (default) */
 #define BP_ENV_HOST_OUTPUT "BYTEPOLL_HOST_OUTPUT" /* of hosts (bytepoll/host.h), as above */
 /* What a recorder that a running program opened (`bytepoll attach`) shows from outside: the object
  * bytepoll_attached. Fields are stored one by one; `calls` last. */
@@ -63,7 +64,7 @@ enum bp_attach_result {
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 11
+#define BP_TRACE_MINOR 12
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -130,6 +131,7 @@ static inline uint64_t bp_trace_machine_ns(const struct bp_trace_header *header,
 #define BP_HEADER_HOST_FOLLOWS ((uint64_t)256) /* of a host that follows the control word, 1.8 */
 #define BP_HEADER_ATTACHED ((uint64_t)512)     /* of a process that ran before, see 1.9 */
 #define BP_HEADER_MAPPED ((uint64_t)1024)      /* calls that map memory are recorded, see 3.11 */
+#define BP_HEADER_FREE_STACKS ((uint64_t)2048) /* stacks of frees are recorded, see 3.2 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -146,6 +148,7 @@ enum bp_variable {
 	BP_VARIABLE_TRACEPOINTS,
 	BP_VARIABLE_PYTHON,
 	BP_VARIABLE_MAPPED,
+	BP_VARIABLE_FREE_STACKS,
 	BP_VARIABLE_COUNT
 };
 

@@ -98,8 +98,27 @@ bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *samp
 	return true;
 }
 
-void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
-	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead)
+uint64_t bp_event_begin(bool free_stacks)
+{
+	bp_recorder.records_free_stacks = free_stacks;
+	return free_stacks ? BP_HEADER_FREE_STACKS : 0;
+}
+
+/* The stack of the free that the calling thread is in; 0 where stacks of frees are not recorded.
+ * (Whether a thread that frees holds Python's lock is not known: free may be called without it.) */
+static uint32_t stack_of_free(struct bp_thread *thread)
+{
+	if (bp_likely(!bp_recorder.records_free_stacks) || bp_recorder.writer.stopped)
+		return 0;
+	bp_stack_capture(&thread->capture);
+	return bp_python.frames ? bp_mixed_stack_id(&bp_recorder.writer, &thread->capture,
+					  &thread->python, false)
+				: bp_stack_table_id(&bp_recorder.writer, &thread->capture);
+}
+
+/* `is_now`: the calling thread frees the object now, so that its stack is that of the free. */
+static void record_free(struct bp_visit *visit, const void *object, uint64_t sequence,
+	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead, bool is_now)
 {
 	const bool by_realloc = end == BP_TRACEPOINT_REALLOCATED;
 	struct bp_thread *thread = visit->thread;
@@ -114,6 +133,8 @@ void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequenc
 		.objects = visit->objects - (ahead != 0),
 		.by_realloc = by_realloc,
 	};
+	if (is_now)
+		record.stack = stack_of_free(thread);
 	(void)bp_writer_free(&bp_recorder.writer, &record);
 	bp_trace_free(&record, object, end);
 	struct bp_event *event = tell_later(visit, BP_EVENT_FREED);
@@ -127,4 +148,16 @@ void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequenc
 		event->by_realloc = by_realloc;
 	}
 	bp_budget_end(thread, began_ns);
+}
+
+void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
+	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead)
+{
+	record_free(visit, object, sequence, sample_sequence, end, ahead, true);
+}
+
+void bp_event_freed_earlier(struct bp_visit *visit, const void *object, uint64_t sequence,
+	uint64_t sample_sequence, enum bp_tracepoint_end end)
+{
+	record_free(visit, object, sequence, sample_sequence, end, 0, false);
 }

@@ -22,14 +22,26 @@ struct bp_event_sample {
 	uint32_t type; /* of its pool; 0: none */
 };
 
+/* Called once, before the first visit: whether stacks of frees are recorded. Returns the flag of
+ * the trace's header that says so, or 0. */
+uint64_t bp_event_begin(bool free_stacks);
+
 /* Records a sample, with the stack that the caller has captured. (bp_stack_capture is not called
  * from here, because each frame of the recorder's own makes the walk longer.) False: the sample is
  * lost, and counted as lost. */
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample);
 
-/* Records that `object`, the sample with the number `sample_sequence`, was freed. `ahead`: in a
- * realloc the trials of the new object, which are counted before the free; otherwise 0. */
+/* Records that `object`, the sample with the number `sample_sequence`, was freed, with the stack of
+ * the calling thread where stacks of frees are recorded. `ahead`: in a realloc the trials of the
+ * new object, which are counted before the free; otherwise 0. What the thread has captured before
+ * is overwritten, so that no sample may be recorded before the free in the same visit. */
 void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
 	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead);
+
+/* The same for an object that was freed before this visit: by a signal handler that interrupted the
+ * recorder, or by a function without a hook. The stack of that free is not known, and none is
+ * recorded. */
+void bp_event_freed_earlier(struct bp_visit *visit, const void *object, uint64_t sequence,
+	uint64_t sample_sequence, enum bp_tracepoint_end end);
 
 #endif

@@ -5,8 +5,7 @@
  * Start. At the constructor, or at the first cold path should that come earlier: the real functions
  * are found, the configuration is read, the trace is created. Where the program never calls our
  * malloc, or the hooks could not be made fit for another one, the trace holds nothing but a header
- * that says why. A process that has more rights than its caller reads no configuration and makes no
- * trace.
+ * that says why. A process with more rights than its caller is not configured, and has no trace.
  *
  * Fork. A handler takes every lock before, so that the child inherits whole structures; in the
  * child it opens a trace of its own at once (the process may drop its privileges next) and starts
@@ -18,8 +17,7 @@
  * vfork children share the memory and count as the parent's thread that made them; exec and _exit
  * called by them do not end the parent's trace (the pid tells).
  *
- * End. The state page gets the exact totals. After it every allocation publishes itself, because
- * destructors of other objects may still run.
+ * End. The state page gets the exact totals. Each later allocation, of a destructor, is published.
  */
 #include "recorder/recorder.h"
 
@@ -34,6 +32,7 @@
 #include "python/mixed_stack.h"
 #include "recognition/live_set.h"
 #include "recognition/slots.h"
+#include "recorder/event.h"
 #include "recorder/steering/control.h"
 #include "recorder/program/labels.h"
 #include "recorder/program/listeners.h"
@@ -131,6 +130,7 @@ static void describe_program(enum bp_unprofiled reason)
 		.version_minor = BP_TRACE_MINOR,
 		.flags_skippable = (reason == BP_PROFILED ? bp_verify_flags() : 0) |
 				   bp_mapping_begin(reason == BP_PROFILED && config.mapped) |
+				   bp_event_begin(reason == BP_PROFILED && config.free_stacks) |
 				   (uint64_t)config.misread << BP_HEADER_MISREAD_SHIFT,
 		.chunk_bytes = BP_CHUNK_BYTES,
 		.page_bytes = (uint32_t)bp_system_page_bytes(),

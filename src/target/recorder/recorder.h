@@ -100,7 +100,8 @@ struct bp_recorder {
 	uint32_t inside;     /* visits that are under way, if it is late */
 	uint32_t mappings;   /* calls met that map memory, recorded or lost (mapping.h) */
 	bool records_mappings;
-	uint32_t *fork_mark; /* 1; its page reads 0 in a child of a fork that no handler saw */
+	bool records_free_stacks; /* of sampled objects: where they were freed */
+	uint32_t *fork_mark;	  /* 1; its page reads 0 in a child of a fork that no handler saw */
 	uint8_t trace_id[16];
 	struct bp_writer writer;
 };

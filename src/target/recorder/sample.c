@@ -154,7 +154,8 @@ static void end_unseen_sample(struct bp_visit *visit, const void *object)
 	uint64_t sample = bp_live_contains(object) ? bp_live_remove(object) : 0;
 	if (bp_likely(sample == 0))
 		return;
-	bp_event_freed(visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_UNSEEN, 0);
+	bp_event_freed_earlier(
+		visit, object, bp_recorder_next_sequence(), sample, BP_TRACEPOINT_UNSEEN);
 	bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 }
 
@@ -254,8 +255,8 @@ void bp_object_free_deferred(struct bp_visit *visit)
 	while (visit->event_count < BP_THREAD_EVENTS &&
 		(slot = bp_slot_next_deferred(&object)) != NULL) {
 		if (slot->sequence != 0)
-			bp_event_freed(visit, object, bp_recorder_next_sequence(), slot->sequence,
-				BP_TRACEPOINT_FREED, 0);
+			bp_event_freed_earlier(visit, object, bp_recorder_next_sequence(),
+				slot->sequence, BP_TRACEPOINT_FREED);
 		(void)bp_object_release_slot(slot, object);
 	}
 }

@@ -270,7 +270,7 @@ static bool read_python(const char *text, uint32_t *ret_wanted)
 }
 
 /* False: the text is neither word. */
-static bool read_mapped(const char *text, bool *ret_wanted)
+static bool read_switch(const char *text, bool *ret_wanted)
 {
 	*ret_wanted = text != NULL && __builtin_strcmp(text, "on") == 0;
 	return *ret_wanted || (text != NULL && __builtin_strcmp(text, "off") == 0);
@@ -288,7 +288,10 @@ void bp_config_read(char **environment, struct bp_config *ret_config)
 	const char *python = bp_config_find(environment, BP_ENV_PYTHON);
 	note(ret_config, BP_VARIABLE_PYTHON, python, read_python(python, &ret_config->python));
 	const char *mapped = bp_config_find(environment, BP_ENV_MAPPED);
-	note(ret_config, BP_VARIABLE_MAPPED, mapped, read_mapped(mapped, &ret_config->mapped));
+	note(ret_config, BP_VARIABLE_MAPPED, mapped, read_switch(mapped, &ret_config->mapped));
+	const char *free_stacks = bp_config_find(environment, BP_ENV_FREE_STACKS);
+	note(ret_config, BP_VARIABLE_FREE_STACKS, free_stacks,
+		read_switch(free_stacks, &ret_config->free_stacks));
 	const char *tracepoints = bp_config_find(environment, BP_ENV_TRACEPOINTS);
 	note(ret_config, BP_VARIABLE_TRACEPOINTS, tracepoints,
 		bp_tracepoints_configure(tracepoints));

@@ -30,6 +30,7 @@ struct bp_config {
 	uint8_t perturb;  /* the byte that glibc is set to fill freed memory with, 0: none */
 	uint32_t python;  /* enum bp_python_wanted: what is recorded of CPython */
 	bool mapped;	  /* calls that map memory are recorded */
+	bool free_stacks; /* stacks of frees of sampled objects are recorded */
 	uint32_t misread; /* bits of enum bp_variable: given, but not understood */
 };
 

@@ -235,7 +235,7 @@ static void say_misread(struct list *list, const struct bp_aggregation *aggregat
 	static const char *const names[] = { "BYTEPOLL_INTERVAL", "BYTEPOLL_BUDGET",
 		"BYTEPOLL_START", "BYTEPOLL_START_TIME", "BYTEPOLL_STOP_TIME", "BYTEPOLL_SEED",
 		"BYTEPOLL_LAW", "BYTEPOLL_FOLLOW_PID", "BYTEPOLL_TRACEPOINTS", "BYTEPOLL_PYTHON",
-		"BYTEPOLL_MAPPED" };
+		"BYTEPOLL_MAPPED", "BYTEPOLL_FREE_STACKS" };
 	const struct bp_profile *profile = aggregation->profile;
 	uint32_t misread = 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++)

@@ -212,6 +212,10 @@ bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *recor
 	at = put_context(at, place.lane, flags, record->thread, record->sequence, record->time_ns);
 	at = bp_varint_put(at, record->sequence - record->sample_sequence);
 	at = put_counters(at, place.lane, record->trials, record->objects);
+	if (record->stack != 0) {
+		*flags |= BP_FREE_STACK;
+		at = bp_varint_put(at, record->stack);
+	}
 	if (bp_unlikely(place.lane->mapping == NULL))
 		bp_writer_count_held(writer, place.lane, BP_TAG_FREE);
 	commit(&place, BP_TAG_FREE, at);

@@ -152,6 +152,7 @@ bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *r
 struct bp_record_free {
 	uint64_t sequence, time_ns, sample_sequence, trials, objects;
 	uint32_t thread;
+	uint32_t stack; /* of the freeing thread; 0: not recorded */
 	bool by_realloc;
 };
 bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *record);

@@ -46,7 +46,8 @@ static void record_sample(struct bp_visit *visit, const void *pool, const void *
 	const bool room = bp_pool_set_insert(pool, object, sequence, &type, &replaced);
 	if (bp_unlikely(replaced != 0)) {
 		/* Its end was not reported. */
-		end_sample(visit, (uint64_t)object, replaced, BP_TRACEPOINT_UNSEEN);
+		bp_event_freed_earlier(
+			visit, object, bp_recorder_next_sequence(), replaced, BP_TRACEPOINT_UNSEEN);
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_FREE);
 	}
 	if (!room) {

@@ -99,12 +99,16 @@ bool bp_sampling_options_read(const struct bp_arguments *arguments,
 	struct bp_sampling_options options = { .law = bp_option_value(arguments, "law"),
 		.python = bp_option_value(arguments, "python"),
 		.mapped = bp_option_given(arguments, "mapped") ? "on" : NULL,
+		.free_stacks = bp_option_given(arguments, "free-stacks") ? "on" : NULL,
 		.in_place = bp_option_given(arguments, "in-place") };
 	const char *seed = bp_option_value(arguments, "seed");
 	uint64_t number;
 	/* Sums of every object are counted by hooks of their own, which know one form alone. */
 	if (options.in_place && bp_option_given(arguments, "verify"))
 		return bp_error_set(error, "--verify goes without --in-place");
+	/* What has a stack of its free is never folded, so that no size could be kept. */
+	if (options.free_stacks != NULL && bp_option_given(arguments, "max-size"))
+		return bp_error_set(error, "--max-size goes without --free-stacks");
 	if (!read_interval(arguments, options.interval, sizeof options.interval, error) ||
 		!read_budget(arguments, &options, error) ||
 		!read_window(arguments, &options, error))
@@ -175,7 +179,7 @@ static bool is_python(const char *text)
 	return strcmp(text, "all") == 0 || strcmp(text, "frames") == 0 || strcmp(text, "off") == 0;
 }
 
-static bool is_mapped(const char *text)
+static bool is_switch(const char *text)
 {
 	return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
 }
@@ -201,7 +205,8 @@ bool bp_sampling_options_check_environment(
 		{ BP_ENV_LAW, "exact or bernoulli", is_law, options->law != NULL },
 		{ BP_ENV_TRACEPOINTS, "otel or none", is_tracepoints, false },
 		{ BP_ENV_PYTHON, "all, frames or off", is_python, options->python != NULL },
-		{ BP_ENV_MAPPED, "on or off", is_mapped, options->mapped != NULL },
+		{ BP_ENV_MAPPED, "on or off", is_switch, options->mapped != NULL },
+		{ BP_ENV_FREE_STACKS, "on or off", is_switch, options->free_stacks != NULL },
 	};
 	for (size_t i = 0; i < BP_COUNT(variables); i++) {
 		const char *value = getenv(variables[i].name);
@@ -232,7 +237,9 @@ bool bp_sampling_options_set_environment(const struct bp_sampling_options *optio
 	const uint64_t start_ns = bp_clock_machine_ns() + options->delay_ns;
 	return set(BP_ENV_INTERVAL, options->interval) && set(BP_ENV_SEED, options->seed) &&
 	       set(BP_ENV_LAW, options->law) && set(BP_ENV_PYTHON, options->python) &&
-	       set(BP_ENV_MAPPED, options->mapped) && set(BP_ENV_BUDGET, options->budget) &&
+	       set(BP_ENV_MAPPED, options->mapped) &&
+	       set(BP_ENV_FREE_STACKS, options->free_stacks) &&
+	       set(BP_ENV_BUDGET, options->budget) &&
 	       (!options->in_place || set(BP_ENV_IN_PLACE, "1")) &&
 	       (!options->start_dormant || set(BP_ENV_START, "dormant")) &&
 	       (!options->delayed || set_number(BP_ENV_START_TIME, start_ns)) &&

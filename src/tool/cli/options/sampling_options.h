@@ -9,15 +9,15 @@
 #include "cli/options/options.h"
 
 struct bp_sampling_options {
-	char interval[32], seed[32], budget[32]; /* as in the environment; "": not given */
-	const char *law, *python, *mapped;	 /* NULL: not given */
+	char interval[32], seed[32], budget[32];	 /* as in the environment; "": not given */
+	const char *law, *python, *mapped, *free_stacks; /* NULL: not given */
 	bool in_place;
 	bool start_dormant, delayed, limited; /* limited: --duration was given */
 	uint64_t delay_ns, duration_ns;
 };
 
-/* Reads --interval, --budget, --seed, --law, --python, --mapped, --delay, --duration and
- * --start-dormant, and refuses what contradicts itself. */
+/* Reads --interval, --budget, --seed, --law, --python, --mapped, --free-stacks, --delay,
+ * --duration and --start-dormant, and refuses what contradicts itself. */
 bool bp_sampling_options_read(const struct bp_arguments *arguments,
 	struct bp_sampling_options *ret_options, struct bp_error *error);
 /* Sets the variables of what was given; times count from now, and are absolute, so that every

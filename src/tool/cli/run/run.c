@@ -479,6 +479,8 @@ static const struct bp_option options[] = {
 	{ .name = "mapped",
 		.summary = "record each call by which the program maps memory itself, too (report "
 			   "--metric mapped)" },
+	{ .name = "free-stacks",
+		.summary = "record the stack of each free of a sampled object, too" },
 	{ .name = "in-place",
 		.summary = "sampled objects stay in the program's own heap, so that their pages "
 			   "can be looked at (report --resident)" },
@@ -512,8 +514,8 @@ const struct bp_command bp_command_run = {
 		"The same options travel as environment variables, for programs that are started\n"
 		"by others: LD_PRELOAD=.../" BP_RECORDER_FILE " with " BP_ENV_OUTPUT
 		",\n" BP_ENV_INTERVAL ", " BP_ENV_SEED ", " BP_ENV_LAW ", " BP_ENV_BUDGET
-		", " BP_ENV_PYTHON ",\n" BP_ENV_MAPPED ", " BP_ENV_IN_PLACE ", " BP_ENV_START
-		"=dormant, " BP_ENV_START_TIME " and " BP_ENV_STOP_TIME
+		", " BP_ENV_PYTHON ",\n" BP_ENV_MAPPED ", " BP_ENV_FREE_STACKS ", " BP_ENV_IN_PLACE
+		",\n" BP_ENV_START "=dormant, " BP_ENV_START_TIME " and " BP_ENV_STOP_TIME
 		" (+NANOSECONDS from\nthe start of the process).\n",
 	.options = options,
 	.examples = "bytepoll run -- sqlite3 :memory: < queries.sql\n"
