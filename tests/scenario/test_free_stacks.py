@@ -19,6 +19,8 @@ import trace_decode  # noqa: E402  (the second decoder)
 PAIRS = {("make_%d" % i, "end_%d" % j, 100 * i + j, j == 3): 10 * i + j
          for i in (1, 2, 3) for j in (1, 2, 3)}
 PAIRS |= {("make_1", None, 400, None): 7, ("make_2", "grow_1", 500, False): 5, ("grow_1", None, 600, None): 5}
+# In a signal handler, and by the destructor of thread-specific data while the thread exits.
+PAIRS |= {("make_3", "end_1", 700, False): 4, ("make_2", "end_2", 800, False): 6}
 
 
 def record(path, extra):

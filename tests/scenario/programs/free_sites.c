@@ -4,9 +4,13 @@
  * make_3 allocate, end_1, end_2 and end_3 free. For i and j from 1 to 3 there are 10 i + j objects
  * of 100 i + j bytes that make_i allocates and end_j frees. Another thread calls end_3.
  * make_1 also allocates 7 objects of 400 bytes that are never freed, and grow_1 makes 5 objects of
- * 500 bytes larger, which make_2 has allocated. Prints the address of each site.
+ * 500 bytes larger, which make_2 has allocated. make_3 allocates 4 objects of 700 bytes, which a
+ * signal handler frees by end_1. A thread allocates 6 objects of 800 bytes by make_2, and the
+ * destructor of its thread-specific data frees them by end_2 while the thread exits.
+ * Prints the address of each site.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +57,49 @@ static void *free_handed(void *unused)
 	return unused;
 }
 
+static void *signalled[4];
+
+static void free_signalled(int number)
+{
+	(void)number;
+	for (int k = 0; k < 4; k++)
+		ends[0](signalled[k]);
+}
+
+/* raise() returns after the handler, so that free is never called within malloc. */
+static void signal_pair(void)
+{
+	for (int k = 0; k < 4; k++)
+		signalled[k] = makes[2](700);
+	signal(SIGUSR1, free_signalled);
+	raise(SIGUSR1);
+}
+
+static pthread_key_t key;
+
+static void free_specific(void *objects)
+{
+	for (int k = 0; k < 6; k++)
+		ends[1](((void **)objects)[k]);
+}
+
+static void *exit_with_objects(void *unused)
+{
+	static void *objects[6];
+	for (int k = 0; k < 6; k++)
+		objects[k] = makes[1](800);
+	pthread_setspecific(key, objects);
+	return unused;
+}
+
+static int exit_pair(void)
+{
+	pthread_t thread;
+	return pthread_key_create(&key, free_specific) == 0 &&
+	       pthread_create(&thread, NULL, exit_with_objects, NULL) == 0 &&
+	       pthread_join(thread, NULL) == 0;
+}
+
 static void pair(int i, int j)
 {
 	for (int k = 0; k < 10 * i + j; k++) {
@@ -78,6 +125,9 @@ int main(void)
 	if (pthread_create(&thread, NULL, free_handed, NULL) != 0)
 		return 1;
 	pthread_join(thread, NULL);
+	signal_pair();
+	if (!exit_pair())
+		return 1;
 	KEEP(kept[0]);
 	for (int i = 0; i < 3; i++)
 		printf("make_%d %lu\nend_%d %lu\n", i + 1, (unsigned long)(uintptr_t)makes[i],

@@ -126,6 +126,7 @@ static struct bp_record_free free_of(uint64_t n)
 	record.trials = any();
 	record.objects = any();
 	record.by_realloc = next() % 2;
+	record.stack = next() % 2 == 0 ? (uint32_t)any() : 0;
 	return record;
 }
 
@@ -162,6 +163,7 @@ static void check_free(const struct bp_trace_free *read)
 	assert_true(read->thread == wrote.thread);
 	assert_true(read->trials == wrote.trials && read->objects == wrote.objects);
 	assert_int_equal((read->flags & BP_FREE_REALLOC) != 0, wrote.by_realloc);
+	assert_true(read->stack == wrote.stack);
 }
 
 struct found {
