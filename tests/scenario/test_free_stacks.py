@@ -4,7 +4,7 @@
 
 T is 1, so that every object is in the trace and each number is compared for equality: nothing here fails by chance. The
 trace is read by the second decoder (tools/trace_decode.py). Sampled objects live in slots, or in the program's own
-heap (BYTEPOLL_IN_PLACE); the pairs are the same.
+heap (BYTEPOLL_IN_PLACE), or in that of jemalloc; the pairs are the same.
 """
 import bisect
 import collections
@@ -12,6 +12,7 @@ import os
 import sys
 
 import profiled
+from test_foreign import LIBRARIES, path_of
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools"))
 import trace_decode  # noqa: E402  (the second decoder)
@@ -80,6 +81,12 @@ def test_in_place():
         known(path, {"BYTEPOLL_IN_PLACE": "1"})
 
 
+def test_foreign():
+    """Over another malloc, where the recorder finds a sampled object in its table."""
+    with profiled.directory() as path:
+        known(path, {"LD_PRELOAD": "%s:%s" % (profiled.RECORDER, path_of(LIBRARIES["jemalloc"]))})
+
+
 def test_off():
     """Without the option no free has a stack, and the header does not say so."""
     for extra in ({}, {"BYTEPOLL_FREE_STACKS": "off"}):
@@ -103,6 +110,7 @@ def test_report():
 def main():
     tap = profiled.Tap()
     for test, what in ((test_slots, "pairs of objects in slots"), (test_in_place, "pairs of objects in place"),
+                       (test_foreign, "pairs of objects over jemalloc"),
                        (test_off, "no stacks without the option"), (test_report, "the report is the same")):
         tap.attempt(what, test)
     return tap.finish()
