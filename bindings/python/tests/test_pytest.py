@@ -11,18 +11,19 @@ import package
 import profiled
 from profiled import expect
 
-# What is held is far from the limits: 5.3 MB and 2.7 MB against 4 MB at T = 16 KiB, 330 and 160 samples.
+# What is held is far from the limits: 7.1 MB and 2.3 MB against 4 MB at T = 16 KiB, more than five standard errors from
+# where it would be undecided.
 LIMITS = """
 import gc, pytest
 
 @pytest.mark.limit_peak("4 MB")
 def test_above():
-    kept = [bytes(100) for _ in range(40000)]
+    kept = [bytes(100) for _ in range(50000)]
 
 @pytest.mark.limit_peak("4 MB")
 @pytest.mark.limit_allocated("1 GiB")
 def test_below():
-    kept = [bytes(100) for _ in range(20000)]
+    kept = [bytes(100) for _ in range(16000)]
 
 @pytest.mark.limit_allocated("3 MB")
 def test_allocated():
@@ -149,7 +150,7 @@ def table(session):
     rest = re.findall(r"::(test_\w+)$", shown, re.MULTILINE)
     expect(rest == ["test_above", "test_own", "test_below", "test_plain"] or
            rest == ["test_own", "test_above", "test_below", "test_plain"], done.text)
-    expect(rows["test_above"][0].startswith("5."), str(rows))
+    expect(5.5 < float(rows["test_above"][0].split()[0]) < 8, str(rows))
     expect("T = 16.0 KiB" in done.text and done.again == 1, done.text)
     done = session.run("plain.py", "--bytepoll", "--bytepoll-output", "kept")
     expect(os.listdir(os.path.join(session.folder, "kept")), done.text)

@@ -396,7 +396,7 @@ const struct bp_command bp_command_push = {
 		"    one run\n"
 		"bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
 		"    every run of a service, as it ends\n"
-		"bytepoll push app.bpt --to s3://profiles/shop --endpoint https://minio.lan:9000\n"
+		"bytepoll push app.bpt --to s3://profiles/shop --endpoint https://minio:9000\n"
 		"    into a bucket\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
 	.usage_status = 2,
