@@ -153,8 +153,30 @@ function leans(components, i) {
   return text === '' || /^([{<].*|h[0-9a-f]{16})$/.test(text);
 }
 
+const MODULE = ' (module)'; // behind the name of a module of Python: what it runs itself
+const DOTTED = /^[A-Za-z_<][\w<>]*(\.[A-Za-z_<][\w<>]*)*$/;
+const OF_COMPILER = /\.(cold|part|isra|constprop|lto_priv|llvm)$/;
+
+// The same of a name of Python, `json.decoder.JSONDecoder.decode`, `json.decoder (module)`; null: it is none. Packages go
+// from the outermost one on; what is in angle brackets (<locals>, <listcomp>) stays with what it is in.
+function forms_of_python(name) {
+  const of_module = name.endsWith(MODULE);
+  const base = of_module ? name.slice(0, -MODULE.length) : name;
+  const words = base.split('.');
+  if (!DOTTED.test(base) || OF_COMPILER.test(base) || (words.length === 1 && !of_module)) return null;
+  const forms = [name];
+  for (let first = Math.max(1, words.length - COMPONENTS); first < words.length; first++) {
+    if (words[first][0] !== '<') forms.push('….' + words.slice(first).join('.') + (of_module ? MODULE : ''));
+  }
+  const last = words.findLastIndex((word) => word[0] !== '<');
+  forms.push(words.slice(Math.max(last, 0)).join('.'));
+  return forms;
+}
+
 // The name, and ever shorter ones: the last is the last component.
 export function shorter_forms(name) {
+  const of_python = name.length > LONGEST ? null : forms_of_python(name);
+  if (of_python !== null) return of_python;
   const parts = name[0] === '/' || name.length > LONGEST ? null : parts_of(name);
   if (parts === null || parts.length === 0 || (parts.length === 1 && !parts[0].text.includes('::'))) return [name];
   const forms = [name];
