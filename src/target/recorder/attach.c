@@ -84,10 +84,11 @@ static bool read_settings(const char *path, char **ret_settings)
 	return count > 0;
 }
 
-/* Closes the trace, once no visit is under way. */
+/* Closes the trace, once no visit is under way. (In a child of a fork that no handler saw the trace
+ * is the parent's, and stays open.) */
 static enum bp_attach_result end_when_quiet(void)
 {
-	stuck = !bp_threads_are_quiet(QUIET_NS);
+	stuck = *bp_recorder.fork_mark == 0 || !bp_threads_are_quiet(QUIET_NS);
 	if (stuck)
 		return BP_ATTACH_NOT_QUIET;
 	bp_recorder_end_late();
