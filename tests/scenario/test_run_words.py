@@ -205,7 +205,7 @@ def names_what_a_vfork_child_became(place):
 def advice_is_right(place):
     text = says(place, "./one")
     has(text, "1 object was allocated, too little for 1 sample per 64 KiB: --interval ",
-        "shows a tenth of it to 10 %")
+        "shows a tenth of it to within 10 %")
     has_not(text, "switch it on", "does not use malloc", "arenas")
     text = says(place, "/usr/bin/python3", "-c", "pass", options=("-i", "1T", "--python", "off"))
     has(text, "too little for 1 sample per 1 TiB", "in arenas that it maps itself", "bytepoll run --python all")

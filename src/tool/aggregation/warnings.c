@@ -542,7 +542,7 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 	else if (aggregation->samples == 0 && !state->lost_samples)
 		say(list,
 			"no sample: the program allocated little for this sampling interval; "
-			"bytepoll run --interval %llu shows a tenth of it to 10 %%",
+			"bytepoll run --interval %llu shows a tenth of it to within 10 %%",
 			(unsigned long long)bp_plan_interval_of_tenth(state->counted.bytes.low));
 	if (aggregation->samples > 0 && aggregation->query.filter_count > 0 &&
 		state->totals[BP_METRIC_ALLOCATED].sums.samples == 0)

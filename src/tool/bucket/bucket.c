@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/system_call.h"
 
 #define URL_BYTES 4096u
 #define REQUEST_MS UINT64_C(600000)
@@ -44,15 +45,13 @@ static bool read_identity(struct bp_http_identity *identity, struct bp_error *er
 bool bp_bucket_open(const char *text, const char *endpoint, bool allow_http,
 	struct bp_bucket *ret_bucket, struct bp_error *error)
 {
-	struct bp_bucket bucket = { .http = NULL };
+	struct bp_bucket bucket = { .attempts = 0 };
 	if (endpoint == NULL)
 		endpoint = environment("AWS_ENDPOINT_URL");
 	if (!read_identity(&bucket.identity, error) ||
-		!bp_bucket_address_read(
-			text, endpoint, bucket.identity.region, allow_http, &bucket.address, error))
-		return false;
-	bucket.http = bp_http_create(error);
-	if (bucket.http == NULL)
+		!bp_bucket_address_read(text, endpoint, bucket.identity.region, allow_http,
+			&bucket.address, error) ||
+		!bp_curl_open("s3://", BP_HTTP_CURL_LEAST, &bucket.curl, error))
 		return false;
 	*ret_bucket = bucket;
 	return true;
@@ -60,8 +59,7 @@ bool bp_bucket_open(const char *text, const char *endpoint, bool allow_http,
 
 void bp_bucket_close(struct bp_bucket *bucket)
 {
-	bp_http_destroy(bucket->http);
-	bucket->http = NULL;
+	bp_curl_close(&bucket->curl);
 }
 
 static bool is_stopped(const struct bp_bucket *bucket)
@@ -87,8 +85,7 @@ static void pause_before(const struct bp_bucket *bucket, int attempt, uint64_t a
 	uint16_t draw = 0;
 	if (pause_ms > PAUSE_MAX_MS)
 		pause_ms = PAUSE_MAX_MS;
-	if (getrandom(&draw, sizeof draw, GRND_NONBLOCK) != sizeof draw)
-		draw = 0;
+	bp_system_random(&draw, sizeof draw);
 	pause_ms = pause_ms / 2 + pause_ms * draw / 65536;
 	if (pause_ms < at_least_ms)
 		pause_ms = at_least_ms;
@@ -156,7 +153,7 @@ static void send_often(
 			snprintf(ret_answer->problem, sizeof ret_answer->problem, "no space");
 			return;
 		}
-		bp_http_send(bucket->http, &bucket->identity, &request, ret_answer);
+		bp_http_send(&bucket->curl, &bucket->identity, &request, ret_answer);
 		if (request.sink != NULL && ret_answer->status == 200 &&
 			!is_intact(&request, ret_answer)) {
 			ret_answer->status = 0;

@@ -24,7 +24,7 @@
 struct bp_bucket {
 	struct bp_bucket_address address;
 	struct bp_http_identity identity;
-	struct bp_http *http;
+	struct bp_curl curl;
 	const volatile sig_atomic_t *stopped; /* ends requests and pauses; NULL: nothing does */
 	uint64_t deadline_ns; /* of the monotonic clock, for all that is asked; 0: none */
 	int attempts;	      /* of the last request */

@@ -11,9 +11,7 @@
 #include <strings.h>
 
 #include "bucket/listing.h"
-#include "curl/curl.h"
 
-#define VERSION_LEAST BP_CURL_VERSION(7u, 87u, 0u)
 #define ERROR_BYTES 4096u
 #define CONNECT_MS 15000L
 /* A server that moves less than this for so long is given up. */
@@ -23,13 +21,9 @@
 #define EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define SHA256_HEADER "x-amz-meta-bytepoll-sha256"
 
-struct bp_http {
-	struct bp_curl curl;
-};
-
 /* One request on its way. */
 struct exchange {
-	const struct bp_http *http;
+	const struct bp_curl *curl;
 	const struct bp_http_request *request;
 	struct bp_http_answer *answer;
 	uint64_t sent, received;
@@ -37,27 +31,6 @@ struct exchange {
 	char error[ERROR_BYTES]; /* the beginning of an answer that is no 200 */
 	size_t error_bytes;
 };
-
-struct bp_http *bp_http_create(struct bp_error *error)
-{
-	struct bp_http *http = calloc(1, sizeof *http);
-	if (http == NULL) {
-		bp_error_set(error, "out of memory");
-		return NULL;
-	}
-	if (bp_curl_open("s3://", VERSION_LEAST, &http->curl, error))
-		return http;
-	free(http);
-	return NULL;
-}
-
-void bp_http_destroy(struct bp_http *http)
-{
-	if (http == NULL)
-		return;
-	bp_curl_close(&http->curl);
-	free(http);
-}
 
 static size_t on_read(char *to, size_t size, size_t count, void *context)
 {
@@ -86,7 +59,7 @@ static size_t on_write(char *from, size_t size, size_t count, void *context)
 	struct exchange *exchange = context;
 	size_t bytes = size * count;
 	long status = 0;
-	exchange->http->curl.get_info(exchange->http->curl.handle, BP_CURL_RESPONSE_CODE, &status);
+	exchange->curl->get_info(exchange->curl->handle, BP_CURL_RESPONSE_CODE, &status);
 	if (status != 200 || exchange->request->sink == NULL) {
 		size_t room = ERROR_BYTES - exchange->error_bytes;
 		room = room < bytes ? room : bytes;
@@ -141,9 +114,9 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 	if (header_value(line, bytes, "Retry-After", value, sizeof value))
 		answer->retry_after_ms = retry_after_ms(value);
 	else if (header_value(line, bytes, "Date", value, sizeof value))
-		answer->date_s = exchange->http->curl.date(value, NULL);
+		answer->date_s = exchange->curl->date(value, NULL);
 	else if (header_value(line, bytes, "Last-Modified", value, sizeof value))
-		answer->modified_s = exchange->http->curl.date(value, NULL);
+		answer->modified_s = exchange->curl->date(value, NULL);
 	else if (header_value(line, bytes, SHA256_HEADER, value, BP_SHA256_TEXT_BYTES) &&
 		 is_word(value))
 		strcpy(answer->sha256, value);
@@ -160,20 +133,19 @@ static int on_progress(void *context, int64_t down_all, int64_t down, int64_t up
 	return exchange->request->stopped != NULL && *exchange->request->stopped != 0;
 }
 
-static bool add_headers(const struct bp_http *http, const struct bp_http_identity *identity,
+static bool add_headers(const struct bp_curl *curl, const struct bp_http_identity *identity,
 	const struct bp_http_request *request, struct bp_curl_headers **ret_list)
 {
 	const bool puts = request->method == BP_HTTP_PUT;
-	return bp_curl_add_header(&http->curl, ret_list, "x-amz-content-sha256",
+	return bp_curl_add_header(curl, ret_list, "x-amz-content-sha256",
 		       puts ? request->sha256 : EMPTY_SHA256) &&
-	       (identity->token == NULL || bp_curl_add_header(&http->curl, ret_list,
+	       (identity->token == NULL || bp_curl_add_header(curl, ret_list,
 						   "x-amz-security-token", identity->token)) &&
-	       (!puts ||
-		       bp_curl_add_header(&http->curl, ret_list, SHA256_HEADER, request->sha256)) &&
-	       (!puts || bp_curl_add_header(&http->curl, ret_list, "Content-Type",
+	       (!puts || bp_curl_add_header(curl, ret_list, SHA256_HEADER, request->sha256)) &&
+	       (!puts || bp_curl_add_header(curl, ret_list, "Content-Type",
 				 "application/vnd.apache.parquet")) &&
 	       (!request->only_if_absent ||
-		       bp_curl_add_header(&http->curl, ret_list, "If-None-Match", "*"));
+		       bp_curl_add_header(curl, ret_list, "If-None-Match", "*"));
 }
 
 static void set_options(const struct bp_curl *curl, const struct bp_http_identity *identity,
@@ -228,19 +200,18 @@ static void judge_failure(const struct exchange *exchange, int code, const char 
 	snprintf(answer->problem, sizeof answer->problem, "%s",
 		exchange->too_much   ? "the server sends more than there should be"
 		: problem[0] != '\0' ? problem
-				     : exchange->http->curl.describe(code));
+				     : exchange->curl->describe(code));
 }
 
-void bp_http_send(struct bp_http *http, const struct bp_http_identity *identity,
+void bp_http_send(const struct bp_curl *curl, const struct bp_http_identity *identity,
 	const struct bp_http_request *request, struct bp_http_answer *ret_answer)
 {
-	const struct bp_curl *curl = &http->curl;
-	struct exchange exchange = { .http = http, .request = request, .answer = ret_answer };
+	struct exchange exchange = { .curl = curl, .request = request, .answer = ret_answer };
 	struct bp_curl_headers *headers = NULL;
 	char problem[BP_HTTP_TEXT_BYTES] = ""; /* BP_CURL_PROBLEM_BYTES at least */
 	*ret_answer = (struct bp_http_answer){ .date_s = -1, .modified_s = -1 };
 	if ((request->body != NULL && fseeko(request->body, 0, SEEK_SET) != 0) ||
-		!add_headers(http, identity, request, &headers)) {
+		!add_headers(curl, identity, request, &headers)) {
 		snprintf(ret_answer->problem, sizeof ret_answer->problem, "out of memory");
 	} else {
 		set_options(curl, identity, &exchange, headers, problem);

@@ -17,8 +17,10 @@
 
 #include "base/error.h"
 #include "bucket/sha256.h"
+#include "curl/curl.h"
 
 #define BP_HTTP_TEXT_BYTES 512u
+#define BP_HTTP_CURL_LEAST BP_CURL_VERSION(7u, 87u, 0u) /* older ones do not sign all headers */
 
 /* Who asks: texts of the caller. They are in no message and no argument of a process. */
 struct bp_http_identity {
@@ -56,14 +58,8 @@ struct bp_http_answer {
 	char problem[BP_HTTP_TEXT_BYTES];  /* without an answer: why */
 };
 
-struct bp_http;
-
-/* NULL: libcurl is not there, or is older than 7.87. Then the error says so. */
-struct bp_http *bp_http_create(struct bp_error *error);
-void bp_http_destroy(struct bp_http *http); /* NULL is allowed */
-
-/* Sends it, once. What went wrong is in the answer. */
-void bp_http_send(struct bp_http *http, const struct bp_http_identity *identity,
+/* Sends it, once, by a client of BP_HTTP_CURL_LEAST or newer. What went wrong is in the answer. */
+void bp_http_send(const struct bp_curl *curl, const struct bp_http_identity *identity,
 	const struct bp_http_request *request, struct bp_http_answer *ret_answer);
 
 #endif

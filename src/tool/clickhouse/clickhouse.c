@@ -35,7 +35,7 @@ static const char settings[] =
 	"&aggregate_functions_null_for_empty=1&join_use_nulls=1&async_insert=0&session_timeout=60";
 
 struct bp_clickhouse {
-	struct bp_transfer *transfer;
+	struct bp_transfer transfer;
 	const volatile sig_atomic_t *stopped;
 	char base[ADDRESS_BYTES]; /* http://HOST:PORT/ */
 	char name[NAME_BYTES];
@@ -117,8 +117,7 @@ bool bp_clickhouse_open(const char *text, const volatile sig_atomic_t *stopped,
 	client->stopped = stopped;
 	bp_clickhouse_begin_session(client);
 	if (!read_address(client, text, error) ||
-		(client->transfer = bp_transfer_create(error)) == NULL ||
-		!bp_transfer_identify(client->transfer, getenv("CLICKHOUSE_USER"),
+		!bp_transfer_open(&client->transfer, getenv("CLICKHOUSE_USER"),
 			getenv("CLICKHOUSE_PASSWORD"), error)) {
 		bp_clickhouse_close(client);
 		return false;
@@ -131,7 +130,7 @@ void bp_clickhouse_close(struct bp_clickhouse *client)
 {
 	if (client == NULL)
 		return;
-	bp_transfer_destroy(client->transfer);
+	bp_transfer_close(&client->transfer);
 	free(client);
 }
 
@@ -240,7 +239,7 @@ static bool post(struct bp_clickhouse *client, const char *url, FILE *body, uint
 	if (sink == NULL)
 		return bp_error_set(
 			error, "no room for an answer in the folder of temporary files");
-	bp_transfer_post(client->transfer, url, body, bytes, sink, client->stopped, &answer);
+	bp_transfer_post(&client->transfer, url, body, bytes, sink, client->stopped, &answer);
 	const bool good = judge(client, sink, lines, &answer, error);
 	fclose(sink);
 	return good;

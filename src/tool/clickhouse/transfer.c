@@ -6,17 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "curl/curl.h"
-
 #define CONNECT_MS 15000L
 /* A question of many samples may take minutes in which nothing moves; a server that is silent for
  * longer is given up. */
 #define SILENT_SECONDS 600L
-
-struct bp_transfer {
-	struct bp_curl curl;
-	struct bp_curl_headers *headers;
-};
 
 /* One request on its way. */
 struct exchange {
@@ -25,28 +18,6 @@ struct exchange {
 	const volatile sig_atomic_t *stopped;
 	struct bp_transfer_answer *answer;
 };
-
-struct bp_transfer *bp_transfer_create(struct bp_error *error)
-{
-	struct bp_transfer *transfer = calloc(1, sizeof *transfer);
-	if (transfer == NULL) {
-		bp_error_set(error, "out of memory");
-		return NULL;
-	}
-	if (bp_curl_open("clickhouse://", 0, &transfer->curl, error))
-		return transfer;
-	free(transfer);
-	return NULL;
-}
-
-void bp_transfer_destroy(struct bp_transfer *transfer)
-{
-	if (transfer == NULL)
-		return;
-	transfer->curl.free_headers(transfer->headers);
-	bp_curl_close(&transfer->curl);
-	free(transfer);
-}
 
 static bool add_header(struct bp_transfer *transfer, const char *name, const char *value)
 {
@@ -61,18 +32,28 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-bool bp_transfer_identify(struct bp_transfer *transfer, const char *user, const char *password,
+bool bp_transfer_open(struct bp_transfer *transfer, const char *user, const char *password,
 	struct bp_error *error)
 {
 	if (!is_plain(user) || !is_plain(password))
 		return bp_error_set(
 			error, "CLICKHOUSE_USER and CLICKHOUSE_PASSWORD: no control characters");
+	if (!bp_curl_open("clickhouse://", 0, &transfer->curl, error))
+		return false;
 	/* (An empty Expect: the body is sent without waiting for leave.) */
 	return (add_header(transfer, "Expect", "") &&
 		       add_header(transfer, "Content-Type", "application/octet-stream") &&
 		       (user == NULL || add_header(transfer, "X-ClickHouse-User", user)) &&
 		       (password == NULL || add_header(transfer, "X-ClickHouse-Key", password))) ||
 	       bp_error_set(error, "out of memory");
+}
+
+void bp_transfer_close(struct bp_transfer *transfer)
+{
+	if (transfer->headers != NULL)
+		transfer->curl.free_headers(transfer->headers);
+	transfer->headers = NULL;
+	bp_curl_close(&transfer->curl);
 }
 
 static size_t on_read(char *to, size_t size, size_t count, void *context)

@@ -4,7 +4,7 @@
  * asks no server needs none. It verifies certificates and the name of the host, follows no redirect
  * and speaks HTTP and HTTPS alone.
  *
- * Called by clickhouse.c. One transfer object serves one thread.
+ * Called by clickhouse.c. A transfer serves one thread.
  */
 #ifndef BP_CLICKHOUSE_TRANSFER_H
 #define BP_CLICKHOUSE_TRANSFER_H
@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "curl/curl.h"
 
 #define BP_TRANSFER_TEXT_BYTES 512u
 
@@ -26,16 +27,17 @@ struct bp_transfer_answer {
 	char problem[BP_TRANSFER_TEXT_BYTES]; /* without a whole answer: why */
 };
 
-struct bp_transfer;
+struct bp_transfer {
+	struct bp_curl curl;
+	struct bp_curl_headers *headers;
+};
 
-/* NULL: libcurl is not there. Then the error says so. */
-struct bp_transfer *bp_transfer_create(struct bp_error *error);
-void bp_transfer_destroy(struct bp_transfer *transfer); /* NULL is allowed */
-
-/* Who asks, for all requests: texts of the environment, sent as headers. NULL: the server's
- * default. Errors: memory; a text with control characters. */
-bool bp_transfer_identify(struct bp_transfer *transfer, const char *user, const char *password,
+/* `user` and `password`: who asks, for all requests: texts of the environment, sent as headers.
+ * NULL: the server's default. Errors: libcurl is not there; memory; a text with control characters.
+ * It is to be closed in any case. */
+bool bp_transfer_open(struct bp_transfer *transfer, const char *user, const char *password,
 	struct bp_error *error);
+void bp_transfer_close(struct bp_transfer *transfer); /* safe on zeroed memory */
 
 /* Sends `bytes` of `body`, from its beginning, to `url`, once and on a connection of its own, so
  * that nothing can arrive twice. What the server answers, also with an error, is appended to

@@ -2,12 +2,12 @@
 /*
  * Resident memory in the head of a page: the looks at it, of which process they are, and two of
  * them taken apart as `bytepoll report --summary` does (resident/resident.h), and line by line, as
- * `bytepoll report --resident` does (resident/parts.h). The page knows no
- * process but by its pid, and cannot make the parts itself: live objects are those of this process
- * alone, at that moment.
+ * `bytepoll report --resident` does (resident/parts.h). The page knows no process but by its pid,
+ * and cannot make the parts itself: live objects are those of this process alone, at that moment.
  */
 #include "page/html_data.h"
 #include "report/parts/explained_text.h"
+#include "report/parts/part_json.h"
 #include "text/json_values.h"
 
 static void write_moment(struct bp_json *json, const char *name, const struct bp_reconciled *moment)
@@ -73,21 +73,8 @@ static void write_lines(struct bp_json *json, const char *name, const struct bp_
 	bp_json_whole(json, "swapped_bytes", look->swapped_bytes);
 	bp_json_bool(json, "heap_walked", look->heap.known);
 	bp_json_array(json, "lines", BP_JSON_COMPACT);
-	for (uint32_t i = 0; i < look->count; i++) {
-		const struct bp_part *line = &look->parts[i];
-		bp_json_object(json, NULL, BP_JSON_COMPACT);
-		bp_json_text(json, "name", line->name);
-		bp_json_interval(json, "bytes", &line->bytes, 1);
-		bp_json_array(json, "owners", BP_JSON_COMPACT);
-		for (uint32_t o = 0; o < line->owner_count; o++) {
-			bp_json_object(json, NULL, BP_JSON_COMPACT);
-			bp_page_write_text(json, "name", line->owners[o].name);
-			bp_json_interval(json, "bytes", &line->owners[o].bytes, 1);
-			bp_json_end(json);
-		}
-		bp_json_end(json);
-		bp_json_end(json);
-	}
+	for (uint32_t i = 0; i < look->count; i++)
+		bp_json_part(json, &look->parts[i], BP_JSON_COMPACT, bp_page_write_text);
 	bp_json_end(json);
 	bp_json_interval(json, "unexplained", &look->unexplained, 1);
 	bp_json_end(json);

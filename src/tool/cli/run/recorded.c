@@ -145,7 +145,7 @@ static void print_too_little(const struct bp_tree *tree, const struct bp_tree_su
 	else
 		fprintf(stderr,
 			"too little for 1 sample per %s: --interval %llu shows a tenth of it to "
-			"10 %%\n",
+			"within 10 %%\n",
 			interval,
 			(unsigned long long)bp_plan_interval_of_tenth((double)sums->trials_low));
 }

@@ -10,6 +10,7 @@
 
 #include "report/parts/explained_text.h"
 #include "report/parts/header.h"
+#include "report/parts/part_json.h"
 #include "text/json_values.h"
 
 #define ROWS 8
@@ -254,21 +255,8 @@ static void write_json_parts(struct bp_json *json, const struct bp_parts *parts)
 	bp_json_bool(json, "heap_walked", parts->heap.known);
 	bp_json_break(json, 4);
 	bp_json_array(json, "lines", BP_JSON_TALL);
-	for (uint32_t i = 0; i < parts->count; i++) {
-		const struct bp_part *part = &parts->parts[i];
-		bp_json_object(json, NULL, BP_JSON_SPACED);
-		bp_json_text(json, "name", part->name);
-		bp_json_interval(json, "bytes", &part->bytes, 1);
-		bp_json_array(json, "owners", BP_JSON_SPACED);
-		for (uint32_t o = 0; o < part->owner_count; o++) {
-			bp_json_object(json, NULL, BP_JSON_SPACED);
-			bp_json_text(json, "name", part->owners[o].name);
-			bp_json_interval(json, "bytes", &part->owners[o].bytes, 1);
-			bp_json_end(json);
-		}
-		bp_json_end(json);
-		bp_json_end(json);
-	}
+	for (uint32_t i = 0; i < parts->count; i++)
+		bp_json_part(json, &parts->parts[i], BP_JSON_SPACED, bp_json_text);
 	bp_json_end(json);
 	bp_json_interval(json, "unexplained", &parts->unexplained, 1);
 }
