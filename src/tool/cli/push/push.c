@@ -391,13 +391,12 @@ const struct bp_command bp_command_push = {
 		"(clickhouses:// by HTTPS), whose tables share/bytepoll/sql/clickhouse.sql makes.\n"
 		"CLICKHOUSE_USER and CLICKHOUSE_PASSWORD of the environment say who asks.",
 	.options = options,
-	.examples =
-		"bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"
-		"    one run\n"
-		"bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
-		"    every run of a service, as it ends\n"
-		"bytepoll push app.bpt --to s3://profiles/shop --endpoint https://minio:9000\n"
-		"    into a bucket\n",
+	.examples = "bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"
+		    "    one run\n"
+		    "bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
+		    "    every run of a service, as it ends\n"
+		    "bytepoll push app.bpt --to s3://profiles/shop --endpoint https://minio:9000\n"
+		    "    into a bucket\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.run = push,
