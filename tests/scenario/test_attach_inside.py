@@ -105,7 +105,7 @@ def namespace(path):
         profiled.expect(not os.listdir(own), "something was made in our files: %s" % os.listdir(own))
 
 
-def jail(path):
+def jail(path, prefix=()):
     """A chroot with the program and its libraries, and nothing else."""
     program, root = compiled(path, "churn", CHURN), os.path.join(path, "jail")
     libraries = re.findall(r"(/\S+) \(", profiled.run(["ldd", program]).stdout.decode())
@@ -113,7 +113,7 @@ def jail(path):
         os.makedirs(os.path.dirname(root + place), mode=0o755, exist_ok=True)
         shutil.copy(file, root + place)
     os.mkdir(root + "/opt", 0o755)
-    with running("chroot", root, "/churn") as process:
+    with running(*prefix, "chroot", root, "/churn") as process:
         copy = attach_to_copy(process.pid, "/opt", "/trace.bpt")
         profiled.expect(NAME.fullmatch(os.path.basename(copy)) and copy.startswith("/opt/"), copy)
         expect_copy(process.pid, copy)
@@ -219,6 +219,7 @@ def can_as_user():
 
 TESTS = {"namespace": ("a mount namespace", namespace, can()),
          "jail": ("a chroot", jail, None if profiled.is_root() else "needs root"),
+         "both": ("a chroot in a mount namespace", lambda path: jail(path, ("unshare", "-m")), can()),
          "user": ("an ordinary user", own_user, can_as_user()),
          "hostile": ("what is in the way", hostile, can()),
          "shared": ("a folder that others may write", shared_folder, can()),

@@ -29,16 +29,19 @@ static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name
 /* The root directory of the process that is being opened, if it is in another mount namespace; else
  * -1. */
 static int its_root = -1;
+static pid_t its_pid;
 
 /* In another mount namespace the paths of /proc/PID/maps are the process's, and libdw would open
  * them as if they were ours: another C library may be there, in which dlopen has another address.
- * (In a mere chroot the kernel gives them as we have them.) */
+ * (In a mere chroot the kernel gives them as we have them.) What does not lie in its root directory
+ * is not looked for. */
 static int find_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 	char **ret_file, Elf **ret_elf)
 {
-	if (its_root >= 0 && name[0] == '/')
-		return bp_inside_file(its_root, name);
-	return dwfl_linux_proc_find_elf(module, data, name, base, ret_file, ret_elf);
+	if (its_root < 0 || name[0] != '/')
+		return dwfl_linux_proc_find_elf(module, data, name, base, ret_file, ret_elf);
+	const char *inside = bp_process_path_in_root(its_pid, name);
+	return inside != NULL ? bp_inside_file(its_root, inside) : -1;
 }
 
 static const Dwfl_Callbacks callbacks = {
@@ -194,6 +197,7 @@ bool bp_target_image_open(pid_t pid, struct bp_target_image *ret_image, struct b
 		return bp_error_set(error, "the root directory of process %ld cannot be opened: %s",
 			(long)pid, strerror(errno));
 	}
+	its_pid = pid;
 	(void)dwfl_getmodules(image.dwfl, prepare, &image, 0);
 	if (its_root >= 0)
 		close(its_root);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,4 +156,15 @@ bool bp_process_is_elsewhere(pid_t pid, const char *link)
 	snprintf(path, sizeof path, "/proc/self/%s", link);
 	const ssize_t our_length = readlink(path, ours, sizeof ours - 1);
 	return their_length > 0 && our_length > 0 && strcmp(theirs, ours) != 0;
+}
+
+const char *bp_process_path_in_root(pid_t pid, const char *path)
+{
+	char link[64], root[PATH_MAX];
+	snprintf(link, sizeof link, "/proc/%ld/root", (long)pid);
+	const ssize_t read = readlink(link, root, sizeof root);
+	if (read <= 0 || read == (ssize_t)sizeof root)
+		return NULL;
+	const size_t length = read == 1 ? 0 : (size_t)read; /* "/" */
+	return strncmp(path, root, length) == 0 && path[length] == '/' ? path + length : NULL;
 }

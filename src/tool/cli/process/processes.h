@@ -41,6 +41,11 @@ unsigned bp_process_status_of(
  * it cannot be read. */
 bool bp_process_is_elsewhere(pid_t pid, const char *link);
 
+/* A path of /proc/PID/maps (or of another link of the process's), which begins at the root of its
+ * mount namespace, as one that begins at the process's own root directory: a part of `path`. NULL:
+ * it does not lie in there, or nothing can be read. */
+const char *bp_process_path_in_root(pid_t pid, const char *path);
+
 struct bp_listed_process {
 	pid_t pid, parent; /* parent -1: it has gone meanwhile */
 };

@@ -139,7 +139,9 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, bool steer,
 	struct bp_traced *ret_traced, bool *ret_denied)
 {
 	char paths[3][2 * PATH_MAX];
-	snprintf(paths[0], sizeof paths[0], "/proc/%ld/root%s", (long)pid, mapping->path);
+	const char *inside = bp_process_path_in_root(pid, mapping->path);
+	snprintf(paths[0], sizeof paths[0], "/proc/%ld/root%s", (long)pid,
+		inside != NULL ? inside : mapping->path);
 	snprintf(paths[1], sizeof paths[1], "%s", mapping->path);
 	snprintf(paths[2], sizeof paths[2], "/proc/%ld/map_files/%" PRIx64 "-%" PRIx64, (long)pid,
 		mapping->start, mapping->end);
