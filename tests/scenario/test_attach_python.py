@@ -18,7 +18,7 @@ import tempfile
 import time
 
 import profiled
-import test_python
+import pythons
 from attaching import command, expect_done
 from steered import Decoded
 
@@ -213,7 +213,7 @@ class Attached:
         self.python, self.tap, self.name = python, tap, name
         self.folder = os.path.join(folder, name)
         os.mkdir(self.folder)
-        self.version = tuple(map(int, test_python.version_of(python).split(".")))
+        self.version = tuple(map(int, pythons.version_of(python).split(".")))
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -288,7 +288,7 @@ class Attached:
         """T = 1: as many objects at each marked line as it makes, of kind and size, with the frames of Python."""
         times = 4
         path, growths = self.measured(times, "1")
-        trace = test_python.read(path)
+        trace = pythons.read(path)
         profiled.expect(not any(trace.lost), "lost: %s" % trace.lost)
         begin, end = ([sample["sequence"] for sample in trace.samples if sample["size"] == size][-1] for size in (BEGIN, END))
         lines, sizes = collections.Counter(), collections.Counter()
@@ -495,13 +495,13 @@ def main():
     tap = profiled.Tap()
     with tempfile.TemporaryDirectory() as folder:
         if sys.argv[1:2] != ["others"]:
-            Attached(tap, "/usr/bin/python3", test_python.SYSTEMS, folder).all(sys.argv[1:])
+            Attached(tap, "/usr/bin/python3", pythons.SYSTEMS, folder).all(sys.argv[1:])
             return tap.finish()
-        pythons = test_python.others()
+        found = pythons.others()
         # The first has no pending calls, 3.11 another frame, and the last has several GILs.
-        for version in test_python.VERSIONS if profiled.LONG else ("3.8", "3.11", "3.13"):
-            if version in pythons:
-                Attached(tap, pythons[version], version, folder).all(sys.argv[2:])
+        for version in pythons.VERSIONS if profiled.LONG else ("3.8", "3.11", "3.13"):
+            if version in found:
+                Attached(tap, found[version], version, folder).all(sys.argv[2:])
             else:
                 tap.skip(version, "no Python of this version under ~/.pyenv/versions")
     return tap.finish()

@@ -19,7 +19,8 @@
  * meanwhile. So the first word, which is passed to the other four, stays as it was: whichever of
  * the functions such a thread meets, it gets the word that it wants.
  *
- * An interpreter that has ended and starts again may choose its allocators anew: python_end.c.
+ * An interpreter that is loaded later: python_find.c. One that has ended and starts again
+ * may choose its allocators anew: python_end.c.
  *
  * In a process that was attached to all this is done later (python_late.c), in front of an
  * interpreter whose arenas are not all known.
@@ -47,7 +48,6 @@
 #include "recognition/live_set.h"
 #include "recorder/real.h"
 #include "recorder/recorder.h"
-#include "unwind/modules.h"
 
 /* PyObjectArenaAllocator, the same in all versions. */
 struct arena_allocator {
@@ -449,9 +449,6 @@ static void adopt_objects(void)
 		stand_before(now, true, bp_python.functions.is_initialized() != 0);
 }
 
-/* Visits for the allocators alone, of which `python3` needs some forty. */
-#define LOOKS 4096u
-
 /* The functions of CPython in an object that has them. */
 static void adopt(const struct link_map *map)
 {
@@ -487,34 +484,16 @@ static void adopt(const struct link_map *map)
 	bp_python_find_late(map);
 	bp_python_find_end(map);
 	adopt_objects();
-	bp_python.looks_left = bp_python.objects_state == BP_PYTHON_RECORDED ? LOOKS : 0;
+	bp_python.looks_left = bp_python.objects_state == BP_PYTHON_RECORDED ? BP_PYTHON_LOOKS : 0;
 	bp_python_describe(&bp_recorder.writer);
-}
-
-#define DEFINED_BY_CPYTHON "PyMem_SetAllocator"
-
-/* An interpreter that was loaded after the start, and the thread whose stack is in it. */
-static const struct link_map *found_later;
-static const struct bp_hot *found_by;
-
-/* A module was met in a stack for the first time. It is looked into at once, as long as it cannot
- * be unloaded; what follows has to wait for the end of the visit. */
-static void look_at_module(const void *link_map)
-{
-	if (bp_python.known || found_later != NULL ||
-		!bp_symbol_table_defines(link_map, DEFINED_BY_CPYTHON))
-		return;
-	found_by = &bp_hot;
-	found_later = link_map;
-	__atomic_store_n(&bp_python.unsettled, true, __ATOMIC_RELEASE);
 }
 
 void bp_real_adopt_python(void)
 {
 	if (bp_python.wanted == BP_PYTHON_OFF)
 		return;
-	const struct link_map *map = bp_symbol_table_definer(DEFINED_BY_CPYTHON);
-	bp_modules_watch(look_at_module);
+	const struct link_map *map = bp_symbol_table_definer(BP_PYTHON_DEFINES);
+	bp_python_watch_modules();
 	if (map == NULL)
 		return;
 	adopt(map);
@@ -543,12 +522,12 @@ static void choose_anew(const struct bp_python_allocator now[DOMAINS])
 
 /* Has the interpreter chosen its allocators anew since the start, or since it ended? It does so
  * before it is initialised, or not at all. */
-static void look_at_allocators(void)
+static void look_at_allocators(bool allocates)
 {
 	struct bp_python_allocator now[DOMAINS];
 	if (bp_python.looks_left != 0)
 		bp_python.looks_left--;
-	if (!bp_python_may_look())
+	if (!bp_python_may_look(allocates))
 		return;
 	const bool initialized = bp_python.functions.is_initialized() != 0;
 	if (bp_python.objects_state == BP_PYTHON_RECORDED) {
@@ -564,16 +543,13 @@ static void look_at_allocators(void)
 	}
 }
 
-void bp_real_look_at_python(void)
+void bp_real_look_at_python(bool allocates)
 {
 	if (bp_python.known && bp_python.objects_state == BP_PYTHON_WAITING) {
 		bp_python_look_late();
 	} else if (bp_python.known) {
-		look_at_allocators();
-	} else if (found_later != NULL && found_by == &bp_hot) {
-		adopt(found_later);
-		found_later = NULL;
-	} else if (found_later == NULL) {
+		look_at_allocators(allocates);
+	} else if (!bp_python_adopt_found(adopt)) {
 		bp_python.unsettled = false; /* it was closed */
 	}
 }

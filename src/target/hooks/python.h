@@ -44,6 +44,22 @@ bool bp_python_give_back(const struct bp_python_allocator now[BP_PYTHON_DOMAINS]
 /* Small objects are not charged any more. Needs no GIL. */
 void bp_python_stop_late(void);
 
+/* ---- python_find.c: an interpreter that is loaded after the start ---- */
+
+#define BP_PYTHON_DEFINES "PyMem_SetAllocator" /* of whose definer it is said that it is CPython */
+/* Visits for the allocators alone, of which `python3` needs some forty. */
+#define BP_PYTHON_LOOKS 4096u
+
+/* Takes note of interpreters that are met in stacks. For the start. */
+void bp_python_watch_modules(void);
+
+/* Looks for an interpreter among the objects that were loaded since the last look. Called in dlsym,
+ * before a program finds a function that starts one. Thread-safe. */
+void bp_python_look_at_loaded(void);
+
+/* Hands the interpreter that this thread has found to `adopt`. False: no thread has found one. */
+bool bp_python_adopt_found(void (*adopt)(const struct link_map *map));
+
 /* ---- python_end.c: an interpreter that ends, and may be started again ---- */
 
 /* Finds what it needs of an interpreter that was just found. */
@@ -56,9 +72,9 @@ void bp_python_await_end(void);
  * chosen. Called by the thread that makes it, while it holds the GIL or starts the interpreter. */
 void bp_python_meet_object(void);
 
-/* May this thread call the interpreter, to look at its allocators? Not between its end and its next
- * start, unless this thread has ended it; nor while a library is closed then. */
-bool bp_python_may_look(void);
+/* May this thread call the interpreter, to look at its allocators? Between its end and its next
+ * start only while it `allocates`, and only if it has ended it and no library is being closed. */
+bool bp_python_may_look(bool allocates);
 
 /* Its allocators have been looked at, and it may have ended before. Returns whether it had. */
 bool bp_python_started_again(void);

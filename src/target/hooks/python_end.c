@@ -10,8 +10,10 @@
  * ours are back (look_at_allocators in python.c): the interpreter asks malloc for memory before it
  * makes an object of the domains mem and object.
  *
- * No other thread looks meanwhile: CPython's lock of the allocators is freed and made by whoever
- * ends and starts it; nor does any thread within dlclose, which may unmap the interpreter's code.
+ * To look takes CPython's lock of the allocators (3.12), which is freed and made by whoever ends
+ * and starts it. So no other thread looks meanwhile, nor does this one when it frees something,
+ * which may be that lock; nor does any thread within dlclose, which may unmap the interpreter's
+ * code.
  *
  * Objects are missed in two cases. Should another thread start the interpreter, ours are back at
  * the next visit of the thread that ended it. And should that thread allocate more often in between
@@ -71,10 +73,10 @@ void bp_python_meet_object(void)
 		bp_python_await_end();
 }
 
-bool bp_python_may_look(void)
+bool bp_python_may_look(bool allocates)
 {
 	return ended_by == NULL ||
-	       (ended_by == &bp_hot && __atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0);
+	       (allocates && ended_by == &bp_hot && __atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0);
 }
 
 bool bp_python_started_again(void)

@@ -97,8 +97,8 @@ void bp_real_adopt_python(void);
 
 /* The same for what was not to be known at the start: a libpython that was loaded later, and
  * allocators that CPython has chosen anew (PYTHONMALLOC). Called at the end of a visit while
- * bp_python.unsettled is set, with the thread busy. */
-BP_COLD void bp_real_look_at_python(void);
+ * bp_python.unsettled is set, with the thread busy. `allocates`: the visit makes an object. */
+BP_COLD void bp_real_look_at_python(bool allocates);
 
 /* In a process that was attached to (hooks/python_late.c). The first one: before a further trace
  * begins, small objects are to be recorded in it as soon as possible. The second one: the mode is

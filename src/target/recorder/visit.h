@@ -23,6 +23,7 @@ struct bp_visit {
 	struct bp_thread *thread;
 	uint64_t left;	  /* the thread's countdown; it has wrapped if a charge borrowed */
 	uint64_t objects; /* the thread's objects at entry */
+	bool allocates;	  /* a charge borrowed: an object is being made */
 	int saved_errno;
 	uint32_t event_count; /* of thread->events, with which listeners are called at the end */
 };
@@ -40,6 +41,7 @@ static inline bool bp_visit_begin(struct bp_visit *visit, uint64_t charged)
 	bp_recorder_enter(); /* before it looks at the mode */
 	visit->hot = hot;
 	visit->event_count = 0;
+	visit->allocates = charged != 0;
 	visit->saved_errno = errno;
 	if (bp_likely(__atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON) ||
 		bp_recorder_is_on()) {
@@ -93,7 +95,7 @@ static inline void bp_visit_leave(struct bp_visit *visit, uint64_t trials_left)
 		bp_recorder_end(BP_END_NONE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (bp_unlikely(bp_python.unsettled))
-		bp_real_look_at_python();
+		bp_real_look_at_python(visit->allocates);
 	bp_recorder_leave();
 	errno = visit->saved_errno;
 	hot->busy = 0;

@@ -28,8 +28,9 @@ bool bp_recorder_is_on(void)
 
 struct bp_python bp_python;
 
-void bp_real_look_at_python(void)
+void bp_real_look_at_python(bool allocates)
 {
+	(void)allocates;
 	fail();
 }
 
