@@ -6,6 +6,7 @@ small objects are not recorded, or not yet.
 
     test_attach_python.py [TEST ...]   the Python of this machine
     test_attach_python.py others [TEST ...]   those under ~/.pyenv/versions, one of each version from 3.8 on
+    test_attach_python.py free-threaded PYTHON   a build without the GIL
     BYTEPOLL_LONG_TESTS=1              200 cycles and kills of each, instead of a few; and all versions
 """
 import collections
@@ -491,9 +492,33 @@ class Attached:
                 self.tap.attempt("%s: %s" % (self.name, what), test)
 
 
+    def free_threaded_is_said(self):
+        """Nothing of a build without the GIL is recorded but what it asks malloc for, and that is said; its threads go on."""
+        process = self.start(BUSY)
+        try:
+            trace, text = self.attach(process, "trace", "1")
+            profiled.expect("this Python is free-threaded" in " ".join(text.split()), text)
+            time.sleep(.5)
+            expect_done(command("detach", process.pid))
+            self.end(process)
+        finally:
+            process.kill()
+            process.wait()
+        read = pythons.read(trace)
+        profiled.expect(not any(read.lost) and not read.mixed and not read.frames, "frames, or lost: %s" % read.lost)
+        profiled.expect(all(sample["kind"] != PYTHON_OBJECT for sample in read.samples), "an object of Python's")
+        said = " ".join(profiled.run([profiled.BYTEPOLL, "report", trace]).stdout.decode().split())
+        profiled.expect("neither its functions nor its small objects are recorded" in said and
+                        "statically linked" not in said, said)
+
+
 def main():
     tap = profiled.Tap()
     with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[1:2] == ["free-threaded"]:
+            attached = Attached(tap, sys.argv[2], "free-threaded", folder)
+            tap.attempt("free-threaded: what is recorded is said", attached.free_threaded_is_said)
+            return tap.finish()
         if sys.argv[1:2] != ["others"]:
             Attached(tap, "/usr/bin/python3", pythons.SYSTEMS, folder).all(sys.argv[1:])
             return tap.finish()

@@ -535,8 +535,11 @@ static void say_empty(struct list *list, const struct bp_aggregation *aggregatio
 			  "bytepoll control PID start, or leave --start-dormant out");
 	else if (!(state->lacks & BP_LACKS_COUNTERS) && state->counted.objects.high == 0)
 		say(list,
-			"no allocation at all was seen: is the program statically linked, or does "
-			"it have an allocator of its own?");
+			bp_profile_is_attached(aggregation->profile, 0)
+				? "no allocation was seen since the process was attached to: it made "
+				  "none, or by an allocator of its own"
+				: "no allocation at all was seen: is the program statically linked, or "
+				  "does it have an allocator of its own?");
 	else if (aggregation->samples == 0 && !state->lost_samples && state->lacks != 0)
 		say(list, "no sample: the program allocated little for this sampling interval");
 	else if (aggregation->samples == 0 && !state->lost_samples)

@@ -124,7 +124,7 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 	if (seen->points != NULL) {
 		options->resident = seen->points;
 		options->resident_count = resident.count;
-		options->resident_attached = bp_explained_is_attached(profile, resident.pid);
+		options->resident_attached = bp_profile_is_attached(profile, resident.pid);
 		options->resident_pid = resident.pid;
 		read_lines(arguments->operands[0], aggregation, seen, options);
 		(void)bp_resident_peak(&resident, profile, &options->resident_most);

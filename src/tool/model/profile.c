@@ -169,6 +169,16 @@ static char *text_memory(struct bp_string_index *index, size_t bytes)
 	return text;
 }
 
+bool bp_profile_is_attached(const struct bp_profile *profile, uint32_t pid)
+{
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		const struct bp_process *process = &profile->processes.data[i];
+		if (process->attached && (pid == 0 || process->pid == pid))
+			return true;
+	}
+	return false;
+}
+
 bool bp_profile_string(struct bp_profile *profile, const char *text, size_t bytes,
 	struct bp_string_id *ret_string, struct bp_error *error)
 {

@@ -307,6 +307,9 @@ void bp_profile_finish(struct bp_profile *profile);
 /* The text of a string id; never NULL. */
 const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_id string);
 
+/* Was one of the processes attached to? (Then what it did before is not known.) `pid` 0: of all. */
+bool bp_profile_is_attached(const struct bp_profile *profile, uint32_t pid);
+
 /* What a process is called: as it was started, or the last part of its executable's path. Never
  * NULL. */
 const char *bp_process_name(const struct bp_profile *profile, const struct bp_process *process);

@@ -139,7 +139,7 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 			write_line(
 				"    ", part->owners[o].name, &part->owners[o].bytes, options, out);
 	}
-	const bool attached = bp_explained_is_attached(aggregation->profile, parts->pid);
+	const bool attached = bp_profile_is_attached(aggregation->profile, parts->pid);
 	if (!is_nothing(&parts->unexplained))
 		write_line("", attached ? "from before attaching, unexplained" : "unexplained",
 			&parts->unexplained, options, out);

@@ -27,16 +27,6 @@ static bool held_more_before(
 	       peak->bytes.interval.low > (double)bp_resident_sum(&moment->point) / 2;
 }
 
-bool bp_explained_is_attached(const struct bp_profile *profile, uint32_t pid)
-{
-	for (uint32_t i = 1; i < profile->processes.count; i++) {
-		const struct bp_process *process = &profile->processes.data[i];
-		if (process->attached && (pid == 0 || process->pid == pid))
-			return true;
-	}
-	return false;
-}
-
 bool bp_explain(const struct bp_aggregation *aggregation, const struct bp_resident *resident,
 	bp_own_heaps heaps, struct bp_explained *ret_explained)
 {
@@ -47,7 +37,7 @@ bool bp_explain(const struct bp_aggregation *aggregation, const struct bp_reside
 	const struct bp_interval *live = &highest->live.interval;
 	struct bp_explained explained = { .time_ns = highest->time_ns,
 		.one_of_several = bp_resident_is_of_one(resident, aggregation->profile),
-		.since_attached = bp_explained_is_attached(aggregation->profile, resident->pid),
+		.since_attached = bp_profile_is_attached(aggregation->profile, resident->pid),
 		.resident_bytes = bp_resident_sum(&highest->point),
 		.file_bytes = highest->point.file + highest->point.shared,
 		.malloc_live = highest->live,

@@ -43,10 +43,6 @@ struct bp_explained {
 bool bp_explains_little(
 	const struct bp_interval *live, uint64_t resident_bytes, uint64_t apart_bytes);
 
-/* Was one of the processes attached to? (Then what malloc gave before is not known.) `pid` 0: of
- * all. */
-bool bp_explained_is_attached(const struct bp_profile *profile, uint32_t pid);
-
 /* Fills `ret_explained` from a recording; the aggregation may be of any metric, `heaps` are those
  * of the process that was watched. False: resident memory was not recorded, or what was live is not
  * known. */

@@ -445,6 +445,7 @@ static const struct bp_option attach_options[] = {
 		.file = true,
 		.summary = "the trace; default: bytepoll.PROGRAM.PID.bpt" },
 	{ .name = "interval",
+		.letter = 'i',
 		.argument = "SIZE",
 		.summary = "mean sampling interval T in bytes: 64K, 2M; 1 takes every object; "
 			   "auto: chosen by the process itself" },

@@ -302,7 +302,7 @@ static void explain(struct bp_live_view *view, const struct bp_live_source *sour
 		recorder_bytes += profile->processes.data[i].recorder_bytes;
 	view->explained.malloc_live = live->bytes;
 	view->explained.resident_bytes = source->resident_bytes;
-	view->explained.since_attached = bp_explained_is_attached(profile, 0);
+	view->explained.since_attached = bp_profile_is_attached(profile, 0);
 	view->explained.little =
 		bp_explains_little(&live->bytes.interval, source->resident_bytes, recorder_bytes);
 	if (view->explained.since_attached) /* what else it has is not the first thing to say */
