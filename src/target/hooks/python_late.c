@@ -68,6 +68,9 @@ void bp_python_find_late(const struct link_map *map)
 		const void *found = bp_symbol_table_place(map, wanted[i].name, &bytes);
 		__builtin_memcpy(wanted[i].ret_function, &found, sizeof found);
 	}
+	/* What an interpreter was asked for that has been unloaded, and was given, went with it. */
+	__atomic_store_n(&late.asked_by, 0, __ATOMIC_RELAXED);
+	late.in_place = false;
 }
 
 /* Is it one of the interpreter's own functions, as pymalloc's and those that call malloc are? */
