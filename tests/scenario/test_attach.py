@@ -169,6 +169,27 @@ def attached(*arguments):
     return program_holds(profiled.program("attached"), *arguments)
 
 
+def waits_for_lines(path):
+    """sed, which waits for lines within stdio: it is attached to and detached there, and answers as ever."""
+    with subprocess.Popen(["sed", "-u", "s/x/y/"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env=profiled.environment()) as process:
+        def answer(text):
+            process.stdin.write(text + "\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+
+        profiled.expect(answer("x0") == "y0\n", "the first line")
+        for i in range(CYCLES_OUTSIDE):
+            trace, line = os.path.join(path, "%d.bpt" % i), "x" * (1 + 997 * i % 5000)
+            expect_done(command("attach", process.pid, "-o", trace, "--interval", "1", "--wait", "5s"))
+            profiled.expect(answer(line) == "y" + line[1:] + "\n", "another answer while attached")
+            expect_done(command("detach", process.pid))
+            profiled.expect(answer(line) == "y" + line[1:] + "\n", "another answer once detached")
+            os.remove(trace)
+        process.stdin.close()
+        profiled.expect(process.stdout.read() == "" and process.wait() == 0, "status %s" % process.returncode)
+
+
 HANDLER = """
 #include <signal.h>
 #include <stdio.h>
@@ -269,6 +290,7 @@ TESTS = {"exact": ("totals of one thread", is_exact), "storm": ("a storm of thre
                     attached("dlopen", os.path.join(profiled.PROGRAMS, "libplugin.so"))),
          "python": ("python3 with threads", program_holds("/usr/bin/python3", "-c", PYTHON)),
          "node": ("node", program_holds("node", "-e", NODE)),
+         "lines": ("a program that waits for lines", waits_for_lines),
          "handler": ("a life within a signal handler", lives_in_a_handler),
          "kills": ("kills of the command", kills)}
 

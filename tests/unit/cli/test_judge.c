@@ -55,6 +55,32 @@ static void waits_are_safe(void **state)
 		LIBC("sleep"), PROGRAM, MAIN_START));
 }
 
+static void streams_that_are_read_are_safe(void **state)
+{
+	(void)state;
+	assert_true(JUDGE(SYS_read, LIBC("__read"), LIBC("_IO_file_underflow"),
+		LIBC("_IO_default_uflow"), LIBC("_IO_getline_info"), LIBC("fgets"), PROGRAM,
+		MAIN_START));
+	assert_true(JUDGE(SYS_read, LIBC("__read"), LIBC("_IO_file_underflow"), NAMELESS,
+		LIBC("fread"), PROGRAM, THREAD_START));
+	assert_true(JUDGE(SYS_read, LIBC("__read"), NAMELESS, LIBC("fread"), PROGRAM, MAIN_START));
+	/* glibc 2.41 makes its system calls by two functions without names. */
+	assert_true(JUDGE(SYS_read, NAMELESS, NAMELESS, LIBC("read"), LIBC("_IO_file_underflow"),
+		LIBC("getdelim"), PROGRAM, MAIN_START));
+	/* By a function without a name, by two of them, by another one, or without a read. */
+	assert_false(JUDGE(SYS_read, LIBC("__read"), LIBC("_IO_file_underflow"), NAMELESS, PROGRAM,
+		THREAD_START));
+	assert_false(JUDGE(
+		SYS_read, LIBC("__read"), NAMELESS, NAMELESS, LIBC("fread"), PROGRAM, MAIN_START));
+	assert_false(JUDGE(SYS_read, LIBC("__read"), LIBC("_IO_file_underflow"),
+		LIBC("_IO_getline_info"), LIBC("fgets_unlocked"), NAMELESS, LIBC("getpwnam_r"),
+		PROGRAM, MAIN_START));
+	assert_false(JUDGE(
+		SYS_read, LIBC("__read"), LIBC("fgets"), LIBC("getpwnam_r"), PROGRAM, MAIN_START));
+	assert_false(JUDGE(SYS_write, LIBC("__write"), LIBC("fgets"), PROGRAM, MAIN_START));
+	assert_false(JUDGE(NONE, LIBC("_IO_file_underflow"), LIBC("fgets"), PROGRAM, MAIN_START));
+}
+
 static void locks_of_python_are_not(void **state)
 {
 	(void)state;
@@ -141,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_of_the_program_is_safe),
 		cmocka_unit_test(waits_are_safe),
+		cmocka_unit_test(streams_that_are_read_are_safe),
 		cmocka_unit_test(locks_of_python_are_not),
 		cmocka_unit_test(the_allocator_is_not),
 		cmocka_unit_test(callbacks_are_not),

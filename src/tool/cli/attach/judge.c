@@ -9,6 +9,10 @@
  * the loader for constructors, has a frame that is not on the list. A signal handler may run for as
  * long as its process lives (PostgreSQL 15 forks in one): it is safe where what it interrupted
  * would be.
+ *
+ * Programs that read lines wait in stdio for as long as nobody writes some. There a thread has the
+ * lock of the stream that it reads, which nothing wants that the loader and the recorder do: they
+ * use no streams. So stdio's functions that read are safe between a read and the program.
  */
 #include "cli/attach/judge.h"
 
@@ -38,6 +42,12 @@ static const char *const safe_functions[] = { "read", "write", "poll", "select",
 	"sem_clockwait", "wait", "wait3", "wait4", "waitpid", "waitid", "pread", "pread64",
 	"pwrite", "pwrite64", "readv", "writev", "sched_yield", "pause", "fsync", "fdatasync",
 	"sigwait", "sigwaitinfo", "sigtimedwait", "semop", "semtimedop", "msgrcv", "syscall" };
+static const char *const stream_readers[] = { "IO_file_underflow", "IO_file_read",
+	"IO_default_uflow", "underflow", "uflow", "IO_getline", "IO_getline_info", "IO_sgetn",
+	"IO_fgets", "fgets", "fgets_unlocked", "IO_getc", "getc", "fgetc", "fgetc_unlocked",
+	"getchar", "getchar_unlocked", "getc_unlocked", "getdelim", "getline", "IO_fread", "fread",
+	"fread_unlocked", "scanf", "fscanf", "isoc99_scanf", "isoc99_fscanf", "isoc23_scanf",
+	"isoc23_fscanf" };
 static const char *const starts[] = { "start_main", "start_call_main", "clone", "clone3" };
 
 static bool is_among(long number, const long *list, size_t count)
@@ -83,6 +93,21 @@ static uint32_t start_length(const struct bp_stack_frame *frames, uint32_t count
 	return length;
 }
 
+/* How many frames behind a read are stdio's, of which no two in a row are nameless and the last has a
+ * name; 0: something else called it. */
+static uint32_t stream_length(const struct bp_stack_frame *frames, uint32_t count)
+{
+	uint32_t length = 0, named = 0;
+	while (length < count && frames[length].kind == BP_IN_LIBC && length - named < 2) {
+		const char *name = frames[length++].name;
+		if (name != NULL && !has_name(name, stream_readers, BP_COUNT(stream_readers)))
+			return 0;
+		if (name != NULL)
+			named = length;
+	}
+	return length == named ? named : 0;
+}
+
 /* How many of the innermost frames are a wait in the C library. False: in something else of it. */
 static bool wait_length(
 	const struct bp_stack_frame *frames, uint32_t count, long system_call, uint32_t *ret_length)
@@ -99,6 +124,8 @@ static bool wait_length(
 	uint32_t length = nameless;
 	while (length < count && frames[length].kind == BP_IN_LIBC && is_wait(&frames[length]))
 		length++;
+	if (system_call == SYS_read && length == nameless + 1)
+		length += stream_length(frames + length, count - length);
 	*ret_length = length;
 	/* pthread_join waits in a nameless function of its own. */
 	return length > nameless || (nameless == 1 && system_call == SYS_futex);
