@@ -54,8 +54,12 @@ void bp_python_stop_late(void);
 void bp_python_watch_modules(void);
 
 /* Looks for an interpreter among the objects that were loaded since the last look. Called in dlsym,
- * before a program finds a function that starts one. Thread-safe. */
-void bp_python_look_at_loaded(void);
+ * before a program finds a function that starts one; it looks if the handle was not met yet, or the
+ * name is one of Python's. Thread-safe. */
+void bp_python_look_at_loaded(const void *handle, const char *name);
+
+/* A library was closed: another one may get its handle. Thread-safe. */
+void bp_python_forget_handles(void);
 
 /* Hands the interpreter that this thread has found to `adopt`. False: no thread has found one. */
 bool bp_python_adopt_found(void (*adopt)(const struct link_map *map));

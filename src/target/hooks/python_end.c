@@ -94,4 +94,5 @@ void bp_python_before_dlclose(void)
 void bp_python_after_dlclose(void)
 {
 	__atomic_fetch_sub(&closing, 1, __ATOMIC_SEQ_CST);
+	bp_python_forget_handles();
 }

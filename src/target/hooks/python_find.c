@@ -5,9 +5,15 @@
  * before, which is done in dlsym: by it a program finds Py_Initialize, or the function of its
  * library that calls it. One that is started as it is loaded, by a constructor, is met in the first
  * stack that is in it, and what it has made until then is in no total.
+ *
+ * A look takes the loader's lock of dl_iterate_phdr, which dlsym itself does not take. A program
+ * may hold a lock of its own meanwhile that a callback of dl_iterate_phdr wants. So looks are made
+ * where there may be something new, and not in each of the calls by which programs ask one library
+ * for hundreds of names.
  */
 #include <link.h>
 
+#include "base/attributes.h"
 #include "hooks/binding/places.h"
 #include "hooks/binding/symbol_table.h"
 #include "hooks/python.h"
@@ -20,6 +26,8 @@
 static const struct link_map *found;  /* and not adopted yet */
 static const struct bp_hot *found_by; /* the thread */
 static unsigned long long loads_seen; /* what the loader had loaded in all, at the last look */
+static const void *handles[8];	      /* of dlsym, that were met since the last dlclose */
+static uint32_t handles_met;
 
 /* One thread at a time finds one, at the end of whose visit it is adopted. */
 static void take_note(const struct link_map *map)
@@ -69,12 +77,29 @@ static int look(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 1; /* not ready: another thread loads it, and the next look finds it */
 }
 
-void bp_python_look_at_loaded(void)
+static bool is_new(const void *handle)
+{
+	for (size_t i = 0; i < BP_COUNT(handles); i++)
+		if (__atomic_load_n(&handles[i], __ATOMIC_RELAXED) == handle)
+			return false;
+	const uint32_t at = __atomic_fetch_add(&handles_met, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&handles[at % BP_COUNT(handles)], handle, __ATOMIC_RELAXED);
+	return true;
+}
+
+void bp_python_forget_handles(void)
+{
+	for (size_t i = 0; i < BP_COUNT(handles); i++)
+		__atomic_store_n(&handles[i], NULL, __ATOMIC_RELAXED);
+}
+
+void bp_python_look_at_loaded(const void *handle, const char *name)
 {
 	struct look now = { NULL, __atomic_load_n(&loads_seen, __ATOMIC_RELAXED) };
 	struct bp_visit visit;
 	if (bp_python.known || bp_python.wanted == BP_PYTHON_OFF ||
-		bp_recorder.mode != BP_MODE_ON || bp_hot.busy)
+		bp_recorder.mode != BP_MODE_ON || bp_hot.busy ||
+		!(is_new(handle) || (name[0] == 'P' && name[1] == 'y')))
 		return;
 	(void)dl_iterate_phdr(look, &now);
 	if (now.map != NULL) {

@@ -75,7 +75,7 @@ BP_EXPORT void *dlsym(void *restrict handle, const char *restrict name)
 {
 	if (bp_unlikely(bp_late_wants_look))
 		bp_late_look();
-	bp_python_look_at_loaded();
+	bp_python_look_at_loaded(handle, name);
 	const enum bp_real_form form = bp_real_resolve();
 	const bool asked = form == BP_REAL_GLIBC     ? !bp_real_is_redirected()
 			   : form == BP_REAL_FOREIGN ? handle != RTLD_NEXT

@@ -93,8 +93,8 @@ static uint32_t start_length(const struct bp_stack_frame *frames, uint32_t count
 	return length;
 }
 
-/* How many frames behind a read are stdio's, of which no two in a row are nameless and the last has a
- * name; 0: something else called it. */
+/* How many frames behind a read are stdio's, of which no two in a row are nameless and the last has
+ * a name; 0: something else called it. */
 static uint32_t stream_length(const struct bp_stack_frame *frames, uint32_t count)
 {
 	uint32_t length = 0, named = 0;
