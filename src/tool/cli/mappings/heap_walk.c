@@ -13,7 +13,9 @@
  *	              arena's top and ends where the heap does, or is the mark at the end of a full
  *	              heap.]
  *	count_cached  chunks that only look used (heap_cached.h)
- *	find_alone    blocks that malloc mapped by themselves: a page begins with the header of one
+ *	find_alone    blocks that malloc mapped by themselves: a page begins with the header of one,
+ *	              and memory goes on behind it, where the program may have given other advice
+ *	              for huge pages, so that it is another mapping
  *
  * Headers are read one after another while the program runs. What is split or merged behind the
  * walk leaves the sums right: each byte is counted once, as it was when it was read. What changes
@@ -29,8 +31,6 @@
 #include "cli/mappings/heap_layout.h"
 
 #define CACHES_MAX 65536u
-/* Pages that begin no block; after so many the rest is not looked at: it is not malloc's. */
-#define ALONE_MISSES_MAX 262144u
 /* Places that the walk can go back to, one for each window; how often it goes back in all; how
  * often the top of the heap, which moves, is looked for; and how often a list of free chunks that
  * changes is followed anew, which takes milliseconds. */
@@ -463,6 +463,11 @@ uint64_t bp_heap_bytes(struct bp_page_reader *reader, const struct bp_smaps *sma
 	return sum;
 }
 
+static bool may_have_blocks(const struct bp_smap *map)
+{
+	return bp_smap_is_anonymous(map) && !map->no_huge;
+}
+
 /* A block that was mapped alone begins at this page: its size; 0: none does. */
 static uint64_t block_alone(struct bp_page_reader *reader, uint64_t at, uint64_t end)
 {
@@ -476,41 +481,68 @@ static uint64_t block_alone(struct bp_page_reader *reader, uint64_t at, uint64_t
 		       : 0;
 }
 
-/* The part of a heap that begins at this page, or 0. */
-static uint64_t heap_here(const struct bp_heap_areas *areas, uint64_t at)
+/* The end of the one of the first `count` areas that this page is in; 0: it is in none, nor is
+ * another one before `*ret_clear_to`. */
+static uint64_t end_of_area(
+	const struct bp_heap_areas *areas, uint32_t count, uint64_t at, uint64_t *ret_clear_to)
 {
-	for (uint32_t i = 0; i < areas->count; i++)
-		if (at >= areas->items[i].start && at < areas->items[i].end)
-			return areas->items[i].end - at;
+	*ret_clear_to = UINT64_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bp_heap_area *area = &areas->items[i];
+		if (at >= area->start && at < area->end)
+			return area->end;
+		if (area->start > at && area->start < *ret_clear_to)
+			*ret_clear_to = area->start;
+	}
 	return 0;
 }
 
-void bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *smaps,
+/* Memory of the program's from a mapping on, without a gap: its end. */
+static uint64_t end_of_run(const struct bp_smaps *smaps, uint32_t first)
+{
+	uint32_t last = first;
+	while (last + 1 < smaps->count && smaps->items[last + 1].start == smaps->items[last].end &&
+		may_have_blocks(&smaps->items[last + 1]))
+		last++;
+	return smaps->items[last].end;
+}
+
+static bool add_alone(struct bp_heap_walk *walk, struct bp_heap_areas *areas,
+	struct bp_chunk_map *chunks, uint64_t at, uint64_t bytes)
+{
+	if (areas->count == BP_HEAP_AREAS_MAX)
+		return false;
+	areas->items[areas->count++] = (struct bp_heap_area){ at, at + bytes, 0, true };
+	bp_chunk_map_add_alone(chunks, at, at + bytes);
+	walk->area_bytes += bytes;
+	walk->used_bytes += bytes;
+	walk->used_chunks++;
+	walk->areas++;
+	return true;
+}
+
+bool bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *smaps,
 	struct bp_heap_walk *walk, struct bp_heap_areas *areas, struct bp_chunk_map *chunks)
 {
-	uint32_t misses = 0;
+	const uint32_t heaps = areas->count;
+	uint64_t at = 0, clear_to = 0;
 	bp_page_reader_forget(reader);
 	for (uint32_t i = 0; i < smaps->count; i++) {
 		const struct bp_smap *map = &smaps->items[i];
-		if (!bp_smap_is_anonymous(map) || map->no_huge)
+		if (!may_have_blocks(map) || map->resident_bytes == 0)
 			continue;
-		for (uint64_t at = map->start; at < map->end && misses < ALONE_MISSES_MAX;) {
-			uint64_t bytes = heap_here(areas, at);
-			const bool heap = bytes != 0;
-			bytes = heap ? bytes : block_alone(reader, at, map->end);
-			if (!heap && bytes != 0 && areas->count < BP_HEAP_AREAS_MAX) {
-				areas->items[areas->count++] =
-					(struct bp_heap_area){ at, at + bytes, 0, true };
-				bp_chunk_map_add_alone(chunks, at, at + bytes);
-				walk->area_bytes += bytes;
-				walk->used_bytes += bytes;
-				walk->used_chunks++;
-				walk->areas++;
-			}
-			misses += bytes == 0;
-			at += bytes != 0 ? bytes : BP_PAGE_BYTES;
+		const uint64_t end = end_of_run(smaps, i);
+		at = at > map->start ? at : map->start;
+		while (at < map->end) {
+			const uint64_t heap_end =
+				at < clear_to ? 0 : end_of_area(areas, heaps, at, &clear_to);
+			const uint64_t bytes = heap_end != 0 ? 0 : block_alone(reader, at, end);
+			if (bytes != 0 && !add_alone(walk, areas, chunks, at, bytes))
+				return false;
+			at = heap_end != 0 ? heap_end : at + (bytes != 0 ? bytes : BP_PAGE_BYTES);
 		}
 	}
+	return !bp_page_reader_is_late(reader);
 }
 
 /* ---- all of it ---- */

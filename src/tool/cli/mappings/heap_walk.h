@@ -39,8 +39,9 @@ bool bp_heap_walk(struct bp_page_reader *reader, const struct bp_smaps *smaps,
  * see whether a walk is of the same heaps. */
 uint64_t bp_heap_bytes(struct bp_page_reader *reader, const struct bp_smaps *smaps);
 
-/* Adds the blocks that malloc mapped by themselves, of mappings that may be later ones. */
-void bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *smaps,
+/* Adds the blocks that malloc mapped by themselves, of mappings that may be later ones. False: the
+ * reader's time was over before all was looked at, or there are too many. */
+bool bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *smaps,
 	struct bp_heap_walk *walk, struct bp_heap_areas *areas, struct bp_chunk_map *chunks);
 void bp_heap_areas_finish(struct bp_heap_areas *areas);
 

@@ -283,11 +283,9 @@ static bool look_once(struct look *look, struct bp_page_reader *reader, bool rea
 	look->cut.time_ns = bp_clock_machine_ns();
 	if (!bp_smaps_read(look->pid, &look->smaps))
 		return false;
-	if (is_of_now(look, reader)) {
-		bp_heap_find_alone(
-			reader, &look->smaps, &look->cut.heap, &look->areas, &look->chunks);
+	if (is_of_now(look, reader) && bp_heap_find_alone(reader, &look->smaps, &look->cut.heap,
+					       &look->areas, &look->chunks))
 		return true;
-	}
 	bp_heap_areas_finish(&look->areas);
 	bp_chunk_map_finish(&look->chunks);
 	look->cut.heap = (struct bp_heap_walk){ 0 };

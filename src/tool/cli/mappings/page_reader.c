@@ -51,14 +51,19 @@ void bp_page_reader_forget(struct bp_page_reader *reader)
 	memset(reader->kept_pages, 0xff, sizeof reader->kept_pages);
 }
 
+bool bp_page_reader_is_late(const struct bp_page_reader *reader)
+{
+	return reader->deadline_ns != 0 &&
+	       bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) > reader->deadline_ns;
+}
+
 /* The entries of `count` pages from an address on. */
 static bool read_entries(
 	const struct bp_page_reader *reader, uint64_t address, uint64_t *entries, uint64_t count)
 {
 	const ssize_t bytes = (ssize_t)(count * sizeof *entries);
 	/* Before each read of memory stands one of entries. */
-	if (reader->deadline_ns != 0 &&
-		bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) > reader->deadline_ns)
+	if (bp_page_reader_is_late(reader))
 		return false;
 	return pread(reader->pagemap, entries, (size_t)bytes,
 		       (off_t)(address / BP_PAGE_BYTES * sizeof *entries)) == bytes;
@@ -142,11 +147,15 @@ static bool fill_firsts(struct bp_page_reader *reader, uint64_t from)
 			sizeof reader->firsts[i] };
 		count++;
 	}
-	/* Where one of them is gone meanwhile, those from it on are nothing. */
-	const ssize_t got =
-		count > 0 ? process_vm_readv(reader->pid, to, count, there, count, 0) : 0;
-	for (unsigned long i = got > 0 ? (unsigned long)got / 16 : 0; i < count; i++)
-		((uint64_t *)to[i].iov_base)[1] = 0;
+	/* It stops at one that is gone meanwhile, or that the program may not read itself (a guard
+	 * that was touched before): that one is nothing, and it goes on behind it. */
+	for (unsigned long done = 0; done < count; done++) {
+		const ssize_t got = process_vm_readv(
+			reader->pid, to + done, count - done, there + done, count - done, 0);
+		done += got > 0 ? (unsigned long)got / sizeof reader->firsts[0] : 0;
+		if (done < count)
+			memset(to[done].iov_base, 0, sizeof reader->firsts[0]);
+	}
 	reader->entries_from = from;
 	return true;
 }

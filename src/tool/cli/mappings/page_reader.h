@@ -51,6 +51,9 @@ bool bp_page_reader_peek(struct bp_page_reader *reader, uint64_t address, uint64
  * reader forgets. */
 bool bp_page_reader_keep(struct bp_page_reader *reader, uint64_t address, uint64_t *ret_word);
 
+/* Is its time over, so that it reads nothing more? */
+bool bp_page_reader_is_late(const struct bp_page_reader *reader);
+
 /* The first 16 bytes of a page. They are read of many pages at once, and are of the first time
  * since the reader forgot. */
 bool bp_page_reader_first(struct bp_page_reader *reader, uint64_t page, uint64_t ret_words[2]);
