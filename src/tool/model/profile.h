@@ -104,6 +104,7 @@ struct bp_process {
 	 * known */
 	uint64_t loaded_objects, covered_objects;
 	bool has_pauses;	 /* sampling was off for some time */
+	bool free_stacks;	 /* the stacks of frees were recorded, too */
 	bool fold_missing;	 /* samples are in FILE.fold, it seems, which is not there */
 	bool trials_by_interval; /* `intervals` has every T of it */
 	uint64_t changes;	 /* of T, or of on and off, that some thread followed */

@@ -34,6 +34,7 @@ void bp_samples_finish(struct bp_samples *samples)
 	bp_packed_finish(&samples->births);
 	bp_packed_finish(&samples->deaths);
 	free(samples->freed);
+	free(samples->free_stacks);
 	free(samples->deaths_until_ns);
 	free(samples->order);
 	free(samples->birth_runs.starts);
@@ -274,6 +275,20 @@ bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_
 	if (free_time_ns > samples->latest_death_ns)
 		samples->latest_death_ns = free_time_ns;
 	samples->freed[entry] = samples->deaths.count | how;
+	return true;
+}
+
+bool bp_samples_set_free_stack(
+	struct bp_samples *samples, uint32_t entry, uint32_t stack, struct bp_error *error)
+{
+	const uint32_t capacity = samples->free_stack_capacity;
+	const uint32_t death = samples->freed[entry] & BP_FREED_NUMBER;
+	if (!bp_vec_reserve(&samples->free_stacks, &samples->free_stack_capacity, death,
+		    sizeof *samples->free_stacks))
+		return no_memory(error);
+	memset(samples->free_stacks + capacity, 0,
+		(samples->free_stack_capacity - capacity) * sizeof *samples->free_stacks);
+	samples->free_stacks[death - 1] = stack;
 	return true;
 }
 

@@ -9,6 +9,7 @@
  *	births	time, sequence, number of what is alike, number of the stack, offset
  *	freed	by entry: the number of its death and 1, and how it was freed; 0: never freed
  *	deaths	time, sequence, process
+ *	free_stacks	by death: the number of the stack that freed; NULL: none is known
  *	order	the entries in the order of samples; NULL: they came in it
  *
  * Both tables are shuffles of long ascending runs, which are noted as they come: sorting is merging
@@ -73,6 +74,8 @@ struct bp_samples {
 	struct bp_packed births, deaths;
 	uint32_t *freed, *order;
 	uint32_t freed_capacity;
+	uint32_t *free_stacks; /* deaths from free_stack_capacity on have no stack */
+	uint32_t free_stack_capacity;
 	struct bp_runs birth_runs, death_runs;
 	struct bp_alike *alike;
 	uint32_t alike_count, alike_capacity;
@@ -126,6 +129,11 @@ static inline struct bp_packed_row bp_samples_birth(
 /* The end of an entry that has none yet and was born like this; `how`: bits BP_FREED_... above. */
 bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_packed_row *birth,
 	uint64_t free_time_ns, uint64_t free_sequence, uint32_t how, struct bp_error *error);
+
+/* The number of the stack that freed an entry, which has an end. Memory for the stacks of frees is
+ * taken by the first call, so that a profile without such stacks has none. */
+bool bp_samples_set_free_stack(
+	struct bp_samples *samples, uint32_t entry, uint32_t stack, struct bp_error *error);
 
 /* Puts samples in the order of their births: (time, process, sequence), then as added. */
 bool bp_samples_sort(struct bp_samples *samples, struct bp_error *error);
@@ -232,6 +240,15 @@ static inline const void *bp_samples_where(const struct bp_samples *samples, uin
 static inline uint32_t bp_samples_how_freed(const struct bp_samples *samples, uint32_t i)
 {
 	return samples->freed[bp_samples_entry(samples, i)] & ~BP_FREED_NUMBER;
+}
+
+/* The stack that freed sample i < count; 0: it was not freed, or its stack is not known. */
+static inline struct bp_stack_id bp_samples_free_stack(const struct bp_samples *samples, uint32_t i)
+{
+	const uint32_t death = samples->freed[bp_samples_entry(samples, i)] & BP_FREED_NUMBER;
+	if (death == 0 || death > samples->free_stack_capacity)
+		return (struct bp_stack_id){ 0 };
+	return samples->stacks[samples->free_stacks[death - 1]];
 }
 
 /* Sample i < count. */

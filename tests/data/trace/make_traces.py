@@ -431,6 +431,34 @@ def host():
                      (first, second, wide, deep, long_line, cut, no_heap), 1)])
 
 
+def free_stacks():
+    """Stacks of frees (3.2): three places that allocate, two that free, one of them in another thread; the free of every
+    eleventh object has no stack, every seventh object still lives, and one free comes before its sample."""
+    chunk = (Chunk(1000, 0, 4096).thread_begin(1, 50, 1000, "main").thread_begin(2, 51, 1000, "sweeper"))
+    for number, name in enumerate(("main", "load_page", "parse_page", "add_to_index", "drop_page", "sweep"), 1):
+        chunk.frame(number, name, "pages.lua", 10 * number)
+    for number, frames in enumerate(([2, 1], [3, 2, 1], [4, 1], [5, 1], [6]), 1):
+        chunk.named_stack(number, frames)
+    chunk.free(2, 2500, 1, trials=1, objects=1, stack=4)
+    sizes, sequence, trials, objects = (100, 700, 9000), 2, 0, 0
+    for i in range(180):
+        size, place = sizes[i % 3], i % 3 + 1
+        trials, objects, born = trials + 5900, objects + 17, 2000 + 40_000 * i
+        chunk.sample(1 if i == 0 else sequence + 1, born, size, kind=8 if size < 4096 else 9, stack=place, trials=trials,
+                     objects=objects, offset=0 if size >= 4096 else i % 60, exact=size >= 4096)
+        sequence += i > 0
+        if i == 0 or i % 7 == 3:
+            continue
+        swept = i % 2 == 0
+        chunk.free(sequence + 1, born + (1000 if not swept else 30_000_000), sequence, thread=1 + swept,
+                   trials=0 if swept else trials, objects=0 if swept else objects,
+                   stack=None if i % 11 == 5 else 5 if swept else 4)
+        sequence += 1
+    return trace(header(minor=12, recognition=4, interval=4096, allocator="pages", skippable=2048),
+                 state(ended=1, reason=1, end_time=50_000_000, trials=trials, objects=objects, samples=180),
+                 [slot(1, 50, trials, objects, 0), slot(2, 51, 0, 0, 0)], [chunk.bytes(1)])
+
+
 def python():
     """Frames of Python in native stacks (3.10): replaced loops, two frames in one loop, an extension's frame within, a
     loop that was not seen, unknown ids, records before and after what they name; and badly."""
@@ -603,7 +631,7 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     files = {maker.__name__: maker() for maker in (
         simple, killed, chunks, damaged, torn, extremes, sparse, census, switched, switched_killed,
-        dormant, switched_badly, outage_badly, mapped, folded, host, host_uncounted, folded_told, python,
+        dormant, switched_badly, outage_badly, mapped, folded, host, host_uncounted, folded_told, free_stacks, python,
         random_records)}
     files["dormant_killed"] = dormant(0)
     files["outages"] = outages(1)

@@ -14,6 +14,7 @@
 struct bp_waiting_free {
 	uint64_t sample_sequence, sequence, time_ns, objects;
 	uint32_t thread;
+	uint32_t stack; /* as recorded; 0: none */
 };
 
 static bool no_memory(struct bp_error *error)
@@ -134,7 +135,12 @@ static bool join_free(struct bp_trace_join *join, uint32_t entry,
 							 : BP_FREED_BY_ANOTHER;
 	if (told)
 		bp_import_tell_death(clock_of(join), time_ns, &free_time_ns, &free_sequence);
-	return bp_samples_end(samples, entry, &birth, free_time_ns, free_sequence, how, error);
+	if (!bp_samples_end(samples, entry, &birth, free_time_ns, free_sequence, how, error))
+		return false;
+	uint32_t stack;
+	return record->stack == 0 ||
+	       (stack_of(join, record->stack, record->time_ns, &stack, error) &&
+		       bp_samples_set_free_stack(samples, entry, stack, error));
 }
 
 /* As a folded part tells its birth. */
@@ -193,6 +199,7 @@ static bool add_free(struct bp_trace_join *join, const struct bp_trace_free *rec
 		.time_ns = record->time_ns,
 		.objects = record->objects,
 		.thread = record->thread,
+		.stack = record->stack,
 	};
 	if (entry != BP_JOIN_WAITS)
 		return join_free(join, entry, &waiting, error);
