@@ -37,12 +37,14 @@ def main():
         a, b = (record(folder, "a%d.bpt" % seed, "truth", seed) for seed in (1, 2))
         verified = record(folder, "verified.bpt", "truth", 3, "--verify")
         tree = record(folder, "tree.bpt", "fork_storm", 4)
+        pairs = record(folder, "pairs.bpt", "free_sites", 5, "--free-stacks")
         cases = [("report-1", "report", "--json", *options) for options in (
             (a,), ("--by", "stack", a), ("--timeline", a), ("--metric", "peak", "-n", "1", a),
             ("--metric", "allocated", "--by", "thread", a), ("--filter", "function=site_*", a),
             ("--from", "0", "--to", "0.01", "--metric", "allocated", a), (tree,),
             ("--by", "process", tree), (a, b), (PPROF,), ("--by", "size", "--bytes", "usable", a),
             ("--lifetimes", a), ("--lifetimes", "--complete", "--by", "size", a),
+            ("--lifetimes", "--pairs", "-n", "3", pairs), ("--lifetimes", "--pairs", "--complete", "--by", "stack", "-n", "2", pairs),
             ("--rounding", a), ("--rounding", "--by", "stack", "--metric", "peak", "-n", "2", a))]
         cases += [("diff-1", "diff", "--json", *options) for options in (
             (a, b), ("--by", "stack", "--metric", "allocated", a, b),

@@ -119,6 +119,10 @@ double bp_reach_unit(const struct bp_aggregation *aggregation);
 
 /* row_key.c: fills rows, cell_rows and names from the cells. */
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);
+/* Do two stacks have the same frames, so that they read the same? Such have one hash, too. */
+bool bp_stacks_read_alike(
+	const struct bp_attribution *attribution, struct bp_stack_id a, struct bp_stack_id b);
+uint32_t bp_stack_frames_hash(const struct bp_attribution *attribution, struct bp_stack_id stack);
 
 /* figures_prepare.c: what the query and the profile imply for estimation. */
 bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *error);

@@ -24,7 +24,7 @@ static bool same_frame(const struct bp_frame *a, const struct bp_frame *b)
 	       a->line == b->line && a->module.i == b->module.i && a->inlined == b->inlined;
 }
 
-static bool same_frames(
+bool bp_stacks_read_alike(
 	const struct bp_attribution *attribution, struct bp_stack_id a, struct bp_stack_id b)
 {
 	const struct bp_profile *profile = attribution->profile;
@@ -42,7 +42,7 @@ static bool same_frames(
 	return true;
 }
 
-static uint32_t hash_frames(const struct bp_attribution *attribution, struct bp_stack_id stack)
+uint32_t bp_stack_frames_hash(const struct bp_attribution *attribution, struct bp_stack_id stack)
 {
 	uint32_t count;
 	const struct bp_frame_id *frames = bp_attribution_frames(attribution, stack, &count);
@@ -58,9 +58,9 @@ static uint32_t hash_frames(const struct bp_attribution *attribution, struct bp_
 static uint32_t merged_stack(struct stack_merge *merge, const struct bp_attribution *attribution,
 	struct bp_stack_id stack)
 {
-	uint32_t hash = hash_frames(attribution, stack), position = hash, known;
+	uint32_t hash = bp_stack_frames_hash(attribution, stack), position = hash, known;
 	while ((known = bp_id_index_next(&merge->index, hash, &position)) != 0)
-		if (same_frames(attribution, stack, (struct bp_stack_id){ known }))
+		if (bp_stacks_read_alike(attribution, stack, (struct bp_stack_id){ known }))
 			return known;
 	if (!bp_id_index_reserve(&merge->index))
 		return 0;

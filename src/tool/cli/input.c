@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "aggregation/views/pairs.h"
 #include "cli/files/replacing.h"
 #include "cli/files/tree.h"
 #include "cli/options/allocator_options.h"
@@ -109,6 +110,16 @@ bool bp_input_knows_mappings(
 	return known ||
 	       bp_error_set(error,
 		       "%s does not tell what the program mapped itself: bytepoll run --mapped "
+		       "records that",
+		       file);
+}
+
+bool bp_input_knows_frees(
+	const struct bp_profile *profile, const char *file, struct bp_error *error)
+{
+	return bp_pairs_are_recorded(profile) ||
+	       bp_error_set(error,
+		       "%s does not tell where objects were freed: bytepoll run --free-stacks "
 		       "records that",
 		       file);
 }

@@ -41,4 +41,8 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 bool bp_input_knows_mappings(
 	const struct bp_profile *profile, const char *file, struct bp_error *error);
 
+/* Were stacks of frees recorded? `file`: the first that was read. */
+bool bp_input_knows_frees(
+	const struct bp_profile *profile, const char *file, struct bp_error *error);
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "aggregation/views/pairs.h"
 #include "cli/command.h"
 #include "cli/files/keepers_read.h"
 #include "cli/files/residency_read.h"
@@ -108,9 +109,16 @@ static bool read_lifetimes(
 		"csv", "estimator", "interval-method" };
 	request->options.complete = bp_option_given(arguments, "complete");
 	request->options.lifetimes = bp_option_given(arguments, "lifetimes");
+	request->options.pairs = bp_option_given(arguments, "pairs");
 	if (!request->options.lifetimes)
-		return !request->options.complete ||
-		       bp_error_set(error, "--complete is for --lifetimes");
+		return (!request->options.complete && !request->options.pairs) ||
+		       bp_error_set(error, "--%s is for --lifetimes",
+			       request->options.pairs ? "pairs" : "complete");
+	if (request->options.pairs && (!bp_pairs_are_by(request->query_options.query.by) ||
+					      request->query_options.query.cumulative))
+		return bp_error_set(error,
+			"--pairs is about places in the program: with --by function, line, file, "
+			"module or stack, without --cumulative");
 	for (size_t i = 0; i < BP_COUNT(others); i++)
 		if (bp_option_given(arguments, others[i]))
 			return bp_error_set(error, "--lifetimes and --%s: choose one", others[i]);
@@ -441,6 +449,8 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 	struct bp_error pager_error;
 	struct mapped mapped = { .is_read = false };
 	if (!bp_input_knows_mappings(profile, arguments->operands[0], error) ||
+		(request->options.pairs &&
+			!bp_input_knows_frees(profile, arguments->operands[0], error)) ||
 		!read_mapped(arguments, request, &mapped, error)) {
 		finish_mapped(&mapped);
 		return false;
@@ -522,6 +532,8 @@ static const struct bp_option options[] = {
 	{ .name = "moments",
 		.argument = "N",
 		.summary = "of the timeline (24; with --json and --csv 200)" },
+	{ .name = "pairs",
+		.summary = "of --lifetimes: where objects were freed (run --free-stacks)" },
 	{ .name = "complete", .summary = "of --lifetimes: only objects that were freed (biased)" },
 	BP_REPORTS_AS_DATA(OPTION){ .name = "si",
 		.summary = "kB, MB, GB instead of KiB, MiB, GiB",

@@ -17,6 +17,7 @@
 #include "report/all.h"
 #include "report/lifetimes.h"
 #include "report/pages_json.h"
+#include "report/pairs.h"
 #include "report/rounding.h"
 #include "report/stats.h"
 #include "text/json_values.h"
@@ -387,6 +388,8 @@ static bool write_json(const struct bp_aggregation *aggregation,
 	if (options->stats && !bp_json_stats(&json, aggregation, error))
 		return false;
 	if (options->lifetimes && !bp_json_lifetimes(&json, aggregation, options, shown, error))
+		return false;
+	if (options->pairs && !bp_json_pairs(&json, aggregation, options, error))
 		return false;
 	if (options->rounding && !bp_json_rounding(&json, aggregation, options->rows, error))
 		return false;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "aggregation/views/lifetimes.h"
+#include "report/pairs.h"
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
 #include "report/parts/row_text.h"
@@ -25,9 +26,7 @@ static void age_text(double age_ns, char *to)
 		bp_time_text((uint64_t)age_ns, to);
 }
 
-/* "2.1 s [1.8, 2.6]" where the limits have the unit of the estimate, else "2.1 s [900 ms, 4 s]"; "≥
- * 4.2 s" and "≤ 12 ms"; "not reached"; "?". */
-static void median_text(
+void bp_lifetime_median_text(
 	const struct bp_interval *median, const struct bp_report_options *options, char *cell)
 {
 	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES], estimate[BP_QUANTITY_BYTES];
@@ -85,7 +84,7 @@ static bool add_row(struct bp_grid *grid, const char *name, const struct columns
 		return false;
 	for (unsigned i = 0; i < columns->count; i++)
 		bp_share_text(&figures->freed_within[columns->ages[i]], options, row->cells[i]);
-	median_text(&figures->median_ns, options, row->cells[columns->count]);
+	bp_lifetime_median_text(&figures->median_ns, options, row->cells[columns->count]);
 	bp_share_text(&figures->by_another, options, row->cells[columns->count + 1]);
 	return true;
 }
@@ -165,6 +164,8 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
 	struct bp_lifetimes lifetimes;
 	bool good = true;
+	if (options->pairs)
+		return bp_write_pairs(aggregation, options, out, error);
 	if (!bp_lifetimes_make(aggregation, shown, options->complete, &lifetimes, error))
 		return false;
 	bp_write_header(aggregation, options, out);

@@ -36,12 +36,13 @@ struct bp_report_options {
 	bool colour;
 	/* it is a terminal that is written to: nothing may reach it that steers it */
 	bool terminal;
-	bool si;			    /* kB, MB, GB instead of KiB, MiB, GiB */
-	bool stats;			    /* of json: distributions too (stats.c) */
-	bool lifetimes;			    /* of json: lifetimes by row too (lifetimes.c) */
-	bool rounding;			    /* of json: rounding too (rounding.c) */
-	bool complete;			    /* lifetimes of what was freed alone, which is biased */
-	const struct bp_resident *resident; /* memory of the run, NULL: not known */
+	bool si;	/* kB, MB, GB instead of KiB, MiB, GiB */
+	bool stats;	/* of json: distributions too (stats.c) */
+	bool lifetimes; /* of json: lifetimes by row too (lifetimes.c) */
+	bool rounding;	/* of json: rounding too (rounding.c) */
+	bool complete;	/* lifetimes of what was freed alone, which is biased */
+	bool pairs;	/* lifetimes by the places that allocate and free (pairs.c); in json too */
+	const struct bp_resident *resident;   /* memory of the run, NULL: not known */
 	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */
 	/* what of live objects was not resident, for --resident where it is known; else NULL */
 	const struct bp_residency *residency;

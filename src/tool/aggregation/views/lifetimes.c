@@ -17,28 +17,21 @@
 
 #include "aggregation/aggregation_state.h"
 #include "aggregation/views/distribution.h"
-#include "estimate/lifetime.h"
 
 const uint64_t bp_lifetime_ages_ns[BP_LIFETIME_AGES] = { 1000000, 10000000, 100000000, 1000000000,
 	10000000000, 100000000000, 1000000000000 };
 
-struct entry {
-	struct bp_lifetime
-		lifetime; /* in bytes; first, so that bp_lifetime_compare sorts entries */
-	uint32_t how;	  /* BP_FREED_... */
-};
-
 /* The samples of the rows, and behind them those of all. */
 struct gathered {
-	struct entry *entries;
+	struct bp_lifetime_entry *entries;
 	size_t *starts; /* by row; rows + 2 of them */
 	uint32_t rows;
 	bool complete;
 	uint64_t longest_ns;
 };
 
-static struct entry entry_of(const struct bp_aggregation *aggregation, uint32_t number,
-	const struct bp_sample *sample, const struct bp_sample_weight *weight)
+struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
+	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight)
 {
 	const struct bp_view *view = &aggregation->state->view;
 	const struct bp_process_view *process = &view->processes[sample->process.i];
@@ -47,7 +40,7 @@ static struct entry entry_of(const struct bp_aggregation *aggregation, uint32_t 
 		end_ns = process->base_ns + view->to_ns;
 	const bool freed = sample->free_time_ns != BP_TIME_NEVER && sample->free_time_ns <= end_ns;
 	const uint64_t until_ns = freed ? sample->free_time_ns : end_ns;
-	return (struct entry){
+	return (struct bp_lifetime_entry){
 		.lifetime = {
 			.age_ns = until_ns > sample->time_ns ? until_ns - sample->time_ns : 0,
 			.value = weight->value,
@@ -62,7 +55,7 @@ static struct entry entry_of(const struct bp_aggregation *aggregation, uint32_t 
 /* Calls for each row that the sample counts under, and for all; `places`: how many entries each has
  * so far. */
 static void put(const struct bp_aggregation *aggregation, const struct bp_sample *sample,
-	struct gathered *gathered, const struct entry *entry, size_t *places)
+	struct gathered *gathered, const struct bp_lifetime_entry *entry, size_t *places)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const uint32_t number = bp_cell_of_sample(aggregation, sample);
@@ -100,7 +93,8 @@ static void walk(
 		const struct bp_sample_weight *weight = bp_sample_weight(&state->weights, &sample,
 			profile->processes.data[sample.process.i].charge,
 			aggregation->query.usable);
-		const struct entry entry = entry_of(aggregation, i, &sample, weight);
+		const struct bp_lifetime_entry entry =
+			bp_lifetime_entry_of(aggregation, i, &sample, weight);
 		if (entry.lifetime.ended || !gathered->complete)
 			put(aggregation, &sample, gathered, &entry, places);
 	}
@@ -127,22 +121,15 @@ static bool gather(
 	return good || bp_error_set(error, "out of memory");
 }
 
-/* The unseen units of a row. */
-struct unseen {
-	double bytes, objects;
-};
-
-/* `objects`: the interval of the objects of the row; `sums`: of its samples; `size`: its smallest
- * size, if it is known. */
-static struct unseen unseen_of(const struct bp_aggregation *aggregation,
+struct bp_lifetime_unseen bp_lifetime_unseen_of(const struct bp_aggregation *aggregation,
 	const struct bp_interval *objects, const struct bp_sums *sums, uint64_t size)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const uint64_t interval = state->interval_unseen;
 	const uint64_t size_min = size > state->size_min ? size : state->size_min;
 	if (interval <= 1)
-		return (struct unseen){ 0, 0 };
-	struct unseen unseen = {
+		return (struct bp_lifetime_unseen){ 0, 0 };
+	struct bp_lifetime_unseen unseen = {
 		.bytes = (aggregation->query.usable ? state->ratio_max : 1) / bp_lambda(interval),
 		.objects =
 			1 / bp_inclusion_probability(bp_trials(size_min, state->charge), interval),
@@ -189,15 +176,15 @@ static void to_objects(struct bp_lifetime *lifetimes, size_t count)
 }
 
 /* `buffer` has room for twice as many. */
-static void take_row(const struct bp_aggregation *aggregation, const struct entry *entries,
-	size_t count, struct unseen unseen, struct bp_lifetime *buffer,
-	struct bp_row_lifetimes *ret_row)
+static void take_row(const struct bp_aggregation *aggregation,
+	const struct bp_lifetime_entry *entries, size_t count, struct bp_lifetime_unseen unseen,
+	struct bp_lifetime *buffer, struct bp_row_lifetimes *ret_row)
 {
 	struct bp_lifetime *all = buffer, *freed = buffer + count;
 	size_t size = 0, freed_size = 0;
 	struct bp_row_lifetimes row = { 0 };
 	for (size_t i = 0; i < count; i++) {
-		const struct entry *entry = &entries[i];
+		const struct bp_lifetime_entry *entry = &entries[i];
 		const uint32_t samples = entry->lifetime.count;
 		row.samples += samples;
 		row.freed += entry->lifetime.ended ? samples : 0;
@@ -222,7 +209,7 @@ static void take(const struct bp_aggregation *aggregation, const struct gathered
 	uint32_t i, struct bp_lifetime *buffer, struct bp_row_lifetimes *ret_row)
 {
 	const bool is_row = i < gathered->rows;
-	struct entry *entries = gathered->entries + gathered->starts[i];
+	struct bp_lifetime_entry *entries = gathered->entries + gathered->starts[i];
 	const size_t count = gathered->starts[i + 1] - gathered->starts[i];
 	struct bp_interval objects = aggregation->totals[BP_METRIC_ALLOCATED].objects.interval;
 	const struct bp_sums *sums = bp_aggregation_total_sums(aggregation, BP_METRIC_ALLOCATED);
@@ -238,8 +225,8 @@ static void take(const struct bp_aggregation *aggregation, const struct gathered
 			size = kept->a;
 	}
 	qsort(entries, count, sizeof *entries, bp_lifetime_compare);
-	take_row(aggregation, entries, count, unseen_of(aggregation, &objects, sums, size), buffer,
-		ret_row);
+	take_row(aggregation, entries, count,
+		bp_lifetime_unseen_of(aggregation, &objects, sums, size), buffer, ret_row);
 }
 
 static bool take_all(const struct bp_aggregation *aggregation, const struct gathered *gathered,

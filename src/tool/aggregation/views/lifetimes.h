@@ -4,12 +4,15 @@
  * than the one that had allocated it. The estimates and their limits are those of
  * estimate/lifetime.h.
  *
- * Called by report/lifetimes.c. Pure but for memory. Thread-safety: as an aggregation.
+ * Called by report/lifetimes.c; pairs.c takes samples one by one in the same way. Pure but for
+ * memory. Thread-safety: as an aggregation.
  */
 #ifndef BP_AGGREGATION_VIEWS_LIFETIMES_H
 #define BP_AGGREGATION_VIEWS_LIFETIMES_H
 
 #include "aggregation/aggregate.h"
+#include "estimate/lifetime.h"
+#include "model/sample_weight.h"
 
 #define BP_LIFETIME_AGES 7 /* 1 ms, 10 ms ... 1000 s */
 extern const uint64_t bp_lifetime_ages_ns[BP_LIFETIME_AGES];
@@ -43,5 +46,25 @@ struct bp_lifetimes {
 bool bp_lifetimes_make(const struct bp_aggregation *aggregation, uint32_t rows, bool complete,
 	struct bp_lifetimes *ret_lifetimes, struct bp_error *error);
 void bp_lifetimes_finish(struct bp_lifetimes *lifetimes);
+
+/* A sample as the estimates take it. */
+struct bp_lifetime_entry {
+	struct bp_lifetime
+		lifetime; /* in bytes; first, so that bp_lifetime_compare sorts entries */
+	uint32_t how;	  /* BP_FREED_... of model/samples.h */
+};
+
+/* Of sample `number`, which is `sample` and weighs `weight`. */
+struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
+	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight);
+
+/* What may be there unseen of some part of what is selected, in bytes and in objects. `objects`:
+ * the interval of the objects of the part; `sums`: of its samples; `size`: its smallest size, if it
+ * is known, else 0. */
+struct bp_lifetime_unseen {
+	double bytes, objects;
+};
+struct bp_lifetime_unseen bp_lifetime_unseen_of(const struct bp_aggregation *aggregation,
+	const struct bp_interval *objects, const struct bp_sums *sums, uint64_t size);
 
 #endif

@@ -107,10 +107,18 @@ static struct layout lay_out(const struct bp_grid *grid, const struct bp_report_
 	layout.bar = bp_bar_columns(whole.name, room, BAR_COLUMNS_MAX);
 	if (layout.bar == 0) {
 		layout = whole;
-		room = make_room(grid, &layout, NAME_COLUMNS_MIN, options->columns);
+		const unsigned wanted = grid->name_columns_least < whole.name
+						? grid->name_columns_least
+						: whole.name;
+		room = make_room(grid, &layout, wider(NAME_COLUMNS_MIN, wanted), options->columns);
 	}
 	layout.name = bp_bar_name_columns(whole.name, room, layout.bar, NAME_COLUMNS_MIN);
 	return layout;
+}
+
+unsigned bp_grid_name_columns(const struct bp_grid *grid, const struct bp_report_options *options)
+{
+	return lay_out(grid, options).name;
 }
 
 static void write_heading(const struct bp_grid *grid, const struct layout *layout,

@@ -28,6 +28,8 @@ struct bp_grid {
 		/* which column goes first, second ...; all 0: from the last on */
 		[BP_GRID_COLUMNS];
 	bool bars;
+	/* of the name: columns go until it has so much, where it is so long; 0: 12. Without bars */
+	unsigned name_columns_least;
 	struct bp_grid_row *rows;
 	uint32_t count;
 };
@@ -38,6 +40,8 @@ struct bp_grid_row *bp_grid_add(struct bp_grid *grid, const char *name);
 void bp_grid_leave_out(struct bp_grid *grid, unsigned number);
 /* Returns whether there was room for the bars. */
 bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out);
+/* How many columns names have there: longer ones are cut. */
+unsigned bp_grid_name_columns(const struct bp_grid *grid, const struct bp_report_options *options);
 void bp_grid_finish(struct bp_grid *grid);
 
 #endif

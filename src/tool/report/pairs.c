@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One line for each pair of places, "make() → drop()", with what was allocated there and ended
+ * there. What still lives, and what was freed by a stack that is not known, have lines of their
+ * own.
+ */
+#include "report/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregation/views/pairs.h"
+#include "report/lifetimes.h"
+#include "report/parts/grid.h"
+#include "report/parts/header.h"
+#include "report/parts/row_text.h"
+#include "text/escape.h"
+
+#define PLACE_BYTES 1024
+#define NAME_BYTES (2 * PLACE_BYTES + 8)
+#define NAME_COLUMNS_LEAST 48 /* two names of functions: rather than less figures are left out */
+#define ARROW_COLUMNS 3
+
+enum column { BYTES, OBJECTS, ANOTHER, MEDIAN };
+
+/* The two places as one text of at most `columns` columns, of which a short one leaves what it does
+ * not need to the other. */
+static void pair_text(const struct bp_aggregation *aggregation, const struct bp_pair *pair,
+	const struct bp_report_options *options, unsigned columns, char *to, size_t bytes)
+{
+	const char *arrow = options->utf8 ? " → " : " -> ";
+	const unsigned room = columns > ARROW_COLUMNS ? columns - ARROW_COLUMNS : 0;
+	char from[PLACE_BYTES], freed[PLACE_BYTES], from_cut[PLACE_BYTES], freed_cut[PLACE_BYTES];
+	struct bp_row row;
+	bp_aggregation_row(aggregation, pair->row, &row);
+	bp_row_text(aggregation, &row, from, sizeof from);
+	row = (struct bp_row){ .name = pair->end == BP_PAIR_LIVE	      ? "(still live)"
+				       : pair->end == BP_PAIR_FREED_SOMEWHERE ? "(not known where)"
+									      : pair->freed_name,
+		.frames = pair->freed_frames,
+		.frame_count = pair->freed_frame_count };
+	bp_row_text(aggregation, &row, freed, sizeof freed);
+	const unsigned from_whole = bp_terminal_columns(from, options->utf8);
+	const unsigned freed_whole = bp_terminal_columns(freed, options->utf8);
+	unsigned from_columns = room / 2;
+	if (from_whole < from_columns)
+		from_columns = from_whole;
+	else if (freed_whole < room - from_columns)
+		from_columns = room - freed_whole;
+	bp_report_name(options, from, from_columns, from_cut, sizeof from_cut);
+	bp_report_name(options, freed, room - from_columns, freed_cut, sizeof freed_cut);
+	snprintf(to, bytes, "%s%s%s", from_cut, arrow, freed_cut);
+}
+
+/* Cuts the names of pairs, which are the first rows, to what the table leaves them, so that both
+ * places of a pair can be read. False: no memory. */
+static bool cut_names(const struct bp_aggregation *aggregation, const struct bp_pairs *pairs,
+	const struct bp_report_options *options, struct bp_grid *grid)
+{
+	const unsigned columns = bp_grid_name_columns(grid, options);
+	char name[NAME_BYTES];
+	for (uint32_t i = 0; i < pairs->count; i++) {
+		if (bp_terminal_columns(grid->rows[i].name, options->utf8) <= columns)
+			continue;
+		pair_text(aggregation, &pairs->pairs[i], options, columns, name, sizeof name);
+		char *cut = strdup(name);
+		if (cut == NULL)
+			return false;
+		free(grid->rows[i].name);
+		grid->rows[i].name = cut;
+	}
+	return true;
+}
+
+/* `objects`: shares and ages are of objects, else of bytes. */
+static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pair *pair,
+	bool objects, const struct bp_report_options *options)
+{
+	const struct bp_pair_lifetime *lifetime = objects ? &pair->objects : &pair->bytes;
+	const bool live = pair->row != UINT32_MAX && pair->end == BP_PAIR_LIVE;
+	char median[BP_GRID_CELL_BYTES];
+	struct bp_grid_row *row = bp_grid_add(grid, name);
+	if (row == NULL)
+		return false;
+	bp_bytes_figure_text(&pair->figures.bytes, bp_style_of(options), row->cells[BYTES]);
+	bp_objects_figure_text(&pair->figures.objects, bp_style_of(options), row->cells[OBJECTS]);
+	if (!live)
+		bp_share_text(&lifetime->by_another, options, row->cells[ANOTHER]);
+	bp_lifetime_median_text(&lifetime->median_ns, options, median);
+	snprintf(row->cells[MEDIAN], BP_GRID_CELL_BYTES, "%s%.*s", live ? "age " : "",
+		BP_GRID_CELL_BYTES - 8, median);
+	return true;
+}
+
+static bool write_table(const struct bp_aggregation *aggregation, const struct bp_pairs *pairs,
+	const struct bp_report_options *options, FILE *out)
+{
+	struct bp_grid grid = { .headings = { [BYTES] = "bytes",
+					[OBJECTS] = "objects",
+					[ANOTHER] = "by another",
+					[MEDIAN] = "half after" },
+		.goes = { ANOTHER, OBJECTS, MEDIAN, BYTES },
+		.name_columns_least = NAME_COLUMNS_LEAST };
+	const bool objects = aggregation->query.sort == BP_SORT_OBJECTS;
+	char name[NAME_BYTES], heading[PLACE_BYTES];
+	snprintf(heading, sizeof heading, "allocated %s freed, by %s", options->utf8 ? "→" : "->",
+		bp_query_by(&aggregation->query));
+	grid.name = heading;
+	bool good = true;
+	for (uint32_t i = 0; good && i < pairs->count; i++) {
+		pair_text(aggregation, &pairs->pairs[i], options, PLACE_BYTES, name, sizeof name);
+		good = add_pair(&grid, name, &pairs->pairs[i], objects, options);
+	}
+	if (good && pairs->left_out > 0) {
+		snprintf(name, sizeof name, "%u more pair%s", pairs->left_out,
+			pairs->left_out == 1 ? "" : "s");
+		good = add_pair(&grid, name, &pairs->rest, objects, options);
+		if (good) {
+			struct bp_grid_row *rest = &grid.rows[grid.count - 1];
+			rest->cells[ANOTHER][0] = rest->cells[MEDIAN][0] = '\0';
+		}
+	}
+	good = good && add_pair(&grid, "in all", &pairs->all, objects, options);
+	good = good && cut_names(aggregation, pairs, options, &grid);
+	if (good)
+		bp_grid_write(&grid, options, out);
+	bp_grid_finish(&grid);
+	return good;
+}
+
+static void write_notes(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	char text[512];
+	if (options->complete)
+		bp_write_warning(options,
+			"--complete: objects that were not freed are left out, as in profiles of complete pairs. "
+			"What lives long is missing more often than what dies soon, so that a pair may hold too "
+			"little, and lifetimes come out too short.",
+			out);
+	snprintf(text, sizeof text,
+		"Half after: the age by which half of the %s of the pair had been freed there; of what is still "
+		"live, the age that half of it has at the end. By another: the part that another thread freed "
+		"than the one that had allocated it. ?: too few samples to say anything.",
+		aggregation->query.sort == BP_SORT_OBJECTS ? "objects" : "bytes");
+	bp_write_note(options, text, out);
+}
+
+bool bp_write_pairs(const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out, struct bp_error *error)
+{
+	struct bp_pairs pairs;
+	bool good = true;
+	if (!bp_pairs_make(aggregation, options->rows, options->complete, &pairs, error))
+		return false;
+	bp_write_header(aggregation, options, out);
+	if (!pairs.known || pairs.all.figures.samples == 0) {
+		putc('\n', out);
+		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
+	} else {
+		good = write_table(aggregation, &pairs, options, out);
+		putc('\n', out);
+		write_notes(aggregation, options, out);
+	}
+	bp_pairs_finish(&pairs);
+	return good || bp_error_set(error, "out of memory");
+}
