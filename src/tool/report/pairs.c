@@ -18,7 +18,7 @@
 
 #define PLACE_BYTES 1024
 #define NAME_BYTES (2 * PLACE_BYTES + 8)
-#define NAME_COLUMNS_LEAST 48 /* two names of functions: rather than less figures are left out */
+#define NAME_COLUMNS_LEAST 32 /* rather than less, figures are left out */
 #define ARROW_COLUMNS 3
 
 enum column { BYTES, OBJECTS, ANOTHER, MEDIAN };
