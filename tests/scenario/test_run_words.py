@@ -6,6 +6,7 @@ lost samples, processes that stay, settings that mean nothing. What is not amiss
 """
 import fcntl
 import os
+import re
 import resource
 import shutil
 import struct
@@ -73,6 +74,20 @@ int main(void)
 	return 0;
 }
 """
+# Holds 40 MB at its highest in objects of 2000 bytes, and at its end `words[1]` of them.
+HELD = """
+#include <stdlib.h>
+void *volatile held[20000];
+int main(int count, char **words)
+{
+	(void)count;
+	for (int i = 0; i < 20000; i++)
+		held[i] = malloc(2000);
+	for (int i = atoi(words[1]); i < 20000; i++)
+		free(held[i]);
+	return 0;
+}
+"""
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
@@ -81,7 +96,7 @@ class Place:
         self.path = path
         os.chmod(path, 0o755)
         for name, source in (("own", OWN_MALLOC), ("one", ONE), ("stays", DAEMON), ("starts", STARTS),
-                             ("fails", FAILS)):
+                             ("fails", FAILS), ("held", HELD)):
             with open(self.of(name + ".c"), "w", encoding="ascii") as file:
                 file.write(source)
             subprocess.run(["gcc", "-O0", "-fno-builtin", "-o", self.of(name), self.of(name + ".c")],
@@ -126,6 +141,25 @@ def names_the_program_that_ran_unprofiled(place):
         expect("unprofiled_reason=1" in file.read(), "no reason in the index")
     text = says(place, "sh", "-c", "./own; ./one; true", options=("-i", "1"))
     has(text, "1 program ran unprofiled: ", "/own: its malloc is its own", "next: bytepoll report")
+
+
+def spells_the_peak_as_all_others_do(place):
+    """The limits of a total peak, without an estimate: that is of the moment which the rows of the peak add up to."""
+    figure = r"(\[[0-9.]+, [0-9.]+\] MiB)"
+    for kept in (100, 15000):
+        said = re.search(" peak " + figure + " ", says(place, "./held", str(kept)))
+        expect(said is not None, "no peak in what run says")
+        said = said.group(1)
+        for words in (["report"], ["report", "--metric", "peak"], ["report", "--metric", "live"], ["report", "--summary"],
+                      ["report", "--metric", "live", "--at", "0"], ["live", "--once"],
+                      ["export", "--to", "speedscope", "--metric", "peak", "-o", "-"]):
+            text = profiled.run([profiled.BYTEPOLL, *words, place.trace]).stdout.decode()
+            peaks = re.findall(r"\bpeak:? +([\[0-9][^\n]*MiB[^\n]*)", text)
+            expect(peaks and all(peak.startswith(said) for peak in peaks), (kept, words, said, peaks))
+        limits = profiled.run([profiled.BYTEPOLL, "check", "--limit", "peak=1", place.trace]).stdout.decode()
+        expect(re.search(r"exceeded +peak=1 +at least ", limits), limits)
+    exact = re.search(r" peak (\d[0-9.]* MiB), exactly", says(place, "./held", "100", options=("-i", "1")))
+    expect(exact is not None and "peak " in report_of(place) and exact.group(1) in report_of(place), exact)
 
 
 def names_valgrind(place):
@@ -361,7 +395,7 @@ def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
         place = Place(path)
-        for action in (names_the_program_that_ran_unprofiled, names_valgrind,
+        for action in (names_the_program_that_ran_unprofiled, spells_the_peak_as_all_others_do, names_valgrind,
                        names_images_that_ran_without_the_recorder, names_file_capabilities_in_a_tree,
                        names_what_a_vfork_child_became, advice_is_right, does_not_say_that_calls_that_failed_were_none,
                        knows_who_stays, tells_of_a_long_folding_at_the_end,

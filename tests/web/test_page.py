@@ -7,6 +7,7 @@ large page, and the page of a difference. Needs chromium; BYTEPOLL_WEB_PICTURES=
 Usage: test_page.py [values | fold | hostile | large | diff]...   (all without one)"""
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -148,6 +149,10 @@ class Use:
         totals = self.report()["totals"]
         for metric in ("live", "peak", "allocated", "temporary"):
             compare(card(self.browser, metric), totals[metric], metric)
+        # The peak is spelled as on a terminal: its limits, and the estimate of its moment beside them.
+        shown = self.browser.evaluate("document.querySelector('[data-metric=peak] .value').textContent")
+        lines = bytepoll("report", "--metric", "peak", self.trace).splitlines()
+        profiled.expect(any(re.match(" *peak +" + re.escape(shown) + "(  |$)", line) for line in lines), (shown, lines[:8]))
 
     def rows_of_metric(self, metric):
         self.open("metric=" + metric)

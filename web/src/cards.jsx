@@ -3,7 +3,7 @@
 
 import { numbers_of } from './table.jsx';
 import { Resident } from './resident.jsx';
-import { figure_parts, figure_text, full_text, is_vague, is_known, sums_up, time_text, window_text } from './quantity.js';
+import { figure_parts, figure_text, full_text, is_vague, is_known, shown_peak, sums_up, time_text, window_text } from './quantity.js';
 
 function Figure({ figure, kind }) {
   const parts = figure_parts(figure, kind);
@@ -47,6 +47,8 @@ export function Cards({ profile, view, totals, onMetric }) {
     <div class="cards">
       {head.metrics.map((metric) => {
         const total = totals[metric];
+        const moment = metric === 'peak' && totals !== head.totals;
+        const shown = (figure) => (metric === 'peak' && !moment ? shown_peak(figure) : figure);
         const absent = metric === 'peak' && view.window !== null;
         const other = view.unit === 'bytes' ? 'objects' : 'bytes';
         return (
@@ -59,9 +61,9 @@ export function Cards({ profile, view, totals, onMetric }) {
               <span class="value vague">{absent ? 'of the whole run only' : 'not known'}</span>
             ) : (
               <>
-                <Figure figure={total[view.unit]} kind={view.unit} />
+                <Figure figure={shown(total[view.unit])} kind={view.unit} />
                 <span class="label">
-                  {figure_text(total[other], other)}
+                  {figure_text(shown(total[other]), other)}
                   {other === 'objects' && ' objects'}
                   {is_known(total[other]) && total[other].exact && ', exact'}
                 </span>

@@ -11,7 +11,7 @@ import { Frames } from './frames.jsx';
 import { Segments, ThemeButton, Warnings } from './header.jsx';
 import { DiffHelp, HelpButton } from './help.jsx';
 import { use_view } from './history.js';
-import { change_marks, change_text, count_text, figure_text, full_text, sampling_text, time_text } from './quantity.js';
+import { change_marks, change_text, count_text, figure_text, full_text, sampling_text, shown_peak, time_text } from './quantity.js';
 import { shorten } from './names.js';
 import { cut, last_part, matcher, visible } from './text.js';
 
@@ -208,6 +208,7 @@ export function DiffPage({ diff, paths, width }) {
     </th>
   );
   const total = diff.total;
+  const side = (figures) => (diff.metric === 'peak' ? shown_peak(figures[view.unit]) : figures[view.unit]);
   return (
     <>
       <header>
@@ -223,7 +224,7 @@ export function DiffPage({ diff, paths, width }) {
           <div class={'card total diff-total ' + total.verdict} id="diff-total">
             <span class="label">in total</span>
             <span class="value">{change_text(total.change[view.unit], view.unit)}</span>
-            <span class="label"><span class={'badge ' + total.verdict}>{total.verdict}</span> from {figure_text(total.base[view.unit], view.unit)} to {figure_text(total.new[view.unit], view.unit)}</span>
+            <span class="label"><span class={'badge ' + total.verdict}>{total.verdict}</span> from {figure_text(side(total.base), view.unit)} to {figure_text(side(total.new), view.unit)}</span>
           </div>
           <Side side={diff.base} title="base" />
           <Side side={diff.new} title="new" />

@@ -67,6 +67,11 @@ function bound_text(figure) {
   return figure.lower_bound ? 'at least ' : figure.upper_bound ? 'at most ' : '';
 }
 
+// The figure of a total peak as it is shown, as on the command line (src/tool/policy/shown.h): its limits alone, unless it
+// is exact. The estimate that is shown is that of what was live at the moment of the peak.
+export const shown_peak = (figure) =>
+  figure.low === figure.high || (figure.lower_bound && figure.upper_bound) ? figure : { ...figure, estimate: null };
+
 // The parts of a figure's text, for a card that sets them in two sizes: {main, rest}.
 function vague_parts(figure, units) {
   const [factor, name] = unit_for(units, figure.high);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/shown.h"
 #include "report/report.h"
 #include "text/quantity.h"
 
@@ -51,7 +52,9 @@ void bp_export_total_line(
 		return;
 	}
 	bp_percent_text(aggregation->query.confidence, percent);
-	bp_bytes_figure_text(&total->bytes, style, bytes);
+	const struct bp_figure shown =
+		metric == BP_METRIC_PEAK ? bp_shown_peak(&total->bytes) : total->bytes;
+	bp_bytes_figure_text(&shown, style, bytes);
 	plain_figure(&total->bytes, exact_bytes, sizeof exact_bytes);
 	plain_figure(&total->objects, exact_objects, sizeof exact_objects);
 	snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: %s (bytes %s; objects %s; confidence %s %%)",

@@ -39,6 +39,15 @@ bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query 
 	return true;
 }
 
+struct bp_figure bp_shown_peak(const struct bp_figure *peak)
+{
+	struct bp_figure shown = *peak;
+	/* (After losses of samples and frees no limit holds: "about 29 KiB".) */
+	if (!peak->interval.exact && !(peak->lower_bound && peak->upper_bound))
+		shown.interval.unknown = true;
+	return shown;
+}
+
 /* ---- differences ---- */
 
 /* Is there so little live at the end that there is nothing to compare, or that the peak says

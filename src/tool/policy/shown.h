@@ -26,6 +26,14 @@ bool bp_little_lives(const struct bp_aggregation *aggregation);
 bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query *query,
 	bool by_default, struct bp_aggregation *ret_aggregation, struct bp_error *error);
 
+/* The figure of a total peak as every command writes it for people: its limits alone (`unknown` is
+ * set), unless it is exact. The most that was live is corrected for the choice of its moment
+ * (docs/statistics.md, "Peak"), so that its estimate stands below the estimate of what was live at
+ * that very moment, which is what rows add up to. Both beside each other would be two values of one
+ * thing; so the estimate that is shown is that of the moment. Programs (JSON, CSV, exports, the
+ * library) have both. */
+struct bp_figure bp_shown_peak(const struct bp_figure *peak);
+
 /* The metric by which runs are compared where nobody said: live at the end; where little is in all
  * of them, or too few samples are to be compared, the peak of one run with that of another, else
  * what was allocated. The runs' `shown` are of metric live. */

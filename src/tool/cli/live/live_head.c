@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "policy/shown.h"
 #include "report/parts/explained_text.h"
 #include "report/parts/header.h"
 #include "text/escape.h"
@@ -121,10 +122,9 @@ static void put_total(struct line *line, const struct bp_live_view *view, enum b
 	char figure[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES + 32];
 	if (!total->known || (view->aggregation.absent & 1u << metric) != 0)
 		return;
-	if (view->objects)
-		bp_objects_figure_text(&total->objects, style, figure);
-	else
-		bp_bytes_figure_text(&total->bytes, style, figure);
+	const struct bp_figure *known = view->objects ? &total->objects : &total->bytes;
+	const struct bp_figure shown = metric == BP_METRIC_PEAK ? bp_shown_peak(known) : *known;
+	(view->objects ? bp_objects_figure_text : bp_bytes_figure_text)(&shown, style, figure);
 	snprintf(text, sizeof text, "%s %s%s", names[metric], figure,
 		view->objects ? " objects" : "");
 	put_text(line, metric == BP_METRIC_LIVE ? bp_style_bold(&line->frame->options) : "", text,

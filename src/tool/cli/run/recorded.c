@@ -26,6 +26,7 @@
 #include "model/gaps/losses.h"
 #include "model/names/process_name.h"
 #include "model/profile.h"
+#include "policy/shown.h"
 #include "report/parts/explained_text.h"
 #include "report/report.h"
 #include "resident/resident_file.h"
@@ -193,13 +194,16 @@ static const char *shown_name(const struct bp_tree *tree, const struct bp_progra
 }
 
 /* One total of the headline, with "exactly" where it is. */
-static void print_total(
-	const char *name, const struct bp_total *total, struct bp_quantity_style style)
+static void print_total(const char *name, const struct bp_aggregation *aggregation,
+	enum bp_metric metric, struct bp_quantity_style style)
 {
+	const struct bp_total *total = &aggregation->totals[metric];
+	const struct bp_figure bytes =
+		metric == BP_METRIC_PEAK ? bp_shown_peak(&total->bytes) : total->bytes;
 	char text[BP_QUANTITY_BYTES];
 	if (!total->known)
 		return;
-	bp_bytes_figure_text(&total->bytes, style, text);
+	bp_bytes_figure_text(&bytes, style, text);
 	const bool exact = total->bytes.interval.exact && !total->bytes.lower_bound &&
 			   !total->bytes.upper_bound;
 	fprintf(stderr, "%s %s%s", name, text, exact ? ", exactly" : "");
@@ -262,9 +266,9 @@ static void print_headline(const struct bp_aggregation *aggregation, struct bp_q
 	const struct bp_sampling *sampling = &aggregation->sampling;
 	char off[BP_SPAN_BYTES], bytes[2 * BP_QUANTITY_BYTES + 8];
 	fputs(INDENT, stderr);
-	print_total(bp_live_name(aggregation), &aggregation->totals[BP_METRIC_LIVE], style);
-	print_total("   peak", &aggregation->totals[BP_METRIC_PEAK], style);
-	print_total("   allocated", &aggregation->totals[BP_METRIC_ALLOCATED], style);
+	print_total(bp_live_name(aggregation), aggregation, BP_METRIC_LIVE, style);
+	print_total("   peak", aggregation, BP_METRIC_PEAK, style);
+	print_total("   allocated", aggregation, BP_METRIC_ALLOCATED, style);
 	putc('\n', stderr);
 	print_stopped(aggregation->profile);
 	if (!sampling->paused)

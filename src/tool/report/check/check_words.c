@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "policy/shown.h"
 #include "report/check/check_report.h"
 
 /* A part as per cent: "10.6 %". */
@@ -25,24 +26,23 @@ static void amount_text(double amount, bool objects, struct bp_quantity_style st
 		bp_bytes_text((uint64_t)llround(amount), style, to);
 }
 
-static void figure_text(
-	const struct bp_check_result *result, struct bp_quantity_style style, char *to)
+/* What was found, as reports show it. */
+static struct bp_figure figure_of(const struct bp_check_result *result)
 {
-	if (result->limit->objects)
-		bp_objects_figure_text(&result->figure, style, to);
-	else
-		bp_bytes_figure_text(&result->figure, style, to);
+	const struct bp_limit *limit = result->limit;
+	return limit->metric == BP_METRIC_PEAK ? bp_shown_peak(&result->figure) : result->figure;
 }
 
 static void find_limit(
 	const struct bp_check_result *result, struct bp_quantity_style style, char *buffer)
 {
-	const struct bp_interval *interval = &result->figure.interval;
+	const struct bp_figure shown = figure_of(result);
+	const struct bp_interval *interval = &shown.interval;
 	bool objects = result->limit->objects;
 	char figure[BP_QUANTITY_BYTES], low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES];
 	char margin[32];
 	double most = result->limit->most;
-	figure_text(result, style, figure);
+	(objects ? bp_objects_figure_text : bp_bytes_figure_text)(&shown, style, figure);
 	/* An estimate that says little is left out where its limits are printed. */
 	const char *comma = interval->exact ? ", counted" : bp_is_vague(interval) ? "" : ", ";
 	bool told = result->outcome != BP_OUTCOME_UNDECIDED ||

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "policy/shown.h"
 #include "report/parts/header.h"
 #include "text/json_values.h"
 
@@ -66,7 +67,8 @@ void bp_explained_advice(
 		add(buffer, "%s of it are pages of files", bytes);
 	}
 	if (explained->kept) {
-		bp_bytes_figure_text(&explained->peak, style, bytes);
+		const struct bp_figure peak = bp_shown_peak(&explained->peak);
+		bp_bytes_figure_text(&peak, style, bytes);
 		add(buffer, "%smalloc held up to %s before, and may keep what was freed",
 			*buffer != '\0' ? "; " : "", bytes);
 	}

@@ -236,12 +236,14 @@ struct total_line {
 	char objects[BP_QUANTITY_BYTES + 16], remark[2 * BP_QUANTITY_BYTES + 32];
 };
 
-static void fill_figures(const struct bp_total *total, const struct bp_query *query,
+static void fill_figures(const struct bp_total *total, bool peak, const struct bp_query *query,
 	const struct bp_report_options *options, struct total_line *line)
 {
+	const struct bp_figure bytes = peak ? bp_shown_peak(&total->bytes) : total->bytes;
+	const struct bp_figure objects = peak ? bp_shown_peak(&total->objects) : total->objects;
 	char text[BP_QUANTITY_BYTES];
-	bp_bytes_figure_text(&total->bytes, bp_style_of(options), line->bytes);
-	bp_objects_figure_text(&total->objects, bp_style_of(options), text);
+	bp_bytes_figure_text(&bytes, bp_style_of(options), line->bytes);
+	bp_objects_figure_text(&objects, bp_style_of(options), text);
 	if (!bp_objects_are_asked(query) && !total->objects.interval.unknown &&
 		bp_figure_is_wide(&total->objects))
 		return;
@@ -280,13 +282,7 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 		snprintf(line->bytes, sizeof line->bytes, "not known");
 		return;
 	}
-	struct bp_total shown = *total;
-	/* The line below it has the estimate of that moment; two of them would contradict. */
-	if (metric == BP_METRIC_PEAK && has_peak_moment(aggregation)) {
-		shown.bytes.interval.unknown = true;
-		shown.objects.interval.unknown |= !bp_figure_is_wide(&total->objects);
-	}
-	fill_figures(&shown, &aggregation->query, options, line);
+	fill_figures(total, metric == BP_METRIC_PEAK, &aggregation->query, options, line);
 	remark_text(aggregation, options, metric, line->remark, sizeof line->remark);
 }
 
@@ -299,7 +295,7 @@ static void fill_peak_moment(const struct bp_aggregation *aggregation,
 	bp_time_text(aggregation->peak_at_ns, text);
 	snprintf(line->name, sizeof line->name, "%s at %s",
 		aggregation->profile->mapped ? "mapped" : "live", text);
-	fill_figures(&aggregation->peak_moment, &aggregation->query, options, line);
+	fill_figures(&aggregation->peak_moment, false, &aggregation->query, options, line);
 }
 
 static void put_padded(const char *text, unsigned columns, FILE *out)
@@ -456,7 +452,6 @@ static void write_absent(const struct bp_aggregation *aggregation,
 static void write_figures(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
-	const struct bp_query *query = &aggregation->query;
 	write_totals(aggregation, options, out);
 	if (aggregation->peak_instead)
 		bp_write_note(options,
@@ -464,9 +459,6 @@ static void write_figures(const struct bp_aggregation *aggregation,
 			"exit (--metric live shows that).",
 			out);
 	bp_write_resident_line(aggregation, options, out);
-	if (query->has_at && query->metric == BP_METRIC_LIVE)
-		bp_write_peak_note(
-			aggregation, &aggregation->totals[BP_METRIC_LIVE].bytes, options, out);
 	write_absent(aggregation, options, out);
 }
 

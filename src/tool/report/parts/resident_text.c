@@ -70,20 +70,6 @@ static void most_text(const struct bp_aggregation *aggregation,
 	snprintf(to, bytes, "%s%s", peak.low < peak.high ? "at least " : "", text);
 }
 
-void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct bp_figure *live,
-	const struct bp_report_options *options, FILE *out)
-{
-	const struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
-	if (!peak->known || aggregation->absent & 1u << BP_METRIC_PEAK || live->interval.unknown ||
-		peak->bytes.interval.unknown ||
-		peak->bytes.interval.estimate >= live->interval.estimate)
-		return;
-	bp_write_note(options,
-		"The peak's estimate is below that of live objects: the highest of many estimates "
-		"is too high by chance, and that excess is taken off the peak's.",
-		out);
-}
-
 void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -109,9 +95,6 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
 		time, sum, live, file, apart, among, rest, most);
 	bp_write_note(options, text, out);
-	/* (The peak's own report shows its limits alone.) */
-	if (aggregation->query.metric != BP_METRIC_PEAK)
-		bp_write_peak_note(aggregation, &last->live, options, out);
 }
 
 /* A column of the table. */
@@ -196,13 +179,6 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 		"never touched.",
 		options->resident->pid, uncertain, most, among);
 	bp_write_note(options, text, out);
-	const struct bp_figure *live[2] = { &moments[BP_RECONCILED_HIGHEST].live,
-		&moments[BP_RECONCILED_LAST].live };
-	if (aggregation->query.metric == BP_METRIC_PEAK)
-		return;
-	bp_write_peak_note(aggregation,
-		live[0]->interval.estimate > live[1]->interval.estimate ? live[0] : live[1],
-		options, out);
 }
 
 static void write_json_moment(

@@ -21,11 +21,6 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 void bp_write_resident_table(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out);
 
-/* A note where the peak's estimate stands below `live`, what was live at some moment; else
- * nothing. */
-void bp_write_peak_note(const struct bp_aggregation *aggregation, const struct bp_figure *live,
-	const struct bp_report_options *options, FILE *out);
-
 /* The member "resident" of bytepoll-report-1, where it is known; the points themselves only with a
  * timeline. */
 void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggregation,

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "policy/shown.h"
 #include "report/parts/header.h"
 #include "text/escape.h"
 #include "text/quantity.h"
@@ -46,20 +47,23 @@ static void write_padded(const struct page *page, const char *text, unsigned col
 
 /* One total: what was counted, what is shown. `judged`: a miss is worth a word. */
 static void write_total(const struct page *page, const struct bp_verify_figure *figures,
-	const char *name, bool judged_bytes, bool judged_objects)
+	const char *name, bool peak, bool judged_bytes, bool judged_objects)
 {
+	const struct bp_verify_figure *counts = &figures[BP_VERIFY_OBJECTS];
 	char counted[BP_QUANTITY_BYTES], bytes[BP_QUANTITY_BYTES], objects[BP_QUANTITY_BYTES];
 	const struct bp_verify_figure *figure = &figures[BP_VERIFY_BYTES];
 	const bool missed_bytes = judged_bytes && !figure->held,
-		   missed_objects = judged_objects && !figures[BP_VERIFY_OBJECTS].held;
+		   missed_objects = judged_objects && !counts->held;
 	fprintf(page->out, "  %-14s", name);
 	bp_bytes_text(figure->truth, page->style, counted);
 	write_padded(page, counted, 12);
-	bp_bytes_figure_text(&figure->shown, page->style, bytes);
+	const struct bp_figure shown = peak ? bp_shown_peak(&figure->shown) : figure->shown;
+	bp_bytes_figure_text(&shown, page->style, bytes);
 	write_padded(page, bytes, 26);
-	bp_count_text(figures[BP_VERIFY_OBJECTS].truth, counted);
+	bp_count_text(counts->truth, counted);
 	write_padded(page, counted, 15);
-	bp_objects_figure_text(&figures[BP_VERIFY_OBJECTS].shown, page->style, objects);
+	const struct bp_figure number = peak ? bp_shown_peak(&counts->shown) : counts->shown;
+	bp_objects_figure_text(&number, page->style, objects);
 	write_padded(page, objects, 24);
 	if (missed_bytes || missed_objects)
 		fprintf(page->out, "  missed%s",
@@ -72,7 +76,7 @@ static void write_total(const struct page *page, const struct bp_verify_figure *
 static void write_metric(const struct page *page, const struct bp_verify_process *process,
 	enum bp_metric metric, const char *name)
 {
-	write_total(page, process->totals[metric], name,
+	write_total(page, process->totals[metric], name, metric == BP_METRIC_PEAK,
 		bp_verify_is_judged(process, metric, BP_VERIFY_BYTES),
 		bp_verify_is_judged(process, metric, BP_VERIFY_OBJECTS));
 }
@@ -122,7 +126,7 @@ static void write_process(const struct page *page, const struct bp_verify_proces
 	fprintf(page->out, "  %-14s%12s%26s%15s%24s\n", "", "bytes", "as shown", "objects",
 		"as shown");
 	write_metric(page, process, BP_METRIC_ALLOCATED, "allocated");
-	write_total(page, process->by_samples, "  by samples", true, true);
+	write_total(page, process->by_samples, "  by samples", false, true, true);
 	write_metric(page, process, BP_METRIC_LIVE, "live at exit");
 	write_metric(page, process, BP_METRIC_PEAK, "peak");
 	write_metric(page, process, BP_METRIC_TEMPORARY, "temporary");
