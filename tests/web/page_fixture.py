@@ -204,7 +204,7 @@ def hostile_difference():
              "verdicts": {v: 1 for v in ("grew", "shrank", "new", "gone", "unclear")}, "names": HOSTILE, "caller": callers,
              "name": names, "row": [1 + i for i in range(nodes)], "bytes": widths, "objects": widths,
              "rows": [difference_row(i) for i in range(nodes + 1)]}
-    run = {"file": HOSTILE[0], "program": HOSTILE[1], "name": HOSTILE[6], "pid": 1, "duration_s": 1, "interval": INTERVAL,
+    run = {"file": HOSTILE[0], "program": HOSTILE[1], "name": HOSTILE[6], "pid": 1, "duration_s": 1, "interval": INTERVAL, "intervals": [INTERVAL],
            "law": "exact", "samples": 5, "lost": 0, "work": None, "scale": 1}
     rows = [{"name": name, **difference_row(i)} for i, name in enumerate(HOSTILE)]
     data = {"schema": "bytepoll-diff-1", "metric": "live", "by": "function", "cumulative": False, "bytes": "requested", "unit": "bytes",

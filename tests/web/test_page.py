@@ -41,7 +41,8 @@ def record(folder, name, rows, interval):
     script = os.path.join(folder, name + ".sql")
     with open(script, "w", encoding="ascii") as file:
         file.write(SQL % rows)
-    bytepoll("run", "--quiet", "--seed", "7", "--interval", str(interval), "-o", trace, "--",
+    fixed = () if interval is None else ("--interval", str(interval))
+    bytepoll("run", "--quiet", "--seed", "7", *fixed, "-o", trace, "--",
              "sqlite3", ":memory:", ".read " + script)
     return trace
 
@@ -470,7 +471,7 @@ def large(tap, folder):
 
 
 def diff(tap, folder):
-    old, new = record(folder, "old", 40000, 65536), record(folder, "new", 60000, 65536)
+    old, new = record(folder, "old", 40000, 65536), record(folder, "new", 60000, None)
     data = json.loads(bytepoll("diff", "--json", "--metric", "allocated", "--by", "size", old, new))
     tap.check(len({row["verdict"] for row in data["rows"]}) >= 2, "diff: rows with and without a verdict",
               str([row["verdict"] for row in data["rows"]]))
@@ -484,6 +485,10 @@ def diff(tap, folder):
         expected = {row["name"]: row["verdict"] for row in data["rows"]}
         tap.check(len(shown) == min(len(data["rows"]), 60) and all(expected[n] == v for n, v in shown), "diff: rows and verdicts",
                   "%s against %s" % (shown[:3], list(expected.items())[:3]))
+        # One of them has one interval, the other a range: in the words of the terminal.
+        said = [re.search("1 sample per [^,]*", line).group() for line in bytepoll("diff", "--metric", "allocated", old, new).splitlines()[:2]]
+        runs = browser.evaluate("[...document.querySelectorAll('.run .label')].map(e => e.textContent)")
+        tap.check(" to " in said[1] and [text.split(" · ")[1] for text in runs] == said, "diff: sampling intervals", "%s, not %s" % (runs, said))
         colours = browser.evaluate(
             "[...document.querySelectorAll('#table tbody tr')].map(r => [r.dataset.verdict, getComputedStyle(r.querySelector('.mark, .range') || r).backgroundColor])")
         grey = browser.evaluate("(() => { const e = document.createElement('i'); e.style.color = 'var(--soft)'; document.body.append(e); return getComputedStyle(e).color; })()")

@@ -213,7 +213,7 @@ def difference(sizes):
         row = {**page_fixture.difference_row(0), "name": "a::function::with::a::name_%02d" % number}
         row["change"] = {"bytes": dict(sorted(change.items())), "objects": change}
         rows.append(row)
-    run = {"file": "a.bpt", "program": "/bin/a", "name": "a", "pid": 1, "duration_s": 1, "interval": 4096, "law": "exact", "samples": 5,
+    run = {"file": "a.bpt", "program": "/bin/a", "name": "a", "pid": 1, "duration_s": 1, "interval": 4096, "intervals": [4096], "law": "exact", "samples": 5,
            "lost": 0, "work": None, "scale": 1}
     data = {"schema": "bytepoll-diff-1", "metric": "live", "by": "function", "cumulative": False, "bytes": "requested", "unit": "bytes",
             "confidence": 0.95, "fdr": 0.05, "filters": [], "at": None, "moments": None, "normalize": None,

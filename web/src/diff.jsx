@@ -117,7 +117,7 @@ function Side({ side, title }) {
         <span class="run" key={i}>
           <strong>{visible(run.name ?? last_part(run.program ?? ''))}</strong> <span class="soft">{visible(last_part(run.file ?? ''))}</span>
           <br />
-          <span class="label">{time_text(run.duration_s)} · {sampling_text(run.interval > 0 ? [run.interval] : [])} · {count_text(run.samples)} samples{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
+          <span class="label">{time_text(run.duration_s)} · {sampling_text(run.intervals ?? [])} · {count_text(run.samples)} samples{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
         </span>
       ))}
     </div>

@@ -11,8 +11,8 @@
  *	moments			null, or {base, new}: seconds since the start, for --at A --at B
  *	normalize		null, or {by: total|duration|count, reference}
  *	variation_between_runs	is it covered? (two runs a side at least)
- *	base, new		{runs: [{file, program, pid, duration_s, interval, law, samples, lost,
- *				work, scale}]}
+ *	base, new		{runs: [{file, program, pid, duration_s, interval (the largest),
+ *				intervals, law, samples, lost, work, scale}]}
  *	total			a row without a name, tested alone: its q is its p
  *	keys, tested, verdicts	how many rows there are, had enough samples, and got each verdict
  *	rows			{name | stack, verdict, p, q, ratio, base, new, change: each {bytes,
@@ -115,6 +115,10 @@ static void write_run(struct bp_json *json, const struct bp_run *run, double wor
 	bp_json_whole(json, "pid", subject->pid);
 	bp_json_seconds(json, "duration_s", a->duration_ns);
 	bp_json_whole(json, "interval", bp_aggregation_assumptions(a).interval_max);
+	bp_json_array(json, "intervals", BP_JSON_SPACED);
+	for (uint32_t i = 0; i < a->sampling.interval_count; i++)
+		bp_json_whole(json, NULL, a->sampling.intervals[i]);
+	bp_json_end(json);
 	bp_json_text(json, "law", subject->law == 0 ? "exact" : "bernoulli");
 	bp_json_whole(json, "samples", a->samples);
 	bp_json_whole(json, "lost", lost);
