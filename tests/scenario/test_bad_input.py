@@ -239,6 +239,42 @@ def full_output_disk(tap, place):
     tap.attempt("run: output on a full disk", case)
 
 
+def missing_recordings(tap, place):
+    """What was meant may lie beside a file that is not there: it is named, the newest first, and harmlessly."""
+    folder = place.directory("recordings", 0o777)
+    def there(name, day):
+        path = os.path.join(os.fsencode(folder), name)
+        shutil.copy(place.trace, path)
+        os.utime(path, (day * 86400, day * 86400))
+    def says(name, *words, commands=(["report"],)):
+        for command in commands:
+            one_line(profiled.run([profiled.BYTEPOLL, *command, os.path.join(folder, name)]),
+                     2 if command[0] == "check" else 1, *words)
+    commands = (["report"], ["html"], ["check", "--limit", "peak=1"], ["plan"], ["live", "--once"], ["fold"], ["metrics"], ["verify"],
+                ["export", "--to", "csv", "-o", "-"], ["diff", place.trace])
+    tap.attempt("missing, in an empty folder", lambda: says("x.bpt", "record one with `bytepoll run -o "))
+    there(b"monday.bpt", 1)
+    shutil.copy("/bin/true", os.path.join(folder, "wrong.bpt"))  # no recording: not named
+    tap.attempt("missing, beside one", lambda: says("x.bpt", "the newest recording there is monday.bpt\n"))
+    there(b"tuesday.bpt", 2)
+    tap.attempt("missing, in every command", lambda: says("x*.bpt", "no file has a name like that: the newest recordings "
+                                                          "there are tuesday.bpt, monday.bpt\n", commands=commands))
+    tap.attempt("missing, a slip of the finger", lambda: says("mnoday.bpt", ": did you mean %s/monday.bpt?" % folder))
+    tap.attempt("missing, without its ending", lambda: says("tues", ": did you mean %s/tuesday.bpt?" % folder))
+    tap.attempt("missing, and so is the folder", lambda: says("none/x.bpt", "and no folder %s/none" % folder))
+    hostile = b"\x1b[31m\r\nbytepoll: \xe2\x80\xae\xff%s%n.bpt"
+    there(hostile, 3)
+    for day in range(4, 8):
+        there(b"%d" % day + 200 * b"a" + b".bpt", day)
+    def inert():
+        os.utime(os.path.join(os.fsencode(folder), hostile), (10 * 86400,) * 2)
+        said = profiled.run([profiled.BYTEPOLL, "report", os.path.join(folder, "x.bpt")])
+        one_line(said, 1, "?[31m??bytepoll: ", "%s%n.bpt, 7aaa", " and 5 more\n")
+        profiled.expect(not any(byte < 32 and byte != 10 for byte in said.stderr) and b"\xff" not in said.stderr and
+                        b"\xe2\x80\xae" not in said.stderr, said.stderr)
+    tap.attempt("missing, beside hostile and long names", inert)
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
@@ -248,6 +284,7 @@ def main():
         run_unprofilable(tap, place)
         run_statuses(tap, place)
         read_mistakes(tap, place)
+        missing_recordings(tap, place)
         other_mistakes(tap, place)
         full_output_disk(tap, place)
     return tap.finish()

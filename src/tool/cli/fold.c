@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/files/recordings_here.h"
 #include "cli/files/tree.h"
 #include "cli/options/options.h"
 #include "cli/say.h"
@@ -121,7 +122,8 @@ static int fold_command(const struct bp_arguments *arguments)
 	if (!read_sizes(arguments, &options, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	for (int i = 0; i < arguments->operand_count; i++) {
-		if (!bp_fold(arguments->operands[i], &options, true, &result, &error))
+		if (!bp_recording_is_there(arguments->operands[i], &error) ||
+			!bp_fold(arguments->operands[i], &options, true, &result, &error))
 			return bp_command_fail(1, &error);
 		if (!quiet) {
 			print_result(arguments->operands[i], &result);

@@ -3,15 +3,11 @@
  * input.h. */
 #include "cli/input.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "aggregation/views/pairs.h"
-#include "cli/files/replacing.h"
-#include "cli/files/tree.h"
+#include "cli/files/recordings_here.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
@@ -68,34 +64,10 @@ static bool check_options(const struct bp_profile *profile, const char *file,
 	return bp_view_check_from(profile, options->from_ns, error);
 }
 
-/* The recording in the current folder that was written last; false: there is none. */
-static bool find_newest(char ret_name[NAME_MAX + 1])
-{
-	struct timespec newest = { 0, 0 };
-	struct dirent *entry;
-	struct stat status;
-	DIR *folder = opendir(".");
-	ret_name[0] = '\0';
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		if (!bp_tree_is_trace(entry->d_name) || lstat(entry->d_name, &status) != 0 ||
-			bp_recording_kind_of(entry->d_name) != BP_RECORDING_TRACE)
-			continue;
-		if (status.st_mtim.tv_sec < newest.tv_sec ||
-			(status.st_mtim.tv_sec == newest.tv_sec &&
-				status.st_mtim.tv_nsec <= newest.tv_nsec))
-			continue;
-		newest = status.st_mtim;
-		snprintf(ret_name, NAME_MAX + 1, "%s", entry->d_name);
-	}
-	if (folder != NULL)
-		closedir(folder);
-	return ret_name[0] != '\0';
-}
-
 bool bp_input_missing(const char *usage, struct bp_error *error)
 {
 	char name[NAME_MAX + 1];
-	if (find_newest(name))
+	if (bp_recording_newest(".", name))
 		return bp_error_set(
 			error, "no file given: %s; the newest recording here is %s", usage, name);
 	return bp_error_set(error, "no file given: %s", usage);
@@ -131,6 +103,9 @@ bool bp_input_read(char *const *files, int count, struct bp_input_options option
 	struct bp_symbol_options symbols = bp_symbol_options_with(options.debug_directory);
 	struct telling telling = { .naming = false };
 	uint64_t samples = 0;
+	for (int i = 0; i < count; i++)
+		if (!bp_recording_is_there(files[i], error))
+			return false;
 	for (int i = 0; i < count; i++)
 		samples += bp_progress_samples(files[i]);
 	bp_progress_begin(&telling.progress, "reading samples", samples);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/files/recordings_here.h"
 #include "cli/files/written_file.h"
 #include "cli/input.h"
 #include "cli/options/query_options.h"
@@ -31,7 +32,8 @@ static bool read_input(const char *file, const struct bp_query_options *options,
 	struct bp_error torn;
 	query.by = BP_KEY_PROCESS;
 	query.without_peak = true;
-	if (!bp_read_files(&file, 1, &reading, &input->profile, &symbols, error))
+	if (!bp_recording_is_there(file, error) ||
+		!bp_read_files(&file, 1, &reading, &input->profile, &symbols, error))
 		return false;
 	input->read = true;
 	if (!bp_resident_read(file, &input->profile, &input->resident, &torn))

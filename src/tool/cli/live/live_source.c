@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/system_call.h"
 #include "cli/control/snapshot.h"
+#include "cli/files/recordings_here.h"
 #include "cli/files/tree.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
@@ -410,7 +411,8 @@ bool bp_live_source_open(struct bp_live_source *source, const char *operand, boo
 		.debug_directory = debug_directory,
 		.tree = tree,
 		.pid = bp_traced_pid(operand) };
-	if (read_source(source, &same, error))
+	if ((source->pid != 0 || bp_recording_is_there(operand, error)) &&
+		read_source(source, &same, error))
 		return true;
 	bp_jit_file_free(&source->jit);
 	return false;

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "cli/files/recordings_here.h"
 #include "cli/files/tree.h"
 #include "cli/say.h"
 #include "cli/terminal/terminal.h"
@@ -56,7 +57,7 @@ static bool refuse(
 			"%s: its objects were not counted: record it with `bytepoll run --verify`",
 			file);
 	/* No trace at all: the importers have the words. */
-	if (!bp_profile_init(&profile, error))
+	if (!bp_recording_is_there(file, error) || !bp_profile_init(&profile, error))
 		return false;
 	if (bp_import_file(file, &profile, error))
 		bp_error_set(error, "%s: is no trace that `bytepoll run --verify` left", file);
