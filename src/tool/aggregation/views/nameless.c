@@ -94,6 +94,15 @@ static void name_files(const struct bp_profile *profile, double *bytes, double a
 		snprintf(to + used, room - used, ")");
 }
 
+/* Where packages come from that apt does not find as it is set up: those that end in -dbg are in
+ * Debian's own archive. */
+static const char *origin_of(const char *packages)
+{
+	return *packages == '\0' || strstr(packages, "-dbgsym") != NULL
+		       ? ", from debian-debug: docs/report.md"
+		       : "";
+}
+
 bool bp_aggregation_warn_of_nameless(
 	struct bp_aggregation *aggregation, bool replaced, bp_package_of package_of)
 {
@@ -110,10 +119,11 @@ bool bp_aggregation_warn_of_nameless(
 	return share < BP_NAMELESS_SHARE ||
 	       bp_aggregation_warn(aggregation,
 		       "%.0f %% of %s lies in functions without a name%s: %sinstall debug symbols "
-		       "(Debian: %s) or pass --debuginfod URL",
+		       "(Debian: %s%s) or pass --debuginfod URL",
 		       100 * share, whole[aggregation->query.metric], named.files,
 		       replaced ? "record again what was replaced; for other files " : "",
-		       named.packages[0] != '\0' ? named.packages : "packages ...-dbgsym");
+		       named.packages[0] != '\0' ? named.packages : "packages ...-dbgsym",
+		       origin_of(named.packages));
 }
 
 bool bp_aggregation_row_is_nameless(const struct bp_aggregation *aggregation, uint32_t i)

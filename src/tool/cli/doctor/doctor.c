@@ -186,9 +186,11 @@ static void say_stripped(const struct examination *e, bool link)
 		file != NULL && bp_debug_package(BP_DPKG_LISTS, file, package, sizeof package);
 	say("note",
 		"stripped%s: exported names and offsets only, unless its debug file is "
-		"installed (%s%s) or it is built with -g",
+		"installed (%s%s%s) or it is built with -g",
 		link ? ", debug information is a file of its own" : "",
-		known ? "Debian: " : "the -dbgsym package", known ? package : "");
+		known ? "Debian: " : "the -dbgsym package", known ? package : "",
+		!known || strstr(package, "-dbgsym") != NULL ? ", from debian-debug: docs/report.md"
+							     : "");
 	free(file);
 }
 
