@@ -28,6 +28,14 @@ static const char *law_name(uint32_t law)
 	return law == 0 ? "exact" : "bernoulli";
 }
 
+/* "128 KiB", or "1000 bytes". */
+static void interval_text(uint64_t interval, char buffer[32])
+{
+	const bool whole = interval % 1024 == 0;
+	snprintf(buffer, 32, "%llu %s", (unsigned long long)(whole ? interval / 1024 : interval),
+		whole ? "KiB" : "bytes");
+}
+
 /* The other runs against the first one. */
 static bool warn_of_recording(struct bp_diff *diff)
 {
@@ -38,11 +46,14 @@ static bool warn_of_recording(struct bp_diff *diff)
 			const struct bp_run *run = &diff->runs[side][i];
 			uint64_t own = bp_aggregation_assumptions(run->compared).interval_max;
 			uint32_t law = subject_of(run)->law, law_first = subject_of(first)->law;
+			char intervals[2][32];
+			interval_text(interval, intervals[0]);
+			interval_text(own, intervals[1]);
 			if (own != interval &&
 				!bp_diff_warn(diff,
-					"the sampling intervals differ (T = %llu and %llu "
-					"bytes): the coarser side decides what can be seen",
-					(unsigned long long)interval, (unsigned long long)own))
+					"the sampling intervals differ (T = %s and %s): the "
+					"coarser side decides what can be seen",
+					intervals[0], intervals[1]))
 				return false;
 			if (law != law_first &&
 				!bp_diff_warn(diff,
