@@ -15,9 +15,8 @@
 #include "cli/options/tag_options.h"
 #include "cli/say.h"
 #include "export/export.h"
+#include "export/export_set.h"
 #include "library/read.h"
-#include "policy/defaults.h"
-#include "policy/shown.h"
 
 struct request {
 	struct bp_query_options query_options;
@@ -25,7 +24,7 @@ struct request {
 	struct bp_export_options options;
 	struct bp_written_file file;
 	struct bp_written_folder folder; /* of a format that is a folder, instead */
-	struct bp_tag_options tags;	 /* likewise */
+	struct bp_tag_options tags;	 /* of formats that say whose recording it is */
 };
 
 /* ---- options ---- */
@@ -45,8 +44,8 @@ static bool read_labels(
 	request->options.objects =
 		strcmp(bp_option_value_or(arguments, "count", "bytes"), "objects") == 0;
 	if ((labels->by_thread || labels->by_size || request->options.variances) &&
-		request->format != &bp_export_pprof)
-		return bp_error_set(error, "--label and --variances are for --to pprof");
+		!request->format->labelled)
+		return bp_error_set(error, "--label and --variances are for --to pprof and otlp");
 	if (bp_option_given(arguments, "count") && request->format != &bp_export_collapsed)
 		return bp_error_set(
 			error, "--count is for --to collapsed: %s has both", request->format->name);
@@ -135,68 +134,15 @@ static bool read_request(
 		.force = request->file.force };
 	if (request->format->write_folder != NULL && strcmp(request->file.path, "-") == 0)
 		return bp_error_set(error, "--to %s is a folder of files: -o FOLDER", to);
-	if (request->format->write_folder == NULL && bp_tag_options_given(arguments))
-		return bp_error_set(
-			error, "--service, --release, --host and --tag are for --to parquet");
+	if (!request->format->tagged && bp_tag_options_given(arguments))
+		return bp_error_set(error,
+			"--service, --release, --host and --tag are for --to otlp and parquet");
 	return bp_query_options_read(arguments, &request->query_options, error) &&
 	       bp_tag_options_read(arguments, &request->tags, error) &&
 	       read_labels(arguments, request, error) && read_keys(arguments, request, error);
 }
 
-/* ---- aggregations ---- */
-
-struct set {
-	struct bp_aggregation asked, metrics[BP_METRIC_COUNT];
-	bool has_asked, has[BP_METRIC_COUNT];
-};
-
-static void finish_set(struct set *set)
-{
-	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
-		if (set->has[metric])
-			bp_aggregation_finish(&set->metrics[metric]);
-	if (set->has_asked)
-		bp_aggregation_finish(&set->asked);
-}
-
-/* The metrics that the format needs beside, as far as the file tells them. */
-static bool aggregate_metrics(const struct request *request, const struct bp_profile *profile,
-	struct set *set, struct bp_error *error)
-{
-	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
-		struct bp_query query = set->asked.query;
-		if (!(request->format->metrics & BP_METRIC_BIT(metric)) ||
-			set->asked.absent & BP_METRIC_BIT(metric) ||
-			(metric == BP_METRIC_PEAK && profile->merged_unrelated) ||
-			metric == (int)set->asked.query.metric)
-			continue;
-		query.metric = (enum bp_metric)metric;
-		query.has_at = query.has_at && metric == BP_METRIC_LIVE;
-		query.without_peak = true;
-		set->has[metric] = bp_aggregate(profile, &query, &set->metrics[metric], error);
-		if (!set->has[metric])
-			return false;
-	}
-	return true;
-}
-
-static bool aggregate(const struct bp_arguments *arguments, struct request *request,
-	const struct bp_profile *profile, struct set *set, struct bp_error *error)
-{
-	const struct bp_export *format = request->format;
-	struct bp_query *query = &request->query_options.query;
-	const bool by_default = !bp_option_given(arguments, "metric");
-	if (by_default && format->live_only && (profile->lacks & BP_LACKS_FREES))
-		return bp_error_set(error,
-			"--to %s: this file does not tell what was freed, so that nobody "
-			"knows what is live",
-			format->name);
-	if (by_default)
-		query->metric = bp_default_metric(profile, query->metric);
-	set->has_asked = bp_aggregate_shown(
-		profile, query, by_default && format->one_moment, &set->asked, error);
-	return set->has_asked && aggregate_metrics(request, profile, set, error);
-}
+/* ---- writing ---- */
 
 /* What the file does not say: which metric was chosen, or that it has nothing of it. */
 static void say_metric(const struct bp_aggregation *asked)
@@ -218,16 +164,13 @@ static bool write_profile(const struct bp_arguments *arguments, struct request *
 	struct bp_error *error)
 {
 	struct bp_written_file *file = &request->file;
-	struct set set = { 0 };
-	bool good = aggregate(arguments, request, profile, &set, error);
+	struct bp_export_set set;
+	bool good = bp_export_set_make(request->format, profile, &request->query_options.query,
+		bp_option_given(arguments, "metric"), &set, error);
 	if (good) {
-		struct bp_export_source source = {
-			.profile = profile, .asked = &set.asked, .options = request->options
-		};
-		for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
-			if (set.has[metric])
-				source.metrics[metric] = &set.metrics[metric];
-		source.metrics[set.asked.query.metric] = &set.asked;
+		struct bp_export_source source = bp_export_set_source(&set);
+		source.options = request->options;
+		source.tags = &request->tags.tags;
 		(void)bp_read_warn(&set.asked, symbols);
 		good = bp_written_file_begin(file, error) &&
 		       bp_written_file_end(
@@ -235,7 +178,7 @@ static bool write_profile(const struct bp_arguments *arguments, struct request *
 		if (good && !bp_option_given(arguments, "metric"))
 			say_metric(&set.asked);
 	}
-	finish_set(&set);
+	bp_export_set_finish(&set);
 	return good;
 }
 
@@ -303,8 +246,9 @@ static const struct bp_option options[] = {
 		.argument = "LABEL",
 		.choices = "thread|bytes",
 		.repeatable = true,
-		.summary = "pprof: keep threads, or sizes of objects, apart" },
-	{ .name = "variances", .summary = "pprof: sample types with the variance of every value" },
+		.summary = "pprof, otlp: keep threads, or sizes of objects, apart" },
+	{ .name = "variances",
+		.summary = "pprof, otlp: sample types with the variance of every value" },
 	{ .name = "count",
 		.argument = "WHAT",
 		.choices = "bytes|objects",
@@ -332,7 +276,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_MIN_SIZE,
 	BP_OPTION_ASSUME_INTERVAL,
 	BP_OPTION_DEBUG_DIRECTORY,
-	{ .summary = "Whose recording it is, for parquet" },
+	{ .summary = "Whose recording it is, for otlp and parquet" },
 	BP_OPTION_TAGS,
 	{ 0 },
 };
@@ -345,6 +289,7 @@ const struct bp_command bp_command_export = {
 		"Writes what `bytepoll report` shows in the format of another tool:\n"
 		"\n"
 		"  pprof         go tool pprof, Pyroscope, Parca, Grafana (profile.proto, gzip)\n"
+		"  otlp          OpenTelemetry's profiles (ExportProfilesServiceRequest, protobuf)\n"
 		"  collapsed     flamegraph.pl, inferno: a line for each stack\n"
 		"  speedscope    https://speedscope.app\n"
 		"  dhat          dh_view.html of valgrind, and the Firefox Profiler\n"

@@ -76,6 +76,48 @@ void bp_export_sampling_line(const struct bp_aggregation *aggregation, char *buf
 		(unsigned long long)aggregation->samples);
 }
 
+bool bp_export_comment(const struct bp_export_source *source, const struct bp_aggregation *any,
+	unsigned i, char *buffer)
+{
+	const struct bp_process *subject = &source->profile->processes.data[any->subject.i];
+	if (i == 0)
+		snprintf(buffer, BP_EXPORT_LINE_BYTES, "command: %.480s",
+			bp_profile_text(source->profile, subject->command_line));
+	else if (i == 1)
+		bp_export_sampling_line(any, buffer);
+	else if (source->metrics[i - 2] != NULL)
+		bp_export_total_line(source->metrics[i - 2], (enum bp_metric)(i - 2), buffer);
+	else
+		return false;
+	return true;
+}
+
+uint64_t bp_export_period(const struct bp_aggregation *aggregation)
+{
+	uint64_t period = 1;
+	for (uint32_t i = 0; i < aggregation->sampling.interval_count; i++)
+		if (aggregation->sampling.intervals[i] > period)
+			period = aggregation->sampling.intervals[i];
+	return period;
+}
+
+#define ADDRESSES (1ull << 63) /* places without an address lie beyond */
+
+uint64_t bp_export_address(const struct bp_profile *profile, const struct bp_location *location)
+{
+	const struct bp_module *module = &profile->modules.data[location->module.i];
+	if (location->address >= ADDRESSES || location->address == 0)
+		return 0;
+	return location->address + module->bias - (location->exact ? 0 : 1);
+}
+
+uint64_t bp_export_file_offset(const struct bp_module *module)
+{
+	/* (Where nothing is added to the file's addresses, they are no offsets either.) */
+	return module->bias != 0 && module->start >= module->bias ? module->start - module->bias
+								  : 0;
+}
+
 /* ---- stacks by their functions ---- */
 
 static int compare_stacks(

@@ -23,8 +23,8 @@
 #include "fleet/process_fields.h"
 
 struct bp_export_options {
-	struct bp_entry_options labels; /* of pprof */
-	bool variances;			/* of pprof: further sample types */
+	struct bp_entry_options labels; /* of pprof and otlp */
+	bool variances;			/* of pprof and otlp: further sample types */
 	bool objects;			/* of collapsed: objects, not bytes */
 };
 
@@ -35,6 +35,7 @@ struct bp_export_source {
 	/* The metrics that the format needs, by stack; NULL where the file does not tell them. */
 	const struct bp_aggregation *metrics[BP_METRIC_COUNT];
 	struct bp_export_options options;
+	const struct bp_tags *tags; /* whose recording it is; NULL: nobody said */
 };
 
 #define BP_METRIC_BIT(metric) (1u << (metric))
@@ -48,6 +49,8 @@ struct bp_export {
 	bool by_metrics;	/* has the metrics side by side, whichever was asked for */
 	bool keeps_allocators;	/* has whole stacks, the allocation functions included */
 	bool without_intervals; /* has no place for intervals */
+	bool tagged;		/* says whose recording it is: --service and others */
+	bool labelled;		/* takes --label and --variances */
 	bool one_moment;	/* shows what lived at one moment: the peak, where little lives at
 			  * the end and nobody chose (policy/shown.h) */
 	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */
@@ -76,6 +79,23 @@ void bp_export_total_line(
 
 /* How it was sampled: "T = 512 KiB, law exact, 1234 samples". */
 void bp_export_sampling_line(const struct bp_aggregation *aggregation, char *buffer);
+
+/* What a format that takes comments says, number `i` < BP_EXPORT_COMMENTS: the command line, how it
+ * was sampled, the total of each metric there is. False: this one says nothing. */
+#define BP_EXPORT_COMMENTS (2u + BP_METRIC_COUNT)
+bool bp_export_comment(const struct bp_export_source *source, const struct bp_aggregation *any,
+	unsigned i, char *buffer);
+
+/* The largest T in force, bytes; at least 1. */
+uint64_t bp_export_period(const struct bp_aggregation *aggregation);
+
+/* The address of a place in code in the memory of its process, that of the call for a frame that
+ * called; 0: it has none. */
+uint64_t bp_export_address(const struct bp_profile *profile, const struct bp_location *location);
+
+/* Where in its file the mapped addresses of a module begin, bytes; 0 also where that is not
+ * known. */
+uint64_t bp_export_file_offset(const struct bp_module *module);
 
 /* Entries in the order of their functions, outermost first, so that equal ones are neighbours. */
 void bp_export_sort(const struct bp_aggregation *aggregation, struct bp_entries *entries);

@@ -13,4 +13,6 @@ static bool write_parquet(const struct bp_profile *profile, const struct bp_tags
 	return bp_tables_write(profile, tags, folder, error);
 }
 
-const struct bp_export bp_export_parquet = { .name = "parquet", .write_folder = write_parquet };
+const struct bp_export bp_export_parquet = {
+	.name = "parquet", .tagged = true, .write_folder = write_parquet
+};

@@ -12,9 +12,8 @@
  *
  * An error has no place in the format, but a variance has: it adds up over stacks as values do.
  * With --variances four more types follow, of the same names with _var, in squared units. Readers
- * that know nothing of them show and merge them rightly; -diff_base subtracts them, which is wrong.
- * Bytes^2 that do not fit are in KiB^2 or MiB^2, as the unit says; what then still does not fit is
- * INT64_MAX.
+ * that know nothing of them show and merge them rightly; -diff_base subtracts them, which is wrong
+ * (value_types.h).
  *
  * A location is a place in code with one line for each function inlined there. What comes from
  * another pprof file has no address any more (pprof.c of import/), and none is written.
@@ -22,7 +21,6 @@
  * Fields may stand in any order. Samples come first, since they say which locations there are; the
  * strings come last.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +31,7 @@
 #include "export/gzip_stream.h"
 #include "export/pprof_strings.h"
 #include "export/protobuf.h"
+#include "export/value_types.h"
 #include "model/names/allocators.h"
 
 /* Field numbers of profile.proto. */
@@ -52,19 +51,6 @@ enum profile_field {
 	PROFILE_DEFAULT_TYPE
 };
 
-#define TYPES_MAX 8
-#define PAIRS 2 /* allocated, in use */
-
-struct value_type {
-	const char *name, *unit;
-	unsigned pair; /* which of the entries' metrics */
-	bool objects;  /* not bytes */
-	bool variance;
-	double divisor;
-	struct bp_rounding rounding;
-	uint32_t name_number;
-};
-
 struct pprof {
 	const struct bp_export_source *source;
 	const struct bp_profile *profile;
@@ -74,7 +60,8 @@ struct pprof {
 	struct bp_pprof_strings strings;
 	struct bp_gzip_stream *gzip;
 	struct bp_message message, inner;
-	struct value_type types[TYPES_MAX];
+	struct bp_value_type types[BP_VALUE_TYPES_MAX];
+	uint32_t type_names[BP_VALUE_TYPES_MAX]; /* numbers of strings */
 	unsigned type_count;
 	uint32_t thread_key, bytes_key, bytes_unit, no_stack;
 	uint32_t *location_of; /* number by location id, 0: not met */
@@ -105,61 +92,6 @@ static void emit_number(struct pprof *pprof, enum profile_field field, uint64_t 
 
 /* ---- sample types ---- */
 
-static double variance_sum(const struct pprof *pprof, unsigned pair, bool objects)
-{
-	double sum = 0;
-	for (uint32_t i = 0; i < pprof->entries.count; i++) {
-		const struct bp_entry_figures *figures = &pprof->entries.items[i].metrics[pair];
-		sum += objects ? figures->objects_variance : figures->bytes_variance;
-	}
-	return sum;
-}
-
-/* The sum of all fits into 63 bits. */
-static void choose_unit(const struct pprof *pprof, struct value_type *type)
-{
-	static const char *const units[] = { "bytes^2", "KiB^2", "MiB^2" };
-	const double sum = variance_sum(pprof, type->pair, false);
-	unsigned i = 0;
-	type->divisor = 1;
-	for (; i < 2 && !(sum / type->divisor < 0x1p62); i++)
-		type->divisor *= 0x1p20;
-	type->unit = units[i];
-}
-
-static void choose_types(struct pprof *pprof)
-{
-	static const struct value_type all[] = {
-		{ .name = "alloc_objects", .unit = "count", .pair = 0, .objects = true },
-		{ .name = "alloc_space", .unit = "bytes", .pair = 0 },
-		{ .name = "inuse_objects", .unit = "count", .pair = 1, .objects = true },
-		{ .name = "inuse_space", .unit = "bytes", .pair = 1 },
-		{ .name = "alloc_objects_var",
-			.unit = "count^2",
-			.pair = 0,
-			.objects = true,
-			.variance = true },
-		{ .name = "alloc_space_var", .pair = 0, .variance = true },
-		{ .name = "inuse_objects_var",
-			.unit = "count^2",
-			.pair = 1,
-			.objects = true,
-			.variance = true },
-		{ .name = "inuse_space_var", .pair = 1, .variance = true },
-	};
-	const bool there[PAIRS] = { pprof->source->metrics[BP_METRIC_ALLOCATED] != NULL,
-		pprof->any != pprof->source->metrics[BP_METRIC_ALLOCATED] };
-	for (unsigned i = 0; i < TYPES_MAX; i++) {
-		struct value_type type = all[i];
-		if (!there[type.pair] || (type.variance && !pprof->source->options.variances))
-			continue;
-		type.divisor = 1;
-		if (type.unit == NULL)
-			choose_unit(pprof, &type);
-		pprof->types[pprof->type_count++] = type;
-	}
-}
-
 static void put_value_type(struct pprof *pprof, uint32_t name, const char *unit)
 {
 	bp_message_number(&pprof->message, 1, name);
@@ -168,32 +100,19 @@ static void put_value_type(struct pprof *pprof, uint32_t name, const char *unit)
 
 static void write_types(struct pprof *pprof)
 {
-	uint32_t chosen = 0;
 	for (unsigned i = 0; i < pprof->type_count; i++) {
-		struct value_type *type = &pprof->types[i];
-		type->name_number = bp_pprof_strings_add(&pprof->strings, type->name);
-		put_value_type(pprof, type->name_number, type->unit);
+		pprof->type_names[i] = bp_pprof_strings_add(&pprof->strings, pprof->types[i].name);
+		put_value_type(pprof, pprof->type_names[i], pprof->types[i].unit);
 		emit(pprof, PROFILE_SAMPLE_TYPE);
-		const bool allocated = pprof->source->asked->query.metric == BP_METRIC_ALLOCATED;
-		if (!type->objects && !type->variance && (allocated ? type->pair == 0 : true))
-			chosen = type->name_number;
 	}
-	emit_number(pprof, PROFILE_DEFAULT_TYPE, chosen);
+	emit_number(pprof, PROFILE_DEFAULT_TYPE,
+		pprof->type_names[bp_value_types_shown(
+			pprof->source, pprof->types, pprof->type_count)]);
 	put_value_type(pprof, bp_pprof_strings_add(&pprof->strings, "space"), "bytes");
 	emit(pprof, PROFILE_PERIOD_TYPE);
 }
 
 /* ---- samples ---- */
-
-static uint64_t value_of(struct value_type *type, const struct bp_entry *entry)
-{
-	const struct bp_entry_figures *figures = &entry->metrics[type->pair];
-	const double value =
-		type->variance ? type->objects ? figures->objects_variance : figures->bytes_variance
-		: type->objects ? figures->objects
-				: figures->bytes;
-	return (uint64_t)bp_round_next(&type->rounding, value / type->divisor);
-}
 
 static uint64_t location_number(struct pprof *pprof, struct bp_location_id location)
 {
@@ -241,10 +160,10 @@ static void write_sample(struct pprof *pprof, const struct bp_entry *entry)
 {
 	const struct bp_profile *profile = pprof->profile;
 	const struct bp_stack *stack = &profile->stacks.data[entry->stack.i];
-	uint64_t values[TYPES_MAX];
+	uint64_t values[BP_VALUE_TYPES_MAX];
 	bool any = false;
 	for (unsigned i = 0; i < pprof->type_count; i++) {
-		values[i] = value_of(&pprof->types[i], entry);
+		values[i] = bp_value_next(&pprof->types[i], entry);
 		any = any || values[i] != 0;
 	}
 	if (!any)
@@ -292,9 +211,7 @@ static void write_mapping(struct pprof *pprof, uint32_t i)
 	bp_message_number(&pprof->message, 1, i);
 	bp_message_number(&pprof->message, 2, module->start);
 	bp_message_number(&pprof->message, 3, module->end);
-	/* (Where nothing is added to the file's addresses, they are no offsets either.) */
-	if (module->bias != 0 && module->start >= module->bias)
-		bp_message_number(&pprof->message, 4, module->start - module->bias);
+	bp_message_number(&pprof->message, 4, bp_export_file_offset(module));
 	bp_message_number(
 		&pprof->message, 5, bp_pprof_strings_number(&pprof->strings, module->path));
 	bp_message_number(
@@ -319,18 +236,13 @@ static void write_mappings(struct pprof *pprof)
 			write_mapping(pprof, i);
 }
 
-#define ADDRESSES (1ull << 63) /* places without an address lie beyond */
-
 static void write_location(struct pprof *pprof, uint32_t number)
 {
 	const struct bp_profile *profile = pprof->profile;
 	const struct bp_location *location = &profile->locations.data[pprof->locations[number].i];
-	const struct bp_module *module = &profile->modules.data[location->module.i];
 	bp_message_number(&pprof->message, 1, number + 1ull);
 	bp_message_number(&pprof->message, 2, location->module.i);
-	if (location->address < ADDRESSES && location->address > 0)
-		bp_message_number(&pprof->message, 3,
-			location->address + module->bias - (location->exact ? 0 : 1));
+	bp_message_number(&pprof->message, 3, bp_export_address(profile, location));
 	for (uint32_t i = 0; i < location->frame_count; i++) {
 		const uint32_t frame = location->first_frame.i + i;
 		if (pprof->functions.of_frame[frame] == UINT32_MAX)
@@ -386,20 +298,10 @@ static void write_comment(struct pprof *pprof, const char *text)
 
 static void write_comments(struct pprof *pprof)
 {
-	const struct bp_aggregation *any = pprof->any;
-	const struct bp_process *subject = &pprof->profile->processes.data[any->subject.i];
 	char line[BP_EXPORT_LINE_BYTES];
-	snprintf(line, sizeof line, "command: %.480s",
-		bp_profile_text(pprof->profile, subject->command_line));
-	write_comment(pprof, line);
-	bp_export_sampling_line(any, line);
-	write_comment(pprof, line);
-	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
-		if (pprof->source->metrics[metric] != NULL) {
-			bp_export_total_line(
-				pprof->source->metrics[metric], (enum bp_metric)metric, line);
+	for (unsigned i = 0; i < BP_EXPORT_COMMENTS; i++)
+		if (bp_export_comment(pprof->source, pprof->any, i, line))
 			write_comment(pprof, line);
-		}
 }
 
 /* Allocation functions: what calls them is charged then, as in our report. */
@@ -424,14 +326,10 @@ static void write_times(struct pprof *pprof)
 {
 	const struct bp_aggregation *any = pprof->any;
 	const struct bp_process *root = &pprof->profile->processes.data[pprof->profile->root.i];
-	uint64_t period = 1;
-	for (uint32_t i = 0; i < any->sampling.interval_count; i++)
-		if (any->sampling.intervals[i] > period)
-			period = any->sampling.intervals[i];
 	if (root->start_real_ns != 0)
 		emit_number(pprof, PROFILE_TIME, root->start_real_ns + any->duration_ns);
 	emit_number(pprof, PROFILE_DURATION, any->duration_ns);
-	emit_number(pprof, PROFILE_PERIOD, period);
+	emit_number(pprof, PROFILE_PERIOD, bp_export_period(any));
 	write_drop_frames(pprof);
 }
 
@@ -455,7 +353,7 @@ static bool write_strings(struct pprof *pprof)
 
 static bool write_all(struct pprof *pprof)
 {
-	choose_types(pprof);
+	pprof->type_count = bp_value_types_choose(pprof->source, &pprof->entries, pprof->types);
 	pprof->thread_key = bp_pprof_strings_add(&pprof->strings, "thread");
 	pprof->bytes_key = bp_pprof_strings_add(&pprof->strings, "bytes");
 	pprof->bytes_unit = pprof->bytes_key;
@@ -502,15 +400,10 @@ static bool allocate(struct pprof *pprof)
 
 static bool write_pprof(const struct bp_export_source *source, FILE *out, struct bp_error *error)
 {
-	const struct bp_aggregation *in_use = source->asked->query.metric == BP_METRIC_PEAK
-						      ? source->metrics[BP_METRIC_PEAK]
-						      : source->metrics[BP_METRIC_LIVE];
-	const struct bp_aggregation *pairs[PAIRS] = { source->metrics[BP_METRIC_ALLOCATED],
-		in_use };
-	struct pprof pprof = { .source = source,
-		.profile = source->profile,
-		.any = in_use != NULL ? in_use : pairs[0] };
-	bool good = bp_entries_build(pairs, PAIRS, source->options.labels, &pprof.entries, error);
+	struct pprof pprof = {
+		.source = source, .profile = source->profile, .any = bp_value_types_any(source)
+	};
+	bool good = bp_value_entries_build(source, &pprof.entries, error);
 	if (good)
 		good = bp_function_table_init(&pprof.functions, pprof.any, &pprof.entries, error);
 	if (good) {
@@ -539,5 +432,6 @@ static bool write_pprof(const struct bp_export_source *source, FILE *out, struct
 const struct bp_export bp_export_pprof = { .name = "pprof",
 	.metrics = BP_METRIC_BIT(BP_METRIC_ALLOCATED) | BP_METRIC_BIT(BP_METRIC_LIVE),
 	.refused = BP_METRIC_BIT(BP_METRIC_TEMPORARY),
+	.labelled = true,
 	.one_moment = true,
 	.write = write_pprof };

@@ -9,6 +9,7 @@
 /* clang-format off */
 #define BP_EXPORTS(X) \
 	X(pprof) \
+	X(otlp) \
 	X(collapsed) \
 	X(speedscope) \
 	X(dhat) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tag (field number and wire type), then a varint, or a length and so many bytes. See
+/* Tag (field number and wire type), then a varint, eight bytes, or a length and so many bytes. See
  * protobuf.h. */
 #include "export/protobuf.h"
 
@@ -9,6 +9,7 @@
 #include "base/varint.h"
 
 #define WIRE_VARINT 0u
+#define WIRE_FIXED 1u
 #define WIRE_LENGTH 2u
 
 static uint8_t *reserve(struct bp_message *message, size_t bytes)
@@ -54,6 +55,19 @@ void bp_message_number(struct bp_message *message, unsigned field, uint64_t valu
 	put(message, value);
 }
 
+void bp_message_fixed(struct bp_message *message, unsigned field, uint64_t value)
+{
+	if (value == 0)
+		return;
+	put(message, field << 3 | WIRE_FIXED);
+	uint8_t *at = reserve(message, sizeof value);
+	if (at == NULL)
+		return;
+	for (unsigned i = 0; i < sizeof value; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+	message->bytes += sizeof value;
+}
+
 void bp_message_numbers(
 	struct bp_message *message, unsigned field, const uint64_t *values, size_t count)
 {
@@ -68,14 +82,19 @@ void bp_message_numbers(
 		put(message, values[i]);
 }
 
-void bp_message_bytes(struct bp_message *message, unsigned field, const void *data, size_t bytes)
+void bp_message_raw(struct bp_message *message, const void *data, size_t bytes)
 {
-	put(message, field << 3 | WIRE_LENGTH);
-	put(message, bytes);
 	uint8_t *at = reserve(message, bytes);
 	if (at == NULL)
 		return;
 	if (bytes > 0)
 		memcpy(at, data, bytes);
 	message->bytes += bytes;
+}
+
+void bp_message_bytes(struct bp_message *message, unsigned field, const void *data, size_t bytes)
+{
+	put(message, field << 3 | WIRE_LENGTH);
+	put(message, bytes);
+	bp_message_raw(message, data, bytes);
 }
