@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libcurl, looked for at run time, as libdebuginfod is: whoever asks no server needs none. What is
- * common to those who send requests (bucket, clickhouse): its functions, the numbers of its
- * options, and which of its errors are for good.
+ * common to those who send requests (bucket, clickhouse, service): its functions, the numbers of
+ * its options, and which of its errors are for good.
  *
  * A client serves one thread.
  */
@@ -34,6 +34,7 @@ enum bp_curl_option {
 	BP_CURL_URL = 10002,
 	BP_CURL_READDATA = 10009,
 	BP_CURL_ERRORBUFFER = 10010,
+	BP_CURL_POSTFIELDS = 10015,
 	BP_CURL_HTTPHEADER = 10023,
 	BP_CURL_HEADERDATA = 10029,
 	BP_CURL_XFERINFODATA = 10057,

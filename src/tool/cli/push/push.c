@@ -5,7 +5,7 @@
  * time, whoever pushes it how often: a run whose id is there is passed by. So nothing has to be
  * remembered. The recordings are the spool, and what was cut short by whatever killed the command
  * is done by the next one. A store in a bucket or on a server has no renames: push_bucket.c,
- * push_clickhouse.c.
+ * push_clickhouse.c. A service that takes profiles is no store: push_service.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,6 +28,7 @@
 #include "cli/options/tag_options.h"
 #include "cli/push/push_bucket.h"
 #include "cli/push/push_clickhouse.h"
+#include "cli/push/push_service.h"
 #include "cli/say.h"
 #include "fleet/compact.h"
 #include "fleet/content_id.h"
@@ -45,7 +46,8 @@ struct push {
 	const char *store;
 	bool in_bucket; /* the store is s3://BUCKET/PREFIX */
 	struct bp_push_bucket bucket;
-	struct bp_clickhouse *server; /* the store is a database; NULL: it is none */
+	struct bp_clickhouse *server;	/* the store is a database; NULL: it is none */
+	struct bp_push_service service; /* a service takes the runs; zeroed: it is none */
 	bool quiet, watch;
 	uint64_t every_ns;
 	/* Of one look at everything: */
@@ -80,6 +82,8 @@ static bool is_in_store(struct push *push, const char *id, bool *ret_there, stru
 		return bp_push_bucket_has(&push->bucket, id, ret_there, error);
 	if (push->server != NULL)
 		return bp_push_clickhouse_has(push->server, id, ret_there, error);
+	if (push->service.service != NULL)
+		return bp_push_service_has(&push->service, id, ret_there, error);
 	if (!name_in_store(push, id, path, error))
 		return false;
 	*ret_there = is_there(path) || bp_store_sum_has_run(push->store, id);
@@ -138,6 +142,9 @@ static bool write_run(
 	if (push->server != NULL)
 		return bp_push_clickhouse_put(
 			push->server, &stopped, profile, &push->tags.tags, id, ret_new, error);
+	if (push->service.service != NULL)
+		return bp_push_service_put(
+			&push->service, profile, &push->tags.tags, id, ret_new, error);
 	if (!name_in_store(push, id, path, error))
 		return false;
 	const bool good =
@@ -194,7 +201,7 @@ static void push_file(struct push *push, const char *file)
 /* A signal, or a server that has failed six times: the next recordings would fare no better. */
 static bool is_over(const struct push *push)
 {
-	return stopped || push->bucket.bucket.failed;
+	return stopped || push->bucket.bucket.failed || push->service.failed;
 }
 
 /* A file, or the recordings in a folder. */
@@ -222,7 +229,7 @@ static bool open_store(struct push *push, struct bp_error *error)
 	struct stat status;
 	if (push->in_bucket)
 		return bp_push_bucket_begin(&push->bucket, error);
-	if (push->server != NULL)
+	if (push->server != NULL || push->service.service != NULL)
 		return true;
 	if (mkdir(push->store, 0777) != 0 && errno != EEXIST)
 		return bp_error_set(
@@ -237,7 +244,7 @@ static void push_all(struct push *push)
 {
 	struct bp_error error;
 	push->pushed = push->known = push->running = push->failed = 0;
-	push->bucket.bucket.failed = false;
+	push->bucket.bucket.failed = push->service.failed = false;
 	if (!open_store(push, &error)) {
 		push->failed = 1;
 		bp_say(stderr, "bytepoll: %s", error.text);
@@ -312,8 +319,8 @@ static bool read_request(
 		return bp_input_missing("bytepoll push FILE --to STORE", error);
 	if (push->store == NULL || *push->store == '\0')
 		return bp_error_set(error,
-			"where to? --to FOLDER, --to s3://BUCKET/PREFIX, or --to "
-			"clickhouse://HOST:PORT/DATABASE");
+			"where to? --to FOLDER, --to s3://BUCKET/PREFIX, --to "
+			"clickhouse://HOST:PORT/DATABASE, or --to pyroscope+https://HOST");
 	push->in_bucket = bp_bucket_is_address(push->store);
 	if (!push->in_bucket && !bp_bucket_options_refuse(arguments, error))
 		return false;
@@ -327,7 +334,9 @@ static bool read_request(
 	       (!push->in_bucket || bp_bucket_options_open(
 					    arguments, push->store, &push->bucket.bucket, error)) &&
 	       (!bp_clickhouse_is_address(push->store) ||
-		       bp_clickhouse_open(push->store, &stopped, &push->server, error));
+		       bp_clickhouse_open(push->store, &stopped, &push->server, error)) &&
+	       (!bp_push_service_is_address(push->store) ||
+		       bp_push_service_open(&push->service, push->store, &stopped, error));
 }
 
 static void finish(struct push *push)
@@ -335,6 +344,7 @@ static void finish(struct push *push)
 	bp_tag_options_finish(&push->tags);
 	bp_push_bucket_finish(&push->bucket);
 	bp_clickhouse_close(push->server);
+	bp_push_service_close(&push->service);
 }
 
 static int push(const struct bp_arguments *arguments)
@@ -360,7 +370,8 @@ static const struct bp_option options[] = {
 	{ .name = "to",
 		.argument = "STORE",
 		.file = true,
-		.summary = "a folder, s3://BUCKET/PREFIX, or clickhouse://HOST:PORT/DATABASE" },
+		.summary = "a folder, s3://BUCKET/PREFIX, clickhouse://HOST:PORT/DATABASE, or a "
+			   "service: pyroscope+https://HOST, parca+..., otlp+..." },
 	BP_OPTION_BUCKET,
 	BP_OPTION_TAGS,
 	{ .summary = "When" },
@@ -389,7 +400,12 @@ const struct bp_command bp_command_push = {
 		"\n"
 		"clickhouse://HOST:PORT/DATABASE is a database of a ClickHouse server, by HTTP\n"
 		"(clickhouses:// by HTTPS), whose tables share/bytepoll/sql/clickhouse.sql makes.\n"
-		"CLICKHOUSE_USER and CLICKHOUSE_PASSWORD of the environment say who asks.",
+		"CLICKHOUSE_USER and CLICKHOUSE_PASSWORD of the environment say who asks.\n"
+		"\n"
+		"pyroscope+https://HOST, parca+https://HOST and otlp+https://HOST are services\n"
+		"that take profiles (docs/exports.md): a run is sent to them as export writes\n"
+		"it, and a receipt in the user's cache keeps it from being sent again. Who asks\n"
+		"is in BYTEPOLL_PUSH_TOKEN, or BYTEPOLL_PUSH_USER and BYTEPOLL_PUSH_PASSWORD.",
 	.options = options,
 	.examples = "bytepoll push app.bpt --to /srv/fleet --service shop --release 1.4\n"
 		    "    one run\n"
