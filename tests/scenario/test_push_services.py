@@ -93,6 +93,13 @@ def check_refused(folder, trace):
         expect("400" in text and len(peer.requests) == 2, text)
         push(cache, trace, "--to", peer.address("pyroscope"))
         expect(len(peer.requests) == 3, "after a refusal it is sent again")
+    other = os.path.join(folder, "other.bpt")
+    profiled.run([profiled.program("truth")], other, 4096, 8)
+    for status, pushed, requests in ((422, "1 pushed", 2), (403, "0 pushed", 1)):
+        with Peer([status]) as peer:
+            cache = os.path.join(folder, "refused-%d" % status)
+            text = push(cache, trace, other, "--to", peer.address("pyroscope"), status=1)
+            expect(pushed in text and len(peer.requests) == requests, "%d: %s" % (status, text))
 
 
 def check_secrets(folder, trace):

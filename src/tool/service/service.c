@@ -26,6 +26,7 @@ struct bp_service {
 	struct bp_curl_headers *headers;
 	const volatile sig_atomic_t *stopped;
 	const char *user, *password; /* of the environment; NULL: none */
+	bool is_down;
 	char url[URL_BYTES];
 };
 
@@ -334,6 +335,14 @@ bool bp_service_send(struct bp_service *service, const void *body, size_t bytes,
 		if (!exchange.may_pass)
 			break;
 	}
+	/* (Who may not ask, or asks at a wrong address, may not or does so with every body.) */
+	service->is_down = exchange.may_pass || exchange.status == 0 || exchange.status == 401 ||
+			   exchange.status == 403 || exchange.status == 404;
 	return *service->stopped != 0 ? bp_error_set(error, "stopped")
 				      : complain(service, &exchange, error);
+}
+
+bool bp_service_is_down(const struct bp_service *service)
+{
+	return service->is_down;
 }

@@ -51,4 +51,8 @@ const char *bp_service_url(const struct bp_service *service);
 bool bp_service_send(struct bp_service *service, const void *body, size_t bytes,
 	struct bp_service_answer *ret_answer, struct bp_error *error);
 
+/* Was the last failure of bp_service_send about the service, so that other bodies would fare no
+ * better? Otherwise it was about what was sent. */
+bool bp_service_is_down(const struct bp_service *service);
+
 #endif

@@ -274,9 +274,10 @@ static bool send_run(struct bp_push_service *push, int file, const struct bp_pro
 	char *body = write_body((enum kind)push->kind, profile, tags, id, &bytes, error);
 	if (body == NULL)
 		return false;
-	push->failed = !bp_service_send(push->service, body, bytes, &answer, error);
+	const bool sent = bp_service_send(push->service, body, bytes, &answer, error);
+	push->failed = !sent && bp_service_is_down(push->service);
 	free(body);
-	if (push->failed)
+	if (!sent)
 		return false;
 	if (write(file, taken, sizeof taken - 1) != (ssize_t)sizeof taken - 1)
 		return bp_error_set(error,

@@ -17,7 +17,7 @@ struct bp_push_service {
 	struct bp_service *service; /* NULL: the store is none */
 	unsigned kind;
 	char receipts[PATH_MAX]; /* a folder, of this address */
-	bool failed;		 /* it did not take a run: the next ones would fare no better */
+	bool failed;		 /* it is down: the next runs would fare no better */
 };
 
 bool bp_push_service_is_address(const char *text);
