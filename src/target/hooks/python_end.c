@@ -75,8 +75,8 @@ void bp_python_meet_object(void)
 
 bool bp_python_may_look(bool allocates)
 {
-	return ended_by == NULL ||
-	       (allocates && ended_by == &bp_hot && __atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0);
+	return ended_by == NULL || (allocates && ended_by == &bp_hot &&
+					   __atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0);
 }
 
 bool bp_python_started_again(void)

@@ -88,7 +88,8 @@ static void packages_are_named(void **state)
 	make(&profile, 80);
 	struct bp_aggregation a = small_aggregate(&profile, &query);
 	assert_true(bp_aggregation_warn_of_nameless(&a, false, package_of));
-	assert_true(small_has_warning(&a, "install debug symbols (Debian: git-dbgsym, from debian-debug: docs/report.md) or pass"));
+	assert_true(small_has_warning(&a,
+		"install debug symbols (Debian: git-dbgsym, from debian-debug: docs/report.md) or pass"));
 	/* The order is with_name 80, git+0x1 60, libz.so.1+0x2 20. */
 	assert_false(bp_aggregation_row_is_nameless(&a, 0));
 	assert_true(bp_aggregation_row_is_nameless(&a, 1));
