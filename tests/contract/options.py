@@ -85,7 +85,7 @@ EVERYWHERE = {
 }
 # (command, option, expression that the base line matches, reason)
 SAME = [
-    ("report", "--debug-directory", "nettrace|pprof", "the names stand in the file"),
+    ("report", "--debug-directory", "nettrace|pprof|free_stacks", "the names stand in the file"),
     ("report", "--pid", "growth --json", "the child processes grew by nothing, and the total is stated without them"),
     ("check", "--only-seen", "shop|new1", "nothing is missing there"),
     ("diff", "--rows", "^(?!.*--all)", "fewer rows have a verdict"),
