@@ -487,7 +487,7 @@ static void warns_of_what_differs(void **state)
 	samples(base, "a;main", 10, 5);
 	nameless_sample(new, "x+0x1", "/usr/lib/x.so", 10);
 	compare(&c, 1);
-	assert_true(warns(&c.diff, "T = 1000 and 2000 bytes"));
+	assert_true(warns(&c.diff, "T = 1000 bytes and 2000 bytes"));
 	assert_true(warns(&c.diff, "laws differ (exact and bernoulli)"));
 	assert_true(warns(&c.diff, "0 % of base but 100 % of new"));
 	assert_false(warns(&c.diff, "different names"));
