@@ -486,7 +486,7 @@ def diff(tap, folder):
         tap.check(len(shown) == min(len(data["rows"]), 60) and all(expected[n] == v for n, v in shown), "diff: rows and verdicts",
                   "%s against %s" % (shown[:3], list(expected.items())[:3]))
         # One of them has one interval, the other a range: in the words of the terminal.
-        said = [re.search("1 sample per [^,]*", line).group() for line in bytepoll("diff", "--metric", "allocated", old, new).splitlines()[:2]]
+        said = re.findall("1 sample per [^,]*", bytepoll("diff", "--metric", "allocated", old, new))[:2]
         runs = browser.evaluate("[...document.querySelectorAll('.run .label')].map(e => e.textContent)")
         tap.check(" to " in said[1] and [text.split(" · ")[1] for text in runs] == said, "diff: sampling intervals", "%s, not %s" % (runs, said))
         colours = browser.evaluate(

@@ -331,6 +331,16 @@ static void intervals_text(const struct bp_sampling *sampling, struct bp_quantit
 	snprintf(buffer, bytes, "%s", text);
 }
 
+/* A line that is `used` columns wide so far, and goes on below where the terminal ends. */
+static unsigned put_part(
+	const struct bp_diff_options *options, unsigned used, const char *text, FILE *out)
+{
+	const unsigned width = bp_text_columns(text);
+	const bool fits = used + 1 + width <= options->report.columns;
+	fprintf(out, "%s%s", fits ? " " : "\n        ", text);
+	return fits ? used + 1 + width : 8 + width;
+}
+
 /* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, 1 sample per 512 KiB, 1,234 samples" */
 static void write_side(
 	const struct bp_diff *diff, const struct bp_diff_options *options, int side, FILE *out)
@@ -341,7 +351,8 @@ static void write_side(
 	const struct bp_process *subject = &first->profile->processes.data[first->subject.i];
 	uint64_t samples = 0, duration_ns = 0;
 	char file[256], program[256], time[BP_QUANTITY_BYTES], interval[BP_QUANTITY_BYTES];
-	char number[BP_QUANTITY_BYTES], work[BP_QUANTITY_BYTES + 32] = "";
+	char number[BP_QUANTITY_BYTES], work[BP_QUANTITY_BYTES + 32] = "", more[32] = "";
+	char text[sizeof file + sizeof program + sizeof more + BP_QUANTITY_BYTES + 8];
 	double sum = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		samples += runs[i].shown->samples;
@@ -356,11 +367,17 @@ static void write_side(
 	bp_count_text(samples, number);
 	if (options->normalize != BP_WORK_NONE)
 		work_text(options, sum / count, count > 1, work, sizeof work);
-	fprintf(out, "  %s%s%s  %s", bp_style_bold(&options->report),
-		side == BP_BASE ? "base" : "new ", bp_style_end(&options->report), file);
+	fprintf(out, "  %s%s%s ", bp_style_bold(&options->report),
+		side == BP_BASE ? "base" : "new ", bp_style_end(&options->report));
 	if (count > 1)
-		fprintf(out, " and %u more", count - 1);
-	fprintf(out, ": %s, %s, %s, %s samples%s\n", program, time, interval, number, work);
+		snprintf(more, sizeof more, " and %u more", count - 1);
+	snprintf(text, sizeof text, "%s%s: %s, %s,", file, more, program, time);
+	unsigned used = put_part(options, 7, text, out);
+	snprintf(text, sizeof text, "%s,", interval);
+	used = put_part(options, used, text, out);
+	snprintf(text, sizeof text, "%s samples%s", number, work);
+	put_part(options, used, text, out);
+	putc('\n', out);
 }
 
 static void write_head(const struct bp_diff *diff, const struct bp_diff_options *options, FILE *out)
