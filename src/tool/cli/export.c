@@ -289,7 +289,7 @@ const struct bp_command bp_command_export = {
 		"Writes what `bytepoll report` shows in the format of another tool:\n"
 		"\n"
 		"  pprof         go tool pprof, Pyroscope, Parca, Grafana (profile.proto, gzip)\n"
-		"  otlp          OpenTelemetry's profiles (ExportProfilesServiceRequest, protobuf)\n"
+		"  otlp          OpenTelemetry's profiles (an export request, protobuf)\n"
 		"  collapsed     flamegraph.pl, inferno: a line for each stack\n"
 		"  speedscope    https://speedscope.app\n"
 		"  dhat          dh_view.html of valgrind, and the Firefox Profiler\n"
