@@ -348,9 +348,16 @@ static void test_damaged(void **state)
 	struct bp_heap_walk found;
 	struct bp_heap_areas areas;
 	(void)state;
-	/* (The compiler must not know where it comes from.) */
-	void *volatile made_by_malloc = malloc(1000);
-	volatile size_t *object = made_by_malloc;
+	/* Two objects side by side, so that where the first one seems to end is nothing that was ever
+	 * the header of a chunk. (The compiler must not know where they come from.) */
+	char *volatile made[2] = { malloc(1000), malloc(1000) };
+	for (int i = 0; i < 1000 && made[1] - made[0] != 1008; i++) {
+		made[0] = made[1];
+		made[1] = malloc(1000);
+	}
+	assert_int_equal(made[1] - made[0], 1008);
+	memset(made[1], 0x55, 1000);
+	volatile size_t *object = (size_t *)(void *)made[0];
 	const size_t head = object[-1];
 	object[-1] = head + 48;
 	const bool known = walk(getpid(), &found, &areas);
