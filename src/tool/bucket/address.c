@@ -76,8 +76,8 @@ static bool read_endpoint(const char *endpoint, bool allow_http, struct bp_bucke
 {
 	const bool secure = strncmp(endpoint, "https://", 8) == 0;
 	const bool plain = strncmp(endpoint, "http://", 7) == 0;
-	const char *host = endpoint + (secure ? 8 : 7);
-	size_t bytes = secure || plain ? strlen(host) : 0;
+	const char *host = secure ? endpoint + 8 : plain ? endpoint + 7 : "";
+	size_t bytes = strlen(host);
 	while (bytes > 0 && host[bytes - 1] == '/')
 		bytes--;
 	const char *bracket = bytes > 0 && *host == '[' ? memchr(host, ']', bytes) : NULL;
