@@ -91,7 +91,7 @@ static bool add_row(struct bp_grid *grid, const char *name, const struct columns
 
 static bool write_table(const struct bp_aggregation *aggregation,
 	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options,
-	bool of_objects, FILE *out)
+	bool of_objects, bool *ret_another, FILE *out)
 {
 	struct columns columns;
 	struct bp_grid grid = { .name = of_objects ? "objects freed" : "bytes freed" };
@@ -126,12 +126,14 @@ static bool write_table(const struct bp_aggregation *aggregation,
 		       of_objects ? &lifetimes->all.objects : &lifetimes->all.bytes, options);
 	if (good)
 		bp_grid_write(&grid, options, out);
+	*ret_another |= good && bp_grid_shows(&grid, options, columns.count + 1);
 	bp_grid_finish(&grid);
 	return good;
 }
 
-static void write_notes(
-	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, FILE *out)
+/* `another`: a column says how much another thread freed. */
+static void write_notes(const struct bp_lifetimes *lifetimes,
+	const struct bp_report_options *options, bool another, FILE *out)
 {
 	char text[512], time[BP_QUANTITY_BYTES];
 	if (options->complete)
@@ -144,9 +146,10 @@ static void write_notes(
 			"Objects that were not freed count as long as they were seen, and nothing is assumed of them "
 			"afterwards (Kaplan-Meier). ?: too few samples to say anything.",
 			out);
-	bp_write_note(options,
-		"By another: of what was freed, the part that another thread freed than the one that had allocated it.",
-		out);
+	if (another)
+		bp_write_note(options,
+			"By another: of what was freed, the part that another thread freed than the one that had allocated it.",
+			out);
 	if (lifetimes->resolution_ns == 0)
 		return;
 	bp_time_text(lifetimes->resolution_ns, time);
@@ -163,7 +166,7 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 	const uint32_t shown =
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
 	struct bp_lifetimes lifetimes;
-	bool good = true;
+	bool good = true, another = false;
 	if (options->pairs)
 		return bp_write_pairs(aggregation, options, out, error);
 	if (!bp_lifetimes_make(aggregation, shown, options->complete, &lifetimes, error))
@@ -177,11 +180,11 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 	else if (lifetimes.all.samples == 0)
 		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
 	else
-		good = write_table(aggregation, &lifetimes, options, false, out) &&
-		       write_table(aggregation, &lifetimes, options, true, out);
+		good = write_table(aggregation, &lifetimes, options, false, &another, out) &&
+		       write_table(aggregation, &lifetimes, options, true, &another, out);
 	if (good && lifetimes.known && lifetimes.all.samples > 0) {
 		putc('\n', out);
-		write_notes(&lifetimes, options, out);
+		write_notes(&lifetimes, options, another, out);
 	}
 	bp_lifetimes_finish(&lifetimes);
 	return good || bp_error_set(error, "out of memory");

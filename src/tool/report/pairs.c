@@ -92,8 +92,13 @@ static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pai
 	return true;
 }
 
+/* Columns that a note explains, where there is room for them. */
+struct shown {
+	bool another, median;
+};
+
 static bool write_table(const struct bp_aggregation *aggregation, const struct bp_pairs *pairs,
-	const struct bp_report_options *options, FILE *out)
+	const struct bp_report_options *options, struct shown *ret_shown, FILE *out)
 {
 	struct bp_grid grid = { .headings = { [BYTES] = "bytes",
 					[OBJECTS] = "objects",
@@ -124,12 +129,14 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 	good = good && cut_names(aggregation, pairs, options, &grid);
 	if (good)
 		bp_grid_write(&grid, options, out);
+	*ret_shown = (struct shown){ good && bp_grid_shows(&grid, options, ANOTHER),
+		good && bp_grid_shows(&grid, options, MEDIAN) };
 	bp_grid_finish(&grid);
 	return good;
 }
 
 static void write_notes(const struct bp_aggregation *aggregation,
-	const struct bp_report_options *options, FILE *out)
+	const struct bp_report_options *options, struct shown shown, FILE *out)
 {
 	char text[512];
 	if (options->complete)
@@ -140,10 +147,16 @@ static void write_notes(const struct bp_aggregation *aggregation,
 			out);
 	snprintf(text, sizeof text,
 		"Half after: the age by which half of the %s of the pair had been freed there; of what is still "
-		"live, the age that half of it has at the end. By another: the part that another thread freed "
-		"than the one that had allocated it. ?: too few samples to say anything.",
+		"live, the age that half of it has at the end. ?: too few samples to say anything.",
 		aggregation->query.sort == BP_SORT_OBJECTS ? "objects" : "bytes");
-	bp_write_note(options, text, out);
+	if (shown.median)
+		bp_write_note(options, text, out);
+	if (shown.another)
+		bp_write_note(options,
+			"By another: the part that another thread freed than the one that had allocated it.",
+			out);
+	if (!shown.median || !shown.another)
+		bp_write_note(options, "A wider terminal has more columns.", out);
 }
 
 bool bp_write_pairs(const struct bp_aggregation *aggregation,
@@ -158,9 +171,10 @@ bool bp_write_pairs(const struct bp_aggregation *aggregation,
 		putc('\n', out);
 		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
 	} else {
-		good = write_table(aggregation, &pairs, options, out);
+		struct shown shown;
+		good = write_table(aggregation, &pairs, options, &shown, out);
 		putc('\n', out);
-		write_notes(aggregation, options, out);
+		write_notes(aggregation, options, shown, out);
 	}
 	bp_pairs_finish(&pairs);
 	return good || bp_error_set(error, "out of memory");

@@ -121,6 +121,12 @@ unsigned bp_grid_name_columns(const struct bp_grid *grid, const struct bp_report
 	return lay_out(grid, options).name;
 }
 
+bool bp_grid_shows(
+	const struct bp_grid *grid, const struct bp_report_options *options, unsigned column)
+{
+	return lay_out(grid, options).widths[column] != 0;
+}
+
 static void write_heading(const struct bp_grid *grid, const struct layout *layout,
 	const struct bp_report_options *options, FILE *out)
 {

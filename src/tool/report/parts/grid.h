@@ -42,6 +42,9 @@ void bp_grid_leave_out(struct bp_grid *grid, unsigned number);
 bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *options, FILE *out);
 /* How many columns names have there: longer ones are cut. */
 unsigned bp_grid_name_columns(const struct bp_grid *grid, const struct bp_report_options *options);
+/* Is there room for that column? */
+bool bp_grid_shows(
+	const struct bp_grid *grid, const struct bp_report_options *options, unsigned column);
 void bp_grid_finish(struct bp_grid *grid);
 
 #endif
