@@ -101,6 +101,15 @@ uint64_t bp_export_period(const struct bp_aggregation *aggregation)
 	return period;
 }
 
+uint32_t bp_export_deepest(const struct bp_profile *profile)
+{
+	uint32_t depth = 1;
+	for (uint32_t i = 0; i < profile->stacks.count; i++)
+		if (profile->stacks.data[i].depth > depth)
+			depth = profile->stacks.data[i].depth;
+	return depth;
+}
+
 #define ADDRESSES (1ull << 63) /* places without an address lie beyond */
 
 uint64_t bp_export_address(const struct bp_profile *profile, const struct bp_location *location)

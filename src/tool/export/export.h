@@ -89,6 +89,9 @@ bool bp_export_comment(const struct bp_export_source *source, const struct bp_ag
 /* The largest T in force, bytes; at least 1. */
 uint64_t bp_export_period(const struct bp_aggregation *aggregation);
 
+/* Places of the deepest stack; at least 1. */
+uint32_t bp_export_deepest(const struct bp_profile *profile);
+
 /* The address of a place in code in the memory of its process, that of the call for a frame that
  * called; 0: it has none. */
 uint64_t bp_export_address(const struct bp_profile *profile, const struct bp_location *location);

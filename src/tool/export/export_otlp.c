@@ -479,15 +479,6 @@ static bool write_all(struct otlp *otlp, FILE *out)
 	return true;
 }
 
-static uint32_t deepest(const struct bp_profile *profile)
-{
-	uint32_t depth = 1;
-	for (uint32_t i = 0; i < profile->stacks.count; i++)
-		if (profile->stacks.data[i].depth > depth)
-			depth = profile->stacks.data[i].depth;
-	return depth;
-}
-
 static bool allocate(struct otlp *otlp)
 {
 	/* The ids of trace and span, of 16 and 8 zeros: some readers insist on these lengths. */
@@ -501,7 +492,7 @@ static bool allocate(struct otlp *otlp)
 	otlp->module_of = calloc((size_t)profile->modules.count + 1, sizeof *otlp->module_of);
 	otlp->location_of = calloc((size_t)profile->locations.count + 1, sizeof *otlp->location_of);
 	otlp->stack_of = calloc((size_t)profile->stacks.count + 1, sizeof *otlp->stack_of);
-	otlp->places = calloc(deepest(profile), sizeof *otlp->places);
+	otlp->places = calloc(bp_export_deepest(profile), sizeof *otlp->places);
 	otlp->values = calloc((size_t)otlp->entries.count + 1, sizeof *otlp->values);
 	return otlp->values != NULL && otlp->string_of != NULL && otlp->module_of != NULL &&
 	       otlp->location_of != NULL && otlp->stack_of != NULL && otlp->places != NULL;

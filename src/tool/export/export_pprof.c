@@ -373,15 +373,6 @@ static bool write_all(struct pprof *pprof)
 	       !pprof->inner.failed;
 }
 
-static uint32_t deepest(const struct bp_profile *profile)
-{
-	uint32_t depth = 1;
-	for (uint32_t i = 0; i < profile->stacks.count; i++)
-		if (profile->stacks.data[i].depth > depth)
-			depth = profile->stacks.data[i].depth;
-	return depth;
-}
-
 static bool allocate(struct pprof *pprof)
 {
 	const struct bp_profile *profile = pprof->profile;
@@ -392,7 +383,7 @@ static bool allocate(struct pprof *pprof)
 	pprof->module_used = calloc((size_t)profile->modules.count + 1, sizeof(bool));
 	pprof->thread_names =
 		calloc((size_t)profile->threads.count + 1, sizeof *pprof->thread_names);
-	pprof->stack = calloc(deepest(profile), sizeof *pprof->stack);
+	pprof->stack = calloc(bp_export_deepest(profile), sizeof *pprof->stack);
 	return pprof->gzip != NULL && pprof->location_of != NULL && pprof->locations != NULL &&
 	       pprof->module_used != NULL && pprof->thread_names != NULL && pprof->stack != NULL &&
 	       bp_pprof_strings_init(&pprof->strings, profile);

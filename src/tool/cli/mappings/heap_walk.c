@@ -525,13 +525,16 @@ bool bp_heap_find_alone(struct bp_page_reader *reader, const struct bp_smaps *sm
 	struct bp_heap_walk *walk, struct bp_heap_areas *areas, struct bp_chunk_map *chunks)
 {
 	const uint32_t heaps = areas->count;
-	uint64_t at = 0, clear_to = 0;
+	uint64_t at = 0, clear_to = 0, end = 0; /* of the run that the mapping is in */
 	bp_page_reader_forget(reader);
 	for (uint32_t i = 0; i < smaps->count; i++) {
 		const struct bp_smap *map = &smaps->items[i];
-		if (!may_have_blocks(map) || map->resident_bytes == 0)
+		if (!may_have_blocks(map))
 			continue;
-		const uint64_t end = end_of_run(smaps, i);
+		if (map->start >= end)
+			end = end_of_run(smaps, i);
+		if (map->resident_bytes == 0)
+			continue;
 		at = at > map->start ? at : map->start;
 		while (at < map->end) {
 			const uint64_t heap_end =
