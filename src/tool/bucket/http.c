@@ -13,9 +13,7 @@
 #include "bucket/listing.h"
 
 #define ERROR_BYTES 4096u
-#define CONNECT_MS 15000L
 /* A server that moves less than this for so long is given up. */
-#define SLOW_BYTES_PER_SECOND 1L
 #define SLOW_SECONDS 60L
 #define RETRY_AFTER_MAX_S 300u
 #define EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -155,30 +153,20 @@ static void set_options(const struct bp_curl *curl, const struct bp_http_identit
 	char signature[128];
 	void *const handle = curl->handle;
 	snprintf(signature, sizeof signature, "aws:amz:%.64s:s3", identity->region);
-	curl->reset(handle);
-	curl->set(handle, BP_CURL_URL, request->url);
-	curl->set(handle, BP_CURL_PROTOCOLS, BP_CURL_HTTP_AND_HTTPS);
-	curl->set(handle, BP_CURL_SSL_VERIFYPEER, 1L);
-	curl->set(handle, BP_CURL_SSL_VERIFYHOST, 2L);
+	bp_curl_begin(curl, &(struct bp_curl_request){ .url = request->url,
+				    .headers = headers,
+				    .problem = problem,
+				    .silent_seconds = SLOW_SECONDS,
+				    .context = exchange,
+				    .on_write = on_write,
+				    .on_header = on_header,
+				    .on_progress = on_progress });
 	if (identity->authorities != NULL)
 		curl->set(handle, BP_CURL_CAINFO, identity->authorities);
 	curl->set(handle, BP_CURL_AWS_SIGV4, signature);
 	curl->set(handle, BP_CURL_USERNAME, identity->key_id);
 	curl->set(handle, BP_CURL_PASSWORD, identity->secret);
-	curl->set(handle, BP_CURL_HTTPHEADER, headers);
-	curl->set(handle, BP_CURL_NOSIGNAL, 1L);
-	curl->set(handle, BP_CURL_CONNECTTIMEOUT_MS, CONNECT_MS);
 	curl->set(handle, BP_CURL_TIMEOUT_MS, (long)request->patience_ms);
-	curl->set(handle, BP_CURL_LOW_SPEED_LIMIT, SLOW_BYTES_PER_SECOND);
-	curl->set(handle, BP_CURL_LOW_SPEED_TIME, SLOW_SECONDS);
-	curl->set(handle, BP_CURL_ERRORBUFFER, problem);
-	curl->set(handle, BP_CURL_WRITEFUNCTION, on_write);
-	curl->set(handle, BP_CURL_WRITEDATA, exchange);
-	curl->set(handle, BP_CURL_HEADERFUNCTION, on_header);
-	curl->set(handle, BP_CURL_HEADERDATA, exchange);
-	curl->set(handle, BP_CURL_NOPROGRESS, 0L);
-	curl->set(handle, BP_CURL_XFERINFOFUNCTION, on_progress);
-	curl->set(handle, BP_CURL_XFERINFODATA, exchange);
 	if (request->method == BP_HTTP_HEAD)
 		curl->set(handle, BP_CURL_NOBODY, 1L);
 	if (request->method != BP_HTTP_PUT)

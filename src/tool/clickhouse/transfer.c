@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define CONNECT_MS 15000L
 /* A question of many samples may take minutes in which nothing moves; a server that is silent for
  * longer is given up. */
 #define SILENT_SECONDS 600L
@@ -101,26 +100,16 @@ static void set_options(const struct bp_transfer *transfer, const char *url,
 {
 	const struct bp_curl *curl = &transfer->curl;
 	void *const handle = curl->handle;
-	curl->reset(handle);
-	curl->set(handle, BP_CURL_URL, url);
-	curl->set(handle, BP_CURL_PROTOCOLS, BP_CURL_HTTP_AND_HTTPS);
-	curl->set(handle, BP_CURL_SSL_VERIFYPEER, 1L);
-	curl->set(handle, BP_CURL_SSL_VERIFYHOST, 2L);
+	bp_curl_begin(curl, &(struct bp_curl_request){ .url = url,
+				    .headers = transfer->headers,
+				    .problem = problem,
+				    .silent_seconds = SILENT_SECONDS,
+				    .context = exchange,
+				    .on_write = on_write,
+				    .on_header = on_header,
+				    .on_progress = on_progress });
 	curl->set(handle, BP_CURL_FRESH_CONNECT, 1L);
 	curl->set(handle, BP_CURL_FORBID_REUSE, 1L);
-	curl->set(handle, BP_CURL_HTTPHEADER, transfer->headers);
-	curl->set(handle, BP_CURL_NOSIGNAL, 1L);
-	curl->set(handle, BP_CURL_CONNECTTIMEOUT_MS, CONNECT_MS);
-	curl->set(handle, BP_CURL_LOW_SPEED_LIMIT, 1L);
-	curl->set(handle, BP_CURL_LOW_SPEED_TIME, SILENT_SECONDS);
-	curl->set(handle, BP_CURL_ERRORBUFFER, problem);
-	curl->set(handle, BP_CURL_WRITEFUNCTION, on_write);
-	curl->set(handle, BP_CURL_WRITEDATA, exchange);
-	curl->set(handle, BP_CURL_HEADERFUNCTION, on_header);
-	curl->set(handle, BP_CURL_HEADERDATA, exchange);
-	curl->set(handle, BP_CURL_NOPROGRESS, 0L);
-	curl->set(handle, BP_CURL_XFERINFOFUNCTION, on_progress);
-	curl->set(handle, BP_CURL_XFERINFODATA, exchange);
 	curl->set(handle, BP_CURL_POST, 1L);
 	curl->set(handle, BP_CURL_POSTFIELDSIZE_LARGE, (int64_t)exchange->left);
 	curl->set(handle, BP_CURL_READFUNCTION, on_read);

@@ -9,6 +9,8 @@
 
 #include "base/attributes.h"
 
+#define CONNECT_MS 15000L
+
 /* The first fields of curl_version_info_data, which all versions have. */
 struct version_info {
 	int age;
@@ -84,6 +86,29 @@ bool bp_curl_add_header(const struct bp_curl *curl, struct bp_curl_headers **lis
 	if (longer != NULL)
 		*list = longer;
 	return longer != NULL;
+}
+
+void bp_curl_begin(const struct bp_curl *curl, const struct bp_curl_request *request)
+{
+	void *const handle = curl->handle;
+	curl->reset(handle);
+	curl->set(handle, BP_CURL_URL, request->url);
+	curl->set(handle, BP_CURL_PROTOCOLS, BP_CURL_HTTP_AND_HTTPS);
+	curl->set(handle, BP_CURL_SSL_VERIFYPEER, 1L);
+	curl->set(handle, BP_CURL_SSL_VERIFYHOST, 2L);
+	curl->set(handle, BP_CURL_HTTPHEADER, request->headers);
+	curl->set(handle, BP_CURL_NOSIGNAL, 1L);
+	curl->set(handle, BP_CURL_CONNECTTIMEOUT_MS, CONNECT_MS);
+	curl->set(handle, BP_CURL_LOW_SPEED_LIMIT, 1L);
+	curl->set(handle, BP_CURL_LOW_SPEED_TIME, request->silent_seconds);
+	curl->set(handle, BP_CURL_ERRORBUFFER, request->problem);
+	curl->set(handle, BP_CURL_WRITEFUNCTION, request->on_write);
+	curl->set(handle, BP_CURL_WRITEDATA, request->context);
+	curl->set(handle, BP_CURL_HEADERFUNCTION, request->on_header);
+	curl->set(handle, BP_CURL_HEADERDATA, request->context);
+	curl->set(handle, BP_CURL_NOPROGRESS, 0L);
+	curl->set(handle, BP_CURL_XFERINFOFUNCTION, request->on_progress);
+	curl->set(handle, BP_CURL_XFERINFODATA, request->context);
 }
 
 bool bp_curl_is_for_good(int code)

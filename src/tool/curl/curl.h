@@ -10,6 +10,7 @@
 #define BP_CURL_CURL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -81,6 +82,26 @@ void bp_curl_close(struct bp_curl *curl); /* safe on zeroed memory */
  * secret: it is wiped here. False: memory. */
 bool bp_curl_add_header(const struct bp_curl *curl, struct bp_curl_headers **list, const char *name,
 	const char *value);
+
+/* What a request has whoever sends it. The functions are libcurl's, and all get `context`; the line
+ * and the data are not terminated, and `on_progress` ends the request by a result that is not 0. */
+struct bp_curl_request {
+	const char *url;
+	const struct bp_curl_headers *headers;
+	char *problem; /* BP_CURL_PROBLEM_BYTES at least; libcurl writes there what went wrong */
+	long silent_seconds; /* without a byte it ends after so many */
+	void *context;
+	size_t (*on_write)(char *data, size_t size, size_t count, void *context);
+	size_t (*on_header)(char *line, size_t size, size_t count, void *context);
+	int (*on_progress)(
+		void *context, int64_t down_all, int64_t down, int64_t up_all, int64_t up);
+};
+
+/* Forgets the options of the request before, and sets those of this one: http and https alone,
+ * certificates and the name of the host are verified, no redirect is followed, no signal is used,
+ * and a connection comes within 15 s. What the request points to must last until `perform` is
+ * done. */
+void bp_curl_begin(const struct bp_curl *curl, const struct bp_curl_request *request);
 
 /* Is it an error of `perform` that another attempt does not help? */
 bool bp_curl_is_for_good(int code);

@@ -18,7 +18,6 @@
 #define STEP_NS UINT64_C(50000000) /* so often a pause looks whether it is to end */
 #define RETRY_AFTER_MAX_S 60ul
 #define SECOND_NS UINT64_C(1000000000)
-#define CONNECT_MS 15000L
 #define SILENT_SECONDS 60L
 
 struct bp_service {
@@ -228,11 +227,14 @@ static void set_options(
 {
 	const struct bp_curl *curl = &service->curl;
 	void *const handle = curl->handle;
-	curl->reset(handle);
-	curl->set(handle, BP_CURL_URL, service->url);
-	curl->set(handle, BP_CURL_PROTOCOLS, BP_CURL_HTTP_AND_HTTPS);
-	curl->set(handle, BP_CURL_SSL_VERIFYPEER, 1L);
-	curl->set(handle, BP_CURL_SSL_VERIFYHOST, 2L);
+	bp_curl_begin(curl, &(struct bp_curl_request){ .url = service->url,
+				    .headers = service->headers,
+				    .problem = exchange->problem,
+				    .silent_seconds = SILENT_SECONDS,
+				    .context = exchange,
+				    .on_write = on_write,
+				    .on_header = on_header,
+				    .on_progress = on_progress });
 	curl->set(handle, BP_CURL_FRESH_CONNECT, 1L);
 	curl->set(handle, BP_CURL_FORBID_REUSE, 1L);
 	if (service->user != NULL) {
@@ -240,19 +242,6 @@ static void set_options(
 		curl->set(handle, BP_CURL_PASSWORD,
 			service->password != NULL ? service->password : "");
 	}
-	curl->set(handle, BP_CURL_HTTPHEADER, service->headers);
-	curl->set(handle, BP_CURL_NOSIGNAL, 1L);
-	curl->set(handle, BP_CURL_CONNECTTIMEOUT_MS, CONNECT_MS);
-	curl->set(handle, BP_CURL_LOW_SPEED_LIMIT, 1L);
-	curl->set(handle, BP_CURL_LOW_SPEED_TIME, SILENT_SECONDS);
-	curl->set(handle, BP_CURL_ERRORBUFFER, exchange->problem);
-	curl->set(handle, BP_CURL_WRITEFUNCTION, on_write);
-	curl->set(handle, BP_CURL_WRITEDATA, exchange);
-	curl->set(handle, BP_CURL_HEADERFUNCTION, on_header);
-	curl->set(handle, BP_CURL_HEADERDATA, exchange);
-	curl->set(handle, BP_CURL_NOPROGRESS, 0L);
-	curl->set(handle, BP_CURL_XFERINFOFUNCTION, on_progress);
-	curl->set(handle, BP_CURL_XFERINFODATA, exchange);
 	curl->set(handle, BP_CURL_POST, 1L);
 	curl->set(handle, BP_CURL_POSTFIELDSIZE_LARGE, (int64_t)bytes);
 	curl->set(handle, BP_CURL_POSTFIELDS, body);
