@@ -209,18 +209,23 @@ static const char simplified[] =
 	"|std::sys::(alloc|pal::unix::alloc|unix::alloc)::.*|__rustc::__(rust|rdl|rg)_.*"
 	"|hashbrown::raw::alloc::.*";
 
+bool bp_is_of_container(const char *function, const char *const *members, size_t count)
+{
+	if (strncmp(function, "std::_", 6) != 0)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (strstr(function, members[i]) != NULL)
+			return true;
+	return false;
+}
+
 /* libstdc++'s containers: std::_Vector_base<...>::_M_allocate(unsigned long), and those of
  * nodes. */
 static bool is_of_container(const char *function)
 {
 	static const char *const members[] = { ">::_M_allocate(", ">::_M_allocate_node",
 		">::_M_allocate_buckets(", ">::_M_get_node(" };
-	if (strncmp(function, "std::_", 6) != 0)
-		return false;
-	for (size_t i = 0; i < BP_COUNT(members); i++)
-		if (strstr(function, members[i]) != NULL)
-			return true;
-	return false;
+	return bp_is_of_container(function, members, BP_COUNT(members));
 }
 
 static bool is_built_in(const char *function)

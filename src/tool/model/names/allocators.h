@@ -16,6 +16,7 @@
 
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -42,5 +43,9 @@ bool bp_allocators_hold(const struct bp_allocators *allocators, const char *func
 /* Writes the same as one regular expression for whole names as pprof simplifies them: without
  * parameters, template arguments in part. Nothing for none. */
 void bp_allocators_write_expression(const struct bp_allocators *allocators, FILE *out);
+
+/* Is it one of these members of a container of libstdc++'s (std::_Vector_base<...>::_M_allocate)?
+ * `members` are parts of demangled names. Pure. */
+bool bp_is_of_container(const char *function, const char *const *members, size_t count);
 
 #endif

@@ -44,12 +44,7 @@ static bool is_of_container(const char *function)
 {
 	static const char *const members[] = { ">::_M_deallocate(", ">::_M_deallocate_node",
 		">::_M_deallocate_buckets(", ">::_M_put_node(", ">::~_Vector_base(" };
-	if (strncmp(function, "std::_", 6) != 0)
-		return false;
-	for (size_t i = 0; i < BP_COUNT(members); i++)
-		if (strstr(function, members[i]) != NULL)
-			return true;
-	return false;
+	return bp_is_of_container(function, members, BP_COUNT(members));
 }
 
 bool bp_deallocators_hold(const struct bp_allocators *allocators, const char *function)
