@@ -106,6 +106,15 @@ struct bp_aggregation_state {
 	uint32_t charge;
 };
 
+/* Is the sample of a process that is looked at, and do the filters pass it? (When it was allocated
+ * is asked by bp_view_in_window.) */
+static inline bool bp_sample_is_meant(
+	const struct bp_aggregation_state *state, const struct bp_sample *sample)
+{
+	return state->view.processes[sample->process.i].included &&
+	       bp_selection_holds(&state->selection, sample);
+}
+
 /* sample_sums.c: finds the peak, where there is one, and fills cells and totals; which metrics
  * count a sample that is looked at, a bit each. */
 bool bp_sum_samples(struct bp_aggregation *aggregation, struct bp_error *error);

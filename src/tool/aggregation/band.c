@@ -78,8 +78,7 @@ static bool add_sample(
 	const struct bp_aggregation *aggregation = band->aggregation;
 	const struct bp_aggregation_state *state = aggregation->state;
 	struct bp_other_sums buffer;
-	if (!state->view.processes[sample->process.i].included ||
-		!bp_selection_holds(&state->selection, sample))
+	if (!bp_sample_is_meant(state, sample))
 		return true;
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	const struct bp_sample_weight *weight =

@@ -247,8 +247,7 @@ static bool add_to_peak(struct bp_aggregation *aggregation, uint32_t entry)
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
 	const struct bp_sample sample = bp_samples_of_entry(&aggregation->profile->samples, entry);
-	if (!state->view.processes[sample.process.i].included ||
-		!bp_selection_holds(&state->selection, &sample))
+	if (!bp_sample_is_meant(state, &sample))
 		return true;
 	const uint32_t charge = aggregation->profile->processes.data[sample.process.i].charge;
 	const struct bp_sample_weight *weight =

@@ -58,8 +58,7 @@ bool bp_arenas_of_rows(const struct bp_aggregation *aggregation, struct bp_arena
 		return false;
 	for (uint32_t i = 1; i < samples->count; i++) {
 		const struct bp_sample sample = bp_samples_get(samples, i);
-		if (!state->view.processes[sample.process.i].included ||
-			!bp_selection_holds(&state->selection, &sample) ||
+		if (!bp_sample_is_meant(state, &sample) ||
 			!(bp_sample_metrics(state, &sample) & 1u << aggregation->query.metric) ||
 			!is_arena(aggregation->profile, &sample))
 			continue;

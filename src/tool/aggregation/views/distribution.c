@@ -71,9 +71,7 @@ static bool add_sample(const struct bp_aggregation *aggregation, const struct bp
 	const struct bp_moment *live = &state->view.processes[sample->process.i].live;
 	const unsigned range = size_range(sample->size);
 	struct bp_sample_weight all;
-	if (!state->view.processes[sample->process.i].included ||
-		!bp_selection_holds(&state->selection, sample) ||
-		!bp_view_in_window(&state->view, sample))
+	if (!bp_sample_is_meant(state, sample) || !bp_view_in_window(&state->view, sample))
 		return true;
 	const struct bp_sample_weight *weight = bp_sample_weight(
 		&state->weights, sample, process->charge, aggregation->query.usable);

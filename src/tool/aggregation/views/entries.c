@@ -25,8 +25,7 @@ static bool share_of(const struct bp_aggregation *aggregation, const struct bp_s
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_query *query = &aggregation->query;
-	if (!state->view.processes[sample->process.i].included ||
-		!bp_selection_holds(&state->selection, sample))
+	if (!bp_sample_is_meant(state, sample))
 		return false;
 	uint32_t charge = aggregation->profile->processes.data[sample->process.i].charge;
 	struct bp_sample_weight all;

@@ -86,8 +86,7 @@ static void walk(
 	for (uint32_t i = 1; i < samples->count; i++) {
 		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
 		const struct bp_sample sample = bp_samples_get(samples, i);
-		if (!state->view.processes[sample.process.i].included ||
-			!bp_selection_holds(&state->selection, &sample) ||
+		if (!bp_sample_is_meant(state, &sample) ||
 			!bp_view_in_window(&state->view, &sample))
 			continue;
 		const struct bp_sample_weight *weight = bp_sample_weight(&state->weights, &sample,

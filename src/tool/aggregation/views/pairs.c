@@ -203,8 +203,7 @@ static bool walk(struct builder *builder)
 	for (uint32_t i = 1; i < samples->count; i++) {
 		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
 		const struct bp_sample sample = bp_samples_get(samples, i);
-		if (!state->view.processes[sample.process.i].included ||
-			!bp_selection_holds(&state->selection, &sample) ||
+		if (!bp_sample_is_meant(state, &sample) ||
 			!bp_view_in_window(&state->view, &sample))
 			continue;
 		/* [Not cumulative: the cell of a sample that counts is under one row.] */

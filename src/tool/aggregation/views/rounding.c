@@ -100,8 +100,7 @@ static void walk(struct groups *groups,
 	for (uint32_t i = 1; i < samples->count; i++) {
 		__builtin_prefetch(bp_samples_where(samples, i + BP_SAMPLES_AHEAD));
 		const struct bp_sample sample = bp_samples_get(samples, i);
-		if (!state->view.processes[sample.process.i].included ||
-			!bp_selection_holds(&state->selection, &sample) ||
+		if (!bp_sample_is_meant(state, &sample) ||
 			!(bp_sample_metrics(state, &sample) & 1u << aggregation->query.metric))
 			continue;
 		const uint32_t number = bp_cell_of_sample(aggregation, &sample);
