@@ -156,17 +156,22 @@ def cycles(path, *arguments, before_exec=None):
     return stops
 
 
-def program_holds(*arguments):
+def last_served():
+    """What bytepoll does, and the test, comes first: 64 busy threads would hold up a cycle for more than a second."""
+    os.nice(19)
+
+
+def program_holds(*arguments, before_exec=None):
     def test(path):
-        stops = sorted(cycles(path, *arguments))
+        stops = sorted(cycles(path, *arguments, before_exec=before_exec))
         profiled.Tap.note("%s: %d stops of a thread, median %.2f ms, longest %.2f ms" % (
             os.path.basename(arguments[0]) + " " + arguments[1], len(stops), stops[len(stops) // 2], stops[-1]))
         profiled.expect(stops[len(stops) // 2] < 50, "a median of %s ms" % stops[len(stops) // 2])
     return test
 
 
-def attached(*arguments):
-    return program_holds(profiled.program("attached"), *arguments)
+def attached(*arguments, before_exec=None):
+    return program_holds(profiled.program("attached"), *arguments, before_exec=before_exec)
 
 
 def waits_for_lines(path):
@@ -282,7 +287,7 @@ def kills(path):
 TESTS = {"exact": ("totals of one thread", is_exact), "storm": ("a storm of threads", storm_holds),
          "left": ("what is left behind", left_behind),
          "held": ("a thread that is held within the recorder", held_within),
-         "threads": ("threads that allocate", attached("threads", "64")),
+         "threads": ("threads that allocate", attached("threads", "64", before_exec=last_served)),
          "throw": ("a program that throws", attached("throw", "4")),
          "wait": ("threads that wait", attached("wait", "6")),
          "fork": ("a program that forks", attached("fork", "0")),
