@@ -184,14 +184,16 @@ QUESTIONS = (
     ("top of one service", ["top", "--service", "shop1"]),
     ("top of one host", ["top", "--host", "host00005"]),
     ("top, allocated", ["top", "--metric", "allocated"]),
-    ("top, an hour of the day", ["top", "--metric", "allocated", "--from", "10h", "--until", "11h"]),
+    ("top, an hour of each run", ["top", "--metric", "allocated", "--from", "10h", "--until", "11h"]),
+    ("top, an hour of the day", ["top", "--metric", "allocated", "--from", "2026-01-31T10:00", "--until", "2026-01-31T11:00"]),
     ("tree", ["tree"]),
     ("growth, 6 h to 18 h", ["growth", "--from", "6h", "--until", "18h"]),
     ("diff of two releases", ["diff", "--base", "1", "--new", "2", "--metric", "live"]),
     ("check", ["check", "--limit", "live=1TiB"]),
+    ("top, hosts are a sample", ["top", "--hosts", "sample"]),
+    ("tree, hosts are a sample", ["tree", "--hosts", "sample"]),
+    ("diff, hosts are a sample", ["diff", "--hosts", "sample", "--base", "1", "--new", "2", "--metric", "live"]),
 )
-HOSTS = (("top --hosts sample", ["top", "--hosts", "sample"]),
-         ("diff --hosts sample", ["diff", "--hosts", "sample", "--base", "1", "--new", "2", "--metric", "live"]))
 
 
 def ask(bytepoll, store, folder, root, questions):
@@ -249,7 +251,6 @@ def main():
     parser.add_argument("build")
     parser.add_argument("samples", nargs="*", type=float, default=[1e6, 1e7])
     parser.add_argument("--hosts", type=int, default=1000)
-    parser.add_argument("--sample", action="store_true", help="also questions of --hosts sample (20 to 256 hosts)")
     parser.add_argument("--folder", help="where stores are made (default: a temporary one)")
     given = parser.parse_args()
     if given.hosts < 20:
@@ -268,7 +269,7 @@ def main():
             try_store(bytepoll, store, first)
             print("%d samples made in %.0f s" % (made, time.monotonic() - began), file=sys.stderr)
             found = sizes(store)
-            answers = ask(bytepoll, store, folder, root, QUESTIONS + (HOSTS if given.sample else ()))
+            answers = ask(bytepoll, store, folder, root, QUESTIONS)
             stores.append((made, answers, found))
             print("%d hosts, %d samples: %.1f MB; bytes a sample: samples %.1f, readings %.1f, all others %.1f; times with the "
                   "load of the machine %s" % (

@@ -71,8 +71,34 @@ def check_hosts(folder):
     expect(all(1 <= row["seen_hosts"] <= 5 for row in one["rows"]), one["rows"])
     text = ask("fleet", "top", store, "--hosts", "sample", "--by", "stack").stdout.decode()
     expect("5 hosts, a sample" in text and "4 degrees of freedom" in " ".join(text.split()) and "  #1\n" in text, text)
+    check_hosts_tree(store)
     check_hosts_refused(store)
     check_hosts_checked(store)
+
+
+def check_hosts_tree(store):
+    """A path has the figures of the function that is on it alone, with all that it calls; the whole has those of all."""
+    top = json.loads(ask("fleet", "top", store, "--hosts", "sample", "--cumulative", "--json", "--rows", "100").stdout)
+    text = ask("fleet", "tree", store, "--hosts", "sample", "--host-count", "5").stdout.decode()
+    expect("all 5 hosts" in text and "5 hosts, a sample" in text and "4 degrees of freedom" in " ".join(text.split()), text)
+    tree = ask("fleet", "tree", store, "--hosts", "sample").stdout.decode()
+    lines = [line.split() for line in tree.splitlines()]
+    names = {"all": top["total"], **{row["name"]: row for row in top["rows"]}}
+    held = 0
+    for line in lines:
+        # The figure, its error, samples and the chain of names, whose last one has all that the others have.
+        row = names.get(line[-1]) if line and line[0][0].isdigit() else None
+        if row is None:
+            continue
+        figure = row["bytes"]
+        value, unit = float(line[0]), {"B": 1, "KiB": 2 ** 10, "MiB": 2 ** 20}[line[1]]
+        expect(abs(value * unit - figure["estimate"]) <= .06 * unit + .006 * figure["estimate"], "%s: %s" % (line, figure))
+        expect(str(row["samples"]) in [word.replace(",", "") for word in line], "%s: %s samples" % (line, row["samples"]))
+        held += 1
+    expect(held >= 2, "only %d lines of a tree that have a row: %s" % (held, tree))
+    stacks = [json.loads(ask("fleet", word, store, "--hosts", "sample", "--json", *more).stdout)
+              for word, more in (("tree", []), ("top", ["--by", "stack"]))]
+    expect(stacks[0] == stacks[1] and stacks[0]["by"] == "stack", "tree --json is by stack")
 
 
 def check_hosts_refused(store):
@@ -83,7 +109,7 @@ def check_hosts_refused(store):
     expect(b"5 hosts already" in ask(*words, "--host-count", "4", status=1).stderr, "--host-count")
     expect(b"--hosts sample" in ask("fleet", "top", store, "--host-count", "9", status=2).stderr, "without a sample")
     expect(b"--csv" in ask(*words, "--csv", status=2).stderr, "--csv")
-    expect(b"--hosts" in ask("fleet", "tree", store, "--hosts", "sample", status=2).stderr, "tree")
+    expect(b"--hosts" in ask("fleet", "html", store, "-o", "-", "--hosts", "sample", status=2).stderr, "html")
 
 
 def check_hosts_checked(store):

@@ -184,17 +184,18 @@ static uint32_t collect_steps(const struct bp_view *view, struct step *steps)
 		const struct bp_process_view *process = &view->processes[i];
 		if (!is_looked_at(view, (struct bp_process_id){ i }))
 			continue;
-		steps[count++] = (struct step){
-			since(profile->processes.data[i].start_time_ns, process->base_ns), 1, 0
-		};
+		steps[count++] = (struct step){ since(bp_process_began_ns(
+							      profile, &profile->processes.data[i]),
+							process->base_ns),
+			1, 0 };
 		steps[count++] = (struct step){ since(process->end_ns, process->base_ns), -1, 0 };
 	}
 	for (uint32_t i = 1; i < profile->pauses.count; i++) {
 		const struct bp_pause *pause = &profile->pauses.data[i];
 		const struct bp_process *of = &profile->processes.data[pause->process.i];
 		const struct bp_process_view *process = &view->processes[pause->process.i];
-		const uint64_t from_ns =
-			pause->from_ns > of->start_time_ns ? pause->from_ns : of->start_time_ns;
+		const uint64_t began_ns = bp_process_began_ns(profile, of);
+		const uint64_t from_ns = pause->from_ns > began_ns ? pause->from_ns : began_ns;
 		const uint64_t to_ns =
 			pause->to_ns < process->end_ns ? pause->to_ns : process->end_ns;
 		if (!is_looked_at(view, pause->process) || from_ns >= to_ns)

@@ -482,12 +482,15 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 /* Two traces of one process: a runtime in it has recorded its own objects (`host`), and the
  * recorder those of malloc, or another runtime its own. Where the two clocks of the traces agree,
  * they are of one system. */
-static bool is_one_process(const struct bp_process *host, const struct bp_process *other)
+static bool is_one_process(const struct bp_profile *profile, const struct bp_process *host,
+	const struct bp_process *other)
 {
-	const uint64_t apart_ns = (host->start_real_ns - host->start_time_ns) -
-				  (other->start_real_ns - other->start_time_ns) + 1000000000;
-	return host->host && host->pid == other->pid && host->start_time_ns <= other->end_time_ns &&
-	       other->start_time_ns <= host->end_time_ns && apart_ns <= 2000000000;
+	const uint64_t host_ns = bp_process_began_ns(profile, host);
+	const uint64_t other_ns = bp_process_began_ns(profile, other);
+	const uint64_t apart_ns =
+		(host->start_real_ns - host_ns) - (other->start_real_ns - other_ns) + 1000000000;
+	return host->host && host->pid == other->pid && host_ns <= other->end_time_ns &&
+	       other_ns <= host->end_time_ns && apart_ns <= 2000000000;
 }
 
 /* Several files: what their sum means. */
@@ -499,7 +502,7 @@ static void say_together(struct list *list, const struct bp_aggregation *aggrega
 		return;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		for (uint32_t j = 1; processes[i].host && j < profile->processes.count; j++) {
-			if (i == j || !is_one_process(&processes[i], &processes[j]))
+			if (i == j || !is_one_process(profile, &processes[i], &processes[j]))
 				continue;
 			say(list,
 				"%s and %s are of one process (pid %u): what a runtime hands out may lie "

@@ -148,10 +148,10 @@ void bp_check_growth(const struct bp_limit *limit, const struct bp_measure *cons
 /* A limit on what a host holds on average, or, with the number `all_hosts` > 0 of hosts that there
  * are, on what all of them hold; `hosts` are the measures of this limit on each of the `count` >= 2
  * hosts of a sample (docs/statistics.md, "A sample of hosts"). Not of growth, of a peak, or of
- * resident memory. */
-void bp_check_hosts(const struct bp_limit *limit, const struct bp_measure *const *hosts,
+ * resident memory. Errors: memory. */
+bool bp_check_hosts(const struct bp_limit *limit, const struct bp_measure *const *hosts,
 	uint32_t count, uint32_t all_hosts, const char *file, double a,
-	struct bp_check_result *ret_result);
+	struct bp_check_result *ret_result, struct bp_error *error);
 
 /* The word for why it is undecided, "samples-lost"; NULL: it is decided. */
 const char *bp_reason_name(const struct bp_check_result *result);

@@ -6,13 +6,14 @@
  * was allocated while sampling was off stands whole in the upper one.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "check/check.h"
 
 /* All hosts together. */
 struct sample {
-	struct bp_side sides[BP_RUNS_MAX], sides_high[BP_RUNS_MAX];
-	double off; /* mean of a host */
+	struct bp_side *sides, *sides_high; /* by host */
+	double off;			    /* mean of a host */
 };
 
 static void collect(const struct bp_measure *const *hosts, uint32_t count, double scale,
@@ -72,25 +73,39 @@ static void explain(
 	}
 }
 
-void bp_check_hosts(const struct bp_limit *limit, const struct bp_measure *const *hosts,
+static void judge(
+	const struct sample *sample, uint32_t count, double a, struct bp_check_result *result)
+{
+	struct bp_interval interval = bp_mean_of_runs(sample->sides, count, 2 * a);
+	interval.high =
+		fmax(interval.high, bp_mean_of_runs(sample->sides_high, count, 2 * a).high) +
+		sample->off;
+	interval.exact = false;
+	result->figure = (struct bp_figure){ .interval = interval,
+		.lower_bound = !result->high_holds,
+		.upper_bound = !result->low_holds };
+	result->nothing_matches = result->limit->filter_text != NULL && result->samples == 0;
+	const struct bp_bounds bounds = { result->low_holds ? interval.low : -INFINITY,
+		result->high_holds ? interval.high : INFINITY };
+	result->outcome = bp_check_outcome(bounds, result->limit->most);
+	if (result->outcome == BP_OUTCOME_UNDECIDED)
+		explain(sample, count, a, result);
+}
+
+bool bp_check_hosts(const struct bp_limit *limit, const struct bp_measure *const *hosts,
 	uint32_t count, uint32_t all_hosts, const char *file, double a,
-	struct bp_check_result *ret_result)
+	struct bp_check_result *ret_result, struct bp_error *error)
 {
 	struct bp_check_result result = { .limit = limit, .file = file, .a = a, .error = a };
-	struct sample sample;
-	collect(hosts, count, all_hosts > 0 ? all_hosts : 1, &sample, &result);
-	struct bp_interval interval = bp_mean_of_runs(sample.sides, count, 2 * a);
-	interval.high = fmax(interval.high, bp_mean_of_runs(sample.sides_high, count, 2 * a).high) +
-			sample.off;
-	interval.exact = false;
-	result.figure = (struct bp_figure){ .interval = interval,
-		.lower_bound = !result.high_holds,
-		.upper_bound = !result.low_holds };
-	result.nothing_matches = limit->filter_text != NULL && result.samples == 0;
-	const struct bp_bounds bounds = { result.low_holds ? interval.low : -INFINITY,
-		result.high_holds ? interval.high : INFINITY };
-	result.outcome = bp_check_outcome(bounds, limit->most);
-	if (result.outcome == BP_OUTCOME_UNDECIDED)
-		explain(&sample, count, a, &result);
-	*ret_result = result;
+	struct sample sample = { .sides = calloc(count, sizeof *sample.sides),
+		.sides_high = calloc(count, sizeof *sample.sides_high) };
+	const bool good = sample.sides != NULL && sample.sides_high != NULL;
+	if (good) {
+		collect(hosts, count, all_hosts > 0 ? all_hosts : 1, &sample, &result);
+		judge(&sample, count, a, &result);
+		*ret_result = result;
+	}
+	free(sample.sides);
+	free(sample.sides_high);
+	return good || bp_error_set(error, "out of memory");
 }

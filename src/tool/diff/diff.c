@@ -240,6 +240,7 @@ static bool match(struct bp_diff *diff, struct bp_error *error)
 	state->keys.columns = diff->query.moments ? 2 * runs : runs;
 	state->keys.same_run = diff->query.moments;
 	state->keys.paths = diff->query.paths;
+	state->keys.until_charged = diff->query.until_charged;
 	state->keys.keeps_pairs = state->peak;
 	name_program(diff);
 	for (int shown = 0; shown <= diff->query.moments; shown++)

@@ -61,6 +61,7 @@ struct bp_diff_query {
 	 * samples (main, and the one function it calls) are one question: tested once, and one
 	 * among those that are controlled. */
 	bool paths;
+	bool until_charged; /* paths end at the function that is charged, as those of a tree do */
 };
 
 /* Bytes or objects of a row. */

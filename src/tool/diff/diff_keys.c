@@ -237,9 +237,14 @@ static bool count_path(struct column *column, const struct bp_cell *cell)
 	struct bp_diff_keys *keys = column->keys;
 	struct bp_diff_key *key = NULL;
 	uint32_t count, caller = 0;
-	const struct bp_frame_id *frames =
-		bp_attribution_frames(&column->aggregation->state->attribution,
-			(struct bp_stack_id){ (uint32_t)cell->id }, &count);
+	const struct bp_attribution *attribution = &column->aggregation->state->attribution;
+	const struct bp_stack_id stack = { (uint32_t)cell->id };
+	const struct bp_frame_id *frames = bp_attribution_frames(attribution, stack, &count);
+	if (keys->until_charged && count > 0) {
+		const uint32_t charged = bp_attribution_index(attribution, stack);
+		frames += charged;
+		count -= charged;
+	}
 	if (count == 0) {
 		column->chain[0] = number_of(keys, "(no stack recorded)");
 		if (column->chain[0] == UINT32_MAX || !count_call(column, cell, 0, &key))

@@ -43,6 +43,8 @@ struct bp_diff_keys {
 	/* columns are moments of one run: functions without a name have their addresses */
 	bool same_run;
 	bool paths; /* keys are the beginnings of stacks (diff.h) */
+	/* Paths end at the function that is charged; what it calls to allocate is left out. */
+	bool until_charged;
 	struct bp_diff_key *keys;
 	struct bp_key_cell *cells; /* by key, then by column */
 	uint32_t key_count, key_capacity, cell_capacity;

@@ -8,6 +8,7 @@
  *	diff_peaks.c     the same of peaks, whose moments are not known
  *	diff_warnings.c  what a reader must know before believing
  *	means.c          the mean of one side alone, whose base side is empty
+ *	means_tree.c     the same as a tree of call paths
  *
  * Columns of the table: what is compared of the base's runs, then of the new ones; between two
  * moments, then what is shown of both.
@@ -102,6 +103,11 @@ double bp_diff_p_of_peaks(const struct bp_diff *diff, const struct bp_cells_of_r
 	bool objects, bool *ret_grows);
 /* Warns of moments that compete, where they are of different kind. */
 bool bp_diff_warn_of_rivals(struct bp_diff *diff);
+
+/* means.c. The figures of a set of cells. */
+struct bp_means_row;
+void bp_means_fill(
+	const struct bp_diff *diff, const struct bp_cells_of_row *cells, struct bp_means_row *row);
 
 /* diff_warnings.c */
 bool bp_diff_make_warnings(struct bp_diff *diff);

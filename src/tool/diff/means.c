@@ -103,12 +103,14 @@ static bool pass_warnings_on(struct bp_means *means)
 	return true;
 }
 
-bool bp_means_make(const struct bp_run *hosts, uint32_t count, struct bp_means *ret_means,
-	struct bp_error *error)
+bool bp_means_make(const struct bp_run *hosts, uint32_t count, bool paths,
+	struct bp_means *ret_means, struct bp_error *error)
 {
 	struct bp_means means = { .hosts = hosts,
 		.host_count = count,
-		.diff = { .runs = { hosts, hosts }, .run_count = { 0, count } } };
+		.diff = { .query = { .paths = paths, .until_charged = paths },
+			.runs = { hosts, hosts },
+			.run_count = { 0, count } } };
 	means.diff.state = calloc(1, sizeof *means.diff.state);
 	means.diff.warnings = calloc(1, sizeof *means.diff.warnings);
 	if (means.diff.state == NULL || means.diff.warnings == NULL) {
@@ -136,7 +138,7 @@ void bp_means_finish(struct bp_means *means)
 	*means = (struct bp_means){ .hosts = NULL };
 }
 
-static void fill(
+void bp_means_fill(
 	const struct bp_diff *diff, const struct bp_cells_of_row *cells, struct bp_means_row *row)
 {
 	count_samples(diff, cells, &row->samples, &row->seen_hosts);
@@ -158,7 +160,7 @@ void bp_means_row(const struct bp_means *means, uint32_t i, struct bp_means_row 
 		row.frames = bp_attribution_frames(
 			&key->seen_in->state->attribution, key->stack, &row.frame_count);
 	}
-	fill(&means->diff, &cells, &row);
+	bp_means_fill(&means->diff, &cells, &row);
 	*ret_row = row;
 }
 
@@ -166,6 +168,6 @@ void bp_means_total(const struct bp_means *means, struct bp_means_row *ret_row)
 {
 	const struct bp_cells_of_row cells = { .cells = means->diff.state->totals, .whole = true };
 	struct bp_means_row row = { .name = "total" };
-	fill(&means->diff, &cells, &row);
+	bp_means_fill(&means->diff, &cells, &row);
 	*ret_row = row;
 }

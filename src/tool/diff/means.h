@@ -40,9 +40,10 @@ struct bp_means_row {
 };
 
 /* Matches the aggregations of `count` >= 2 hosts, which must be of one query, of any metric but the
- * peak. Errors: memory. */
-bool bp_means_make(const struct bp_run *hosts, uint32_t count, struct bp_means *ret_means,
-	struct bp_error *error);
+ * peak. `paths`: rows are call paths from the outermost function on (diff.h), for means_tree.h; the
+ * aggregations are by stack. Errors: memory. */
+bool bp_means_make(const struct bp_run *hosts, uint32_t count, bool paths,
+	struct bp_means *ret_means, struct bp_error *error);
 void bp_means_finish(struct bp_means *means);
 
 /* Row `i` < row_count, in the order that the query asks for. */

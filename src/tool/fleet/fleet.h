@@ -24,8 +24,8 @@ struct bp_fleet_moments {
 	uint32_t left_out;	   /* set by bp_fleet_read: how many runs are left out */
 };
 
-/* The moments that a query asks about (struct bp_query), since the start of each run: of samples
- * only is kept between which of them they began and ended. Zeroed: none. */
+/* The moments that a query asks about (struct bp_query), of a day or since the start of each run:
+ * of samples only is kept between which of them they began and ended. Zeroed: none. */
 /* Two for each of the 64 filters that a command takes, two for the window, one for --at. */
 #define BP_FLEET_CUTS_MAX 131u
 struct bp_fleet_times {
@@ -33,10 +33,11 @@ struct bp_fleet_times {
 	uint32_t cut_count;
 	bool has_at; /* what is live is asked of a moment, and not of the end of each run */
 	bool window; /* from from_ns to to_ns: the profile has what the counters say of its edges */
+	bool of_day; /* since 1970; false: since the start of each run */
 	uint64_t from_ns, to_ns; /* to_ns: BP_TIME_NEVER to the end */
 };
 
-/* Of a query whose times are those of a run: --at, --from, --until and filters of time. Pure. */
+/* Of a query: --at, --from, --until and filters of time. Pure. */
 struct bp_fleet_times bp_fleet_times_of(const struct bp_query *query);
 
 /* Which runs: all that is given must hold; of several values of one kind, one. Texts must be valid
@@ -59,23 +60,29 @@ struct bp_fleet_detail {
 	bool threads, labels, types;
 };
 
-/* The names of machines, each by itself allocated. */
-struct bp_fleet_hosts {
-	char **names;
-	uint32_t count, capacity;
+/* The runs of one machine. */
+struct bp_fleet_host {
+	char *name; /* allocated by itself */
+	struct bp_profile profile;
 };
 
-/* The machines of the runs that pass, in the order of their names; with moments, of those that were
- * recorded at both, and how many runs were not is set. Errors: none passes; those of duckdb;
- * memory. */
-bool bp_fleet_list_hosts(const struct bp_store *store, const struct bp_fleet_filter *filter,
-	struct bp_fleet_hosts *ret_hosts, struct bp_error *error);
-void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts);
+struct bp_fleet_hosts {
+	struct bp_fleet_host *data;
+	uint32_t count;
+};
 
-/* The samples of these runs as a profile, finished and with its names. On failure there is nothing
- * to finish. Errors: the same, a run that is in the store twice, and a window asked of tables that
- * have no readings. */
+/* The samples of these runs as a profile, finished and with its names; with moments it is set how
+ * many runs were not recorded at both. On failure there is nothing to finish. Errors: no run
+ * passes; those of the engine; a run that is in the store twice; a window asked of tables that have
+ * no readings; memory. */
 bool bp_fleet_read(const struct bp_store *store, const struct bp_fleet_filter *filter,
 	struct bp_fleet_detail detail, struct bp_profile *ret_profile, struct bp_error *error);
+
+/* The same apart by machine, in the order of their names: one question, however many there are.
+ * With moments there are only those that were recorded at both. Who keeps a profile zeroes it
+ * here. */
+bool bp_fleet_read_hosts(const struct bp_store *store, const struct bp_fleet_filter *filter,
+	struct bp_fleet_detail detail, struct bp_fleet_hosts *ret_hosts, struct bp_error *error);
+void bp_fleet_hosts_finish(struct bp_fleet_hosts *hosts);
 
 #endif

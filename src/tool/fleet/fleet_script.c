@@ -117,46 +117,68 @@ static void write_summed(
 	fputs(");\n", script);
 }
 
-void bp_fleet_write_hosts(
-	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script)
+/* Where the clocks of runs begin, as table `bases`: base_ns in the profile, zero_ns by the clock of
+ * the machine. Times of a day are counted from 1970 on in both. */
+static void write_bases(bool of_day, FILE *script)
 {
-	write_selection(store, filter, script);
-	if (filter->moments != NULL)
-		write_moments(store, filter->moments, script);
 	fprintf(script,
-		"SELECT DISTINCT '%c',0,hex(host) AS name FROM every WHERE process IN (SELECT run "
-		"FROM %s) ORDER BY name;\n",
-		BP_ROW_PROCESS, filter->moments != NULL ? "spans" : "runs");
+		"CREATE TEMPORARY TABLE bases AS SELECT DISTINCT run, %s AS base_ns, %s AS zero_ns FROM "
+		"every WHERE process = run;\n",
+		of_day ? "0" : "start_clock_ns",
+		of_day ? "start_clock_ns - start_unix_ns" : "start_clock_ns");
 }
 
+/* When a process begins and ends in the profile, and how much younger it is there. */
+struct shift {
+	const char *start, *end, *moved;
+};
+
+/* With moments of a day a process begins at the first one. */
+static const struct shift no_shift = { "e.start_clock_ns", "e.end_clock_ns", "0" },
+			  to_first_moment = { "greatest(e.start_clock_ns, s.from_ns)",
+				  "greatest(e.start_clock_ns, s.from_ns, e.end_clock_ns)",
+				  "greatest(0, s.from_ns - e.start_clock_ns)" };
+/* For times of a day the first one of a run begins with 1970 (`of_day` of struct bp_profile). */
+static const struct shift to_day = {
+	"CASE WHEN e.process = e.run THEN b.base_ns ELSE b.base_ns + e.start_clock_ns - b.zero_ns END",
+	"b.base_ns + greatest(e.start_clock_ns, e.end_clock_ns) - b.zero_ns",
+	"CASE WHEN e.process = e.run THEN b.zero_ns - e.start_clock_ns ELSE 0 END"
+};
+
 /* The columns of a process, each under its own name: where several tables are joined, ClickHouse
- * calls those of `e.*` by other ones. With moments of a day a process begins at the first one. */
-static void write_process_columns(bool moved, FILE *script)
+ * calls those of `e.*` by other ones. */
+static void write_process_columns(const struct shift *shift, FILE *script)
 {
 	const struct bp_table *table = bp_table_of(BP_TABLE_PROCESS);
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		const char *name = table->columns[i].name;
-		if (moved && strcmp(name, "start_clock_ns") == 0)
-			fputs(",greatest(e.start_clock_ns, s.from_ns)", script);
-		else if (moved && strcmp(name, "end_clock_ns") == 0)
-			fputs(",greatest(e.start_clock_ns, s.from_ns, e.end_clock_ns)", script);
+		if (strcmp(name, "start_clock_ns") == 0)
+			fprintf(script, ",%s", shift->start);
+		else if (strcmp(name, "end_clock_ns") == 0)
+			fprintf(script, ",%s", shift->end);
 		else
 			fprintf(script, ",e.\"%s\"", name);
 		fprintf(script, " AS \"%s\"", name);
 	}
 }
 
-/* The processes of the runs, as table `p`, each with a number from 1 on. With moments of a day a
- * process is moved_ns younger. */
-static void write_processes(const struct bp_fleet_moments *moments, FILE *script)
+/* The processes of the runs, as table `p`, each with a number from 1 on; clock_ns is when it began
+ * by the clock of the machine, of which it is moved_ns younger in the profile. */
+static void write_processes(const struct bp_fleet_filter *filter, FILE *script)
 {
-	const bool moved = moments != NULL && moments->of_day;
+	const struct bp_fleet_moments *moments = filter->moments;
+	const struct shift *shift = moments != NULL && moments->of_day	      ? &to_first_moment
+				    : moments == NULL && filter->times.of_day ? &to_day
+									      : &no_shift;
 	fprintf(script,
 		"CREATE TEMPORARY TABLE p AS SELECT row_number() OVER (ORDER BY r.start_unix_ns, "
-		"e.run, e.start_clock_ns, e.process) AS number,%s AS moved_ns",
-		moved ? "greatest(0, s.from_ns - e.start_clock_ns)" : "0");
-	write_process_columns(moved, script);
-	fprintf(script, " FROM every e JOIN runs r ON e.run = r.run%s;\nSELECT '%c',p.number",
+		"e.run, e.start_clock_ns, e.process) AS number,%s AS moved_ns,e.start_clock_ns AS "
+		"clock_ns",
+		shift->moved);
+	write_process_columns(shift, script);
+	fprintf(script,
+		" FROM every e JOIN runs r ON e.run = r.run JOIN bases b ON b.run = e.run%s;\nSELECT "
+		"'%c',p.number",
 		moments != NULL ? " JOIN spans s ON s.run = e.run" : "", BP_ROW_PROCESS);
 	write_columns(script, "p", BP_TABLE_PROCESS, 0);
 	fputs(" FROM p ORDER BY number;\n", script);
@@ -174,7 +196,7 @@ static void write_cut(const struct bp_fleet_times *times, const char *moment, FI
 	fputs("greatest(0", script);
 	for (uint32_t i = 0; i < times->cut_count; i++)
 		fprintf(script,
-			",CASE WHEN p.start_clock_ns + %s >= b.base_ns + %llu THEN b.base_ns + %llu - "
+			",CASE WHEN p.clock_ns + %s >= b.zero_ns + %llu THEN b.base_ns + %llu - "
 			"p.start_clock_ns ELSE 0 END",
 			moment, (unsigned long long)times->cuts_ns[i],
 			(unsigned long long)times->cuts_ns[i]);
@@ -242,19 +264,23 @@ static void write_readings(
 	const uint64_t last_ns = UINT64_C(1) << 62; /* behind all readings */
 	const uint64_t edges[] = { times->from_ns, times->to_ns };
 	for (size_t i = 0; i < BP_COUNT(edges); i++) {
-		char edge[64] = "";
-		if (edges[i] < last_ns)
+		char edge[64] = "", clock[64] = "";
+		if (edges[i] < last_ns) {
 			snprintf(edge, sizeof edge, "b.base_ns + %llu",
 				(unsigned long long)edges[i]);
-		else
+			snprintf(clock, sizeof clock, "b.zero_ns + %llu",
+				(unsigned long long)edges[i]);
+		} else {
 			snprintf(edge, sizeof edge, "%llu", (unsigned long long)last_ns);
+			snprintf(clock, sizeof clock, "%s", edge);
+		}
 		fprintf(script, "SELECT '%c',p.number,r.thread,%s AS edge", BP_ROW_READING, edge);
 		for (size_t j = 0; j < 2; j++)
 			fprintf(script,
-				",max(r.%s) FILTER (WHERE p.start_clock_ns + r.time_ns < %s AND r.bound "
-				"<> %d),min(r.%s) FILTER (WHERE p.start_clock_ns + r.time_ns >= %s AND "
-				"r.bound <> %d)",
-				counted[j], edge, BP_READING_AT_MOST, counted[j], edge,
+				",max(r.%s) FILTER (WHERE p.clock_ns + r.time_ns < %s AND r.bound <> "
+				"%d),min(CASE WHEN %s <= p.clock_ns THEN 0 ELSE r.%s END) FILTER (WHERE "
+				"p.clock_ns + r.time_ns >= %s AND r.bound <> %d)",
+				counted[j], clock, BP_READING_AT_MOST, clock, counted[j], clock,
 				BP_READING_AT_LEAST);
 		fputs(" FROM ", script);
 		bp_store_write_table(store, BP_TABLE_READING, script);
@@ -284,10 +310,8 @@ void bp_fleet_write_question(const struct bp_store *store, const struct bp_store
 		BP_ROW_DUPLICATE);
 	if (filter->moments != NULL)
 		write_moments(store, filter->moments, script);
-	write_processes(filter->moments, script);
-	fputs("CREATE TEMPORARY TABLE bases AS SELECT DISTINCT run, start_clock_ns AS base_ns FROM every "
-	      "WHERE process = run;\n",
-		script);
+	write_bases(filter->moments == NULL && filter->times.of_day, script);
+	write_processes(filter, script);
 	if (detail.threads || filter->times.window)
 		write_of_process(store, BP_TABLE_THREAD, BP_ROW_THREAD, script);
 	if (filter->times.window)

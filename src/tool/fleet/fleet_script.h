@@ -23,8 +23,6 @@
  * type, labels, stack, samples */
 #define BP_ROW_SAMPLE 'S'
 
-void bp_fleet_write_hosts(
-	const struct bp_store *store, const struct bp_fleet_filter *filter, FILE *script);
 /* `sums` are those folders of the store that are sums. */
 void bp_fleet_write_question(const struct bp_store *store, const struct bp_store *sums,
 	const struct bp_fleet_filter *filter, struct bp_fleet_detail detail, FILE *script);

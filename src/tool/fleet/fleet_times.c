@@ -18,6 +18,7 @@ static void add(struct bp_fleet_times *times, uint64_t cut_ns)
 struct bp_fleet_times bp_fleet_times_of(const struct bp_query *query)
 {
 	struct bp_fleet_times times = { .has_at = query->has_at,
+		.of_day = query->of_day,
 		.window = query->has_from || query->has_to,
 		.from_ns = query->has_from ? query->from_ns : 0,
 		.to_ns = query->has_to ? query->to_ns : BP_TIME_NEVER };

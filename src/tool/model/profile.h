@@ -295,7 +295,10 @@ struct bp_profile {
 	bool interval_assumed; /* by the importer of some file */
 	bool merged_unrelated; /* several unrelated roots: live and peak across them are refused */
 	uint32_t stored_runs;  /* read from a store (fleet/): of so many runs; 0: from files */
-	uint32_t lacks;	       /* what some of its files cannot tell: bits of enum bp_lack */
+	/* Times of a day are asked of it: the first process of each run stands as if it had begun
+	 * when 1970 did, so that times since the start of a run are those since then. */
+	bool of_day;
+	uint32_t lacks;		   /* what some of its files cannot tell: bits of enum bp_lack */
 	struct bp_process_id root; /* the first process of the (first) tree */
 	uint32_t unread_files;	   /* files of a tree that could not be read, or not to their end */
 	struct bp_string_id unread_example; /* path of the first of them, and why */
@@ -310,6 +313,15 @@ const char *bp_profile_text(const struct bp_profile *profile, struct bp_string_i
 
 /* Was one of the processes attached to? (Then what it did before is not known.) `pid` 0: of all. */
 bool bp_profile_is_attached(const struct bp_profile *profile, uint32_t pid);
+
+/* When a process began, by the clock of the profile; start_time_ns of the first one of a run is the
+ * origin of times, which is another moment where these are `of_day`. */
+static inline uint64_t bp_process_began_ns(
+	const struct bp_profile *profile, const struct bp_process *process)
+{
+	return profile->of_day && process->parent.i == 0 ? process->start_real_ns
+							 : process->start_time_ns;
+}
 
 /* What a process is called: as it was started, or the last part of its executable's path. Never
  * NULL. */

@@ -125,7 +125,7 @@ static void write_text(
 		"T is the largest round one with which an hour of so many hosts, compared with an hour "
 		"of as many other hosts by Welch's test, shows the change with a probability of %s %% "
 		"at least, at the confidence %s %% (two-sided, one figure). `bytepoll fleet diff --hosts "
-		"sample` makes that test of up to 256 hosts a side.",
+		"sample` makes that test.",
 		power, confidence);
 	putc('\n', out);
 	bp_write_note(options, text, out);

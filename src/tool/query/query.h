@@ -70,7 +70,7 @@ struct bp_filter; /* filter.h */
 
 /* Zeroed: live at exit, by function, bytes as requested, 95 % intervals. Times are nanoseconds
  * since the start of the first process (of each file's own, where several unrelated ones are
- * summed). */
+ * summed), or of a day. */
 struct bp_query {
 	enum bp_metric metric;
 	enum bp_key by;
@@ -82,6 +82,7 @@ struct bp_query {
 	bool cumulative;	    /* count a sample under every frame on its stack, once */
 	bool usable;		    /* bytes as given by the allocator, not as requested */
 	bool has_at, has_from, has_to, has_size_min;
+	bool of_day;		 /* times are those of the profile's days (struct bp_profile) */
 	uint64_t at_ns;		 /* live at that moment instead of at exit */
 	bool has_gone_by;	 /* only what no longer lives at gone_by_ns, for comparing two */
 	uint64_t gone_by_ns;	 /* moments of one run */

@@ -3,8 +3,10 @@
 #include "query/time_text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/attributes.h"
 
@@ -30,4 +32,14 @@ bool bp_time_read(const char *text, uint64_t *ret_ns, struct bp_error *error)
 		return true;
 	}
 	return bp_error_set(error, "%s is no time: write 12.5 (seconds), 500ms or 2m", text);
+}
+
+void bp_moment_text(uint64_t ns, bool of_day, char *buffer, size_t bytes)
+{
+	const time_t seconds = (time_t)(ns / 1000000000);
+	struct tm moment;
+	if (!of_day || gmtime_r(&seconds, &moment) == NULL)
+		snprintf(buffer, bytes, "%.6g s", (double)ns / 1e9);
+	else
+		strftime(buffer, bytes, "%Y-%m-%dT%H:%M:%SZ", &moment);
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/time_text.h"
+
 #define END_BY_EXEC 5u /* enum bp_end_reason of the trace */
 
 static void find_ends(struct bp_view *view)
@@ -87,6 +89,15 @@ static bool include(struct bp_view *view, uint32_t pid, uint32_t *ret_first, str
 	return true;
 }
 
+static bool ends_before(
+	const char *option, uint64_t asked_ns, uint64_t end_ns, bool of_day, struct bp_error *error)
+{
+	char asked[64], end[64];
+	bp_moment_text(asked_ns, of_day, asked, sizeof asked);
+	bp_moment_text(end_ns, of_day, end, sizeof end);
+	return bp_error_set(error, "--%s %s: the recording ends at %s", option, asked, end);
+}
+
 /* The moment of metric live: of each tree, or with a pid of that process. */
 static bool set_live_moments(
 	struct bp_view *view, const struct bp_query *query, uint32_t first, struct bp_error *error)
@@ -98,11 +109,10 @@ static bool set_live_moments(
 	uint64_t end_ns = view->processes[view->subject].end_ns;
 	uint64_t base_ns = view->processes[first].base_ns;
 	uint64_t whole_ns = end_ns > base_ns ? end_ns - base_ns : 0;
-	view->duration_ns = end_ns - profile->processes.data[first].start_time_ns;
+	view->duration_ns = end_ns - bp_process_began_ns(profile, &profile->processes.data[first]);
 	view->at_ns = query->has_at ? query->at_ns : whole_ns;
 	if (query->has_at && query->at_ns > whole_ns)
-		return bp_error_set(error, "--at %.6g s: the recording ends at %.6g s",
-			(double)query->at_ns / 1e9, (double)whole_ns / 1e9);
+		return ends_before("at", query->at_ns, whole_ns, profile->of_day, error);
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		struct bp_process_view *p = &view->processes[i];
 		if (query->has_at) {
@@ -163,7 +173,5 @@ bool bp_view_check_from(const struct bp_profile *profile, uint64_t from_ns, stru
 		if (process->end_time_ns > start_ns && process->end_time_ns - start_ns > end_ns)
 			end_ns = process->end_time_ns - start_ns;
 	}
-	return from_ns <= end_ns ||
-	       bp_error_set(error, "--from %.6g s: the recording ends at %.6g s",
-		       (double)from_ns / 1e9, (double)end_ns / 1e9);
+	return from_ns <= end_ns || ends_before("from", from_ns, end_ns, profile->of_day, error);
 }

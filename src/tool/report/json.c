@@ -173,6 +173,8 @@ static void write_query(struct bp_json *json, const struct bp_aggregation *aggre
 	else
 		write_time(json, "at", query->metric == BP_METRIC_PEAK && has_peak, peak_at_ns);
 	write_time(json, "peak_at", has_peak, peak_at_ns);
+	if (query->of_day)
+		bp_json_bool(json, "of_day", true);
 	bp_json_number(json, "from", query->has_from ? (double)query->from_ns / 1e9 : NAN);
 	bp_json_number(json, "to", query->has_to ? (double)query->to_ns / 1e9 : NAN);
 	bp_json_filters(json, query);
@@ -210,10 +212,11 @@ static void write_process(
 	bp_json_name(json, "program", profile, p->program);
 	bp_json_text(json, "name", bp_process_name(profile, p));
 	bp_json_name(json, "file", profile, p->file);
-	bp_json_fixed(
-		json, "start_s", ((double)p->start_time_ns - (double)root->start_time_ns) / 1e9, 9);
-	bp_json_seconds(json, "duration_s",
-		p->end_time_ns > p->start_time_ns ? p->end_time_ns - p->start_time_ns : 0);
+	const uint64_t start_ns = bp_process_began_ns(profile, p);
+	const uint64_t after_ns = start_ns - bp_process_began_ns(profile, root);
+	bp_json_fixed(json, "start_s", (double)(int64_t)after_ns / 1e9, 9);
+	bp_json_seconds(
+		json, "duration_s", p->end_time_ns > start_ns ? p->end_time_ns - start_ns : 0);
 	bp_json_bool(json, "ended", p->ended);
 	if (p->attached) {
 		bp_json_object(json, "attached", BP_JSON_SPACED);

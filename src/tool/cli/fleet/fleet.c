@@ -16,6 +16,7 @@
 #include "cli/options/bucket_options.h"
 #include "cli/options/options.h"
 #include "cli/terminal/pager.h"
+#include "query/filter.h"
 #include "query/view.h"
 
 #define EXIT_FAILED 1
@@ -52,9 +53,8 @@ static const struct {
 	{ "no-pager", ~(1u << BP_FLEET_HTML) },
 	{ "base", 1u << BP_FLEET_DIFF },
 	{ "new", 1u << BP_FLEET_DIFF },
-	{ "hosts", 1u << BP_FLEET_TOP | 1u << BP_FLEET_GROWTH | 1u << BP_FLEET_CHECK |
-			   1u << BP_FLEET_DIFF },
-	{ "host-count", 1u << BP_FLEET_TOP | 1u << BP_FLEET_CHECK },
+	{ "hosts", ~(1u << BP_FLEET_HTML) },
+	{ "host-count", 1u << BP_FLEET_TOP | 1u << BP_FLEET_TREE | 1u << BP_FLEET_CHECK },
 	{ "objects", 1u << BP_FLEET_DIFF },
 	{ "all", 1u << BP_FLEET_DIFF },
 	{ "fdr", 1u << BP_FLEET_DIFF },
@@ -185,10 +185,18 @@ static bool check_times(const struct bp_fleet_request *request, struct bp_error 
 		return bp_error_set(error,
 			"html: the figures of a page are made from the totals of whole runs, so that a "
 			"part of their time cannot be one: see `bytepoll fleet top`");
-	return request->word != BP_FLEET_GROWTH ||
-	       bp_error_set(error,
-		       "--filter time: growth is between the moments of --from and --until: leave "
-		       "the filter out");
+	if (request->word == BP_FLEET_GROWTH)
+		return bp_error_set(error,
+			"--filter time: growth is between the moments of --from and --until: leave "
+			"the filter out");
+	const struct bp_query *query = &request->query_options.query;
+	for (uint32_t i = 0; query->of_day && i < query->filter_count; i++)
+		if (query->filters[i].of_time)
+			return bp_error_set(error,
+				"--filter %s: is of times since the start of each run, which dates of "
+				"--from, --until and --at do not go with: leave one of them out",
+				query->filters[i].text);
+	return true;
 }
 
 static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_request *request,
@@ -313,25 +321,25 @@ static const struct bp_option options[] = {
 	{ .name = "before", .argument = "DATE", .summary = "those that began before" },
 	{ .name = "from",
 		.argument = "MOMENT",
-		.summary = "only what was allocated from then on: 600 or 2h of each run; growth: "
-			   "from then on, also a DATE" },
+		.summary =
+			"only what was allocated from then on: 600 or 2h of each run, or a DATE; "
+			"growth: from then on" },
 	{ .name = "until",
 		.argument = "MOMENT",
 		.summary = "only what was allocated before; growth: until then" },
-	{ .name = "at",
-		.argument = "TIME",
-		.summary = "top, tree, check: live at this moment of each run" },
+	{ .name = "at", .argument = "MOMENT", .summary = "top, tree, check: live at this moment" },
 	{ .name = "base", .argument = "RELEASE", .summary = "diff: compared with this release" },
 	{ .name = "new", .argument = "RELEASE", .summary = "diff: this one" },
 	{ .name = "hosts",
 		.argument = "WHICH",
 		.choices = "all|sample",
 		.summary =
-			"top, growth, check, diff: those recorded are all there are (default), or a "
-			"sample of more" },
+			"all but html: those recorded are all there are (default), or a sample of "
+			"more" },
 	{ .name = "host-count",
 		.argument = "N",
-		.summary = "top, check: with --hosts sample, what so many hosts hold together" },
+		.summary =
+			"top, tree, check: with --hosts sample, what so many hosts hold together" },
 	{ .summary = "Where they are" },
 	BP_OPTION_BUCKET,
 	{ .summary = "What is counted" },

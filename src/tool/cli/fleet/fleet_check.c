@@ -91,16 +91,19 @@ static bool judge(const struct bp_fleet_request *request, struct limits *limits,
 }
 
 /* The measures of all hosts, by host and then by limit, judged limit by limit. */
-static void judge_measures(const struct bp_measure *measures, uint32_t hosts, uint32_t all_hosts,
-	double a, struct limits *limits)
+static bool judge_measures(const struct bp_measure *measures, uint32_t hosts, uint32_t all_hosts,
+	double a, struct limits *limits, struct bp_error *error)
 {
-	const struct bp_measure *of_limit[BP_RUNS_MAX];
-	for (uint32_t i = 0; i < limits->count; i++) {
+	const struct bp_measure **of_limit = calloc(hosts, sizeof *of_limit);
+	bool good = of_limit != NULL || bp_error_set(error, "out of memory");
+	for (uint32_t i = 0; good && i < limits->count; i++) {
 		for (uint32_t host = 0; host < hosts; host++)
 			of_limit[host] = &measures[(size_t)host * limits->count + i];
-		bp_check_hosts(&limits->of[i], of_limit, hosts, all_hosts, limits->shown_as, a,
-			&limits->results[i]);
+		good = bp_check_hosts(&limits->of[i], of_limit, hosts, all_hosts, limits->shown_as,
+			a, &limits->results[i], error);
 	}
+	free(of_limit);
+	return good;
 }
 
 /* The hosts as a sample of more. */
@@ -131,8 +134,7 @@ static bool judge_hosts(const struct bp_fleet_request *request, struct limits *l
 	else if (good)
 		snprintf(limits->shown_as, sizeof limits->shown_as,
 			"the mean of one host (%u recorded)", parts.count);
-	if (good)
-		judge_measures(measures, parts.count, all_hosts, a, limits);
+	good = good && judge_measures(measures, parts.count, all_hosts, a, limits, error);
 	free(measures);
 	bp_fleet_parts_finish(&parts);
 	return good;

@@ -6,10 +6,10 @@
  * half. A run that was not recorded at both is left out, because what begins or ends in between
  * would look like growth.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/attributes.h"
-#include "check/check.h"
 #include "cli/command.h"
 #include "cli/fleet/fleet_parts.h"
 #include "cli/terminal/pager.h"
@@ -41,23 +41,44 @@ static bool read_moment(const char *name, const char *text, bool *ret_of_day, in
 	return true;
 }
 
+static bool differ(const char *name, const char *text, const char *other_name, const char *other,
+	struct bp_error *error)
+{
+	return bp_error_set(error,
+		"--%s %.200s and --%s %.200s: give both as dates, or both as times since the start of "
+		"each run",
+		name, text, other_name, other);
+}
+
+/* All of them are of a day, or all since the start of each run. */
 bool bp_fleet_window_read(
 	const struct bp_arguments *arguments, struct bp_query *query, struct bp_error *error)
 {
-	static const char *const names[] = { "from", "until" };
-	int64_t ignored;
-	for (size_t i = 0; i < BP_COUNT(names); i++) {
-		const char *text = bp_option_value(arguments, names[i]);
-		if (text != NULL && bp_fleet_date_read(text, &ignored))
-			return bp_error_set(error,
-				"--%s %.200s: a window is of times since the start of each run, as 600 "
-				"or 2h: runs are chosen by --since and --before, and growth between "
-				"dates is that of `bytepoll fleet growth`",
-				names[i], text);
+	const struct {
+		const char *name;
+		bool *has;
+		uint64_t *ns;
+	} moments[] = { { "from", &query->has_from, &query->from_ns },
+		{ "until", &query->has_to, &query->to_ns },
+		{ "at", &query->has_at, &query->at_ns } };
+	const char *first = NULL, *first_name = NULL;
+	for (size_t i = 0; i < BP_COUNT(moments); i++) {
+		const char *text = bp_option_value(arguments, moments[i].name);
+		int64_t ns;
+		bool of_day;
+		if (text == NULL)
+			continue;
+		if (!read_moment(moments[i].name, text, &of_day, &ns, error))
+			return false;
+		if (first != NULL && of_day != query->of_day)
+			return differ(first_name, first, moments[i].name, text, error);
+		first = text;
+		first_name = moments[i].name;
+		query->of_day = of_day;
+		*moments[i].has = true;
+		*moments[i].ns = ns > 0 ? (uint64_t)ns : 0;
 	}
-	return bp_option_time(arguments, "from", &query->has_from, &query->from_ns, error) &&
-	       bp_option_time(arguments, "until", &query->has_to, &query->to_ns, error) &&
-	       bp_query_check(query, error);
+	return bp_query_check(query, error);
 }
 
 bool bp_fleet_moments_read(const struct bp_arguments *arguments,
@@ -76,10 +97,7 @@ bool bp_fleet_moments_read(const struct bp_arguments *arguments,
 		!read_moment("until", until, &of_day, &moments.until_ns, error))
 		return false;
 	if (of_day != moments.of_day)
-		return bp_error_set(error,
-			"--from %.200s and --until %.200s: give both as dates, or both as times "
-			"since the start of each run",
-			from, until);
+		return differ("from", from, "until", until, error);
 	if (moments.from_ns >= moments.until_ns)
 		return bp_error_set(
 			error, "--from %.200s: must be before --until %.200s", from, until);
@@ -87,32 +105,50 @@ bool bp_fleet_moments_read(const struct bp_arguments *arguments,
 	return true;
 }
 
-/* All runs together, or host by host; `left_out`: runs that are not among them. */
+/* As the moments are counted in the profile: those of a day from the first one on
+ * (fleet/fleet.h). */
+static int64_t origin_of(const struct bp_fleet_moments *asked)
+{
+	return asked->of_day ? asked->from_ns : 0;
+}
+
+/* Of all runs together, or host by host. */
+static bool compare(const struct bp_fleet_request *request, const struct bp_fleet_parts *parts,
+	struct bp_diff_moments *ret_moments, struct bp_error *error)
+{
+	const struct bp_fleet_moments *asked = request->filter.moments;
+	const struct bp_diff_query growth = { .growth = true, .rate = ERROR_OF_SUSPECTS };
+	const uint64_t at_ns[BP_SIDES] = { [BP_BASE] =
+						   (uint64_t)(asked->from_ns - origin_of(asked)),
+		[BP_NEW] = (uint64_t)(asked->until_ns - origin_of(asked)) };
+	const struct bp_query *query = &request->query_options.query;
+	if (!bp_fleet_is_sample(request))
+		return bp_diff_moments_make(&parts->parts[0].profile, query, at_ns, &growth,
+			SHOWN_AS, ret_moments, error);
+	const struct bp_profile **profiles = calloc(parts->count, sizeof *profiles);
+	const char **names = calloc(parts->count, sizeof *names);
+	bool good = (profiles != NULL && names != NULL) || bp_error_set(error, "out of memory");
+	for (uint32_t i = 0; good && i < parts->count; i++) {
+		profiles[i] = &parts->parts[i].profile;
+		names[i] = parts->parts[i].name;
+	}
+	good = good && bp_diff_moments_make_hosts(profiles, names, parts->count, query, at_ns,
+			       &growth, ret_moments, error);
+	free(profiles);
+	free(names);
+	return good;
+}
+
+/* `left_out`: runs that are not among the parts. */
 static bool make(const struct bp_fleet_request *request, const struct bp_fleet_parts *parts,
 	uint32_t left_out, struct bp_diff_moments *ret_moments, struct bp_error *error)
 {
-	const struct bp_fleet_moments *asked = request->filter.moments;
-	const struct bp_profile *profiles[BP_RUNS_MAX];
-	const char *names[BP_RUNS_MAX];
 	uint32_t runs = left_out;
-	const struct bp_diff_query growth = { .growth = true, .rate = ERROR_OF_SUSPECTS };
-	/* In the profile moments of a day are counted from the first one on (fleet/fleet.h). */
-	const int64_t origin_ns = asked->of_day ? asked->from_ns : 0;
-	const uint64_t at_ns[BP_SIDES] = { [BP_BASE] = (uint64_t)(asked->from_ns - origin_ns),
-		[BP_NEW] = (uint64_t)(asked->until_ns - origin_ns) };
-	const struct bp_query *query = &request->query_options.query;
-	for (uint32_t i = 0; i < parts->count; i++) {
-		profiles[i] = &parts->parts[i].profile;
-		names[i] = parts->parts[i].name;
-		runs += profiles[i]->stored_runs;
-	}
-	if (!(bp_fleet_is_sample(request)
-			    ? bp_diff_moments_make_hosts(profiles, names, parts->count, query,
-				      at_ns, &growth, ret_moments, error)
-			    : bp_diff_moments_make(profiles[0], query, at_ns, &growth, SHOWN_AS,
-				      ret_moments, error)))
+	for (uint32_t i = 0; i < parts->count; i++)
+		runs += parts->parts[i].profile.stored_runs;
+	if (!compare(request, parts, ret_moments, error))
 		return false;
-	ret_moments->origin_unix_ns = (uint64_t)origin_ns;
+	ret_moments->origin_unix_ns = (uint64_t)origin_of(request->filter.moments);
 	if (left_out > 0)
 		bp_diff_warn(&ret_moments->diff,
 			"%u of %u runs were not recorded at both moments, and are left out",

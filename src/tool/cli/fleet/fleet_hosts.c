@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bytepoll fleet top --hosts sample`: the hosts that were recorded are taken for a sample of more
- * of their kind. Shown is what a host holds on average, or with --host-count what all of them hold,
- * with intervals that cover how much hosts differ. Several runs of one host are summed: they are
- * not independent of each other.
+ * `bytepoll fleet top --hosts sample`, and `tree`: the hosts that were recorded are taken for a
+ * sample of more of their kind. Shown is what a host holds on average, or with --host-count what
+ * all of them hold, with intervals that cover how much hosts differ. Several runs of one host are
+ * summed: they are not independent of each other.
  */
 #include "cli/command.h"
 #include "cli/fleet/fleet_parts.h"
@@ -18,19 +18,30 @@ static bool write_means(const struct bp_fleet_request *request, const struct bp_
 	const struct bp_means_options *options, struct bp_error *error)
 {
 	const bool json = bp_option_given(request->arguments, "json");
+	const bool tree = request->word == BP_FLEET_TREE && !json;
+	struct bp_error pager_error;
 	struct bp_means means;
-	if (!bp_means_make(parts->runs, parts->count, &means, error))
+	if (!bp_means_make(parts->runs, parts->count, tree, &means, error))
 		return false;
 	bp_pager_begin_unless(request->arguments);
-	(json ? bp_write_means_json : bp_write_means_text)(&means, options, stdout);
+	bool good = true;
+	if (tree)
+		good = bp_write_means_tree(&means, options, stdout, error);
+	else
+		(json ? bp_write_means_json : bp_write_means_text)(&means, options, stdout);
 	bp_means_finish(&means);
-	return bp_pager_end(error);
+	if (!bp_pager_end(&pager_error) && good) {
+		*error = pager_error;
+		good = false;
+	}
+	return good;
 }
 
 int bp_fleet_hosts(const struct bp_fleet_request *request, struct bp_error *error)
 {
 	const struct bp_arguments *arguments = request->arguments;
-	uint64_t rows = bp_option_given(arguments, "json") ? BP_ROWS_ALL : ROWS_FOR_EYES;
+	const bool all = bp_option_given(arguments, "json") || request->word == BP_FLEET_TREE;
+	uint64_t rows = all ? BP_ROWS_ALL : ROWS_FOR_EYES;
 	struct bp_means_options options = { .report.si = bp_option_given(arguments, "si") };
 	struct bp_fleet_parts parts = { .count = 0 };
 	bool good = bp_option_number(arguments, "rows", UINT32_MAX, &rows, error) &&

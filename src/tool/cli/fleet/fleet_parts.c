@@ -6,55 +6,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "base/vec.h"
 #include "cli/command.h"
+#include "cli/options/allocator_options.h"
 #include "policy/defaults.h"
 #include "report/parts/header.h"
+
+/* Takes the profile over; it is finished where there is no memory. */
+static bool add(struct bp_profile *profile, const char *name, struct bp_fleet_parts *parts,
+	struct bp_error *error)
+{
+	if (!bp_vec_reserve(
+		    &parts->parts, &parts->capacity, parts->count + 1u, sizeof *parts->parts)) {
+		bp_profile_finish(profile);
+		return bp_error_set(error, "out of memory");
+	}
+	struct bp_fleet_part *part = &parts->parts[parts->count++];
+	*part = (struct bp_fleet_part){ .profile = *profile };
+	snprintf(part->name, sizeof part->name, "%s", name);
+	memset(profile, 0, sizeof *profile);
+	return true;
+}
 
 bool bp_fleet_parts_read(const struct bp_fleet_request *request,
 	const struct bp_fleet_filter *filter, const char *name, struct bp_fleet_parts *parts,
 	struct bp_error *error)
 {
-	struct bp_fleet_part *grown =
-		realloc(parts->parts, (size_t)(parts->count + 1) * sizeof *grown);
-	if (grown == NULL)
-		return bp_error_set(error, "out of memory");
-	parts->parts = grown;
-	struct bp_fleet_part *part = &grown[parts->count];
-	memset(part, 0, sizeof *part);
-	snprintf(part->name, sizeof part->name, "%s", name);
-	if (!bp_fleet_profile(request, filter, &part->profile, error))
-		return false;
-	parts->count++;
-	return true;
-}
-
-static bool are_sample(uint32_t count, uint32_t least, struct bp_error *error)
-{
-	if (count < least)
-		return bp_error_set(error,
-			"--hosts sample: %u host%s no sample of hosts: how much hosts differ is seen "
-			"from %u on",
-			count, count == 1 ? " is" : "s are", least);
-	return count <= BP_RUNS_MAX ||
-	       bp_error_set(error, "--hosts sample: %u hosts are more than %d", count, BP_RUNS_MAX);
+	struct bp_profile profile;
+	return bp_fleet_profile(request, filter, &profile, error) &&
+	       add(&profile, name, parts, error);
 }
 
 bool bp_fleet_parts_read_hosts(const struct bp_fleet_request *request,
 	const struct bp_fleet_filter *filter, uint32_t least, struct bp_fleet_parts *parts,
 	struct bp_error *error)
 {
-	struct bp_fleet_filter of_host = *filter;
 	struct bp_fleet_hosts hosts;
-	if (!bp_fleet_list_hosts(&request->store, filter, &hosts, error))
+	if (!bp_fleet_read_hosts(&request->store, filter, request->detail, &hosts, error))
 		return false;
 	parts->left_out = filter->moments != NULL ? filter->moments->left_out : 0;
-	bool good = are_sample(hosts.count, least, error);
+	bool good =
+		hosts.count >= least ||
+		bp_error_set(error,
+			"--hosts sample: %u host%s no sample of hosts: how much hosts differ is "
+			"seen from %u on",
+			hosts.count, hosts.count == 1 ? " is" : "s are", least);
 	for (uint32_t i = 0; good && i < hosts.count; i++) {
-		const char *const name = hosts.names[i];
-		of_host.hosts = &name;
-		of_host.host_count = 1;
-		good = bp_fleet_parts_read(request, &of_host, name, parts, error);
+		hosts.data[i].profile.allocators = bp_allocator_options();
+		good = add(&hosts.data[i].profile, hosts.data[i].name, parts, error);
 	}
 	bp_fleet_hosts_finish(&hosts);
 	return good;

@@ -24,7 +24,7 @@ struct bp_fleet_part {
 struct bp_fleet_parts {
 	struct bp_fleet_part *parts;
 	struct bp_run *runs; /* one for each part, once they are aggregated */
-	uint32_t count;
+	uint32_t count, capacity;
 	uint32_t left_out; /* runs of all hosts that were not recorded at both moments */
 };
 
@@ -34,8 +34,7 @@ bool bp_fleet_parts_read(const struct bp_fleet_request *request,
 	struct bp_error *error);
 
 /* One part more for each host of the recordings that pass `filter`; with moments, of those that
- * were recorded at both. Errors: fewer hosts than `least`, or more than BP_RUNS_MAX; those of the
- * store. */
+ * were recorded at both. Errors: fewer hosts than `least`; those of the store. */
 bool bp_fleet_parts_read_hosts(const struct bp_fleet_request *request,
 	const struct bp_fleet_filter *filter, uint32_t least, struct bp_fleet_parts *parts,
 	struct bp_error *error);

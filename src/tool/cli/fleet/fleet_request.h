@@ -44,8 +44,8 @@ bool bp_fleet_date_read(const char *text, int64_t *ret_ns);
 bool bp_fleet_moments_read(const struct bp_arguments *arguments,
 	struct bp_fleet_moments *ret_moments, struct bp_error *error);
 
-/* The window of --from and --until, times since the start of each run, into the query. Errors: of
- * usage; a date. */
+/* The window of --from and --until, and --at, into the query: times of a day, or since the start of
+ * each run. Errors: of usage. */
 bool bp_fleet_window_read(
 	const struct bp_arguments *arguments, struct bp_query *query, struct bp_error *error);
 
@@ -54,8 +54,8 @@ bool bp_fleet_window_read(
 bool bp_fleet_profile(const struct bp_fleet_request *request, const struct bp_fleet_filter *filter,
 	struct bp_profile *ret_profile, struct bp_error *error);
 
-/* top and tree; top of a sample of hosts; html; growth; diff; check. They return the exit status, 0
- * for well, and set `error` where it failed. */
+/* top and tree; both of a sample of hosts; html; growth; diff; check. They return the exit status,
+ * 0 for well, and set `error` where it failed. */
 int bp_fleet_show(const struct bp_fleet_request *request, struct bp_error *error);
 int bp_fleet_hosts(const struct bp_fleet_request *request, struct bp_error *error);
 int bp_fleet_html(const struct bp_fleet_request *request, struct bp_error *error);

@@ -141,15 +141,15 @@ static void read_words(const struct bp_arguments *arguments, struct bp_query *qu
 			strcmp(bp_option_value(arguments, "bytes"), "usable") == 0;
 }
 
-/* `--at` may mean something else to a command that takes it twice. */
+/* `--at` may mean something else to a command that takes it twice. Of a command whose times are no
+ * mere times (fleet) they are read there. */
 static bool read_times(
 	const struct bp_arguments *arguments, struct bp_query *query, struct bp_error *error)
 {
 	const struct bp_option *at = entry(arguments, "at");
-	if (at != NULL && !at->repeatable &&
+	if (at != NULL && !at->repeatable && strcmp(at->argument, "TIME") == 0 &&
 		!bp_option_time(arguments, "at", &query->has_at, &query->at_ns, error))
 		return false;
-	/* Of a command whose times are no mere times (fleet) they are read there. */
 	if (entry(arguments, "from") == NULL ||
 		strcmp(entry(arguments, "from")->argument, "TIME") != 0)
 		return true;

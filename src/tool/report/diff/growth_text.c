@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "query/time_text.h"
 #include "report/diff/diff_report.h"
 #include "report/parts/header.h"
 #include "text/escape.h"
@@ -36,13 +36,11 @@ struct table {
 static void moment_text(
 	const struct bp_diff_moments *moments, int side, char buffer[BP_QUANTITY_BYTES])
 {
-	const time_t seconds =
-		(time_t)((moments->origin_unix_ns + moments->at_ns[side]) / 1000000000);
-	struct tm moment;
-	if (moments->origin_unix_ns == 0 || gmtime_r(&seconds, &moment) == NULL)
+	if (moments->origin_unix_ns == 0)
 		bp_time_text(moments->at_ns[side], buffer);
 	else
-		strftime(buffer, BP_QUANTITY_BYTES, "%Y-%m-%dT%H:%M:%SZ", &moment);
+		bp_moment_text(moments->origin_unix_ns + moments->at_ns[side], true, buffer,
+			BP_QUANTITY_BYTES);
 }
 
 static void fill(const struct table *table, struct line *line, bool total)

@@ -18,6 +18,9 @@ struct bp_means_options {
 
 void bp_write_means_text(
 	const struct bp_means *means, const struct bp_means_options *options, FILE *out);
+/* Of means with `paths`, as a call tree. Errors: memory. */
+bool bp_write_means_tree(const struct bp_means *means, const struct bp_means_options *options,
+	FILE *out, struct bp_error *error);
 void bp_write_means_json(
 	const struct bp_means *means, const struct bp_means_options *options, FILE *out);
 

@@ -2,18 +2,21 @@
 /* The mean of a sample of hosts for people: the rows as the table of a report has them, with how
  * much hosts differ and on how many of them something was seen. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "diff/means_tree.h"
 #include "report/diff/diff_report.h"
 #include "report/diff/means_report.h"
 #include "report/parts/bar.h"
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
+#include "report/parts/tree_text.h"
 #include "text/escape.h"
 
 enum column { BYTES, OBJECTS, DEVIATION, HOSTS, SAMPLES };
 
-static void write_head(
-	const struct bp_means *means, const struct bp_means_options *options, FILE *out)
+static void write_head(const struct bp_means *means, const char *by,
+	const struct bp_means_options *options, FILE *out)
 {
 	const struct bp_report_options *report = &options->report;
 	const struct bp_aggregation *first = means->hosts[0].compared;
@@ -22,7 +25,7 @@ static void write_head(
 		snprintf(of, sizeof of, "all %u hosts", options->all_hosts);
 	fprintf(out, "%s%u hosts, a sample%s: %s%s by %s, %s\n", bp_style_bold(report),
 		means->host_count, bp_style_end(report), bp_metric_names[first->query.metric],
-		first->query.cumulative ? ", cumulative," : "", bp_query_by(&first->query), of);
+		first->query.cumulative ? ", cumulative," : "", by, of);
 	for (char **w = means->warnings; *w != NULL; w++)
 		bp_write_warning(report, *w, out);
 }
@@ -76,11 +79,13 @@ static void write_foot(
 	bp_percent_text(means->hosts[0].compared->query.confidence, percent);
 	snprintf(text, sizeof text,
 		"%s %% intervals of %s, of which these %u are a sample: they cover how much hosts "
-		"differ (Student's t, %u degrees of freedom) and the noise of sampling. \"host to "
-		"host\" is the standard deviation between single hosts without that noise.",
+		"differ (Student's t, %u degrees of freedom) and the noise of sampling.%s",
 		percent,
 		options->all_hosts > 0 ? "the sum of all hosts" : "what a host holds on average",
-		means->host_count, means->host_count - 1);
+		means->host_count, means->host_count - 1,
+		means->diff.query.paths ? ""
+					: " \"host to host\" is the standard deviation between "
+					  "single hosts without that noise.");
 	putc('\n', out);
 	bp_write_note(&options->report, text, out);
 }
@@ -102,7 +107,7 @@ void bp_write_means_text(
 		bp_means_row(means, i, &row);
 		good = add_row(&grid, means, &row, report, i);
 	}
-	write_head(means, options, out);
+	write_head(means, grid.name, options, out);
 	if (good && bp_grid_write(&grid, report, out))
 		bp_write_bar_legend(report, out);
 	bp_grid_finish(&grid);
@@ -110,4 +115,45 @@ void bp_write_means_text(
 		fprintf(out, "  (%u more rows: --rows)\n", rows - shown);
 	write_stacks(means, shown, report, out);
 	write_foot(means, options, out);
+}
+
+/* NULL: no memory. */
+static struct bp_tree_item *items_of(const struct bp_means_tree *tree)
+{
+	struct bp_tree_item *items = calloc((size_t)tree->count + 1, sizeof *items);
+	for (uint32_t i = 0; items != NULL && i < tree->count; i++) {
+		const struct bp_means_node *node = &tree->nodes[i];
+		items[i] = (struct bp_tree_item){ .name = node->name != NULL ? node->name : "all",
+			.depth = node->depth,
+			.pruned = node->pruned,
+			.goes_on = node->goes_on,
+			.bytes = node->row.bytes.figure,
+			.samples = node->row.samples };
+	}
+	return items;
+}
+
+bool bp_write_means_tree(const struct bp_means *means, const struct bp_means_options *options,
+	FILE *out, struct bp_error *error)
+{
+	const struct bp_report_options *report = &options->report;
+	const struct bp_query *query = &means->hosts[0].compared->query;
+	struct bp_means_tree tree;
+	uint32_t lines;
+	if (!bp_means_tree_build(means, BP_TREE_SHARE_MIN, &tree, error))
+		return false;
+	struct bp_tree_item *items = items_of(&tree);
+	bool good = items != NULL || bp_error_set(error, "out of memory");
+	if (good) {
+		write_head(means, "call tree", options, out);
+		good = bp_write_tree(items, tree.count, bp_metric_word(query->metric, false),
+			report, &lines, out, error);
+	}
+	if (good) {
+		bp_write_tree_left_out(lines, tree.pruned, report, out);
+		write_foot(means, options, out);
+	}
+	free(items);
+	bp_means_tree_finish(&tree);
+	return good;
 }

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "policy/shown.h"
 #include "query/filter.h"
+#include "query/time_text.h"
 #include "report/parts/explained_text.h"
 #include "report/parts/objects_column.h"
 #include "report/parts/resident_text.h"
@@ -418,14 +419,14 @@ static void write_selection(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_query *query = &aggregation->query;
-	if (query->has_from || query->has_to) {
-		fprintf(out, "  from %.6g s to ",
-			query->has_from ? (double)query->from_ns / 1e9 : 0.0);
-		if (query->has_to)
-			fprintf(out, "%.6g s\n", (double)query->to_ns / 1e9);
-		else
-			fputs("the end\n", out);
-	}
+	char from[64] = "the beginning", to[64] = "the end";
+	if (query->has_from || !query->of_day)
+		bp_moment_text(
+			query->has_from ? query->from_ns : 0, query->of_day, from, sizeof from);
+	if (query->has_to)
+		bp_moment_text(query->to_ns, query->of_day, to, sizeof to);
+	if (query->has_from || query->has_to)
+		fprintf(out, "  from %s to %s\n", from, to);
 	for (uint32_t i = 0; i < query->filter_count; i++)
 		bp_write_wrapped(options, "only", query->filters[i].text, out);
 }

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`bytepoll fleet` with dates: what was allocated in one part of a day, and what lived at one moment of it, whichever runs
+there were.
+
+Of one run that is the same part of the time since its start; of several it is the sum of what each has in its own part.
+Without DuckDB's program on PATH the test is skipped; test_fleet_clickhouse.py asks the other engine the same.
+"""
+import json
+import shutil
+import subprocess
+import sys
+
+import profiled
+from profiled import expect
+from test_fleet import Recordings, ask, beginning, date, differences
+
+
+def of_day(start_ns, words):
+    """Options whose times are since the start of a run, as dates."""
+    return [date(start_ns + round(float(word) * 1e9)) if i % 2 else word for i, word in enumerate(words)]
+
+
+def check_dates(recordings):
+    """A window of a day has what a run allocated in it: of one run as the same window since its start; of several, which
+    began one after another, the sum of what each has in its own part of it."""
+    chosen = [i for i in range(len(recordings.traces)) if not recordings.traces[i].endswith(".pb.gz")]
+    starts = {i: beginning(recordings, i) for i in chosen}
+    asked = 0
+    for i in chosen:
+        first, middle, last = ("%.9f" % (part * recordings.median_s([i])) for part in (.2, .5, .8))
+        for words in (["--from", first, "--until", last], ["--from", middle], ["--until", middle], ["--at", middle]):
+            by = ["--by", ("function", "process", "thread")[asked % 3]]
+            metric = ["--metric", "live" if words[0] == "--at" or asked % 2 else "allocated"]
+            done = [subprocess.run([profiled.BYTEPOLL, "fleet", "top", recordings.store, "--json", "--host", "h%d" % i,
+                                    *by, *metric, *times_], capture_output=True, check=False)
+                    for times_ in (words, of_day(starts[i], words))]
+            expect(done[0].returncode == done[1].returncode, "%s: %s" % (words, [one.stderr for one in done]))
+            if done[0].returncode != 0:
+                expect(b"the recording ends at 20" in done[1].stderr, done[1].stderr)
+                continue
+            wanted, got = (json.loads(one.stdout) for one in done)
+            expect(got.pop("of_day") is True, "of_day")
+            for name in ("from", "to", "at"):
+                expect((got.get(name) is None) == (wanted.get(name) is None) or name == "at", "%s: %s" % (name, got.get(name)))
+                got[name] = wanted[name]
+            found = list(differences(got, wanted))
+            expect(not found, "h%d %s: %d differences: %s" % (i, words, len(found), "; ".join(found[:4])))
+            asked += 1
+    expect(asked >= 20, "only %d windows" % asked)
+    # One day for all: the window begins within the second run, after the first one has ended, and ends within the last.
+    pair = sorted(chosen[:3], key=starts.get)
+    edges = [starts[pair[1]] + round(.5e9 * recordings.median_s([pair[1]])),
+             starts[pair[2]] + round(.5e9 * recordings.median_s([pair[2]]))]
+    words = ["--json", "--metric", "allocated", "--from", date(edges[0]), "--until", date(edges[1])]
+    parts = [0]
+    for i, more in ((pair[1], ["--from", "%.9f" % ((edges[0] - starts[pair[1]]) / 1e9)]),
+                    (pair[2], ["--until", "%.9f" % ((edges[1] - starts[pair[2]]) / 1e9)])):
+        parts.append(json.loads(ask("report", "--json", "--metric", "allocated", *more, recordings.traces[i]).stdout)
+                     ["totals"]["allocated"]["samples"])
+    got = json.loads(ask("fleet", "top", recordings.store, *words, *[word for i in pair for word in ("--host", "h%d" % i)]).stdout)
+    expect(min(parts[1:]) > 0 and got["totals"]["allocated"]["samples"] == sum(parts), "%s, not %s" % (
+        got["totals"]["allocated"], parts))
+    text = ask("fleet", "top", recordings.store, *words[1:], "--host", "h%d" % pair[1]).stdout.decode()
+    expect("  from 20" in text and "Z to 20" in text, text)
+
+
+def main():
+    tap = profiled.Tap()
+    with profiled.directory() as folder:
+        if shutil.which("duckdb") is None:
+            tap.skip("dates", "duckdb is not on PATH (pip install duckdb-cli)")
+        else:
+            tap.attempt("dates", lambda: check_dates(Recordings(folder)))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
