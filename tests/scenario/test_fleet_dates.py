@@ -61,6 +61,13 @@ def check_dates(recordings):
     got = json.loads(ask("fleet", "top", recordings.store, *words, *[word for i in pair for word in ("--host", "h%d" % i)]).stdout)
     expect(min(parts[1:]) > 0 and got["totals"]["allocated"]["samples"] == sum(parts), "%s, not %s" % (
         got["totals"]["allocated"], parts))
+    # A moment at which the first of them has ended: what it held then is nothing.
+    words = ["--json", "--at", date(edges[1])]
+    alone = json.loads(ask("report", "--json", "--at", "%.9f" % ((edges[1] - starts[pair[2]]) / 1e9),
+                           recordings.traces[pair[2]]).stdout)["totals"]["live"]
+    got = json.loads(ask("fleet", "top", recordings.store, *words, "--host", "h%d" % pair[0], "--host", "h%d" % pair[2]).stdout)
+    expect(alone["samples"] > 0 and got["totals"]["live"]["samples"] == alone["samples"], "%s, not %s" % (got["totals"]["live"], alone))
+    words = ["--json", "--metric", "allocated", "--from", date(edges[0]), "--until", date(edges[1])]
     text = ask("fleet", "top", recordings.store, *words[1:], "--host", "h%d" % pair[1]).stdout.decode()
     expect("  from 20" in text and "Z to 20" in text, text)
 

@@ -98,6 +98,21 @@ static bool ends_before(
 	return bp_error_set(error, "--%s %s: the recording ends at %s", option, asked, end);
 }
 
+/* When the last of several trees ends, since its start. */
+static uint64_t longest_ns(const struct bp_view *view)
+{
+	const struct bp_profile *profile = view->profile;
+	uint64_t longest = 0;
+	for (uint32_t i = 1; i < profile->processes.count; i++) {
+		if (view->processes[i].root != i || !view->processes[i].included)
+			continue;
+		const uint64_t end_ns = view->processes[last_image(profile, i)].end_ns;
+		const uint64_t length_ns = end_ns - view->processes[i].base_ns;
+		longest = length_ns > longest ? length_ns : longest;
+	}
+	return longest;
+}
+
 /* The moment of metric live: of each tree, or with a pid of that process. */
 static bool set_live_moments(
 	struct bp_view *view, const struct bp_query *query, uint32_t first, struct bp_error *error)
@@ -109,10 +124,12 @@ static bool set_live_moments(
 	uint64_t end_ns = view->processes[view->subject].end_ns;
 	uint64_t base_ns = view->processes[first].base_ns;
 	uint64_t whole_ns = end_ns > base_ns ? end_ns - base_ns : 0;
+	const uint64_t last_ns =
+		profile->merged_unrelated && query->pid == 0 ? longest_ns(view) : whole_ns;
 	view->duration_ns = end_ns - bp_process_began_ns(profile, &profile->processes.data[first]);
 	view->at_ns = query->has_at ? query->at_ns : whole_ns;
-	if (query->has_at && query->at_ns > whole_ns)
-		return ends_before("at", query->at_ns, whole_ns, profile->of_day, error);
+	if (query->has_at && query->at_ns > last_ns)
+		return ends_before("at", query->at_ns, last_ns, profile->of_day, error);
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		struct bp_process_view *p = &view->processes[i];
 		if (query->has_at) {

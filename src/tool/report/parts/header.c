@@ -275,7 +275,10 @@ static void fill_total(const struct bp_aggregation *aggregation, enum bp_metric 
 	*line = (struct total_line){ 0 };
 	snprintf(line->name, sizeof line->name, "%s", names[metric]);
 	if (metric == BP_METRIC_LIVE && aggregation->query.has_at) {
-		bp_time_text(aggregation->at_ns, text);
+		if (aggregation->query.of_day)
+			bp_moment_text(aggregation->at_ns, true, text, sizeof text);
+		else
+			bp_time_text(aggregation->at_ns, text);
 		snprintf(line->name, sizeof line->name, "%s at %s", mapped ? "mapped" : "live",
 			text);
 	}
