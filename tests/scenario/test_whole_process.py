@@ -105,6 +105,20 @@ class Runs:
         for words in (["report"], ["live", "--once"]):
             profiled.expect("malloc explains" not in bytepoll(*words, trace).stdout.decode(), "%s says it" % words[0])
 
+    def untouched(self):
+        """A peak beyond all that was ever resident: by how much, from its lower limit and the kernel's figure."""
+        trace, said = self.held("untouched", 8, 100, 0, 0)
+        data = json.loads(bytepoll("report", "--json", trace).stdout)
+        beyond = data["resident"]["explained"]["peak_beyond_bytes"]
+        profiled.expect(60 * MIB < beyond <= 100 * MIB, "%d bytes" % beyond)
+        for text in (said, bytepoll("report", trace).stdout.decode(), bytepoll("report", "--summary", trace).stdout.decode()):
+            has(text, "the peak is what was asked of malloc: at least %.4g MiB of it were resident at no time" % (beyond / MIB))
+        has(bytepoll("report", "--metric", "live", trace).stdout.decode(), "of the live objects at least", "not resident;")
+        trace, said = self.held("touched", 108, 0, 0, 0)
+        data = json.loads(bytepoll("report", "--json", trace).stdout)
+        profiled.expect(data["resident"]["explained"]["peak_beyond_bytes"] == 0, str(data["resident"]["explained"]))
+        profiled.expect("resident at no time" not in said, said)
+
     def limits(self):
         trace, _ = self.held("limited", 8, 0, 200, 0)
         said = bytepoll("check", trace, "-l", "peak-resident=1G", "-l", "resident=1G", "-l", "swap=1G").stdout.decode()
@@ -195,7 +209,7 @@ def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
         runs = Runs(path)
-        for name in ("mapped", "python", "plain", "limits", "several", "killed", "foreign"):
+        for name in ("mapped", "python", "plain", "untouched", "limits", "several", "killed", "foreign"):
             tap.attempt(name, getattr(runs, name))
         tap.attempt("stopped by a signal", lambda: stopped(path))
     return tap.finish()

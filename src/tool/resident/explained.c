@@ -27,6 +27,21 @@ static bool held_more_before(
 	       peak->bytes.interval.low > (double)bp_resident_sum(&moment->point) / 2;
 }
 
+/* Of a peak of everything that this one process did, whose own most resident memory is known. */
+static uint64_t beyond(const struct bp_aggregation *aggregation, const struct bp_resident *resident)
+{
+	const struct bp_query *query = &aggregation->query;
+	const struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
+	struct bp_known_total most;
+	if (!peak->known || (aggregation->absent & 1u << BP_METRIC_PEAK) != 0 ||
+		peak->bytes.upper_bound || query->filter_count > 0 || query->has_from ||
+		query->has_to || bp_resident_is_of_one(resident, aggregation->profile) ||
+		!bp_resident_peak(resident, aggregation->profile, &most) || most.high == UINT64_MAX)
+		return 0;
+	const double bytes = peak->bytes.interval.low - (double)most.high;
+	return bytes >= (double)BP_EXPLAINED_LEAST_BYTES ? (uint64_t)bytes : 0;
+}
+
 bool bp_explain(const struct bp_aggregation *aggregation, const struct bp_resident *resident,
 	bp_own_heaps heaps, struct bp_explained *ret_explained)
 {
@@ -43,7 +58,8 @@ bool bp_explain(const struct bp_aggregation *aggregation, const struct bp_reside
 		.malloc_live = highest->live,
 		.heaps = heaps,
 		.kept = held_more_before(aggregation, highest),
-		.peak = aggregation->totals[BP_METRIC_PEAK].bytes };
+		.peak = aggregation->totals[BP_METRIC_PEAK].bytes,
+		.peak_beyond_bytes = beyond(aggregation, resident) };
 	explained.little =
 		bp_explains_little(live, explained.resident_bytes, highest->recorder_most);
 	explained.files = (double)explained.file_bytes >=

@@ -295,8 +295,12 @@ static bool print_explained(const struct bp_recorded *recorded,
 	char text[BP_EXPLAINED_BYTES];
 	/* What is wrong with the file is what its reports will say. */
 	(void)bp_resident_read(recorded->file, aggregation->profile, &resident, NULL);
-	const bool little =
-		bp_explain_process(aggregation, &resident, &explained) && explained.little;
+	const bool known = bp_explain_process(aggregation, &resident, &explained);
+	const bool little = known && explained.little;
+	if (known && explained.peak_beyond_bytes > 0) {
+		bp_explained_beyond_text(&explained, style, text);
+		fprintf(stderr, INDENT "%s\n", text);
+	}
 	if (little) {
 		bp_explained_text(&explained, style, text);
 		fprintf(stderr, INDENT "%s\n", text);

@@ -87,6 +87,20 @@ void bp_explained_advice(
 			*buffer != '\0' ? "; " : "");
 }
 
+void bp_explained_beyond_text(
+	const struct bp_explained *explained, struct bp_quantity_style style, char *buffer)
+{
+	char bytes[BP_QUANTITY_BYTES];
+	*buffer = '\0';
+	if (explained->peak_beyond_bytes == 0)
+		return;
+	bp_bytes_text(explained->peak_beyond_bytes, style, bytes);
+	add(buffer,
+		"the peak is what was asked of malloc: at least %s of it were resident at no time, "
+		"because the program never touched them, or because they were swapped out",
+		bytes);
+}
+
 const char *bp_explained_heap(const struct bp_explained *explained)
 {
 	for (int heap = 0; heap < BP_OWN_HEAP_COUNT; heap++)
@@ -134,6 +148,7 @@ void bp_json_explained(struct bp_json *json, const struct bp_explained *explaine
 	if (little)
 		bp_explained_advice(explained, style, text);
 	bp_json_text(json, "advice", little ? text : NULL);
+	bp_json_whole(json, "peak_beyond_bytes", explained->peak_beyond_bytes);
 	bp_json_end(json);
 }
 
@@ -141,7 +156,12 @@ void bp_write_explained(const struct bp_report_options *options, FILE *out)
 {
 	const struct bp_explained *explained = options->explained;
 	char text[BP_EXPLAINED_BYTES];
-	if (explained == NULL || !explained->little)
+	if (explained == NULL)
+		return;
+	bp_explained_beyond_text(explained, bp_style_of(options), text);
+	if (*text != '\0')
+		bp_write_warning(options, text, out);
+	if (!explained->little)
 		return;
 	bp_explained_text(explained, bp_style_of(options), text);
 	bp_write_warning(options, text, out);

@@ -28,6 +28,11 @@ void bp_explained_text(
 void bp_explained_advice(
 	const struct bp_explained *explained, struct bp_quantity_style style, char *buffer);
 
+/* Where the peak is beyond what was ever resident: by how much, and what that means; empty where it
+ * is not. A sentence without its full stop. */
+void bp_explained_beyond_text(
+	const struct bp_explained *explained, struct bp_quantity_style style, char *buffer);
+
 /* What heap it has beside malloc's, in a few words: "Python's arenas"; NULL: none is known. */
 const char *bp_explained_heap(const struct bp_explained *explained);
 
@@ -38,7 +43,8 @@ void bp_explained_rest_text(const struct bp_explained *explained, char *buffer, 
 /* The member "explained" of bytepoll-report-1. */
 void bp_json_explained(struct bp_json *json, const struct bp_explained *explained);
 
-/* Both as a warning of a report's header; nothing unless malloc explains little. */
+/* All of them as warnings of a report's header; nothing unless malloc explains little, or its peak is
+ * beyond what was resident. */
 void bp_write_explained(const struct bp_report_options *options, FILE *out);
 
 #endif

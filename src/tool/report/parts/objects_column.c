@@ -38,7 +38,6 @@ void bp_write_objects_left_out(const struct bp_report_options *options, FILE *ou
 {
 	bp_write_note(options,
 		"Objects are left out, because most of their intervals span more than a factor of "
-		"ten: --min-size SIZE narrows them if no object is smaller, --sort objects shows "
-		"them as they are.",
+		"ten: --sort objects shows them.",
 		out);
 }

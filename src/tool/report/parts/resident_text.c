@@ -70,6 +70,20 @@ static void most_text(const struct bp_aggregation *aggregation,
 	snprintf(to, bytes, "%s%s", peak.low < peak.high ? "at least " : "", text);
 }
 
+/* What is left of a sum, for a sentence: below zero live objects are not all resident. */
+static void rest_text(const struct bp_interval *rest, const char *among,
+	struct bp_quantity_style style, char *to, size_t bytes)
+{
+	char limits[BP_QUANTITY_BYTES];
+	if (rest->high < 0) {
+		bp_bytes_text((uint64_t)-rest->high, style, limits);
+		snprintf(to, bytes, "of the live objects at least %s not resident", limits);
+		return;
+	}
+	bp_bytes_limits_text(rest, style, limits);
+	snprintf(to, bytes, "the rest%s %s", among, limits);
+}
+
 void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
@@ -77,23 +91,23 @@ void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	struct bp_reconciled moments[BP_RECONCILED_COUNT];
 	const struct bp_reconciled *last = &moments[BP_RECONCILED_LAST];
 	char sum[BP_QUANTITY_BYTES], file[BP_QUANTITY_BYTES], live[BP_QUANTITY_BYTES];
-	char rest[BP_QUANTITY_BYTES], time[BP_QUANTITY_BYTES], most[BP_QUANTITY_BYTES + 16];
-	char apart[BP_QUANTITY_BYTES + 32], among[64], text[1024];
+	char rest[BP_QUANTITY_BYTES + 128], time[BP_QUANTITY_BYTES];
+	char most[BP_QUANTITY_BYTES + 16], apart[BP_QUANTITY_BYTES + 32], among[64], text[1024];
 	if (!bp_reconcile(aggregation, options->resident, moments))
 		return;
 	bp_bytes_text(bp_resident_sum(&last->point), style, sum);
 	bp_bytes_text(last->point.file + last->point.shared, style, file);
 	bp_bytes_figure_text(&last->live, style, live);
 	at_most_text(last->recorder_most + last->stack_most, options, apart);
-	bp_bytes_limits_text(&last->rest, style, rest);
 	bp_time_text(last->time_ns, time);
 	most_text(aggregation, options, most, sizeof most);
 	bp_explained_rest_text(options->explained, among, sizeof among);
+	rest_text(&last->rest, among, style, rest, sizeof rest);
 	snprintf(text, sizeof text,
 		"resident%s at %s: %s = live objects %s, files %s, the recorder and the main stack "
-		"%s, the rest%s %s; the kernel's high-water mark %s (--summary says more)",
+		"%s, %s; the kernel's high-water mark %s (--summary says more)",
 		aggregation->profile->processes.count > 2 ? " memory of the first process" : "",
-		time, sum, live, file, apart, among, rest, most);
+		time, sum, live, file, apart, rest, most);
 	bp_write_note(options, text, out);
 }
 
