@@ -37,8 +37,8 @@ struct bp_explained {
 	bool files;
 	bool kept;	       /* malloc held more before, and may keep it free; if so: */
 	struct bp_figure peak; /* the most that it held */
-	/* At least so much of the peak was resident at no time: the lower limit of malloc's peak less
-	 * the most that was ever resident of the process. 0: nothing worth a word. */
+	/* At least so much of the peak was resident at no time: the lower limit of malloc's peak
+	 * less the most that was ever resident of the process. 0: nothing worth a word. */
 	uint64_t peak_beyond_bytes;
 };
 

@@ -43,8 +43,8 @@ void bp_explained_rest_text(const struct bp_explained *explained, char *buffer, 
 /* The member "explained" of bytepoll-report-1. */
 void bp_json_explained(struct bp_json *json, const struct bp_explained *explained);
 
-/* All of them as warnings of a report's header; nothing unless malloc explains little, or its peak is
- * beyond what was resident. */
+/* All of them as warnings of a report's header; nothing unless malloc explains little, or its peak
+ * is beyond what was resident. */
 void bp_write_explained(const struct bp_report_options *options, FILE *out);
 
 #endif
