@@ -4,7 +4,7 @@
 //
 // Usage: node page_figures.js PAGE.html < REQUESTS > ANSWERS
 // A request is {metric, edge, window, by}: metric live (at edge number `edge`, or null: the last one), peak,
-// allocated, temporary; window [i, j] or null; by function, thread, or all (one row, "all"). The answer
+// allocated, temporary, or of a page of what was mapped mapped, mapped-peak, mapped-ever; window [i, j] or null; by function, thread, or all (one row, "all"). The answer
 // is {name: [samples, bytes estimate, low, high, exact, objects estimate, low, high, exact]}.
 'use strict';
 const fs = require('fs');
@@ -13,6 +13,7 @@ const zlib = require('zlib');
 const SUMS = 16;
 const CLASSES = 17;
 const METRICS = ['live', 'peak', 'allocated', 'temporary'];
+const OF_MAPPED = { mapped: 'live', 'mapped-peak': 'peak', 'mapped-ever': 'allocated' }; // cells count as for these
 
 function element(html, id) {
   const found = new RegExp('<script type="text/plain" id="' + id + '">([A-Za-z0-9+/=]*)</script>').exec(html);
@@ -97,8 +98,10 @@ class Page {
     return number + j - i - 1;
   }
 
-  answer(request) {
+  answer(asked) {
     const { wasm, cells, head } = this;
+    if ((asked.metric in OF_MAPPED) !== (head.mapped === true)) throw new Error('a page of other metrics than ' + asked.metric);
+    const request = { ...asked, metric: OF_MAPPED[asked.metric] ?? asked.metric };
     const window = request.window;
     const counted = window ? head.calibration.windows[this.windowNumber(window)] : head.calibration.whole;
     wasm.bp_page_calibrate(...counted, head.assumptions.size_min_beside);
@@ -147,7 +150,7 @@ class Page {
       wasm.bp_page_estimate(request.by === 'all' && window && request.metric === 'allocated' ? 4
         : METRICS.indexOf(request.metric));
       const f = this.doubles(buffer, 10);
-      const bound = head.assumptions.lower_bound[request.metric] || head.assumptions.upper_bound[request.metric];
+      const bound = head.assumptions.lower_bound[asked.metric] || head.assumptions.upper_bound[asked.metric];
       result[name] = [samples, f[0], f[1], f[2], f[3] && !bound ? 1 : 0, f[5], f[6], f[7], f[8] && !bound ? 1 : 0];
     }
     return result;

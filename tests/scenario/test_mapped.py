@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: MIT
 """What a program maps itself (docs/mapped.md), against a program that knows it page by page: at exact equality, with
 fixed seeds, so that nothing here fails by chance."""
+import base64
+import gzip
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -13,6 +17,7 @@ SEEDS = (1, 2, 3)
 RECORDS_MAX = 1 << 18  # of the trace format
 STORM = 150_000        # pairs of calls: more than that
 PAGE = 4096
+READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page_figures.js")
 
 
 def record(path, *arguments, extra=None):
@@ -112,6 +117,73 @@ def test_off(tap):
         tap.check(data["totals"]["allocated"]["bytes"]["exact"], "malloc is counted all the same")
 
 
+def page(trace, path, *options):
+    """The status and words of `bytepoll html`, and the head of the page that it wrote."""
+    result = subprocess.run([profiled.BYTEPOLL, "html", "--force", "-o", path, *options, trace], capture_output=True, text=True,
+                            check=False)
+    if result.returncode != 0:
+        return result.returncode, result.stderr, None
+    with open(path, encoding="utf-8") as file:
+        data = re.findall('id="bytepoll-head">([^<]*)<', file.read())
+    return 0, result.stderr, json.loads(gzip.decompress(base64.b64decode(data[0])))
+
+
+def figures_of_page(path, asked):
+    """{name: [bytes, objects]} of each request, of which each is exact; made by the page's own WebAssembly."""
+    result = subprocess.run(["node", READER, path], input=json.dumps(asked), capture_output=True, text=True, check=True)
+    answers = []
+    for rows in json.loads(result.stdout):
+        for name, (_, estimate, low, high, is_exact, *objects) in rows.items():
+            profiled.expect(is_exact and low == estimate == high and objects[3] and objects[0] == objects[1] == objects[2],
+                            "%s is not exact: %s" % (name, rows[name]))
+        answers.append({name: [row[1], row[5]] for name, row in rows.items()})
+    return answers
+
+
+def agrees_with_report(trace, head, path):
+    edges = head["edges_s"]
+    moments = [(i, ("--at", "%.9f" % edges[i])) for i in range(10, len(edges) - 1, 25)]
+    asked = [{"metric": "mapped", "by": "function"}, {"metric": "mapped-peak", "by": "function"}]
+    options = [("mapped",), ("mapped-peak",)] + [("mapped", *at) for _, at in moments]
+    asked += [{"metric": "mapped", "edge": i, "by": "function"} for i, _ in moments]
+    profiled.expect(len(asked) >= 6, "%d edges" % len(edges))
+    for rows, words in zip(figures_of_page(path, asked), options):
+        report = profiled.report(trace, "--metric", *words, "--rows", "1000")
+        theirs = {row["name"]: [row[key]["estimate"] for key in ("bytes", "objects")] for row in report["rows"]}
+        profiled.expect(len(rows) >= 3 and rows == theirs, "%s: the page %s, the report %s" % (words, rows, theirs))
+    totals = report["totals"]
+    profiled.expect(set(totals) == set(head["totals"]) and all(
+        totals[name][key] == head["totals"][name][key] for name in ("mapped-peak", "mapped-ever") for key in ("bytes", "objects")),
+        "totals %s, page %s" % (totals, head["totals"]))
+
+
+def test_page(tap):
+    with profiled.directory() as path:
+        trace, _ = record(path, "1", "1")
+        file = os.path.join(path, "page.html")
+        _, _, head = page(trace, file, "--metric", "mapped-peak")
+        tap.check(head["mapped"] is True and head["metrics"] == ["mapped", "mapped-peak", "mapped-ever"] and
+                  head["metric"] == "mapped-peak" and set(head["totals"]) == set(head["metrics"]) and
+                  head["resident"] is None and head["explained"] is None,
+                  "a page of what was mapped has no word of malloc's metrics", str(head)[:500])
+        if shutil.which("node") is None:
+            tap.skip("figures of the page", "needs node")
+        else:
+            tap.attempt("figures of the page are the report's", lambda: agrees_with_report(trace, head, file))
+        _, _, head = page(trace, file)
+        tap.check("mapped" not in head and "live" in head["metrics"] and "mapped" not in head["metrics"],
+                  "without the metric the page is of malloc alone", str(head)[:300])
+        status, words, _ = page(trace, file, "--metric", "mapped", "--confidence", "0.9")
+        tap.check(status == 2 and "is exact" in words, "options of estimates are refused by the page, too", words)
+        status, words, _ = page(trace, file, "--metric", "all")
+        tap.check(status == 2, "the sum has no page", words)
+    with profiled.directory() as path:
+        trace, _ = record(path, "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
+        status, words, _ = page(trace, os.path.join(path, "page.html"), "--metric", "mapped")
+        tap.check(status == 1 and "run --mapped" in words and words.count("\n") == 1 and
+                  not os.path.exists(os.path.join(path, "page.html")), "what was not recorded has no page, and one line says why", words)
+
+
 def verdict(trace, limit):
     result = subprocess.run([profiled.BYTEPOLL, "check", "--json", "--limit", limit, trace], capture_output=True,
                             check=False)
@@ -142,7 +214,7 @@ def test_limits(tap):
 
 def main():
     tap = profiled.Tap()
-    for test in (test_truth, test_threads, test_bound, test_limits, test_off):
+    for test in (test_truth, test_threads, test_bound, test_limits, test_off, test_page):
         test(tap)
     return tap.finish()
 

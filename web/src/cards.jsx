@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The totals, one card for each metric; a click shows that metric everywhere.
 
+import { metric_name } from './mapped.js';
 import { numbers_of } from './table.jsx';
 import { Resident } from './resident.jsx';
 import { figure_parts, figure_text, full_text, is_vague, is_known, shown_peak, sums_up, time_text, window_text } from './quantity.js';
 
+// (Where calls or samples were lost a peak may be marked exact and have bounds.)
+const is_exact = (figure) => is_known(figure) && figure.exact && !figure.lower_bound && !figure.upper_bound;
+
 function Figure({ figure, kind }) {
   const parts = figure_parts(figure, kind);
-  const exact = is_known(figure) && figure.exact;
+  const exact = is_exact(figure);
   return (
     <span class={'value' + (is_known(figure) && is_vague(figure) ? ' vague' : '')} title={full_text(figure, kind)}>
       {parts.main}
@@ -19,16 +23,24 @@ function Figure({ figure, kind }) {
 
 function card_title(metric, profile, view) {
   const at = view.window === null ? null : time_text(profile.edges[view.window[1]]);
-  if (metric === 'live') return at === null ? (profile.head.live_name ?? 'live at exit') : 'live at ' + at;
+  const name = metric_name(profile.head, metric);
+  if (metric === 'live') return at === null ? (profile.head.live_name ?? 'live at exit') : name + ' at ' + at;
   if (metric === 'peak')
-    return profile.head.peak_at_s == null ? 'peak' : 'peak, at ' + time_text(profile.head.peak_at_s);
-  return sums_up(metric) && at !== null ? metric + ', ' + window_text(profile.edges, { ...view, metric }) : metric;
+    return profile.head.peak_at_s == null ? name : name + ', at ' + time_text(profile.head.peak_at_s);
+  if (!sums_up(metric) || at === null) return name;
+  return (profile.head.mapped ? 'mapped' : name) + ', ' + window_text(profile.edges, { ...view, metric });
 }
 
 const NOTES = {
   live: 'not freed by then',
   allocated: 'all that was asked for',
   temporary: 'freed before the thread’s next allocation',
+};
+
+const NOTES_OF_MAPPED = {
+  live: 'not unmapped by then',
+  peak: 'the most at any time',
+  allocated: 'unmapped since or not',
 };
 
 // What the rows add up to: the total is the largest value at any time, where the choice of the highest moment, which
@@ -39,6 +51,11 @@ function peak_note(head, totals, view) {
   return moment == null
     ? 'the most at any time, adjusted for noise'
     : 'the most at any time, adjusted for noise; rows add up to that moment’s ' + figure_text(moment[view.unit], view.unit);
+}
+
+function note_of(metric, head, totals, view) {
+  if (head.mapped) return NOTES_OF_MAPPED[metric];
+  return metric === 'peak' ? peak_note(head, totals, view) : NOTES[metric];
 }
 
 export function Cards({ profile, view, totals, onMetric }) {
@@ -65,11 +82,11 @@ export function Cards({ profile, view, totals, onMetric }) {
                 <span class="label">
                   {figure_text(shown(total[other]), other)}
                   {other === 'objects' && ' objects'}
-                  {is_known(total[other]) && total[other].exact && ', exact'}
+                  {is_exact(total[other]) && ', exact'}
                 </span>
               </>
             )}
-            {!absent && <span class="note">{metric === 'peak' ? peak_note(head, totals, view) : NOTES[metric]}</span>}
+            {!absent && <span class="note">{note_of(metric, head, totals, view)}</span>}
           </button>
         );
       })}

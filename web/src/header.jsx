@@ -3,6 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import { HelpButton } from './help.jsx';
+import { exactness } from './mapped.js';
 import { count_text, sampling_text, time_text } from './quantity.js';
 import { last_part, visible } from './text.js';
 
@@ -68,6 +69,20 @@ export function Explained({ explained }) {
   );
 }
 
+// What is shown is no memory of malloc: the first thing that is said, too.
+export function Mapped({ head }) {
+  if (!head.mapped) return null;
+  return (
+    <div class="warnings" id="mapped">
+      <strong>What the program mapped itself: address space, counted call by call; {exactness(head)}.</strong>
+      <div>
+        A page of memory counts from the call that mapped it (mmap, mprotect, brk, shared memory), touched or not. It is neither resident memory nor
+        what malloc gave out, and is not to be added to either: an allocator’s objects lie in what it mapped.
+      </div>
+    </div>
+  );
+}
+
 export function Warnings({ list }) {
   if (!list || list.length === 0) return null;
   return (
@@ -82,7 +97,8 @@ export function Warnings({ list }) {
 export function Header({ head, help, onTheme }) {
   const lost = typeof head.lost_samples === 'number' ? head.lost_samples : 0;
   const start = head.start_real_s ? new Date(head.start_real_s * 1000) : null;
-  const facts = [
+  const counted = [exactness(head), count_text(head.samples) + (head.samples === 1 ? ' object' : ' objects')];
+  const facts = head.mapped ? counted : [
     sampling_text(head.intervals),
     count_text(head.samples) + (head.samples === 1 ? ' sample' : ' samples'),
     (lost > 0 ? count_text(lost) : 'none') + ' lost',

@@ -94,41 +94,54 @@ const KEYS = [
 
 const BACK = ['Back', 'The browser’s Back button undoes the last step: a zoom, a metric, a moment, a filter. The address is a link to what is shown.'];
 
+const MAPPED_SIGNS = [
+  ['mapped', 'Address space that the program asked the kernel for itself and had not given back: at the end, or at the moment that is chosen. Whole pages, touched or not; without access (PROT_NONE) they count as nothing.'],
+  ['mapped at the peak', 'What was mapped when that was most.'],
+  ['mapped in all', 'All that it mapped, unmapped since or not: in the whole run, in the window, or until the moment that is chosen.'],
+  ['object', 'A range of bytes that one call mapped and that ended at one moment.'],
+  ['not here', 'What malloc gave out, resident memory, and what the C library and the loader map. Do not add these figures to those of malloc: an allocator’s objects lie in what it mapped.'],
+];
+
+const COUNTED_SIGNS = [
+  [<span class="exact">exact</span>, 'Counted, not estimated.'],
+  ['at least, at most', 'Some calls were not recorded: only this side is known.'],
+];
+
 export function ProfileHelp({ head }) {
   const percent = +(head.confidence * 100).toFixed(3);
   return (
     <>
-      <Signs title="What is counted" list={[
+      <Signs title="What is counted" list={head.mapped ? MAPPED_SIGNS : [
         ['live', 'Allocated and not freed: at the end, or at the moment that is chosen.'],
         ['peak', 'The most that was live at any time. Noise makes the highest of many estimates too high; the total is adjusted for that. Rows and graph show what was live at that moment, and the dot over its line in the plot too, with its interval.'],
         ['allocated', 'All that was asked for, freed or not: in the whole run, in the window, or until the moment that is chosen.'],
         ['temporary', 'Freed again before the same thread’s next allocation.'],
         ['resident memory', 'What the kernel gave the process. It also holds files, stacks and what malloc keeps or never sees.'],
       ]} />
-      <Signs title="Figures" list={figure_signs(percent, head.intervals)} />
+      <Signs title="Figures" list={head.mapped ? COUNTED_SIGNS : figure_signs(percent, head.intervals)} />
       <Signs title="Graph of call stacks" list={[
-        ['width', 'The estimate of a function with all that it calls. “callers first” begins with main, “callees first” with what allocated.'],
-        [<span class="key key-soft" />, 'A soft end goes from the lower to the upper limit; the line is the estimate. Where it would cover the next box it is a strip along the foot.'],
-        [<span class="key key-hatch" />, 'Few samples: the lower limit is below a fifth of the estimate, it may be close to nothing.'],
-        [<span class="key key-open" />, 'Under the pointer: the box may be smaller than the one to its right, their intervals overlap.'],
+        ['width', head.mapped ? 'A function with all that it calls. “callers first” begins with main, “callees first” with what called mmap.' : 'The estimate of a function with all that it calls. “callers first” begins with main, “callees first” with what allocated.'],
+        !head.mapped && [<span class="key key-soft" />, 'A soft end goes from the lower to the upper limit; the line is the estimate. Where it would cover the next box it is a strip along the foot.'],
+        !head.mapped && [<span class="key key-hatch" />, 'Few samples: the lower limit is below a fifth of the estimate, it may be close to nothing.'],
+        !head.mapped && [<span class="key key-open" />, 'Under the pointer: the box may be smaller than the one to its right, their intervals overlap.'],
         ['a › … › b (9)', 'A chain: nine functions, each with one callee. A click unfolds it; “fold chains” off shows every function.'],
         [<span class="key key-above" />, 'Grey: many boxes too narrow to draw.'],
         ['pale', 'Does not match the search or the chosen row.'],
         ['click', 'Zooms to the box; its callers stand above the graph, and a click on one goes there. With Shift: its callers and callees.'],
         ['fold recursion', 'Shows one round of each recursion.'],
-      ]} />
+      ].filter(Boolean)} />
       <Signs title="Rows and sizes" list={[
-        [<span class="bar"><span class="range" style={{ left: '20%', width: '60%' }} /><span class="mark" style={{ left: '45%' }} /></span>, 'Bar: interval; dot: estimate.'],
-        [<span class="bar"><span class="range" style={{ left: '5%', width: '75%' }} /><span class="mark vague-mark" style={{ left: '30%' }} /></span>, 'Hollow dot: no single best value in this interval.'],
+        !head.mapped && [<span class="bar"><span class="range" style={{ left: '20%', width: '60%' }} /><span class="mark" style={{ left: '45%' }} /></span>, 'Bar: interval; dot: estimate.'],
+        !head.mapped && [<span class="bar"><span class="range" style={{ left: '5%', width: '75%' }} /><span class="mark vague-mark" style={{ left: '30%' }} /></span>, 'Hollow dot: no single best value in this interval.'],
         [<span class="bar"><span class="mark exact-mark" style={{ left: '45%' }} /></span>, 'Square: exact.'],
-        ['with what it calls', 'Rows count everything below the function, not only what it allocated itself. Such rows overlap.'],
-        ['whisker', 'In the histogram of sizes: the interval.'],
-      ]} />
-      <Signs title="Live memory over time" list={[
-        ['line and band', 'The estimate and its ' + percent + ' % interval.'],
-        ['dashed', 'Resident memory; dots: when it was measured.'],
+        ['with what it calls', 'Rows count everything below the function, not only what it ' + (head.mapped ? 'mapped' : 'allocated') + ' itself. Such rows overlap.'],
+        !head.mapped && ['whisker', 'In the histogram of sizes: the interval.'],
+      ].filter(Boolean)} />
+      <Signs title={(head.mapped ? 'Mapped' : 'Live') + ' memory over time'} list={[
+        !head.mapped && ['line and band', 'The estimate and its ' + percent + ' % interval.'],
+        !head.mapped && ['dashed', 'Resident memory; dots: when it was measured.'],
         ['drag, click', 'A window of time; a moment.'],
-      ]} />
+      ].filter(Boolean)} />
       <Signs title="Keys" list={[...KEYS, ['b', 'callers and callees of the box'], BACK]} />
     </>
   );

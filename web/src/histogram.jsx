@@ -48,7 +48,7 @@ export function Histogram({ profile, estimator, selection, view, update }) {
     <section class="card" id="sizes" aria-label="Sizes">
       <div class="card-head">
         <h2>By size of object</h2>
-        <span class="soft">whisker: interval · click: only this size</span>
+        <span class="soft">{profile.head.mapped ? '' : 'whisker: interval · '}click: only this size</span>
       </div>
       <div class="scroller" ref={holder}>
         <svg class="histogram" viewBox={'0 0 ' + width + ' ' + (HEIGHT + FOOT)} width={width} height={HEIGHT + FOOT} role="img" aria-label="Histogram of sizes; the table by size has the same figures">
@@ -64,7 +64,7 @@ export function Histogram({ profile, estimator, selection, view, update }) {
             const bar = is_known(figure) ? (has_estimate(figure) ? figure.estimate : figure.high) : 0;
             return (
               <g key={size_class} class={'bin' + (view.filters.size === size_class ? ' chosen' : '')} onClick={() => row && update({ filters: { ...view.filters, size: view.filters.size === size_class ? undefined : size_class } })}>
-                <title>{size_name(size_class, profile.head.pruned?.size_step) + ': ' + (figure ? full_text(figure, view.unit) : 'no sample')}</title>
+                <title>{size_name(size_class, profile.head.pruned?.size_step) + ': ' + (figure ? full_text(figure, view.unit) : profile.head.mapped ? 'none' : 'no sample')}</title>
                 <rect class="hit" x={x} y={0} width={step} height={HEIGHT + FOOT} />
                 {figure && <rect class="column" x={middle - column / 2} width={column} y={y(bar)} height={Math.max(HEIGHT - y(bar), 0.5)} />}
                 {is_known(figure) && figure.low !== figure.high && (

@@ -7,16 +7,17 @@ import { FEW, draw, order_is_open } from './icicle_draw.js';
 import { Breadcrumb } from './breadcrumb.jsx';
 import { Chain, charged_names_of, names_of } from './chain.jsx';
 import { ends_text } from './labels.js';
+import { metric_word } from './mapped.js';
 import { lay_out } from './layout.js';
 import { in_slices } from './work.js';
 import { full_text, has_estimate, is_known } from './quantity.js';
 import { Matched } from './matched.jsx';
 import { cut } from './text.js';
 
-function describe(weighted, layout, node) {
+function describe(weighted, layout, node, mapped) {
   const figures = weighted.figures(node);
   return ends_text(charged_names_of(weighted, layout, node)) + ': ' + full_text(figures[weighted.unit], weighted.unit) + (weighted.unit === 'objects' ? ' objects' : '') +
-    ', ' + figures.samples + ' samples, depth ' + weighted.tree.depth[node];
+    (mapped ? '' : ', ' + figures.samples + ' samples') + ', depth ' + weighted.tree.depth[node];
 }
 
 function Tip({ weighted, profile, node, at, layout, total }) {
@@ -36,7 +37,7 @@ function Tip({ weighted, profile, node, at, layout, total }) {
       <dl>
         <dt>bytes</dt><dd>{full_text(figures.bytes, 'bytes')}</dd>
         <dt>objects</dt><dd>{full_text(figures.objects, 'objects')}</dd>
-        <dt>samples</dt><dd>{figures.samples}</dd>
+        {!profile.head.mapped && <><dt>samples</dt><dd>{figures.samples}</dd></>}
         {part !== null && <><dt>share</dt><dd>{part.toFixed(part < 10 ? 1 : 0)} % of all shown</dd></>}
       </dl>
       {is_known(share) && has_estimate(share) && share.low < FEW * share.estimate && share.low !== share.high && (
@@ -101,12 +102,12 @@ export function Icicle({ profile, estimator, weighted, view, update, matching, t
         <button type="button" class="plain" id="chains" aria-pressed={view.chains} title="show functions that have one callee each as one box" onClick={() => update({ chains: !view.chains })}>fold chains</button>
         <button type="button" class="plain" id="fold" aria-pressed={view.folded} title="show one round of a recursion" onClick={() => update({ folded: !view.folded, zoom: '' })}>fold recursion</button>
         <button type="button" class="plain" id="zoom-out" disabled={zoom === 0} onClick={() => go(0)}>reset zoom</button>
-        <button type="button" class="plain" id="export-svg" onClick={() => surface.current.export_svg('bytepoll-' + view.metric + '.svg', look.ground)}>SVG</button>
+        <button type="button" class="plain" id="export-svg" onClick={() => surface.current.export_svg('bytepoll-' + metric_word(profile.head, view.metric) + '.svg', look.ground)}>SVG</button>
       </div>
-      <p class="legend">
+      {!profile.head.mapped && <p class="legend">
         <span class="key key-soft" aria-hidden="true" /> width: estimate; soft end: from the lower to the upper limit{' '}
         <span class="key key-hatch" aria-hidden="true" /> few samples
-      </p>
+      </p>}
       {view.folded && (
         <p class="matched" id="folded">
           {tree.folded_stacks === 0
@@ -121,11 +122,11 @@ export function Icicle({ profile, estimator, weighted, view, update, matching, t
         surface={surface} weighted={weighted} layout={layout} width={width} set_width={set_width}
         draw={(painter) => draw(painter, weighted, layout, look, matches)} drawn={[layout, look, matches]}
         zoom={zoom} address={view.zoom} go={go} open={(node) => update({ chosen: tree.key[node] })}
-        describe={(node) => describe(weighted, layout, node)} is_open={(i) => i >= 0 && order_is_open(weighted, layout, i)} box_of={(i) => ({ open: order_is_open(weighted, layout, i) })}
+        describe={(node) => describe(weighted, layout, node, profile.head.mapped)} is_open={(i) => i >= 0 && order_is_open(weighted, layout, i)} box_of={(i) => ({ open: order_is_open(weighted, layout, i) })}
         tip={(node, at) => <Tip weighted={weighted} profile={profile} node={node} at={at} layout={layout} total={total} />}
         label="Graph of call stacks. Arrow keys move, Enter zooms in, Escape zooms out, b shows callers and callees. The table below has the same figures."
       />
-      {weighted.selection.cells.length === 0 && <p class="empty">Nothing was sampled here.</p>}
+      {weighted.selection.cells.length === 0 && <p class="empty">Nothing was {profile.head.mapped ? 'mapped' : 'sampled'} here.</p>}
     </section>
   );
 }

@@ -7,6 +7,7 @@ import { compile_estimator, create_estimator } from './estimator.js';
 import { DiffPage } from './diff.jsx';
 import { element_bytes, element_json, read_cells } from './decode.js';
 import { width_in } from './graph.jsx';
+import { with_plain_metrics } from './mapped.js';
 import { Page } from './page.jsx';
 import { Profile } from './model.js';
 import { prepare_painter } from './painter.js';
@@ -20,9 +21,10 @@ async function start_profile(root) {
   const compiled = compile_estimator(element_bytes('bytepoll-wasm')); // while the data are unpacked
   prepare_painter();
   const width = width_in(root);
-  const [head, cell_bytes] = await Promise.all([element_json('bytepoll-head'), element_bytes('bytepoll-cells')]);
-  if (head === null || cell_bytes === null) throw new Error('this page holds no profile');
-  if (head.schema !== SCHEMA) throw new Error('a page of another version of bytepoll: ' + visible(head.schema));
+  const [data, cell_bytes] = await Promise.all([element_json('bytepoll-head'), element_bytes('bytepoll-cells')]);
+  if (data === null || cell_bytes === null) throw new Error('this page holds no profile');
+  if (data.schema !== SCHEMA) throw new Error('a page of another version of bytepoll: ' + visible(data.schema));
+  const head = with_plain_metrics(data);
   performance.mark('bytepoll:inflated');
   window.bytepoll_inflated = performance.now();
   const cells = read_cells(cell_bytes);
@@ -38,7 +40,7 @@ async function start_profile(root) {
     search: 2,
     totals: 2,
   });
-  document.title = visible(head.name ?? last_part(head.program)) + ' · bytepoll';
+  document.title = visible(head.name ?? last_part(head.program)) + (head.mapped ? ', mapped' : '') + ' · bytepoll';
   root.textContent = '';
   render(<Page profile={profile} estimator={estimator} trees={trees} width={width} />, root);
 }

@@ -22,13 +22,13 @@ export function matched_figures(profile, selection, matching, estimator) {
   return { own, under: matching.parted ? of((cell) => matching.under(cell)) : own };
 }
 
-function Part({ id, part, view, total, words }) {
+function Part({ id, part, view, total, words, none }) {
   const figure = part.figures[view.unit];
   const whole = total[view.unit];
   const share = part.samples > 0 && has_estimate(figure) && has_estimate(whole) && whole.estimate > 0 ? (100 * figure.estimate) / whole.estimate : null;
   return (
     <span id={id} {...numbers_of(part.figures)} data-samples={part.samples} title={full_text(figure, view.unit)}>
-      {part.samples > 0 ? figure_text(figure, view.unit) : 'no sample'}
+      {part.samples > 0 ? figure_text(figure, view.unit) : none}
       {share !== null && ', ' + share.toFixed(share < 9.95 && share > 0 ? 1 : 0) + ' % of what is shown'}
       {words !== '' && <span class="soft">{(part.samples > 0 ? ', ' : ' ') + words}</span>}
     </span>
@@ -42,11 +42,13 @@ export function Matched({ profile, estimator, selection, matching, view, total }
   const chosen = view.selected !== '';
   const same = matched.own.count === matched.under.count;
   const parts = [];
+  const none = profile.head.mapped ? 'none' : 'no sample';
+  const own = (profile.head.mapped ? 'mapped' : 'allocated') + ' there itself';
   if (matching.parted) {
-    parts.push(<Part id="matched-own" part={matched.own} view={view} total={total} words={same ? 'allocated there itself, and with what it calls' : 'allocated there itself'} />);
-    if (!same) parts.push(<Part id="matched-under" part={matched.under} view={view} total={total} words="with what it calls" />);
+    parts.push(<Part id="matched-own" part={matched.own} view={view} total={total} none={none} words={same ? own + ', and with what it calls' : own} />);
+    if (!same) parts.push(<Part id="matched-under" part={matched.under} view={view} total={total} none={none} words="with what it calls" />);
     if (view.cumulative) parts.reverse();
-  } else parts.push(<Part id="matched-own" part={matched.own} view={view} total={total} words="" />);
+  } else parts.push(<Part id="matched-own" part={matched.own} view={view} total={total} none={none} words="" />);
   return (
     <p class="matched" id="matched" {...numbers_of(matched.under.figures)}>
       {chosen ? key[0].toUpperCase() + key.slice(1) + ' ' : 'Matching ' + (key !== '' ? key + ' ' : '')}

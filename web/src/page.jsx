@@ -2,7 +2,7 @@
 // The page of one profile: state on top, everything below made from it.
 
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { Explained, Header, Segments, Warnings } from './header.jsx';
+import { Explained, Header, Mapped, Segments, Warnings } from './header.jsx';
 import { Cards } from './cards.jsx';
 import { Timeline } from './timeline.jsx';
 import { Looks } from './looks.jsx';
@@ -16,12 +16,11 @@ import { FILTERS, size_name } from './model.js';
 import { STEPS, first_view, from_fragment, to_fragment } from './state.js';
 import { use_view } from './history.js';
 import { ProfileHelp } from './help.jsx';
+import { metric_choice } from './mapped.js';
 import { cut, distinct_names, matcher, visible } from './text.js';
 import { match_row, match_search } from './matching.js';
 import { shorten } from './names.js';
 import { count_text, window_text } from './quantity.js';
-
-const METRIC_WORDS = { live: 'Live', peak: 'Peak', allocated: 'Allocated', temporary: 'Temporary' };
 
 // What a thread or process counted itself, where the filter is nothing but that: as its row shows it.
 function counted_of_row(profile, view) {
@@ -81,7 +80,7 @@ function filter_choices(profile) {
 function Controls({ profile, view, update, chosen }) {
   const choices = useMemo(() => filter_choices(profile), [profile]);
   const metrics = profile.head.metrics.map((metric) => [
-    metric, METRIC_WORDS[metric], metric === 'peak' && view.window !== null, metric === 'peak' ? 'the peak is of the whole run' : undefined,
+    metric, metric_choice(profile.head, metric), metric === 'peak' && view.window !== null, metric === 'peak' ? 'the peak is of the whole run' : undefined,
   ]);
   return (
     <nav class="controls" aria-label="What is shown">
@@ -159,6 +158,7 @@ export function Page({ profile, estimator, trees, width }) {
       <main>
         {stage > 0 && (
           <>
+            <Mapped head={head} />
             <Explained explained={head.explained} />
             <Warnings list={head.warnings} />
             <Cards profile={profile} view={view} totals={totals} onMetric={(metric) => update({ metric })} />
@@ -177,11 +177,13 @@ export function Page({ profile, estimator, trees, width }) {
         )}
         {stage > 0 && <footer>
           {head.pruned?.text && <p id="pruned">{visible(head.pruned.text)}</p>}
-          <p>
+          {head.mapped ? (
+            <p>Whole pages of address space, touched or not, counted call by call. Press ? for what every sign means.</p>
+          ) : <p>
             Bytes as {head.unit === 'usable' ? 'the allocator gives them' : 'requested'}. Every figure is an estimate from {count_text(head.samples)} samples unless
             marked exact; its interval holds the truth in {+(head.confidence * 100).toFixed(3)} % of runs. Intervals of different rows are not
             independent and do not add up; the page makes each anew from the samples’ sums. Press ? for what every sign means.
-          </p>
+          </p>}
         </footer>}
       </main>
     </>

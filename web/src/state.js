@@ -5,6 +5,7 @@
 
 import { METRICS } from './estimator.js';
 import { KEYS } from './groups.js';
+import { metric_of_word, metric_word } from './mapped.js';
 import { FILTERS } from './model.js';
 import { read_row_address } from './matching.js';
 import { nearest } from './resident.js';
@@ -35,7 +36,7 @@ export function first_view(head) {
 export function to_fragment(view, first, profile) {
   const parts = [];
   const put = (name, value) => parts.push(name + '=' + encodeURIComponent(value));
-  if (view.metric !== first.metric) put('metric', view.metric);
+  if (view.metric !== first.metric) put('metric', metric_word(profile.head, view.metric));
   if (view.unit !== first.unit) put('unit', view.unit);
   if (view.window !== null) put(...window_words(view.window, profile.edges));
   for (const key of FILTERS) if (view.filters[key] != null) put(key, view.filters[key]);
@@ -101,7 +102,8 @@ export function from_fragment(text, first, profile) {
     } catch {
       continue;
     }
-    if (name === 'metric' && METRICS.includes(value) && profile.head.metrics.includes(value)) view.metric = value;
+    const metric = metric_of_word(profile.head, value);
+    if (name === 'metric' && METRICS.includes(metric) && profile.head.metrics.includes(metric)) view.metric = metric;
     else if (name === 'unit' && (value === 'bytes' || value === 'objects')) view.unit = value;
     else if (name === 'window' || name === 'moment') view.window = read_window(value, profile) ?? view.window;
     else if (FILTERS.includes(name)) {

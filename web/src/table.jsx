@@ -9,6 +9,7 @@ import { Frames } from './frames.jsx';
 import { Segments } from './header.jsx';
 import { figure_text, full_text, is_known, axis_marks } from './quantity.js';
 import { in_slices } from './work.js';
+import { metric_name } from './mapped.js';
 import { row_address, rows_filter } from './matching.js';
 import { shorten } from './names.js';
 import { cut } from './text.js';
@@ -109,6 +110,7 @@ export function Table({ profile, estimator, selection, view, update, searched, c
   }, [groups, rows, shown]);
 
   const { unit } = view;
+  const { mapped } = profile.head; // (a sample is an object)
   const other = unit === 'bytes' ? 'objects' : 'bytes';
   const highs = visible_rows.filter((r) => r.figures !== null && is_known(r.figures[unit])).map((r) => r.figures[unit].high);
   const marks = axis_marks(Math.max(0, ...highs), unit, 3);
@@ -120,7 +122,7 @@ export function Table({ profile, estimator, selection, view, update, searched, c
     <section class="card" id="rows" aria-label="Rows">
       <div class="card-head">
         <h2>By {view.by}</h2>
-        <span class="soft">dot: estimate · bar: interval · {visible_rows.length} of {rows.length} shown</span>
+        <span class="soft">{mapped ? '' : 'dot: estimate · bar: interval · '}{visible_rows.length} of {rows.length} shown</span>
         <div class="grow" />
         <Segments name="rows by" value={view.by} choices={keys.map((key) => [key, key])} onChange={(by) => update({ by })} />
         {CUMULATIVE_KEYS.includes(view.by) && (
@@ -132,7 +134,7 @@ export function Table({ profile, estimator, selection, view, update, searched, c
           <thead>
             <tr>
               <Head id="name" text={view.by} view={view} update={update} />
-              <Head id="estimate" text={view.metric + (unit === 'objects' ? ', objects' : '')} view={view} update={update} extra="number" />
+              <Head id="estimate" text={metric_name(profile.head, view.metric) + (unit === 'objects' ? ', objects' : '')} view={view} update={update} extra="number" />
               <th class="forest" scope="col">
                 <span class="axis" aria-hidden="true">
                   {marks.map(([at, text]) => <span key={at} style={{ left: scale > 0 ? (100 * at) / scale + '%' : 0 }}>{text}</span>)}
@@ -140,7 +142,7 @@ export function Table({ profile, estimator, selection, view, update, searched, c
                 <span class="aloud">interval</span>
               </th>
               <Head id="objects" text={other} view={view} update={update} extra="number wide" />
-              <Head id="samples" text="samples" view={view} update={update} extra="number wide" />
+              {!mapped && <Head id="samples" text="samples" view={view} update={update} extra="number wide" />}
             </tr>
           </thead>
           <tbody>
@@ -153,7 +155,7 @@ export function Table({ profile, estimator, selection, view, update, searched, c
                   <td class="number" {...numbers_of(figures)} title={figures ? full_text(figures[unit], unit) : ''}>{figures ? figure_text(figures[unit], unit) : '…'}</td>
                   <td class="forest">{figures && <IntervalBar figure={figures[unit]} scale={scale} />}</td>
                   <td class="number wide">{figures ? figure_text(figures[other], other) : '…'}</td>
-                  <td class="number wide">{row.samples}</td>
+                  {!mapped && <td class="number wide">{row.samples}</td>}
                 </tr>
               );
             })}
@@ -162,8 +164,8 @@ export function Table({ profile, estimator, selection, view, update, searched, c
       </div>
       {rows.length === 0 && (
         <p class="empty">
-          {searched === null ? 'No row: nothing was sampled here.' : 'No row matches the search' +
-            (CUMULATIVE_KEYS.includes(view.by) && !view.cumulative ? ' by what was allocated there itself; “with what it calls” may show some.' : '.')}
+          {searched === null ? 'No row: nothing was ' + (mapped ? 'mapped' : 'sampled') + ' here.' : 'No row matches the search' +
+            (CUMULATIVE_KEYS.includes(view.by) && !view.cumulative ? ' by what was ' + (mapped ? 'mapped' : 'allocated') + ' there itself; “with what it calls” may show some.' : '.')}
         </p>
       )}
       {rows.length > shown && (

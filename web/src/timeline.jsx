@@ -290,12 +290,13 @@ export function Timeline({ profile, estimator, view, update, theme }) {
 
   useEffect(() => state.plot?.redraw(false), [view.window, sums_up(view.metric)]);
 
+  const title = (profile.head.mapped ? 'Mapped ' : 'Live ') + (unit === 'bytes' ? 'memory' : 'objects') + ' over time';
   return (
-    <section class="card" id="timeline" aria-label="Live memory over time">
+    <section class="card" id="timeline" aria-label={title}>
       <div class="card-head">
-        <h2>Live {unit === 'bytes' ? 'memory' : 'objects'} over time{filtered ? ', filtered' : ''}</h2>
+        <h2>{title}{filtered ? ', filtered' : ''}</h2>
         <span class="soft">
-          band: {+(profile.head.confidence * 100).toFixed(3)} % interval{resident_words(profile, state.resident)} · drag for a window of time, click for a moment
+          {!profile.head.mapped && 'band: ' + +(profile.head.confidence * 100).toFixed(3) + ' % interval' + resident_words(profile, state.resident) + ' · '}drag for a window of time, click for a moment
         </span>
         <div class="grow" />
         <span class="soft" ref={words} id="timeline-words" />

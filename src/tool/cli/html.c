@@ -106,7 +106,8 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 	const struct bp_process *root = &profile->processes.data[profile->root.i];
 	struct bp_resident resident = { 0 };
 	struct bp_error error;
-	if (arguments->operand_count == 1 &&
+	/* (Beside what was mapped, as in a report, there is none: it is of all memory.) */
+	if (arguments->operand_count == 1 && !profile->mapped &&
 		!bp_resident_read(arguments->operands[0], profile, &resident, &error))
 		bp_aggregation_warn(aggregation, "%s", error.text);
 	const uint32_t pid = aggregation->query.pid;
@@ -176,7 +177,8 @@ static int html(const struct bp_arguments *arguments)
 		bp_input_missing("bytepoll html FILE", &error);
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	}
-	if (!bp_query_options_read(arguments, &options, &error))
+	if (!bp_query_options_read(arguments, &options, &error) ||
+		!bp_mapped_options_check(arguments, &options, &error))
 		return bp_command_fail_usage(arguments->command, "%s", error.text);
 	if (file.path != NULL && !bp_page_file_check(&file, &error))
 		return bp_command_fail(1, &error);
@@ -185,8 +187,9 @@ static int html(const struct bp_arguments *arguments)
 	if (!bp_input_read(arguments->operands, arguments->operand_count, input, &profile, &symbols,
 		    &error))
 		return bp_command_fail(1, &error);
-	bool good = bp_aggregate_shown(&profile, &options.query,
-		!bp_option_given(arguments, "metric"), &aggregation, &error);
+	bool good = bp_input_knows_mappings(&profile, arguments->operands[0], &error) &&
+		    bp_aggregate_shown(&profile, &options.query,
+			    !bp_option_given(arguments, "metric"), &aggregation, &error);
 	if (good) {
 		(void)bp_read_warn_alone(&aggregation, &symbols);
 		good = write_page(arguments, &aggregation, &error);
@@ -207,7 +210,7 @@ static const struct bp_option options[] = {
 		.summary = "replace a file that is there, unless it is a recording" },
 	{ .name = "embed-source", .summary = "the source lines of the functions shown, too" },
 	{ .summary = "What is in it" },
-	BP_OPTION_METRIC,
+	BP_OPTION_METRIC_OR_MAPPED_ALONE,
 	BP_OPTION_BYTES,
 	BP_OPTION_PID,
 	BP_OPTION_FILTER,
@@ -230,7 +233,8 @@ const struct bp_command bp_command_html = {
 		"was live at exit, at the peak or at any moment, and what was allocated, by stack,\n"
 		"function, line, thread, type and size, each figure with its confidence interval,\n"
 		"made in the page from the samples as `bytepoll report` makes it. --metric says\n"
-		"what it shows first.\n"
+		"what it shows first. With --metric mapped or mapped-peak the page is of what the\n"
+		"program mapped itself, exactly counted, and of nothing else (run --mapped).\n"
 		"\n"
 		"A page stays below 5 MB. Of very large profiles it shows time in fewer steps, and\n"
 		"of stacks with few samples only the function that allocated; it says so.\n"
@@ -242,6 +246,8 @@ const struct bp_command bp_command_html = {
 		    "    writes bytepoll.app.html\n"
 		    "bytepoll html --metric peak -o peak.html app.bpt\n"
 		    "    begins with what was live at the peak\n"
+		    "bytepoll html --metric mapped -o mapped.html app.bpt\n"
+		    "    what the program mapped itself, recorded by run --mapped\n"
 		    "bytepoll html --filter module=libfoo* --embed-source -o foo.html app.bpt\n"
 		    "    one library alone, with the lines of its source\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",

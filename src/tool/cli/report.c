@@ -197,22 +197,6 @@ static bool read_pages_options(
 	       bp_error_set(error, "--pages is about one process: give one FILE");
 }
 
-/* What was mapped is no sample, and no object of malloc's. */
-static bool read_mapped_options(
-	const struct bp_arguments *arguments, const struct request *request, struct bp_error *error)
-{
-	static const char *const of_samples[] = { "bytes", "suppressions", "allocators", "growth",
-		"summary", "stats", "resident", "pages", "confidence", "estimator",
-		"interval-method", "edges", "min-size", "assume-interval" };
-	for (size_t i = 0; request->query_options.mapped && i < BP_COUNT(of_samples); i++)
-		if (bp_option_given(arguments, of_samples[i]))
-			return bp_error_set(error,
-				"--metric %s is exact, and of memory that malloc does not know: "
-				"leave --%s out",
-				bp_option_value(arguments, "metric"), of_samples[i]);
-	return true;
-}
-
 /* The sum of two recordings of one program is one table. */
 static bool read_all_options(
 	const struct bp_arguments *arguments, struct request *request, struct bp_error *error)
@@ -248,7 +232,7 @@ static bool read_report(
 		return bp_error_set(error, "--moments is for --timeline");
 	if (!read_lifetimes(arguments, request, error) ||
 		!read_rounding(arguments, request, error) ||
-		!read_mapped_options(arguments, request, error) ||
+		!bp_mapped_options_check(arguments, &request->query_options, error) ||
 		!read_all_options(arguments, request, error) ||
 		!read_whole(arguments, request, error) ||
 		!read_resident_options(arguments, request, error) ||

@@ -17,7 +17,8 @@
 
 void bp_page_write_functions(struct bp_json *json, const struct bp_aggregation *aggregation)
 {
-	bp_json_array(json, bp_metric_names[aggregation->query.metric], BP_JSON_COMPACT);
+	bp_json_array(json, bp_metric_word(aggregation->query.metric, aggregation->profile->mapped),
+		BP_JSON_COMPACT);
 	for (uint32_t i = 0; i < aggregation->row_count && i < FUNCTIONS_SHOWN; i++) {
 		struct bp_row row;
 		bp_aggregation_row(aggregation, i, &row);
@@ -41,18 +42,20 @@ static void write_total(struct bp_json *json, const char *key, const struct bp_t
 
 static void write_totals(const struct bp_aggregation *shown, struct bp_json *json)
 {
+	const bool mapped = shown->profile->mapped;
 	bp_json_array(json, "metrics", BP_JSON_COMPACT);
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
 		if (shown->totals[metric].known)
-			bp_json_text(json, NULL, bp_metric_names[metric]);
+			bp_json_text(json, NULL, bp_metric_word((enum bp_metric)metric, mapped));
 	bp_json_end(json);
-	bp_json_text(json, "metric", bp_metric_names[shown->query.metric]);
+	bp_json_text(json, "metric", bp_metric_word(shown->query.metric, mapped));
 	bp_json_object(json, "totals", BP_JSON_COMPACT);
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		if (!shown->totals[metric].known)
 			continue;
 		bp_json_break(json, 0);
-		write_total(json, bp_metric_names[metric], &shown->totals[metric]);
+		write_total(json, bp_metric_word((enum bp_metric)metric, mapped),
+			&shown->totals[metric]);
 	}
 	bp_json_end(json);
 	if (shown->peak_moment.known && shown->peak_at_ns != BP_TIME_NEVER)
@@ -135,7 +138,10 @@ static void write_run(const struct bp_page_source *source, struct bp_json *json)
 	bp_json_whole(json, "samples", shown->samples);
 	bp_json_whole(json, "lost_samples", shown->lost_samples);
 	bp_json_text(json, "unit", shown->query.usable ? "usable" : "requested");
-	bp_json_text(json, "live_name", bp_live_name(shown));
+	bp_json_text(
+		json, "live_name", profile->mapped ? "mapped at the end" : bp_live_name(shown));
+	if (profile->mapped)
+		bp_json_bool(json, "mapped", true);
 	bp_json_bool(json, "unrelated", profile->merged_unrelated);
 }
 
@@ -156,11 +162,11 @@ static void write_question(const struct bp_aggregation *shown, struct bp_json *j
 		bp_json_null(json, "peak_at_s");
 }
 
-static void write_bounds(const char *name, const bool *bounds, struct bp_json *json)
+static void write_bounds(const char *name, const bool *bounds, bool mapped, struct bp_json *json)
 {
 	bp_json_object(json, name, BP_JSON_COMPACT);
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
-		bp_json_bool(json, bp_metric_names[metric], bounds[metric]);
+		bp_json_bool(json, bp_metric_word((enum bp_metric)metric, mapped), bounds[metric]);
 	bp_json_end(json);
 }
 
@@ -180,8 +186,9 @@ static void write_assumptions(const struct bp_page_source *source, struct bp_jso
 	bp_json_digits(json, "alpha", 1 - source->shown->query.confidence, DIGITS_ALL);
 	bp_json_digits(json, "peak_factor", BP_PEAK_FACTOR, DIGITS_ALL);
 	bp_json_bool(json, "classes", cube->by_classes);
-	write_bounds("lower_bound", cube->lower_bound, json);
-	write_bounds("upper_bound", cube->upper_bound, json);
+	const bool mapped = source->shown->profile->mapped;
+	write_bounds("lower_bound", cube->lower_bound, mapped, json);
+	write_bounds("upper_bound", cube->upper_bound, mapped, json);
 	bp_json_end(json);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "query/time_text.h"
 #include "trace/format.h"
 
@@ -215,4 +216,19 @@ bool bp_query_options_read(const struct bp_arguments *arguments,
 		!bp_option_probability(arguments, "confidence", &query->confidence, error))
 		return false;
 	return bp_query_check(query, error);
+}
+
+bool bp_mapped_options_check(const struct bp_arguments *arguments,
+	const struct bp_query_options *options, struct bp_error *error)
+{
+	static const char *const of_samples[] = { "bytes", "suppressions", "allocators", "growth",
+		"summary", "stats", "resident", "pages", "confidence", "estimator",
+		"interval-method", "edges", "min-size", "assume-interval" };
+	for (size_t i = 0; options->mapped && i < BP_COUNT(of_samples); i++)
+		if (flag(arguments, of_samples[i]))
+			return bp_error_set(error,
+				"--metric %s is exact, and of memory that malloc does not know: "
+				"leave --%s out",
+				bp_option_value(arguments, "metric"), of_samples[i]);
+	return true;
 }

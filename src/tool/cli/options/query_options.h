@@ -39,6 +39,11 @@ bool bp_option_number(const struct bp_arguments *arguments, const char *name, ui
 bool bp_option_probability(const struct bp_arguments *arguments, const char *name,
 	double *ret_probability, struct bp_error *error);
 
+/* What was mapped is no sample, and no object of malloc's: false where the metric is one of
+ * BP_MAPPED_METRICS and an option of estimates or of malloc was given. `options`: as read. */
+bool bp_mapped_options_check(const struct bp_arguments *arguments,
+	const struct bp_query_options *options, struct bp_error *error);
+
 /* Entries for option tables, one subject each. */
 #define BP_OPTION_METRIC                                                                         \
 	{                                                                                        \
@@ -47,7 +52,16 @@ bool bp_option_probability(const struct bp_arguments *arguments, const char *nam
 		.summary =                                                                       \
 			"live at exit (default), peak, all that was allocated, or freed at once" \
 	}
-/* The same of a command that also shows what the program mapped itself. */
+/* The same of a command that also shows what the program mapped itself, but not the sum. */
+#define BP_OPTION_METRIC_OR_MAPPED_ALONE                                                          \
+	{                                                                                         \
+		.name = "metric", .letter = 'm', .argument = "METRIC",                            \
+		.choices = &BP_METRICS(BP_WORD_CHOICE) BP_MAPPED_METRICS(BP_WORD_CHOICE)[1],      \
+		.summary =                                                                        \
+			"live at exit (default), peak, all that was allocated, or freed at once;" \
+			" mapped, mapped-peak: what the program mapped itself, exactly"           \
+	}
+/* The same of a command that shows the sum of both, too. */
 #define BP_OPTION_METRIC_OR_MAPPED                                                                \
 	{                                                                                         \
 		.name = "metric", .letter = 'm', .argument = "METRIC",                            \
