@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import profiled
+from terminal import Terminal
 
 SEEDS = (1, 2, 3)
 RECORDS_MAX = 1 << 18  # of the trace format
@@ -184,6 +185,45 @@ def test_page(tap):
                   not os.path.exists(os.path.join(path, "page.html")), "what was not recorded has no page, and one line says why", words)
 
 
+def rows_of_text(*command):
+    """{site: (figure, samples)} of a table for eyes."""
+    text = subprocess.run([profiled.BYTEPOLL, *command], check=True, capture_output=True, text=True).stdout
+    found = re.findall(r"^ +(site_\w+) +\S+ +([\d.,]+ \w+) .*?(\d+)$", text, re.M)
+    profiled.expect(len(found) >= 6, text)
+    return {name: (figure, samples) for name, figure, samples in found}, text
+
+
+def watched(trace):
+    """At 80 columns: the head, the metrics in turn, and the help."""
+    environment = profiled.environment(extra={"TERM": "xterm-256color"})
+    with Terminal([profiled.BYTEPOLL, "live", "--metric", "mapped", trace], environment, 80, 24) as terminal:
+        terminal.wait("what it mapped itself")
+        terminal.wait(", exactly")
+        for metric in ("mapped", "mapped-ever", "mapped-peak", "mapped"):
+            terminal.wait("\n" + metric + " by function")
+            terminal.press("m")
+        terminal.press("h")
+        terminal.wait("with --metric mapped:")
+
+
+def test_live(tap):
+    with profiled.directory() as path:
+        trace, _ = record(path, "2", "1")
+        for metric in ("mapped", "mapped-peak"):
+            live, text = rows_of_text("live", "--once", "--metric", metric, trace)
+            report, _ = rows_of_text("report", "--metric", metric, trace)
+            tap.check(live == report, "live has the report's rows: " + metric, "%s, report %s" % (live, report))
+            tap.check("what it mapped itself" in text and "live" not in text and "allocated" not in text,
+                      "and no word of malloc: " + metric, text)
+        tap.attempt("live on a terminal", lambda: watched(trace))
+    with profiled.directory() as path:
+        trace, _ = record(path, "2", "1", extra={"BYTEPOLL_MAPPED": "off"})
+        result = subprocess.run([profiled.BYTEPOLL, "live", "--once", "--metric", "mapped", trace], capture_output=True, text=True,
+                                check=False)
+        tap.check(result.returncode == 1 and "run --mapped" in result.stderr and result.stderr.count("\n") == 1,
+                  "live says that nothing was recorded", result.stderr)
+
+
 def verdict(trace, limit):
     result = subprocess.run([profiled.BYTEPOLL, "check", "--json", "--limit", limit, trace], capture_output=True,
                             check=False)
@@ -214,7 +254,7 @@ def test_limits(tap):
 
 def main():
     tap = profiled.Tap()
-    for test in (test_truth, test_threads, test_bound, test_limits, test_off, test_page):
+    for test in (test_truth, test_threads, test_bound, test_limits, test_off, test_page, test_live):
         test(tap)
     return tap.finish()
 

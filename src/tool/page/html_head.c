@@ -166,7 +166,9 @@ static void write_bounds(const char *name, const bool *bounds, bool mapped, stru
 {
 	bp_json_object(json, name, BP_JSON_COMPACT);
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++)
-		bp_json_bool(json, bp_metric_word((enum bp_metric)metric, mapped), bounds[metric]);
+		if (!mapped || metric != BP_METRIC_TEMPORARY)
+			bp_json_bool(json, bp_metric_word((enum bp_metric)metric, mapped),
+				bounds[metric]);
 	bp_json_end(json);
 }
 

@@ -17,6 +17,7 @@
 #include "base/system_call.h"
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/live/live_draw.h"
 #include "cli/live/live_screen.h"
 #include "cli/options/allocator_options.h"
@@ -89,14 +90,18 @@ static void cycle(int *value, int count, int step)
 	*value = (*value + step + count) % count;
 }
 
-static void next_metric(struct bp_live_view *view)
+/* `mapped`: of what was mapped, of which nothing is temporary. */
+static void next_metric(struct bp_live_view *view, bool mapped)
 {
 	static const enum bp_metric order[] = { BP_METRIC_LIVE, BP_METRIC_ALLOCATED,
 		BP_METRIC_TEMPORARY, BP_METRIC_PEAK };
 	size_t at = 0;
 	while (at < BP_COUNT(order) - 1 && order[at] != view->metric)
 		at++;
-	view->metric = order[(at + 1) % BP_COUNT(order)];
+	do
+		at = (at + 1) % BP_COUNT(order);
+	while (mapped && order[at] == BP_METRIC_TEMPORARY);
+	view->metric = order[at];
 }
 
 static void next_key(struct bp_live_view *view, int step)
@@ -192,7 +197,7 @@ static bool ask_else(struct live *live, uint32_t key)
 	struct bp_live_view *view = &live->view;
 	switch (key) {
 	case 'm':
-		next_metric(view);
+		next_metric(view, live->asked.mapped);
 		break;
 	case 'k':
 	case 'K':
@@ -331,6 +336,7 @@ static bool read_options(struct live *live, struct bp_error *error)
 				? "live needs a process or a trace: bytepoll live PID"
 				: "live follows one process or trace: one word too many");
 	if (!bp_query_options_read(arguments, &live->asked, error) ||
+		!bp_mapped_options_check(arguments, &live->asked, error) ||
 		!bp_option_time(arguments, "delay", &given, &live->delay_ns, error) ||
 		!bp_option_number(arguments, "rows", BP_LIVE_ROWS_MAX, &rows, error))
 		return false;
@@ -395,8 +401,13 @@ static int run(const struct bp_arguments *arguments)
 	bp_terminal_look(&live->frame.options);
 	live->frame.options.colour = live->frame.options.colour && !once;
 	if (!bp_live_source_open(&live->source, arguments->operands[0],
-		    bp_option_given(arguments, "tree"),
+		    bp_option_given(arguments, "tree"), live->asked.mapped,
 		    bp_option_value(arguments, "debug-directory"), &error)) {
+		free(live);
+		return bp_command_fail(1, &error);
+	}
+	if (!bp_input_knows_mappings(&live->source.profile, arguments->operands[0], &error)) {
+		bp_live_source_finish(&live->source);
 		free(live);
 		return bp_command_fail(1, &error);
 	}
@@ -430,7 +441,7 @@ static const struct bp_option options[] = {
 	{ .name = "once", .summary = "print one frame as text and end" },
 	{ .name = "rows", .letter = 'n', .argument = "N", .summary = "of --once: rows (20)" },
 	{ .summary = "What is shown first; keys change it" },
-	BP_OPTION_METRIC,
+	BP_OPTION_METRIC_OR_MAPPED_ALONE,
 	BP_OPTION_BY,
 	{ .name = "sort",
 		.argument = "COLUMN",
@@ -474,6 +485,8 @@ const struct bp_command bp_command_live = {
 		    "    what it holds, second by second\n"
 		    "bytepoll live --metric allocated --sort rate app.bpt\n"
 		    "    who allocates fastest\n"
+		    "bytepoll live --metric mapped $(pidof redis-server)\n"
+		    "    what it mapped itself, exactly, where run --mapped records that\n"
 		    "bytepoll live --once --by line app.bpt\n"
 		    "    one frame, for a script\n",
 	.exit_statuses = "0  done\n1  failed: no such process, or no terminal\n2  wrong usage\n",

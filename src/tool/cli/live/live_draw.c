@@ -82,6 +82,8 @@ static const char *heading(const struct bp_live_view *view, enum column column)
 	static const char *const names[COLUMNS] = { "", "allocated/s", "change", "samples" };
 	if (column == SIZE)
 		return view->objects ? "objects" : "bytes";
+	if (column == RATE && view->made && view->aggregation.profile->mapped)
+		return "mapped/s";
 	return names[column];
 }
 
@@ -364,7 +366,8 @@ static bool write_body(struct bp_live_view *view, const struct bp_live_frame *fr
 	if (count == 0) {
 		write_cut(view->drilled != NULL	  ? "  nothing is under it any more: Esc goes back"
 			  : *view->filter != '\0' ? "  nothing passes the filter"
-						  : "  no samples of this metric",
+			  : view->aggregation.profile->mapped ? "  nothing is mapped"
+							      : "  no samples of this metric",
 			frame, out);
 		return true;
 	}
@@ -382,6 +385,7 @@ static bool write_body(struct bp_live_view *view, const struct bp_live_frame *fr
 static const char *const help_lines[] = {
 	"up down, PgUp PgDn, Home End   move; Enter looks into a row, Esc comes back",
 	"m  metric: live, allocated, temporary, peak    b  bytes or objects",
+	"   with --metric mapped: mapped, mapped-ever, mapped-peak (run --mapped)",
 	"k K  key: function, stack, line, file, module, thread, type ... and back",
 	"s S  order: size, rate, change, samples, name  r  reversed",
 	"c  cumulative: under every function on the stack",
@@ -395,7 +399,8 @@ static const char help_text[] =
 	"Each figure is an estimate with its 95 % interval (see --confidence); what is allocated "
 	"in all is counted. A change has a mark (up, down, new, gone) where it is established at "
 	"a false discovery rate of 5 %, at each look by itself: who looks often enough will see "
-	"one that is not. allocated/s is of the last 10 s.";
+	"one that is not. allocated/s is of the last 10 s. What a program mapped itself "
+	"(bytepoll live --metric mapped) is counted, and exact.";
 
 static void write_help(
 	const struct bp_live_view *view, const struct bp_live_frame *frame, FILE *out)

@@ -89,14 +89,17 @@ static void put_sampling(struct line *line, const struct bp_aggregation *aggrega
 	const struct bp_sampling *sampling = &aggregation->sampling;
 	const struct bp_report_options *options = &line->frame->options;
 	char text[2 * BP_QUANTITY_BYTES + 32], count[BP_QUANTITY_BYTES];
-	if (sampling->interval_count > 0) {
+	if (aggregation->profile->mapped) {
+		put(line, "what it mapped itself");
+	} else if (sampling->interval_count > 0) {
 		bp_sampling_text(sampling->intervals[0],
 			sampling->intervals[sampling->interval_count - 1], bp_style_of(options),
 			text);
 		put(line, text);
 	}
 	bp_count_text(aggregation->samples, count);
-	snprintf(text, sizeof text, "%s sample%s", count, aggregation->samples == 1 ? "" : "s");
+	const char *thing = aggregation->profile->mapped ? "object" : "sample";
+	snprintf(text, sizeof text, "%s %s%s", count, thing, aggregation->samples == 1 ? "" : "s");
 	put(line, text);
 	const bool lost = bp_lost_text(aggregation, text);
 	put_text(line, lost ? bp_style_warn(options) : "", text, bp_text_columns(text));
@@ -117,6 +120,8 @@ void bp_live_write_process(const struct bp_live_view *view, const struct bp_live
 static void put_total(struct line *line, const struct bp_live_view *view, enum bp_metric metric)
 {
 	static const char *const names[] = { "live", "peak", "allocated", "temporary" };
+	static const char *const of_mapped[] = { "mapped", "peak", "mapped in all", "" };
+	const bool mapped = view->aggregation.profile->mapped;
 	const struct bp_total *total = &view->aggregation.totals[metric];
 	const struct bp_quantity_style style = bp_style_of(&line->frame->options);
 	char figure[BP_QUANTITY_BYTES], text[BP_QUANTITY_BYTES + 32];
@@ -125,8 +130,9 @@ static void put_total(struct line *line, const struct bp_live_view *view, enum b
 	const struct bp_figure *known = view->objects ? &total->objects : &total->bytes;
 	const struct bp_figure shown = metric == BP_METRIC_PEAK ? bp_shown_peak(known) : *known;
 	(view->objects ? bp_objects_figure_text : bp_bytes_figure_text)(&shown, style, figure);
-	snprintf(text, sizeof text, "%s %s%s", names[metric], figure,
-		view->objects ? " objects" : "");
+	snprintf(text, sizeof text, "%s %s%s%s", (mapped ? of_mapped : names)[metric], figure,
+		view->objects ? " objects" : "",
+		mapped && metric == BP_METRIC_LIVE && shown.interval.exact ? ", exactly" : "");
 	put_text(line, metric == BP_METRIC_LIVE ? bp_style_bold(&line->frame->options) : "", text,
 		bp_text_columns(text));
 }
@@ -159,8 +165,9 @@ static void put_counted(
 		bp_bytes_figure_text(&figure, style, figure_text);
 	if (isfinite(view->rate) && source->state == BP_LIVE_RUNS)
 		bp_bytes_text((uint64_t)view->rate, style, rate);
-	snprintf(text, sizeof text, "allocated %s%s%s%s", figure_text, *rate != '\0' ? ", " : "",
-		rate, *rate != '\0' ? "/s" : "");
+	snprintf(text, sizeof text, "%s %s%s%s%s",
+		source->profile.mapped ? "mapped in all" : "allocated", figure_text,
+		*rate != '\0' ? ", " : "", rate, *rate != '\0' ? "/s" : "");
 	put(line, text);
 }
 
@@ -238,10 +245,11 @@ void bp_live_write_timeline(
 	for (uint32_t i = 0; i < view->history_count; i++)
 		most = fmax(most, view->history[i].bytes);
 	const uint64_t first = view->history[0].time_ns;
+	const bool mapped = view->made && view->aggregation.profile->mapped;
 	const uint64_t last = view->history[view->history_count - 1].time_ns;
 	bp_bytes_text((uint64_t)most, bp_style_of(&frame->options), scale);
 	bp_time_text(last - first, span);
-	snprintf(label, sizeof label, " 0..%s live, %s", scale, span);
+	snprintf(label, sizeof label, " 0..%s %s, %s", scale, mapped ? "mapped" : "live", span);
 	unsigned columns = frame->options.columns > bp_text_columns(label)
 				   ? frame->options.columns - bp_text_columns(label)
 				   : 0;
@@ -270,7 +278,8 @@ void bp_live_write_subject(
 	struct line line = { .frame = frame, .out = out };
 	const struct bp_report_options *options = &frame->options;
 	char text[NAME_BYTES + 64], name[NAME_BYTES], time[BP_QUANTITY_BYTES];
-	snprintf(text, sizeof text, "%s by %s%s%s", bp_metric_names[view->metric],
+	const bool mapped = view->made && view->aggregation.profile->mapped;
+	snprintf(text, sizeof text, "%s by %s%s%s", bp_metric_word(view->metric, mapped),
 		bp_live_view_key(view), view->cumulative ? ", cumulative" : "",
 		view->usable ? ", usable bytes" : "");
 	put_text(&line, bp_style_bold(options), text, bp_text_columns(text));

@@ -384,6 +384,7 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	struct bp_profile profile = { 0 };
 	bool good = bp_profile_init(&profile, error);
 	profile.keep_readings = true;
+	profile.mapped = source->mapped;
 	profile.allocators = bp_allocator_options();
 	profile.frames_shown = bp_frame_options();
 	profile.jit = &source->jit;
@@ -403,13 +404,14 @@ static bool read_source(struct bp_live_source *source, bool *ret_same, struct bp
 	return true;
 }
 
-bool bp_live_source_open(struct bp_live_source *source, const char *operand, bool tree,
+bool bp_live_source_open(struct bp_live_source *source, const char *operand, bool tree, bool mapped,
 	const char *debug_directory, struct bp_error *error)
 {
 	bool same = false;
 	*source = (struct bp_live_source){ .operand = operand,
 		.debug_directory = debug_directory,
 		.tree = tree,
+		.mapped = mapped,
 		.pid = bp_traced_pid(operand) };
 	if ((source->pid != 0 || bp_recording_is_there(operand, error)) &&
 		read_source(source, &same, error))

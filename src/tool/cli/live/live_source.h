@@ -37,7 +37,7 @@ struct bp_live_source {
 
 	/* Private. */
 	const char *operand, *debug_directory;
-	bool tree;
+	bool tree, mapped;
 	pid_t pid;			     /* 0: a file */
 	unsigned long long start_ticks;	     /* of that process */
 	char path[PATH_MAX];		     /* of the trace read last; empty: none yet */
@@ -47,8 +47,9 @@ struct bp_live_source {
 
 /* `operand`: a process id, or the path of a file; both must outlive the source. `tree`: the running
  * descendants of a process too; a file brings its tree along in any case. Reads once; errors say
- * why that cannot be. On failure there is nothing to finish. */
-bool bp_live_source_open(struct bp_live_source *source, const char *operand, bool tree,
+ * why that cannot be. `mapped`: profiles hold what the process mapped itself (profile->mapped), and
+ * whether that was recorded is the caller's to ask. On failure there is nothing to finish. */
+bool bp_live_source_open(struct bp_live_source *source, const char *operand, bool tree, bool mapped,
 	const char *debug_directory, struct bp_error *error);
 
 /* Reads again. False: there is nothing new, or it cannot be read (`state` is BP_LIVE_CUT then);

@@ -293,6 +293,8 @@ static void explain(struct bp_live_view *view, const struct bp_live_source *sour
 	const struct bp_total *live = &view->aggregation.totals[BP_METRIC_LIVE];
 	uint64_t recorder_bytes = 0;
 	view->explained = (struct bp_explained){ 0 };
+	if (profile->mapped) /* of malloc nothing is known here */
+		return;
 	if (view->filter_count == 0 && source->state == BP_LIVE_ENDED)
 		explain_ended(view, source);
 	if (source->resident_bytes == 0 || view->filter_count > 0 || !live->known ||
