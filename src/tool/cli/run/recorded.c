@@ -55,7 +55,9 @@ static const char *const loss_texts[BP_LOSS_COUNT] = {
 		"objects: a signal handler allocated inside the recorder, or left it for good",
 	[BP_LOSS_CHILD_TRACE] = "processes: a child could not open its trace",
 	[BP_LOSS_NAME] = "names: no room for a type, a frame or labels",
+	[BP_LOSS_MAPPING] = "calls that map or unmap memory: more than there is room for",
 };
+_Static_assert(BP_LOSS_MAPPING + 1 == BP_LOSS_COUNT, "every loss has words");
 
 /* A child without a trace has no name; the process that forked it has one. */
 static void print_childless(const struct bp_tree *tree)
@@ -117,12 +119,13 @@ static uint64_t sum_of_losses(const struct bp_tree_sums *sums)
 	return lost;
 }
 
-/* Losses after which there may have been samples. */
+/* Losses after which there may have been samples. (Calls that map memory are none of malloc.) */
 static bool lost_samples(const struct bp_tree_sums *sums)
 {
 	bool lost = false;
 	for (int reason = 0; reason < BP_LOSS_MAX; reason++)
-		lost = lost || (sums->lost[reason] > 0 && bp_loss_kind((uint32_t)reason).samples);
+		lost = lost || (sums->lost[reason] > 0 && reason != BP_LOSS_MAPPING &&
+				       bp_loss_kind((uint32_t)reason).samples);
 	return lost;
 }
 
