@@ -323,7 +323,8 @@ void bp_figures_totals(struct bp_aggregation *aggregation)
 	struct bp_total *peak = &aggregation->totals[BP_METRIC_PEAK];
 	aggregation->peak_moment = *peak;
 	if (peak->known) /* (its objects are those of the named moment) */
-		peak->bytes.interval = peak_of(aggregation, peak->bytes.interval, state->alpha);
+		peak->bytes = figure(state, BP_METRIC_PEAK,
+			peak_of(aggregation, peak->bytes.interval, state->alpha));
 }
 
 void bp_figures_of_tally(const struct bp_aggregation *aggregation, const struct bp_tally *tally,

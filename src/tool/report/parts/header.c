@@ -147,7 +147,11 @@ static void put_method(struct pieces *pieces, const struct bp_aggregation *aggre
 	const struct bp_query *query = &aggregation->query;
 	char text[512], count[BP_QUANTITY_BYTES];
 	if (aggregation->profile->mapped) {
-		put_piece(pieces, "what it mapped itself, exactly");
+		const struct bp_figure *live = &aggregation->totals[BP_METRIC_LIVE].bytes;
+		put_piece(pieces,
+			live->lower_bound || live->upper_bound
+				? "what it mapped itself, as far as it was recorded"
+				: "what it mapped itself, exactly");
 		return;
 	}
 	intervals_text(aggregation, pieces->options, text, sizeof text);
