@@ -89,7 +89,7 @@ bool bp_input_knows_mappings(
 bool bp_input_knows_frees(
 	const struct bp_profile *profile, const char *file, struct bp_error *error)
 {
-	return bp_pairs_are_recorded(profile) ||
+	return bp_profile_has_free_stacks(profile) ||
 	       bp_error_set(error,
 		       "%s does not tell where objects were freed: bytepoll run --free-stacks "
 		       "records that",

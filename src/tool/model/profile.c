@@ -179,6 +179,14 @@ bool bp_profile_is_attached(const struct bp_profile *profile, uint32_t pid)
 	return false;
 }
 
+bool bp_profile_has_free_stacks(const struct bp_profile *profile)
+{
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].free_stacks)
+			return true;
+	return false;
+}
+
 bool bp_profile_string(struct bp_profile *profile, const char *text, size_t bytes,
 	struct bp_string_id *ret_string, struct bp_error *error)
 {

@@ -323,6 +323,9 @@ static inline uint64_t bp_process_began_ns(
 							 : process->start_time_ns;
 }
 
+/* Were stacks of frees recorded in one of the processes? */
+bool bp_profile_has_free_stacks(const struct bp_profile *profile);
+
 /* What a process is called: as it was started, or the last part of its executable's path. Never
  * NULL. */
 const char *bp_process_name(const struct bp_profile *profile, const struct bp_process *process);

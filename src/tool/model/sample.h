@@ -62,6 +62,7 @@ struct bp_sample {
 	uint64_t sequence, free_sequence; /* process-wide order; free: BP_TIME_NEVER if never */
 	uint64_t time_ns, free_time_ns;	  /* CLOCK_MONOTONIC; BP_TIME_NEVER if never freed */
 	struct bp_stack_id stack;
+	struct bp_stack_id free_stack; /* that freed it; 0: it was not freed, or none is known */
 	struct bp_process_id process;
 	struct bp_thread_id thread;
 	struct bp_type_id type;	    /* 0: not known */

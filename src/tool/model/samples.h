@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a profile keeps its samples: ten millions of them at 15 to 25 bytes each, where struct
- * bp_sample has 88. What is alike in many samples (sizes, T, thread, kind ...) is kept once and
+ * bp_sample has 96. What is alike in many samples (sizes, T, thread, kind ...) is kept once and
  * named by a number; births and deaths are two packed tables (base/packed.h) in the order in which
  * they were added, which is the order of a trace: a death may come long after its birth, and finds
  * it by the number that adding the birth gave ("entry").
@@ -165,6 +165,15 @@ static inline struct bp_sample bp_sample_of_alike(const struct bp_alike *alike)
 	};
 }
 
+/* The stack of death number `death` - 1; the empty one: it is not known. */
+static inline struct bp_stack_id bp_samples_free_stack(
+	const struct bp_samples *samples, uint32_t death)
+{
+	if (death > samples->free_stack_capacity)
+		return (struct bp_stack_id){ 0 };
+	return samples->stacks[samples->free_stacks[death - 1]];
+}
+
 /* The sample of an entry. */
 static inline struct bp_sample bp_samples_of_entry(const struct bp_samples *samples, uint32_t entry)
 {
@@ -181,6 +190,7 @@ static inline struct bp_sample bp_samples_of_entry(const struct bp_samples *samp
 			bp_packed_row_of(&samples->deaths, (freed & BP_FREED_NUMBER) - 1, 2);
 		sample.free_time_ns = death.column[BP_DEATH_TIME];
 		sample.free_sequence = death.column[BP_DEATH_SEQUENCE];
+		sample.free_stack = bp_samples_free_stack(samples, freed & BP_FREED_NUMBER);
 		sample.temporary = sample.temporary || (freed & BP_FREED_TEMPORARY) != 0;
 	}
 	return sample;
@@ -240,15 +250,6 @@ static inline const void *bp_samples_where(const struct bp_samples *samples, uin
 static inline uint32_t bp_samples_how_freed(const struct bp_samples *samples, uint32_t i)
 {
 	return samples->freed[bp_samples_entry(samples, i)] & ~BP_FREED_NUMBER;
-}
-
-/* The stack that freed sample i < count; 0: it was not freed, or its stack is not known. */
-static inline struct bp_stack_id bp_samples_free_stack(const struct bp_samples *samples, uint32_t i)
-{
-	const uint32_t death = samples->freed[bp_samples_entry(samples, i)] & BP_FREED_NUMBER;
-	if (death == 0 || death > samples->free_stack_capacity)
-		return (struct bp_stack_id){ 0 };
-	return samples->stacks[samples->free_stacks[death - 1]];
 }
 
 /* Sample i < count. */

@@ -49,14 +49,13 @@ static void each_free_has_its_stack(void **state)
 	assert_int_equal(profile.samples.count, 181);
 	for (uint32_t i = 0; i < 180; i++) {
 		const struct bp_sample sample = bp_profile_sample(&profile, i + 1);
-		const struct bp_stack_id freed = bp_samples_free_stack(&profile.samples, i + 1);
 		const bool lives = i % 7 == 3, has_none = i % 11 == 5;
 		assert_string_equal(function_of(&profile, sample.stack), places[i % 3]);
 		assert_int_equal(sample.free_time_ns == BP_TIME_NEVER, lives);
-		assert_string_equal(function_of(&profile, freed), lives || has_none ? ""
-								  : i > 0 && i % 2 == 0
-									  ? "sweep"
-									  : "drop_page");
+		assert_string_equal(function_of(&profile, sample.free_stack),
+			lives || has_none     ? ""
+			: i > 0 && i % 2 == 0 ? "sweep"
+					      : "drop_page");
 	}
 	bp_profile_finish(&profile);
 }
@@ -71,7 +70,7 @@ static void none_takes_no_memory(void **state)
 		assert_false(profile.processes.data[1].free_stacks);
 		assert_null(profile.samples.free_stacks);
 		for (uint32_t sample = 0; sample < profile.samples.count; sample++)
-			assert_int_equal(bp_samples_free_stack(&profile.samples, sample).i, 0);
+			assert_int_equal(bp_profile_sample(&profile, sample).free_stack.i, 0);
 		bp_profile_finish(&profile);
 	}
 }

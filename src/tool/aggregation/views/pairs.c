@@ -62,14 +62,6 @@ bool bp_pairs_are_by(enum bp_key by)
 	return by <= BP_KEY_MODULE;
 }
 
-bool bp_pairs_are_recorded(const struct bp_profile *profile)
-{
-	for (uint32_t i = 1; i < profile->processes.count; i++)
-		if (profile->processes.data[i].free_stacks)
-			return true;
-	return false;
-}
-
 /* The frame that is charged with a free: the innermost one that does more than to free. */
 static struct bp_frame_id freeing_frame(
 	const struct bp_attribution *attribution, struct bp_stack_id stack)
@@ -179,7 +171,7 @@ static bool add_sample(
 		return true;
 	}
 	if (entry.lifetime.ended) {
-		if (!place_of(builder, bp_samples_free_stack(&profile->samples, number), &place))
+		if (!place_of(builder, sample->free_stack, &place))
 			return false;
 		end = place != 0 ? BP_PAIR_FREED : BP_PAIR_FREED_SOMEWHERE;
 	}

@@ -55,9 +55,6 @@ struct bp_pairs {
  * stack they can. */
 bool bp_pairs_are_by(enum bp_key by);
 
-/* Were stacks of frees recorded in one of the processes? */
-bool bp_pairs_are_recorded(const struct bp_profile *profile);
-
 /* The first `most` pairs of an aggregation whose metric is allocated, by a key as above, not
  * cumulative. `complete`: what was not freed is left out. Errors: memory. */
 bool bp_pairs_make(const struct bp_aggregation *aggregation, uint32_t most, bool complete,
