@@ -299,7 +299,7 @@ struct bytepoll_query {
 	uint64_t from_ns, to_ns; /* allocated in [from, to); peak: the moments looked at */
 	uint64_t size_min;	 /* smallest size that can occur, for intervals of objects */
 	double confidence;	 /* two-sided, in (0, 1); 0: 0.95 */
-	/* KEY=GLOB, keys as in `by`, `size=64..4K`, `time=1s..2s`: when allocated; all must hold */
+	/* KEY=GLOB, a key as in `by` or freed-by; size=64..4K; time=1s..2s; all must hold */
 	const char *const *filters;
 	uint32_t filter_count; /* at most 64 */
 	uint32_t unused;

@@ -12,6 +12,10 @@ interval rule of rules.py allows for that probability (7 of 20 runs, 26 of 300).
 profiler fails it. In each run the pairs of a site add up to what the report says of the site, and all pairs to what was
 allocated, which is exact.
 
+The filter by the place that frees is held against the same truth. With T = 1 its figures are compared for equality; in
+each run with T = 1024 its rows have the figures of the pairs of that place, and the tails of the totals of each place
+that frees are counted with those of the pairs.
+
 20 runs; BYTEPOLL_LONG_TESTS=1 makes it 300, and adds the mean rule.
 """
 import collections
@@ -139,6 +143,81 @@ def test_window():
                         data["totals"]["allocated"]["bytes"]["estimate"], "three pairs and the rest: %s" % rest)
 
 
+def freed_by(trace, place, *options):
+    return profiled.report(trace, "--filter", "freed-by=" + place, "--rows", "1000", *options)
+
+
+def of_rows(data, *units):
+    return {row["name"]: [row[unit]["estimate"] for unit in units] for row in data["rows"]}
+
+
+def known_freed_by(end):
+    """What a place freed: by the place that allocated it, and of all: bytes, objects."""
+    rows = {made: pair[:2] for (made, ended), pair in KNOWN.items() if ended == end}
+    return rows, [sum(pair[i] for pair in rows.values()) for i in (0, 1)]
+
+
+def test_freed_by():
+    """--filter freed-by, where every object is sampled: by function, of several places, of callers, and what lives."""
+    with profiled.directory() as path:
+        trace = record(path, 1, 1, {})
+        everything = profiled.report(trace)["totals"]
+        for place in sorted({ended for _, ended in KNOWN} - {LIVE}):
+            data = freed_by(trace, place)
+            rows, total = known_freed_by(place)
+            allocated = data["totals"]["allocated"]
+            found = [allocated[unit]["estimate"] for unit in ("bytes", "objects")]
+            profiled.expect((of_rows(data, "bytes", "objects"), found) == (rows, total), "%s: %s" % (place, data["rows"]))
+            profiled.expect(data["metric"] == "allocated" and data["totals"]["live"]["bytes"]["estimate"] is None,
+                            "%s: metric %s, live %s" % (place, data["metric"], data["totals"]["live"]))
+        # The frames above the place: another thread freed all that end_3 did, and what is handed to it lives until then.
+        handed = known_freed_by("end_3")
+        data = freed_by(trace, "free_handed", "--metric", "peak")
+        profiled.expect(of_rows(data, "bytes", "objects") == handed[0] and
+                        data["totals"]["peak"]["bytes"]["estimate"] == handed[1][0], "free_handed: %s" % data["rows"])
+        at = data["totals"]["peak"]["at"]["time_s"]
+        live = freed_by(trace, "end_*", "--metric", "live", "--at", "%.9f" % at)
+        profiled.expect(of_rows(live, "bytes") == {name: row[:1] for name, row in handed[0].items()}, "%s" % live["rows"])
+        # Two places as alternatives, and with the place that allocated; whatever was freed, and what was not.
+        both = freed_by(trace, "end_1|grow_1")["totals"]["allocated"]["objects"]["estimate"]
+        profiled.expect(both == known_freed_by("end_1")[1][1] + known_freed_by("grow_1")[1][1], "%s" % both)
+        one = freed_by(trace, "end_1", "--filter", "function=make_2")
+        profiled.expect(of_rows(one, "bytes", "objects") == {"make_2": KNOWN["make_2", "end_1"][:2]}, "%s" % one["rows"])
+        somewhere, nowhere = ([freed_by(trace, place)["totals"]["allocated"][unit]["estimate"]
+                               for unit in ("bytes", "objects")] for place in ("*", "(not known where)"))
+        for i, unit in enumerate(("bytes", "objects")):
+            profiled.expect(somewhere[i] + nowhere[i] + everything["live"][unit]["estimate"] ==
+                            everything["allocated"][unit]["estimate"], "%s %s %s" % (somewhere, nowhere, everything))
+        whole, part = (profiled.report(trace, "--timeline", "--moments", "50", *filtered)["timeline"]
+                       for filtered in ((), ("--filter", "freed-by=*")))
+        never = [moment["bytes"]["estimate"] - freed["bytes"]["estimate"] for moment, freed in zip(whole, part)]
+        profiled.expect(never == sorted(never) and never[-1] == everything["live"]["bytes"]["estimate"], "%s" % never)
+
+
+def test_freed_by_refused():
+    """Where the filter cannot have an effect one line says why."""
+    with profiled.directory() as path:
+        trace = record(path, 1, 1, {})
+        for words, said in ((["report", "--metric", "live"], "not freed"), (["report", "--growth"], "--growth"),
+                            (["report", "--metric", "mapped"], "does not tell what the program mapped"),
+                            (["check", "--limit", "live=1K"], "not freed"),
+                            (["export", "--to", "suppressions", "-o", "-"], "what is live"),
+                            (["fleet", "top"], "a store")):
+            result = profiled.run([profiled.BYTEPOLL, *words, "--filter", "freed-by=end_1", trace])
+            lines = result.stderr.decode().splitlines()
+            profiled.expect(result.status != 0 and len(lines) == 1 and said in lines[0] and result.stdout == b"",
+                            "%s: %s" % (words, result))
+        limit = profiled.run([profiled.BYTEPOLL, "check", trace, "--limit", "live:freed-by=end_1=1K"])
+        profiled.expect(limit.status == 2 and b"not freed" in limit.stderr, "%s" % (limit,))
+    with profiled.directory() as path:
+        trace = record(path, 1, 1, {"BYTEPOLL_FREE_STACKS": "off"})
+        for words in (["report"], ["export", "--to", "pprof", "-o", "-"], ["html", "-o", "-"], ["diff", trace]):
+            result = profiled.run([profiled.BYTEPOLL, *words, "--filter", "freed-by=end_1", trace])
+            lines = result.stderr.decode().splitlines()
+            profiled.expect(result.status != 0 and len(lines) == 1 and "run --free-stacks" in lines[0] and
+                            result.stdout == b"", "%s: %s" % (words, result))
+
+
 def test_refused():
     """A recording without stacks of frees, in one line that says what to do."""
     with profiled.directory() as path:
@@ -153,11 +232,18 @@ def close(a, b):
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1)
 
 
+def alike(row, pair):
+    """The same figures, but for the order in which the samples of everything else were added."""
+    return all(close(row[unit][part], pair[unit][part]) for unit in ("bytes", "objects")
+               for part in ("estimate", "low", "high"))
+
+
 def one_run(seed):
     """[(figure, interval, truth)] of one run; the sums are held against each other here."""
     with profiled.directory() as path:
         trace = record(path, INTERVAL, seed, {})
         data = profiled.report(trace, "--lifetimes", "--pairs", "--by", "function", "--rows", "1000")
+        filtered = {place: freed_by(trace, place) for place in ("end_1", "end_2", "end_3")}
     profiled.expect(profiled.lost(data) == 0, "seed %d: lost samples" % seed)
     sums = collections.Counter()
     for row in data["pairs"]["rows"]:
@@ -176,6 +262,13 @@ def one_run(seed):
         if name[1] != LIVE:
             for unit, truth in (("bytes", other_bytes / size), ("objects", other_objects / count)):
                 figures.append(("%s to %s, by another, %s" % (*name, unit), row["freed_by_another"][unit], truth))
+    for place, report in filtered.items():
+        rows = {row["name"]: row for row in report["rows"]}
+        same = {made: row for (made, ended), row in pairs.items() if ended == place}
+        profiled.expect(set(rows) == set(same) and all(alike(rows[name], same[name]) for name in rows),
+                        "seed %d: freed by %s: %s, but as pairs %s" % (seed, place, rows, same))
+        for unit, truth in zip(("bytes", "objects"), known_freed_by(place)[1]):
+            figures.append(("freed by %s, %s" % (place, unit), report["totals"]["allocated"][unit], truth))
     return figures
 
 
@@ -203,7 +296,7 @@ def coverage(tap):
         2 * len(seen), RUNS, 2 * len(seen) * rules.binomial_tail(RUNS, .025, most)))
     wrong = ["%s: %d and %d of %d" % (key, below[key], above[key], seen[key]) for key in seen
              if max(below[key], above[key]) > most]
-    tap.check(not wrong and len(seen) == 4 * len(KNOWN) - 2 * 2,
+    tap.check(not wrong and len(seen) == 4 * len(KNOWN) - 2 * 2 + 2 * 3,
               "no tail misses in more than %d of %d runs" % (most, RUNS), "\n".join(wrong or [str(len(seen))]))
     if profiled.LONG:
         errors = {}
@@ -225,7 +318,9 @@ def main():
     for test, what in ((test_slots, "all pairs of objects in slots"), (test_in_place, "all pairs of objects in place"),
                        (test_foreign, "all pairs of objects over jemalloc"),
                        (test_window, "a window, and the rest of the rows"),
-                       (test_refused, "a recording without stacks of frees")):
+                       (test_refused, "a recording without stacks of frees"),
+                       (test_freed_by, "the filter by the place that frees"),
+                       (test_freed_by_refused, "where that filter has no effect")):
         tap.attempt(what, test)
     coverage(tap)
     return tap.finish()

@@ -45,6 +45,7 @@ def main():
             ("--by", "process", tree), (a, b), (PPROF,), ("--by", "size", "--bytes", "usable", a),
             ("--lifetimes", a), ("--lifetimes", "--complete", "--by", "size", a),
             ("--lifetimes", "--pairs", "-n", "3", pairs), ("--lifetimes", "--pairs", "--complete", "--by", "stack", "-n", "2", pairs),
+            ("--filter", "freed-by=end_1", pairs),
             ("--rounding", a), ("--rounding", "--by", "stack", "--metric", "peak", "-n", "2", a))]
         cases += [("diff-1", "diff", "--json", *options) for options in (
             (a, b), ("--by", "stack", "--metric", "allocated", a, b),

@@ -36,6 +36,14 @@ static bool check(
 		return bp_error_set(error,
 			"files that are given together have no common peak: give "
 			"them one at a time");
+	if (bp_query_filters_frees(query) && profile->mapped)
+		return bp_error_set(error,
+			"--filter " BP_FREED_BY
+			": it is not recorded who unmaps what the program mapped itself");
+	if (bp_query_filters_frees(query) && !bp_profile_has_free_stacks(profile))
+		return bp_error_set(error,
+			"--filter " BP_FREED_BY ": the recording does not tell where objects were "
+			"freed: bytepoll run --free-stacks records that");
 	return bp_query_check(query, error);
 }
 
@@ -129,6 +137,11 @@ static bool order_rows(struct bp_aggregation *aggregation, struct bp_error *erro
 static bool check_absent(const struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	const struct bp_query *query = &aggregation->query;
+	if (bp_without_what_lives(query) && query->metric == BP_METRIC_LIVE)
+		return bp_error_set(error,
+			"--filter " BP_FREED_BY
+			" with --metric live: what lives at the end was not "
+			"freed: choose --metric allocated or peak, or live --at TIME");
 	if (aggregation->state->absent & 1u << query->metric &&
 		!(aggregation->state->lacks & BP_LACKS_TIMES))
 		return bp_error_set(error,

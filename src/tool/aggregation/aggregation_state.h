@@ -81,6 +81,7 @@ struct bp_aggregation_state {
 	uint32_t *at_peak; /* entries that lived at the peak's moment, by what is alike in them */
 	struct bp_sums *before, *after; /* rows below and from a number on, for complements */
 	uint64_t usable_unknown;	/* samples without a usable size */
+	uint64_t freed_somewhere; /* where filters look at that: samples freed by no known stack */
 
 	struct bp_counted counted; /* of the whole run */
 	struct bp_counted window;  /* of the query's window; the same if there is none, or if it is
@@ -179,6 +180,8 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);
 /* Adds what is not known of usable sizes. False: no memory. */
 bool bp_warn_of_usable_sizes(struct bp_aggregation *aggregation);
+/* warnings_freed.c: adds what is not known of where objects were freed. False: no memory. */
+bool bp_warn_of_freed_somewhere(struct bp_aggregation *aggregation);
 
 /* Grows an array so that one more entry fits. */
 bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes);
@@ -187,6 +190,21 @@ bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes
 static inline bool bp_total_is_open(struct bp_known_total total)
 {
 	return total.high - total.low >= UINT64_C(1) << 56;
+}
+
+/* An object whose free was lost seems to live on, and it is not known where it was freed. Is a
+ * figure of this metric a lower limit therefore; or an upper one? */
+static inline bool bp_lost_frees_lower(
+	const struct bp_aggregation_state *state, enum bp_metric metric)
+{
+	return state->lost_frees &&
+	       (metric == BP_METRIC_TEMPORARY || state->selection.free_stacks != NULL);
+}
+static inline bool bp_lost_frees_raise(
+	const struct bp_aggregation_state *state, enum bp_metric metric)
+{
+	return state->lost_frees && state->selection.free_stacks == NULL &&
+	       (metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK);
 }
 
 /* Adds `more` to a total; an open upper limit stays open. */

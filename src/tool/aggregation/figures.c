@@ -56,10 +56,8 @@ static struct bp_figure figure(const struct bp_aggregation_state *state, enum bp
 	struct bp_interval interval)
 {
 	struct bp_figure figure = { .interval = interval };
-	figure.lower_bound =
-		state->lost_samples || (metric == BP_METRIC_TEMPORARY && state->lost_frees);
-	figure.upper_bound =
-		state->lost_frees && (metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK);
+	figure.lower_bound = state->lost_samples || bp_lost_frees_lower(state, metric);
+	figure.upper_bound = bp_lost_frees_raise(state, metric);
 	if (figure.lower_bound || figure.upper_bound)
 		figure.interval.exact = false;
 	return figure;

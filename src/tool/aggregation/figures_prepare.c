@@ -4,6 +4,7 @@
  * methods of figures.c the query and the losses allow.
  */
 #include "aggregation/aggregation_state.h"
+#include "query/filter.h"
 #include "time/window.h"
 
 #define LAW_BERNOULLI 1 /* bp_process.law, as in a trace */
@@ -50,7 +51,8 @@ static void count_processes(struct bp_aggregation *aggregation)
 			charge = process->charge;
 	}
 	state->absent = bp_absent_metrics(state->lacks) |
-			(aggregation->profile->mapped ? 1u << BP_METRIC_TEMPORARY : 0);
+			(aggregation->profile->mapped ? 1u << BP_METRIC_TEMPORARY : 0) |
+			(bp_without_what_lives(&aggregation->query) ? 1u << BP_METRIC_LIVE : 0);
 	if (state->interval_min > state->interval_max || state->interval_min == 0)
 		state->interval_min = state->interval_max;
 	state->several_intervals = state->interval_min < state->interval_max;

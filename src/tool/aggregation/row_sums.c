@@ -49,9 +49,8 @@ struct bp_row_bounds bp_aggregation_row_bounds(const struct bp_aggregation *aggr
 		.offered_objects = state->window.offered_objects,
 		.bytes = counted && !aggregation->query.usable ? state->window.bytes : unknown,
 		.objects = counted ? state->window.objects : unknown,
-		.lower_bound =
-			state->lost_samples || (metric == BP_METRIC_TEMPORARY && state->lost_frees),
-		.upper_bound = state->lost_frees && metric == BP_METRIC_LIVE,
+		.lower_bound = state->lost_samples || bp_lost_frees_lower(state, metric),
+		.upper_bound = metric == BP_METRIC_LIVE && bp_lost_frees_raise(state, metric),
 		.size_min = { state->size_min, state->size_min_beside },
 	};
 }

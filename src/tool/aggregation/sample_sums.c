@@ -166,6 +166,9 @@ static inline bool add_sample(struct bp_aggregation *aggregation, struct bp_alik
 	aggregation->samples += bp_sample_count(sample);
 	if (sample->interval != state->interval_max)
 		state->several_intervals = true;
+	if (state->selection.free_stacks != NULL && sample->free_time_ns != BP_TIME_NEVER &&
+		sample->free_stack.i == 0)
+		state->freed_somewhere += bp_sample_count(sample);
 	if (query->filter_count > 0 && !bp_selection_holds(&state->selection, sample)) {
 		if (bp_view_in_window(&state->view, sample))
 			bp_sums_merge(&state->outside, &weight->sums);

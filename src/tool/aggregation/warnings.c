@@ -388,7 +388,9 @@ static void say_losses(struct list *list, const struct bp_aggregation *aggregati
 	if (state->lost_samples)
 		say(list, "because of lost samples estimates are lower bounds");
 	if (state->lost_frees)
-		say(list, "because of lost frees live and peak may be too large");
+		say(list, "because of lost frees %s",
+			state->selection.free_stacks != NULL ? "estimates are lower bounds"
+							     : "live and peak may be too large");
 }
 
 /* The smallest size that the query states is part of every figure of objects: it is said. And does
@@ -579,7 +581,8 @@ bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error
 	say_size_min(&list, aggregation);
 	say_methods(&list, aggregation);
 	aggregation->warnings = list.lines;
-	return (!list.failed && bp_warn_of_usable_sizes(aggregation)) ||
+	return (!list.failed && bp_warn_of_usable_sizes(aggregation) &&
+		       bp_warn_of_freed_somewhere(aggregation)) ||
 	       bp_error_set(error, "out of memory");
 }
 

@@ -297,6 +297,20 @@ static bool measure_group(struct pass *pass, uint32_t first, struct bp_error *er
 	       widen(pass, first, &query, filters, error);
 }
 
+/* What lives at the end was not freed: of objects that were, a limit on it holds in any case. */
+static bool check_lives(
+	const struct bp_limit *limit, const struct bp_query *query, struct bp_error *error)
+{
+	const bool of_free = bp_query_filters_frees(query) ||
+			     (limit->filter_text != NULL && limit->filter.of_free);
+	return limit->resident != BP_RESIDENT_NONE || limit->metric != BP_METRIC_LIVE ||
+	       query->has_at || !of_free ||
+	       bp_error_set(error,
+		       "%.400s: what lives at the end was not freed, so that the limit holds whatever "
+		       "happens: choose allocated or peak, or --at TIME",
+		       limit->text);
+}
+
 bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring *measuring,
 	const struct bp_limit *limits, uint32_t count, struct bp_measure *ret_measures,
 	struct bp_warner *warner, struct bp_error *error)
@@ -313,6 +327,9 @@ bool bp_measure_all(const struct bp_profile *profile, const struct bp_measuring 
 		return bp_error_set(error, "more than %d filters", BP_LIMIT_FILTERS_MAX);
 	query->metric = query->has_at ? BP_METRIC_LIVE : BP_METRIC_ALLOCATED;
 	query->by = BP_KEY_TYPE; /* rows are not looked at: these are cheap */
+	for (uint32_t i = 0; i < count; i++)
+		if (!check_lives(&limits[i], query, error))
+			return false;
 	for (uint32_t i = 0; i < count; i++) {
 		bool done = limits[i].resident != BP_RESIDENT_NONE;
 		if (done)

@@ -406,7 +406,7 @@ static bool read_all(
 			return false;
 		input->read = true;
 		if (!given)
-			*metric = bp_default_metric(&input->profile, *metric);
+			*metric = bp_default_metric(&input->profile, &request->query_options.query);
 		if (!check_distinct(arguments, request, i, error))
 			return false;
 	}

@@ -7,6 +7,7 @@
  */
 #include "cli/growth.h"
 
+#include "query/filter.h"
 #include "report/diff/diff_report.h"
 
 #define ERROR_OF_SUSPECTS 0.05 /* chance of any false suspect */
@@ -23,6 +24,9 @@ bool bp_growth_check(
 			return bp_error_set(error, "--growth and --%s: choose one", others[i]);
 	if (query->by == BP_KEY_PROCESS)
 		return bp_error_set(error, "--growth --by process: use --growth --pid PID");
+	if (bp_query_filters_frees(query))
+		return bp_error_set(error,
+			"--growth is about what is not freed: leave --filter " BP_FREED_BY " out");
 	return arguments->operand_count == 1 ||
 	       bp_error_set(error, "--growth is about one run: give one file");
 }

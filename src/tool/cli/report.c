@@ -293,7 +293,7 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 				request->options.moments == 0 && !request->options.stats &&
 				!request->options.lifetimes;
 	if (!given)
-		query.metric = bp_default_metric(profile, query.metric);
+		query.metric = bp_default_metric(profile, &query);
 	/* Lines of a look are no rows of the peak, at whatever moment the look was. */
 	if (looks && request->report->for_eyes && query.metric == BP_METRIC_PEAK)
 		query.metric = BP_METRIC_LIVE;
@@ -548,7 +548,8 @@ const struct bp_command bp_command_report = {
 		"their callers are charged (--allocators).\n"
 		"\n"
 		"A TIME is in seconds since the first process started, or has a unit: 500ms, 2m.\n"
-		"A filter KEY is one of --by; stack=GLOB matches any function on the stack.\n"
+		"A filter KEY is one of --by; stack=GLOB matches any function on the stack, and\n"
+		"freed-by=GLOB any on the stack that freed the object (run --free-stacks).\n"
 		"\n"
 		"Where `bytepoll run` left FILE.resident, resident memory stands beside the\n"
 		"estimate. On a terminal, what is longer than the screen goes through $PAGER,\n"
@@ -562,6 +563,8 @@ const struct bp_command bp_command_report = {
 		    "    the source lines behind the peak\n"
 		    "bytepoll report --metric allocated --tree app.bpt\n"
 		    "    who calls whom to allocate\n"
+		    "bytepoll report --filter freed-by=cache_evict app.bpt\n"
+		    "    where was allocated what a function freed\n"
 		    "bytepoll report --timeline --from 10 app.bpt\n"
 		    "    the heap over time, from the tenth second on\n"
 		    "bytepoll report --growth --from 60 app.bpt\n"

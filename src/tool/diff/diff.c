@@ -266,11 +266,10 @@ static void look_at_losses(struct bp_diff *diff)
 		for (uint32_t i = 0; i < diff->run_count[side]; i++) {
 			const struct bp_aggregation *a = diff->runs[side][i].compared;
 			enum bp_metric metric = a->query.metric;
-			bool frees = a->state->lost_frees;
-			bool seems_live = metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK;
-			bool freed = metric == BP_METRIC_TEMPORARY || a->query.has_gone_by;
-			state->too_low[side] |= a->state->lost_samples || (frees && freed);
-			state->too_high[side] |= frees && seems_live;
+			bool not_gone = a->state->lost_frees && a->query.has_gone_by;
+			state->too_low[side] |= a->state->lost_samples || not_gone ||
+						bp_lost_frees_lower(a->state, metric);
+			state->too_high[side] |= bp_lost_frees_raise(a->state, metric);
 		}
 }
 

@@ -36,8 +36,13 @@ bool bp_export_set_make(const struct bp_export *format, const struct bp_profile 
 			"--to %s: this file does not tell what was freed, so that nobody "
 			"knows what is live",
 			format->name);
+	if (format->live_only && bp_without_what_lives(query))
+		return bp_error_set(error,
+			"--to %s is about what is live, and was not freed: leave --filter " BP_FREED_BY
+			" out",
+			format->name);
 	if (!metric_given)
-		query->metric = bp_default_metric(profile, query->metric);
+		query->metric = bp_default_metric(profile, query);
 	ret_set->has_asked = bp_aggregate_shown(
 		profile, query, !metric_given && format->one_moment, &ret_set->asked, error);
 	return ret_set->has_asked && aggregate_metrics(format, profile, ret_set, error);

@@ -96,7 +96,7 @@ static bool add_run(struct bytepoll_difference *handle, struct bytepoll_profile 
 		(struct bp_run){ .scale = scale, .file = profile->file };
 	hold(handle, profile);
 	if (!handle->question.metric_given)
-		*metric = bp_default_metric(&profile->profile, *metric);
+		*metric = bp_default_metric(&profile->profile, &handle->question.query);
 	return true;
 }
 

@@ -34,7 +34,7 @@ static bool aggregate(struct bytepoll_table *table, const struct bytepoll_query 
 		return false;
 	if (!table->question.metric_given)
 		table->question.query.metric =
-			bp_default_metric(&table->profile->profile, table->question.query.metric);
+			bp_default_metric(&table->profile->profile, &table->question.query);
 	if (!bp_aggregate(
 		    &table->profile->profile, &table->question.query, &table->aggregation, &reason))
 		return bp_call_failed(error, BYTEPOLL_ERROR_ABSENT, &reason);

@@ -291,9 +291,8 @@ static void judge_whole(struct bp_cube *cube)
 	const struct bp_aggregation_state *state = cube->build->aggregation->state;
 	for (int metric = 0; metric < BP_METRIC_COUNT; metric++) {
 		cube->lower_bound[metric] =
-			state->lost_samples || (metric == BP_METRIC_TEMPORARY && state->lost_frees);
-		cube->upper_bound[metric] =
-			state->lost_frees && (metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK);
+			state->lost_samples || bp_lost_frees_lower(state, (enum bp_metric)metric);
+		cube->upper_bound[metric] = bp_lost_frees_raise(state, (enum bp_metric)metric);
 	}
 	cube->by_classes = false;
 	for (uint32_t i = 0; i < cube->cell_count; i++)

@@ -25,7 +25,7 @@ bool bp_aggregate_shown(const struct bp_profile *profile, const struct bp_query 
 {
 	struct bp_query asked = *query;
 	if (by_default)
-		asked.metric = bp_default_metric(profile, asked.metric);
+		asked.metric = bp_default_metric(profile, &asked);
 	if (!bp_aggregate(profile, &asked, ret_aggregation, error))
 		return false;
 	if (!by_default || asked.metric != BP_METRIC_LIVE || asked.has_at ||

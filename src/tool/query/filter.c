@@ -136,11 +136,13 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 			error, "--filter %s: write KEY=GLOB, for example function=parse_*", text);
 	memcpy(key, text, (size_t)(equals - text));
 	key[equals - text] = '\0';
-	int index = bp_word_index(bp_key_names, BP_KEY_COUNT, key);
+	filter.of_free = strcmp(key, BP_FREED_BY) == 0;
+	int index =
+		filter.of_free ? (int)BP_KEY_STACK : bp_word_index(bp_key_names, BP_KEY_COUNT, key);
 	if (index < 0)
 		return bp_error_set(error,
 			"--filter %s: no key '%s': use stack, function, line, file, module, "
-			"thread, size, type, kind, process, label, label:KEY or time",
+			"thread, size, type, kind, process, label, label:KEY, time or " BP_FREED_BY,
 			text, key);
 	filter.key = (enum bp_key)index;
 	filter.glob = equals + 1;
@@ -148,6 +150,14 @@ bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_e
 		return false;
 	*ret_filter = filter;
 	return true;
+}
+
+bool bp_query_filters_frees(const struct bp_query *query)
+{
+	for (uint32_t i = 0; i < query->filter_count; i++)
+		if (query->filters[i].of_free)
+			return true;
+	return false;
 }
 
 /* The end of the alternative that begins at `text`: a bar, or the end. In brackets and after a

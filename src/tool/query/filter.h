@@ -13,6 +13,11 @@
  * was allocated at FROM or later and before TO, since the start of the first process
  * (`time=1s..2.5s`, either end may be missing). It is not the window of a query, which for the peak
  * says which moments are looked at: both together give the peak of what was allocated in a window.
+ *
+ * `freed-by=GLOB` passes what was freed by a stack of which any function matches, at any time of
+ * the recording: it is `stack=` of the stack that freed. What was never freed does not pass,
+ * whatever the glob is, and what was freed by a stack that is not known is called
+ * "(not known where)".
  */
 #ifndef BP_QUERY_FILTER_H
 #define BP_QUERY_FILTER_H
@@ -30,6 +35,8 @@ struct bp_filter {
 	/* "time=FROM..TO": [from, to), since the start. The key is then size, of any size. */
 	bool of_time;
 	uint64_t from_ns, to_ns;
+	/* "freed-by=GLOB": of the stack that freed. The key is then stack. */
+	bool of_free;
 	/* Key label, "label:KEY=GLOB": points into text. NULL, "label=GLOB": any `key=value`
 	 * matches. */
 	const char *label_key;
@@ -44,8 +51,22 @@ struct bp_filter {
 	bool suppressed;
 };
 
+/* The word of filters by the place that frees, which is no key of rows; and what stands there for a
+ * place that is not known. */
+#define BP_FREED_BY "freed-by"
+#define BP_FREED_SOMEWHERE "(not known where)"
+
 /* Reads one filter; the result points into `text`. */
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
+
+/* Does one of the filters of a query look at where objects were freed? Pure. */
+bool bp_query_filters_frees(const struct bp_query *query);
+/* Does what lives at the end pass none of them therefore? Metric live is absent then, but for a
+ * moment of the query's own. */
+static inline bool bp_without_what_lives(const struct bp_query *query)
+{
+	return !query->has_at && bp_query_filters_frees(query);
+}
 
 /* Does the name of a row match? What stands there for something that is not known, "(no name)", is
  * meant only by a glob or an alternative that begins with the parenthesis: *name* means names. */

@@ -119,6 +119,30 @@ static bool apply_to_stacks(struct bp_selection *selection,
 	return true;
 }
 
+/* Of the stacks that freed. Number 0 stands for those that are not known. */
+static bool apply_to_free_stacks(struct bp_selection *selection,
+	const struct bp_attribution *attribution, const struct bp_filter *filter)
+{
+	const struct bp_profile *profile = attribution->profile;
+	const struct bp_frame_id none = { 0 };
+	const bool nothing = frame_may_pass(filter, &profile->frames.data[0], none) ||
+			     bp_filter_matches_row(filter, BP_FREED_SOMEWHERE);
+	bool *verdicts = calloc(profile->frames.count, sizeof *verdicts);
+	if (selection->free_stacks == NULL) {
+		selection->free_stacks = malloc(profile->stacks.count * sizeof(bool));
+		if (selection->free_stacks != NULL)
+			memset(selection->free_stacks, true, profile->stacks.count);
+	}
+	const bool good = verdicts != NULL && selection->free_stacks != NULL;
+	for (uint32_t i = 0; good && i < profile->frames.count; i++)
+		verdicts[i] = frame_passes(profile, filter, (struct bp_frame_id){ i });
+	for (uint32_t i = 0; good && i < profile->stacks.count; i++)
+		if (!stack_passes(attribution, verdicts, nothing, true, i))
+			selection->free_stacks[i] = false;
+	free(verdicts);
+	return good;
+}
+
 static bool apply_suppressions(struct bp_selection *selection,
 	const struct bp_attribution *attribution, const struct bp_filter *filter)
 {
@@ -234,6 +258,8 @@ static bool apply(struct bp_selection *selection, const struct bp_attribution *a
 {
 	if (filter->suppressions != NULL)
 		return apply_suppressions(selection, attribution, filter);
+	if (filter->of_free)
+		return apply_to_free_stacks(selection, attribution, filter);
 	if (is_of_stack(filter->key))
 		return apply_to_stacks(selection, attribution, query, filter);
 	if (filter->key == BP_KEY_THREAD) {
@@ -296,5 +322,6 @@ void bp_selection_finish(struct bp_selection *selection)
 	free(selection->processes);
 	free(selection->types);
 	free(selection->labels);
+	free(selection->free_stacks);
 	memset(selection, 0, sizeof *selection);
 }

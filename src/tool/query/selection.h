@@ -26,6 +26,7 @@ struct bp_selection {
 	bool *stacks, *threads, *processes; /* by id: may it pass? */
 	bool *types;			    /* by bp_type_key */
 	bool *labels;
+	bool *free_stacks; /* by the stack that freed; NULL: no filter looks at that */
 	bool kinds[BP_KINDS];
 	uint64_t size_low, size_high;
 	/* Allocated in [from, to) since the start of the first process of the tree. */
@@ -47,6 +48,14 @@ static inline bool bp_selection_holds_time(
 	return time_ns >= selection->from_ns && time_ns < selection->to_ns;
 }
 
+/* What was never freed has no place that freed it. */
+static inline bool bp_selection_holds_free(
+	const struct bp_selection *selection, const struct bp_sample *sample)
+{
+	return sample->free_time_ns != BP_TIME_NEVER &&
+	       selection->free_stacks[sample->free_stack.i];
+}
+
 static inline bool bp_selection_holds(
 	const struct bp_selection *selection, const struct bp_sample *sample)
 {
@@ -54,7 +63,8 @@ static inline bool bp_selection_holds(
 	       selection->processes[sample->process.i] && selection->types[bp_type_key(sample)] &&
 	       selection->kinds[sample->kind] && selection->labels[sample->labels.i] &&
 	       sample->size >= selection->size_low && sample->size <= selection->size_high &&
-	       (!selection->of_time || bp_selection_holds_time(selection, sample));
+	       (!selection->of_time || bp_selection_holds_time(selection, sample)) &&
+	       (selection->free_stacks == NULL || bp_selection_holds_free(selection, sample));
 }
 
 /* What a sample is under when rows are by label: the string of the value, or for `label` NULL of

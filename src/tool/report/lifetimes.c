@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "aggregation/views/lifetimes.h"
+#include "query/filter.h"
 #include "report/pairs.h"
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
@@ -132,14 +133,21 @@ static bool write_table(const struct bp_aggregation *aggregation,
 }
 
 /* `another`: a column says how much another thread freed. */
-static void write_notes(const struct bp_lifetimes *lifetimes,
-	const struct bp_report_options *options, bool another, FILE *out)
+static void write_notes(const struct bp_aggregation *aggregation,
+	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, bool another,
+	FILE *out)
 {
 	char text[512], time[BP_QUANTITY_BYTES];
 	if (options->complete)
 		bp_write_warning(options,
 			"--complete: objects that were not freed are left out, as in profiles of complete pairs. "
 			"What lives long is missing more often than what dies soon, so that lifetimes come out too short.",
+			out);
+	else if (bp_query_filters_frees(&aggregation->query))
+		bp_write_warning(options,
+			"--filter " BP_FREED_BY
+			": objects that were not freed by the end of the recording are left out. What lives "
+			"long is missing more often than what dies soon, so that lifetimes come out too short.",
 			out);
 	else
 		bp_write_note(options,
@@ -184,7 +192,7 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 		       write_table(aggregation, &lifetimes, options, true, &another, out);
 	if (good && lifetimes.known && lifetimes.all.samples > 0) {
 		putc('\n', out);
-		write_notes(&lifetimes, options, another, out);
+		write_notes(aggregation, &lifetimes, options, another, out);
 	}
 	bp_lifetimes_finish(&lifetimes);
 	return good || bp_error_set(error, "out of memory");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "aggregation/views/pairs.h"
+#include "query/filter.h"
 #include "report/lifetimes.h"
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
@@ -35,7 +36,7 @@ static void pair_text(const struct bp_aggregation *aggregation, const struct bp_
 	bp_aggregation_row(aggregation, pair->row, &row);
 	bp_row_text(aggregation, &row, from, sizeof from);
 	row = (struct bp_row){ .name = pair->end == BP_PAIR_LIVE	      ? "(still live)"
-				       : pair->end == BP_PAIR_FREED_SOMEWHERE ? "(not known where)"
+				       : pair->end == BP_PAIR_FREED_SOMEWHERE ? BP_FREED_SOMEWHERE
 									      : pair->freed_name,
 		.frames = pair->freed_frames,
 		.frame_count = pair->freed_frame_count };
@@ -144,6 +145,11 @@ static void write_notes(const struct bp_aggregation *aggregation,
 			"--complete: objects that were not freed are left out, as in profiles of complete pairs. "
 			"What lives long is missing more often than what dies soon, so that a pair may hold too "
 			"little, and lifetimes come out too short.",
+			out);
+	else if (bp_query_filters_frees(&aggregation->query))
+		bp_write_note(options,
+			"Objects that were not freed by the end of the recording are left out, as --filter " BP_FREED_BY
+			" says.",
 			out);
 	snprintf(text, sizeof text,
 		"Half after: the age by which half of the %s of the pair had been freed there; of what is still "

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "query/filter.h"
 #include "report/parts/bar.h"
 #include "report/parts/header.h"
 #include "report/report.h"
@@ -87,8 +88,10 @@ static bool write_timeline(const struct bp_aggregation *aggregation,
 	if (good) {
 		bp_write_header(aggregation, options, out);
 	}
-	/* The header says where there are no figures. */
-	if (good && aggregation->totals[BP_METRIC_LIVE].known &&
+	/* The header says where there are no figures. (What was freed has lived before the end.) */
+	if (good &&
+		(aggregation->totals[BP_METRIC_LIVE].known ||
+			bp_without_what_lives(&aggregation->query)) &&
 		!(aggregation->absent & 1u << BP_METRIC_PEAK)) {
 		write_moments(moments, lines, count, options, out);
 		putc('\n', out);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/gaps/losses.h"
 #include "query/filter.h"
 #include "small_profile.h"
 
@@ -207,9 +208,83 @@ static void bad_filters_are_refused(void **state)
 		assert_non_null(strstr(error.text, "--filter"));
 	}
 	struct bp_filter filter;
+	assert_true(bp_filter_parse("freed-by=drop_*", &filter, NULL));
+	assert_true(filter.of_free);
+	assert_string_equal(filter.glob, "drop_*");
+	assert_false(bp_filter_parse("freed=drop_*", &filter, NULL));
 	assert_true(bp_filter_parse("size=1.5K..2MiB", &filter, NULL));
+	assert_false(filter.of_free);
 	assert_int_equal(filter.size_low, 1536);
 	assert_int_equal(filter.size_high, 2 << 20);
+}
+
+/* The stacks that freed are not known in this profile: scenario/test_pairs.py has known ones. */
+static void what_was_freed_and_where_nobody_knows(void **state)
+{
+	static const struct {
+		const char *text;
+		bool freed;
+	} cases[] = { { "freed-by=(not known*", true }, { "freed-by=x|(*", true },
+		{ "freed-by=*", false }, { "freed-by=parse", false } };
+	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
+	struct bp_profile profile;
+	struct bp_filter filter;
+	struct bp_error error;
+	struct bp_aggregation a;
+	(void)state;
+	small_exact(&profile);
+	assert_true(bp_filter_parse("freed-by=(*", &filter, NULL));
+	query.filters = &filter;
+	query.filter_count = 1;
+	assert_false(bp_aggregate(&profile, &query, &a, &error));
+	assert_non_null(strstr(error.text, "run --free-stacks"));
+	profile.processes.data[1].free_stacks = true;
+	a = filtered(&profile, query, NULL, 0);
+	const double freed = a.totals[BP_METRIC_ALLOCATED].bytes.interval.estimate -
+			     a.totals[BP_METRIC_LIVE].bytes.interval.estimate;
+	assert_true(freed > 0);
+	bp_aggregation_finish(&a);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_true(bp_filter_parse(cases[i].text, &filter, NULL));
+		a = filtered(&profile, query, &filter, 1);
+		small_assert_exact(a.totals[BP_METRIC_ALLOCATED].bytes, cases[i].freed ? freed : 0);
+		assert_false(a.totals[BP_METRIC_LIVE].known);
+		bp_aggregation_finish(&a);
+	}
+	query.metric = BP_METRIC_LIVE;
+	assert_false(bp_aggregate(&profile, &query, &a, &error));
+	assert_non_null(strstr(error.text, "not freed"));
+	profile.mapped = true;
+	assert_false(bp_aggregate(&profile, &query, &a, &error));
+	assert_non_null(strstr(error.text, "unmaps"));
+	bp_profile_finish(&profile);
+}
+
+/* A free that was lost is missing from what was freed, and adds to what seems to live. */
+static void lost_frees_make_what_was_freed_a_lower_limit(void **state)
+{
+	struct bp_query query = { .metric = BP_METRIC_ALLOCATED };
+	struct bp_profile profile;
+	struct bp_filter filter;
+	uint32_t reason = 0;
+	(void)state;
+	small_exact(&profile);
+	while (!bp_loss_kind(reason).frees || bp_loss_kind(reason).samples)
+		assert_true(++reason < BP_PROFILE_LOSSES);
+	profile.processes.data[1].free_stacks = true;
+	profile.processes.data[1].lost[reason] = 1;
+	assert_true(bp_filter_parse("freed-by=(*", &filter, NULL));
+	struct bp_aggregation a = filtered(&profile, query, &filter, 1);
+	assert_true(a.totals[BP_METRIC_ALLOCATED].bytes.lower_bound);
+	assert_false(a.totals[BP_METRIC_ALLOCATED].bytes.interval.exact);
+	assert_true(a.totals[BP_METRIC_PEAK].bytes.lower_bound);
+	assert_false(a.totals[BP_METRIC_PEAK].bytes.upper_bound);
+	bp_aggregation_finish(&a);
+	a = filtered(&profile, query, NULL, 0);
+	assert_false(a.totals[BP_METRIC_ALLOCATED].bytes.lower_bound);
+	assert_true(a.totals[BP_METRIC_PEAK].bytes.upper_bound);
+	bp_aggregation_finish(&a);
+	bp_profile_finish(&profile);
 }
 
 static void moments_and_windows(void **state)
@@ -358,6 +433,8 @@ int main(void)
 		cmocka_unit_test(time_and_window_give_the_peak_of_a_window),
 		cmocka_unit_test(rows_are_found_by_their_names),
 		cmocka_unit_test(bad_filters_are_refused),
+		cmocka_unit_test(what_was_freed_and_where_nobody_knows),
+		cmocka_unit_test(lost_frees_make_what_was_freed_a_lower_limit),
 		cmocka_unit_test(moments_and_windows),
 		cmocka_unit_test(process_trees_are_merged),
 		cmocka_unit_test(exit_follows_execs),

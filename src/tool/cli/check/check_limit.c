@@ -44,6 +44,9 @@ static bool parse_metric(const char *text, size_t length, struct bp_limit *limit
 /* Does the filter begin with KEY= ? A function's name that does is improbable. */
 static bool has_key(const char *filter, size_t length)
 {
+	static const char freed_by[] = BP_FREED_BY "=";
+	if (length >= strlen(freed_by) && strncmp(filter, freed_by, strlen(freed_by)) == 0)
+		return true;
 	for (int i = 0; i < BP_KEY_COUNT; i++) {
 		size_t key_length = strlen(bp_key_names[i]);
 		if (key_length < length && filter[key_length] == '=' &&

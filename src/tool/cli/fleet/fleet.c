@@ -207,6 +207,10 @@ static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_r
 	if (!read_word(arguments, request, error) || !read_filter(arguments, request, error) ||
 		!bp_query_options_read(arguments, &request->query_options, error))
 		return false;
+	if (bp_query_filters_frees(query))
+		return bp_error_set(error,
+			"--filter " BP_FREED_BY ": a store does not keep where objects were freed: "
+			"see `bytepoll report` for one recording");
 	if (query->metric == BP_METRIC_PEAK)
 		return bp_error_set(error,
 			"--metric peak: every run has its peak at a moment of its own, and their "

@@ -64,7 +64,7 @@ bool bp_fleet_parts_aggregate(const struct bp_fleet_request *request, double sca
 {
 	struct bp_query query = request->query_options.query;
 	if (!bp_option_given(request->arguments, "metric"))
-		query.metric = bp_default_metric(&parts->parts[0].profile, query.metric);
+		query.metric = bp_default_metric(&parts->parts[0].profile, &query);
 	/* Everything is Horvitz-Thompson, so that base + change = new; threads are counted. */
 	if (query.by != BP_KEY_THREAD)
 		query.estimator = BP_ESTIMATOR_HT;

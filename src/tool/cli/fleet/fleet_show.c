@@ -38,7 +38,7 @@ int bp_fleet_show(const struct bp_fleet_request *request, struct bp_error *error
 	bp_terminal_look(&options);
 	options.names_as_recorded = bp_names_as_recorded(&profile, query.by);
 	if (!bp_option_given(arguments, "metric"))
-		query.metric = bp_default_metric(&profile, query.metric);
+		query.metric = bp_default_metric(&profile, &query);
 	bool good = bp_aggregate_shown(&profile, &query, false, &aggregation, error);
 	if (good) {
 		bp_pager_begin_unless(arguments);

@@ -322,9 +322,10 @@ static bool make(struct bp_live_view *view, const struct bp_live_source *source,
 	const struct bp_profile *profile = &source->profile;
 	struct bp_query query;
 	take_times(view, source);
-	view->metric = bp_default_metric(profile, view->metric);
-	if (!make_query(view, &query, error) ||
-		!bp_aggregate(profile, &query, &view->aggregation, error))
+	if (!make_query(view, &query, error))
+		return false;
+	query.metric = view->metric = bp_default_metric(profile, &query);
+	if (!bp_aggregate(profile, &query, &view->aggregation, error))
 		return false;
 	view->made = true;
 	if (!view->has_base) {

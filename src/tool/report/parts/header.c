@@ -442,17 +442,23 @@ static void write_selection(const struct bp_aggregation *aggregation,
 static void write_absent(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
 {
+	unsigned absent = aggregation->absent;
+	if (bp_without_what_lives(&aggregation->query)) {
+		fprintf(out, "  %slive is absent: what lives at the end was not freed%s\n",
+			bp_style_dim(options), bp_style_end(options));
+		absent &= ~(1u << BP_METRIC_LIVE);
+	}
 	if (aggregation->lacks & BP_LACKS_FREES)
 		fprintf(out,
 			"  %slive, peak and temporary are absent: this file does not tell what was freed%s\n",
 			bp_style_dim(options), bp_style_end(options));
-	else if (aggregation->absent == 1u << BP_METRIC_TEMPORARY && !aggregation->profile->mapped)
+	else if (absent == 1u << BP_METRIC_TEMPORARY && !aggregation->profile->mapped)
 		fprintf(out, "  %stemporary is absent: objects were not counted%s\n",
 			bp_style_dim(options), bp_style_end(options));
-	else if ((aggregation->absent & ~(1u << BP_METRIC_TEMPORARY)) != 0)
+	else if ((absent & ~(1u << BP_METRIC_TEMPORARY)) != 0)
 		fprintf(out, "  %s%speak and temporary are absent: this file is a snapshot%s\n",
 			bp_style_dim(options),
-			aggregation->absent & 1u << BP_METRIC_ALLOCATED ? "allocated, " : "",
+			absent & 1u << BP_METRIC_ALLOCATED ? "allocated, " : "",
 			bp_style_end(options));
 }
 
