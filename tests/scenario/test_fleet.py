@@ -549,6 +549,8 @@ def check_usage(recordings):
                   ["html", recordings.store, "-o", "-", "--from", "1"], ["html", recordings.store, "-o", "-", "--at", "1"],
                   ["html", recordings.store, "-o", "-", "--filter", "time=1..2"],
                   ["diff", recordings.store, "--base", "1", "--new", "2", "--from", "1"],
+                  ["top", recordings.store, "--filter", "freed-by=free"],
+                  ["check", recordings.store, "--limit", "allocated:freed-by=free=1M"],
                   ["growth", recordings.store, "--from", "tomorrow", "--until", "1"]):
         ask("fleet", *words, status=2)
     empty = os.path.join(recordings.folder, "empty")

@@ -280,6 +280,8 @@ def synthetic(tap, directory, traces):
     for name in sorted(os.listdir(traces)):
         if name.endswith(".bpt") and not name.startswith("bad_") and not name.startswith("folded"):
             tap.attempt("page of " + name, lambda: check_page(os.path.join(traces, name), directory))
+    tap.attempt("what one place frees", lambda: check_page(os.path.join(traces, "free_stacks.bpt"), directory,
+                                                           ["--filter", "freed-by=sweep"]))
     for name in sorted(os.listdir(traces)):
         if name.startswith("bad_"):
             result = html("-o", os.path.join(directory, "bad.html"), os.path.join(traces, name))

@@ -178,6 +178,9 @@ def test_freed_by():
         at = data["totals"]["peak"]["at"]["time_s"]
         live = freed_by(trace, "end_*", "--metric", "live", "--at", "%.9f" % at)
         profiled.expect(of_rows(live, "bytes") == {name: row[:1] for name, row in handed[0].items()}, "%s" % live["rows"])
+        live = profiled.run([profiled.BYTEPOLL, "live", "--once", "--filter", "freed-by=end_3", trace]).stdout.decode()
+        profiled.expect("allocated by function" in live and "only freed-by=end_3" in live and
+                        all(name in live for name in handed[0]) and "grow_1" not in live, live)
         # Two places as alternatives, and with the place that allocated; whatever was freed, and what was not.
         both = freed_by(trace, "end_1|grow_1")["totals"]["allocated"]["objects"]["estimate"]
         profiled.expect(both == known_freed_by("end_1")[1][1] + known_freed_by("grow_1")[1][1], "%s" % both)

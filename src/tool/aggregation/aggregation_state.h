@@ -180,7 +180,9 @@ const struct bp_other_sums *bp_look_at_offset(const struct bp_query *query,
 bool bp_make_warnings(struct bp_aggregation *aggregation, struct bp_error *error);
 /* Adds what is not known of usable sizes. False: no memory. */
 bool bp_warn_of_usable_sizes(struct bp_aggregation *aggregation);
-/* warnings_freed.c: adds what is not known of where objects were freed. False: no memory. */
+/* warnings_freed.c: what lost frees do to the figures, as the end of a sentence. */
+const char *bp_effect_of_lost_frees(const struct bp_aggregation_state *state);
+/* Adds what is not known of where objects were freed. False: no memory. */
 bool bp_warn_of_freed_somewhere(struct bp_aggregation *aggregation);
 
 /* Grows an array so that one more entry fits. */

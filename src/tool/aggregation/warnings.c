@@ -388,9 +388,7 @@ static void say_losses(struct list *list, const struct bp_aggregation *aggregati
 	if (state->lost_samples)
 		say(list, "because of lost samples estimates are lower bounds");
 	if (state->lost_frees)
-		say(list, "because of lost frees %s",
-			state->selection.free_stacks != NULL ? "estimates are lower bounds"
-							     : "live and peak may be too large");
+		say(list, "because of lost frees %s", bp_effect_of_lost_frees(state));
 }
 
 /* The smallest size that the query states is part of every figure of objects: it is said. And does

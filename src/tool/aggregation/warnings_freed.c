@@ -8,6 +8,12 @@
 #include "aggregation/aggregation_state.h"
 #include "query/filter.h"
 
+const char *bp_effect_of_lost_frees(const struct bp_aggregation_state *state)
+{
+	return state->selection.free_stacks != NULL ? "estimates are lower bounds"
+						    : "live and peak may be too large";
+}
+
 bool bp_warn_of_freed_somewhere(struct bp_aggregation *aggregation)
 {
 	const uint64_t samples = aggregation->state->freed_somewhere;

@@ -122,6 +122,17 @@ static bool parse_label(
 	return true;
 }
 
+bool bp_filter_has_key(const char *text, size_t bytes)
+{
+	for (int i = 0; i <= BP_KEY_COUNT; i++) {
+		const char *key = i < BP_KEY_COUNT ? bp_key_names[i] : BP_FREED_BY;
+		const size_t length = strlen(key);
+		if (length < bytes && text[length] == '=' && strncmp(text, key, length) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error)
 {
 	struct bp_filter filter = { .text = text };

@@ -59,6 +59,10 @@ struct bp_filter {
 /* Reads one filter; the result points into `text`. */
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
 
+/* Do the first `bytes` of a text begin with KEY=, where filters may be given without a key? The
+ * keys are those of rows and freed-by. A function's name that begins so is improbable. Pure. */
+bool bp_filter_has_key(const char *text, size_t bytes);
+
 /* Does one of the filters of a query look at where objects were freed? Pure. */
 bool bp_query_filters_frees(const struct bp_query *query);
 /* Does what lives at the end pass none of them therefore? Metric live is absent then, but for a

@@ -41,25 +41,10 @@ static bool parse_metric(const char *text, size_t length, struct bp_limit *limit
 	return index >= 0;
 }
 
-/* Does the filter begin with KEY= ? A function's name that does is improbable. */
-static bool has_key(const char *filter, size_t length)
-{
-	static const char freed_by[] = BP_FREED_BY "=";
-	if (length >= strlen(freed_by) && strncmp(filter, freed_by, strlen(freed_by)) == 0)
-		return true;
-	for (int i = 0; i < BP_KEY_COUNT; i++) {
-		size_t key_length = strlen(bp_key_names[i]);
-		if (key_length < length && filter[key_length] == '=' &&
-			strncmp(filter, bp_key_names[i], key_length) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool parse_filter(
 	const char *filter, size_t length, struct bp_limit *limit, struct bp_error *error)
 {
-	const char *key = has_key(filter, length) ? "" : "function=";
+	const char *key = bp_filter_has_key(filter, length) ? "" : "function=";
 	if (length == 0)
 		return bp_error_set(error, "no filter after the colon");
 	if (asprintf(&limit->filter_text, "%s%.*s", key, (int)length, filter) < 0) {

@@ -43,6 +43,11 @@ static bool read_limits(
 		if (!bp_check_limit_parse(given->value, limit, error))
 			return false;
 		limits->count++;
+		if (limit->filter_text != NULL && limit->filter.of_free)
+			return bp_error_set(error,
+				"--limit %.200s: a store does not keep where objects were freed: hold a "
+				"run's file to it, by `bytepoll check`",
+				given->value);
 		if (is_of_one_run(limit))
 			return bp_error_set(error,
 				"--limit %.200s: peaks and resident memory are of one run: hold its "

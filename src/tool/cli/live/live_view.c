@@ -428,14 +428,10 @@ bool bp_live_view_filter(struct bp_live_view *view, const char *text, struct bp_
 {
 	char filter[BP_LIVE_FILTER_BYTES];
 	struct bp_filter parsed;
-	const char *equals = strchr(text, '=');
-	char key[32] = "";
-	if (equals != NULL && (size_t)(equals - text) < sizeof key)
-		memcpy(key, text, (size_t)(equals - text));
 	int length;
 	if (*text == '\0')
 		length = snprintf(filter, sizeof filter, "%s", "");
-	else if (bp_word_index(bp_key_names, BP_KEY_COUNT, key) >= 0 ||
+	else if (bp_filter_has_key(text, strlen(text)) ||
 		 strncmp(text, BP_LABEL_PREFIX, strlen(BP_LABEL_PREFIX)) == 0)
 		length = snprintf(filter, sizeof filter, "%s", text);
 	else if (view->by == BP_KEY_SIZE || strpbrk(text, "*?[|") != NULL)
