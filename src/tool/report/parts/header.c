@@ -148,10 +148,9 @@ static void put_method(struct pieces *pieces, const struct bp_aggregation *aggre
 	char text[512], count[BP_QUANTITY_BYTES];
 	if (aggregation->profile->mapped) {
 		const struct bp_figure *live = &aggregation->totals[BP_METRIC_LIVE].bytes;
-		put_piece(pieces,
-			live->lower_bound || live->upper_bound
-				? "what it mapped itself, as far as it was recorded"
-				: "what it mapped itself, exactly");
+		put_piece(pieces, live->lower_bound || live->upper_bound
+					  ? "what it mapped itself, as far as it was recorded"
+					  : "what it mapped itself, exactly");
 		return;
 	}
 	intervals_text(aggregation, pieces->options, text, sizeof text);
