@@ -97,8 +97,9 @@ class Runs:
         table = bytepoll("report", trace, environment={"COLUMNS": "100"}).stdout.decode()
         flat = " ".join(table.split())
         profiled.expect("resident at" in table and "high-water mark" in table, table)
-        told = re.search(r"the recorder and the main stack (?:≤|<=) \S+ \w+, the rest \[-\S+, -\S+\] MiB", flat)
-        profiled.expect(told is not None, "the recorder is not named, or the rest has no limits: " + flat)
+        told = re.search(r"the recorder and the main stack (?:≤|<=) \S+ \w+, of the live objects at least \S+ MiB not "
+                         r"resident;", flat)
+        profiled.expect(told is not None, "the recorder is not named, or what is not resident: " + flat)
         profiled.expect(self.resident(trace)[1]["last"]["rest"]["estimate"] is None, "limits are no estimate")
 
     def images(self):
