@@ -167,8 +167,8 @@ static bool read_resident_options(
 	for (size_t i = 0; request->takes_apart && i < BP_COUNT(whole); i++)
 		if (bp_option_given(arguments, whole[i]))
 			return bp_error_set(error,
-				"--resident is about all resident memory at one moment: leave --%s "
-				"out",
+				"--resident is about all resident memory at one look, the last or, with "
+				"--metric peak, that of the highest resident memory: leave --%s out",
 				whole[i]);
 	return !request->takes_apart || metric == BP_METRIC_LIVE || metric == BP_METRIC_PEAK ||
 	       bp_error_set(error,

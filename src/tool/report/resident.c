@@ -5,6 +5,7 @@
  * which is the kernel's. Lines of nothing are left out.
  */
 #include <math.h>
+#include <string.h>
 
 #include "report/parts/header.h"
 #include "report/parts/resident_text.h"
@@ -113,6 +114,23 @@ static void write_absent(const struct bp_residency *residency, const struct bp_a
 			out);
 }
 
+/* The highest resident memory is seldom at the moment at which malloc had given most. */
+static void write_other_peak(const struct bp_parts *parts, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const uint64_t peak_ns = aggregation->peak_at_ns;
+	char text[512], look[BP_QUANTITY_BYTES], peak[BP_QUANTITY_BYTES];
+	bp_time_text(parts->at_ns, look);
+	bp_time_text(peak_ns, peak);
+	if (peak_ns == BP_TIME_NEVER || strcmp(look, peak) == 0)
+		return;
+	snprintf(text, sizeof text,
+		"This is the look at the highest resident memory, at %s; malloc had given most at %s, "
+		"when nobody looked at pages.",
+		look, peak);
+	bp_write_note(options, text, out);
+}
+
 static bool write_resident(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out, struct bp_error *error)
 {
@@ -146,11 +164,13 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 	write_notes(parts, attached, options, out);
 	if (options->residency != NULL && is_some(&options->residency->absent))
 		write_absent(options->residency, aggregation, options, out);
-	if (options->without_pages)
+	if (options->without_pages) {
+		write_other_peak(parts, aggregation, options, out);
 		bp_write_note(options,
 			"Pages are kept of the last look alone: of this one it is not known which "
 			"live objects were not resident.",
 			out);
+	}
 	return true;
 }
 
