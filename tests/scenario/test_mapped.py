@@ -201,7 +201,7 @@ def watched(trace):
     """At 80 columns: the head, the metrics in turn, and the help."""
     environment = profiled.environment(extra={"TERM": "xterm-256color"})
     with Terminal([profiled.BYTEPOLL, "live", "--metric", "mapped", trace], environment, 80, 24) as terminal:
-        terminal.wait("what it mapped itself")
+        terminal.wait("mappings")
         terminal.wait(", exactly")
         for metric in ("mapped", "mapped-ever", "mapped-peak", "mapped"):
             terminal.wait("\n" + metric + " by function")
@@ -217,7 +217,7 @@ def test_live(tap):
             live, text = rows_of_text("live", "--once", "--metric", metric, trace)
             report, _ = rows_of_text("report", "--metric", metric, trace)
             tap.check(live == report, "live has the report's rows: " + metric, "%s, report %s" % (live, report))
-            tap.check("what it mapped itself" in text and "live" not in text and "allocated" not in text,
+            tap.check("mappings" in text and "live" not in text and "allocated" not in text,
                       "and no word of malloc: " + metric, text)
         tap.attempt("live on a terminal", lambda: watched(trace))
     with profiled.directory() as path:

@@ -90,7 +90,7 @@ static void put_sampling(struct line *line, const struct bp_aggregation *aggrega
 	const struct bp_report_options *options = &line->frame->options;
 	char text[2 * BP_QUANTITY_BYTES + 32], count[BP_QUANTITY_BYTES];
 	if (aggregation->profile->mapped) {
-		put(line, "what it mapped itself");
+		put(line, "mappings");
 	} else if (sampling->interval_count > 0) {
 		bp_sampling_text(sampling->intervals[0],
 			sampling->intervals[sampling->interval_count - 1], bp_style_of(options),
