@@ -6,12 +6,9 @@ import { numbers_of } from './table.jsx';
 import { Resident } from './resident.jsx';
 import { figure_parts, figure_text, full_text, is_vague, is_known, shown_peak, sums_up, time_text, window_text } from './quantity.js';
 
-// (Where calls or samples were lost a peak may be marked exact and have bounds.)
-const is_exact = (figure) => is_known(figure) && figure.exact && !figure.lower_bound && !figure.upper_bound;
-
 function Figure({ figure, kind }) {
   const parts = figure_parts(figure, kind);
-  const exact = is_exact(figure);
+  const exact = is_known(figure) && figure.exact;
   return (
     <span class={'value' + (is_known(figure) && is_vague(figure) ? ' vague' : '')} title={full_text(figure, kind)}>
       {parts.main}
@@ -82,7 +79,7 @@ export function Cards({ profile, view, totals, onMetric }) {
                 <span class="label">
                   {figure_text(shown(total[other]), other)}
                   {other === 'objects' && ' objects'}
-                  {is_exact(total[other]) && ', exact'}
+                  {is_known(total[other]) && total[other].exact && ', exact'}
                 </span>
               </>
             )}

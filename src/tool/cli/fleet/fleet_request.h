@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `bytepoll fleet` was asked: what to do, which recordings of which folders, and the question
- * itself. Made by fleet.c; fleet_show.c, fleet_html.c, fleet_growth.c, fleet_diff.c and
- * fleet_check.c answer. One thread.
+ * itself. Made by fleet.c and fleet_moments.c; fleet_show.c, fleet_hosts.c, fleet_html.c,
+ * fleet_growth.c, fleet_diff.c and fleet_check.c answer. One thread.
  */
 #ifndef BP_CLI_FLEET_FLEET_REQUEST_H
 #define BP_CLI_FLEET_FLEET_REQUEST_H

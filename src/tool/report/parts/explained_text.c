@@ -96,8 +96,9 @@ void bp_explained_beyond_text(
 		return;
 	bp_bytes_text(explained->peak_beyond_bytes, style, bytes);
 	add(buffer,
-		"the peak is what was asked of malloc: at least %s of it were resident at no time, "
-		"because the program never touched them, or because they were swapped out",
+		"the peak is what was asked of malloc: at least %s of it were resident at no time: "
+		"the program never touched them, or they were swapped out, or they lie in pages of "
+		"hugetlbfs, which the kernel does not count as resident",
 		bytes);
 }
 
