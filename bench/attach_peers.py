@@ -7,8 +7,10 @@ attach by it do first. While a tool works, the states of all threads are read fr
 were stopped by a tracer at the most, and how long the longest such stop lasted. A look takes up to some milliseconds, and so
 stops that are shorter are often not seen; what `bytepoll attach` says of its own is more exact, and is taken instead.
 
-Only by `--only attach-peers`: a hang takes its time. BYTEPOLL_ATTEMPTS: attempts of each. BYTEPOLL_MEMRAY_PYTHON: a Python
+Only by `--only attach-peers`: a hang takes its time. BYTEPOLL_ATTEMPTS: attempts of each.
+BYTEPOLL_ATTEMPTS_AT_ONCE: how many go on at the same time (1). BYTEPOLL_MEMRAY_PYTHON: a Python
 that has memray; without it memray and the third process are left out."""
+import concurrent.futures
 import glob
 import os
 import re
@@ -23,6 +25,7 @@ import time
 from harness import table
 
 ATTEMPTS = 30
+AT_ONCE = int(os.environ.get("BYTEPOLL_ATTEMPTS_AT_ONCE", 1))
 LIMIT_S = 20
 RECORD_S = 5  # of heaptrack, its attaching included
 PYTHON = os.environ.get("BYTEPOLL_MEMRAY_PYTHON")
@@ -212,8 +215,9 @@ def peers(bench):
             if words[0] != PYTHON if needed is None else shutil.which(needed) is None:
                 continue
             found, stops = {"good": 0, "refused": 0, "crash": 0, "hang": 0, "not done": 0, "nothing": 0}, []
-            for _ in range(attempts):
-                attempt(bench, words, attach, found, stops)
+            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+                for each in [pool.submit(attempt, bench, words, attach, found, stops) for _ in range(attempts)]:
+                    each.result()
             longest = [each for _, each in stops]
             rows.append((target, name, str(attempts), *(str(found[key]) for key in found),
                          str(max(threads for threads, _ in stops)),
