@@ -255,6 +255,50 @@ def check_cut_short(engine, recordings):
     expect(int(view[0][0]) == whole["samples"], "the view has %s samples, not %d" % (view, whole["samples"]))
 
 
+def check_versions(engine, folder):
+    """A run that goes on: its newest version counts, and then the run as it ended."""
+    trace = os.path.join(folder, "goes_on.bpt")
+    process = subprocess.Popen([profiled.program("churn"), "1", "5000", "pause"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=profiled.environment(trace, 512, SEED))
+    process.stdout.readline()
+
+    def pushed(words, running="1"):
+        line = ask("push", trace, "--to", engine.address, "--service", "goes_on", "--running", running).stdout
+        expect(words in line, line)
+
+    def attempts():
+        return [row[0] for row in engine.sql("SELECT DISTINCT push FROM processes WHERE service = 'goes_on' ORDER BY push")]
+
+    def counts():
+        plain, got = profiled.report(trace), json.loads(
+            ask("fleet", "top", engine.address, "--service", "goes_on", "--json").stdout)
+        found = list(test_fleet.differences(got, plain))
+        expect(not found and got["samples"] > 1000, "; ".join(found[:4]))
+
+    pushed(b"pushed %s as it is now" % trace.encode())
+    counts()
+    pushed(b"0 pushed, 0 there already, 1 still running", "1h")
+    (first,) = attempts()
+    time.sleep(1.1)
+    pushed(b"1 pushed")
+    second, again = attempts()
+    expect(again == first and second < first and first[0] == "r", attempts())
+    counts()
+    whole = engine.sql("SELECT push FROM bytepoll_pushes WHERE push IN (SELECT push FROM processes WHERE service = 'goes_on')")
+    expect(whole == [[second]], whole)
+    process.communicate(b"\n")
+    pushed(b"1 pushed")
+    expect(len(attempts()) == 3 and attempts()[0][0] != "r", attempts())
+    counts()
+    pushed(b"1 there already")
+    # What docs/fleet.md says of removing what nothing reads.
+    for table in ("processes", *TABLES):
+        engine.sql("ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM bytepoll_pushes) "
+                   "SETTINGS mutations_sync = 2" % table)
+    expect(len(attempts()) == 1, attempts())
+    counts()
+
+
 def check_diff(engine, recordings):
     words = ["diff", "--json", "--metric", "allocated"]
     plain = json.loads(ask("fleet", *words, recordings.tables, "--base", "0.0", "--new", "1.0").stdout) \
@@ -301,6 +345,7 @@ def with_engine(tap, recordings):
         tap.attempt("dates", lambda: test_fleet_dates.check_dates(recordings))
         tap.attempt("diff", lambda: check_diff(engine, recordings))
         tap.attempt("view", lambda: check_view(engine, recordings))
+        tap.attempt("a run that goes on", lambda: check_versions(engine, recordings.folder))
         tap.attempt("cut short", lambda: check_cut_short(engine, recordings))
     finally:
         engine.finish()

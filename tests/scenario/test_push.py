@@ -4,10 +4,11 @@
 
 Pushed twice, by four at a time, and by pushers that are killed at random moments (BYTEPOLL_PUSH_KILLS, 20; seeded),
 the store ends with each run exactly once, byte by byte as a quiet push writes it. A run that goes on is left for
-later; --watch finds it when it has ended.
+later; --watch finds it when it has ended. With --running it is there as it is, and void versions go after a minute.
 """
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -122,6 +123,38 @@ def check_running(folder, _):
     expect(len(os.listdir(store)) == 1, os.listdir(store))
 
 
+def check_versions(folder, _):
+    """As a run is while it goes on: the tables are those of an export at the same moment."""
+    trace, store = os.path.join(folder, "v.bpt"), os.path.join(folder, "versions")
+    process = subprocess.Popen([profiled.program("churn"), "1", "5000", "pause"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=profiled.environment(trace, 512, 5))
+    process.stdout.readline()
+    before = int(time.time())
+    expect("as it is now" in push(trace, "--to", store, "--running", "1h", *TAGS), "it was not pushed")
+    (first,) = os.listdir(store)
+    expect(re.fullmatch(r"[0-9a-f]{32}\.[0-9]{10}", first) and before <= int(first[33:]) <= time.time(), first)
+    exported = os.path.join(folder, "exported")
+    profiled.run([profiled.BYTEPOLL, "export", trace, "--to", "parquet", "-o", exported])
+    tables = {name: data for name, data in content(os.path.join(store, first)).items() if name != "processes.parquet"}
+    expect(len(tables) == 8 and tables.items() <= content(exported).items(), "other tables than those of an export")
+    expect("0 pushed, 0 there already, 1 still running" in push(trace, "--to", store, "--running", "1h"), "before it is due")
+    time.sleep(max(0, int(first[33:]) + 1 - time.time()))
+    expect("1 pushed" in push(trace, "--to", store, "--running", "1"), "when it is due")
+    process.communicate(b"\n")
+    expect("1 pushed" in push(trace, "--to", store, "--running", "1", *TAGS), "at its end")
+    names = sorted(os.listdir(store))
+    expect(len(names) == 3 and names[1] == first and names[0] == first[:32] and names[2][:33] == first[:33], names)
+    profiled.run([profiled.BYTEPOLL, "export", trace, "--to", "parquet", "-f", "-o", exported])
+    expect(content(exported)["samples.parquet"] == content(store)[names[0] + "/samples.parquet"], "another end")
+    expect("1 there already" in push(trace, "--to", store, "--running", "1"), "again")
+    expect(len(os.listdir(store)) == 3, "versions went at once")
+    with open(os.path.join(store, names[2], "mine"), "wb"):
+        pass  # a folder that holds something else is nobody's to remove
+    os.utime(os.path.join(store, names[0]), (time.time() - 100,) * 2)
+    push(trace, "--to", store)
+    expect(sorted(os.listdir(store)) == [names[0], names[2]], "after a minute: %s" % os.listdir(store))
+
+
 def check_usage(folder, traces):
     torn = os.path.join(folder, "torn.bpt")
     with open(torn, "wb") as file:
@@ -132,7 +165,9 @@ def check_usage(folder, traces):
     expect(len(os.listdir(store)) == 1, "one bad file keeps a good one out")
     push(traces, "--to", torn, status=1)
     for words in ([], [traces], [traces, "--to", store, "--every", "3"], [traces, "--to", store, "--tag", "x"],
-                  [traces, "--to", store, "--watch", "--every", "0.01"]):
+                  [traces, "--to", store, "--watch", "--every", "0.01"], [traces, "--to", store, "--running", "0.5"],
+                  [traces, "--to", "s3://bucket/shop", "--running", "1h"],
+                  [traces, "--to", "otlp+http://127.0.0.1:1", "--running", "1h"]):
         push(*words, status=2)
 
 
@@ -141,7 +176,7 @@ def main():
     with profiled.directory() as folder:
         traces = record(folder, RUNS)
         for name, check in (("once", check_once), ("four pushers", check_together), ("killed pushers", check_killed),
-                            ("a run that goes on", check_running), ("usage", check_usage)):
+                            ("a run that goes on", check_running), ("versions of it", check_versions), ("usage", check_usage)):
             # (The first one makes the store that the others compare theirs with.)
             if name == "once" or (name == "killed pushers") == (sys.argv[1:] == ["killed"]):
                 tap.attempt(name, lambda check=check: check(folder, traces))

@@ -92,7 +92,7 @@ bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *err
 			"parquet -o %s/NAME`",
 			path, path);
 	bp_store_sort(store);
-	return bp_store_leave_replaced(store, error);
+	return bp_store_leave_void(store, error) && bp_store_leave_replaced(store, error);
 }
 
 void bp_store_sort(struct bp_store *store)

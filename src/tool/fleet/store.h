@@ -60,6 +60,19 @@ bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error);
 /* Does a sum directly in the folder `path` hold the run? */
 bool bp_store_sum_has_run(const char *path, const char *run);
 
+/* ---- runs that go on ----
+ * As it was at a moment such a run is a folder ID.SECONDS, ten digits since 1970. The newest of a
+ * run counts, until its folder ID is there, or a sum that has it; the others are void. */
+
+/* An id of a run as 32 hexadecimal digits. */
+#define BP_STORE_RUN_BYTES 33u
+
+/* Is `folder`, by its name, such a version? Pure. */
+bool bp_store_is_version(
+	const char *folder, char ret_run[BP_STORE_RUN_BYTES], uint64_t *ret_unix_s);
+/* Takes what is void out of a sorted store. Errors: memory. */
+bool bp_store_leave_void(struct bp_store *store, struct bp_error *error);
+
 /* Writes an expression of SQL whose rows are those of one table of the store. Of a database the
  * processes come with a column `push`, and the tables of the server are read for the processes of
  * the temporary tables `every` and `runs` alone (fleet_script.c). */

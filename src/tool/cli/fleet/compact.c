@@ -163,9 +163,18 @@ static const char *name_of(const struct compaction *compaction, const char *fold
 	return folder + bytes + (folder[bytes] == '/');
 }
 
+/* A run that went on when it was pushed may come again, longer: it is removed, not summed up. */
+static bool may_grow(const char *folder)
+{
+	char run[BP_STORE_RUN_BYTES];
+	uint64_t unix_s;
+	return bp_store_is_version(folder, run, &unix_s);
+}
+
 static bool is_old(const struct compaction *compaction, uint32_t folder)
 {
-	return compaction->ages[folder].runs > 0 &&
+	return (compaction->remove || !may_grow(compaction->store.folders[folder])) &&
+	       compaction->ages[folder].runs > 0 &&
 	       compaction->ages[folder].end_unix_ns < compaction->before_ns &&
 	       name_of(compaction, compaction->store.folders[folder]) != NULL &&
 	       bp_written_folder_is_plain(compaction->store.folders[folder], SUFFIX);

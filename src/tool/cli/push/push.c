@@ -4,7 +4,8 @@
  * the store, named by its id. It appears there by one rename when it is whole, and never a second
  * time, whoever pushes it how often: a run whose id is there is passed by. So nothing has to be
  * remembered. The recordings are the spool, and what was cut short by whatever killed the command
- * is done by the next one. A store in a bucket or on a server has no renames: push_bucket.c,
+ * is done by the next one. A run that goes on comes as it is at the moment, where that is asked
+ * for: push_versions.c. A store in a bucket or on a server has no renames: push_bucket.c,
  * push_clickhouse.c. A service that takes profiles is no store: push_service.c.
  */
 #include <dirent.h>
@@ -29,6 +30,7 @@
 #include "cli/push/push_bucket.h"
 #include "cli/push/push_clickhouse.h"
 #include "cli/push/push_service.h"
+#include "cli/push/push_versions.h"
 #include "cli/say.h"
 #include "fleet/compact.h"
 #include "fleet/content_id.h"
@@ -48,6 +50,7 @@ struct push {
 	struct bp_push_bucket bucket;
 	struct bp_clickhouse *server;	/* the store is a database; NULL: it is none */
 	struct bp_push_service service; /* a service takes the runs; zeroed: it is none */
+	struct bp_push_versions versions;
 	bool quiet, watch;
 	uint64_t every_ns;
 	/* Of one look at everything: */
@@ -62,10 +65,14 @@ static void stop(int number)
 	stopped = 1;
 }
 
-static bool name_in_store(
-	const struct push *push, const char *id, char ret_path[PATH_MAX], struct bp_error *error)
+/* `version_s` is 0 for a run that has ended. */
+static bool name_in_store(const struct push *push, const char *id, uint64_t version_s,
+	char ret_path[PATH_MAX], struct bp_error *error)
 {
-	return (size_t)snprintf(ret_path, PATH_MAX, "%s/%s", push->store, id) < PATH_MAX ||
+	const int length = version_s == 0 ? snprintf(ret_path, PATH_MAX, "%s/%s", push->store, id)
+					  : snprintf(ret_path, PATH_MAX, "%s/%s.%010llu",
+						    push->store, id, (unsigned long long)version_s);
+	return (size_t)length < PATH_MAX ||
 	       bp_error_set(error, "%.64s...: path too long", push->store);
 }
 
@@ -84,21 +91,48 @@ static bool is_in_store(struct push *push, const char *id, bool *ret_there, stru
 		return bp_push_clickhouse_has(push->server, id, ret_there, error);
 	if (push->service.service != NULL)
 		return bp_push_service_has(&push->service, id, ret_there, error);
-	if (!name_in_store(push, id, path, error))
+	if (!name_in_store(push, id, 0, path, error))
 		return false;
 	*ret_there = is_there(path) || bp_store_sum_has_run(push->store, id);
+	return true;
+}
+
+/* Of a run that goes on: the moment of the version that is to be put; 0: none is due. */
+static bool find_version(
+	struct push *push, const char *id, uint64_t *ret_version_s, struct bp_error *error)
+{
+	const uint64_t now_s = bp_push_version_now();
+	uint64_t due_s, newest_s;
+	bool known;
+	*ret_version_s = 0;
+	if (push->versions.every_s == 0)
+		return true;
+	if (!bp_push_version_due(&push->versions, id, &known, &due_s, error))
+		return false;
+	if (!known) {
+		newest_s = bp_push_version_newest(push->store, id);
+		if (push->server != NULL &&
+			!bp_push_clickhouse_newest(push->server, id, &newest_s, error))
+			return false;
+		bp_push_version_set(&push->versions, id, newest_s);
+		bp_push_version_due(&push->versions, id, &known, &due_s, error);
+	}
+	*ret_version_s = now_s >= due_s ? now_s : 0;
 	return true;
 }
 
 /* Without reading the samples of a recording of ours: does it still go on, and is it there? */
 enum state { STATE_NEW, STATE_KNOWN, STATE_RUNNING };
 
-static bool look(struct push *push, const char *file, enum state *ret_state, struct bp_error *error)
+/* `*ret_version_s`: of a run that goes on, and is to be put as it is. */
+static bool look(struct push *push, const char *file, enum state *ret_state,
+	uint64_t *ret_version_s, struct bp_error *error)
 {
 	struct bp_tree tree = { .count = 0 };
 	struct bp_tree_sums sums;
 	char id[BP_PROCESS_ID_BYTES];
 	*ret_state = STATE_NEW;
+	*ret_version_s = 0;
 	if (bp_recording_kind_of(file) != BP_RECORDING_TRACE)
 		return true;
 	if (!bp_tree_read(file, &tree, error))
@@ -107,24 +141,27 @@ static bool look(struct push *push, const char *file, enum state *ret_state, str
 	bool good = true;
 	/* (A server is not asked about a run that still goes on, each time anew.) */
 	const bool asks = (!push->in_bucket && push->server == NULL) || sums.running == 0;
-	for (size_t i = 0; good && asks && i < tree.count; i++) {
+	*id = '\0';
+	for (size_t i = 0; good && i < tree.count; i++) {
 		bool there = false;
 		if (!tree.files[i].first)
 			continue;
 		bp_trace_id_text(tree.files[i].header.trace_id, id);
-		good = is_in_store(push, id, &there, error);
+		good = !asks || is_in_store(push, id, &there, error);
 		if (good && there)
 			*ret_state = STATE_KNOWN;
 	}
 	if (*ret_state == STATE_NEW && sums.running > 0)
 		*ret_state = STATE_RUNNING;
+	if (good && *ret_state == STATE_RUNNING)
+		good = find_version(push, id, ret_version_s, error);
 	bp_tree_finish(&tree);
 	return good;
 }
 
-/* `*ret_new` is false where the run is there already. */
-static bool write_run(
-	struct push *push, const struct bp_profile *profile, bool *ret_new, struct bp_error *error)
+/* `*ret_new` is false where the run is there already. `version_s`: not 0 of one that goes on. */
+static bool write_run(struct push *push, const struct bp_profile *profile, uint64_t version_s,
+	bool *ret_new, struct bp_error *error)
 {
 	char path[PATH_MAX], id[BP_PROCESS_ID_BYTES];
 	struct bp_written_folder folder = { .path = path, .option = "--to", .suffix = SUFFIX };
@@ -140,12 +177,12 @@ static bool write_run(
 		return bp_push_bucket_put(
 			&push->bucket, profile, &push->tags.tags, id, ret_new, error);
 	if (push->server != NULL)
-		return bp_push_clickhouse_put(
-			push->server, &stopped, profile, &push->tags.tags, id, ret_new, error);
+		return bp_push_clickhouse_put(push->server, &stopped, profile, &push->tags.tags, id,
+			version_s, ret_new, error);
 	if (push->service.service != NULL)
 		return bp_push_service_put(
 			&push->service, profile, &push->tags.tags, id, ret_new, error);
-	if (!name_in_store(push, id, path, error))
+	if (!name_in_store(push, id, version_s, path, error))
 		return false;
 	const bool good =
 		bp_written_folder_begin(&folder, &reason) &&
@@ -164,15 +201,19 @@ static bool push_run(struct push *push, const char *file, struct bp_error *error
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	enum state state;
-	char *path = strdup(file);
+	uint64_t version_s;
+	char id[BP_PROCESS_ID_BYTES], *path = strdup(file);
 	bool is_new = false;
 	bool good = path != NULL || bp_error_set(error, "out of memory");
 	input.keep_readings = true;
-	good = good && look(push, file, &state, error);
-	if (good && state == STATE_NEW) {
+	good = good && look(push, file, &state, &version_s, error);
+	if (good && (state == STATE_NEW || version_s > 0)) {
 		good = bp_input_read(&path, 1, input, &profile, &symbols, error);
 		if (good) {
-			good = write_run(push, &profile, &is_new, error);
+			good = write_run(push, &profile, version_s, &is_new, error);
+			bp_process_content_id(&profile, profile.root.i, id);
+			if (good && version_s > 0)
+				bp_push_version_set(&push->versions, id, version_s);
 			bp_profile_finish(&profile);
 		}
 	}
@@ -183,7 +224,7 @@ static bool push_run(struct push *push, const char *file, struct bp_error *error
 	push->pushed += is_new;
 	push->known += state != STATE_RUNNING && !is_new;
 	if (is_new && !push->quiet)
-		bp_say(stdout, "pushed %s", file);
+		bp_say(stdout, version_s > 0 ? "pushed %s as it is now" : "pushed %s", file);
 	return true;
 }
 
@@ -237,6 +278,7 @@ static bool open_store(struct push *push, struct bp_error *error)
 	if (stat(push->store, &status) != 0 || !S_ISDIR(status.st_mode))
 		return bp_error_set(error, "%.800s is no folder", push->store);
 	bp_written_folder_sweep(push->store, SUFFIX);
+	bp_push_versions_sweep(push->store);
 	return true;
 }
 
@@ -306,6 +348,23 @@ static void say_result(const struct push *push)
 	bp_say(stdout, "%s", text);
 }
 
+/* --running, which needs a store where later versions of a run take the place of earlier ones. */
+static bool read_running(struct push *push, struct bp_error *error)
+{
+	bool given = false;
+	uint64_t every_ns = 0;
+	if (!bp_option_time(push->arguments, "running", &given, &every_ns, error))
+		return false;
+	if (given && (push->in_bucket || bp_push_service_is_address(push->store)))
+		return bp_error_set(error,
+			"--running is for a store in a folder or in ClickHouse: elsewhere a run "
+			"comes once, when it has ended");
+	if (given && every_ns < SECOND_NS)
+		return bp_error_set(error, "--running: at least 1");
+	push->versions.every_s = every_ns / SECOND_NS;
+	return true;
+}
+
 static bool read_request(
 	const struct bp_arguments *arguments, struct push *push, struct bp_error *error)
 {
@@ -330,7 +389,7 @@ static bool read_request(
 		return bp_error_set(error, "--every is for --watch");
 	if (given && push->every_ns < SECOND_NS / 10)
 		return bp_error_set(error, "--every: at least 0.1");
-	return bp_tag_options_read(arguments, &push->tags, error) &&
+	return read_running(push, error) && bp_tag_options_read(arguments, &push->tags, error) &&
 	       (!push->in_bucket || bp_bucket_options_open(
 					    arguments, push->store, &push->bucket.bucket, error)) &&
 	       (!bp_clickhouse_is_address(push->store) ||
@@ -345,6 +404,7 @@ static void finish(struct push *push)
 	bp_push_bucket_finish(&push->bucket);
 	bp_clickhouse_close(push->server);
 	bp_push_service_close(&push->service);
+	bp_push_versions_finish(&push->versions);
 }
 
 static int push(const struct bp_arguments *arguments)
@@ -377,6 +437,9 @@ static const struct bp_option options[] = {
 	{ .summary = "When" },
 	{ .name = "watch", .summary = "look again and again, until INT or TERM" },
 	{ .name = "every", .argument = "TIME", .summary = "how often --watch looks (10 s)" },
+	{ .name = "running",
+		.argument = "TIME",
+		.summary = "also runs that go on, as they are, and again after TIME (1h)" },
 	{ .name = "quiet", .letter = 'q', .summary = "print errors only" },
 	{ .summary = "Where names come from" },
 	BP_OPTION_FRAMES,
@@ -392,7 +455,8 @@ const struct bp_command bp_command_push = {
 		"Writes every run that has ended as tables into the store, for `bytepoll fleet`:\n"
 		"FILE, or each *.bpt in a folder. A run appears there whole, by its id, and once,\n"
 		"however often it is pushed; whatever kills the command, the next one goes on.\n"
-		"Recordings stay where they are. Those that still run are left for later.\n"
+		"Recordings stay where they are. Those that still run are left for later, or,\n"
+		"with --running 1h, put as they are, each hour anew; the newest version counts.\n"
 		"\n"
 		"s3://BUCKET/PREFIX is a place in an object store (Amazon S3, MinIO, Ceph, Garage).\n"
 		"libcurl signs the requests; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION\n"
@@ -411,6 +475,8 @@ const struct bp_command bp_command_push = {
 		    "    one run\n"
 		    "bytepoll push /var/lib/shop --to /srv/fleet --service shop --watch\n"
 		    "    every run of a service, as it ends\n"
+		    "bytepoll push /var/lib/shop --to /srv/fleet --watch --running 1h\n"
+		    "    and each hour those that go on\n"
 		    "bytepoll push app.bpt --to s3://profiles/shop --endpoint https://minio:9000\n"
 		    "    into a bucket\n",
 	.exit_statuses = "0  done\n1  failed: a file cannot be read, say\n2  wrong usage\n",

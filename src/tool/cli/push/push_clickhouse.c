@@ -5,6 +5,10 @@
  * which all its rows carry. Rows of table processes come last, and say how many they are.
  * Questions look for whole attempts, and of several of a run take one. Rows of an attempt that was
  * cut short belong to nothing, and stay (docs/fleet.md says how they are removed).
+ *
+ * The least id of the whole attempts of a run is the one that counts. Those of runs that have ended
+ * are random digits. Those of a run that goes on begin with an r, which comes after all digits, and
+ * with the seconds that are left until 9999999999: so the newest one counts, until the run ends.
  */
 #include "cli/push/push_clickhouse.h"
 
@@ -16,6 +20,8 @@
 #include "base/system_call.h"
 
 #define PUSH_ID_BYTES 33u
+#define VERSION_PREFIX "r"
+#define SECONDS_END UINT64_C(9999999999)
 #define FIRST_PAUSE_NS UINT64_C(200000000)
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -34,12 +40,30 @@ bool bp_push_clickhouse_has(
 	char sql[512];
 	uint64_t count = 0;
 	const int bytes = snprintf(sql, sizeof sql,
-		"SELECT count() FROM processes WHERE run = '%.64s' AND push IN (SELECT push FROM "
-		"processes WHERE run = '%.64s' GROUP BY push HAVING count() = max(push_rows))",
+		"SELECT count() FROM processes WHERE run = '%.64s' AND push < '" VERSION_PREFIX
+		"' AND push IN (SELECT push FROM processes WHERE run = '%.64s' GROUP BY push "
+		"HAVING count() = max(push_rows))",
 		id, id);
 	if (!bp_clickhouse_ask(server, sql, (size_t)bytes, take_count, &count, error))
 		return false;
 	*ret_there = count > 0;
+	return true;
+}
+
+bool bp_push_clickhouse_newest(
+	struct bp_clickhouse *server, const char *id, uint64_t *ret_unix_s, struct bp_error *error)
+{
+	char sql[512];
+	uint64_t left_s = 0;
+	const int bytes = snprintf(sql, sizeof sql,
+		"SELECT toUInt64OrZero(substring(min(push), 2, 10)) FROM (SELECT push FROM processes "
+		"WHERE run = '%.64s' AND push >= '" VERSION_PREFIX
+		"' GROUP BY push HAVING count() = "
+		"max(push_rows))",
+		id);
+	if (!bp_clickhouse_ask(server, sql, (size_t)bytes, take_count, &left_s, error))
+		return false;
+	*ret_unix_s = left_s == 0 || left_s > SECONDS_END ? 0 : SECONDS_END - left_s;
 	return true;
 }
 
@@ -83,14 +107,25 @@ static bool insert(struct bp_clickhouse *server, enum bp_table_number number, FI
 	return good;
 }
 
-static bool insert_all(struct bp_clickhouse *server, FILE *const files[BP_TABLE_COUNT],
-	uint64_t processes, struct bp_error *error)
+static void draw_id(uint64_t version_s, char ret_push[PUSH_ID_BYTES])
 {
 	unsigned char random[(PUSH_ID_BYTES - 1) / 2];
-	char push[PUSH_ID_BYTES];
+	char prefix[sizeof VERSION_PREFIX + 20];
 	bp_system_random(random, sizeof random);
 	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(push + 2 * i, 3, "%02x", random[i]);
+		snprintf(ret_push + 2 * i, 3, "%02x", random[i]);
+	if (version_s == 0)
+		return;
+	const int length = snprintf(prefix, sizeof prefix, VERSION_PREFIX "%010llu",
+		(unsigned long long)(version_s < SECONDS_END ? SECONDS_END - version_s : 0));
+	memcpy(ret_push, prefix, (size_t)length);
+}
+
+static bool insert_all(struct bp_clickhouse *server, FILE *const files[BP_TABLE_COUNT],
+	uint64_t processes, uint64_t version_s, struct bp_error *error)
+{
+	char push[PUSH_ID_BYTES];
+	draw_id(version_s, push);
 	for (uint32_t i = 0; i < BP_TABLE_COUNT; i++)
 		if (i != BP_TABLE_PROCESS &&
 			!insert(server, (enum bp_table_number)i, files[i], push, processes, error))
@@ -109,8 +144,8 @@ static void pause_for(uint64_t mean_ns)
 }
 
 bool bp_push_clickhouse_put(struct bp_clickhouse *server, const volatile sig_atomic_t *stopped,
-	const struct bp_profile *profile, const struct bp_tags *tags, const char *id, bool *ret_new,
-	struct bp_error *error)
+	const struct bp_profile *profile, const struct bp_tags *tags, const char *id,
+	uint64_t version_s, bool *ret_new, struct bp_error *error)
 {
 	FILE *files[BP_TABLE_COUNT];
 	bool good = false, hopeless = false;
@@ -123,7 +158,8 @@ bool bp_push_clickhouse_put(struct bp_clickhouse *server, const volatile sig_ato
 		/* What failed before may have arrived all the same. */
 		const bool asked = i == 0 || bp_push_clickhouse_has(server, id, &good, error);
 		if (asked && !good)
-			good = insert_all(server, files, profile->processes.count - 1, error);
+			good = insert_all(
+				server, files, profile->processes.count - 1, version_s, error);
 		hopeless = !good && !bp_clickhouse_may_pass(server);
 	}
 	for (uint32_t i = 0; i < BP_TABLE_COUNT; i++)

@@ -14,14 +14,18 @@
 
 #define BP_PUSH_ATTEMPTS 6
 
-/* Is the run there whole, whose id is `id`, hexadecimal digits? */
+/* Is the run there whole, as it was when it had ended? `id`: hexadecimal digits. */
 bool bp_push_clickhouse_has(
 	struct bp_clickhouse *server, const char *id, bool *ret_there, struct bp_error *error);
 
-/* Puts a run there. `*ret_new` is true where it succeeds. `stopped` ends the attempts
- * when it is not 0. */
+/* The newest version of a run that goes on, as seconds since 1970; 0: there is none. */
+bool bp_push_clickhouse_newest(
+	struct bp_clickhouse *server, const char *id, uint64_t *ret_unix_s, struct bp_error *error);
+
+/* Puts a run there, or, where `version_s` is not 0, what it is at that moment. `*ret_new` is true
+ * where it succeeds. `stopped` ends the attempts when it is not 0. */
 bool bp_push_clickhouse_put(struct bp_clickhouse *server, const volatile sig_atomic_t *stopped,
-	const struct bp_profile *profile, const struct bp_tags *tags, const char *id, bool *ret_new,
-	struct bp_error *error);
+	const struct bp_profile *profile, const struct bp_tags *tags, const char *id,
+	uint64_t version_s, bool *ret_new, struct bp_error *error);
 
 #endif

@@ -10,7 +10,8 @@
 -- push a run, by which rows of different attempts never mix. An attempt that was cut short leaves rows, which nothing
 -- reads. Rows of `processes` come last, and `push_rows` says how many of them there must be: only with all of them the
 -- attempt counts, and of several of the same run the one with the smallest id. So a run counts once, whatever happens,
--- and nothing depends on times, on merges or on what the server remembers of earlier inserts.
+-- and nothing depends on times, on merges or on what the server remembers of earlier inserts. Ids of runs that go on
+-- begin with `r` and the seconds left until 9999999999: the newest is the smallest, and greater than that of a run that ended.
 --
 -- The file may be run again. Functions belong to the whole server.
 

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* See push_versions.h. */
+#include "cli/push/push_versions.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/hash.h"
+#include "cli/files/written_folder.h"
+
+#define PLACES 4096u
+#define SUFFIX ".parquet"
+#define VOID_FOR_S 60
+
+uint64_t bp_push_version_now(void)
+{
+	const time_t now = time(NULL);
+	return now > 0 ? (uint64_t)now : 0;
+}
+
+/* Ids are hexadecimal digits. */
+static uint64_t place_of(const char *run)
+{
+	char digits[17];
+	snprintf(digits, sizeof digits, "%s", run);
+	return bp_hash_u64(strtoull(digits, NULL, 16)) % PLACES;
+}
+
+bool bp_push_version_due(struct bp_push_versions *versions, const char *run, bool *ret_known,
+	uint64_t *ret_unix_s, struct bp_error *error)
+{
+	if (versions->due == NULL &&
+		(versions->due = calloc(PLACES, sizeof *versions->due)) == NULL)
+		return bp_error_set(error, "out of memory");
+	const uint64_t place = place_of(run);
+	*ret_known = strcmp(versions->due[place].run, run) == 0;
+	*ret_unix_s = versions->due[place].unix_s;
+	return true;
+}
+
+void bp_push_version_set(struct bp_push_versions *versions, const char *run, uint64_t unix_s)
+{
+	const uint64_t place = place_of(run);
+	snprintf(versions->due[place].run, sizeof versions->due[place].run, "%s", run);
+	versions->due[place].unix_s = unix_s == 0 ? 0 : unix_s + versions->every_s;
+}
+
+void bp_push_versions_finish(struct bp_push_versions *versions)
+{
+	free(versions->due);
+	versions->due = NULL;
+}
+
+uint64_t bp_push_version_newest(const char *store, const char *run)
+{
+	char of[BP_STORE_RUN_BYTES];
+	uint64_t newest_s = 0, unix_s;
+	struct dirent *entry;
+	DIR *folder = opendir(store);
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		if (bp_store_is_version(entry->d_name, of, &unix_s) && strcmp(of, run) == 0 &&
+			unix_s > newest_s)
+			newest_s = unix_s;
+	if (folder != NULL)
+		closedir(folder);
+	return newest_s;
+}
+
+/* Has `store/name` been there for a minute? */
+static bool has_settled(const char *store, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	return (size_t)snprintf(path, sizeof path, "%s/%s", store, name) < sizeof path &&
+	       lstat(path, &status) == 0 && time(NULL) - status.st_mtime >= VOID_FOR_S;
+}
+
+static void sweep_one(const char *store, const char *name)
+{
+	char run[BP_STORE_RUN_BYTES], newest[BP_STORE_RUN_BYTES + 24], path[PATH_MAX];
+	struct bp_error ignored;
+	uint64_t unix_s;
+	if (!bp_store_is_version(name, run, &unix_s))
+		return;
+	const uint64_t newest_s = bp_push_version_newest(store, run);
+	snprintf(newest, sizeof newest, "%s.%010llu", run, (unsigned long long)newest_s);
+	if ((has_settled(store, run) || (newest_s > unix_s && has_settled(store, newest)) ||
+		    bp_store_sum_has_run(store, run)) &&
+		(size_t)snprintf(path, sizeof path, "%s/%s", store, name) < sizeof path)
+		bp_written_folder_remove(path, SUFFIX, &ignored);
+}
+
+void bp_push_versions_sweep(const char *store)
+{
+	struct dirent *entry;
+	DIR *folder = opendir(store);
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		sweep_one(store, entry->d_name);
+	if (folder != NULL)
+		closedir(folder);
+}

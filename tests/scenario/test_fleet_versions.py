@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs that go on, in a store of folders: which of their versions `bytepoll fleet` asks, and what `compact` does with them.
+(test_push.py has how they come there.)"""
+import json
+import os
+import shutil
+import sys
+import time
+
+import profiled
+import test_push
+from profiled import expect
+from test_fleet import ask
+
+
+def check_versions(folder):
+    """Of a run that goes on the newest version counts, until the run has ended or is in a sum. To tell them apart, folders
+    here hold the tables of one of two recordings, A or B, whatever their names say."""
+    store, pushed, samples, traces = os.path.join(folder, "versions"), [], {}, test_push.record(folder, 2)
+    for number, name in enumerate(sorted(os.listdir(traces))):
+        trace, kept = os.path.join(traces, name), os.path.join(folder, "kept%d" % number)
+        ask("push", "-q", trace, "--to", kept)
+        pushed.append(os.path.join(kept, *os.listdir(kept)))
+        samples[pushed[-1]] = profiled.report(trace)["samples"]
+    a, b = pushed
+    expect(samples[a] != samples[b], "two recordings alike")
+    run = os.path.basename(a)
+
+    def counts(path):
+        got = json.loads(ask("fleet", "top", store, "--json").stdout)["samples"]
+        expect(got == samples[path], "%d samples instead of %d" % (got, samples[path]))
+
+    os.mkdir(store)
+    for name, path in ((run + ".1700000000", b), (run + ".1700000009", a), (run + ".1700000010", b), (run, a)):
+        shutil.copytree(path, os.path.join(store, name))
+        counts(path)
+    later = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 2 * 86400))
+    expect(b"1 runs in 1 folders summed up in 1" in ask("compact", store, "--older-than", later).stdout, "compact")
+    counts(a)
+    shutil.rmtree(store)
+    shutil.copytree(b, os.path.join(store, os.path.basename(b) + ".1700000000"))
+    expect(b"0 runs in 0 folders" in ask("compact", store, "--older-than", later).stdout, "what goes on was summed up")
+    counts(b)
+    expect(b"1 runs in 1 folders removed" in ask("compact", store, "--older-than", later, "--remove").stdout, "remove")
+
+
+def main():
+    tap = profiled.Tap()
+    with profiled.directory() as folder:
+        if shutil.which("duckdb") is None:
+            tap.skip("versions of a run", "duckdb is not on PATH (pip install duckdb-cli)")
+        else:
+            tap.attempt("versions of a run", lambda: check_versions(folder))
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
