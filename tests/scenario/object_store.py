@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A server of the S3 protocol as far as bytepoll speaks it: PUT, GET and HEAD of an object, ListObjectsV2.
+"""A server of the S3 protocol as far as bytepoll speaks it: PUT, GET, HEAD and DELETE of an object, ListObjectsV2.
 
 Objects are files in a folder, so that they outlive the server. Every request must be signed (AWS Signature Version 4,
 computed here anew from what arrived), and what it carries must have the hash that was signed. Faults are drawn by a
@@ -133,7 +133,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             done = (done[0], done[1][:-1] + bytes([done[1][-1] ^ 1]), *done[2:])
         return self.answer(done[0], *done[1:])
 
-    do_GET = do_PUT = do_HEAD = handle_one
+    do_GET = do_PUT = do_HEAD = do_DELETE = handle_one
 
     def object(self, key, body):
         path = os.path.join(self.server.folder, *key.split("/"))
@@ -151,6 +151,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             os.replace(name, path)
             self.server.puts.append(key)
             return 200, b"", [("ETag", '"%s"' % hashlib.md5(body).hexdigest())]
+        if self.command == "DELETE":
+            if not self.server.removes:
+                return 403, b"", (), "AccessDenied"
+            if there:
+                os.remove(path)
+            return 204, b"", ()
         if not there:
             return 404, b"", (), "NoSuchKey"
         with open(path, "rb") as file:
@@ -187,6 +193,7 @@ class Store(http.server.ThreadingHTTPServer):
         self.folder, self.draw_of, self.faults, self.conditions, self.page = folder, random.Random(seed), faults, conditions, page
         self.lock, self.token, self.secure = threading.Lock(), token, certificate is not None
         self.requests, self.refused, self.puts, self.script = [], [], [], collections.deque()
+        self.removes = True  # False: the key may not remove anything
         self.always = None
         os.makedirs(folder, exist_ok=True)
         if certificate:

@@ -166,7 +166,6 @@ def check_usage(folder, traces):
     push(traces, "--to", torn, status=1)
     for words in ([], [traces], [traces, "--to", store, "--every", "3"], [traces, "--to", store, "--tag", "x"],
                   [traces, "--to", store, "--watch", "--every", "0.01"], [traces, "--to", store, "--running", "0.5"],
-                  [traces, "--to", "s3://bucket/shop", "--running", "1h"],
                   [traces, "--to", "otlp+http://127.0.0.1:1", "--running", "1h"]):
         push(*words, status=2)
 

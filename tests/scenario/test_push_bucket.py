@@ -229,6 +229,52 @@ def check_fetched(place):
     expect(not content(os.path.join(folder, "bytepoll/fleet")), "something wrong was kept")
 
 
+def check_versions(place):
+    """A run that goes on: its newest version is what a question fetches; those before the last go, where the key may."""
+    store, folder = place.serve("versions"), os.path.join(place.folder, "versions-cache")
+    trace, there = os.path.join(place.folder, "goes_on.bpt"), os.path.join(store.folder, "of/shop")
+    process = subprocess.Popen([profiled.program("churn"), "1", "5000", "pause"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=profiled.environment(trace, 512, 5))
+    process.stdout.readline()
+
+    def push(words, every="1"):
+        said = place.bytepoll(store, "push", trace, "--to", PLACE, *TAGS, "--running", every)
+        expect(words in said, "%s, not %s" % (said, words))
+        return said
+
+    def counts(name):
+        """Fetched is what was put there under this name, and nothing else."""
+        shutil.rmtree(folder, ignore_errors=True)
+        said = place.bytepoll(store, "fleet", "top", PLACE, "--json", status=0 if shutil.which("duckdb") else 1,
+                              XDG_CACHE_HOME=folder)
+        expect("fetching 1 runs" in said, said)
+        found = content(os.path.join(folder, "bytepoll/fleet")).values()
+        expect(sorted(found) == sorted(content(os.path.join(there, name)).values()), "another version was fetched")
+
+    push("as it is now")
+    (first,) = whole_runs(there)
+    counts(first)
+    push("0 pushed, 0 there already, 1 still running", "1h")
+    seen = {first}
+    for _ in range(2):
+        time.sleep(1.1)
+        push("1 pushed")
+        (newest,) = set(whole_runs(there)) - seen
+        seen.add(newest)
+        counts(newest)
+    expect(len(whole_runs(there)) == 2 and first not in whole_runs(there), "versions: %s" % whole_runs(there))
+    store.removes = False
+    process.communicate(b"\n")
+    expect("earlier versions stay there" in push("1 pushed") and len(whole_runs(there)) == 3, "not removed, and not said")
+    counts(first[:32])
+    shutil.rmtree(os.path.join(there, first[:32]))
+    store.removes = True
+    push("1 pushed")
+    expect({name.split("/")[0] for name in content(there)} == {first[:32]}, "left: %s" % sorted(content(there)))
+    counts(first[:32])
+    expect(not store.refused, store.refused)
+
+
 def check_watch(place):
     store = place.serve("watched")
     watcher = subprocess.Popen([profiled.BYTEPOLL, "push", place.traces, "--to", PLACE, *TAGS, "--watch", "--every", "0.1"],
@@ -308,7 +354,8 @@ def check_killed(place):
 
 
 CHECKS = {"once": check_once, "faults": check_faults, "together": check_together, "other names": check_other_names,
-          "refused": check_refused, "tls": check_tls, "fetched": check_fetched, "watch": check_watch, "killed": check_killed}
+          "refused": check_refused, "tls": check_tls, "fetched": check_fetched, "versions": check_versions,
+          "watch": check_watch, "killed": check_killed}
 
 
 def main():

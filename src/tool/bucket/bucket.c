@@ -260,6 +260,18 @@ bool bp_bucket_get(struct bp_bucket *bucket, const char *key, FILE *sink, uint64
 	return answer.status == 200 || fail(bucket, "fetched", key, &answer, error);
 }
 
+bool bp_bucket_remove(struct bp_bucket *bucket, const char *key, struct bp_error *error)
+{
+	char url[URL_BYTES];
+	struct bp_http_answer answer;
+	const struct bp_http_request request = { .method = BP_HTTP_DELETE, .url = url };
+	if (!make_url(bucket, key, url, error))
+		return false;
+	send_often(bucket, request, &answer);
+	return answer.status == 200 || answer.status == 204 || answer.status == 404 ||
+	       fail(bucket, "removed", key, &answer, error);
+}
+
 /* What is no letter, digit, `-`, `.`, `_` or `~` as its hexadecimal digits: RFC 3986, as signatures
  * want it. */
 static bool encode(const char *text, char *ret_text, size_t bytes)

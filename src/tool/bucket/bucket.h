@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of a store in a bucket: look, put, get, list. A request that fails for a reason that may
- * pass (no connection, an answer that was cut, status 408, 409, 429, 500, 502, 503 or 504) is sent
- * again, up to BP_BUCKET_ATTEMPTS times, after pauses that double from 0.2 s to 20 s, drawn between
- * a half and one and a half of that, and never shorter than the server's Retry-After. All requests
- * may be repeated without harm. Keys are relative to the prefix of the store.
+ * Objects of a store in a bucket: look, put, get, list, remove. A request that fails for a reason
+ * that may pass (no connection, an answer that was cut, status 408, 409, 429, 500, 502, 503 or 504)
+ * is sent again, up to BP_BUCKET_ATTEMPTS times, after pauses that double from 0.2 s to 20 s, drawn
+ * between a half and one and a half of that, and never shorter than the server's Retry-After. All
+ * requests may be repeated without harm. Keys are relative to the prefix of the store.
  *
  * The key, the secret and the token are those of the environment: AWS_ACCESS_KEY_ID,
  * AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; likewise AWS_REGION, AWS_ENDPOINT_URL and
@@ -56,6 +56,9 @@ bool bp_bucket_put(struct bp_bucket *bucket, const char *key, FILE *body, uint64
  * have the hash that was put with it. */
 bool bp_bucket_get(struct bp_bucket *bucket, const char *key, FILE *sink, uint64_t bytes_max,
 	struct bp_error *error);
+
+/* Removes an object; one that is not there is removed already. */
+bool bp_bucket_remove(struct bp_bucket *bucket, const char *key, struct bp_error *error);
 
 /* Calls `take` for each object whose key begins with `prefix`, a key or a part of one; keys are
  * given relative to the store. */

@@ -169,6 +169,8 @@ static void set_options(const struct bp_curl *curl, const struct bp_http_identit
 	curl->set(handle, BP_CURL_TIMEOUT_MS, (long)request->patience_ms);
 	if (request->method == BP_HTTP_HEAD)
 		curl->set(handle, BP_CURL_NOBODY, 1L);
+	if (request->method == BP_HTTP_DELETE)
+		curl->set(handle, BP_CURL_CUSTOMREQUEST, "DELETE");
 	if (request->method != BP_HTTP_PUT)
 		return;
 	curl->set(handle, BP_CURL_UPLOAD, 1L);

@@ -30,7 +30,7 @@ struct bp_http_identity {
 	const char *authorities; /* a file of certificates to trust; NULL: the system's */
 };
 
-enum bp_http_method { BP_HTTP_GET, BP_HTTP_HEAD, BP_HTTP_PUT };
+enum bp_http_method { BP_HTTP_GET, BP_HTTP_HEAD, BP_HTTP_PUT, BP_HTTP_DELETE };
 
 struct bp_http_request {
 	enum bp_http_method method;

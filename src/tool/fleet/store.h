@@ -55,7 +55,8 @@ bool bp_store_sums(const struct bp_store *store, struct bp_store *ret_sums, stru
 bool bp_store_replaced(const char *sum,
 	bool (*take)(void *context, const char *folder, struct bp_error *error), void *context,
 	struct bp_error *error);
-/* Takes folders that a sum stands for out of the list. Errors: those of bp_store_replaced. */
+/* Takes folders that a sum stands for out of the list, and versions of runs that it has. Errors:
+ * those of bp_store_replaced. */
 bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error);
 /* Does a sum directly in the folder `path` hold the run? */
 bool bp_store_sum_has_run(const char *path, const char *run);
@@ -70,7 +71,10 @@ bool bp_store_sum_has_run(const char *path, const char *run);
 /* Is `folder`, by its name, such a version? Pure. */
 bool bp_store_is_version(
 	const char *folder, char ret_run[BP_STORE_RUN_BYTES], uint64_t *ret_unix_s);
-/* Takes what is void out of a sorted store. Errors: memory. */
+/* Writes the name of such a version, or of the run that has ended, if `unix_s` is 0. */
+#define BP_STORE_VERSION_BYTES (BP_STORE_RUN_BYTES + 24u)
+void bp_store_version_name(const char *run, uint64_t unix_s, char ret_name[BP_STORE_VERSION_BYTES]);
+/* Takes out of a sorted store what is void by the names of other folders in it. Errors: memory. */
 bool bp_store_leave_void(struct bp_store *store, struct bp_error *error);
 
 /* Writes an expression of SQL whose rows are those of one table of the store. Of a database the

@@ -89,6 +89,17 @@ static bool leave(void *context, const char *folder, struct bp_error *error)
 	return true;
 }
 
+/* Is it a version of a run that ended since, and is in a sum? */
+static bool is_summed_version(const char *folder)
+{
+	char run[BP_STORE_RUN_BYTES], parent[PATH_MAX];
+	const char *slash = strrchr(folder, '/');
+	uint64_t unix_s;
+	snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 0 : (int)(slash - folder), folder);
+	return bp_store_is_version(folder, run, &unix_s) &&
+	       bp_store_sum_has_run(slash == NULL ? "." : parent, run);
+}
+
 bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error)
 {
 	bool good = true;
@@ -96,6 +107,9 @@ bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error)
 	for (uint32_t i = 0; good && i < store->count; i++)
 		good = store->folders[i] == NULL ||
 		       bp_store_replaced(store->folders[i], leave, store, error);
+	for (uint32_t i = 0; good && i < store->count; i++)
+		if (store->folders[i] != NULL && is_summed_version(store->folders[i]))
+			leave(store, store->folders[i], error);
 	for (uint32_t i = 0; i < store->count; i++)
 		if (store->folders[i] != NULL)
 			store->folders[kept++] = store->folders[i];

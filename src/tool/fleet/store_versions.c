@@ -36,7 +36,16 @@ bool bp_store_is_version(const char *folder, char ret_run[BP_STORE_RUN_BYTES], u
 	return true;
 }
 
-/* Is folder `i` void: is there a later version, the run when it had ended, or a sum that has it? */
+void bp_store_version_name(const char *run, uint64_t unix_s, char ret_name[BP_STORE_VERSION_BYTES])
+{
+	if (unix_s == 0)
+		snprintf(ret_name, BP_STORE_VERSION_BYTES, "%.32s", run);
+	else
+		snprintf(ret_name, BP_STORE_VERSION_BYTES, "%.32s.%010llu", run,
+			(unsigned long long)unix_s);
+}
+
+/* Is folder `i` void: is there a later version, or the run when it had ended? */
 static bool is_void(const struct bp_store *store, uint32_t i)
 {
 	char run[BP_STORE_RUN_BYTES], other[BP_STORE_RUN_BYTES], path[PATH_MAX];
@@ -52,12 +61,8 @@ static bool is_void(const struct bp_store *store, uint32_t i)
 			bp_store_is_version(next, other, &unix_s) && strcmp(run, other) == 0)
 			return true;
 	}
-	if ((size_t)snprintf(path, sizeof path, "%.*s%s", before, folder, run) >= sizeof path)
-		return false;
-	if (bp_store_has(store, path))
-		return true;
-	snprintf(path, sizeof path, "%.*s", before, folder);
-	return bp_store_sum_has_run(before == 0 ? "." : path, run);
+	return (size_t)snprintf(path, sizeof path, "%.*s%s", before, folder, run) < sizeof path &&
+	       bp_store_has(store, path);
 }
 
 bool bp_store_leave_void(struct bp_store *store, struct bp_error *error)

@@ -153,6 +153,28 @@ static bool next_run(const struct objects *objects, uint32_t *at, struct run *re
 	return true;
 }
 
+/* Leaves out versions of runs that are void (fleet/store.h): nobody asks about them. */
+static bool leave_void(struct objects *objects, struct bp_error *error)
+{
+	struct bp_store paths = { .count = 0 };
+	struct run run;
+	uint32_t kept = 0;
+	bool good = true;
+	for (uint32_t at = 0; good && next_run(objects, &at, &run);)
+		good = bp_store_append(&paths, run.objects->path, error);
+	bp_store_sort(&paths);
+	good = good && bp_store_leave_void(&paths, error);
+	for (uint32_t i = 0; good && i < objects->count; i++)
+		if (bp_store_has(&paths, objects->objects[i].path))
+			objects->objects[kept++] = objects->objects[i];
+		else
+			free(objects->objects[i].path);
+	if (good)
+		objects->count = kept;
+	bp_store_finish(&paths);
+	return good;
+}
+
 /* Lists the store. A list of several pages is not one moment: a run that comes in meanwhile may be
  * listed without its first tables. So a run that has processes and not all other tables is listed
  * once more. */
@@ -187,7 +209,7 @@ static bool list(struct bp_bucket *bucket, struct objects *ret_objects, struct b
 	if (all.count > 0)
 		qsort(all.objects, all.count, sizeof *all.objects, compare_objects);
 	*ret_objects = all;
-	return good;
+	return good && leave_void(ret_objects, error);
 }
 
 /* Are all its files there, as long as they are to be? (After a power cut they may be empty.) */

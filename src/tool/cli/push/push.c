@@ -69,10 +69,9 @@ static void stop(int number)
 static bool name_in_store(const struct push *push, const char *id, uint64_t version_s,
 	char ret_path[PATH_MAX], struct bp_error *error)
 {
-	const int length = version_s == 0 ? snprintf(ret_path, PATH_MAX, "%s/%s", push->store, id)
-					  : snprintf(ret_path, PATH_MAX, "%s/%s.%010llu",
-						    push->store, id, (unsigned long long)version_s);
-	return (size_t)length < PATH_MAX ||
+	char name[BP_STORE_VERSION_BYTES];
+	bp_store_version_name(id, version_s, name);
+	return (size_t)snprintf(ret_path, PATH_MAX, "%s/%s", push->store, name) < PATH_MAX ||
 	       bp_error_set(error, "%.64s...: path too long", push->store);
 }
 
@@ -97,6 +96,18 @@ static bool is_in_store(struct push *push, const char *id, bool *ret_there, stru
 	return true;
 }
 
+/* The newest version that the store has, as seconds since 1970; 0: none. */
+static bool find_newest(
+	struct push *push, const char *id, uint64_t *ret_unix_s, struct bp_error *error)
+{
+	if (push->in_bucket)
+		return bp_push_bucket_newest(&push->bucket, id, ret_unix_s, error);
+	if (push->server != NULL)
+		return bp_push_clickhouse_newest(push->server, id, ret_unix_s, error);
+	*ret_unix_s = bp_push_version_newest(push->store, id);
+	return true;
+}
+
 /* Of a run that goes on: the moment of the version that is to be put; 0: none is due. */
 static bool find_version(
 	struct push *push, const char *id, uint64_t *ret_version_s, struct bp_error *error)
@@ -110,9 +121,7 @@ static bool find_version(
 	if (!bp_push_version_due(&push->versions, id, &known, &due_s, error))
 		return false;
 	if (!known) {
-		newest_s = bp_push_version_newest(push->store, id);
-		if (push->server != NULL &&
-			!bp_push_clickhouse_newest(push->server, id, &newest_s, error))
+		if (!find_newest(push, id, &newest_s, error))
 			return false;
 		bp_push_version_set(&push->versions, id, newest_s);
 		bp_push_version_due(&push->versions, id, &known, &due_s, error);
@@ -159,6 +168,37 @@ static bool look(struct push *push, const char *file, enum state *ret_state,
 	return good;
 }
 
+/* What is void in a bucket goes, but for the version before a new one, of which a question may be
+ * fetching tables. A key that may not remove anything is no failure: what stays does no harm. */
+static void remove_void(struct push *push, const char *id, uint64_t version_s)
+{
+	struct bp_error error;
+	bool known;
+	uint64_t due_s;
+	if (push->versions.every_s == 0 ||
+		!bp_push_version_due(&push->versions, id, &known, &due_s, &error))
+		return;
+	uint64_t before_s = version_s == 0 ? UINT64_MAX : 0;
+	if (version_s > 0 && known && due_s > push->versions.every_s)
+		before_s = due_s - push->versions.every_s;
+	if (bp_push_bucket_remove_versions(&push->bucket, id, before_s, &error))
+		return;
+	push->bucket.bucket.failed = false;
+	if (!push->versions.told)
+		bp_say(stderr, "bytepoll: earlier versions stay there: %s", error.text);
+	push->versions.told = true;
+}
+
+static bool put_in_bucket(struct push *push, const struct bp_profile *profile, const char *id,
+	uint64_t version_s, bool *ret_new, struct bp_error *error)
+{
+	if (!bp_push_bucket_put(
+		    &push->bucket, profile, &push->tags.tags, id, version_s, ret_new, error))
+		return false;
+	remove_void(push, id, version_s);
+	return true;
+}
+
 /* `*ret_new` is false where the run is there already. `version_s`: not 0 of one that goes on. */
 static bool write_run(struct push *push, const struct bp_profile *profile, uint64_t version_s,
 	bool *ret_new, struct bp_error *error)
@@ -174,8 +214,7 @@ static bool write_run(struct push *push, const struct bp_profile *profile, uint6
 	if (there)
 		return true;
 	if (push->in_bucket)
-		return bp_push_bucket_put(
-			&push->bucket, profile, &push->tags.tags, id, ret_new, error);
+		return put_in_bucket(push, profile, id, version_s, ret_new, error);
 	if (push->server != NULL)
 		return bp_push_clickhouse_put(push->server, &stopped, profile, &push->tags.tags, id,
 			version_s, ret_new, error);
@@ -355,10 +394,10 @@ static bool read_running(struct push *push, struct bp_error *error)
 	uint64_t every_ns = 0;
 	if (!bp_option_time(push->arguments, "running", &given, &every_ns, error))
 		return false;
-	if (given && (push->in_bucket || bp_push_service_is_address(push->store)))
+	if (given && bp_push_service_is_address(push->store))
 		return bp_error_set(error,
-			"--running is for a store in a folder or in ClickHouse: elsewhere a run "
-			"comes once, when it has ended");
+			"--running is for a store, where later versions take the place of earlier "
+			"ones: to a service a run goes once, when it has ended");
 	if (given && every_ns < SECOND_NS)
 		return bp_error_set(error, "--running: at least 1");
 	push->versions.every_s = every_ns / SECOND_NS;

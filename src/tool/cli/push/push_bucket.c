@@ -19,8 +19,10 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "cli/files/cache_folder.h"
 #include "cli/files/written_folder.h"
+#include "fleet/compact.h"
 
 #define SUFFIX ".parquet"
 #define SPOOL "push"
@@ -167,20 +169,104 @@ static bool put_tables(struct bp_push_bucket *push, int folder, const char *id, 
 }
 
 bool bp_push_bucket_put(struct bp_push_bucket *push, const struct bp_profile *profile,
-	const struct bp_tags *tags, const char *id, bool *ret_new, struct bp_error *error)
+	const struct bp_tags *tags, const char *id, uint64_t version_s, bool *ret_new,
+	struct bp_error *error)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[BP_STORE_VERSION_BYTES];
 	struct bp_written_folder folder = {
 		.path = path, .option = "XDG_CACHE_HOME", .suffix = SUFFIX
 	};
-	if ((size_t)snprintf(path, sizeof path, "%s/%s", push->spool, id) >= sizeof path)
+	bp_store_version_name(id, version_s, name);
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", push->spool, name) >= sizeof path)
 		return bp_error_set(error, "%.64s...: path too long", push->spool);
 	if (!bp_written_folder_begin(&folder, error))
 		return false;
 	const bool good = bp_tables_write(profile, tags, folder.descriptor, error) &&
-			  put_tables(push, folder.descriptor, id, ret_new, error);
+			  put_tables(push, folder.descriptor, name, ret_new, error);
 	bp_written_folder_end(&folder, false, NULL);
-	if (good)
+	if (good && version_s == 0)
 		snprintf(place_of(push, id), BP_PROCESS_ID_BYTES, "%s", id);
+	return good;
+}
+
+/* ---- versions of a run that goes on ---- */
+
+/* The objects of them, as they are listed. */
+struct versions {
+	struct version_object {
+		char *key;
+		uint64_t unix_s;
+		bool last; /* the table that is put last */
+	} * objects;
+	uint32_t count, capacity;
+};
+
+static bool take_version(
+	void *context, const struct bp_listed_object *listed, struct bp_error *error)
+{
+	struct versions *versions = context;
+	const char *slash = strchr(listed->key, '/');
+	char folder[BP_STORE_VERSION_BYTES], run[BP_STORE_RUN_BYTES], last[64];
+	struct version_object object;
+	if (slash == NULL || (size_t)(slash - listed->key) >= sizeof folder)
+		return true;
+	snprintf(folder, sizeof folder, "%.*s", (int)(slash - listed->key), listed->key);
+	if (!bp_store_is_version(folder, run, &object.unix_s))
+		return true;
+	snprintf(last, sizeof last, "%s" SUFFIX, bp_table_of(BP_TABLE_PROCESS)->name);
+	object.last = strcmp(slash + 1, last) == 0;
+	object.key = strdup(listed->key);
+	if (object.key == NULL || !bp_vec_reserve(&versions->objects, &versions->capacity,
+					  versions->count + 1u, sizeof *versions->objects)) {
+		free(object.key);
+		return bp_error_set(error, "out of memory");
+	}
+	versions->objects[versions->count++] = object;
+	return true;
+}
+
+static bool list_versions(struct bp_push_bucket *push, const char *id,
+	struct versions *ret_versions, struct bp_error *error)
+{
+	char prefix[BP_STORE_VERSION_BYTES];
+	*ret_versions = (struct versions){ .count = 0 };
+	push->bucket.deadline_ns = 0;
+	snprintf(prefix, sizeof prefix, "%.32s.", id);
+	return bp_bucket_list(&push->bucket, prefix, take_version, ret_versions, error);
+}
+
+static void finish_versions(struct versions *versions)
+{
+	for (uint32_t i = 0; i < versions->count; i++)
+		free(versions->objects[i].key);
+	free(versions->objects);
+}
+
+bool bp_push_bucket_newest(
+	struct bp_push_bucket *push, const char *id, uint64_t *ret_unix_s, struct bp_error *error)
+{
+	struct versions versions;
+	const bool good = list_versions(push, id, &versions, error);
+	*ret_unix_s = 0;
+	for (uint32_t i = 0; i < versions.count; i++)
+		if (versions.objects[i].last && versions.objects[i].unix_s > *ret_unix_s)
+			*ret_unix_s = versions.objects[i].unix_s;
+	finish_versions(&versions);
+	return good;
+}
+
+bool bp_push_bucket_remove_versions(
+	struct bp_push_bucket *push, const char *id, uint64_t before_s, struct bp_error *error)
+{
+	struct versions versions;
+	bool good = list_versions(push, id, &versions, error);
+	/* The table by which a version is known to be whole goes before the others. */
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; good && i < versions.count; i++)
+			if (versions.objects[i].last == (pass == 0) &&
+				versions.objects[i].unix_s < before_s)
+				good = bp_bucket_remove(
+					&push->bucket, versions.objects[i].key, error);
+	finish_versions(&versions);
 	return good;
 }

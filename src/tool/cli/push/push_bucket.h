@@ -32,10 +32,21 @@ void bp_push_bucket_finish(struct bp_push_bucket *push);
 bool bp_push_bucket_has(
 	struct bp_push_bucket *push, const char *id, bool *ret_there, struct bp_error *error);
 
-/* Puts the tables of a run; `*ret_new` is false where somebody else was faster. Errors: the
+/* The newest version of a run that goes on, as seconds since 1970; 0: there is none. */
+bool bp_push_bucket_newest(
+	struct bp_push_bucket *push, const char *id, uint64_t *ret_unix_s, struct bp_error *error);
+
+/* Removes the versions of a run that are older than `before_s`. Errors: the bucket's, among them
+ * that the key may not remove anything. */
+bool bp_push_bucket_remove_versions(
+	struct bp_push_bucket *push, const char *id, uint64_t before_s, struct bp_error *error);
+
+/* Puts the tables of a run, or, where `version_s` is not 0, of what it is at that moment;
+ * `*ret_new` is false where somebody else was faster. Errors: the
  * bucket's; another push of this run goes on or was cut short not long ago, and its tables differ
  * from ours. */
 bool bp_push_bucket_put(struct bp_push_bucket *push, const struct bp_profile *profile,
-	const struct bp_tags *tags, const char *id, bool *ret_new, struct bp_error *error);
+	const struct bp_tags *tags, const char *id, uint64_t version_s, bool *ret_new,
+	struct bp_error *error);
 
 #endif

@@ -81,13 +81,13 @@ static bool has_settled(const char *store, const char *name)
 
 static void sweep_one(const char *store, const char *name)
 {
-	char run[BP_STORE_RUN_BYTES], newest[BP_STORE_RUN_BYTES + 24], path[PATH_MAX];
+	char run[BP_STORE_RUN_BYTES], newest[BP_STORE_VERSION_BYTES], path[PATH_MAX];
 	struct bp_error ignored;
 	uint64_t unix_s;
 	if (!bp_store_is_version(name, run, &unix_s))
 		return;
 	const uint64_t newest_s = bp_push_version_newest(store, run);
-	snprintf(newest, sizeof newest, "%s.%010llu", run, (unsigned long long)newest_s);
+	bp_store_version_name(run, newest_s, newest);
 	if ((has_settled(store, run) || (newest_s > unix_s && has_settled(store, newest)) ||
 		    bp_store_sum_has_run(store, run)) &&
 		(size_t)snprintf(path, sizeof path, "%s/%s", store, name) < sizeof path)

@@ -22,6 +22,7 @@ struct bp_push_versions {
 		char run[BP_STORE_RUN_BYTES];
 		uint64_t unix_s;
 	} * due;
+	bool told; /* that earlier versions cannot be removed */
 };
 
 /* Now, in seconds since 1970. */
