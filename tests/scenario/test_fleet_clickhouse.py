@@ -332,6 +332,12 @@ def check_view(engine, recordings):
     expect(compared >= 2, "too few limits: %d" % compared)
 
 
+def check_live_view(engine, recordings):
+    test_fleet_dates.check_live(recordings, lambda service, release, moment: engine.sql(
+        "SELECT %s FROM bytepoll_live(moment = %s) WHERE service = %s AND release = %s" % (
+            test_fleet_dates.COLUMNS, *map(test_fleet_dates.quoted, (moment, service, release)))))
+
+
 def with_engine(tap, recordings):
     os.environ.update(WHO)
     engine = Engine()
@@ -345,6 +351,7 @@ def with_engine(tap, recordings):
         tap.attempt("dates", lambda: test_fleet_dates.check_dates(recordings))
         tap.attempt("diff", lambda: check_diff(engine, recordings))
         tap.attempt("view", lambda: check_view(engine, recordings))
+        tap.attempt("view of a moment", lambda: check_live_view(engine, recordings))
         tap.attempt("a run that goes on", lambda: check_versions(engine, recordings.folder))
         tap.attempt("cut short", lambda: check_cut_short(engine, recordings))
     finally:

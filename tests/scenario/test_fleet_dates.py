@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`bytepoll fleet` with dates: what was allocated in one part of a day, and what lived at one moment of it, whichever runs
-there were.
+there were; by people's own SQL, too (bytepoll_live).
 
 Of one run that is the same part of the time since its start; of several it is the sum of what each has in its own part.
 Without DuckDB's program on PATH the test is skipped; test_fleet_clickhouse.py asks the other engine the same.
@@ -13,7 +13,7 @@ import sys
 
 import profiled
 from profiled import expect
-from test_fleet import Recordings, ask, beginning, date, differences
+from test_fleet import MACROS, Recordings, ask, beginning, date, differences
 
 
 def of_day(start_ns, words):
@@ -72,13 +72,73 @@ def check_dates(recordings):
     expect("  from 20" in text and "Z to 20" in text, text)
 
 
+def live_at(recordings, i, moment_ns):
+    """Samples, bytes and objects by function of what recording i held then, by its own report."""
+    since_s = (moment_ns - beginning(recordings, i)) / 1e9
+    if since_s < 0:
+        return {}
+    done = subprocess.run([profiled.BYTEPOLL, "report", "--json", "--at", "%.9f" % since_s, "--estimator", "ht", "--allocators",
+                           "none", "--rows", "1000", recordings.traces[i]], capture_output=True, check=False)
+    if done.returncode != 0:
+        expect(b"the recording ends at" in done.stderr, done.stderr)
+        return {}
+    return {row["name"]: [row["samples"], row["bytes"]["estimate"], row["objects"]["estimate"]]
+            for row in json.loads(done.stdout)["rows"] if row["samples"] > 0}
+
+
+def check_live(recordings, rows_of):
+    """What bytepoll_live says of a moment is the sum of what each run held then. `rows_of` asks for function, samples,
+    bytes and objects of a service and a release at a moment, `2026-01-31 12:00:00`."""
+    compared = 0
+    own = [i for i in range(len(recordings.traces)) if not recordings.traces[i].endswith(".pb.gz")]
+    for i in own:
+        moment_ns = beginning(recordings, i) + round(.5e9 * recordings.median_s([i]))
+        wanted = {}
+        for other in own:
+            if recordings.runs[other] == recordings.runs[i]:
+                for name, values in live_at(recordings, other, moment_ns).items():
+                    wanted[name] = [a + b for a, b in zip(wanted.get(name, [0] * 3), values)]
+        got = {row[0]: [float(number) for number in row[1:]] for row in rows_of(
+            *recordings.runs[i], date(moment_ns).replace("T", " ").rstrip("Z"))}
+        expect(set(got) == set(wanted), "h%d: functions %s, not %s" % (i, sorted(got), sorted(wanted)))
+        for name, values in wanted.items():
+            expect(all(abs(a - b) <= 1e-9 * b for a, b in zip(got[name], values)),
+                   "h%d %s: %s, not %s" % (i, name, got[name], values))
+            compared += 1
+    expect(compared >= 10, "only %d functions" % compared)
+
+
+COLUMNS = "function, samples, bytes, objects"
+
+
+def quoted(text):
+    return "'%s'" % text.replace("'", "''")
+
+
+def live_by_duckdb(recordings):
+    with open(MACROS, encoding="utf-8") as file:
+        macros = file.read()
+
+    def rows_of(service, release, moment):
+        script = "%sSELECT %s FROM bytepoll_live(%s, TIMESTAMP_NS %s) WHERE service = %s AND release = %s;" % (
+            macros, COLUMNS, *map(quoted, (recordings.store, moment, service, release)))
+        done = subprocess.run(["duckdb", "-init", "/dev/null", "-batch", "-bail", "-json"], input=script.encode(),
+                              capture_output=True, check=False)
+        expect(done.returncode == 0, done.stderr.decode()[:500])
+        return [list(row.values()) for row in json.loads(done.stdout or "[]")]
+    check_live(recordings, rows_of)
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as folder:
         if shutil.which("duckdb") is None:
-            tap.skip("dates", "duckdb is not on PATH (pip install duckdb-cli)")
+            for name in ("dates", "SQL of a moment"):
+                tap.skip(name, "duckdb is not on PATH (pip install duckdb-cli)")
         else:
-            tap.attempt("dates", lambda: check_dates(Recordings(folder)))
+            recordings = Recordings(folder)
+            tap.attempt("dates", lambda: check_dates(recordings))
+            tap.attempt("SQL of a moment", lambda: live_by_duckdb(recordings))
     return tap.finish()
 
 

@@ -5,13 +5,14 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 
 import profiled
 import test_push
 from profiled import expect
-from test_fleet import ask
+from test_fleet import MACROS, ask
 
 
 def check_versions(folder):
@@ -26,10 +27,19 @@ def check_versions(folder):
     a, b = pushed
     expect(samples[a] != samples[b], "two recordings alike")
     run = os.path.basename(a)
+    with open(MACROS, encoding="utf-8") as file:
+        macros = file.read()
 
     def counts(path):
         got = json.loads(ask("fleet", "top", store, "--json").stdout)["samples"]
         expect(got == samples[path], "%d samples instead of %d" % (got, samples[path]))
+        done = subprocess.run(["duckdb", "-init", "/dev/null", "-batch", "-bail", "-csv", "-noheader"], capture_output=True, check=True,
+                              input=(macros + "SELECT sum(samples) FROM bytepoll_samples('%s');" % store).encode())
+        expect(int(done.stdout) == samples[path], "SQL: %s samples instead of %d" % (done.stdout, samples[path]))
+
+    def push_sweeps():
+        ask("push", "-q", os.path.join(traces, "t0.bpt"), "--to", store)
+        expect(len(os.listdir(store)) == 1, os.listdir(store))
 
     os.mkdir(store)
     for name, path in ((run + ".1700000000", b), (run + ".1700000009", a), (run + ".1700000010", b), (run, a)):
@@ -37,6 +47,8 @@ def check_versions(folder):
         counts(path)
     later = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 2 * 86400))
     expect(b"1 runs in 1 folders summed up in 1" in ask("compact", store, "--older-than", later).stdout, "compact")
+    expect(len(os.listdir(store)) == 4, "versions are not the command's to remove: %s" % os.listdir(store))
+    push_sweeps()
     counts(a)
     shutil.rmtree(store)
     shutil.copytree(b, os.path.join(store, os.path.basename(b) + ".1700000000"))

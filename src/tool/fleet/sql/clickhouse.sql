@@ -139,10 +139,12 @@ CREATE OR REPLACE FUNCTION bytepoll_upper AS (sampled, c1, c2, c3, t) ->
 CREATE OR REPLACE VIEW bytepoll_samples AS
   SELECT s.* EXCEPT (push), p.service AS service, p.release AS release, p.host AS host, p.tags AS tags, p.run AS run,
          fromUnixTimestamp64Nano(p.start_unix_ns + s.time_ns, 'UTC') AS at,
+         fromUnixTimestamp64Nano(p.start_unix_ns + coalesce(s.freed_ns, p.end_clock_ns - p.start_clock_ns), 'UTC') AS until,
          coalesce(f.function, '') AS function, f.file AS file, f.line AS line, f.module AS module,
          bytepoll_odds(s.size, s.charge, s.interval, s.exact) AS odds
     FROM (SELECT * FROM samples WHERE push IN (SELECT push FROM bytepoll_pushes)) AS s
-    JOIN (SELECT process, push, service, release, host, tags, run, start_unix_ns FROM processes) AS p
+    JOIN (SELECT process, push, service, release, host, tags, run, start_unix_ns, start_clock_ns, end_clock_ns
+            FROM processes) AS p
       ON p.process = s.process AND p.push = s.push
     LEFT JOIN (SELECT DISTINCT stack, frame FROM stacks WHERE position = 0) AS k ON k.stack = s.stack
     LEFT JOIN (SELECT frame, function, file, line, module FROM frames ORDER BY ALL LIMIT 1 BY frame) AS f
@@ -164,4 +166,23 @@ CREATE OR REPLACE VIEW bytepoll_top AS
     JOIN (SELECT service, release, max(greatest(interval_first, interval_max)) AS largest FROM processes
            WHERE push IN (SELECT push FROM bytepoll_pushes) GROUP BY service, release) AS l USING (service, release)
    WHERE s.live GROUP BY service, release, function ORDER BY bytes DESC
+  SETTINGS join_use_nulls = 0, aggregate_functions_null_for_empty = 0;
+
+-- The same at a moment: SELECT * FROM bytepoll_live(moment = '2026-01-31 12:00:00').
+CREATE OR REPLACE VIEW bytepoll_live AS
+  SELECT service, release, function, sum(s.samples) AS samples, sum(s.samples * s.size * (1 + s.odds)) AS bytes,
+         sqrt(sum(s.samples * pow(s.size, 2) * s.odds * (1 + s.odds))) AS bytes_error,
+         sum(s.samples * (1 + s.odds)) AS objects, sqrt(sum(s.samples * s.odds * (1 + s.odds))) AS objects_error,
+         toFloat64(sum(s.samples * s.size)) AS bytes_least,
+         if(max(s.odds > 0 AND s.size + s.charge >= s.interval), NULL,
+            bytepoll_upper(toFloat64(sum(s.samples * s.size)), sum(s.samples * s.size * s.odds),
+                           sum(s.samples * pow(s.size, 2) * s.odds * (1 + s.odds)),
+                           sum(s.samples * pow(s.size, 3) * s.odds * (1 + s.odds) * (1 + 2 * s.odds)), any(l.largest)))
+           AS bytes_high
+    FROM bytepoll_samples AS s
+    JOIN (SELECT service, release, max(greatest(interval_first, interval_max)) AS largest FROM processes
+           WHERE push IN (SELECT push FROM bytepoll_pushes) GROUP BY service, release) AS l USING (service, release)
+   WHERE s.at <= {moment:DateTime64(9, 'UTC')}
+     AND (s.until > {moment:DateTime64(9, 'UTC')} OR (s.freed_ns IS NULL AND s.until = {moment:DateTime64(9, 'UTC')}))
+   GROUP BY service, release, function ORDER BY bytes DESC
   SETTINGS join_use_nulls = 0, aggregate_functions_null_for_empty = 0;

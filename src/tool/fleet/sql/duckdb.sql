@@ -67,25 +67,39 @@ CREATE OR REPLACE MACRO bytepoll_upper(sampled, c1, c2, c3, "interval") AS
        ELSE sampled + bytepoll_upper_of(c1 - 1 / ln(1 - 1.0 / "interval"), c2 + pow(1 / ln(1 - 1.0 / "interval"), 2),
                                         c3 + 2 * pow(-1 / ln(1 - 1.0 / "interval"), 3)) END;
 
--- The samples of a store with what recordings say of them, the innermost function, and the weight.
+-- The folders of a store that count: of a run that goes on the newest version, until the run is there as it ended.
+CREATE OR REPLACE MACRO bytepoll_folders(store) AS TABLE
+  SELECT folder FROM (SELECT regexp_replace(file, '/processes[.]parquet$', '') AS folder,
+                             regexp_replace(folder, '(^|/)([0-9a-f]{32})[.][0-9]{10}$', '\1\2') AS run
+                        FROM glob(store || '/**/processes.parquet'))
+ QUALIFY row_number() OVER (PARTITION BY run ORDER BY folder = run DESC, folder DESC) = 1;
+
+CREATE OR REPLACE MACRO bytepoll_processes(store) AS TABLE
+  SELECT * EXCLUDE (filename) FROM read_parquet(store || '/**/processes.parquet', filename = true)
+   WHERE filename IN (SELECT folder || '/processes.parquet' FROM bytepoll_folders(store));
+
+-- The samples of a store with what recordings say of them, the innermost function, and the weight. `until` is when it was
+-- freed, or the end of what was recorded of its process.
 CREATE OR REPLACE MACRO bytepoll_samples(store) AS TABLE
-  SELECT s.*, p.service, p.release, p.host, p.tags, p.run,
+  SELECT s.* EXCLUDE (filename), p.service, p.release, p.host, p.tags, p.run,
          make_timestamp_ns(p.start_unix_ns + s.time_ns) AS at,
+         make_timestamp_ns(p.start_unix_ns + coalesce(s.freed_ns, p.end_clock_ns - p.start_clock_ns)) AS until,
          coalesce(f.function, '') AS function, f.file, f.line, f.module,
          bytepoll_odds(s.size, s.charge, s.interval, s.exact) AS odds
-    FROM read_parquet(store || '/**/samples.parquet') s
-    JOIN (SELECT DISTINCT ON (process) * FROM read_parquet(store || '/**/processes.parquet')) p
-      ON p.process = s.process
+    FROM (SELECT * FROM read_parquet(store || '/**/samples.parquet', filename = true)
+           WHERE filename IN (SELECT folder || '/samples.parquet' FROM bytepoll_folders(store))) s
+    JOIN bytepoll_processes(store) p ON p.process = s.process
     LEFT JOIN (SELECT DISTINCT stack, frame FROM read_parquet(store || '/**/stacks.parquet') WHERE position = 0) k
       ON k.stack = s.stack
     LEFT JOIN (SELECT DISTINCT ON (frame) * FROM read_parquet(store || '/**/frames.parquet')) f
       ON f.frame = k.frame;
 
--- What is live, by service, release and function: bytes and objects with their standard errors, and limits of the bytes:
--- not below bytes_least, and above bytes_high in 2.5 % at most; without a value where samples of T bytes and more were not
--- taken with certainty. T is the largest of the service's release. Where frees or samples were lost limits say nothing:
--- see `lost` of table processes.
-CREATE OR REPLACE MACRO bytepoll_top(store) AS TABLE
+-- What was live at a moment of a day (a timestamp in UTC; NULL: what each run held at its end), by service, release and
+-- function: bytes and objects with their standard errors, and limits of the bytes: not below bytes_least, and above
+-- bytes_high in 2.5 % at most; without a value where samples of T bytes and more were not taken with certainty. T is the
+-- largest of the service's release. Where frees or samples were lost limits say nothing: see `lost` of table processes. Of
+-- runs that were summed up by `bytepoll compact` moments are not known: there only NULL means anything.
+CREATE OR REPLACE MACRO bytepoll_live(store, moment) AS TABLE
   SELECT service, release, function, sum(samples)::BIGINT AS samples,
          sum(samples * size * (1 + odds)) AS bytes,
          sqrt(sum(samples * pow(size, 2) * odds * (1 + odds))) AS bytes_error,
@@ -98,5 +112,9 @@ CREATE OR REPLACE MACRO bytepoll_top(store) AS TABLE
            AS bytes_high
     FROM bytepoll_samples(store)
     JOIN (SELECT service, release, max(greatest(interval_first, interval_max)) AS largest
-            FROM read_parquet(store || '/**/processes.parquet') GROUP BY ALL) USING (service, release)
-   WHERE live GROUP BY service, release, function ORDER BY bytes DESC;
+            FROM bytepoll_processes(store) GROUP BY ALL) USING (service, release)
+   WHERE CASE WHEN moment IS NULL THEN live
+              ELSE "at" <= moment AND (until > moment OR (freed_ns IS NULL AND until = moment)) END
+   GROUP BY service, release, function ORDER BY bytes DESC;
+
+CREATE OR REPLACE MACRO bytepoll_top(store) AS TABLE SELECT * FROM bytepoll_live(store, NULL::TIMESTAMP_NS);
