@@ -360,6 +360,20 @@ def text_for_people(trace):
     profiled.expect(all(byte < 0x80 for byte in ascii_only), "not ASCII under LC_ALL=C")
 
 
+def filters_of_limits(path):
+    """A limit has each filter that a report has: of labels and of times, too, which are no names of functions."""
+    trace = record(path, "inprocess_tags", interval=1)
+    (first, *_) = [row["name"] for row in profiled.report(trace, "--metric", "allocated", "--by", "label:tenant")["rows"]
+                   if "(" not in row["name"]]
+    half = "%.6f" % (profiled.report(trace)["duration_s"] / 2)
+    for text in ("label:tenant=" + first, "time=..%s" % half, "time=%s.." % half, "function=work", "work"):
+        words = text if "=" in text else "function=" + text
+        wanted = profiled.report(trace, "--metric", "allocated", "--filter", words)["totals"]["allocated"]["bytes"]["estimate"]
+        seen = parse_json(expect_status(check(trace, "--json", "--limit", "allocated:%s=1G" % text), 0))["limits"][0]["interval"]
+        profiled.expect(wanted > 0 and seen["estimate"] == wanted, "%s: %s instead of %s" % (text, seen, wanted))
+        expect_status(check(trace, "--limit", "allocated:%s=%d" % (text, wanted - 1)), 1)
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
@@ -379,6 +393,7 @@ def main():
                 ("what was not seen is not within", lambda: nothing_unseen_is_within(path)),
                 ("a file without its tree", lambda: a_file_without_its_tree(path)),
                 ("children left behind", lambda: children_left_behind(path)),
+                ("filters of limits", lambda: filters_of_limits(path)),
                 ("text", lambda: text_for_people(trace))):
             tap.attempt(name, action)
     return tap.finish()

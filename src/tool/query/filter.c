@@ -122,15 +122,21 @@ static bool parse_label(
 	return true;
 }
 
+static bool begins_with(const char *text, size_t bytes, const char *prefix)
+{
+	return strlen(prefix) < bytes && strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 bool bp_filter_has_key(const char *text, size_t bytes)
 {
 	for (int i = 0; i <= BP_KEY_COUNT; i++) {
 		const char *key = i < BP_KEY_COUNT ? bp_key_names[i] : BP_FREED_BY;
-		const size_t length = strlen(key);
-		if (length < bytes && text[length] == '=' && strncmp(text, key, length) == 0)
+		if (begins_with(text, bytes, key) && text[strlen(key)] == '=')
 			return true;
 	}
-	return false;
+	if (begins_with(text, bytes, BP_LABEL_PREFIX))
+		return memchr(text, '=', bytes) != NULL;
+	return begins_with(text, bytes, BP_TIME_PREFIX);
 }
 
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error)

@@ -60,7 +60,8 @@ struct bp_filter {
 bool bp_filter_parse(const char *text, struct bp_filter *ret_filter, struct bp_error *error);
 
 /* Do the first `bytes` of a text begin with KEY=, where filters may be given without a key? The
- * keys are those of rows and freed-by. A function's name that begins so is improbable. Pure. */
+ * keys are those that bp_filter_parse knows. A function's name that begins so is improbable.
+ * Pure. */
 bool bp_filter_has_key(const char *text, size_t bytes);
 
 /* Does one of the filters of a query look at where objects were freed? Pure. */

@@ -48,6 +48,11 @@ static bool read_limits(
 				"--limit %.200s: a store does not keep where objects were freed: hold a "
 				"run's file to it, by `bytepoll check`",
 				given->value);
+		if (limit->filter_text != NULL && limit->filter.of_time)
+			return bp_error_set(error,
+				"--limit %.200s: a store is asked about one part of the time: write "
+				"--filter time=... beside --limit",
+				given->value);
 		if (is_of_one_run(limit))
 			return bp_error_set(error,
 				"--limit %.200s: peaks and resident memory are of one run: hold its "
