@@ -30,16 +30,14 @@ def check_versions(folder):
     with open(MACROS, encoding="utf-8") as file:
         macros = file.read()
 
-    def counts(path):
+    def counts(path, macro=True):
         got = json.loads(ask("fleet", "top", store, "--json").stdout)["samples"]
         expect(got == samples[path], "%d samples instead of %d" % (got, samples[path]))
+        if not macro:
+            return  # (SQL of one's own knows nothing of the lists of sums)
         done = subprocess.run(["duckdb", "-init", "/dev/null", "-batch", "-bail", "-csv", "-noheader"], capture_output=True, check=True,
                               input=(macros + "SELECT sum(samples) FROM bytepoll_samples('%s');" % store).encode())
         expect(int(done.stdout) == samples[path], "SQL: %s samples instead of %d" % (done.stdout, samples[path]))
-
-    def push_sweeps():
-        ask("push", "-q", os.path.join(traces, "t0.bpt"), "--to", store)
-        expect(len(os.listdir(store)) == 1, os.listdir(store))
 
     os.mkdir(store)
     for name, path in ((run + ".1700000000", b), (run + ".1700000009", a), (run + ".1700000010", b), (run, a)):
@@ -48,8 +46,7 @@ def check_versions(folder):
     later = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 2 * 86400))
     expect(b"1 runs in 1 folders summed up in 1" in ask("compact", store, "--older-than", later).stdout, "compact")
     expect(len(os.listdir(store)) == 4, "versions are not the command's to remove: %s" % os.listdir(store))
-    push_sweeps()
-    counts(a)
+    counts(a, macro=False)
     shutil.rmtree(store)
     shutil.copytree(b, os.path.join(store, os.path.basename(b) + ".1700000000"))
     expect(b"0 runs in 0 folders" in ask("compact", store, "--older-than", later).stdout, "what goes on was summed up")

@@ -89,15 +89,57 @@ static bool leave(void *context, const char *folder, struct bp_error *error)
 	return true;
 }
 
-/* Is it a version of a run that ended since, and is in a sum? */
-static bool is_summed_version(const char *folder)
+/* Versions of runs that go on, by the ids of these. */
+struct version {
+	char run[BP_STORE_RUN_BYTES];
+	uint32_t folder;
+};
+
+static int compare_versions(const void *a, const void *b)
 {
-	char run[BP_STORE_RUN_BYTES], parent[PATH_MAX];
-	const char *slash = strrchr(folder, '/');
+	return strcmp(((const struct version *)a)->run, ((const struct version *)b)->run);
+}
+
+/* Takes out the versions of the runs that a sum lists. */
+static void leave_listed(
+	struct bp_store *store, const char *sum, const struct version *versions, size_t count)
+{
+	struct version wanted;
+	char path[PATH_MAX], line[64];
+	FILE *list = list_of(sum, BP_SUM_RUNS, path) ? fopen(path, "re") : NULL;
+	while (list != NULL && fgets(line, sizeof line, list) != NULL) {
+		snprintf(wanted.run, sizeof wanted.run, "%.*s", (int)strcspn(line, "\n"), line);
+		const struct version *found =
+			bsearch(&wanted, versions, count, sizeof *versions, compare_versions);
+		if (found == NULL)
+			continue;
+		free(store->folders[found->folder]);
+		store->folders[found->folder] = NULL;
+	}
+	if (list != NULL)
+		fclose(list);
+}
+
+/* A version of a run that ended since, and is in a sum, is void. (Of each run one version is left,
+ * and each list is read once.) */
+static bool leave_summed(struct bp_store *store, struct bp_error *error)
+{
+	struct version *versions = calloc(store->count + 1u, sizeof *versions);
 	uint64_t unix_s;
-	snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 0 : (int)(slash - folder), folder);
-	return bp_store_is_version(folder, run, &unix_s) &&
-	       bp_store_sum_has_run(slash == NULL ? "." : parent, run);
+	size_t count = 0;
+	if (versions == NULL)
+		return bp_error_set(error, "out of memory");
+	for (uint32_t i = 0; i < store->count; i++)
+		if (store->folders[i] != NULL &&
+			bp_store_is_version(store->folders[i], versions[count].run, &unix_s))
+			versions[count++].folder = i;
+	if (count > 0)
+		qsort(versions, count, sizeof *versions, compare_versions);
+	for (uint32_t i = 0; count > 0 && i < store->count; i++)
+		if (store->folders[i] != NULL)
+			leave_listed(store, store->folders[i], versions, count);
+	free(versions);
+	return true;
 }
 
 bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error)
@@ -107,9 +149,7 @@ bool bp_store_leave_replaced(struct bp_store *store, struct bp_error *error)
 	for (uint32_t i = 0; good && i < store->count; i++)
 		good = store->folders[i] == NULL ||
 		       bp_store_replaced(store->folders[i], leave, store, error);
-	for (uint32_t i = 0; good && i < store->count; i++)
-		if (store->folders[i] != NULL && is_summed_version(store->folders[i]))
-			leave(store, store->folders[i], error);
+	good = good && leave_summed(store, error);
 	for (uint32_t i = 0; i < store->count; i++)
 		if (store->folders[i] != NULL)
 			store->folders[kept++] = store->folders[i];

@@ -42,9 +42,8 @@ bool bp_push_bucket_remove_versions(
 	struct bp_push_bucket *push, const char *id, uint64_t before_s, struct bp_error *error);
 
 /* Puts the tables of a run, or, where `version_s` is not 0, of what it is at that moment;
- * `*ret_new` is false where somebody else was faster. Errors: the
- * bucket's; another push of this run goes on or was cut short not long ago, and its tables differ
- * from ours. */
+ * `*ret_new` is false where somebody else was faster. Errors: the bucket's; another push of this
+ * run goes on or was cut short not long ago, and its tables differ from ours. */
 bool bp_push_bucket_put(struct bp_push_bucket *push, const struct bp_profile *profile,
 	const struct bp_tags *tags, const char *id, uint64_t version_s, bool *ret_new,
 	struct bp_error *error);

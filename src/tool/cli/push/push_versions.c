@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "cli/files/written_folder.h"
 
 #define PLACES 4096u
@@ -79,27 +80,48 @@ static bool has_settled(const char *store, const char *name)
 	       lstat(path, &status) == 0 && time(NULL) - status.st_mtime >= VOID_FOR_S;
 }
 
-static void sweep_one(const char *store, const char *name)
+struct names {
+	char (*data)[BP_STORE_VERSION_BYTES];
+	uint32_t count, capacity;
+};
+
+static int compare_names(const void *a, const void *b)
 {
-	char run[BP_STORE_RUN_BYTES], newest[BP_STORE_VERSION_BYTES], path[PATH_MAX];
-	struct bp_error ignored;
+	return strcmp(a, b);
+}
+
+/* The names of all versions in the store, sorted. What memory does not suffice for is left out. */
+static void list_names(const char *store, struct names *names)
+{
+	char run[BP_STORE_RUN_BYTES];
 	uint64_t unix_s;
-	if (!bp_store_is_version(name, run, &unix_s))
-		return;
-	const uint64_t newest_s = bp_push_version_newest(store, run);
-	bp_store_version_name(run, newest_s, newest);
-	if ((has_settled(store, run) || (newest_s > unix_s && has_settled(store, newest)) ||
-		    bp_store_sum_has_run(store, run)) &&
-		(size_t)snprintf(path, sizeof path, "%s/%s", store, name) < sizeof path)
-		bp_written_folder_remove(path, SUFFIX, &ignored);
+	struct dirent *entry;
+	DIR *folder = opendir(store);
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		if (bp_store_is_version(entry->d_name, run, &unix_s) &&
+			bp_vec_reserve(&names->data, &names->capacity, names->count + 1u,
+				sizeof *names->data))
+			bp_store_version_name(run, unix_s, names->data[names->count++]);
+	if (folder != NULL)
+		closedir(folder);
+	if (names->count > 0)
+		qsort(names->data, names->count, sizeof *names->data, compare_names);
 }
 
 void bp_push_versions_sweep(const char *store)
 {
-	struct dirent *entry;
-	DIR *folder = opendir(store);
-	while (folder != NULL && (entry = readdir(folder)) != NULL)
-		sweep_one(store, entry->d_name);
-	if (folder != NULL)
-		closedir(folder);
+	struct names names = { .count = 0 };
+	list_names(store, &names);
+	for (uint32_t i = 0; i < names.count; i++) {
+		const char *name = names.data[i];
+		char run[BP_STORE_RUN_BYTES], path[PATH_MAX];
+		struct bp_error ignored;
+		snprintf(run, sizeof run, "%.32s", name);
+		const bool later =
+			i + 1 < names.count && strncmp(names.data[i + 1], run, sizeof run - 1) == 0;
+		if ((has_settled(store, run) || (later && has_settled(store, names.data[i + 1]))) &&
+			(size_t)snprintf(path, sizeof path, "%s/%s", store, name) < sizeof path)
+			bp_written_folder_remove(path, SUFFIX, &ignored);
+	}
+	free(names.data);
 }
