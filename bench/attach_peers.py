@@ -135,8 +135,8 @@ def by_bytepoll(bench, pid, folder):
     if text is None:
         return None, None
     own = [float(number) for number in re.findall(r"stood still one at a time, for ([0-9.]+) ms", text)]
-    if "no thread of process" in text:
-        return "refused", None  # within --wait, and nothing was changed
+    if "no thread of process" in text or "does not stop" in text:
+        return "refused", None  # within --wait, and nothing was changed; or sampling has ended, and the rest is for later
     done = bool(re.search(r"^bytepoll: [1-9][0-9,]* samples of", text, re.M))
     if not done:
         print(text, file=sys.stderr, flush=True)

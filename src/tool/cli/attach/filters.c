@@ -141,7 +141,7 @@ static bool permits(pid_t pid, pid_t tid, struct bp_error *error)
 
 static bool ask_thread(pid_t pid, pid_t tid, struct bp_error *error)
 {
-	const enum bp_thread_stop stop = bp_thread_stop(tid);
+	const enum bp_thread_stop stop = bp_thread_stop(tid, 0);
 	if (stop != BP_THREAD_STOPPED) {
 		errno = ESRCH;
 		return not_known(pid, error);

@@ -254,10 +254,10 @@ struct search {
 	pid_t stuck;
 };
 
-static bool try_thread(struct search *search, pid_t tid)
+static bool try_thread(struct search *search, pid_t tid, uint64_t until_ns)
 {
 	struct user_regs_struct registers;
-	const enum bp_thread_stop stop = bp_thread_stop(tid);
+	const enum bp_thread_stop stop = bp_thread_stop(tid, until_ns);
 	const uint64_t since_ns = now_ns();
 	if (stop == BP_THREAD_REFUSED)
 		search->refused = EPERM;
@@ -312,7 +312,7 @@ static bool try_threads(struct search *search, bool timed, uint64_t until_ns)
 		(entry = readdir(folder)) != NULL) {
 		const pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 		if (tid > 0 && is_in_timed_call(search->image->pid, tid) == timed)
-			called = try_thread(search, tid);
+			called = try_thread(search, tid, until_ns);
 	}
 	closedir(folder);
 	return called;

@@ -7,6 +7,7 @@
 #define BP_CLI_ATTACH_THREAD_STOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct user_regs_struct;
@@ -15,10 +16,12 @@ enum bp_thread_stop {
 	BP_THREAD_STOPPED,
 	BP_THREAD_ELSEWHERE, /* gone, or stopped by something else */
 	BP_THREAD_REFUSED,
-	BP_THREAD_STUCK /* in an uninterruptible wait, or without a processor for ten seconds */
+	BP_THREAD_STUCK /* in an uninterruptible wait, or without a processor */
 };
 
-enum bp_thread_stop bp_thread_stop(pid_t tid);
+/* Waits until `until_ns` of the monotonic clock, and at least one second, ten for a thread that
+ * gets no processor. */
+enum bp_thread_stop bp_thread_stop(pid_t tid, uint64_t until_ns);
 /* Lets it go on as before; a system call that the stop has interrupted is made anew, those too that
  * fail with EINTR by a mere stop. */
 void bp_thread_release(pid_t tid);

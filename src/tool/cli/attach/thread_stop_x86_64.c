@@ -13,7 +13,8 @@
 #include "cli/attach/judge.h"
 #include "cli/process/processes.h"
 
-/* So long a thread may take to stop; a runnable one, which gets no processor, the longer time. */
+/* So long a thread may take to stop at least; a runnable one, which gets no processor, the longer
+ * time. */
 #define STOP_LIMIT_NS 1000000000u
 #define RUNNABLE_LIMIT_NS 10000000000u
 #define PAUSE_NS 20000
@@ -39,30 +40,31 @@ static bool is_runnable(pid_t tid)
 	return bp_process_stat_read(tid, &stat) && stat.state == 'R';
 }
 
-/* Waits for the stop; a thread in an uninterruptible wait cannot. */
-static bool wait_for_stop(pid_t tid, int *ret_status)
+/* Waits for the stop; a thread in an uninterruptible wait cannot. (On a machine with too much to do
+ * such waits take seconds, too: for a disk, or for a lock whose owner gets no processor.) */
+static bool wait_for_stop(pid_t tid, uint64_t until_ns, int *ret_status)
 {
 	const uint64_t since_ns = now_ns();
 	for (;;) {
 		const pid_t found = waitpid(tid, ret_status, __WALL | WNOHANG);
 		if (found == tid || found < 0)
 			return found == tid;
-		const uint64_t waited_ns = now_ns() - since_ns;
-		if (waited_ns >= RUNNABLE_LIMIT_NS ||
-			(waited_ns >= STOP_LIMIT_NS && !is_runnable(tid)))
+		const uint64_t now = now_ns(), waited_ns = now - since_ns;
+		if (now >= until_ns && (waited_ns >= RUNNABLE_LIMIT_NS ||
+					       (waited_ns >= STOP_LIMIT_NS && !is_runnable(tid))))
 			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}
 }
 
-enum bp_thread_stop bp_thread_stop(pid_t tid)
+enum bp_thread_stop bp_thread_stop(pid_t tid, uint64_t until_ns)
 {
 	int status;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0)
 		return errno == EPERM ? BP_THREAD_REFUSED : BP_THREAD_ELSEWHERE;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
 		return BP_THREAD_ELSEWHERE;
-	if (!wait_for_stop(tid, &status))
+	if (!wait_for_stop(tid, until_ns, &status))
 		return BP_THREAD_STUCK;
 	if (!WIFSTOPPED(status))
 		return BP_THREAD_ELSEWHERE;

@@ -478,7 +478,7 @@ static const struct bp_option options[] = {
 	{ .name = "every", .argument = "TIME", .summary = "how often --watch looks (10 s)" },
 	{ .name = "running",
 		.argument = "TIME",
-		.summary = "also runs that go on, as they are, and again after TIME (1h)" },
+		.summary = "also runs that go on, as they are, and again after TIME, as 1h" },
 	{ .name = "quiet", .letter = 'q', .summary = "print errors only" },
 	{ .summary = "Where names come from" },
 	BP_OPTION_FRAMES,
