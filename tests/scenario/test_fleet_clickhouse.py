@@ -352,8 +352,8 @@ def with_engine(tap, recordings):
         tap.attempt("diff", lambda: check_diff(engine, recordings))
         tap.attempt("view", lambda: check_view(engine, recordings))
         tap.attempt("view of a moment", lambda: check_live_view(engine, recordings))
-        tap.attempt("a run that goes on", lambda: check_versions(engine, recordings.folder))
         tap.attempt("cut short", lambda: check_cut_short(engine, recordings))
+        tap.attempt("a run that goes on", lambda: check_versions(engine, recordings.folder))
     finally:
         engine.finish()
 
