@@ -136,6 +136,7 @@ def by_bytepoll(bench, pid, folder):
         return None, None
     own = [float(number) for number in re.findall(r"stood still one at a time, for ([0-9.]+) ms", text)]
     if "no thread of process" in text or "does not stop" in text:
+        print(text, file=sys.stderr, flush=True)
         return "refused", None  # within --wait, and nothing was changed; or sampling has ended, and the rest is for later
     done = bool(re.search(r"^bytepoll: [1-9][0-9,]* samples of", text, re.M))
     if not done:
