@@ -3,6 +3,7 @@
 #include "fleet/content_id.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -19,6 +20,13 @@ static uint64_t with_text(const struct bp_profile *profile, uint64_t hash, struc
 	for (; *at != '\0'; at++)
 		hash = with_number(hash, (unsigned char)*at);
 	return with_number(hash, (uint64_t)(at - text) << 8 | 0xff);
+}
+
+uint32_t bp_process_id_place(const char *id, uint32_t places)
+{
+	char digits[17];
+	snprintf(digits, sizeof digits, "%s", id);
+	return (uint32_t)(bp_hash_u64(strtoull(digits, NULL, 16)) % places);
 }
 
 static uint64_t foreign_id(

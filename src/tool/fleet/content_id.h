@@ -19,6 +19,9 @@ void bp_trace_id_text(const uint8_t id[16], char ret_text[BP_PROCESS_ID_BYTES]);
 void bp_process_content_id(
 	const struct bp_profile *profile, uint32_t process, char ret_id[BP_PROCESS_ID_BYTES]);
 
+/* Where a process goes in a table of `places` that is indexed by such ids. */
+uint32_t bp_process_id_place(const char *id, uint32_t places);
+
 /* Of a frame at a location; never 0. */
 uint64_t bp_frame_content_id(const struct bp_profile *profile, const struct bp_location *location,
 	const struct bp_frame *frame);

@@ -200,14 +200,13 @@ static bool put_in_bucket(struct push *push, const struct bp_profile *profile, c
 }
 
 /* `*ret_new` is false where the run is there already. `version_s`: not 0 of one that goes on. */
-static bool write_run(struct push *push, const struct bp_profile *profile, uint64_t version_s,
-	bool *ret_new, struct bp_error *error)
+static bool write_run(struct push *push, const struct bp_profile *profile, const char *id,
+	uint64_t version_s, bool *ret_new, struct bp_error *error)
 {
-	char path[PATH_MAX], id[BP_PROCESS_ID_BYTES];
+	char path[PATH_MAX];
 	struct bp_written_folder folder = { .path = path, .option = "--to", .suffix = SUFFIX };
 	struct bp_error reason;
 	bool there = false;
-	bp_process_content_id(profile, profile->root.i, id);
 	if (!is_in_store(push, id, &there, error))
 		return false;
 	*ret_new = !there;
@@ -249,8 +248,8 @@ static bool push_run(struct push *push, const char *file, struct bp_error *error
 	if (good && (state == STATE_NEW || version_s > 0)) {
 		good = bp_input_read(&path, 1, input, &profile, &symbols, error);
 		if (good) {
-			good = write_run(push, &profile, version_s, &is_new, error);
 			bp_process_content_id(&profile, profile.root.i, id);
+			good = write_run(push, &profile, id, version_s, &is_new, error);
 			if (good && version_s > 0)
 				bp_push_version_set(&push->versions, id, version_s);
 			bp_profile_finish(&profile);

@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/vec.h"
 #include "cli/files/cache_folder.h"
 #include "cli/files/written_folder.h"
@@ -48,12 +47,9 @@ void bp_push_bucket_finish(struct bp_push_bucket *push)
 	bp_bucket_close(&push->bucket);
 }
 
-/* Ids are hexadecimal digits. */
 static char *place_of(const struct bp_push_bucket *push, const char *id)
 {
-	char digits[17];
-	snprintf(digits, sizeof digits, "%s", id);
-	return push->known[bp_hash_u64(strtoull(digits, NULL, 16)) % BP_PUSH_KNOWN];
+	return push->known[bp_process_id_place(id, BP_PUSH_KNOWN)];
 }
 
 static bool name_key(

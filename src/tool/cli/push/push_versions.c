@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/hash.h"
 #include "base/vec.h"
 #include "cli/files/written_folder.h"
+#include "fleet/content_id.h"
 
 #define PLACES 4096u
 #define SUFFIX ".parquet"
@@ -23,21 +23,13 @@ uint64_t bp_push_version_now(void)
 	return now > 0 ? (uint64_t)now : 0;
 }
 
-/* Ids are hexadecimal digits. */
-static uint64_t place_of(const char *run)
-{
-	char digits[17];
-	snprintf(digits, sizeof digits, "%s", run);
-	return bp_hash_u64(strtoull(digits, NULL, 16)) % PLACES;
-}
-
 bool bp_push_version_due(struct bp_push_versions *versions, const char *run, bool *ret_known,
 	uint64_t *ret_unix_s, struct bp_error *error)
 {
 	if (versions->due == NULL &&
 		(versions->due = calloc(PLACES, sizeof *versions->due)) == NULL)
 		return bp_error_set(error, "out of memory");
-	const uint64_t place = place_of(run);
+	const uint32_t place = bp_process_id_place(run, PLACES);
 	*ret_known = strcmp(versions->due[place].run, run) == 0;
 	*ret_unix_s = versions->due[place].unix_s;
 	return true;
@@ -45,7 +37,7 @@ bool bp_push_version_due(struct bp_push_versions *versions, const char *run, boo
 
 void bp_push_version_set(struct bp_push_versions *versions, const char *run, uint64_t unix_s)
 {
-	const uint64_t place = place_of(run);
+	const uint32_t place = bp_process_id_place(run, PLACES);
 	snprintf(versions->due[place].run, sizeof versions->due[place].run, "%s", run);
 	versions->due[place].unix_s = unix_s == 0 ? 0 : unix_s + versions->every_s;
 }
