@@ -38,7 +38,8 @@ SHOP = f"shop.bpt {DEBUG}"
 BASES = {
     "report": [f"{SHOP}", f"{SHOP} --json", f"{SHOP} --csv", f"{SHOP} --tree", f"{SHOP} --stats",
                f"{SHOP} --stats --json", f"{SHOP} --summary", f"{SHOP} --timeline", f"{SHOP} --timeline --json",
-               f"{SHOP} --lifetimes", f"{SHOP} --lifetimes --json", f"{SHOP} --rounding", f"{SHOP} --rounding --json",
+               f"{SHOP} --lifetimes", f"{SHOP} --lifetimes --json", f"{SHOP} --lifetimes --age-bytes",
+               f"{SHOP} --lifetimes --age-bytes --json", f"{SHOP} --rounding", f"{SHOP} --rounding --json",
                "made/free_stacks.bpt --lifetimes --pairs", "made/free_stacks.bpt --lifetimes --pairs --json",
                f"{SHOP} --growth", f"{SHOP} --growth --json", "dotnet/kinds-doubles.nettrace", "pprof/go-1.26.pb.gz",
                "dotnet/kinds-doubles.nettrace --json", "pprof/go-1.26.pb.gz --json"],

@@ -206,7 +206,7 @@ static size_t draw_samples(struct stream *stream)
 			end++;
 		for (size_t i = first + draw_gap(stream, inclusion); i < end;
 			i += 1 + draw_gap(stream, inclusion))
-			samples[count++] = (struct bp_lifetime){ .age_ns = objects[i].age_ns,
+			samples[count++] = (struct bp_lifetime){ .age = objects[i].age_ns,
 				.value = (double)objects[i].size,
 				.whole = 1 / inclusion,
 				.count = 1,

@@ -107,13 +107,19 @@ static bool read_lifetimes(
 {
 	static const char *const others[] = { "timeline", "growth", "stats", "summary", "tree",
 		"csv", "estimator", "interval-method" };
+	static const char *const parts[] = { "pairs", "complete", "age-bytes" };
 	request->options.complete = bp_option_given(arguments, "complete");
 	request->options.lifetimes = bp_option_given(arguments, "lifetimes");
 	request->options.pairs = bp_option_given(arguments, "pairs");
+	request->options.age_bytes = bp_option_given(arguments, "age-bytes");
+	for (size_t i = 0; i < BP_COUNT(parts) && !request->options.lifetimes; i++)
+		if (bp_option_given(arguments, parts[i]))
+			return bp_error_set(error, "--%s is for --lifetimes", parts[i]);
 	if (!request->options.lifetimes)
-		return (!request->options.complete && !request->options.pairs) ||
-		       bp_error_set(error, "--%s is for --lifetimes",
-			       request->options.pairs ? "pairs" : "complete");
+		return true;
+	if (request->options.pairs && request->options.age_bytes)
+		return bp_error_set(error,
+			"--pairs has ages in seconds alone: leave --age-bytes out, or --pairs");
 	if (request->options.pairs && (!bp_pairs_are_by(request->query_options.query.by) ||
 					      request->query_options.query.cumulative))
 		return bp_error_set(error,
@@ -477,8 +483,10 @@ static int report(const struct bp_arguments *arguments)
 	bp_terminal_look(&request.options);
 	if (!bp_suppressed_read(arguments, &suppressed, &request.query_options, &error))
 		return bp_command_fail(1, &error);
-	bool good = bp_input_read(arguments->operands, arguments->operand_count,
-		bp_input_options_of(arguments, &request.query_options), &profile, &symbols, &error);
+	struct bp_input_options input = bp_input_options_of(arguments, &request.query_options);
+	input.keep_readings = input.keep_readings || request.options.age_bytes;
+	bool good = bp_input_read(
+		arguments->operands, arguments->operand_count, input, &profile, &symbols, &error);
 	if (good) {
 		good = write_report(arguments, &request, &profile, &symbols, &error);
 		bp_profile_finish(&profile);
@@ -518,6 +526,8 @@ static const struct bp_option options[] = {
 		.summary = "of the timeline (24; with --json and --csv 200)" },
 	{ .name = "pairs", .summary = "of --lifetimes: by where objects were freed, too" },
 	{ .name = "complete", .summary = "of --lifetimes: only objects that were freed (biased)" },
+	{ .name = "age-bytes",
+		.summary = "of --lifetimes: ages in bytes allocated meanwhile, not in time" },
 	BP_REPORTS_AS_DATA(OPTION){ .name = "si",
 		.summary = "kB, MB, GB instead of KiB, MiB, GiB",
 		.without_effect_in = "json|csv" },

@@ -53,7 +53,7 @@ struct walk {
 int bp_lifetime_compare(const void *left, const void *right)
 {
 	const struct bp_lifetime *a = left, *b = right;
-	return a->age_ns < b->age_ns ? -1 : a->age_ns > b->age_ns;
+	return a->age < b->age ? -1 : a->age > b->age;
 }
 
 static double weight_of(const struct bp_lifetime *one)
@@ -107,12 +107,11 @@ static void pass(struct curve *curve, const struct step *step)
 /* Passes all objects of the next age. */
 static void advance(struct walk *walk)
 {
-	const uint64_t age_ns = walk->lifetimes[walk->next].age_ns;
+	const uint64_t age = walk->lifetimes[walk->next].age;
 	struct step step = { .at_risk = walk->at_risk };
 	double weight = 0, variance = 0;
 	bool all_ended = true;
-	for (; walk->next < walk->count && walk->lifetimes[walk->next].age_ns == age_ns;
-		walk->next++) {
+	for (; walk->next < walk->count && walk->lifetimes[walk->next].age == age; walk->next++) {
 		const struct bp_lifetime *one = &walk->lifetimes[walk->next];
 		weight += weight_of(one);
 		variance += variance_of(one);
@@ -198,14 +197,14 @@ static struct bp_interval share_now(const struct walk *walk, double alpha)
 }
 
 void bp_lifetime_shares(const struct bp_lifetime *lifetimes, size_t count, double unseen,
-	double alpha, const uint64_t *ages_ns, size_t ages, struct bp_interval *ret_shares)
+	double alpha, const uint64_t *ages, size_t age_count, struct bp_interval *ret_shares)
 {
 	struct walk walk = begin(lifetimes, count, unseen);
-	for (size_t i = 0; i < ages; i++) {
-		while (walk.next < count && lifetimes[walk.next].age_ns <= ages_ns[i])
+	for (size_t i = 0; i < age_count; i++) {
+		while (walk.next < count && lifetimes[walk.next].age <= ages[i])
 			advance(&walk);
 		ret_shares[i] = share_now(&walk, alpha);
-		const bool followed = count > 0 && lifetimes[count - 1].age_ns >= ages_ns[i];
+		const bool followed = count > 0 && lifetimes[count - 1].age >= ages[i];
 		if (followed || walk.seen.survival == 0)
 			continue;
 		ret_shares[i].estimate = NAN;
@@ -254,7 +253,7 @@ struct bp_interval bp_lifetime_median(
 	if (unseen > 0 && !is_below_half(with_an_end(&walk), alpha / 2))
 		median.low = 0;
 	while (walk.next < count && isinf(median.high)) {
-		const double age = (double)lifetimes[walk.next].age_ns;
+		const double age = (double)lifetimes[walk.next].age;
 		advance(&walk);
 		if (isinf(median.estimate) && walk.seen.survival <= .5)
 			median.estimate = age;

@@ -5,6 +5,9 @@
  * were still live when they were last seen are censored: they count as long as they were seen, and
  * what became of them afterwards is not assumed.
  *
+ * Ages are in any unit: ns, or bytes that the process allocated in the meantime. Where an age is
+ * only known to lie between two limits, lifetime_between.h has the same figures.
+ *
  * Called by aggregation/views/lifetimes.c and the statistics tests. Pure functions, no allocation,
  * safe to call from any thread. Preconditions of all: the array is sorted by age
  * (bp_lifetime_compare), 0 < alpha < 1 (two-sided, as in estimate.h), unseen >= 0.
@@ -24,24 +27,24 @@
 
 /* A sampled object, or several that are alike and were sampled independently. */
 struct bp_lifetime {
-	uint64_t age_ns; /* how old it was when it ended, or when it was last seen */
-	double value;	 /* what is summed: bytes, or 1 for objects; >= 0 */
-	double whole;	 /* 1 / pi, >= 1; 1: it was taken with certainty */
-	uint32_t count;	 /* so many objects, >= 1 */
-	bool ended;	 /* false: it was still live (censored) */
+	uint64_t age;	/* how old it was when it ended, or when it was last seen */
+	double value;	/* what is summed: bytes, or 1 for objects; >= 0 */
+	double whole;	/* 1 / pi, >= 1; 1: it was taken with certainty */
+	uint32_t count; /* so many objects, >= 1 */
+	bool ended;	/* false: it was still live (censored) */
 };
 
 /* The order of ages, for qsort: negative, 0 or positive. */
 int bp_lifetime_compare(const void *left, const void *right);
 
-/* The share of `value` that ends within each of the ages, which ascend: ages_ns[i] to
+/* The share of `value` that ends within each of the ages, which ascend: ages[i] to
  * ret_shares[i]. 0 <= low <= estimate <= high <= 1. Where no object was seen as long as that,
  * `unknown` is set: the limits hold, and there is no estimate. The estimate is Kaplan and Meier's
  * with Horvitz-Thompson's weights. `exact` at T = 1. */
 void bp_lifetime_shares(const struct bp_lifetime *lifetimes, size_t count, double unseen,
-	double alpha, const uint64_t *ages_ns, size_t ages, struct bp_interval *ret_shares);
+	double alpha, const uint64_t *ages, size_t age_count, struct bp_interval *ret_shares);
 
-/* The age in ns by which half of `value` has ended: the smallest at which the share is 1/2 or more.
+/* The age by which half of `value` has ended: the smallest at which the share is 1/2 or more.
  * INFINITY stands for an estimate or an upper limit that is beyond all ages seen. `unknown`: no
  * object at all. */
 struct bp_interval bp_lifetime_median(

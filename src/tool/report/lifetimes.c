@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "aggregation/views/lifetimes.h"
 #include "query/filter.h"
 #include "report/pairs.h"
 #include "report/parts/grid.h"
@@ -19,23 +18,27 @@
 
 #define AGES_SHOWN 3
 #define NAME_BYTES 1024
-static void age_text(double age_ns, char *to)
+
+static void age_text(
+	double age, enum bp_age_unit unit, const struct bp_report_options *options, char *to)
 {
-	if (age_ns >= 1e9 && fmod(age_ns, 1e9) == 0)
-		snprintf(to, BP_QUANTITY_BYTES, "%.0f s", age_ns / 1e9);
+	if (unit == BP_AGE_BYTES)
+		bp_bytes_text((uint64_t)age, bp_style_of(options), to);
+	else if (age >= 1e9 && fmod(age, 1e9) == 0)
+		snprintf(to, BP_QUANTITY_BYTES, "%.0f s", age / 1e9);
 	else
-		bp_time_text((uint64_t)age_ns, to);
+		bp_time_text((uint64_t)age, to);
 }
 
-void bp_lifetime_median_text(
-	const struct bp_interval *median, const struct bp_report_options *options, char *cell)
+void bp_lifetime_median_text(const struct bp_interval *median, enum bp_age_unit age_unit,
+	const struct bp_report_options *options, char *cell)
 {
 	char low[BP_QUANTITY_BYTES], high[BP_QUANTITY_BYTES], estimate[BP_QUANTITY_BYTES];
 	const char *least = options->utf8 ? "≥" : ">=", *most = options->utf8 ? "≤" : "<=";
 	const bool from_below = isfinite(median->low) && median->low > 0;
-	age_text(isfinite(median->low) ? median->low : 0, low);
-	age_text(isfinite(median->high) ? median->high : 0, high);
-	age_text(isfinite(median->estimate) ? median->estimate : 0, estimate);
+	age_text(isfinite(median->low) ? median->low : 0, age_unit, options, low);
+	age_text(isfinite(median->high) ? median->high : 0, age_unit, options, high);
+	age_text(isfinite(median->estimate) ? median->estimate : 0, age_unit, options, estimate);
 	const char *unit = strchr(estimate, ' '), *low_unit = strchr(low, ' '),
 		   *high_unit = strchr(high, ' ');
 	const bool alike = unit != NULL && low_unit != NULL && high_unit != NULL &&
@@ -58,11 +61,12 @@ void bp_lifetime_median_text(
 		snprintf(cell, BP_GRID_CELL_BYTES, "%.30s [%.30s, %.30s]", estimate, low, high);
 }
 
-/* Which ages are shown: numbers into bp_lifetime_ages_ns; returns how many. */
-static unsigned choose_ages(uint64_t longest_ns, unsigned *ret_ages)
+/* Which ages are shown: numbers into bp_lifetime_ages; returns how many. */
+static unsigned choose_ages(const struct bp_lifetimes *lifetimes, unsigned *ret_ages)
 {
 	unsigned reached = 0, count = 0;
-	while (reached < BP_LIFETIME_AGES && bp_lifetime_ages_ns[reached] <= longest_ns)
+	while (reached < BP_LIFETIME_AGES &&
+		bp_lifetime_ages[lifetimes->unit][reached] <= lifetimes->longest)
 		reached++;
 	if (reached == 0)
 		reached = 1;
@@ -73,6 +77,7 @@ static unsigned choose_ages(uint64_t longest_ns, unsigned *ret_ages)
 }
 
 struct columns {
+	enum bp_age_unit unit;
 	unsigned ages[AGES_SHOWN], count;
 	char headings[AGES_SHOWN][BP_QUANTITY_BYTES + 8];
 };
@@ -85,7 +90,8 @@ static bool add_row(struct bp_grid *grid, const char *name, const struct columns
 		return false;
 	for (unsigned i = 0; i < columns->count; i++)
 		bp_share_text(&figures->freed_within[columns->ages[i]], options, row->cells[i]);
-	bp_lifetime_median_text(&figures->median_ns, options, row->cells[columns->count]);
+	bp_lifetime_median_text(
+		&figures->median, columns->unit, options, row->cells[columns->count]);
 	bp_share_text(&figures->by_another, options, row->cells[columns->count + 1]);
 	return true;
 }
@@ -94,13 +100,14 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options,
 	bool of_objects, bool *ret_another, FILE *out)
 {
-	struct columns columns;
+	struct columns columns = { .unit = lifetimes->unit };
 	struct bp_grid grid = { .name = of_objects ? "objects freed" : "bytes freed" };
 	char name[NAME_BYTES];
-	columns.count = choose_ages(lifetimes->longest_ns, columns.ages);
+	columns.count = choose_ages(lifetimes, columns.ages);
 	for (unsigned i = 0; i < columns.count; i++) {
 		char age[BP_QUANTITY_BYTES];
-		age_text((double)bp_lifetime_ages_ns[columns.ages[i]], age);
+		age_text((double)bp_lifetime_ages[columns.unit][columns.ages[i]], columns.unit,
+			options, age);
 		snprintf(columns.headings[i], sizeof columns.headings[i], "in %.60s", age);
 		grid.headings[i] = columns.headings[i];
 	}
@@ -132,6 +139,30 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	return good;
 }
 
+static void write_clock_note(
+	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, FILE *out)
+{
+	char text[512], width[BP_QUANTITY_BYTES] = "";
+	if (lifetimes->width != UINT64_MAX)
+		bp_bytes_text(lifetimes->width, bp_style_of(options), width);
+	if (lifetimes->width == 0)
+		snprintf(text, sizeof text,
+			"Ages are bytes that all threads of the process allocated in the meantime; those of "
+			"nine in ten samples, or more, are counted.");
+	else if (lifetimes->width == UINT64_MAX)
+		snprintf(text, sizeof text,
+			"Ages are bytes that all threads of the process allocated in the meantime. Of many "
+			"samples it is not known how many they are at most: what some thread allocated by "
+			"its end was not recorded.");
+	else
+		snprintf(text, sizeof text,
+			"Ages are bytes that all threads of the process allocated in the meantime. What "
+			"threads allocate between their records is not known: those of nine in ten samples "
+			"are known to within %.60s or less. Limits hold all of it.",
+			width);
+	bp_write_note(options, text, out);
+}
+
 /* `another`: a column says how much another thread freed. */
 static void write_notes(const struct bp_aggregation *aggregation,
 	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, bool another,
@@ -158,12 +189,16 @@ static void write_notes(const struct bp_aggregation *aggregation,
 		bp_write_note(options,
 			"By another: of what was freed, the part that another thread freed than the one that had allocated it.",
 			out);
+	if (lifetimes->unit == BP_AGE_BYTES)
+		write_clock_note(lifetimes, options, out);
 	if (lifetimes->resolution_ns == 0)
 		return;
 	bp_time_text(lifetimes->resolution_ns, time);
 	snprintf(text, sizeof text,
-		"This trace was folded: lifetimes may be off by %.60s, either way, and of its folded part it is "
+		"This trace was folded: %s %.60s, either way, and of its folded part it is "
 		"not known which thread freed an object.",
+		lifetimes->unit == BP_AGE_BYTES ? "limits hold times that may be off by"
+						: "lifetimes may be off by",
 		time);
 	bp_write_note(options, text, out);
 }
@@ -177,14 +212,18 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 	bool good = true, another = false;
 	if (options->pairs)
 		return bp_write_pairs(aggregation, options, out, error);
-	if (!bp_lifetimes_make(aggregation, shown, options->complete, &lifetimes, error))
+	if (!bp_lifetimes_make(aggregation, shown, options->complete,
+		    options->age_bytes ? BP_AGE_BYTES : BP_AGE_NS, &lifetimes, error))
 		return false;
 	bp_write_header(aggregation, options, out);
 	if (!lifetimes.known || lifetimes.all.samples == 0)
 		putc('\n', out);
 	if (!lifetimes.known)
-		bp_write_note(
-			options, "Lifetimes are not known: this file does not tell them.", out);
+		bp_write_note(options,
+			options->age_bytes
+				? "Lifetimes in bytes are not known: this file does not tell them."
+				: "Lifetimes are not known: this file does not tell them.",
+			out);
 	else if (lifetimes.all.samples == 0)
 		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
 	else

@@ -6,6 +6,7 @@
 #ifndef BP_REPORT_LIFETIMES_H
 #define BP_REPORT_LIFETIMES_H
 
+#include "aggregation/views/lifetimes.h"
 #include "report/report.h"
 #include "text/json_writer.h"
 
@@ -17,7 +18,7 @@ bool bp_json_lifetimes(struct bp_json *json, const struct bp_aggregation *aggreg
 /* The age by which half has ended: "2.1 s [1.8, 2.6]" where the limits have the unit of the
  * estimate, else "2.1 s [900 ms, 4 s]"; "≥ 4.2 s" and "≤ 12 ms"; "not reached"; "?". `cell`:
  * BP_GRID_CELL_BYTES of report/parts/grid.h. */
-void bp_lifetime_median_text(
-	const struct bp_interval *median, const struct bp_report_options *options, char *cell);
+void bp_lifetime_median_text(const struct bp_interval *median, enum bp_age_unit unit,
+	const struct bp_report_options *options, char *cell);
 
 #endif

@@ -87,7 +87,7 @@ static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pai
 	bp_objects_figure_text(&pair->figures.objects, bp_style_of(options), row->cells[OBJECTS]);
 	if (!live)
 		bp_share_text(&lifetime->by_another, options, row->cells[ANOTHER]);
-	bp_lifetime_median_text(&lifetime->median_ns, options, median);
+	bp_lifetime_median_text(&lifetime->median_ns, BP_AGE_NS, options, median);
 	snprintf(row->cells[MEDIAN], BP_GRID_CELL_BYTES, "%s%.*s", live ? "age " : "",
 		BP_GRID_CELL_BYTES - 8, median);
 	return true;

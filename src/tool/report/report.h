@@ -41,6 +41,7 @@ struct bp_report_options {
 	bool lifetimes; /* of json: lifetimes by row too (lifetimes.c) */
 	bool rounding;	/* of json: rounding too (rounding.c) */
 	bool complete;	/* lifetimes of what was freed alone, which is biased */
+	bool age_bytes; /* lifetimes in bytes that were allocated meanwhile */
 	bool pairs;	/* lifetimes by the places that allocate and free (pairs.c); in json too */
 	const struct bp_resident *resident;   /* memory of the run, NULL: not known */
 	const struct bp_explained *explained; /* what malloc explains of it; NULL: not known */

@@ -27,7 +27,7 @@ static void expect_near(double value, double wanted, double error)
 static struct bp_lifetime one(uint64_t age_ns, bool ended, double value, double whole)
 {
 	return (struct bp_lifetime){
-		.age_ns = age_ns, .value = value, .whole = whole, .count = 1, .ended = ended
+		.age = age_ns, .value = value, .whole = whole, .count = 1, .ended = ended
 	};
 }
 
@@ -97,10 +97,10 @@ static void is_empirical_without_censoring(void **state)
 	}
 	for (unsigned i = 0; i < 50; i++) {
 		ended += objects[i].value * objects[i].whole;
-		if (i + 1 < 50 && objects[i + 1].age_ns == objects[i].age_ns)
+		if (i + 1 < 50 && objects[i + 1].age == objects[i].age)
 			continue;
-		expect_near(share_within(objects, 50, 10, objects[i].age_ns).estimate, ended / all,
-			1e-14);
+		expect_near(
+			share_within(objects, 50, 10, objects[i].age).estimate, ended / all, 1e-14);
 	}
 }
 
@@ -127,7 +127,7 @@ static void is_clopper_and_pearsons_for_equal_objects(void **state)
 			expect_near(share.low, low, 1e-6);
 			expect_near(share.high, high, 1e-6);
 			for (unsigned i = 0; i < count; i++)
-				objects[i].ended = objects[i].age_ns < 5;
+				objects[i].ended = objects[i].age < 5;
 			const struct bp_interval part =
 				bp_lifetime_ended(objects, count, 16 * whole, ALPHA);
 			expect_near(part.low, low, 1e-6);
@@ -145,8 +145,8 @@ static double brute_share(const struct bp_lifetime *objects, const double *weigh
 	for (uint64_t age = 0; age <= age_ns; age++) {
 		double at_risk = weights[count], ended = 0;
 		for (size_t i = 0; i < count; i++) {
-			at_risk += objects[i].age_ns >= age ? weights[i] : 0;
-			ended += objects[i].age_ns == age && objects[i].ended ? weights[i] : 0;
+			at_risk += objects[i].age >= age ? weights[i] : 0;
+			ended += objects[i].age == age && objects[i].ended ? weights[i] : 0;
 		}
 		if (ended > 0)
 			survival *= 1 - ended / at_risk;
@@ -154,7 +154,7 @@ static double brute_share(const struct bp_lifetime *objects, const double *weigh
 	if (unit_ends) {
 		double at_risk = weights[count];
 		for (size_t i = 0; i < count; i++)
-			at_risk += objects[i].age_ns > age_ns ? weights[i] : 0;
+			at_risk += objects[i].age > age_ns ? weights[i] : 0;
 		survival *= 1 - weights[count] / at_risk;
 	}
 	return 1 - survival;

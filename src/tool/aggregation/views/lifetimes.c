@@ -2,7 +2,8 @@
 /*
  * Two walks over the samples: the first counts how many each row has, the second puts them beside
  * each other, row by row. Then each row is sorted by age, and asked for its figures, first in
- * bytes, then in objects.
+ * bytes, then in objects. Ages in bytes are two limits, of time/byte_clock.h, and stand in an array
+ * of their own.
  *
  * What may be there unseen (docs/statistics.md, "Lifetimes"): of bytes 1/lambda. Of objects 1/pi of
  * the smallest size that can occur. But the row has an upper limit of its objects, which comes from
@@ -17,32 +18,48 @@
 
 #include "aggregation/aggregation_state.h"
 #include "aggregation/views/distribution.h"
+#include "time/byte_clock.h"
 
-const uint64_t bp_lifetime_ages_ns[BP_LIFETIME_AGES] = { 1000000, 10000000, 100000000, 1000000000,
-	10000000000, 100000000000, 1000000000000 };
+const uint64_t bp_lifetime_ages[][BP_LIFETIME_AGES] = {
+	[BP_AGE_NS] = { 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
+		1000000000000 },
+	[BP_AGE_BYTES] = { UINT64_C(1) << 12, UINT64_C(1) << 16, UINT64_C(1) << 20,
+		UINT64_C(1) << 24, UINT64_C(1) << 28, UINT64_C(1) << 32, UINT64_C(1) << 36 },
+};
 
 /* The samples of the rows, and behind them those of all. */
 struct gathered {
 	struct bp_lifetime_entry *entries;
-	size_t *starts; /* by row; rows + 2 of them */
+	struct bp_known_total *ages; /* of the entries, in bytes; NULL in ns */
+	size_t *starts;		     /* by row; rows + 2 of them */
 	uint32_t rows;
 	bool complete;
-	uint64_t longest_ns;
+	const struct bp_byte_clock *clocks; /* by process; NULL in ns */
+	uint64_t resolution_ns;
+	uint64_t longest;
 };
 
-struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
-	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight)
+/* When the sample's object was freed, or, if it was not, when it was seen last. */
+static uint64_t until(
+	const struct bp_aggregation *aggregation, const struct bp_sample *sample, bool *ret_freed)
 {
 	const struct bp_view *view = &aggregation->state->view;
 	const struct bp_process_view *process = &view->processes[sample->process.i];
 	uint64_t end_ns = process->end_ns;
 	if (aggregation->query.has_to && view->to_ns < end_ns - process->base_ns)
 		end_ns = process->base_ns + view->to_ns;
-	const bool freed = sample->free_time_ns != BP_TIME_NEVER && sample->free_time_ns <= end_ns;
-	const uint64_t until_ns = freed ? sample->free_time_ns : end_ns;
+	*ret_freed = sample->free_time_ns != BP_TIME_NEVER && sample->free_time_ns <= end_ns;
+	return *ret_freed ? sample->free_time_ns : end_ns;
+}
+
+struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
+	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight)
+{
+	bool freed;
+	const uint64_t until_ns = until(aggregation, sample, &freed);
 	return (struct bp_lifetime_entry){
 		.lifetime = {
-			.age_ns = until_ns > sample->time_ns ? until_ns - sample->time_ns : 0,
+			.age = until_ns > sample->time_ns ? until_ns - sample->time_ns : 0,
 			.value = weight->value,
 			.whole = weight->whole,
 			.count = bp_sample_count(sample),
@@ -52,27 +69,51 @@ struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggre
 	};
 }
 
-/* Calls for each row that the sample counts under, and for all; `places`: how many entries each has
- * so far. */
+static void put_at(struct gathered *gathered, size_t place, const struct bp_lifetime_entry *entry,
+	const struct bp_known_total *age)
+{
+	gathered->entries[place] = *entry;
+	if (gathered->ages != NULL)
+		gathered->ages[place] = *age;
+}
+
+/* The age in bytes, and a point between its limits as that of the entry. */
+static struct bp_known_total age_in_bytes(const struct bp_aggregation *aggregation,
+	const struct bp_sample *sample, const struct gathered *gathered,
+	struct bp_lifetime_entry *entry)
+{
+	bool freed;
+	const struct bp_known_total age =
+		bp_byte_clock_between(&gathered->clocks[sample->process.i], sample->time_ns,
+			until(aggregation, sample, &freed), gathered->resolution_ns);
+	entry->lifetime.age = age.high == UINT64_MAX ? age.low : age.low + (age.high - age.low) / 2;
+	return age;
+}
+
+/* Into each row that the sample counts under, and into all; `places`: how many entries each has so
+ * far. */
 static void put(const struct bp_aggregation *aggregation, const struct bp_sample *sample,
-	struct gathered *gathered, const struct bp_lifetime_entry *entry, size_t *places)
+	struct gathered *gathered, struct bp_lifetime_entry *entry, size_t *places)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
 	const uint32_t number = bp_cell_of_sample(aggregation, sample);
-	if (entry->lifetime.age_ns > gathered->longest_ns)
-		gathered->longest_ns = entry->lifetime.age_ns;
+	struct bp_known_total age = { 0 };
+	if (gathered->clocks != NULL && gathered->entries != NULL)
+		age = age_in_bytes(aggregation, sample, gathered, entry);
+	if (entry->lifetime.age > gathered->longest)
+		gathered->longest = entry->lifetime.age;
 	for (uint32_t i = 0; number != UINT32_MAX && i < state->cells[number].row_count; i++) {
 		const uint32_t row = state->cell_rows[state->cells[number].first_row + i];
 		const uint32_t place = state->rows[row].place;
 		if (place >= gathered->rows)
 			continue;
 		if (gathered->entries != NULL)
-			gathered->entries[gathered->starts[place] + places[place]] = *entry;
+			put_at(gathered, gathered->starts[place] + places[place], entry, &age);
 		places[place]++;
 	}
 	if (gathered->entries != NULL)
-		gathered->entries[gathered->starts[gathered->rows] + places[gathered->rows]] =
-			*entry;
+		put_at(gathered, gathered->starts[gathered->rows] + places[gathered->rows], entry,
+			&age);
 	places[gathered->rows]++;
 }
 
@@ -92,7 +133,7 @@ static void walk(
 		const struct bp_sample_weight *weight = bp_sample_weight(&state->weights, &sample,
 			profile->processes.data[sample.process.i].charge,
 			aggregation->query.usable);
-		const struct bp_lifetime_entry entry =
+		struct bp_lifetime_entry entry =
 			bp_lifetime_entry_of(aggregation, i, &sample, weight);
 		if (entry.lifetime.ended || !gathered->complete)
 			put(aggregation, &sample, gathered, &entry, places);
@@ -112,8 +153,13 @@ static bool gather(
 			gathered->starts[i + 1] = gathered->starts[i] + places[i];
 		gathered->entries =
 			calloc(gathered->starts[rows + 1] + 1, sizeof *gathered->entries);
-		good = gathered->entries != NULL;
+		if (gathered->clocks != NULL)
+			gathered->ages =
+				calloc(gathered->starts[rows + 1] + 1, sizeof *gathered->ages);
+		good = gathered->entries != NULL &&
+		       (gathered->clocks == NULL || gathered->ages != NULL);
 	}
+	gathered->longest = 0;
 	if (good)
 		walk(aggregation, gathered, places);
 	free(places);
@@ -152,63 +198,110 @@ static struct bp_figure as_figure(
 	return figure;
 }
 
-static void take_figures(const struct bp_aggregation *aggregation, const struct bp_lifetime *all,
-	size_t count, const struct bp_lifetime *freed, size_t freed_count, double unseen,
-	struct bp_lifetime_figures *to)
+/* The samples of a row, in the unit that is asked for. */
+struct row_samples {
+	struct bp_lifetime *all; /* sorted by age */
+	size_t count;
+	struct bp_lifetime *freed; /* whose threads are known; `ended`: by another */
+	size_t freed_count;
+	struct bp_lifetimes_between between; /* all again, by their ages in bytes; else empty */
+};
+
+static void take_figures(const struct bp_aggregation *aggregation,
+	const struct row_samples *samples, double unseen, struct bp_lifetime_figures *to)
 {
 	const struct bp_aggregation_state *state = aggregation->state;
+	const bool in_bytes = samples->between.by_low != NULL;
+	const uint64_t *ages = bp_lifetime_ages[in_bytes ? BP_AGE_BYTES : BP_AGE_NS];
 	struct bp_interval shares[BP_LIFETIME_AGES];
-	bp_lifetime_shares(
-		all, count, unseen, state->alpha, bp_lifetime_ages_ns, BP_LIFETIME_AGES, shares);
+	if (in_bytes)
+		bp_lifetime_shares_between(
+			&samples->between, unseen, state->alpha, ages, BP_LIFETIME_AGES, shares);
+	else
+		bp_lifetime_shares(samples->all, samples->count, unseen, state->alpha, ages,
+			BP_LIFETIME_AGES, shares);
 	for (unsigned i = 0; i < BP_LIFETIME_AGES; i++)
 		to->freed_within[i] = as_figure(state, shares[i]);
-	to->median_ns = bp_lifetime_median(all, count, unseen, state->alpha);
-	to->by_another =
-		as_figure(state, bp_lifetime_ended(freed, freed_count, unseen, state->alpha));
+	to->median =
+		in_bytes ? bp_lifetime_median_between(&samples->between, unseen, state->alpha)
+			 : bp_lifetime_median(samples->all, samples->count, unseen, state->alpha);
+	to->by_another = as_figure(state,
+		bp_lifetime_ended(samples->freed, samples->freed_count, unseen, state->alpha));
 	to->by_another.lower_bound = false;
 }
 
-static void to_objects(struct bp_lifetime *lifetimes, size_t count)
+static void to_objects(struct row_samples *samples)
 {
-	for (size_t i = 0; i < count; i++)
-		lifetimes[i].value = 1;
+	const struct bp_lifetimes_between *between = &samples->between;
+	for (size_t i = 0; i < samples->count; i++)
+		samples->all[i].value = 1;
+	for (size_t i = 0; i < samples->freed_count; i++)
+		samples->freed[i].value = 1;
+	for (size_t i = 0; i < between->count; i++)
+		between->by_low[i].lifetime.value = between->by_high[i].lifetime.value = 1;
 }
 
-/* `buffer` has room for twice as many. */
-static void take_row(const struct bp_aggregation *aggregation,
-	const struct bp_lifetime_entry *entries, size_t count, struct bp_lifetime_unseen unseen,
-	struct bp_lifetime *buffer, struct bp_row_lifetimes *ret_row)
+/* Room for the samples of any row. */
+struct room {
+	struct bp_lifetime *lifetimes;	     /* twice as many, and as many again in bytes */
+	struct bp_lifetime_between *between; /* twice as many; NULL in ns */
+};
+
+static struct bp_lifetimes_between as_between(const struct bp_lifetime_entry *entries,
+	const struct bp_known_total *ages, size_t count, const struct room *room)
 {
-	struct bp_lifetime *all = buffer, *freed = buffer + count;
-	size_t size = 0, freed_size = 0;
+	struct bp_lifetimes_between between = { .by_low = room->between,
+		.by_high = room->between + count,
+		.buffer = room->lifetimes + 2 * count,
+		.count = count };
+	for (size_t i = 0; i < count; i++)
+		between.by_low[i] = between.by_high[i] = (struct bp_lifetime_between){
+			.lifetime = entries[i].lifetime, .low = ages[i].low, .high = ages[i].high
+		};
+	bp_lifetimes_between_sort(&between);
+	return between;
+}
+
+/* `ages` are those of the entries, in bytes; NULL in ns. */
+static void take_row(const struct bp_aggregation *aggregation,
+	const struct bp_lifetime_entry *entries, const struct bp_known_total *ages, size_t count,
+	struct bp_lifetime_unseen unseen, const struct room *room, struct bp_row_lifetimes *ret_row)
+{
+	struct row_samples samples = {
+		.all = room->lifetimes, .count = count, .freed = room->lifetimes + count
+	};
 	struct bp_row_lifetimes row = { 0 };
+	if (ages != NULL)
+		samples.between = as_between(entries, ages, count, room);
 	for (size_t i = 0; i < count; i++) {
 		const struct bp_lifetime_entry *entry = &entries[i];
-		const uint32_t samples = entry->lifetime.count;
-		row.samples += samples;
-		row.freed += entry->lifetime.ended ? samples : 0;
+		const uint32_t alike = entry->lifetime.count;
+		row.samples += alike;
+		row.freed += entry->lifetime.ended ? alike : 0;
 		/* An object of no bytes has no share of the bytes, and is kept for the objects. */
-		all[size++] = entry->lifetime;
+		samples.all[i] = entry->lifetime;
 		if (!entry->lifetime.ended ||
 			!(entry->how & (BP_FREED_BY_ITS_THREAD | BP_FREED_BY_ANOTHER)))
 			continue;
-		row.threads += samples;
-		freed[freed_size] = entry->lifetime;
-		freed[freed_size++].ended = (entry->how & BP_FREED_BY_ANOTHER) != 0;
+		row.threads += alike;
+		samples.freed[samples.freed_count] = entry->lifetime;
+		samples.freed[samples.freed_count++].ended =
+			(entry->how & BP_FREED_BY_ANOTHER) != 0;
 	}
-	take_figures(aggregation, all, size, freed, freed_size, unseen.bytes, &row.bytes);
-	to_objects(all, size);
-	to_objects(freed, freed_size);
-	take_figures(aggregation, all, size, freed, freed_size, unseen.objects, &row.objects);
+	take_figures(aggregation, &samples, unseen.bytes, &row.bytes);
+	to_objects(&samples);
+	take_figures(aggregation, &samples, unseen.objects, &row.objects);
 	*ret_row = row;
 }
 
 /* The figures of row `i`, or of all where `i` is the number of rows. */
 static void take(const struct bp_aggregation *aggregation, const struct gathered *gathered,
-	uint32_t i, struct bp_lifetime *buffer, struct bp_row_lifetimes *ret_row)
+	uint32_t i, const struct room *room, struct bp_row_lifetimes *ret_row)
 {
 	const bool is_row = i < gathered->rows;
 	struct bp_lifetime_entry *entries = gathered->entries + gathered->starts[i];
+	const struct bp_known_total *ages =
+		gathered->ages != NULL ? gathered->ages + gathered->starts[i] : NULL;
 	const size_t count = gathered->starts[i + 1] - gathered->starts[i];
 	struct bp_interval objects = aggregation->totals[BP_METRIC_ALLOCATED].objects.interval;
 	const struct bp_sums *sums = bp_aggregation_total_sums(aggregation, BP_METRIC_ALLOCATED);
@@ -223,9 +316,10 @@ static void take(const struct bp_aggregation *aggregation, const struct gathered
 		if (aggregation->query.by == BP_KEY_SIZE)
 			size = kept->a;
 	}
-	qsort(entries, count, sizeof *entries, bp_lifetime_compare);
-	take_row(aggregation, entries, count,
-		bp_lifetime_unseen_of(aggregation, &objects, sums, size), buffer, ret_row);
+	if (ages == NULL)
+		qsort(entries, count, sizeof *entries, bp_lifetime_compare);
+	take_row(aggregation, entries, ages, count,
+		bp_lifetime_unseen_of(aggregation, &objects, sums, size), room, ret_row);
 }
 
 static bool take_all(const struct bp_aggregation *aggregation, const struct gathered *gathered,
@@ -235,33 +329,75 @@ static bool take_all(const struct bp_aggregation *aggregation, const struct gath
 	for (uint32_t i = 0; i <= gathered->rows; i++)
 		if (gathered->starts[i + 1] - gathered->starts[i] > most)
 			most = gathered->starts[i + 1] - gathered->starts[i];
-	struct bp_lifetime *buffer = calloc(2 * most + 1, sizeof *buffer);
+	const bool in_bytes = gathered->ages != NULL;
+	struct room room = { calloc((in_bytes ? 3 : 2) * most + 1, sizeof *room.lifetimes),
+		in_bytes ? calloc(2 * most + 1, sizeof *room.between) : NULL };
 	to->rows = calloc((size_t)gathered->rows + 1, sizeof *to->rows);
 	to->row_count = gathered->rows;
-	to->longest_ns = gathered->longest_ns;
-	const bool good = buffer != NULL && to->rows != NULL;
+	to->longest = gathered->longest;
+	const bool good =
+		room.lifetimes != NULL && (!in_bytes || room.between != NULL) && to->rows != NULL;
 	for (uint32_t i = 0; good && i < gathered->rows; i++)
-		take(aggregation, gathered, i, buffer, &to->rows[i]);
+		take(aggregation, gathered, i, &room, &to->rows[i]);
 	if (good)
-		take(aggregation, gathered, gathered->rows, buffer, &to->all);
-	free(buffer);
+		take(aggregation, gathered, gathered->rows, &room, &to->all);
+	free(room.lifetimes);
+	free(room.between);
 	return good || bp_error_set(error, "out of memory");
 }
 
-bool bp_lifetimes_make(const struct bp_aggregation *aggregation, uint32_t rows, bool complete,
-	struct bp_lifetimes *ret_lifetimes, struct bp_error *error)
+static int compare_widths(const void *left, const void *right)
 {
-	struct bp_lifetimes made = { 0 };
-	struct gathered gathered = { .rows = rows, .complete = complete };
-	made.resolution_ns = bp_age_resolution_ns(aggregation);
-	if (aggregation->state->lacks & BP_LACKS_TIMES || aggregation->lacks & BP_LACKS_FREES) {
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return a < b ? -1 : a > b;
+}
+
+/* How exactly ages in bytes are known, of all samples that are selected: the .9-quantile. */
+static bool take_width(
+	const struct gathered *gathered, struct bp_lifetimes *to, struct bp_error *error)
+{
+	const size_t first = gathered->starts[gathered->rows];
+	const size_t count = gathered->starts[gathered->rows + 1] - first;
+	uint64_t *widths = calloc(count + 1, sizeof *widths);
+	if (widths == NULL)
+		return bp_error_set(error, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		const struct bp_known_total *age = &gathered->ages[first + i];
+		widths[i] = age->high == UINT64_MAX ? UINT64_MAX : age->high - age->low;
+	}
+	if (count > 0)
+		qsort(widths, count, sizeof *widths, compare_widths);
+	to->width = count > 0 ? widths[count * 9 / 10] : 0;
+	free(widths);
+	return true;
+}
+
+bool bp_lifetimes_make(const struct bp_aggregation *aggregation, uint32_t rows, bool complete,
+	enum bp_age_unit unit, struct bp_lifetimes *ret_lifetimes, struct bp_error *error)
+{
+	const struct bp_profile *profile = aggregation->profile;
+	const struct bp_view *view = &aggregation->state->view;
+	struct bp_lifetimes made = { .unit = unit,
+		.resolution_ns = bp_age_resolution_ns(aggregation) };
+	struct gathered gathered = {
+		.rows = rows, .complete = complete, .resolution_ns = made.resolution_ns
+	};
+	struct bp_byte_clock *clocks = NULL;
+	if (aggregation->state->lacks & BP_LACKS_TIMES || aggregation->lacks & BP_LACKS_FREES ||
+		(unit == BP_AGE_BYTES && profile->readings.count == 0)) {
 		*ret_lifetimes = made;
 		return true;
 	}
 	made.known = true;
-	const bool good = gather(aggregation, &gathered, error) &&
-			  take_all(aggregation, &gathered, &made, error);
+	if (unit == BP_AGE_BYTES)
+		gathered.clocks = clocks = bp_byte_clocks_make(view, error);
+	const bool good = (unit == BP_AGE_NS || clocks != NULL) &&
+			  gather(aggregation, &gathered, error) &&
+			  take_all(aggregation, &gathered, &made, error) &&
+			  (clocks == NULL || take_width(&gathered, &made, error));
+	bp_byte_clocks_finish(clocks, view);
 	free(gathered.entries);
+	free(gathered.ages);
 	free(gathered.starts);
 	if (good)
 		*ret_lifetimes = made;

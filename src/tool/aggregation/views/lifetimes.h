@@ -11,17 +11,23 @@
 #define BP_AGGREGATION_VIEWS_LIFETIMES_H
 
 #include "aggregation/aggregate.h"
-#include "estimate/lifetime.h"
+#include "estimate/lifetime_between.h"
 #include "model/sample_weight.h"
 
-#define BP_LIFETIME_AGES 7 /* 1 ms, 10 ms ... 1000 s */
-extern const uint64_t bp_lifetime_ages_ns[BP_LIFETIME_AGES];
+/* What ages are counted in. */
+enum bp_age_unit {
+	BP_AGE_NS,
+	BP_AGE_BYTES /* that all threads of the process allocated in the meantime */
+};
+
+#define BP_LIFETIME_AGES 7 /* 1 ms, 10 ms ... 1000 s; 4 KiB, 64 KiB ... 64 GiB */
+extern const uint64_t bp_lifetime_ages[][BP_LIFETIME_AGES]; /* by unit */
 
 /* In bytes, or in objects. */
 struct bp_lifetime_figures {
 	struct bp_figure freed_within[BP_LIFETIME_AGES]; /* shares, from 0 to 1 */
-	struct bp_interval median_ns; /* INFINITY: not reached; see estimate/lifetime.h */
-	struct bp_figure by_another;  /* share of what was freed; `unknown` without such a sample */
+	struct bp_interval median;   /* an age; INFINITY: not reached; see estimate/lifetime.h */
+	struct bp_figure by_another; /* share of what was freed; `unknown` without such a sample */
 };
 
 struct bp_row_lifetimes {
@@ -32,9 +38,11 @@ struct bp_row_lifetimes {
 };
 
 struct bp_lifetimes {
-	bool known;		     /* false: the file does not tell, and there are no rows */
+	bool known; /* false: the file does not tell, and there are no rows */
+	enum bp_age_unit unit;
 	uint64_t resolution_ns;	     /* of folded traces: lifetimes may be off by so much; else 0 */
-	uint64_t longest_ns;	     /* the greatest age of any sample: nothing older was seen */
+	uint64_t longest;	     /* the greatest age of any sample: nothing older was seen */
+	uint64_t width;		     /* nine of ten samples' ages are known to so much; 0: ns */
 	struct bp_row_lifetimes all; /* everything that is selected */
 	struct bp_row_lifetimes *rows; /* `row_count`, in the order of the aggregation */
 	uint32_t row_count;
@@ -42,9 +50,10 @@ struct bp_lifetimes {
 
 /* Of the first `rows` <= row_count rows of the aggregation, whose metric must be allocated. What is
  * live at the end of its process, or of the query's window, is censored then. `complete`: what was
- * not freed by then is left out instead, which makes lifetimes too short. */
+ * not freed by then is left out instead, which makes lifetimes too short. Ages in bytes need a
+ * profile that kept its readings; a file without any does not tell them. */
 bool bp_lifetimes_make(const struct bp_aggregation *aggregation, uint32_t rows, bool complete,
-	struct bp_lifetimes *ret_lifetimes, struct bp_error *error);
+	enum bp_age_unit unit, struct bp_lifetimes *ret_lifetimes, struct bp_error *error);
 void bp_lifetimes_finish(struct bp_lifetimes *lifetimes);
 
 /* A sample as the estimates take it. */
@@ -54,7 +63,7 @@ struct bp_lifetime_entry {
 	uint32_t how;	  /* BP_FREED_... of model/samples.h */
 };
 
-/* Of sample `number`, which is `sample` and weighs `weight`. */
+/* Of sample `number`, which is `sample` and weighs `weight`; its age is in ns. */
 struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
 	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight);
 
