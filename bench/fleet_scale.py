@@ -16,6 +16,10 @@ question the processor time of `bytepoll fleet` and DuckDB together, the largest
 the two, and the time that it took, which the load of the machine lengthens. Slopes are those of log time over log
 samples, from the smallest to the largest store. A store is removed before the next one is made (10^7
 samples take 0.3 GB).
+
+With --clickhouse PYTHON, a Python that has chdb (the engine of ClickHouse as a library), the same store is put into
+ClickHouse's tables and the same questions are asked of them, by the server that tests use; its time is that of `bytepoll`
+and the server together, its memory the server's.
 """
 import argparse
 import glob
@@ -28,6 +32,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 SEED, DAY_NS, START_NS, VARIATION = 41, 86400 * 10 ** 9, 1769817600 * 10 ** 9, .3
 TABLES = ("samples", "stacks", "frames", "threads", "counters", "readings", "intervals", "pauses", "processes")
@@ -215,6 +221,76 @@ def ask(bytepoll, store, folder, root, questions):
     return answers
 
 
+class ClickHouse:
+    """The engine of ClickHouse with the tables of a store."""
+    def __init__(self, python, root, store):
+        self.process = subprocess.Popen([python, os.path.join(root, "tests/scenario/clickhouse_server.py"), "db",
+                                         os.path.join(root, "src/tool/fleet/sql/clickhouse.sql")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.port, self.store = int(self.process.stdout.readline()), store
+        self.address = "clickhouse://127.0.0.1:%d/db" % self.port
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+    def sql(self, statement):
+        request = urllib.request.Request("http://127.0.0.1:%d/?database=db&default_format=TabSeparated" % self.port, statement.encode())
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as failure:
+            sys.exit("%s: %s" % (statement, failure.read().decode()[:600]))
+
+    def cpu_s(self):
+        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as file:
+            return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def most_mib(self):
+        """The largest resident size since the last call."""
+        with open("/proc/%d/status" % self.process.pid, encoding="ascii") as file:
+            most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+        with open("/proc/%d/clear_refs" % self.process.pid, "w", encoding="ascii") as file:
+            file.write("5")
+        return most
+
+    def load(self):
+        """Puts the store's tables into the engine's, each host as an attempt of push. Seconds of the processor, and bytes."""
+        began = self.cpu_s()
+        for table in TABLES:
+            columns = [name for name in self.sql("SELECT name FROM system.columns WHERE database = 'db' AND table = '%s' "
+                                                 "ORDER BY position" % table).split() if not name.startswith("push")]
+            added = ", '1'" if table == "processes" else ""
+            self.sql("INSERT INTO {0} ({1}, push{2}) SELECT {1}, extract(_path, 'host[0-9]+'){3} FROM file('{4}/*/{0}.parquet')".format(
+                table, ", ".join("`%s`" % name for name in columns), ", push_rows" if added else "", added, self.store))
+        taken = self.cpu_s() - began
+        return taken, int(self.sql("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'db'"))
+
+    def ask(self, bytepoll, questions):
+        answers = {}
+        self.most_mib()
+        for name, words in questions:
+            began = self.cpu_s()
+            status, cpu_s, _, wall_s, text = measured([bytepoll, "fleet", words[0], self.address, *words[1:]])
+            if status != 0 and not (words[0] == "check" and status in (1, 3)):
+                sys.exit("%s: %s" % (name, text[:400]))
+            answers[name] = (cpu_s + self.cpu_s() - began, self.most_mib(), wall_s)
+        began, clock = self.cpu_s(), time.monotonic()
+        self.sql("SELECT * FROM bytepoll_top LIMIT 20")
+        answers["SQL: bytepoll_top"] = (self.cpu_s() - began, self.most_mib(), time.monotonic() - clock)
+        return answers
+
+
+def same_totals(bytepoll, store, address):
+    """Both engines give the same figures."""
+    first, second = (json.loads(run([bytepoll, "fleet", "top", where, "--metric", "allocated", "--json"])) for where in (store, address))
+    one, two = (told["totals"]["allocated"]["bytes"]["estimate"] for told in (first, second))
+    if first["samples"] != second["samples"] or abs(one - two) > 1e-9 * one:
+        sys.exit("ClickHouse: %s samples and %r bytes, not %s and %r" % (second["samples"], two, first["samples"], one))
+
+
 def sizes(store):
     """Bytes of each table."""
     return {name: sum(os.path.getsize(path) for path in glob.glob(os.path.join(store, "*", name + ".parquet")))
@@ -251,12 +327,13 @@ def main():
     parser.add_argument("build")
     parser.add_argument("samples", nargs="*", type=float, default=[1e6, 1e7])
     parser.add_argument("--hosts", type=int, default=1000)
+    parser.add_argument("--clickhouse", metavar="PYTHON", help="a Python that has chdb: ask that engine, too")
     parser.add_argument("--folder", help="where stores are made (default: a temporary one)")
     given = parser.parse_args()
     if given.hosts < 20:
         parser.error("--hosts: 20 at least, so that each release has two")
     root, build = os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.abspath(given.build)
-    bytepoll, stores = os.path.join(build, "bytepoll"), []
+    bytepoll, stores, others = os.path.join(build, "bytepoll"), [], []
     with tempfile.TemporaryDirectory(prefix="bytepoll-fleet-", dir=given.folder) as folder:
         programs = [Program(build, root, folder, name, interval) for name, interval in PROGRAMS]
         print("programs: " + ", ".join("%s %d samples" % (p.name, p.samples) for p in programs), file=sys.stderr)
@@ -276,9 +353,18 @@ def main():
                       given.hosts, made, sum(found.values()) / MEGABYTE, found["samples"] / made, found["readings"] / made,
                       (sum(found.values()) - found["samples"] - found["readings"]) / made,
                       ", ".join("%s %.0f s" % (name, answer[2]) for name, answer in answers.items())), flush=True)
+            if given.clickhouse:
+                with ClickHouse(given.clickhouse, root, store) as engine:
+                    load_s, size = engine.load()
+                    same_totals(bytepoll, store, engine.address)
+                    others.append((made, engine.ask(bytepoll, QUESTIONS), found))
+                    print("ClickHouse: %.2f s of the processor for 10^6 samples to take them, %.1f bytes a sample; times with the load "
+                          "of the machine %s" % (load_s / made * 1e6, size / made, ", ".join(
+                              "%s %.0f s" % (name, answer[2]) for name, answer in others[-1][1].items())), flush=True)
             shutil.rmtree(store)
-        print()
-        table(stores)
+        for rows in filter(None, (stores, others)):
+            print()
+            table(rows)
         print("\n`bench/fleet_scale.py %s --hosts %d`: %s, load %.1f" % (
             " ".join("%.0e" % wanted for wanted in given.samples), given.hosts, time.strftime("%Y-%m-%d"), os.getloadavg()[0]))
 
