@@ -134,6 +134,38 @@ static void make_again(struct live *live)
 	bp_live_view_make(&live->view, &live->source, false);
 }
 
+static bool open_source(
+	const struct live *live, struct bp_live_source *source, bool mapped, struct bp_error *error)
+{
+	const struct bp_arguments *arguments = live->arguments;
+	if (!bp_live_source_open(source, arguments->operands[0], bp_option_given(arguments, "tree"),
+		    mapped, bp_option_value(arguments, "debug-directory"), error))
+		return false;
+	if (bp_input_knows_mappings(&source->profile, arguments->operands[0], error))
+		return true;
+	bp_live_source_finish(source);
+	return false;
+}
+
+/* From what was malloc'ed to what the program mapped itself, and back: another reading of the same,
+ * with a view that begins now. Where that cannot be, a message says why. */
+static void switch_mapped(struct live *live)
+{
+	struct bp_live_source other;
+	struct bp_live_view *view = &live->view;
+	if (!open_source(live, &other, !live->source.mapped, &live->message))
+		return;
+	bp_live_view_back(view);
+	bp_live_view_drop(view);
+	bp_live_source_finish(&live->source);
+	live->source = other;
+	view->metric = BP_METRIC_LIVE;
+	view->has_base = false;
+	view->history_count = view->counted_count = 0;
+	view->cursor = view->first = 0;
+	bp_live_view_make(view, &live->source, true);
+}
+
 /* Keys that move the cursor; false: it is none. */
 static bool move(struct live *live, uint32_t key)
 {
@@ -197,7 +229,7 @@ static bool ask_else(struct live *live, uint32_t key)
 	struct bp_live_view *view = &live->view;
 	switch (key) {
 	case 'm':
-		next_metric(view, live->asked.mapped);
+		next_metric(view, live->source.mapped);
 		break;
 	case 'k':
 	case 'K':
@@ -250,6 +282,8 @@ static void press(struct live *live, uint32_t key)
 		return;
 	if (key == 'q') {
 		live->quit = true;
+	} else if (key == 'M') {
+		switch_mapped(live);
 	} else if (key == 'h' || key == '?') {
 		live->frame.help = true;
 	} else if (key == ' ') {
@@ -400,14 +434,7 @@ static int run(const struct bp_arguments *arguments)
 	}
 	bp_terminal_look(&live->frame.options);
 	live->frame.options.colour = live->frame.options.colour && !once;
-	if (!bp_live_source_open(&live->source, arguments->operands[0],
-		    bp_option_given(arguments, "tree"), live->asked.mapped,
-		    bp_option_value(arguments, "debug-directory"), &error)) {
-		free(live);
-		return bp_command_fail(1, &error);
-	}
-	if (!bp_input_knows_mappings(&live->source.profile, arguments->operands[0], &error)) {
-		bp_live_source_finish(&live->source);
+	if (!open_source(live, &live->source, live->asked.mapped, &error)) {
 		free(live);
 		return bp_command_fail(1, &error);
 	}
@@ -476,6 +503,7 @@ const struct bp_command bp_command_live = {
 		"  m  metric   k K  key   s S r  order     Esc    back, then without filter\n"
 		"  b  bytes or objects    c  cumulative    /      filter: name, glob, KEY=GLOB\n"
 		"  space  pause    + -  more or less often  z  changes since now    h ?  help\n"
+		"  M  what the program mapped itself (run --mapped), and back\n"
 		"\n"
 		"A change carries a mark where it is established (a false discovery rate of 5 %\n"
 		"at each look). allocated/s is of the last ten seconds. Watching takes less than\n"

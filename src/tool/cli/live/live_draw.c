@@ -385,7 +385,7 @@ static bool write_body(struct bp_live_view *view, const struct bp_live_frame *fr
 static const char *const help_lines[] = {
 	"up down, PgUp PgDn, Home End   move; Enter looks into a row, Esc comes back",
 	"m  metric: live, allocated, temporary, peak    b  bytes or objects",
-	"   with --metric mapped: mapped, mapped-ever, mapped-peak (run --mapped)",
+	"M  what the program mapped itself (run --mapped): mapped, mapped-ever, mapped-peak",
 	"k K  key: function, stack, line, file, module, thread, type ... and back",
 	"s S  order: size, rate, change, samples, name  r  reversed",
 	"c  cumulative: under every function on the stack",
@@ -400,7 +400,7 @@ static const char help_text[] =
 	"in all is counted. A change has a mark (up, down, new, gone) where it is established at "
 	"a false discovery rate of 5 %, at each look by itself: who looks often enough will see "
 	"one that is not. allocated/s is of the last 10 s. What a program mapped itself "
-	"(bytepoll live --metric mapped) is counted, and exact.";
+	"is counted, and exact.";
 
 static void write_help(
 	const struct bp_live_view *view, const struct bp_live_frame *frame, FILE *out)
