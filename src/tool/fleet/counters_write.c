@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/saturated.h"
 #include "fleet/tables_write.h"
 
 #define MOMENTS_MAX 1000u
@@ -22,22 +23,6 @@ struct grid {
 	uint32_t count;
 	struct moment sums[MOMENTS_MAX + 1], thread[MOMENTS_MAX + 1];
 };
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t both;
-	return __builtin_add_overflow(a, b, &both) ? UINT64_MAX : both;
-}
 
 static void begin(struct grid *grid, const struct bp_view *view, uint32_t process)
 {
@@ -58,13 +43,13 @@ static void look(struct grid *grid, const struct bp_reading *reading)
 		since_ns / grid->step_ns; /* moments until then, that one included */
 	if (before < grid->count && reading->bound != BP_READING_AT_MOST) {
 		struct moment *next = &grid->thread[before];
-		next->bytes_low = most(next->bytes_low, reading->bytes);
-		next->objects_low = most(next->objects_low, reading->objects);
+		next->bytes_low = bp_max_u64(next->bytes_low, reading->bytes);
+		next->objects_low = bp_max_u64(next->objects_low, reading->objects);
 	}
 	if (before > 0 && grid->count > 0 && reading->bound != BP_READING_AT_LEAST) {
-		struct moment *last = &grid->thread[least(before, grid->count) - 1];
-		last->bytes_high = least(last->bytes_high, reading->bytes);
-		last->objects_high = least(last->objects_high, reading->objects);
+		struct moment *last = &grid->thread[bp_min_u64(before, grid->count) - 1];
+		last->bytes_high = bp_min_u64(last->bytes_high, reading->bytes);
+		last->objects_high = bp_min_u64(last->objects_high, reading->objects);
 	}
 }
 
@@ -79,16 +64,16 @@ static void add_thread(struct grid *grid, const struct bp_profile *profile, uint
 	while (bp_readings_next(&walk, &reading))
 		look(grid, &reading);
 	for (uint32_t i = 0; i < grid->count; i++) {
-		edge.bytes_low = most(edge.bytes_low, grid->thread[i].bytes_low);
-		edge.objects_low = most(edge.objects_low, grid->thread[i].objects_low);
+		edge.bytes_low = bp_max_u64(edge.bytes_low, grid->thread[i].bytes_low);
+		edge.objects_low = bp_max_u64(edge.objects_low, grid->thread[i].objects_low);
 		grid->sums[i].bytes_low += edge.bytes_low;
 		grid->sums[i].objects_low += edge.objects_low;
 	}
 	for (uint32_t i = grid->count; i-- > 0;) {
-		edge.bytes_high = least(edge.bytes_high, grid->thread[i].bytes_high);
-		edge.objects_high = least(edge.objects_high, grid->thread[i].objects_high);
-		grid->sums[i].bytes_high = sum(grid->sums[i].bytes_high, edge.bytes_high);
-		grid->sums[i].objects_high = sum(grid->sums[i].objects_high, edge.objects_high);
+		edge.bytes_high = bp_min_u64(edge.bytes_high, grid->thread[i].bytes_high);
+		edge.objects_high = bp_min_u64(edge.objects_high, grid->thread[i].objects_high);
+		bp_grow_saturated(&grid->sums[i].bytes_high, edge.bytes_high);
+		bp_grow_saturated(&grid->sums[i].objects_high, edge.objects_high);
 	}
 }
 
@@ -100,10 +85,10 @@ static bool put(struct bp_table_writer *writer, uint32_t process, uint64_t time_
 	bp_set_number(writer, BP_COUNTER_time_ns, (int64_t)time_ns);
 	bp_set_number(writer, BP_COUNTER_allocated_bytes, (int64_t)moment->bytes_low);
 	bp_set_open(writer, BP_COUNTER_allocated_bytes_high,
-		least(moment->bytes_high, p->bytes_allocated.high));
+		bp_min_u64(moment->bytes_high, p->bytes_allocated.high));
 	bp_set_number(writer, BP_COUNTER_allocated_objects, (int64_t)moment->objects_low);
 	bp_set_open(writer, BP_COUNTER_allocated_objects_high,
-		least(moment->objects_high, p->objects_allocated.high));
+		bp_min_u64(moment->objects_high, p->objects_allocated.high));
 	return bp_table_writer_row(writer, error);
 }
 
@@ -118,11 +103,11 @@ static bool put_all(struct bp_table_writer *writer, const struct grid *grid, uin
 	for (uint32_t i = 0; i < grid->count; i++) {
 		struct moment moment = grid->sums[i];
 		if (whole.bytes_high > threads.bytes_high)
-			moment.bytes_high =
-				sum(moment.bytes_high, whole.bytes_high - threads.bytes_high);
+			bp_grow_saturated(
+				&moment.bytes_high, whole.bytes_high - threads.bytes_high);
 		if (whole.objects_high > threads.objects_high)
-			moment.objects_high =
-				sum(moment.objects_high, whole.objects_high - threads.objects_high);
+			bp_grow_saturated(
+				&moment.objects_high, whole.objects_high - threads.objects_high);
 		const uint64_t time_ns = (i + UINT64_C(1)) * grid->step_ns;
 		if (time_ns < end_ns && !put(writer, process, time_ns, &moment, error))
 			return false;
@@ -145,9 +130,8 @@ bool bp_counters_write(struct bp_table_writer *writer, struct bp_error *error)
 			if (thread->process.i != i)
 				continue;
 			add_thread(grid, profile, j);
-			threads.bytes_high = sum(threads.bytes_high, thread->bytes_allocated.high);
-			threads.objects_high =
-				sum(threads.objects_high, thread->objects_allocated.high);
+			bp_grow_saturated(&threads.bytes_high, thread->bytes_allocated.high);
+			bp_grow_saturated(&threads.objects_high, thread->objects_allocated.high);
 		}
 		good = put_all(writer, grid, i, threads, error);
 	}

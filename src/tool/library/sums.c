@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "aggregation/row_sums.h"
+#include "base/saturated.h"
 #include "estimate/size_classes.h"
 #include "library/handles.h"
 
@@ -190,20 +191,10 @@ bool bytepoll_sums_merge(struct bytepoll_sums *sums, const struct bytepoll_sums 
 	return bp_struct_give(sums, &merged, sizeof merged);
 }
 
-static uint64_t added(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static struct bytepoll_count both(struct bytepoll_count a, struct bytepoll_count b)
 {
-	return (struct bytepoll_count){ added(a.low, b.low), added(a.high, b.high) };
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
+	return (struct bytepoll_count){ bp_add_saturated(a.low, b.low),
+		bp_add_saturated(a.high, b.high) };
 }
 
 static struct bytepoll_assumptions merged(
@@ -213,15 +204,15 @@ static struct bytepoll_assumptions merged(
 	return (struct bytepoll_assumptions){
 		.flags = (all & BYTEPOLL_ASSUME_CALIBRATED) |
 			 (any & ~(uint32_t)BYTEPOLL_ASSUME_CALIBRATED),
-		.charge = (uint32_t)smaller(a->charge, b->charge),
+		.charge = (uint32_t)bp_min_u64(a->charge, b->charge),
 		.interval = a->interval > b->interval ? a->interval : b->interval,
 		.ratio_max = fmax(a->ratio_max, b->ratio_max),
 		.bytes = both(a->bytes, b->bytes),
 		.objects = both(a->objects, b->objects),
 		.offered = both(a->offered, b->offered),
 		.offered_objects = both(a->offered_objects, b->offered_objects),
-		.size_min = smaller(a->size_min, b->size_min),
-		.size_min_beside = smaller(a->size_min_beside, b->size_min_beside),
+		.size_min = bp_min_u64(a->size_min, b->size_min),
+		.size_min_beside = bp_min_u64(a->size_min_beside, b->size_min_beside),
 	};
 }
 

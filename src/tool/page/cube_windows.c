@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturated.h"
 #include "page/cube_build.h"
 
 /* The edge as the process of a sample sees it: after everything that happened then. */
@@ -55,33 +56,6 @@ struct edge {
 	uint64_t bytes_low, bytes_high, objects_low, objects_high;
 };
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-/* Of an upper limit, which may be UINT64_MAX: none. */
-static uint64_t less_high(uint64_t high, uint64_t part)
-{
-	return high == UINT64_MAX ? UINT64_MAX : less(high, part);
-}
-
-static void add_high(uint64_t *high, uint64_t more)
-{
-	if (__builtin_add_overflow(*high, more, high))
-		*high = UINT64_MAX;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* The time of an edge of a thread; that of the last one, to which a window is open. */
 static uint64_t edge_time(const struct bp_cube *cube, uint64_t base_ns, uint32_t edge)
 {
@@ -122,26 +96,27 @@ static void look(const struct bp_cube *cube, uint64_t base_ns, const struct bp_r
 			high = middle;
 	}
 	if (reading->bound != BP_READING_AT_MOST) {
-		edges[low].bytes_low = larger(edges[low].bytes_low, reading->bytes);
-		edges[low].objects_low = larger(edges[low].objects_low, reading->objects);
+		edges[low].bytes_low = bp_max_u64(edges[low].bytes_low, reading->bytes);
+		edges[low].objects_low = bp_max_u64(edges[low].objects_low, reading->objects);
 	}
 	if (low == 0 || reading->bound == BP_READING_AT_LEAST)
 		return;
 	struct edge *before = &edges[low - 1];
-	before->bytes_high = smaller(before->bytes_high, reading->bytes);
-	before->objects_high = smaller(before->objects_high, reading->objects);
+	before->bytes_high = bp_min_u64(before->bytes_high, reading->bytes);
+	before->objects_high = bp_min_u64(before->objects_high, reading->objects);
 }
 
 /* What holds at an edge holds, downwards and upwards, at all others too. */
 static void spread(const struct bp_cube *cube, struct edge *edges)
 {
 	for (uint32_t i = 1; i <= cube->bins; i++) {
-		edges[i].bytes_low = larger(edges[i].bytes_low, edges[i - 1].bytes_low);
-		edges[i].objects_low = larger(edges[i].objects_low, edges[i - 1].objects_low);
+		edges[i].bytes_low = bp_max_u64(edges[i].bytes_low, edges[i - 1].bytes_low);
+		edges[i].objects_low = bp_max_u64(edges[i].objects_low, edges[i - 1].objects_low);
 	}
 	for (uint32_t i = cube->bins; i-- > 0;) {
-		edges[i].bytes_high = smaller(edges[i].bytes_high, edges[i + 1].bytes_high);
-		edges[i].objects_high = smaller(edges[i].objects_high, edges[i + 1].objects_high);
+		edges[i].bytes_high = bp_min_u64(edges[i].bytes_high, edges[i + 1].bytes_high);
+		edges[i].objects_high =
+			bp_min_u64(edges[i].objects_high, edges[i + 1].objects_high);
 	}
 }
 
@@ -150,13 +125,16 @@ static void add_thread(struct bp_cube *cube, const struct edge *edges)
 	struct bp_cube_window *window = cube->windows;
 	for (uint32_t from = 0; from < cube->bins; from++)
 		for (uint32_t to = from + 1; to <= cube->bins; to++, window++) {
-			window->bytes.low += less(edges[to].bytes_low, edges[from].bytes_high);
-			add_high(&window->bytes.high,
-				less_high(edges[to].bytes_high, edges[from].bytes_low));
-			window->objects.low +=
-				less(edges[to].objects_low, edges[from].objects_high);
-			add_high(&window->objects.high,
-				less_high(edges[to].objects_high, edges[from].objects_low));
+			window->bytes.low +=
+				bp_subtract_saturated(edges[to].bytes_low, edges[from].bytes_high);
+			bp_grow_saturated(
+				&window->bytes.high, bp_subtract_from_limit(edges[to].bytes_high,
+							     edges[from].bytes_low));
+			window->objects.low += bp_subtract_saturated(
+				edges[to].objects_low, edges[from].objects_high);
+			bp_grow_saturated(&window->objects.high,
+				bp_subtract_from_limit(
+					edges[to].objects_high, edges[from].objects_low));
 		}
 }
 
@@ -192,19 +170,20 @@ static void add_unknown_threads(struct bp_cube *cube)
 	uint64_t bytes = 0, objects = 0;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		if (aggregation->state->view.processes[i].included) {
-			add_high(&bytes, profile->processes.data[i].bytes_allocated.high);
-			add_high(&objects, profile->processes.data[i].objects_allocated.high);
+			bp_grow_saturated(&bytes, profile->processes.data[i].bytes_allocated.high);
+			bp_grow_saturated(
+				&objects, profile->processes.data[i].objects_allocated.high);
 		}
 	for (uint32_t i = 1; i < profile->threads.count; i++) {
 		const struct bp_thread *thread = &profile->threads.data[i];
 		if (!aggregation->state->view.processes[thread->process.i].included)
 			continue;
-		bytes = less_high(bytes, thread->bytes_allocated.high);
-		objects = less_high(objects, thread->objects_allocated.high);
+		bytes = bp_subtract_from_limit(bytes, thread->bytes_allocated.high);
+		objects = bp_subtract_from_limit(objects, thread->objects_allocated.high);
 	}
 	for (uint32_t i = 0; i < cube->window_count; i++) {
-		add_high(&cube->windows[i].bytes.high, bytes);
-		add_high(&cube->windows[i].objects.high, objects);
+		bp_grow_saturated(&cube->windows[i].bytes.high, bytes);
+		bp_grow_saturated(&cube->windows[i].objects.high, objects);
 	}
 }
 
@@ -227,11 +206,12 @@ static void judge_window(
 		counted && window->bytes.high - window->bytes.low <= window->bytes.high / 8;
 	const uint64_t unoffered = all->objects.high - all->offered_objects.high;
 	window->offered_bytes = (struct bp_known_total){
-		less(window->bytes.low, all->bytes.high - all->offered_bytes.high),
+		bp_subtract_saturated(window->bytes.low, all->bytes.high - all->offered_bytes.high),
 		window->bytes.high
 	};
-	window->offered_objects = (struct bp_known_total){ less(window->objects.low, unoffered),
-		window->objects.high };
+	window->offered_objects =
+		(struct bp_known_total){ bp_subtract_saturated(window->objects.low, unoffered),
+			window->objects.high };
 	if (!state->lost_totals)
 		window->has |= BP_CUBE_CAPS;
 	if (counted && !state->lost_totals && !(state->lacks & BP_LACKS_COUNTERS))

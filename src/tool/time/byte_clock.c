@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "base/saturated.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 
@@ -25,27 +26,6 @@ struct thread_readings {
 	struct bp_byte_step *items; /* key: time */
 	uint32_t count, capacity;
 };
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t both;
-	return __builtin_add_overflow(a, b, &both) ? UINT64_MAX : both;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 static int compare_steps(const void *left, const void *right)
 {
@@ -81,7 +61,7 @@ static bool take(
 		if (reading.bound == (above ? BP_READING_AT_LEAST : BP_READING_AT_MOST))
 			continue;
 		if (!add(&to->items, &to->count, &to->capacity,
-			    least(reading.time_ns, UINT64_MAX / 2), reading.bytes))
+			    bp_min_u64(reading.time_ns, UINT64_MAX / 2), reading.bytes))
 			return false;
 	}
 	sort(to->items, to->count);
@@ -90,8 +70,8 @@ static bool take(
 
 static bool grow_low(struct bp_byte_clock *clock, uint64_t key, uint64_t *now, uint64_t to)
 {
-	const uint64_t grown = less(to, *now);
-	*now = most(*now, to);
+	const uint64_t grown = bp_subtract_saturated(to, *now);
+	*now = bp_max_u64(*now, to);
 	return grown == 0 || add(&clock->low, &clock->low_count, &clock->low_capacity, key, grown);
 }
 
@@ -116,10 +96,10 @@ static bool add_high(
 	uint64_t after = total; /* the limit after the readings that were passed */
 	for (uint32_t i = readings->count; i > 0;) {
 		const uint64_t time = readings->items[i - 1].key;
-		const uint64_t then = least(after, readings->items[i - 1].bytes);
+		const uint64_t then = bp_min_u64(after, readings->items[i - 1].bytes);
 		for (; i > 1 && readings->items[i - 2].key == time; i--)
 			;
-		const uint64_t before = least(then, readings->items[--i].bytes);
+		const uint64_t before = bp_min_u64(then, readings->items[--i].bytes);
 		if ((after > then && !add(&clock->high, &clock->high_count, &clock->high_capacity,
 					     2 * time + 1, after - then)) ||
 			(then > before && !add(&clock->high, &clock->high_count,
@@ -127,7 +107,7 @@ static bool add_high(
 			return false;
 		after = before;
 	}
-	clock->high_first = sum(clock->high_first, after);
+	clock->high_first = bp_add_saturated(clock->high_first, after);
 	return true;
 }
 
@@ -135,9 +115,7 @@ static bool add_thread(struct bp_byte_clock *clock, const struct bp_view *view, 
 	struct thread_readings *readings)
 {
 	const struct bp_thread *thread = &view->profile->threads.data[number];
-	clock->unknown = clock->unknown == UINT64_MAX
-				 ? UINT64_MAX
-				 : less(clock->unknown, thread->bytes_allocated.high);
+	clock->unknown = bp_subtract_from_limit(clock->unknown, thread->bytes_allocated.high);
 	return take(readings, view, number, false) && add_low(clock, readings) &&
 	       take(readings, view, number, true) &&
 	       add_high(clock, readings, thread->bytes_allocated.high);
@@ -147,7 +125,7 @@ static void add_up(struct bp_byte_step *steps, uint32_t count, uint64_t first)
 {
 	sort(steps, count);
 	for (uint32_t i = 0; i < count; i++)
-		first = steps[i].bytes = sum(first, steps[i].bytes);
+		first = steps[i].bytes = bp_add_saturated(first, steps[i].bytes);
 }
 
 struct bp_byte_clock *bp_byte_clocks_make(const struct bp_view *view, struct bp_error *error)
@@ -193,8 +171,8 @@ void bp_byte_clocks_finish(struct bp_byte_clock *clocks, const struct bp_view *v
 static uint64_t value_at(
 	const struct bp_byte_step *steps, uint32_t count, uint64_t time_ns, uint64_t first)
 {
-	const uint32_t passed =
-		bp_sorted_upto(steps, sizeof *steps, count, 2 * least(time_ns, UINT64_MAX / 2));
+	const uint32_t passed = bp_sorted_upto(
+		steps, sizeof *steps, count, 2 * bp_min_u64(time_ns, UINT64_MAX / 2));
 	return passed > 0 ? steps[passed - 1].bytes : first;
 }
 
@@ -210,19 +188,21 @@ static uint64_t high_at(const struct bp_byte_clock *clock, uint64_t time_ns)
 {
 	if (time_ns <= clock->start_ns)
 		return low_at(clock, time_ns);
-	return least(value_at(clock->high, clock->high_count, time_ns, clock->high_first),
+	return bp_min_u64(value_at(clock->high, clock->high_count, time_ns, clock->high_first),
 		clock->total.high);
 }
 
 struct bp_known_total bp_byte_clock_between(
 	const struct bp_byte_clock *clock, uint64_t from_ns, uint64_t to_ns, uint64_t slack_ns)
 {
-	const uint64_t from_low = low_at(clock, less(from_ns, slack_ns));
-	const uint64_t from_high = sum(high_at(clock, sum(from_ns, slack_ns)), clock->unknown);
-	const uint64_t to_low = low_at(clock, less(to_ns, slack_ns));
-	const uint64_t to_high = sum(high_at(clock, sum(to_ns, slack_ns)), clock->unknown);
+	const uint64_t from_low = low_at(clock, bp_subtract_saturated(from_ns, slack_ns));
+	const uint64_t from_high = bp_add_saturated(
+		high_at(clock, bp_add_saturated(from_ns, slack_ns)), clock->unknown);
+	const uint64_t to_low = low_at(clock, bp_subtract_saturated(to_ns, slack_ns));
+	const uint64_t to_high =
+		bp_add_saturated(high_at(clock, bp_add_saturated(to_ns, slack_ns)), clock->unknown);
 	return (struct bp_known_total){
-		.low = less(to_low, from_high),
-		.high = to_high == UINT64_MAX ? UINT64_MAX : less(to_high, from_low),
+		.low = bp_subtract_saturated(to_low, from_high),
+		.high = bp_subtract_from_limit(to_high, from_low),
 	};
 }

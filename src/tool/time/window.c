@@ -7,6 +7,8 @@
  */
 #include "time/window.h"
 
+#include "base/saturated.h"
+
 /* The counters of one thread at one edge. */
 struct edge {
 	uint64_t bytes_low, bytes_high, objects_low, objects_high;
@@ -33,27 +35,9 @@ static void look(struct edge *edge, const struct bp_reading *reading, uint64_t t
 	}
 }
 
-/* (Without an upper limit: UINT64_MAX.) */
-static void add_high(uint64_t *high, uint64_t more)
-{
-	if (__builtin_add_overflow(*high, more, high))
-		*high = UINT64_MAX;
-}
-
 static uint64_t edge_time(uint64_t base_ns, uint64_t since_ns)
 {
 	return since_ns > BP_TIME_NEVER - base_ns ? BP_TIME_NEVER : base_ns + since_ns;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-/* Of an upper limit. */
-static uint64_t less_high(uint64_t high, uint64_t part)
-{
-	return high == UINT64_MAX ? UINT64_MAX : less(high, part);
 }
 
 /* What is known of a thread's counters at a time without any record of it: nothing before its
@@ -75,10 +59,12 @@ static struct edge begin(
 static void add_thread(struct bp_window_totals *totals, const struct thread_window *window)
 {
 	const struct edge *from = &window->from, *to = &window->to;
-	totals->bytes.low += less(to->bytes_low, from->bytes_high);
-	add_high(&totals->bytes.high, less_high(to->bytes_high, from->bytes_low));
-	totals->objects.low += less(to->objects_low, from->objects_high);
-	add_high(&totals->objects.high, less_high(to->objects_high, from->objects_low));
+	totals->bytes.low += bp_subtract_saturated(to->bytes_low, from->bytes_high);
+	bp_grow_saturated(
+		&totals->bytes.high, bp_subtract_from_limit(to->bytes_high, from->bytes_low));
+	totals->objects.low += bp_subtract_saturated(to->objects_low, from->objects_high);
+	bp_grow_saturated(
+		&totals->objects.high, bp_subtract_from_limit(to->objects_high, from->objects_low));
 }
 
 /* What a process allocated beyond the threads that are known may all lie in the window. */
@@ -89,18 +75,18 @@ static void add_unknown_threads(const struct bp_view *view, struct bp_window_tot
 	for (uint32_t i = 1; i < profile->processes.count; i++) {
 		if (!view->processes[i].included)
 			continue;
-		add_high(&bytes, profile->processes.data[i].bytes_allocated.high);
-		add_high(&objects, profile->processes.data[i].objects_allocated.high);
+		bp_grow_saturated(&bytes, profile->processes.data[i].bytes_allocated.high);
+		bp_grow_saturated(&objects, profile->processes.data[i].objects_allocated.high);
 	}
 	for (uint32_t i = 1; i < profile->threads.count; i++) {
 		const struct bp_thread *thread = &profile->threads.data[i];
 		if (!view->processes[thread->process.i].included)
 			continue;
-		bytes = less_high(bytes, thread->bytes_allocated.high);
-		objects = less_high(objects, thread->objects_allocated.high);
+		bytes = bp_subtract_from_limit(bytes, thread->bytes_allocated.high);
+		objects = bp_subtract_from_limit(objects, thread->objects_allocated.high);
 	}
-	add_high(&totals->bytes.high, bytes);
-	add_high(&totals->objects.high, objects);
+	bp_grow_saturated(&totals->bytes.high, bytes);
+	bp_grow_saturated(&totals->objects.high, objects);
 }
 
 /* What all readings of a thread say of its counters at both edges. */

@@ -39,24 +39,16 @@ struct gathered {
 	uint64_t longest;
 };
 
-/* When the sample's object was freed, or, if it was not, when it was seen last. */
-static uint64_t until(
-	const struct bp_aggregation *aggregation, const struct bp_sample *sample, bool *ret_freed)
+struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
+	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight)
 {
 	const struct bp_view *view = &aggregation->state->view;
 	const struct bp_process_view *process = &view->processes[sample->process.i];
 	uint64_t end_ns = process->end_ns;
 	if (aggregation->query.has_to && view->to_ns < end_ns - process->base_ns)
 		end_ns = process->base_ns + view->to_ns;
-	*ret_freed = sample->free_time_ns != BP_TIME_NEVER && sample->free_time_ns <= end_ns;
-	return *ret_freed ? sample->free_time_ns : end_ns;
-}
-
-struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
-	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight)
-{
-	bool freed;
-	const uint64_t until_ns = until(aggregation, sample, &freed);
+	const bool freed = sample->free_time_ns != BP_TIME_NEVER && sample->free_time_ns <= end_ns;
+	const uint64_t until_ns = freed ? sample->free_time_ns : end_ns;
 	return (struct bp_lifetime_entry){
 		.lifetime = {
 			.age = until_ns > sample->time_ns ? until_ns - sample->time_ns : 0,
@@ -77,15 +69,13 @@ static void put_at(struct gathered *gathered, size_t place, const struct bp_life
 		gathered->ages[place] = *age;
 }
 
-/* The age in bytes, and a point between its limits as that of the entry. */
-static struct bp_known_total age_in_bytes(const struct bp_aggregation *aggregation,
-	const struct bp_sample *sample, const struct gathered *gathered,
-	struct bp_lifetime_entry *entry)
+/* The limits of the age in bytes; a point between them takes the place of the entry's age in ns. */
+static struct bp_known_total age_in_bytes(const struct gathered *gathered,
+	const struct bp_sample *sample, struct bp_lifetime_entry *entry)
 {
-	bool freed;
 	const struct bp_known_total age =
 		bp_byte_clock_between(&gathered->clocks[sample->process.i], sample->time_ns,
-			until(aggregation, sample, &freed), gathered->resolution_ns);
+			sample->time_ns + entry->lifetime.age, gathered->resolution_ns);
 	entry->lifetime.age = age.high == UINT64_MAX ? age.low : age.low + (age.high - age.low) / 2;
 	return age;
 }
@@ -99,7 +89,7 @@ static void put(const struct bp_aggregation *aggregation, const struct bp_sample
 	const uint32_t number = bp_cell_of_sample(aggregation, sample);
 	struct bp_known_total age = { 0 };
 	if (gathered->clocks != NULL && gathered->entries != NULL)
-		age = age_in_bytes(aggregation, sample, gathered, entry);
+		age = age_in_bytes(gathered, sample, entry);
 	if (entry->lifetime.age > gathered->longest)
 		gathered->longest = entry->lifetime.age;
 	for (uint32_t i = 0; number != UINT32_MAX && i < state->cells[number].row_count; i++) {

@@ -42,7 +42,8 @@ struct bp_lifetimes {
 	enum bp_age_unit unit;
 	uint64_t resolution_ns;	     /* of folded traces: lifetimes may be off by so much; else 0 */
 	uint64_t longest;	     /* the greatest age of any sample: nothing older was seen */
-	uint64_t width;		     /* nine of ten samples' ages are known to so much; 0: ns */
+	uint64_t width;		     /* of nine in ten samples' ages in bytes the limits are no
+				      * further apart; UINT64_MAX: without an upper limit */
 	struct bp_row_lifetimes all; /* everything that is selected */
 	struct bp_row_lifetimes *rows; /* `row_count`, in the order of the aggregation */
 	uint32_t row_count;
