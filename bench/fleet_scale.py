@@ -32,8 +32,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "scenario"))
+import clickhouse_engine  # noqa: E402  # pylint: disable=wrong-import-position
 
 SEED, DAY_NS, START_NS, VARIATION = 41, 86400 * 10 ** 9, 1769817600 * 10 ** 9, .3
 TABLES = ("samples", "stacks", "frames", "threads", "counters", "readings", "intervals", "pauses", "processes")
@@ -202,14 +203,19 @@ QUESTIONS = (
 )
 
 
+def one_question(bytepoll, store, name, words):
+    """Processor seconds, MiB and seconds."""
+    status, cpu_s, mib, wall_s, text = measured([bytepoll, "fleet", words[0], store, *words[1:]])
+    if status != 0 and not (words[0] == "check" and status in (1, 3)):
+        sys.exit("%s: %s" % (name, text[:400]))
+    return cpu_s, mib, wall_s
+
+
 def ask(bytepoll, store, folder, root, questions):
     """Each question's processor seconds, MiB and seconds; one of SQL, too."""
     answers = {}
     for name, words in questions:
-        status, cpu_s, mib, wall_s, text = measured([bytepoll, "fleet", words[0], store, *words[1:]])
-        if status != 0 and not (words[0] == "check" and status in (1, 3)):
-            sys.exit("%s: %s" % (name, text[:400]))
-        answers[name] = (cpu_s, mib, wall_s)
+        answers[name] = one_question(bytepoll, store, name, words)
     path = os.path.join(folder, "macro.sql")
     with open(path, "w", encoding="utf-8") as file:
         file.write(".read '%s'\nSELECT * FROM bytepoll_top('%s') LIMIT 20;\n" % (
@@ -221,28 +227,13 @@ def ask(bytepoll, store, folder, root, questions):
     return answers
 
 
-class ClickHouse:
+class ClickHouse(clickhouse_engine.Engine):
     """The engine of ClickHouse with the tables of a store."""
-    def __init__(self, python, root, store):
-        self.process = subprocess.Popen([python, os.path.join(root, "tests/scenario/clickhouse_server.py"), "db",
-                                         os.path.join(root, "src/tool/fleet/sql/clickhouse.sql")],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.port, self.store = int(self.process.stdout.readline()), store
-        self.address = "clickhouse://127.0.0.1:%d/db" % self.port
-
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.communicate()
-
-    def sql(self, statement):
-        request = urllib.request.Request("http://127.0.0.1:%d/?database=db&default_format=TabSeparated" % self.port, statement.encode())
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.read().decode()
-        except urllib.error.HTTPError as failure:
-            sys.exit("%s: %s" % (statement, failure.read().decode()[:600]))
+        self.finish()
 
     def cpu_s(self):
         with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as file:
@@ -256,26 +247,24 @@ class ClickHouse:
             file.write("5")
         return most
 
-    def load(self):
+    def load(self, store):
         """Puts the store's tables into the engine's, each host as an attempt of push. Seconds of the processor, and bytes."""
         began = self.cpu_s()
         for table in TABLES:
-            columns = [name for name in self.sql("SELECT name FROM system.columns WHERE database = 'db' AND table = '%s' "
-                                                 "ORDER BY position" % table).split() if not name.startswith("push")]
+            columns = [name for name, in self.sql("SELECT name FROM system.columns WHERE database = 'db' AND table = '%s' "
+                                                  "ORDER BY position" % table) if not name.startswith("push")]
             added = ", '1'" if table == "processes" else ""
             self.sql("INSERT INTO {0} ({1}, push{2}) SELECT {1}, extract(_path, 'host[0-9]+'){3} FROM file('{4}/*/{0}.parquet')".format(
-                table, ", ".join("`%s`" % name for name in columns), ", push_rows" if added else "", added, self.store))
+                table, ", ".join("`%s`" % name for name in columns), ", push_rows" if added else "", added, store))
         taken = self.cpu_s() - began
-        return taken, int(self.sql("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'db'"))
+        return taken, int(self.sql("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'db'")[0][0])
 
     def ask(self, bytepoll, questions):
         answers = {}
         self.most_mib()
         for name, words in questions:
             began = self.cpu_s()
-            status, cpu_s, _, wall_s, text = measured([bytepoll, "fleet", words[0], self.address, *words[1:]])
-            if status != 0 and not (words[0] == "check" and status in (1, 3)):
-                sys.exit("%s: %s" % (name, text[:400]))
+            cpu_s, _, wall_s = one_question(bytepoll, self.address, name, words)
             answers[name] = (cpu_s + self.cpu_s() - began, self.most_mib(), wall_s)
         began, clock = self.cpu_s(), time.monotonic()
         self.sql("SELECT * FROM bytepoll_top LIMIT 20")
@@ -354,8 +343,8 @@ def main():
                       (sum(found.values()) - found["samples"] - found["readings"]) / made,
                       ", ".join("%s %.0f s" % (name, answer[2]) for name, answer in answers.items())), flush=True)
             if given.clickhouse:
-                with ClickHouse(given.clickhouse, root, store) as engine:
-                    load_s, size = engine.load()
+                with ClickHouse(given.clickhouse) as engine:
+                    load_s, size = engine.load(store)
                     same_totals(bytepoll, store, engine.address)
                     others.append((made, engine.ask(bytepoll, QUESTIONS), found))
                     print("ClickHouse: %.2f s of the processor for 10^6 samples to take them, %.1f bytes a sample; times with the load "

@@ -20,19 +20,16 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
 os.environ.setdefault("BYTEPOLL_FLEET_QUESTIONS", "6")
+import clickhouse_engine  # noqa: E402
 import profiled  # noqa: E402
 import test_fleet  # noqa: E402
 import test_fleet_dates  # noqa: E402
 from profiled import expect  # noqa: E402
 from test_fleet import ask  # noqa: E402
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SQL = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src/tool/fleet/sql/clickhouse.sql")
 PYTHON = os.environ.get("BYTEPOLL_CHDB_PYTHON", sys.executable)
 KILLS = int(os.environ.get("BYTEPOLL_PUSH_KILLS", "4"))
 SEED = 37
@@ -167,28 +164,8 @@ class OneRecording:
         ask("push", "-q", self.traces[0], "--to", self.store)
 
 
-class Engine:
-    """The server in front of chdb."""
-    def __init__(self):
-        environment = {**os.environ, "BYTEPOLL_TEST_USER": USER, "BYTEPOLL_TEST_PASSWORD": PASSWORD}
-        self.process = subprocess.Popen([PYTHON, os.path.join(HERE, "clickhouse_server.py"), "db", SQL], env=environment,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.port = int(self.process.stdout.readline())
-        self.address = "clickhouse://127.0.0.1:%d/db" % self.port
-
-    def finish(self):
-        self.process.communicate()
-
-    def sql(self, statement):
-        request = urllib.request.Request("http://127.0.0.1:%d/?database=db&default_format=TabSeparated" % self.port,
-                                         statement.encode(), {"X-ClickHouse-User": USER, "X-ClickHouse-Key": PASSWORD})
-        try:
-            answer = urllib.request.urlopen(request)
-        except urllib.error.HTTPError as failure:
-            raise AssertionError("%s: %s" % (statement, failure.read().decode())) from failure
-        with answer:
-            return [line.split("\t") for line in answer.read().decode().splitlines()]
-
+class Pushed(clickhouse_engine.Engine):
+    """The server in front of chdb, with the recordings that are pushed to it."""
     def push(self, recordings, i, status=0):
         service, release = recordings.runs[i]
         return ask("push", recordings.traces[i], "--to", self.address, "--service", service, "--release", release,
@@ -340,7 +317,7 @@ def check_live_view(engine, recordings):
 
 def with_engine(tap, recordings):
     os.environ.update(WHO)
-    engine = Engine()
+    engine = Pushed(PYTHON, USER, PASSWORD)
     recordings.store = engine.address
     try:
         tap.attempt("columns", lambda: check_columns(engine))

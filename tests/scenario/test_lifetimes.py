@@ -43,18 +43,26 @@ def survival(objects, weight):
     return steps
 
 
-def truth_of(objects):
-    """By (unit, figure)."""
-    truth = {}
+def figures_of(objects, ages):
+    """By (unit, figure): the share that has ended by each of the ages, None where no object is seen as long as that, and
+    the age by which half of it has."""
+    figures = {}
     for unit, weight in (("bytes", lambda one: one["size"]), ("objects", lambda one: 1)):
         steps = survival(objects, weight)
-        for number, age_ns in AGES_NS.items():
-            share = max((share for age, share in steps if age <= age_ns), default=0.0)
-            # Where no object is seen as long as that the truth is not known either.
-            known = share > 1 - 1e-9 or steps[-1][0] >= age_ns
-            truth[unit, number] = share if known else None
-        truth[unit, "median"] = min((age / 1e9 for age, share in steps if share >= .5), default=float("inf"))
-        freed = [one for one in objects if one["ended"]]
+        for number, most in ages.items():
+            share = max((share for age, share in steps if age <= most), default=0.0)
+            known = share > 1 - 1e-9 or steps[-1][0] >= most
+            figures[unit, number] = share if known else None
+        figures[unit, "median"] = min((age for age, share in steps if share >= .5), default=float("inf"))
+    return figures
+
+
+def truth_of(objects):
+    """By (unit, figure), with medians in seconds and the share that the other thread freed."""
+    truth = figures_of(objects, AGES_NS)
+    freed = [one for one in objects if one["ended"]]
+    for unit, weight in (("bytes", lambda one: one["size"]), ("objects", lambda one: 1)):
+        truth[unit, "median"] /= 1e9
         truth[unit, "another"] = (sum(weight(one) * one["handed"] for one in freed) /
                                   sum(weight(one) for one in freed))
     return truth

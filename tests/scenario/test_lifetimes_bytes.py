@@ -20,26 +20,12 @@ import sys
 
 import profiled
 import rules
-from test_lifetimes import survival
+from test_lifetimes import figures_of
 
 RUNS = 300 if profiled.LONG else 12
 AGES = {0: 1 << 12, 1: 1 << 16, 2: 1 << 20}  # by their number in the report
 SITES = ("site_soon", "site_turn", "site_mixed", "site_late")
 THREADS = (1, 4)
-
-
-def truth_of(objects):
-    """By (unit, figure)."""
-    truth = {}
-    for unit, weight in (("bytes", lambda one: one["size"]), ("objects", lambda one: 1)):
-        steps = survival(objects, weight)
-        for number, most in AGES.items():
-            share = max((share for age, share in steps if age <= most), default=0.0)
-            # Where no object is seen as long as that the truth is not known either.
-            known = share > 1 - 1e-9 or steps[-1][0] >= most
-            truth[unit, number] = share if known else None
-        truth[unit, "median"] = min((age for age, share in steps if share >= .5), default=float("inf"))
-    return truth
 
 
 def read_record(output):
@@ -63,7 +49,7 @@ def one_run(threads, seed, interval=2048):
     figures = []
     lifetimes = {row["name"]: of_row for row, of_row in zip(data["rows"], told["rows"])}
     for site, objects in read_record(result.stdout).items():
-        for (unit, figure), truth in truth_of(objects).items():
+        for (unit, figure), truth in figures_of(objects, AGES).items():
             row = lifetimes[site][unit]
             figures.append((site, unit, figure, row["median_bytes"] if figure == "median" else row["freed_within"][figure],
                             truth))

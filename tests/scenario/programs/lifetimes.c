@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "site.h"
+
 #define ROUNDS 150
 #define OBJECTS_MAX 8192
 #define ROUND_NS 2000000
@@ -46,14 +48,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-#define SITE(name)                                                \
-	__attribute__((noinline)) void *site_##name(size_t size); \
-	__attribute__((noinline)) void *site_##name(size_t size)  \
-	{                                                         \
-		void *memory = malloc(size);                      \
-		__asm__ volatile("" : "+r"(memory));              \
-		return memory;                                    \
-	}
 SITE(soon)
 SITE(mixed)
 SITE(handed)

@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "site.h"
+
 #define TURNS 600
 #define OBJECTS_MAX 16384
 
@@ -36,14 +38,6 @@ static uint64_t count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-#define SITE(name)                                                \
-	__attribute__((noinline)) void *site_##name(size_t size); \
-	__attribute__((noinline)) void *site_##name(size_t size)  \
-	{                                                         \
-		void *memory = malloc(size);                      \
-		__asm__ volatile("" : "+r"(memory));              \
-		return memory;                                    \
-	}
 SITE(soon)
 SITE(turn)
 SITE(mixed)

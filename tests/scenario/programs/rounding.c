@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "site.h"
+
 struct count {
 	uint64_t asked, beyond;
 };
@@ -29,14 +31,6 @@ struct kind {
 	struct count counted_live, counted_allocated;
 };
 
-#define SITE(name)                                                \
-	__attribute__((noinline)) void *site_##name(size_t size); \
-	__attribute__((noinline)) void *site_##name(size_t size)  \
-	{                                                         \
-		void *memory = malloc(size);                      \
-		__asm__ volatile("" : "+r"(memory));              \
-		return memory;                                    \
-	}
 SITE(node)
 SITE(row)
 SITE(page)

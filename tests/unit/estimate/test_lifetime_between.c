@@ -35,6 +35,16 @@ static double uniform(uint64_t *seed)
 	return ((double)((z ^ z >> 31) >> 11) + .5) * 0x1p-53;
 }
 
+/* What is given, in both orders. */
+static void take(struct set *set, size_t count)
+{
+	memcpy(set->by_low, set->given, sizeof set->given);
+	memcpy(set->by_high, set->given, sizeof set->given);
+	set->objects =
+		(struct bp_lifetimes_between){ set->by_low, set->by_high, set->buffer, count, 0 };
+	bp_lifetimes_between_sort(&set->objects);
+}
+
 /* Objects of ages from 0 to 8, which are known to `width` or less; all taken with certainty, or
  * sampled. */
 static void draw(struct set *set, uint64_t *seed, unsigned width, bool certain)
@@ -54,11 +64,7 @@ static void draw(struct set *set, uint64_t *seed, unsigned width, bool certain)
 		};
 	}
 	set->unseen = certain ? 0 : 10 * uniform(seed);
-	memcpy(set->by_low, set->given, sizeof set->given);
-	memcpy(set->by_high, set->given, sizeof set->given);
-	set->objects =
-		(struct bp_lifetimes_between){ set->by_low, set->by_high, set->buffer, count, 0 };
-	bp_lifetimes_between_sort(&set->objects);
+	take(set, count);
 }
 
 struct extremes {
@@ -202,10 +208,7 @@ static void a_longer_life_may_end_more(void **state)
 				   { { 5, 1, 1, 1, false }, 5, 5 },
 			   } };
 	struct bp_interval shares[AGES];
-	memcpy(set.by_low, set.given, sizeof set.given);
-	memcpy(set.by_high, set.given, sizeof set.given);
-	set.objects = (struct bp_lifetimes_between){ set.by_low, set.by_high, set.buffer, 3, 0 };
-	bp_lifetimes_between_sort(&set.objects);
+	take(&set, 3);
 	shares_of(&set, shares);
 	expect_near(shares[4].low, 1. / 3);
 	expect_near(shares[4].high, 1. / 2);
@@ -220,10 +223,7 @@ static void no_upper_limit(void **state)
 	struct set set = { .given = { { { 2, 1, 1, 1, true }, 2, UINT64_MAX },
 				   { { 3, 1, 1, 1, false }, 3, UINT64_MAX } } };
 	struct bp_interval shares[AGES];
-	memcpy(set.by_low, set.given, sizeof set.given);
-	memcpy(set.by_high, set.given, sizeof set.given);
-	set.objects = (struct bp_lifetimes_between){ set.by_low, set.by_high, set.buffer, 2, 0 };
-	bp_lifetimes_between_sort(&set.objects);
+	take(&set, 2);
 	shares_of(&set, shares);
 	expect_near(shares[1].high, 0);
 	expect_near(shares[2].low, 0);
