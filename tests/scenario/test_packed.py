@@ -10,7 +10,7 @@ which a part is packed, and damage costs a block and is said.
 import os
 import random
 import shutil
-import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -135,6 +135,15 @@ def unpacked(trace, name):
     return to
 
 
+def without_padding(data):
+    """Where the bytes of a packed file stand that say something: the blocks without what fills them up to 8."""
+    at = 0
+    while at < len(data):
+        stored = struct.unpack_from("<I", data, at + 8)[0]
+        yield from range(at, at + 32 + stored)
+        at += 32 + -(-stored // 8) * 8
+
+
 class Case:
     def __init__(self, path):
         self.path = path
@@ -243,19 +252,19 @@ class Case:
         path, draw = trace + ".d/packed", random.Random(SEED)
         with open(path, "rb") as file:
             good = file.read()
+        read = list(without_padding(good))
         for number in range(24):
             bad = bytearray(good)
             if number % 4 == 0:
                 bad = bad[:draw.randrange(len(bad))]
             else:
-                bad[draw.randrange(len(bad))] ^= 1 << draw.randrange(8)
+                bad[draw.choice(read)] ^= 1 << draw.randrange(8)
             with open(path, "wb") as file:
                 file.write(bad)
             data = profiled.report(trace)
             count = len(data["processes"])
             told = any("damaged" in line or "read" in line for line in data["warnings"])
-            profiled.expect(count < 201 or bad == good or not any(bad[-8:]) or bytes(bad[:-7]) == good[:-7] or told,
-                            "%d: nothing is missing" % number)
+            profiled.expect(count < 201 or told, "%d: nothing is missing" % number)
             profiled.expect(number % 4 == 0 or count == 201 or told, "%d: %s" % (number, data["warnings"]))
             for words in (("live", "--once", trace), ("fold", trace)):
                 result = profiled.run([profiled.BYTEPOLL, *words])

@@ -96,6 +96,11 @@ static bool put(struct bp_pack_output *output, const void *data, size_t bytes)
 static size_t zeros_at(const uint8_t *data, size_t bytes)
 {
 	size_t zeros = 0;
+	for (uint64_t word; bytes - zeros >= sizeof word; zeros += sizeof word) {
+		memcpy(&word, data + zeros, sizeof word);
+		if (word != 0)
+			break;
+	}
 	while (zeros < bytes && data[zeros] == 0)
 		zeros++;
 	return zeros;
@@ -106,8 +111,8 @@ static size_t piece_end(const uint8_t *data, size_t bytes, size_t at)
 {
 	size_t end = at;
 	for (;;) {
-		while (end < bytes && data[end] != 0)
-			end++;
+		const uint8_t *zero = memchr(data + end, 0, bytes - end);
+		end = zero != NULL ? (size_t)(zero - data) : bytes;
 		const size_t left = bytes - end;
 		const size_t most = left < ZEROS_LEAST ? left : ZEROS_LEAST;
 		const size_t zeros = zeros_at(data + end, most);
@@ -132,18 +137,23 @@ static bool put_pieces(
 	return true;
 }
 
-/* The pieces of a file. Where a file system cannot tell holes, all of it is read. */
+/* The pieces of a file. Its holes are not read, for the kernel would make pages of zeros for them;
+ * where a file system cannot tell holes, all of the file is read. */
 static bool put_file(struct bp_pack_output *output, int fd, uint64_t length, uint64_t of_part)
 {
 	uint8_t buffer[BP_CHUNK_BYTES];
-	uint64_t offset = 0;
+	uint64_t offset = 0, hole = 0;
 	while (offset < length) {
-		const off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
-		if (data < 0 && errno == ENXIO)
-			return true;
-		if (data > (off_t)offset)
-			offset = (uint64_t)data;
-		const uint64_t left = length - offset;
+		if (offset >= hole) {
+			const off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+			if (data < 0 && errno == ENXIO)
+				return true;
+			if (data > (off_t)offset)
+				offset = (uint64_t)data;
+			const off_t end = lseek(fd, (off_t)offset, SEEK_HOLE);
+			hole = end > (off_t)offset ? (uint64_t)end : length;
+		}
+		const uint64_t left = (hole < length ? hole : length) - offset;
 		const ssize_t got = pread(
 			fd, buffer, left < sizeof buffer ? left : sizeof buffer, (off_t)offset);
 		if (got <= 0)
