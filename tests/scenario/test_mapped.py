@@ -207,7 +207,7 @@ def watched(trace):
             terminal.wait("\n" + metric + " by function")
             terminal.press("m")
         terminal.press("h")
-        terminal.wait("with --metric mapped:")
+        terminal.wait("M  what the program mapped itself (run --mapped)\n")
 
 
 def test_live(tap):

@@ -385,7 +385,8 @@ static bool write_body(struct bp_live_view *view, const struct bp_live_frame *fr
 static const char *const help_lines[] = {
 	"up down, PgUp PgDn, Home End   move; Enter looks into a row, Esc comes back",
 	"m  metric: live, allocated, temporary, peak    b  bytes or objects",
-	"M  what the program mapped itself (run --mapped): mapped, mapped-ever, mapped-peak",
+	"M  what the program mapped itself (run --mapped)",
+	"   m  then: mapped, mapped-ever, mapped-peak    M  back",
 	"k K  key: function, stack, line, file, module, thread, type ... and back",
 	"s S  order: size, rate, change, samples, name  r  reversed",
 	"c  cumulative: under every function on the stack",
