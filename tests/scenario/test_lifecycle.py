@@ -64,8 +64,9 @@ def compare(words, interval, ordered):
         if profiled.lost(data):
             # Only the program made for it interrupts the recorder; that is counted, not hidden.
             # And the end of the process may come while a thread that goes on publishes its
-            # counters, of which there is then no reading: one slot of each such process.
-            torn = sum(process["open_threads"] > 0 for process in data["processes"])
+            # counters, of which there is then no reading: one slot of each such process. (Of one
+            # that was killed it is not known which threads were open.)
+            torn = sum(process["open_threads"] > 0 or not process["ended"] for process in data["processes"])
             others = {k: v for k, v in data["losses"].items()
                       if v and not (k == "interrupted" and words[0] == "signals") and
                       not (k == "thread_slot" and words[0] == "exit_ways" and v <= torn)}

@@ -112,7 +112,8 @@ class Runs:
         beyond = data["resident"]["explained"]["peak_beyond_bytes"]
         profiled.expect(60 * MIB < beyond <= 100 * MIB, "%d bytes" % beyond)
         for text in (said, bytepoll("report", trace).stdout.decode(), bytepoll("report", "--summary", trace).stdout.decode()):
-            has(text, "the peak is what was asked of malloc: at least %.4g MiB of it were resident at no time" % (beyond / MIB))
+            has(text, "the peak is what was asked of malloc: at least %.*f MiB of it were resident at no time" % (
+                2 if beyond < 99.995 * MIB else 1, beyond / MIB))
         has(bytepoll("report", "--metric", "live", trace).stdout.decode(), "of the live objects at least", "not resident;")
         trace, said = self.held("touched", 108, 0, 0, 0)
         data = json.loads(bytepoll("report", "--json", trace).stdout)
