@@ -84,7 +84,7 @@ class Peer(http.server.BaseHTTPRequestHandler):
                 ENGINE.query("SET %s = %s" % (name, value if value.isdigit() else "'%s'" % value))
         if parameters.get("session_id") != Peer.current:
             Peer.current = parameters.get("session_id")
-            for name in ("every", "runs", "lives", "spans", "p", "bases", "g", "k", "f"):
+            for name in ("every", "runs", "lives", "spans", "p", "bases", "g", "k", "f", "chosen"):
                 ENGINE.query("DROP TEMPORARY TABLE IF EXISTS " + name)
 
 

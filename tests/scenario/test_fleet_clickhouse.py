@@ -25,6 +25,7 @@ import urllib.parse
 os.environ.setdefault("BYTEPOLL_FLEET_QUESTIONS", "6")
 import clickhouse_engine  # noqa: E402
 import profiled  # noqa: E402
+import test_compact  # noqa: E402
 import test_fleet  # noqa: E402
 import test_fleet_dates  # noqa: E402
 from profiled import expect  # noqa: E402
@@ -116,6 +117,13 @@ def check_scripted_question(_):
     for broken in (EXCEPTION, b"P\t1\tzz\n", b"P\n", b"S\t1\t2\t3\n", b"?\n", b"\t\n", b"S\t" + b"9" * 40 + b"\n"):
         with Scripted(lambda n, handler, _p, _b, a=broken: reply(handler, 200, a if n == 2 else b"")) as server:
             ask("fleet", "top", server.address, status=1)
+
+
+def check_gone(_):
+    """What was selected is there no more when the last rows have come: an answer of which a part may be missing."""
+    with Scripted(lambda _n, handler, _p, body: reply(handler, 200, b"G\t2\n" if b"'G'" in body else b"")) as server:
+        line = ask("fleet", "top", server.address, status=1).stderr
+        expect(b"ask again" in line, line)
 
 
 def check_addresses(recordings):
@@ -276,6 +284,63 @@ def check_versions(engine, folder):
     counts()
 
 
+def check_compacted(engine, recordings):
+    """`bytepoll compact`: the same figures, also when it is killed; one command at a time."""
+    questions = [words for words in test_compact.QUESTIONS if "--service" not in words]
+    before = test_compact.answers(engine.address, questions)
+
+    def pushes():
+        return [row[0] for row in engine.sql("SELECT DISTINCT push FROM bytepoll_pushes ORDER BY push")]
+
+    def rows():
+        return [int(engine.sql("SELECT count() FROM " + table)[0][0]) for table in TABLES]
+
+    kept, draw = [pushes(), rows()], random.Random(SEED + 1)
+    traces = [*recordings.traces, os.path.join(recordings.folder, "goes_on.bpt")]
+    expect(b"would be summed" in test_compact.compact(engine.address, "--dry-run").stdout and kept == [pushes(), rows()],
+           "a dry run changed something")
+    engine.sql("CREATE TABLE compacting (nothing Int64) ENGINE = Memory COMMENT 'elsewhere 1'")
+    expect(b"DROP TABLE compacting" in test_compact.compact(engine.address, status=1).stderr, "two at a time")
+    engine.sql("DROP TABLE compacting")
+    began, stopped = time.monotonic(), 0
+    test_compact.compact(engine.address)
+    whole_s, states = time.monotonic() - began, set()
+    for _ in range(KILLS):
+        for table in TABLES:
+            engine.sql("TRUNCATE TABLE " + table)
+        ask("push", "-q", *traces, "--to", engine.address)
+        command = subprocess.Popen([profiled.BYTEPOLL, "compact", engine.address, "--older-than", test_compact.LATER, "-q"])
+        time.sleep(draw.uniform(.01, 1.2) * whole_s)
+        stopped += command.poll() is None
+        command.kill()
+        command.wait()
+        states.add((any(push[0] == "+" for push in pushes()), len(pushes())))
+        test_compact.expect_same(engine.address, before[:2], questions[:2])
+        test_compact.compact(engine.address)
+        test_compact.expect_same(engine.address, before[:2], questions[:2])
+    print("# %d of %d commands killed within %.1f s; states (a sum, attempts): %s" % (stopped, KILLS, whole_s, sorted(states)))
+    expect(all(push[0] == "+" for push in pushes()) and len(pushes()) <= 3, pushes())
+    now = dict(zip(TABLES, rows()))
+    expect(now["samples"] < kept[1][0] and now["readings"] == 0 and now["processes"] == kept[1][-1], now)
+    test_compact.expect_same(engine.address, before, questions)
+    expect(b"0 runs in 0 pushes" in test_compact.compact(engine.address).stdout, "again")
+    for words in (["top", "--at", "0.1"], ["top", "--from", "0.1"], ["growth", "--from", "0.001", "--until", "0.002"]):
+        said = ask("fleet", words[0], engine.address, *words[1:], status=1).stderr
+        expect(b"sums" in said and b"bytepoll compact" in said, said)
+    expect(b"0 pushed, 1 there already" in engine.push(recordings, 0), "a run of a sum was pushed again")
+    # A run more joins the sum of its month; one whose sum is void by it is removed with all rows.
+    trace = os.path.join(recordings.folder, "one_more.bpt")
+    profiled.run([profiled.program("churn"), "2", "3000"], trace, 1024, SEED)
+    ask("push", "-q", trace, "--to", engine.address, "--service", "one_more")
+    before = test_compact.answers(engine.address, questions)
+    test_compact.compact(engine.address)
+    expect(len(pushes()) <= 3 and all(push[0] == "+" for push in pushes()), pushes())
+    test_compact.expect_same(engine.address, before, questions)
+    test_compact.compact(engine.address, "--remove")
+    expect(not any(rows()), rows())
+    expect(not engine.sql("SELECT name FROM system.tables WHERE name = 'compacting'"), "its table stays")
+
+
 def check_diff(engine, recordings):
     words = ["diff", "--json", "--metric", "allocated"]
     plain = json.loads(ask("fleet", *words, recordings.tables, "--base", "0.0", "--new", "1.0").stdout) \
@@ -331,6 +396,7 @@ def with_engine(tap, recordings):
         tap.attempt("view of a moment", lambda: check_live_view(engine, recordings))
         tap.attempt("cut short", lambda: check_cut_short(engine, recordings))
         tap.attempt("a run that goes on", lambda: check_versions(engine, recordings.folder))
+        tap.attempt("compacted", lambda: check_compacted(engine, recordings))
     finally:
         engine.finish()
 
@@ -341,6 +407,7 @@ def main():
         has_engine = subprocess.run([PYTHON, "-c", "import chdb"], capture_output=True, check=False).returncode == 0
         recordings = test_fleet.Recordings(folder) if has_engine else OneRecording(folder)
         tap.attempt("a scripted server's answers", lambda: check_scripted_question(recordings))
+        tap.attempt("an answer that lost a part", lambda: check_gone(recordings))
         tap.attempt("addresses", lambda: check_addresses(recordings))
         tap.attempt("a scripted server and push", lambda: check_scripted_push(recordings))
         if has_engine:

@@ -501,6 +501,12 @@ bool bp_answer_take(void *context, struct bp_duckdb_row *row, struct bp_error *e
 					 "%s of these runs are sums that `bytepoll compact` made, without "
 					 "times: ask about whole runs, or about later ones by --since",
 					 row->fields[1]);
+	case BP_ROW_GONE:
+		return bp_field_amount(&fields, UINT32_MAX) == 0
+			       ? !fields.failed
+			       : bp_error_set(error,
+					 "the database was compacted, or runs were removed from it, while "
+					 "it answered: ask again");
 	case BP_ROW_PROCESS:
 		return take_process(answer, &fields);
 	case BP_ROW_THREAD:

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "fleet/compact_server.h"
 #include "fleet/engine.h"
 #include "fleet/process_fields.h"
 
@@ -105,16 +106,31 @@ static void write_moments(
 }
 
 /* How many of the runs are sums, where times are asked about. */
-static void write_summed(
-	const struct bp_store *sums, const struct bp_fleet_filter *filter, FILE *script)
+static void write_summed(const struct bp_store *store, const struct bp_store *sums,
+	const struct bp_fleet_filter *filter, FILE *script)
 {
-	if (sums->count == 0 || (filter->moments == NULL && filter->times.cut_count == 0 &&
-					!filter->times.window && !filter->times.has_at))
+	if ((store->server == NULL && sums->count == 0) ||
+		(filter->moments == NULL && filter->times.cut_count == 0 && !filter->times.window &&
+			!filter->times.has_at))
 		return;
 	fprintf(script, "SELECT '%c',count(*) FROM runs WHERE run IN (SELECT run FROM ",
 		BP_ROW_SUMMED);
-	bp_store_write_table(sums, BP_TABLE_PROCESS, script);
+	if (store->server != NULL)
+		bp_compact_server_write_sums(script);
+	else
+		bp_store_write_table(sums, BP_TABLE_PROCESS, script);
 	fputs(");\n", script);
+}
+
+/* Of a database: what was selected at the beginning must be there still. A sum may have taken its
+ * place (compact_server.h), or somebody removed runs. */
+static void write_gone(FILE *script)
+{
+	fprintf(script,
+		"SELECT '%c',count(*) FROM (SELECT DISTINCT push FROM every WHERE run IN (SELECT run "
+		"FROM runs)) WHERE push NOT IN (SELECT push FROM processes GROUP BY push HAVING "
+		"count(*) = max(push_rows));\n",
+		BP_ROW_GONE);
 }
 
 /* Where the clocks of runs begin, as table `bases`: base_ns in the profile, zero_ns by the clock of
@@ -303,7 +319,7 @@ void bp_fleet_write_question(const struct bp_store *store, const struct bp_store
 	const struct bp_fleet_filter *filter, struct bp_fleet_detail detail, FILE *script)
 {
 	write_selection(store, filter, script);
-	write_summed(sums, filter, script);
+	write_summed(store, sums, filter, script);
 	fprintf(script,
 		"SELECT '%c',hex(process) FROM every WHERE run IN (SELECT run FROM runs) GROUP BY "
 		"process HAVING count(*) > 1;\n",
@@ -335,4 +351,6 @@ void bp_fleet_write_question(const struct bp_store *store, const struct bp_store
 		"size,usable,interval,exact,bernoulli,hex(kind),hex(type),hex(labels),stack,"
 		"samples FROM g ORDER BY ALL;\n",
 		BP_ROW_SAMPLE);
+	if (store->server != NULL)
+		write_gone(script);
 }

@@ -8,6 +8,7 @@
 /* What the first field of a row of the answer says it is of. */
 #define BP_ROW_DUPLICATE 'D' /* a process that is there twice: id */
 #define BP_ROW_SUMMED 'Z'    /* how many of the runs are sums of older ones, without times */
+#define BP_ROW_GONE 'G'	     /* how many of the attempts to push these runs do not count any more */
 #define BP_ROW_PROCESS 'P'   /* number, then the columns of table processes */
 #define BP_ROW_LEFT_OUT 'L'  /* how many runs were not recorded at both moments */
 #define BP_ROW_THREAD 'T'    /* number of the process, then the columns from `thread` on */

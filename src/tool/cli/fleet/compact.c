@@ -9,6 +9,8 @@
  * kills the command in between, questions count each run once, and the next one goes on removing.
  * Only folders that hold nothing but tables are touched. One command at a time works on a store: it
  * holds a lock of the folder.
+ *
+ * In a database of ClickHouse attempts to push are what folders are here (fleet/compact_server.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bucket/address.h"
 #include "cli/command.h"
 #include "cli/files/written_folder.h"
 #include "cli/fleet/fleet_request.h"
 #include "cli/options/options.h"
 #include "cli/say.h"
 #include "fleet/compact.h"
+#include "fleet/compact_server.h"
 #include "query/time_text.h"
 
 #define EXIT_FAILED 1
@@ -37,8 +41,9 @@ struct compaction {
 	int descriptor;	     /* of the same, locked */
 	int64_t before_ns;   /* runs that ended before, since 1970 */
 	bool remove, dry_run, quiet;
-	struct bp_store store;
+	struct bp_store store; /* its folders, or the attempts to push to its server */
 	struct bp_folder_age *ages;
+	bool began; /* other commands are kept away from the server */
 	/* What was done: */
 	uint32_t folders, runs, sums;
 };
@@ -96,7 +101,7 @@ static bool read_request(
 	return read_moment(older, &compaction->before_ns, error);
 }
 
-static bool open_store(struct compaction *compaction, struct bp_error *error)
+static bool open_folder(struct compaction *compaction, struct bp_error *error)
 {
 	compaction->descriptor = open(compaction->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (compaction->descriptor < 0)
@@ -107,7 +112,7 @@ static bool open_store(struct compaction *compaction, struct bp_error *error)
 			"%.800s is being compacted by another command, or its file system has no "
 			"locks",
 			compaction->path);
-	return true;
+	return bp_store_add(&compaction->store, compaction->path, error);
 }
 
 /* ---- removing ---- */
@@ -164,20 +169,29 @@ static const char *name_of(const struct compaction *compaction, const char *fold
 }
 
 /* A run that went on when it was pushed may come again, longer: it is removed, not summed up. */
-static bool may_grow(const char *folder)
+static bool may_grow(const struct compaction *compaction, const char *folder)
 {
 	char run[BP_STORE_RUN_BYTES];
 	uint64_t unix_s;
-	return bp_store_is_version(folder, run, &unix_s);
+	return compaction->store.server != NULL ? bp_compact_server_is_version(folder)
+						: bp_store_is_version(folder, run, &unix_s);
 }
 
-static bool is_old(const struct compaction *compaction, uint32_t folder)
+static bool is_sum(const struct compaction *compaction, const char *folder)
 {
-	return (compaction->remove || !may_grow(compaction->store.folders[folder])) &&
-	       compaction->ages[folder].runs > 0 &&
-	       compaction->ages[folder].end_unix_ns < compaction->before_ns &&
-	       name_of(compaction, compaction->store.folders[folder]) != NULL &&
-	       bp_written_folder_is_plain(compaction->store.folders[folder], SUFFIX);
+	return compaction->store.server != NULL ? bp_compact_server_is_sum(folder)
+						: bp_store_is_sum(folder);
+}
+
+static bool is_old(const struct compaction *compaction, uint32_t number)
+{
+	const char *folder = compaction->store.folders[number];
+	return (compaction->remove || !may_grow(compaction, folder)) &&
+	       compaction->ages[number].runs > 0 &&
+	       compaction->ages[number].end_unix_ns < compaction->before_ns &&
+	       (compaction->store.server != NULL ||
+		       (name_of(compaction, folder) != NULL &&
+			       bp_written_folder_is_plain(folder, SUFFIX)));
 }
 
 static bool write_list(const struct compaction *compaction, const struct bp_store *picked,
@@ -198,8 +212,8 @@ static bool write_list(const struct compaction *compaction, const struct bp_stor
 	return good;
 }
 
-static bool sum_up(const struct compaction *compaction, const struct bp_store *picked, int month,
-	struct bp_error *error)
+static bool sum_up_folders(const struct compaction *compaction, const struct bp_store *picked,
+	int month, struct bp_error *error)
 {
 	char path[PATH_MAX];
 	struct bp_written_folder folder = { .path = path, .option = "store", .suffix = SUFFIX };
@@ -219,6 +233,15 @@ static bool sum_up(const struct compaction *compaction, const struct bp_store *p
 	return finish_sum(compaction, path, error);
 }
 
+static bool sum_up(const struct compaction *compaction, const struct bp_store *picked, int month,
+	struct bp_error *error)
+{
+	if (compaction->store.server == NULL)
+		return sum_up_folders(compaction, picked, month, error);
+	return bp_compact_server_sum(&compaction->store, picked, error) &&
+	       bp_compact_server_sweep(&compaction->store, error);
+}
+
 /* The folders of one month: a sum of them, unless there is nothing but a sum. */
 static bool compact_month(struct compaction *compaction, int month, struct bp_error *error)
 {
@@ -232,7 +255,7 @@ static bool compact_month(struct compaction *compaction, int month, struct bp_er
 			runs += compaction->ages[i].runs;
 		}
 	const bool needed =
-		picked.count > 1 || (picked.count == 1 && !bp_store_is_sum(picked.folders[0]));
+		picked.count > 1 || (picked.count == 1 && !is_sum(compaction, picked.folders[0]));
 	const bool good =
 		!needed || compaction->dry_run || sum_up(compaction, &picked, month, error);
 	if (needed && good) {
@@ -262,46 +285,83 @@ static bool compact_all(struct compaction *compaction, struct bp_error *error)
 	}
 }
 
+static bool remove_folders(const struct bp_store *picked, struct bp_error *error)
+{
+	for (uint32_t i = 0; i < picked->count; i++)
+		if (!remove_folder(NULL, picked->folders[i], error))
+			return false;
+	return true;
+}
+
 static bool remove_all(struct compaction *compaction, struct bp_error *error)
 {
-	for (uint32_t i = 0; i < compaction->store.count; i++) {
+	const struct bp_store *store = &compaction->store;
+	struct bp_store picked = { .folders = calloc(store->count + 1u, sizeof(char *)) };
+	bool good = picked.folders != NULL || bp_error_set(error, "out of memory");
+	for (uint32_t i = 0; good && i < store->count; i++) {
 		if (!is_old(compaction, i))
 			continue;
-		if (!compaction->dry_run &&
-			!remove_folder(NULL, compaction->store.folders[i], error))
-			return false;
-		compaction->folders++;
+		picked.folders[picked.count++] = store->folders[i];
 		compaction->runs += compaction->ages[i].runs;
 	}
-	return true;
+	compaction->folders = picked.count;
+	if (good && !compaction->dry_run && picked.count > 0)
+		good = store->server == NULL ? remove_folders(&picked, error)
+					     : bp_compact_server_leave(store, &picked, error) &&
+						       bp_compact_server_sweep(store, error);
+	free(picked.folders);
+	return good;
 }
 
 /* ---- the command ---- */
 
-static bool work(struct compaction *compaction, struct bp_error *error)
+static bool open_server(struct compaction *compaction, struct bp_error *error)
 {
-	if (!open_store(compaction, error) ||
-		!bp_store_add(&compaction->store, compaction->path, error) ||
+	struct bp_store *store = &compaction->store;
+	if (!bp_store_add(store, compaction->path, error))
+		return false;
+	if (!compaction->dry_run) {
+		compaction->began = bp_compact_server_begin(store, error);
+		if (!compaction->began || !bp_compact_server_sweep(store, error))
+			return false;
+	}
+	return bp_compact_server_list(store, &compaction->ages, error);
+}
+
+static bool open_folders(struct compaction *compaction, struct bp_error *error)
+{
+	if (!open_folder(compaction, error) ||
 		(!compaction->dry_run && !finish_earlier(compaction, error)))
 		return false;
 	compaction->ages = calloc(compaction->store.count, sizeof *compaction->ages);
 	if (compaction->ages == NULL)
 		return bp_error_set(error, "out of memory");
-	return bp_compact_ages(&compaction->store, compaction->ages, error) &&
+	return bp_compact_ages(&compaction->store, compaction->ages, error);
+}
+
+static bool work(struct compaction *compaction, struct bp_error *error)
+{
+	if (bp_bucket_is_address(compaction->path))
+		return bp_error_set(error,
+			"the objects of a bucket are removed by its own rules (lifecycle); `bytepoll "
+			"compact` works on folders and on databases of ClickHouse");
+	return (bp_clickhouse_is_address(compaction->path) ? open_server : open_folders)(
+		       compaction, error) &&
 	       (compaction->remove ? remove_all : compact_all)(compaction, error);
 }
 
 static void say_result(const struct compaction *compaction)
 {
 	const char *would = compaction->dry_run ? "would be " : "";
+	const char *what = compaction->store.server != NULL ? "pushes" : "folders";
 	if (compaction->quiet)
 		return;
 	if (compaction->remove)
-		bp_say(stdout, "%u runs in %u folders %sremoved", compaction->runs,
-			compaction->folders, would);
+		bp_say(stdout, "%u runs in %u %s %sremoved", compaction->runs, compaction->folders,
+			what, would);
 	else
-		bp_say(stdout, "%u runs in %u folders %ssummed up in %u", compaction->runs,
-			compaction->folders, would, compaction->sums);
+		bp_say(stdout, "%u runs in %u %s %ssummed up in %u", compaction->runs,
+			compaction->folders, what, would, compaction->sums);
 }
 
 static int compact(const struct bp_arguments *arguments)
@@ -313,6 +373,8 @@ static int compact(const struct bp_arguments *arguments)
 	const bool good = work(&compaction, &error);
 	if (good)
 		say_result(&compaction);
+	if (compaction.began)
+		bp_compact_server_end(&compaction.store);
 	free(compaction.ages);
 	bp_store_finish(&compaction.store);
 	if (compaction.descriptor >= 0)
@@ -338,15 +400,18 @@ const struct bp_command bp_command_compact = {
 		"Makes one folder of sums of all older runs of a month, so that a store stays small\n"
 		"and questions fast. Figures of whole runs (`bytepoll fleet top`, `tree`, `diff`,\n"
 		"`check`, `html`) stay the same; times within them are lost, and questions about these\n"
-		"are refused. With --remove older runs are removed wholly.\n"
+		"are refused. With --remove older runs are removed wholly. STORE is a folder, or a\n"
+		"database of ClickHouse: clickhouse://HOST:8123/DATABASE.\n"
 		"\n"
-		"Killed at any moment, every run is counted once, and the next command goes on. DuckDB's\n"
-		"command-line program must be on PATH (`pip install duckdb-cli`).",
+		"Killed at any moment, every run is counted once, and the next command goes on. For a\n"
+		"folder DuckDB's command-line program must be on PATH (`pip install duckdb-cli`).",
 	.options = options,
 	.examples = "bytepoll compact /srv/fleet --older-than 30d\n"
 		    "    for a daily timer\n"
 		    "bytepoll compact /srv/fleet --older-than 2026-01-01 --remove\n"
-		    "    what ended before this year goes\n",
+		    "    what ended before this year goes\n"
+		    "bytepoll compact clickhouse://db.lan:8123/bytepoll --older-than 30d\n"
+		    "    the same in a database (CLICKHOUSE_USER, CLICKHOUSE_PASSWORD)\n",
 	.exit_statuses = "0  done\n1  failed: duckdb is not there, say\n2  wrong usage\n",
 	.usage_status = 2,
 	.run = compact,

@@ -7,8 +7,10 @@
  * cut short belong to nothing, and stay (docs/fleet.md says how they are removed).
  *
  * The least id of the whole attempts of a run is the one that counts. Those of runs that have ended
- * are random digits. Those of a run that goes on begin with an r, which comes after all digits, and
- * with the seconds that are left until 9999999999: so the newest one counts, until the run ends.
+ * are random digits, and those of sums begin with a plus sign, which comes before all digits
+ * (fleet/compact_server.h). Those of a run that goes on begin with an r, which comes after all
+ * digits, and with the seconds that are left until 9999999999: so the newest one counts, until the
+ * run ends.
  */
 #include "cli/push/push_clickhouse.h"
 
@@ -39,10 +41,11 @@ bool bp_push_clickhouse_has(
 {
 	char sql[512];
 	uint64_t count = 0;
+	/* (An attempt may have other runs, too: a sum of `bytepoll compact` has.) */
 	const int bytes = snprintf(sql, sizeof sql,
 		"SELECT count() FROM processes WHERE run = '%.64s' AND push < '" VERSION_PREFIX
-		"' AND push IN (SELECT push FROM processes WHERE run = '%.64s' GROUP BY push "
-		"HAVING count() = max(push_rows))",
+		"' AND push IN (SELECT push FROM processes WHERE push IN (SELECT push FROM processes "
+		"WHERE run = '%.64s') GROUP BY push HAVING count() = max(push_rows))",
 		id, id);
 	if (!bp_clickhouse_ask(server, sql, (size_t)bytes, take_count, &count, error))
 		return false;

@@ -12,6 +12,8 @@
 -- attempt counts, and of several of the same run the one with the smallest id. So a run counts once, whatever happens,
 -- and nothing depends on times, on merges or on what the server remembers of earlier inserts. Ids of runs that go on
 -- begin with `r` and the seconds left until 9999999999: the newest is the smallest, and greater than that of a run that ended.
+-- Those of sums, which `bytepoll compact` makes, begin with `+`, smaller than all digits, and the same seconds: a sum has all
+-- runs of the attempts that it stands for. A `push_rows` of -1 marks what is being removed.
 --
 -- The file may be run again. Functions belong to the whole server.
 
