@@ -219,18 +219,6 @@ static bool is_free_before(struct walk *walk, const struct place *place)
 	       bp_page_reader_read(walk->reader, place->at, &said) && said == place->bytes;
 }
 
-/* The whole pages of a free chunk behind its links that are resident: malloc_trim gives them back.
- * */
-static void count_trimmable(struct walk *walk, struct place *place, uint64_t at, uint64_t bytes)
-{
-	const uint64_t first =
-		(at + BP_CHUNK_LINKS_END + BP_PAGE_BYTES - 1) & ~(uint64_t)(BP_PAGE_BYTES - 1);
-	const uint64_t end = (at + bytes) & ~(uint64_t)(BP_PAGE_BYTES - 1);
-	uint64_t present, swapped;
-	if (first < end && bp_page_reader_count(walk->reader, first, end, &present, &swapped))
-		place->sums.trimmable_bytes += present;
-}
-
 /* Could an object of a chunk of this size be the cache of a thread? It is 16 bytes larger where a
  * free chunk was so much larger that what was left of it would have been too small for a chunk. */
 static bool may_be_cache(uint64_t bytes)
@@ -254,7 +242,6 @@ static void count_before(struct walk *walk, struct place *place, bool is_free)
 		bp_chunk_map_add(walk->map, place->at - bytes, !is_free);
 	if (bytes != 0 && is_free) {
 		place->sums.free_bytes += bytes;
-		count_trimmable(walk, place, place->at - bytes, bytes);
 		place->sums.free_chunks++;
 	} else if (bytes != 0) {
 		place->sums.used_bytes += bytes;
@@ -390,6 +377,56 @@ static bool count_fastbins(struct walk *walk, uint64_t arena, struct bp_cached_c
 	return false;
 }
 
+/* Chunks in fastbins look used, and are free: malloc merges them with their neighbours when it is
+ * asked for much, and malloc_trim does. False: some are not known. */
+static bool count_all_fastbins(struct walk *walk)
+{
+	struct bp_cached_chunks fast = { .map = walk->map };
+	bool known = count_fastbins(walk, walk->main_arena, &fast);
+	for (uint32_t i = 0; i < walk->areas.count; i++) {
+		const struct bp_heap_area *area = &walk->areas.items[i];
+		if (area->arena / BP_HEAP_ALIGNMENT * BP_HEAP_ALIGNMENT == area->start)
+			known = count_fastbins(walk, area->arena, &fast) && known;
+	}
+	if (fast.bytes > walk->sums.used_bytes || fast.chunks > walk->sums.used_chunks)
+		return false;
+	walk->sums.free_bytes += fast.bytes;
+	walk->sums.free_chunks += fast.chunks;
+	walk->sums.used_bytes -= fast.bytes;
+	walk->sums.used_chunks -= fast.chunks;
+	return known;
+}
+
+/* The whole pages of free chunks, neighbours merged, behind their links, that are resident:
+ * malloc_trim gives them back. What stands before the top is merged with that, and given back in
+ * the main heap alone. */
+static void count_trimmable(struct walk *walk, uint64_t at, uint64_t bytes)
+{
+	const uint64_t first =
+		(at + BP_CHUNK_LINKS_END + BP_PAGE_BYTES - 1) & ~(uint64_t)(BP_PAGE_BYTES - 1);
+	const uint64_t end = (at + bytes) & ~(uint64_t)(BP_PAGE_BYTES - 1);
+	uint64_t present, swapped;
+	if (first < end && bp_page_reader_count(walk->reader, first, end, &present, &swapped))
+		walk->sums.trimmable_bytes += present;
+}
+
+static void count_trimmable_of(struct walk *walk, const struct bp_chunk_part *part, bool main)
+{
+	uint64_t run = 0;
+	struct bp_chunk chunk;
+	for (uint64_t from = part->start; bp_chunk_map_next(part, from, &chunk);
+		from = chunk.at + chunk.bytes) {
+		if (chunk.live && run != 0)
+			count_trimmable(walk, run, chunk.at - run);
+		if (chunk.live)
+			run = 0;
+		else if (run == 0)
+			run = chunk.at;
+	}
+	if (run != 0 && main)
+		count_trimmable(walk, run, part->end - run);
+}
+
 static enum bp_cache_verdict count_cache(
 	struct walk *walk, uint64_t cache, struct bp_cached_chunks *cached)
 {
@@ -403,12 +440,9 @@ static enum bp_cache_verdict count_cache(
 static void count_cached(struct walk *walk)
 {
 	struct bp_cached_chunks cached = { .map = walk->map };
-	bool known = count_fastbins(walk, walk->main_arena, &cached), found = false;
-	for (uint32_t i = 0; i < walk->areas.count; i++) {
-		const struct bp_heap_area *area = &walk->areas.items[i];
-		if (area->arena / BP_HEAP_ALIGNMENT * BP_HEAP_ALIGNMENT == area->start)
-			known = count_fastbins(walk, area->arena, &cached) && known;
-	}
+	bool known = count_all_fastbins(walk), found = false;
+	for (uint32_t i = 0; !walk->map->failed && i < walk->map->count; i++)
+		count_trimmable_of(walk, &walk->map->parts[i], i == 0);
 	for (uint32_t i = 0; i < walk->cache_count; i++) {
 		const enum bp_cache_verdict verdict = count_cache(walk, walk->caches[i], &cached);
 		known = known && verdict != BP_CACHE_CHANGED;

@@ -35,6 +35,7 @@
 #define TRIES 3u
 /* The heap may have grown by that part of it while it was walked. */
 #define CHANGE_PART 50u
+#define STEADY_KIB 1024u
 #define STACKS_MAX 1024u
 #define GUARD_BYTES_MAX 65536u
 /* Anonymous mappings of so much and more have a group of their own. */
@@ -265,10 +266,21 @@ static bool is_of_now(const struct look *look, struct bp_page_reader *reader)
 	return (walked > mapped ? walked - mapped : mapped - walked) <= mapped / CHANGE_PART;
 }
 
+/* Resident memory before the mappings were read, and behind that of blocks mapped alone, KiB: is it
+ * the same but for a fiftieth? A block that was unmapped between would be both, mapped by the
+ * program and live. (The kernel tells it to within some hundred KiB.) */
+static bool is_steady(uint64_t before, uint64_t after)
+{
+	const uint64_t change = before > after ? before - after : after - before;
+	return change <= before / CHANGE_PART || change <= STEADY_KIB;
+}
+
 /* The heap, then the mappings, so that the sums of both are of nearly one moment: that right before
  * the mappings are read. What lived then lies in one of them; pages are looked at after that. */
-static bool look_once(struct look *look, struct bp_page_reader *reader, bool reads)
+static bool look_once(
+	struct look *look, struct bp_page_reader *reader, bool reads, uint64_t most_ns)
 {
+	uint64_t before = 0, after = 0;
 	bp_heap_areas_finish(&look->areas);
 	bp_chunk_map_finish(&look->chunks);
 	bp_smaps_finish(&look->smaps);
@@ -279,12 +291,18 @@ static bool look_once(struct look *look, struct bp_page_reader *reader, bool rea
 	if (!reads ||
 		!bp_heap_walk(reader, &look->smaps, &look->cut.heap, &look->areas, &look->chunks))
 		return true;
+	/* (What a walk took must not be lost for the rest.) */
+	bp_page_reader_set_deadline(reader, bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns);
 	bp_smaps_finish(&look->smaps);
+	const bool told = bp_process_status_of(look->pid, "VmRSS", &before, 1) == 1;
 	look->cut.time_ns = bp_clock_machine_ns();
 	if (!bp_smaps_read(look->pid, &look->smaps))
 		return false;
-	if (is_of_now(look, reader) && bp_heap_find_alone(reader, &look->smaps, &look->cut.heap,
-					       &look->areas, &look->chunks))
+	if (is_of_now(look, reader) &&
+		bp_heap_find_alone(
+			reader, &look->smaps, &look->cut.heap, &look->areas, &look->chunks) &&
+		told && bp_process_status_of(look->pid, "VmRSS", &after, 1) == 1 &&
+		is_steady(before, after))
 		return true;
 	bp_heap_areas_finish(&look->areas);
 	bp_chunk_map_finish(&look->chunks);
@@ -311,14 +329,16 @@ bool bp_mappings_look(pid_t pid, const char *trace, uint64_t most_ns,
 	if (good) {
 		*look = (struct look){ .pid = pid, .trace = trace };
 		const bool reads = is_known_machine() && bp_page_reader_open(reader, pid);
-		reader->deadline_ns = bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns;
+		const uint64_t end_ns = bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns;
 		do {
-			good = look_once(look, reader, reads);
+			bp_page_reader_set_deadline(reader, end_ns);
+			good = look_once(look, reader, reads, most_ns);
 			tries++;
 		} while (good && reads && !look->cut.heap.known && tries < TRIES &&
-			 bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) < reader->deadline_ns);
+			 bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns);
 		/* Pages take little, and blocks of the heap are counted by them. */
-		reader->deadline_ns += most_ns;
+		bp_page_reader_set_deadline(
+			reader, bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns);
 		if (bp_process_status_of(pid, "VmPTE", &kibibytes, 1) == 1)
 			look->cut.page_table_bytes = kibibytes * 1024;
 		read_stacks(look);

@@ -13,6 +13,7 @@
 
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
+#define READS_OF_A_LOOK 8u /* at the clock */
 #define WINDOW_BYTES (BP_WINDOW_PAGES * (uint64_t)BP_PAGE_BYTES)
 
 static int open_of(pid_t pid, const char *name)
@@ -25,7 +26,7 @@ static int open_of(pid_t pid, const char *name)
 bool bp_page_reader_open(struct bp_page_reader *reader, pid_t pid)
 {
 	reader->pid = pid;
-	reader->deadline_ns = 0;
+	bp_page_reader_set_deadline(reader, 0);
 	reader->memory = open_of(pid, "mem");
 	reader->pagemap = open_of(pid, "pagemap");
 	bp_page_reader_forget(reader);
@@ -51,6 +52,13 @@ void bp_page_reader_forget(struct bp_page_reader *reader)
 	memset(reader->kept_pages, 0xff, sizeof reader->kept_pages);
 }
 
+void bp_page_reader_set_deadline(struct bp_page_reader *reader, uint64_t deadline_ns)
+{
+	reader->deadline_ns = deadline_ns;
+	reader->reads = 0;
+	reader->late = false;
+}
+
 bool bp_page_reader_is_late(const struct bp_page_reader *reader)
 {
 	return reader->deadline_ns != 0 &&
@@ -59,11 +67,13 @@ bool bp_page_reader_is_late(const struct bp_page_reader *reader)
 
 /* The entries of `count` pages from an address on. */
 static bool read_entries(
-	const struct bp_page_reader *reader, uint64_t address, uint64_t *entries, uint64_t count)
+	struct bp_page_reader *reader, uint64_t address, uint64_t *entries, uint64_t count)
 {
 	const ssize_t bytes = (ssize_t)(count * sizeof *entries);
 	/* Before each read of memory stands one of entries. */
-	if (bp_page_reader_is_late(reader))
+	if (reader->reads++ % READS_OF_A_LOOK == 0)
+		reader->late = bp_page_reader_is_late(reader);
+	if (reader->late)
 		return false;
 	return pread(reader->pagemap, entries, (size_t)bytes,
 		       (off_t)(address / BP_PAGE_BYTES * sizeof *entries)) == bytes;

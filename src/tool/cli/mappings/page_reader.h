@@ -17,14 +17,16 @@
 #define BP_PAGE_BYTES 4096u /* of the kernel that glibc's heap walk is for: x86-64 */
 #define BP_WINDOW_PAGES 64u
 #define BP_ENTRIES 512u
-#define BP_KEPT_PAGES 256u
+#define BP_KEPT_PAGES 8192u
 
 struct bp_page_reader {
 	pid_t pid;
 	int memory, pagemap;
-	uint64_t deadline_ns; /* of this thread's processor time: nothing is read later; 0: none */
-	uint64_t window;      /* its address; UINT64_MAX: none */
-	uint64_t present;     /* a bit for each of its pages */
+	uint64_t deadline_ns;
+	uint32_t reads; /* since the clock was looked at last, which costs as much as a read */
+	bool late;
+	uint64_t window;  /* its address; UINT64_MAX: none */
+	uint64_t present; /* a bit for each of its pages */
 	uint64_t
 		entries_from; /* the page whose entry is the first of `entries`; UINT64_MAX: none */
 	uint64_t entries[BP_ENTRIES];
@@ -51,6 +53,9 @@ bool bp_page_reader_peek(struct bp_page_reader *reader, uint64_t address, uint64
  * reader forgets. */
 bool bp_page_reader_keep(struct bp_page_reader *reader, uint64_t address, uint64_t *ret_word);
 
+/* Nothing is read, but for some last words, when this thread has used so much processor time; 0:
+ * always. */
+void bp_page_reader_set_deadline(struct bp_page_reader *reader, uint64_t deadline_ns);
 /* Is its time over, so that it reads nothing more? */
 bool bp_page_reader_is_late(const struct bp_page_reader *reader);
 
