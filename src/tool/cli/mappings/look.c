@@ -5,7 +5,7 @@
  *	recorder       anonymous with MADV_NOHUGEPAGE or MADV_WIPEONFORK, which the recorder gives
  *	               all of its memory; the mapping of the trace; the recorder's own file
  *	code           of a file that one mapping with code is of; anonymous memory that stands
- *	               right behind its data (.bss)
+ *	               right behind its data, as far as the file's headers say (.bss)
  *	heap           what the walk went through; without a walk the mapping [heap]
  *	               (not behind a guard: since Linux 6.7 stacks have MADV_NOHUGEPAGE, too)
  *	thread-stack   anonymous and a thread's stack pointer lies in it; or of the size of such a
@@ -18,6 +18,7 @@
 #include "cli/mappings/look.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,9 @@
 /* The heap may have grown by that part of it while it was walked. */
 #define CHANGE_PART 50u
 #define STEADY_KIB 1024u
+/* Program headers stand at the beginning of a file, and are few. */
+#define HEADERS_AT_MOST 4096u
+#define HEADERS_MOST 64u
 #define STACKS_MAX 1024u
 #define GUARD_BYTES_MAX 65536u
 /* Anonymous mappings of so much and more have a group of their own. */
@@ -175,12 +179,6 @@ static enum bp_mapping_kind kind_of(
 		snprintf(name, BP_MAPPING_NAME_MAX + 1, "its tables and sampled objects");
 		return BP_MAPPING_RECORDER;
 	}
-	const struct bp_smap *before = number > 0 ? map - 1 : map;
-	if (map->writable && before->end == map->start && before->inode != 0 && before->writable &&
-		!before->shared) {
-		snprintf(name, BP_MAPPING_NAME_MAX + 1, "%s", before->name);
-		return kind_of_file(look, before);
-	}
 	if (*name == '\0' && map->resident_bytes >= OWN_GROUP_BYTES)
 		snprintf(name, BP_MAPPING_NAME_MAX + 1, "%" PRIx64 "-%" PRIx64, map->start,
 			map->end);
@@ -234,6 +232,82 @@ static bool add_heap_parts(struct look *look, struct bp_page_reader *reader,
 	return true;
 }
 
+/* ---- what stands behind the data of a file ---- */
+
+/* Anonymous memory right behind the writable data of a file of code. */
+static bool is_behind_data(const struct look *look, uint32_t number)
+{
+	const struct bp_smap *map = &look->smaps.items[number], *before = map - 1;
+	return number > 0 && map->inode == 0 && map->writable && before->end == map->start &&
+	       before->inode != 0 && before->writable && !before->shared && !map->no_huge &&
+	       !map->wipe_on_fork && (*map->name == '\0' || begins(map->name, "[anon"));
+}
+
+/* Where the memory of the file of mapping `number` ends by its program headers, whole pages; 0: not
+ * known. Its first page is that of the ELF header (elf(5)). */
+static uint64_t end_of_file_memory(
+	const struct look *look, struct bp_page_reader *reader, uint32_t number)
+{
+	const struct bp_smap *items = look->smaps.items;
+	uint64_t magic, table, counts, end = 0, bias = 0;
+	bool found = false;
+	uint32_t first = number;
+	while (first > 0 && items[first - 1].inode == items[number].inode &&
+		strcmp(items[first - 1].name, items[number].name) == 0)
+		first--;
+	const uint64_t base = items[first].start;
+	if (!bp_page_reader_keep(reader, base, &magic) || (uint32_t)magic != 0x464c457f ||
+		!bp_page_reader_keep(reader, base + 32, &table) ||
+		!bp_page_reader_keep(reader, base + 48, &counts) || table % 8 != 0 ||
+		table > HEADERS_AT_MOST || (counts >> 48) > HEADERS_MOST)
+		return 0;
+	/* e_ehsize, e_phentsize and e_phnum are the last halves of the word at 48. */
+	const uint64_t entry_bytes = counts >> 32 & 0xffff;
+	for (uint64_t i = 0; entry_bytes % 8 == 0 && i < counts >> 48; i++) {
+		const uint64_t at = base + table + i * entry_bytes;
+		uint64_t type, address, bytes;
+		if (!bp_page_reader_keep(reader, at, &type) ||
+			!bp_page_reader_keep(reader, at + 16, &address) ||
+			!bp_page_reader_keep(reader, at + 40, &bytes))
+			return 0;
+		if ((uint32_t)type != PT_LOAD)
+			continue;
+		if (!found)
+			bias = base - (address & ~(uint64_t)(BP_PAGE_BYTES - 1));
+		found = true;
+		if (bias + address + bytes > end)
+			end = bias + address + bytes;
+	}
+	return (end + BP_PAGE_BYTES - 1) & ~(uint64_t)(BP_PAGE_BYTES - 1);
+}
+
+/* What of a mapping belongs to the data of the file before it (.bss) is counted there; `rest` keeps
+ * what is left: the kernel may put other memory right behind it, as one mapping. */
+static bool add_data(struct look *look, struct bp_page_reader *reader, uint32_t number,
+	struct bp_mapping_group *rest)
+{
+	const struct bp_smap *map = &look->smaps.items[number], *before = map - 1;
+	char name[BP_MAPPING_NAME_MAX + 1];
+	struct bp_mapping_group part = *rest;
+	const uint64_t end = end_of_file_memory(look, reader, number - 1);
+	if (end != 0 && end <= map->start)
+		return true;
+	if (end != 0 && end < map->end) {
+		part = (struct bp_mapping_group){ .count = 1, .size_bytes = end - map->start };
+		if (!bp_page_reader_count(
+			    reader, map->start, end, &part.resident_bytes, &part.swapped_bytes))
+			return false;
+		part.size_bytes = lesser(part.size_bytes, rest->size_bytes);
+		part.resident_bytes = lesser(part.resident_bytes, rest->resident_bytes);
+		part.swapped_bytes = lesser(part.swapped_bytes, rest->swapped_bytes);
+	}
+	rest->size_bytes -= part.size_bytes;
+	rest->resident_bytes -= part.resident_bytes;
+	rest->swapped_bytes -= part.swapped_bytes;
+	snprintf(name, sizeof name, "%s", before->name);
+	return bp_mapping_cut_add(&look->cut, kind_of_file(look, before), name, &part);
+}
+
 static bool add_mappings(struct look *look, struct bp_page_reader *reader)
 {
 	char name[BP_MAPPING_NAME_MAX + 1];
@@ -244,6 +318,8 @@ static bool add_mappings(struct look *look, struct bp_page_reader *reader)
 			.resident_bytes = map->resident_bytes,
 			.swapped_bytes = map->swapped_bytes };
 		if (map->inode == 0 && !add_heap_parts(look, reader, map, &rest))
+			return false;
+		if (is_behind_data(look, i) && !add_data(look, reader, i, &rest))
 			return false;
 		/* Address space that nothing is in: reservations and guards. */
 		if (rest.size_bytes == 0 ||
@@ -328,7 +404,8 @@ bool bp_mappings_look(pid_t pid, const char *trace, uint64_t most_ns,
 	bool good = reader != NULL && look != NULL;
 	if (good) {
 		*look = (struct look){ .pid = pid, .trace = trace };
-		const bool reads = is_known_machine() && bp_page_reader_open(reader, pid);
+		/* (Of process -1 nothing can be read.) */
+		const bool reads = bp_page_reader_open(reader, is_known_machine() ? pid : -1);
 		const uint64_t end_ns = bp_system_time_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns;
 		do {
 			bp_page_reader_set_deadline(reader, end_ns);
