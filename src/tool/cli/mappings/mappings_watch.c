@@ -12,6 +12,7 @@
 /* Looks take half a second, and a hundredth of the time. */
 #define COST_FREE_NS 500000000u
 #define COST_SHARE 100u
+#define FELL_NS 1000000000u
 /* Memory of another process is read at some 1 GB/s, half of that where it works. One walk takes no
  * longer than that and a tenth of a second, nor than a second and a hundredth of the time. */
 #define READ_NS_PER_BYTE 2u
@@ -57,6 +58,26 @@ static uint64_t most_of(uint64_t resident_bytes, uint64_t elapsed_ns)
 	return ONE_NS + (reading_ns < most_ns ? reading_ns : most_ns);
 }
 
+/* Before the last look is replaced by one with so much: it is kept if that is less by a tenth, and
+ * not longer than for a second. */
+static void keep_before(struct bp_mappings_watch *watch, uint64_t bytes, uint64_t now_ns)
+{
+	struct bp_mapping_cut *last = &watch->mappings.cuts[BP_MAPPINGS_LAST];
+	if (watch->mappings.count == 0 ||
+		(watch->fell_ns != 0 && now_ns - watch->fell_ns <= FELL_NS))
+		return;
+	bp_mapping_cut_finish(&watch->before);
+	bp_pages_finish(&watch->pages_before);
+	watch->fell_ns = 0;
+	if (bytes >= bp_mapping_cut_resident(last) / 10 * 9)
+		return;
+	watch->before = *last;
+	watch->pages_before = watch->pages;
+	*last = (struct bp_mapping_cut){ 0 };
+	watch->pages = (struct bp_pages){ 0 };
+	watch->fell_ns = now_ns;
+}
+
 bool bp_mappings_watch_look(
 	struct bp_mappings_watch *watch, uint64_t resident_bytes, uint64_t now_ns)
 {
@@ -79,9 +100,10 @@ bool bp_mappings_watch_look(
 		return false;
 	watch->its_ns = its_ns;
 	watch->its_bytes = resident_bytes;
+	const uint64_t bytes = bp_mapping_cut_resident(&cut);
+	keep_before(watch, bytes, now_ns);
 	bp_pages_finish(&watch->pages);
 	watch->pages = pages;
-	const uint64_t bytes = bp_mapping_cut_resident(&cut);
 	if ((watch->mappings.count == 0 || bytes >= watch->highest_bytes) &&
 		bp_mapping_cut_copy(&cut, &copy)) {
 		bp_mapping_cut_finish(&cuts[BP_MAPPINGS_HIGHEST]);
@@ -92,4 +114,27 @@ bool bp_mappings_watch_look(
 	cuts[BP_MAPPINGS_LAST] = cut;
 	watch->mappings.count = BP_MAPPINGS_MOMENTS;
 	return true;
+}
+
+bool bp_mappings_watch_end(struct bp_mappings_watch *watch, uint64_t now_ns)
+{
+	struct bp_mapping_cut *last = &watch->mappings.cuts[BP_MAPPINGS_LAST];
+	if (watch->fell_ns == 0 || now_ns - watch->fell_ns > FELL_NS)
+		return false;
+	bp_mapping_cut_finish(last);
+	bp_pages_finish(&watch->pages);
+	*last = watch->before;
+	watch->pages = watch->pages_before;
+	watch->before = (struct bp_mapping_cut){ 0 };
+	watch->pages_before = (struct bp_pages){ 0 };
+	watch->fell_ns = 0;
+	return true;
+}
+
+void bp_mappings_watch_finish(struct bp_mappings_watch *watch)
+{
+	bp_mapping_cut_finish(&watch->before);
+	bp_pages_finish(&watch->pages_before);
+	bp_mappings_finish(&watch->mappings);
+	bp_pages_finish(&watch->pages);
 }

@@ -233,10 +233,11 @@ void bp_resident_watch_end(struct bp_resident_watch *watch, uint64_t most_bytes)
 		watch->resident.most_bytes = most_bytes;
 		if (!write_file(watch, &error))
 			bp_say(stderr, "bytepoll: %s", error.text);
+		if (bp_mappings_watch_end(&watch->mappings, bp_system_time_ns(CLOCK_MONOTONIC)))
+			write_mappings(watch);
 		close(watch->status);
 	}
 	bp_resident_finish(&watch->resident);
-	bp_mappings_finish(&watch->mappings.mappings);
-	bp_pages_finish(&watch->mappings.pages);
+	bp_mappings_watch_finish(&watch->mappings);
 	watch->on = false;
 }
