@@ -106,6 +106,24 @@ def trimmed(folder):
     near(lines["of all this not resident"] - trimmed_lines["of all this not resident"], FREE, .02, "not resident")
 
 
+def in_fastbins(folder):
+    """Freed objects that glibc keeps in fastbins are free inside the heap, and malloc_trim merges them and gives their
+    pages back."""
+    before, lines = parts(record(folder, "small", "1000", "small"))
+    after, _ = parts(record(folder, "small-trimmed", "1000", "small-trim"))
+    near(lines["free inside the heap"], OBJECTS * 10 // 2 * 112, .02, "free")
+    expect(lines.get("free, kept by threads", 0) < 64 << 10, "kept by threads: %s" % lines)
+    near(before["resident_bytes"] - after["resident_bytes"], for_trim(before), .02, "given back")
+
+
+def ending(folder):
+    """A program that gives its memory back to end is shown as it was before."""
+    before, _ = parts(record(folder, "together2", "2000", "together"))
+    shown, lines = parts(record(folder, "ending", "2000", "ending"))
+    near(shown["resident_bytes"], before["resident_bytes"], .02, "resident")
+    near(lines["free inside the heap"], FREE, .02, "free")
+
+
 def in_place(folder):
     """Samples stay in the heap: every free block is one of the program's, to the byte but for what the C library
     itself frees; and the trace says by which form samples are known."""
@@ -123,7 +141,7 @@ def in_place(folder):
 def two_looks(folder):
     """What lived at the highest look and is gone at the last one. The peak would be shown by default; but the lines are of
     a look, and no word may say that they are of the peak."""
-    trace = record(folder, "emptied", "1000", "emptied")
+    trace = record(folder, "emptied", "2500", "emptied")
     (last, last_lines), (highest, lines) = parts(trace), parts(trace, "--metric", "peak")
     expect(highest["at"] < last["at"], "%s is not before %s" % (highest["at"], last["at"]))
     near(highest["total_bytes"] - last["total_bytes"], OBJECTS * CHUNK + 8 * MIB, .03, "gone")
@@ -188,6 +206,8 @@ def main():
         trace = os.path.join(path, "known.bpt")
         tap.attempt("known parts", lambda: known_parts(path))
         tap.attempt("malloc_trim", lambda: trimmed(path))
+        tap.attempt("fastbins", lambda: in_fastbins(path))
+        tap.attempt("a program that ends", lambda: ending(path))
         tap.attempt("in place", lambda: in_place(path))
         tap.attempt("the highest and the last look", lambda: two_looks(path))
         if os.path.exists(JEMALLOC):

@@ -56,10 +56,12 @@ static void write_notes(const struct bp_parts *parts, bool attached,
 			  "Unexplained: by how much these estimates and what is in use in the heap "
 			  "differ."
 		: attached
-			? "The heap could not be walked: it is not glibc's, or it changed too fast. "
+			? "The heap could not be walked: it is not glibc's, it changed too fast, or "
+			  "reading it took too long. "
 			  "\"Not told apart\" is what the process held from before attaching, what "
 			  "the allocator keeps free, and what was mapped beside it."
-			: "The heap could not be walked: it is not glibc's, or it changed too fast. "
+			: "The heap could not be walked: it is not glibc's, it changed too fast, or "
+			  "reading it took too long. "
 			  "\"Not told apart\" is what the allocator keeps free and what was mapped "
 			  "beside it, less live objects that are not resident.",
 		out);

@@ -49,7 +49,7 @@ struct bp_heap_walk {
 	uint64_t free_bytes, free_chunks; /* inside: merged, in bins */
 	uint64_t
 		trimmable_bytes; /* of free_bytes: resident whole pages, which malloc_trim gives back */
-	uint64_t cached_bytes, cached_chunks; /* freed, kept by threads and in fastbins */
+	uint64_t cached_bytes, cached_chunks; /* freed, kept by threads (tcache) */
 	uint64_t top_bytes;		      /* at the ends */
 	uint64_t other_bytes;		      /* the allocator's own */
 	uint64_t tries; /* 1: it was consistent at once; more: went back so often */

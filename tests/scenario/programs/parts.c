@@ -3,7 +3,9 @@
  * A process whose memory has known parts: OBJECTS objects of 1000 bytes of which half are freed
  * again, a block of 32 MiB of which 8 are touched, a mapping of 16 MiB, and a thread that has
  * touched 2 MiB of its stack. `scattered` frees every second object, `together` and `trim` those of
- * the first half; `trim` calls malloc_trim then. `emptied` waits before it frees anything, then
+ * the first half; `trim` calls malloc_trim then. With `small` and `small-trim` it is ten times as
+ * many of 100 bytes, which glibc keeps in fastbins. `ending` is `together`, and gives all back in
+ * its last .9 s. `emptied` waits before it frees anything, then
  * frees all objects and the block and calls malloc_trim. Then it maps a page by the name
  * "parts-ready", by which a look at its mappings shows that all of this has been done, and waits.
  */
@@ -18,13 +20,14 @@
 
 #define OBJECTS 40000
 #define OBJECT_BYTES 1000
+#define SMALLER 10 /* that many times smaller, and as many times more */
 #define MIB ((size_t)1 << 20)
 
-static void *objects[OBJECTS];
+static void *objects[OBJECTS * SMALLER];
 
-__attribute__((noinline)) static void *make_object(void)
+__attribute__((noinline)) static void *make_object(size_t bytes)
 {
-	return memset(malloc(OBJECT_BYTES), 1, OBJECT_BYTES);
+	return memset(malloc(bytes), 1, bytes);
 }
 
 __attribute__((noinline)) static void *make_block(void)
@@ -57,8 +60,10 @@ int main(int count, char **words)
 		pthread_create(&thread, NULL, hold_stack, NULL) != 0)
 		return 1;
 	memset(mapped, 1, 16 * MIB);
-	for (int i = 0; i < OBJECTS; i++)
-		objects[i] = make_object();
+	const bool small = strncmp(words[2], "small", 5) == 0;
+	const int made = small ? OBJECTS * SMALLER : OBJECTS;
+	for (int i = 0; i < made; i++)
+		objects[i] = make_object(small ? OBJECT_BYTES / SMALLER : OBJECT_BYTES);
 	void *volatile block = make_block();
 	const bool emptied = strcmp(words[2], "emptied") == 0;
 	if (emptied) {
@@ -66,12 +71,18 @@ int main(int count, char **words)
 		free(block);
 		free_objects(OBJECTS, 1);
 	} else
-		free_objects(OBJECTS / 2, strcmp(words[2], "scattered") == 0 ? 2 : 1);
-	if (emptied || strcmp(words[2], "trim") == 0)
+		free_objects(made / 2, strcmp(words[2], "scattered") == 0 ? 2 : 1);
+	if (emptied || strcmp(words[2], "trim") == 0 || strcmp(words[2], "small-trim") == 0)
 		malloc_trim(0);
 	const int ready = memfd_create("parts-ready", 0);
 	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, ready, 0) == MAP_FAILED)
 		return 1;
 	usleep((useconds_t)atoi(words[1]) * 1000);
+	if (strcmp(words[2], "ending") == 0) {
+		for (int i = OBJECTS / 2; i < OBJECTS; i++)
+			free(objects[i]);
+		malloc_trim(0);
+		usleep(900000);
+	}
 	return !emptied && block == NULL;
 }

@@ -29,6 +29,7 @@
 
 #include "cli/mappings/heap_cached.h"
 #include "cli/mappings/heap_layout.h"
+#include "cli/mappings/heap_trimmable.h"
 
 #define CACHES_MAX 65536u
 /* Places that the walk can go back to, one for each window; how often it goes back in all; how
@@ -397,36 +398,6 @@ static bool count_all_fastbins(struct walk *walk)
 	return known;
 }
 
-/* The whole pages of free chunks, neighbours merged, behind their links, that are resident:
- * malloc_trim gives them back. What stands before the top is merged with that, and given back in
- * the main heap alone. */
-static void count_trimmable(struct walk *walk, uint64_t at, uint64_t bytes)
-{
-	const uint64_t first =
-		(at + BP_CHUNK_LINKS_END + BP_PAGE_BYTES - 1) & ~(uint64_t)(BP_PAGE_BYTES - 1);
-	const uint64_t end = (at + bytes) & ~(uint64_t)(BP_PAGE_BYTES - 1);
-	uint64_t present, swapped;
-	if (first < end && bp_page_reader_count(walk->reader, first, end, &present, &swapped))
-		walk->sums.trimmable_bytes += present;
-}
-
-static void count_trimmable_of(struct walk *walk, const struct bp_chunk_part *part, bool main)
-{
-	uint64_t run = 0;
-	struct bp_chunk chunk;
-	for (uint64_t from = part->start; bp_chunk_map_next(part, from, &chunk);
-		from = chunk.at + chunk.bytes) {
-		if (chunk.live && run != 0)
-			count_trimmable(walk, run, chunk.at - run);
-		if (chunk.live)
-			run = 0;
-		else if (run == 0)
-			run = chunk.at;
-	}
-	if (run != 0 && main)
-		count_trimmable(walk, run, part->end - run);
-}
-
 static enum bp_cache_verdict count_cache(
 	struct walk *walk, uint64_t cache, struct bp_cached_chunks *cached)
 {
@@ -441,8 +412,7 @@ static void count_cached(struct walk *walk)
 {
 	struct bp_cached_chunks cached = { .map = walk->map };
 	bool known = count_all_fastbins(walk), found = false;
-	for (uint32_t i = 0; !walk->map->failed && i < walk->map->count; i++)
-		count_trimmable_of(walk, &walk->map->parts[i], i == 0);
+	walk->sums.trimmable_bytes = bp_heap_trimmable_bytes(walk->reader, walk->map);
 	for (uint32_t i = 0; i < walk->cache_count; i++) {
 		const enum bp_cache_verdict verdict = count_cache(walk, walk->caches[i], &cached);
 		known = known && verdict != BP_CACHE_CHANGED;
