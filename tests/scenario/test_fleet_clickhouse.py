@@ -338,6 +338,12 @@ def check_compacted(engine, recordings):
     test_compact.expect_same(engine.address, before, questions)
     test_compact.compact(engine.address, "--remove")
     expect(not any(rows()), rows())
+    # An older version of a run that is removed must not take its place.
+    ask("push", "-q", trace, "--to", engine.address)
+    for table in TABLES:
+        engine.sql("INSERT INTO %s SELECT * REPLACE('r9' AS push) FROM %s" % (table, table))
+    test_compact.compact(engine.address, "--remove")
+    expect(not any(rows()), rows())
     expect(not engine.sql("SELECT name FROM system.tables WHERE name = 'compacting'"), "its table stays")
 
 

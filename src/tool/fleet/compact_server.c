@@ -342,9 +342,11 @@ bool bp_compact_server_leave(
 		return false;
 	for (uint32_t i = 0; i < picked->count; i += count) {
 		count = next_ids(picked, i);
-		fputs("ALTER TABLE processes UPDATE push_rows = " MARK " WHERE push IN (", script);
+		fputs("ALTER TABLE processes UPDATE push_rows = " MARK
+		      " WHERE run IN (SELECT run FROM processes WHERE push IN (",
+			script);
 		write_ids(store, picked, i, count, "", script);
-		fputs(")" WAITING ";\n", script);
+		fputs("))" WAITING ";\n", script);
 	}
 	return bp_engine_run(store, script, take_nothing, NULL, error);
 }

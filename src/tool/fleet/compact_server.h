@@ -38,7 +38,8 @@ void bp_compact_server_write_sums(FILE *script);
  * it has as many processes, threads and samples as they have. Errors: the server's. */
 bool bp_compact_server_sum(
 	const struct bp_store *store, const struct bp_store *picked, struct bp_error *error);
-/* Marks the attempts that `picked` has as folders: they count no more. Errors: the server's. */
+/* Marks the attempts that `picked` has as folders, and all others of their runs, which would count
+ * in their place: they count no more. Errors: the server's. */
 bool bp_compact_server_leave(
 	const struct bp_store *store, const struct bp_store *picked, struct bp_error *error);
 /* Removes what is marked, what a sum stands for, and sums that were cut short. Errors: the
