@@ -276,6 +276,17 @@ def check_diff(recordings):
     expect("sums of 3 runs" in " ".join(text.split()) and "--hosts sample" in text, text)
     text = ask("fleet", "diff", "--metric", "allocated", store, "--base", "1", "--new", "2", "--hosts", "sample").stdout
     expect(b"sums of" not in text and b"unrelated" not in text, text)
+    # The same program, once and twice: nothing grew, and base is as if it had run twice.
+    store = os.path.join(recordings.folder, "uneven")
+    for i, release in ((0, "once"), (2, "twice"), (4, "twice")):
+        ask("push", "-q", os.path.join(recordings.folder, "v%d.bpt" % i), "--to", store, "--release", release)
+    for metric in ("allocated", "live"):
+        uneven = json.loads(ask("fleet", "diff", store, "--base", "once", "--new", "twice", "--json", "--metric",
+                                metric).stdout)
+        verdicts = {row["verdict"] for row in uneven["rows"]}
+        expect(verdicts == {"unclear"} and uneven["base"]["runs"][0]["scale"] == 2, "%s: %s" % (metric, verdicts))
+        change = uneven["total"]["change"]["bytes"]
+        expect(change["low"] <= 0 <= change["high"] and any("multiplied by 2" in line for line in uneven["warnings"]), uneven)
     expect(b"--base" in ask("fleet", "diff", store, status=2).stderr, "without sides")
     expect(b"no recording" in ask("fleet", "diff", store, "--base", "1", "--new", "9", status=1).stderr, "no release 9")
 

@@ -2,7 +2,8 @@
 /*
  * `bytepoll fleet diff`: the runs of one release against those of another. With `--hosts all` the
  * runs of a side are all there are, and their sum is compared with the other side's: only sampling
- * is noise. With `--hosts sample` the hosts of a side are taken for a sample of more: all runs of a
+ * is noise. A new release has had fewer runs than the old one: then base is multiplied so that it
+ * has as many, and the means of a run are compared. With `--hosts sample` the hosts of a side are taken for a sample of more: all runs of a
  * host are one run, since they are not independent of each other, and how much hosts vary is
  * estimated from them and counted in, as `bytepoll diff` does with several files a side.
  */
@@ -38,6 +39,30 @@ static bool read_side(const struct bp_fleet_request *request, const char *releas
 	return good;
 }
 
+/* The number of runs of a whole side. */
+static uint32_t runs_of(const struct sides *sides, uint32_t side)
+{
+	const uint32_t runs = sides->parts.parts[side].profile.stored_runs;
+	return runs > 0 ? runs : 1;
+}
+
+/* Sums of different numbers of runs would differ where nothing changed. */
+static void level(struct sides *sides)
+{
+	sides->parts.runs[BP_BASE].scale = (double)runs_of(sides, BP_NEW) / runs_of(sides, BP_BASE);
+}
+
+static bool say_levelled(const struct sides *sides, struct bp_diff *diff)
+{
+	const uint32_t base = runs_of(sides, BP_BASE), new = runs_of(sides, BP_NEW);
+	const struct bp_fleet_part *parts = sides->parts.parts;
+	return base == new || bp_diff_warn(diff,
+				      "%.100s has %u run%s and %.100s %u: the figures of base are "
+				      "multiplied by %.4g, as if it had as many",
+				      parts[BP_BASE].name, base, base == 1 ? "" : "s",
+				      parts[BP_NEW].name, new, sides->parts.runs[BP_BASE].scale);
+}
+
 static bool write_diff(const struct bp_fleet_request *request, const struct sides *sides,
 	const struct bp_diff_query *asked, const struct bp_diff_options *options,
 	struct bp_error *error)
@@ -47,6 +72,10 @@ static bool write_diff(const struct bp_fleet_request *request, const struct side
 	if (!bp_diff_make(asked, sides->parts.runs, sides->counts[0],
 		    sides->parts.runs + sides->counts[0], sides->counts[1], &diff, error))
 		return false;
+	if (!bp_fleet_is_sample(request) && !say_levelled(sides, &diff)) {
+		bp_diff_finish(&diff);
+		return bp_error_set(error, "out of memory");
+	}
 	bp_pager_begin_unless(request->arguments);
 	(json ? bp_write_diff_json : bp_write_diff_text)(&diff, options, stdout);
 	bp_diff_finish(&diff);
@@ -82,6 +111,8 @@ int bp_fleet_diff(const struct bp_fleet_request *request, struct bp_error *error
 	for (uint32_t side = 0; good && side < 2; side++)
 		good = read_side(request, releases[side], apart, &sides, side, error);
 	good = good && bp_fleet_parts_aggregate(request, 1, &sides.parts, error);
+	if (good && !apart)
+		level(&sides);
 	options.report.names_as_recorded =
 		good && bp_fleet_parts_as_recorded(request, &sides.parts);
 	good = good && write_diff(request, &sides, &asked, &options, error);
