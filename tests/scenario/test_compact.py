@@ -147,6 +147,31 @@ def check_void(recordings, before):
     expect_same(store, before)
 
 
+def check_forks(recordings):
+    """A run with a child that recorded nothing, of which it is not known when it began, is summed up with the others."""
+    store, trace = os.path.join(recordings.folder, "forks"), os.path.join(recordings.folder, "forks.bpt")
+    ask("run", "-q", "-o", trace, "--", "/bin/sh", "-c", "x=$(echo hi); true")
+    ask("push", "-q", trace, "--to", store)
+    questions = [["top", "--metric", "allocated"]]
+    before = answers(store, questions)
+    expect(b"1 runs in 1 folders summed up in 1" in compact(store).stdout, "the run stayed")
+    expect_same(store, before, questions)
+
+
+def check_foreign(recordings):
+    """A folder with a table that is none: one line that says what to do, and nothing of our own SQL."""
+    store = os.path.join(recordings.folder, "foreign")
+    ask("push", "-q", recordings.traces[0], "--to", store)
+    os.mkdir(os.path.join(store, "junk"))
+    with open(os.path.join(store, "junk", "processes.parquet"), "wb") as file:
+        file.write(b"junk\n")
+    said = ask("fleet", "top", store, status=1).stderr
+    expect(b"junk/processes.parquet" in said and b"move it away" in said and b"CREATE" not in said and
+           said.count(b"\n") == 1, said)
+    said = ask("push", recordings.traces[0], "--to", store, "--service", os.fsdecode(b"a\xff"), status=2).stderr
+    expect(b"UTF-8" in said, said)
+
+
 def check_usage(recordings):
     for words in ([], [recordings.store], [recordings.store, "--older-than", "soon"],
                   [recordings.store, "--older-than", "3x"], [recordings.store, recordings.store, "--older-than", "1d"],
@@ -166,6 +191,8 @@ def main():
         before = answers(recordings.store) if shutil.which("duckdb") else []
         for name, check in (("figures", lambda: check_figures(recordings, before)),
                             ("beside runs with times", lambda: check_beside_times(recordings)),
+                            ("children without a beginning", lambda: check_forks(recordings)),
+                            ("foreign tables", lambda: check_foreign(recordings)),
                             ("void folders", lambda: check_void(recordings, before)),
                             ("killed commands", lambda: check_killed(recordings, before))):
             if shutil.which("duckdb") is None:

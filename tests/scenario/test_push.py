@@ -9,6 +9,7 @@ later; --watch finds it when it has ended. With --running it is there as it is, 
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,6 +156,23 @@ def check_versions(folder, _):
     expect(sorted(os.listdir(store)) == [names[0], names[2]], "after a minute: %s" % os.listdir(store))
 
 
+def check_copied(folder, traces):
+    """A file that ends too early may be one that is still copied: it waits, and does not keep the whole one out."""
+    store, whole, part = (os.path.join(folder, name) for name in ("copied", "whole.bpt", "part.bpt"))
+    shutil.copy(os.path.join(traces, "t0.bpt"), whole)
+    with open(whole, "rb") as file:
+        head = file.read(20000)
+    for again in range(2):
+        with open(part, "wb") as file:
+            file.write(head)
+        if again:
+            os.utime(part, (time.time() - 100,) * 2)
+        os.mkdir(store + str(again))
+        push(part, "--to", store + str(again), status=0 if again else 1)
+        expect(len(os.listdir(store + str(again))) == again, "pushed %d" % again)
+    expect("1 pushed" in push(whole, "--to", store + "0"), "the whole one is kept out")
+
+
 def check_usage(folder, traces):
     torn = os.path.join(folder, "torn.bpt")
     with open(torn, "wb") as file:
@@ -175,7 +193,8 @@ def main():
     with profiled.directory() as folder:
         traces = record(folder, RUNS)
         for name, check in (("once", check_once), ("four pushers", check_together), ("killed pushers", check_killed),
-                            ("a run that goes on", check_running), ("versions of it", check_versions), ("usage", check_usage)):
+                            ("a run that goes on", check_running), ("versions of it", check_versions), ("copied", check_copied),
+                            ("usage", check_usage)):
             # (The first one makes the store that the others compare theirs with.)
             if name == "once" or (name == "killed pushers") == (sys.argv[1:] == ["killed"]):
                 tap.attempt(name, lambda check=check: check(folder, traces))

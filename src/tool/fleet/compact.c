@@ -62,16 +62,16 @@ bool bp_compact_ages(
 		struct bp_store one = { .folders = &store->folders[i], .count = 1 };
 		fprintf(script,
 			"INSERT INTO every SELECT %u, process, run, CASE WHEN start_unix_ns > 0 "
-			"THEN start_unix_ns + greatest(0, end_clock_ns - start_clock_ns) ELSE %lld "
-			"END FROM ",
-			i, (long long)INT64_MAX);
+			"THEN start_unix_ns + greatest(0, end_clock_ns - start_clock_ns) END FROM ",
+			i);
 		bp_store_write_table(&one, BP_TABLE_PROCESS, script);
 		fputs(";\n", script);
 	}
 	fprintf(script,
 		"SELECT '%c',hex(process) FROM every GROUP BY process HAVING count(*) > 1;\n"
-		"SELECT '%c',folder,count(DISTINCT run),max(end_ns) FROM every GROUP BY folder;\n",
-		ROW_TWICE, ROW_AGE);
+		"SELECT '%c',folder,count(*),max(end_ns) FROM (SELECT folder,coalesce(max(end_ns),"
+		"%lld) AS end_ns FROM every GROUP BY folder,run) GROUP BY folder;\n",
+		ROW_TWICE, ROW_AGE, (long long)INT64_MAX);
 	return bp_duckdb_run(script, take_age, &ages, error);
 }
 

@@ -16,7 +16,8 @@
 /* For each folder of a store, in its order. */
 struct bp_folder_age {
 	uint32_t runs;
-	/* INT64_MAX: of one it is not known when it began. */
+	/* INT64_MAX: of one run it is not known when it began. (Of a child that recorded nothing it
+	 * never is: it ends with the others of its run.) */
 	int64_t end_unix_ns; /* when the last of its processes ended or was last heard of, since 1970 */
 };
 

@@ -184,9 +184,10 @@ bool bp_compact_server_list(
 		fprintf(script,
 			"SELECT '%c',hex(process) FROM processes WHERE push IN (" WHOLE
 			") GROUP BY process HAVING count() > 1;\n"
-			"SELECT '%c',hex(push),uniqExact(run),max(if(start_unix_ns > 0, start_unix_ns + "
-			"greatest(0, end_clock_ns - start_clock_ns), %lld)) FROM processes WHERE push IN "
-			"(" WHOLE ") GROUP BY push ORDER BY push;\n",
+			"SELECT '%c',hex(push),count(),max(end_ns) FROM (SELECT push,"
+			"coalesce(max(if(start_unix_ns > 0, start_unix_ns + greatest(0, end_clock_ns - "
+			"start_clock_ns), NULL)), %lld) AS end_ns FROM processes WHERE push IN (" WHOLE
+			") GROUP BY push, run) GROUP BY push ORDER BY push;\n",
 			ROW_TWICE, ROW_AGE, (long long)INT64_MAX);
 		good = bp_engine_run(store, script, take_age, &list, error);
 	}

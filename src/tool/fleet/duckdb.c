@@ -111,7 +111,16 @@ static bool complain(int complaints, struct bp_error *error)
 	for (char *at = text; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = ' ';
-	return bp_error_set(error, "duckdb failed: %s", *text != '\0' ? text : "it says nothing");
+	/* Behind it comes the script that it was, which is ours. */
+	char *end = strstr(text, "LINE ");
+	end = end != NULL ? end : text + strlen(text);
+	while (end > text && end[-1] == ' ')
+		end--;
+	*end = '\0';
+	return bp_error_set(error, "duckdb failed: %s%s", *text != '\0' ? text : "it says nothing",
+		strstr(text, ".parquet") != NULL
+			? " (a folder of the store has no whole tables of bytepoll: move it away)"
+			: "");
 }
 
 static int start(FILE *script, int answer, int complaints, pid_t *ret_pid)

@@ -39,8 +39,11 @@ static const struct bp_total *live(const struct bp_metrics_source *source)
 
 static bool live_bytes(const struct bp_metrics_source *source, double *ret_value)
 {
-	*ret_value = live(source)->bytes.interval.estimate;
-	return live(source)->known && isfinite(*ret_value);
+	const struct bp_figure *bytes = &live(source)->bytes;
+	*ret_value = bytes->interval.estimate;
+	/* (With neither limit nothing is known.) */
+	return live(source)->known && !(bytes->lower_bound && bytes->upper_bound) &&
+	       isfinite(*ret_value);
 }
 
 static bool live_bytes_low(const struct bp_metrics_source *source, double *ret_value)

@@ -3,8 +3,8 @@
  * `bytepoll fleet diff`: the runs of one release against those of another. With `--hosts all` the
  * runs of a side are all there are, and their sum is compared with the other side's: only sampling
  * is noise. A new release has had fewer runs than the old one: then base is multiplied so that it
- * has as many, and the means of a run are compared. With `--hosts sample` the hosts of a side are taken for a sample of more: all runs of a
- * host are one run, since they are not independent of each other, and how much hosts vary is
+ * has as many. With `--hosts sample` the hosts of a side are taken for a sample of more: all runs
+ * of a host are one run, since they are not independent of each other, and how much hosts vary is
  * estimated from them and counted in, as `bytepoll diff` does with several files a side.
  */
 #include "cli/command.h"

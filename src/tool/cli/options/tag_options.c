@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "text/escape.h"
 
 static const char *const names[] = { "service", "release", "host", "tag" };
 
@@ -31,11 +32,16 @@ static bool same_key(const char *a, const char *b)
 
 static bool check_text(const char *name, const char *value, struct bp_error *error)
 {
-	for (const char *at = value; *at != '\0'; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
+	unsigned bytes;
+	for (const char *at = value; *at != '\0'; at += bytes) {
+		const uint32_t character = bp_utf8_next(at, &bytes);
+		if (character < ' ' || character == 0x7f)
 			return bp_error_set(error,
 				"--%s: control characters and line breaks cannot stand there",
 				name);
+		if (character == UINT32_MAX)
+			return bp_error_set(error, "--%s: it is no text in UTF-8", name);
+	}
 	return true;
 }
 

@@ -36,6 +36,7 @@
 #include "fleet/content_id.h"
 #include "fleet/tables_write.h"
 
+#define SETTLED_S 60
 #define EXIT_FAILED 1
 #define SUFFIX ".parquet"
 #define EVERY_NS UINT64_C(10000000000)
@@ -232,6 +233,22 @@ static bool write_run(struct push *push, const struct bp_profile *profile, const
 	return good || is_there(path) || bp_error_set(error, "%.800s", reason.text);
 }
 
+/* A file that ends too early may be one that is still copied to here. Pushed as it is it would keep
+ * the whole one out: so it waits until nobody has written to it for a while. */
+static bool is_settled(const char *file, const struct bp_profile *profile, struct bp_error *error)
+{
+	struct stat status;
+	bool cut = false;
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		cut |= profile->processes.data[i].cut_off;
+	if (!cut || stat(file, &status) != 0 || time(NULL) - status.st_mtime > SETTLED_S)
+		return true;
+	return bp_error_set(error,
+		"%s ends too early: if it is still being copied, push it when it is whole; %d s after "
+		"its last change it is pushed as it is",
+		file, SETTLED_S);
+}
+
 static bool push_run(struct push *push, const char *file, struct bp_error *error)
 {
 	struct bp_query_options none = { .by_given = false };
@@ -249,7 +266,8 @@ static bool push_run(struct push *push, const char *file, struct bp_error *error
 		good = bp_input_read(&path, 1, input, &profile, &symbols, error);
 		if (good) {
 			bp_process_content_id(&profile, profile.root.i, id);
-			good = write_run(push, &profile, id, version_s, &is_new, error);
+			good = is_settled(file, &profile, error) &&
+			       write_run(push, &profile, id, version_s, &is_new, error);
 			if (good && version_s > 0)
 				bp_push_version_set(&push->versions, id, version_s);
 			bp_profile_finish(&profile);
