@@ -88,8 +88,8 @@ bool bp_store_add(struct bp_store *store, const char *path, struct bp_error *err
 		return false;
 	if (store->count == before)
 		return bp_error_set(error,
-			"%s: there are no tables in it: write some with `bytepoll export FILE --to "
-			"parquet -o %s/NAME`",
+			"%s: there are no tables in it: put some there with `bytepoll push FILE --to "
+			"%s`",
 			path, path);
 	bp_store_sort(store);
 	return bp_store_leave_void(store, error) && bp_store_leave_replaced(store, error);
