@@ -328,6 +328,9 @@ def check_compacted(engine, recordings):
         said = ask("fleet", words[0], engine.address, *words[1:], status=1).stderr
         expect(b"sums" in said and b"bytepoll compact" in said, said)
     expect(b"0 pushed, 1 there already" in engine.push(recordings, 0), "a run of a sum was pushed again")
+    # A machine whose clock is ahead has made the sums.
+    for table in TABLES:
+        engine.sql("INSERT INTO %s SELECT * REPLACE(concat('+0000000001', substring(push, 12)) AS push) FROM %s" % (table, table))
     # A run more joins the sum of its month; one whose sum is void by it is removed with all rows.
     trace = os.path.join(recordings.folder, "one_more.bpt")
     profiled.run([profiled.program("churn"), "2", "3000"], trace, 1024, SEED)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See compact_server.h. The id of a sum is a plus sign, which comes before all digits, and the
- * seconds that are left until 9999999999: so of two sums of a run the newer one counts. It has all
- * runs of those that it stands for, since it is made of whole attempts.
+ * See compact_server.h. Of two sums of a run the newer one counts (push_id.h). It has all runs of
+ * those that it stands for, since it is made of whole attempts.
  */
 #include "fleet/compact_server.h"
 
@@ -10,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,11 +17,8 @@
 #include "base/system_call.h"
 #include "base/vec.h"
 #include "fleet/engine.h"
+#include "fleet/push_id.h"
 
-#define SUM_PREFIX "+"
-#define VERSION_PREFIX 'r'
-#define SECONDS_END INT64_C(9999999999)
-#define ID_BYTES 33u
 #define HOLDER_BYTES 320u
 #define IDS_IN_STATEMENT 500u
 /* The marked: a number of rows that no attempt has. */
@@ -34,17 +31,17 @@
 #define ROW_HOLDER 'H'
 
 #define WHOLE "SELECT push FROM bytepoll_pushes"
-#define IS_SUM "startsWith(push, '" SUM_PREFIX "')"
+#define IS_SUM "startsWith(push, '" BP_PUSH_SUM "')"
 #define WAITING " SETTINGS mutations_sync = 2"
 
 bool bp_compact_server_is_sum(const char *push)
 {
-	return *push == SUM_PREFIX[0];
+	return *push == BP_PUSH_SUM[0];
 }
 
 bool bp_compact_server_is_version(const char *push)
 {
-	return *push == VERSION_PREFIX;
+	return *push == BP_PUSH_VERSION[0];
 }
 
 void bp_compact_server_write_sums(FILE *script)
@@ -62,16 +59,20 @@ static bool take_nothing(void *context, struct bp_duckdb_row *row, struct bp_err
 
 /* ---- one command at a time ---- */
 
-/* Host and number of this process, without anything that SQL reads. */
+/* Host, namespace of process numbers, and number of this process, without anything that SQL reads:
+ * containers may share the name of a host and not its numbers. */
 static void write_holder(char ret_holder[HOLDER_BYTES])
 {
 	char host[256] = "";
+	struct stat space = { .st_ino = 0 };
 	gethostname(host, sizeof host - 1);
+	(void)stat("/proc/self/ns/pid", &space);
 	for (char *at = host; *at != '\0'; at++)
 		if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-",
 			    *at) == NULL)
 			*at = '_';
-	snprintf(ret_holder, HOLDER_BYTES, "%s %ld", host, (long)getpid());
+	snprintf(ret_holder, HOLDER_BYTES, "%s %llu %ld", host, (unsigned long long)space.st_ino,
+		(long)getpid());
 }
 
 static bool take_holder(void *context, struct bp_duckdb_row *row, struct bp_error *error)
@@ -88,10 +89,11 @@ static bool has_ended(const char *holder)
 {
 	char own[HOLDER_BYTES];
 	write_holder(own);
-	const size_t host_bytes = strcspn(own, " ");
-	const long pid = strtol(holder + strcspn(holder, " "), NULL, 10);
-	return strncmp(own, holder, host_bytes + 1) == 0 && pid > 0 && kill((pid_t)pid, 0) != 0 &&
-	       errno == ESRCH;
+	const size_t before = (size_t)(strrchr(own, ' ') + 1 - own);
+	if (strncmp(own, holder, before) != 0)
+		return false;
+	const long pid = strtol(holder + before, NULL, 10);
+	return pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
 static bool run_one(const struct bp_store *store, const char *sql,
@@ -132,7 +134,7 @@ bool bp_compact_server_begin(const struct bp_store *store, struct bp_error *erro
 		return make_table(store, error);
 	}
 	return bp_error_set(error,
-		"the database is being compacted by another command (host and process: %.100s); if "
+		"the database is being compacted by another command (its host, namespace and process: %.100s); if "
 		"that was killed, remove its table: DROP TABLE compacting",
 		holder);
 }
@@ -297,25 +299,28 @@ static void write_counts(const char *id, FILE *script)
 		ROW_COUNT);
 }
 
-static void draw_id(char ret_id[ID_BYTES])
+/* Now, but later than every sum that this one is to stand for: another machine's clock may be ahead
+ * of ours, and a sum that is not the newest would count beside them. */
+static uint64_t moment_of(const struct bp_store *picked)
 {
-	unsigned char random[10];
-	bp_system_random(random, sizeof random);
-	int length = snprintf(
-		ret_id, ID_BYTES, SUM_PREFIX "%010lld", (long long)(SECONDS_END - time(NULL)));
-	for (size_t i = 0; i < sizeof random; i++)
-		length += snprintf(ret_id + length, ID_BYTES - (size_t)length, "%02x", random[i]);
+	uint64_t unix_s = (uint64_t)time(NULL);
+	for (uint32_t i = 0; i < picked->count; i++) {
+		const char *push = picked->folders[i];
+		if (bp_compact_server_is_sum(push) && bp_push_id_unix_s(push) >= unix_s)
+			unix_s = bp_push_id_unix_s(push) + 1;
+	}
+	return unix_s;
 }
 
 bool bp_compact_server_sum(
 	const struct bp_store *store, const struct bp_store *picked, struct bp_error *error)
 {
-	char id[ID_BYTES];
+	char id[BP_PUSH_ID_BYTES];
 	FILE *script;
 	uint32_t count;
 	if (!bp_duckdb_script(&script, error))
 		return false;
-	draw_id(id);
+	bp_push_id_draw(BP_PUSH_SUM, moment_of(picked), id);
 	fputs("CREATE TEMPORARY TABLE chosen (push String);\n", script);
 	for (uint32_t i = 0; i < picked->count; i += count) {
 		count = next_ids(picked, i);

@@ -241,7 +241,11 @@ static bool is_settled(const char *file, const struct bp_profile *profile, struc
 	bool cut = false;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		cut |= profile->processes.data[i].cut_off;
-	if (!cut || stat(file, &status) != 0 || time(NULL) - status.st_mtime > SETTLED_S)
+	if (!cut || stat(file, &status) != 0)
+		return true;
+	/* (A time that is still to come is that of another clock.) */
+	const int64_t age_s = (int64_t)time(NULL) - status.st_mtime;
+	if (age_s < 0 || age_s > SETTLED_S)
 		return true;
 	return bp_error_set(error,
 		"%s ends too early: if it is still being copied, push it when it is whole; %d s after "

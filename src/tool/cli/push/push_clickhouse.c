@@ -6,11 +6,7 @@
  * Questions look for whole attempts, and of several of a run take one. Rows of an attempt that was
  * cut short belong to nothing, and stay (docs/fleet.md says how they are removed).
  *
- * The least id of the whole attempts of a run is the one that counts. Those of runs that have ended
- * are random digits, and those of sums begin with a plus sign, which comes before all digits
- * (fleet/compact_server.h). Those of a run that goes on begin with an r, which comes after all
- * digits, and with the seconds that are left until 9999999999: so the newest one counts, until the
- * run ends.
+ * What the ids say is in fleet/push_id.h.
  */
 #include "cli/push/push_clickhouse.h"
 
@@ -20,10 +16,8 @@
 
 #include "base/attributes.h"
 #include "base/system_call.h"
+#include "fleet/push_id.h"
 
-#define PUSH_ID_BYTES 33u
-#define VERSION_PREFIX "r"
-#define SECONDS_END UINT64_C(9999999999)
 #define FIRST_PAUSE_NS UINT64_C(200000000)
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -43,7 +37,7 @@ bool bp_push_clickhouse_has(
 	uint64_t count = 0;
 	/* (An attempt may have other runs, too: a sum of `bytepoll compact` has.) */
 	const int bytes = snprintf(sql, sizeof sql,
-		"SELECT count() FROM processes WHERE run = '%.64s' AND push < '" VERSION_PREFIX
+		"SELECT count() FROM processes WHERE run = '%.64s' AND push < '" BP_PUSH_VERSION
 		"' AND push IN (SELECT push FROM processes WHERE push IN (SELECT push FROM processes "
 		"WHERE run = '%.64s') GROUP BY push HAVING count() = max(push_rows))",
 		id, id);
@@ -60,13 +54,14 @@ bool bp_push_clickhouse_newest(
 	uint64_t left_s = 0;
 	const int bytes = snprintf(sql, sizeof sql,
 		"SELECT toUInt64OrZero(substring(min(push), 2, 10)) FROM (SELECT push FROM processes "
-		"WHERE run = '%.64s' AND push >= '" VERSION_PREFIX
+		"WHERE run = '%.64s' AND push >= '" BP_PUSH_VERSION
 		"' GROUP BY push HAVING count() = "
 		"max(push_rows))",
 		id);
 	if (!bp_clickhouse_ask(server, sql, (size_t)bytes, take_count, &left_s, error))
 		return false;
-	*ret_unix_s = left_s == 0 || left_s > SECONDS_END ? 0 : SECONDS_END - left_s;
+	*ret_unix_s =
+		left_s == 0 || left_s > BP_PUSH_SECONDS_END ? 0 : BP_PUSH_SECONDS_END - left_s;
 	return true;
 }
 
@@ -110,25 +105,11 @@ static bool insert(struct bp_clickhouse *server, enum bp_table_number number, FI
 	return good;
 }
 
-static void draw_id(uint64_t version_s, char ret_push[PUSH_ID_BYTES])
-{
-	unsigned char random[(PUSH_ID_BYTES - 1) / 2];
-	char prefix[sizeof VERSION_PREFIX + 20];
-	bp_system_random(random, sizeof random);
-	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(ret_push + 2 * i, 3, "%02x", random[i]);
-	if (version_s == 0)
-		return;
-	const int length = snprintf(prefix, sizeof prefix, VERSION_PREFIX "%010llu",
-		(unsigned long long)(version_s < SECONDS_END ? SECONDS_END - version_s : 0));
-	memcpy(ret_push, prefix, (size_t)length);
-}
-
 static bool insert_all(struct bp_clickhouse *server, FILE *const files[BP_TABLE_COUNT],
 	uint64_t processes, uint64_t version_s, struct bp_error *error)
 {
-	char push[PUSH_ID_BYTES];
-	draw_id(version_s, push);
+	char push[BP_PUSH_ID_BYTES];
+	bp_push_id_draw(version_s == 0 ? "" : BP_PUSH_VERSION, version_s, push);
 	for (uint32_t i = 0; i < BP_TABLE_COUNT; i++)
 		if (i != BP_TABLE_PROCESS &&
 			!insert(server, (enum bp_table_number)i, files[i], push, processes, error))
