@@ -35,6 +35,10 @@ def wait_until(what, condition):
         time.sleep(.02)
 
 
+def samples_so_far(pid):
+    return int(re.search(rb"samples +([0-9,]+)", control(pid, "status").stdout).group(1).replace(b",", b""))
+
+
 def end_of(attach):
     """What it said when it had ended well."""
     text = attach.communicate(timeout=60)[1].decode()
@@ -140,9 +144,13 @@ def steered(path):
     trace = os.path.join(path, "trace.bpt")
     with running(*THREADS) as process:
         expect_done(command("attach", process.pid, "-o", trace, "--interval", "64K"))
+        wait_until("samples at the first interval", lambda: samples_so_far(process.pid) > 0)
         for words in (["interval", "4K"], ["stop"], ["start"]):
             result = control(process.pid, "--wait", "20s", *words)
             profiled.expect(result.status == 0, "%s: %s" % (words, result.stderr))
+            taken = samples_so_far(process.pid)
+            if words != ["stop"]:
+                wait_until("samples after %s" % words, lambda: samples_so_far(process.pid) > taken)
             time.sleep(.1)
         expect_done(command("detach", process.pid))
         expect_refused(control(process.pid, "stop"), "has no trace open")
