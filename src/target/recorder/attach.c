@@ -162,3 +162,12 @@ uint32_t bytepoll_detach(void)
 {
 	return call(NULL, false);
 }
+
+void bp_recorder_covers(uint32_t objects, uint32_t covered)
+{
+	if (bp_recorder.mode != BP_MODE_ON)
+		return;
+	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
+	state->objects = objects;
+	state->covered_objects = covered;
+}

@@ -221,6 +221,14 @@ static bool register_fork_handlers(void)
 	return handlers_set;
 }
 
+/* Another malloc maps its first pieces when it is first called: recorded as this thread's. */
+static void adopt_entries(void)
+{
+	bp_hot.in_allocator = bp_recorder.records_mappings && bp_thread_self() != NULL;
+	bp_real_adopt_entries();
+	bp_hot.in_allocator = 0;
+}
+
 static void start(char **environment)
 {
 	static const struct {
@@ -254,14 +262,14 @@ static void start(char **environment)
 		__atomic_store_n(&bp_recorder.mode, BP_MODE_OFF, __ATOMIC_RELEASE);
 		return;
 	}
-	if (form == BP_REAL_FOREIGN)
-		bp_real_adopt_entries();
 	bp_python.wanted = config.python;
-	bp_real_adopt_python();
 	bp_probe_start(environment);
 	bp_stack_init(true);
 	(void)bp_threads_init();
 	(void)register_fork_handlers();
+	if (form == BP_REAL_FOREIGN)
+		adopt_entries();
+	bp_real_adopt_python();
 	__atomic_store_n(&bp_recorder.mode, BP_MODE_ON, __ATOMIC_RELEASE);
 }
 
@@ -305,15 +313,6 @@ enum bp_attach_result bp_recorder_begin_late(char **settings)
 	return BP_ATTACH_DONE;
 }
 
-void bp_recorder_covers(uint32_t objects, uint32_t covered)
-{
-	if (bp_recorder.mode != BP_MODE_ON)
-		return;
-	struct bp_trace_state *state = bp_writer_state(&bp_recorder.writer);
-	state->objects = objects;
-	state->covered_objects = covered;
-}
-
 static bool ensure_started(char **environment)
 {
 	uint32_t mode = BP_MODE_NEW;
@@ -322,7 +321,8 @@ static bool ensure_started(char **environment)
 		/* The loader allocates for our look-ups: those are no requests of the program's. */
 		const struct bp_hot before = bp_hot;
 		start(environment);
-		bp_hot = before;
+		struct bp_thread *thread = bp_hot.thread;
+		bp_hot = before, bp_hot.thread = thread;
 	}
 	return __atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON;
 }

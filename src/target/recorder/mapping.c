@@ -8,7 +8,8 @@
  * the program's allocator, which may map memory (jemalloc's arenas). The thread holds no lock of
  * the recorder then, and what it keeps for captures is not in use, so that the call is recorded
  * with the visit's own thread. `in_allocator` says so. It is 0 while such a call is recorded, for
- * the signal handlers that interrupt that.
+ * the signal handlers that interrupt that. The same holds when the recorder calls the allocator
+ * while it starts.
  */
 #include "recorder/mapping.h"
 

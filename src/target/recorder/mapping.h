@@ -20,11 +20,13 @@ struct bp_mapping_call {
 	int protection, flags; /* as the call got them */
 };
 
-/* Is a call of the program to be recorded now? */
+/* Is a call of the program to be recorded now? While the recorder starts, those of its allocator
+ * are. */
 static inline bool bp_mapping_is_wanted(void)
 {
 	return bp_recorder.records_mappings &&
-	       __atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON;
+	       (__atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON ||
+		       bp_hot.in_allocator);
 }
 
 /* The number of a call that gives memory back, taken before it: as soon as the call has done its
