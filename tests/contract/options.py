@@ -41,6 +41,7 @@ BASES = {
                f"{SHOP} --lifetimes", f"{SHOP} --lifetimes --json", f"{SHOP} --lifetimes --age-bytes",
                f"{SHOP} --lifetimes --age-bytes --json", f"{SHOP} --rounding", f"{SHOP} --rounding --json",
                "made/free_stacks.bpt --lifetimes --pairs", "made/free_stacks.bpt --lifetimes --pairs --json",
+               "made/free_stacks.bpt --lifetimes --pairs --age-bytes --json",
                f"{SHOP} --growth", f"{SHOP} --growth --json", "dotnet/kinds-doubles.nettrace", "pprof/go-1.26.pb.gz",
                "dotnet/kinds-doubles.nettrace --json", "pprof/go-1.26.pb.gz --json"],
     "export": [f"{SHOP} --to {name} -o out" for name in

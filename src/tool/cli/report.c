@@ -117,9 +117,6 @@ static bool read_lifetimes(
 			return bp_error_set(error, "--%s is for --lifetimes", parts[i]);
 	if (!request->options.lifetimes)
 		return true;
-	if (request->options.pairs && request->options.age_bytes)
-		return bp_error_set(error,
-			"--pairs has ages in seconds alone: leave --age-bytes out, or --pairs");
 	if (request->options.pairs && (!bp_pairs_are_by(request->query_options.query.by) ||
 					      request->query_options.query.cumulative))
 		return bp_error_set(error,

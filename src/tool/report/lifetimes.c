@@ -139,17 +139,16 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	return good;
 }
 
-static void write_clock_note(
-	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, FILE *out)
+void bp_write_age_bytes_note(uint64_t width, const struct bp_report_options *options, FILE *out)
 {
-	char text[512], width[BP_QUANTITY_BYTES] = "";
-	if (lifetimes->width != UINT64_MAX)
-		bp_bytes_text(lifetimes->width, bp_style_of(options), width);
-	if (lifetimes->width == 0)
+	char text[512], width_text[BP_QUANTITY_BYTES] = "";
+	if (width != UINT64_MAX)
+		bp_bytes_text(width, bp_style_of(options), width_text);
+	if (width == 0)
 		snprintf(text, sizeof text,
 			"Ages are bytes that all threads of the process allocated in the meantime; those of "
 			"nine in ten samples, or more, are counted.");
-	else if (lifetimes->width == UINT64_MAX)
+	else if (width == UINT64_MAX)
 		snprintf(text, sizeof text,
 			"Ages are bytes that all threads of the process allocated in the meantime. Of many "
 			"samples it is not known how many they are at most: what some thread allocated by "
@@ -159,7 +158,7 @@ static void write_clock_note(
 			"Ages are bytes that all threads of the process allocated in the meantime. What "
 			"threads allocate between their records is not known: those of nine in ten samples "
 			"are known to within %.60s or less. Limits hold all of it.",
-			width);
+			width_text);
 	bp_write_note(options, text, out);
 }
 
@@ -190,7 +189,7 @@ static void write_notes(const struct bp_aggregation *aggregation,
 			"By another: of what was freed, the part that another thread freed than the one that had allocated it.",
 			out);
 	if (lifetimes->unit == BP_AGE_BYTES)
-		write_clock_note(lifetimes, options, out);
+		bp_write_age_bytes_note(lifetimes->width, options, out);
 	if (lifetimes->resolution_ns == 0)
 		return;
 	bp_time_text(lifetimes->resolution_ns, time);

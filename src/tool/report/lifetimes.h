@@ -7,6 +7,7 @@
 #define BP_REPORT_LIFETIMES_H
 
 #include "aggregation/views/lifetimes.h"
+#include "aggregation/views/lifetimes.h"
 #include "report/report.h"
 #include "text/json_writer.h"
 
@@ -20,5 +21,8 @@ bool bp_json_lifetimes(struct bp_json *json, const struct bp_aggregation *aggreg
  * BP_GRID_CELL_BYTES of report/parts/grid.h. */
 void bp_lifetime_median_text(const struct bp_interval *median, enum bp_age_unit unit,
 	const struct bp_report_options *options, char *cell);
+
+/* What ages in bytes are, and how exactly they are known: `width` of struct bp_lifetimes. */
+void bp_write_age_bytes_note(uint64_t width, const struct bp_report_options *options, FILE *out);
 
 #endif

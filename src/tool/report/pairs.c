@@ -75,7 +75,7 @@ static bool cut_names(const struct bp_aggregation *aggregation, const struct bp_
 
 /* `objects`: shares and ages are of objects, else of bytes. */
 static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pair *pair,
-	bool objects, const struct bp_report_options *options)
+	enum bp_age_unit unit, bool objects, const struct bp_report_options *options)
 {
 	const struct bp_pair_lifetime *lifetime = objects ? &pair->objects : &pair->bytes;
 	const bool live = pair->row != UINT32_MAX && pair->end == BP_PAIR_LIVE;
@@ -87,7 +87,7 @@ static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pai
 	bp_objects_figure_text(&pair->figures.objects, bp_style_of(options), row->cells[OBJECTS]);
 	if (!live)
 		bp_share_text(&lifetime->by_another, options, row->cells[ANOTHER]);
-	bp_lifetime_median_text(&lifetime->median_ns, BP_AGE_NS, options, median);
+	bp_lifetime_median_text(&lifetime->median, unit, options, median);
 	snprintf(row->cells[MEDIAN], BP_GRID_CELL_BYTES, "%s%.*s", live ? "age " : "",
 		BP_GRID_CELL_BYTES - 8, median);
 	return true;
@@ -115,18 +115,18 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 	bool good = true;
 	for (uint32_t i = 0; good && i < pairs->count; i++) {
 		pair_text(aggregation, &pairs->pairs[i], options, PLACE_BYTES, name, sizeof name);
-		good = add_pair(&grid, name, &pairs->pairs[i], objects, options);
+		good = add_pair(&grid, name, &pairs->pairs[i], pairs->unit, objects, options);
 	}
 	if (good && pairs->left_out > 0) {
 		snprintf(name, sizeof name, "%u more pair%s", pairs->left_out,
 			pairs->left_out == 1 ? "" : "s");
-		good = add_pair(&grid, name, &pairs->rest, objects, options);
+		good = add_pair(&grid, name, &pairs->rest, pairs->unit, objects, options);
 		if (good) {
 			struct bp_grid_row *rest = &grid.rows[grid.count - 1];
 			rest->cells[ANOTHER][0] = rest->cells[MEDIAN][0] = '\0';
 		}
 	}
-	good = good && add_pair(&grid, "in all", &pairs->all, objects, options);
+	good = good && add_pair(&grid, "in all", &pairs->all, pairs->unit, objects, options);
 	good = good && cut_names(aggregation, pairs, options, &grid);
 	if (good)
 		bp_grid_write(&grid, options, out);
@@ -136,7 +136,7 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 	return good;
 }
 
-static void write_notes(const struct bp_aggregation *aggregation,
+static void write_notes(const struct bp_aggregation *aggregation, const struct bp_pairs *pairs,
 	const struct bp_report_options *options, struct shown shown, FILE *out)
 {
 	char text[512];
@@ -157,6 +157,8 @@ static void write_notes(const struct bp_aggregation *aggregation,
 		aggregation->query.sort == BP_SORT_OBJECTS ? "objects" : "bytes");
 	if (shown.median)
 		bp_write_note(options, text, out);
+	if (shown.median && pairs->unit == BP_AGE_BYTES)
+		bp_write_age_bytes_note(pairs->width, options, out);
 	if (shown.another)
 		bp_write_note(options,
 			"By another: the part that another thread freed than the one that had allocated it.",
@@ -170,17 +172,22 @@ bool bp_write_pairs(const struct bp_aggregation *aggregation,
 {
 	struct bp_pairs pairs;
 	bool good = true;
-	if (!bp_pairs_make(aggregation, options->rows, options->complete, &pairs, error))
+	if (!bp_pairs_make(aggregation, options->rows, options->complete,
+		    options->age_bytes ? BP_AGE_BYTES : BP_AGE_NS, &pairs, error))
 		return false;
 	bp_write_header(aggregation, options, out);
 	if (!pairs.known || pairs.all.figures.samples == 0) {
 		putc('\n', out);
-		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
+		bp_write_note(options,
+			options->age_bytes && !pairs.known
+				? "Lifetimes in bytes are not known: this file does not tell them."
+				: "There is no sample whose lifetime could be told.",
+			out);
 	} else {
 		struct shown shown;
 		good = write_table(aggregation, &pairs, options, &shown, out);
 		putc('\n', out);
-		write_notes(aggregation, options, shown, out);
+		write_notes(aggregation, &pairs, options, shown, out);
 	}
 	bp_pairs_finish(&pairs);
 	return good || bp_error_set(error, "out of memory");

@@ -69,13 +69,11 @@ static void put_at(struct gathered *gathered, size_t place, const struct bp_life
 		gathered->ages[place] = *age;
 }
 
-/* The limits of the age in bytes; a point between them takes the place of the entry's age in ns. */
-static struct bp_known_total age_in_bytes(const struct gathered *gathered,
-	const struct bp_sample *sample, struct bp_lifetime_entry *entry)
+struct bp_known_total bp_lifetime_age_in_bytes(const struct bp_byte_clock *clock,
+	uint64_t resolution_ns, const struct bp_sample *sample, struct bp_lifetime_entry *entry)
 {
-	const struct bp_known_total age =
-		bp_byte_clock_between(&gathered->clocks[sample->process.i], sample->time_ns,
-			sample->time_ns + entry->lifetime.age, gathered->resolution_ns);
+	const struct bp_known_total age = bp_byte_clock_between(
+		clock, sample->time_ns, sample->time_ns + entry->lifetime.age, resolution_ns);
 	entry->lifetime.age = age.high == UINT64_MAX ? age.low : age.low + (age.high - age.low) / 2;
 	return age;
 }
@@ -89,7 +87,8 @@ static void put(const struct bp_aggregation *aggregation, const struct bp_sample
 	const uint32_t number = bp_cell_of_sample(aggregation, sample);
 	struct bp_known_total age = { 0 };
 	if (gathered->clocks != NULL && gathered->entries != NULL)
-		age = age_in_bytes(gathered, sample, entry);
+		age = bp_lifetime_age_in_bytes(&gathered->clocks[sample->process.i],
+			gathered->resolution_ns, sample, entry);
 	if (entry->lifetime.age > gathered->longest)
 		gathered->longest = entry->lifetime.age;
 	for (uint32_t i = 0; number != UINT32_MAX && i < state->cells[number].row_count; i++) {
@@ -342,6 +341,14 @@ static int compare_widths(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+uint64_t bp_lifetime_width(uint64_t *widths, size_t count)
+{
+	if (count == 0)
+		return 0;
+	qsort(widths, count, sizeof *widths, compare_widths);
+	return widths[count * 9 / 10];
+}
+
 /* How exactly ages in bytes are known, of all samples that are selected: the .9-quantile. */
 static bool take_width(
 	const struct gathered *gathered, struct bp_lifetimes *to, struct bp_error *error)
@@ -352,12 +359,9 @@ static bool take_width(
 	if (widths == NULL)
 		return bp_error_set(error, "out of memory");
 	for (size_t i = 0; i < count; i++) {
-		const struct bp_known_total *age = &gathered->ages[first + i];
-		widths[i] = age->high == UINT64_MAX ? UINT64_MAX : age->high - age->low;
+		widths[i] = bp_lifetime_width_of(&gathered->ages[first + i]);
 	}
-	if (count > 0)
-		qsort(widths, count, sizeof *widths, compare_widths);
-	to->width = count > 0 ? widths[count * 9 / 10] : 0;
+	to->width = bp_lifetime_width(widths, count);
 	free(widths);
 	return true;
 }

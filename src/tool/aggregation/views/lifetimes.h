@@ -68,6 +68,20 @@ struct bp_lifetime_entry {
 struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
 	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight);
 
+/* The limits of the age of `sample` in bytes, by the clock of its process; a point between them
+ * takes the place of the entry's age in ns. `resolution_ns`: times may be off by so much. */
+struct bp_byte_clock;
+struct bp_known_total bp_lifetime_age_in_bytes(const struct bp_byte_clock *clock,
+	uint64_t resolution_ns, const struct bp_sample *sample, struct bp_lifetime_entry *entry);
+
+/* How far apart limits are; UINT64_MAX without an upper one. */
+static inline uint64_t bp_lifetime_width_of(const struct bp_known_total *age)
+{
+	return age->high == UINT64_MAX ? UINT64_MAX : age->high - age->low;
+}
+/* Sorts `count` of these, and returns what nine in ten are at most; 0 without any. */
+uint64_t bp_lifetime_width(uint64_t *widths, size_t count);
+
 /* What may be there unseen of some part of what is selected, in bytes and in objects. `objects`:
  * the interval of the objects of the part; `sums`: of its samples; `size`: its smallest size, if it
  * is known, else 0. */

@@ -15,9 +15,11 @@
 #include <string.h>
 
 #include "aggregation/aggregation_state.h"
-#include "aggregation/views/lifetimes.h"
+#include "aggregation/views/distribution.h"
+#include "estimate/lifetime_between.h"
 #include "model/names/deallocators.h"
 #include "query/row_name.h"
+#include "time/byte_clock.h"
 
 /* A place that frees: the words of a row (row_name.h), or by stack the first that reads so. */
 struct place {
@@ -37,6 +39,7 @@ struct sum {
 
 struct numbered_entry {
 	struct bp_lifetime_entry entry; /* first, so that bp_lifetime_compare sorts them */
+	struct bp_known_total age;	/* in bytes; in ns nothing */
 	uint32_t pair;
 };
 
@@ -53,8 +56,11 @@ struct builder {
 	uint32_t *place_of; /* by stack: its place and 1; 0: not looked at */
 	struct numbered_entry *entries;
 	uint32_t entry_count, entry_capacity;
-	struct bp_sums left_out; /* by --complete */
-	struct bp_lifetime *buffer;
+	struct bp_sums left_out;	     /* by --complete */
+	struct bp_lifetime *buffer;	     /* three times as many as entries */
+	const struct bp_byte_clock *clocks;  /* by process; NULL in ns */
+	uint64_t resolution_ns;		     /* of folded traces */
+	struct bp_lifetime_between *between; /* twice as many as entries; NULL in ns */
 };
 
 bool bp_pairs_are_by(enum bp_key by)
@@ -161,8 +167,8 @@ static bool add_sample(
 	const struct bp_sample_weight *weight = bp_sample_weight(&builder->weights, sample,
 		profile->processes.data[sample->process.i].charge, aggregation->query.usable);
 	struct bp_sample_weight all;
-	const struct bp_lifetime_entry entry =
-		bp_lifetime_entry_of(aggregation, number, sample, weight);
+	struct bp_lifetime_entry entry = bp_lifetime_entry_of(aggregation, number, sample, weight);
+	struct bp_known_total age = { 0 };
 	enum bp_pair_end end = BP_PAIR_LIVE;
 	uint32_t place = 0;
 	weight = bp_sample_weight_of_all(weight, sample, &all);
@@ -181,9 +187,12 @@ static bool add_sample(
 			sizeof *builder->entries) ||
 		!bp_tally_add_sample(&builder->sums[pair].tally, weight, NULL))
 		return false;
+	if (builder->clocks != NULL)
+		age = bp_lifetime_age_in_bytes(&builder->clocks[sample->process.i],
+			builder->resolution_ns, sample, &entry);
 	builder->sums[pair].entries++;
 	builder->entries[builder->entry_count++] =
-		(struct numbered_entry){ .entry = entry, .pair = pair };
+		(struct numbered_entry){ .entry = entry, .age = age, .pair = pair };
 	return true;
 }
 
@@ -265,6 +274,23 @@ static size_t take_lifetimes(const struct numbered_entry *entries, size_t count,
 	return freed;
 }
 
+/* The median of lifetimes that take_lifetimes has put into the buffer, in bytes. */
+static struct bp_interval median_in_bytes(
+	struct builder *builder, const struct numbered_entry *entries, size_t count, double unseen)
+{
+	struct bp_lifetimes_between between = { .by_low = builder->between,
+		.by_high = builder->between + count,
+		.buffer = builder->buffer + 2 * count,
+		.count = count };
+	for (size_t i = 0; i < count; i++)
+		between.by_low[i] = between.by_high[i] =
+			(struct bp_lifetime_between){ .lifetime = builder->buffer[i],
+				.low = entries[i].age.low,
+				.high = entries[i].age.high };
+	bp_lifetimes_between_sort(&between);
+	return bp_lifetime_median_between(&between, unseen, builder->aggregation->state->alpha);
+}
+
 static struct bp_pair_lifetime lifetime_of(struct builder *builder,
 	const struct numbered_entry *entries, size_t count, bool objects, bool live, double unseen)
 {
@@ -273,10 +299,12 @@ static struct bp_pair_lifetime lifetime_of(struct builder *builder,
 	struct bp_pair_lifetime lifetime = {
 		.by_another = { .interval = bp_lifetime_ended(
 					builder->buffer + count, freed, unseen, state->alpha) },
-		.median_ns = bp_lifetime_median(builder->buffer, count, unseen, state->alpha)
+		.median = builder->clocks != NULL
+				  ? median_in_bytes(builder, entries, count, unseen)
+				  : bp_lifetime_median(builder->buffer, count, unseen, state->alpha)
 	};
 	if (state->lost_frees)
-		lifetime.by_another.interval.exact = lifetime.median_ns.exact = false;
+		lifetime.by_another.interval.exact = lifetime.median.exact = false;
 	return lifetime;
 }
 
@@ -362,6 +390,20 @@ static bool take_all(struct builder *builder, const size_t *starts, const struct
 	return good;
 }
 
+/* How exactly ages in bytes are known, of all that is selected. False: no memory. */
+static bool take_width(const struct builder *builder, struct bp_pairs *to)
+{
+	const uint32_t count = builder->entry_count;
+	uint64_t *widths = calloc((size_t)count + 1, sizeof *widths);
+	if (widths == NULL)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		widths[i] = bp_lifetime_width_of(&builder->entries[i].age);
+	to->width = bp_lifetime_width(widths, count);
+	free(widths);
+	return true;
+}
+
 /* From sums to pairs. */
 static bool finish(struct builder *builder, uint32_t most, struct bp_pairs *to)
 {
@@ -372,9 +414,14 @@ static bool finish(struct builder *builder, uint32_t most, struct bp_pairs *to)
 	to->count = count < most ? count : most;
 	to->left_out = count - to->count;
 	to->pairs = calloc((size_t)to->count + 1, sizeof *to->pairs);
-	builder->buffer = calloc(2 * (size_t)builder->entry_count + 1, sizeof *builder->buffer);
+	builder->buffer = calloc(3 * (size_t)builder->entry_count + 1, sizeof *builder->buffer);
 	bool good = starts != NULL && before != NULL && after != NULL && to->pairs != NULL &&
 		    builder->buffer != NULL;
+	if (good && builder->clocks != NULL) {
+		builder->between =
+			calloc(2 * (size_t)builder->entry_count + 1, sizeof *builder->between);
+		good = builder->between != NULL && take_width(builder, to);
+	}
 	if (good) {
 		for (uint32_t i = 0; i < count; i++) {
 			struct sum *sum = &builder->sums[i];
@@ -411,14 +458,18 @@ static void finish_builder(struct builder *builder)
 	free(builder->place_of);
 	free(builder->entries);
 	free(builder->buffer);
+	free(builder->between);
 	free(builder);
 }
 
 bool bp_pairs_make(const struct bp_aggregation *aggregation, uint32_t most, bool complete,
-	struct bp_pairs *ret_pairs, struct bp_error *error)
+	enum bp_age_unit unit, struct bp_pairs *ret_pairs, struct bp_error *error)
 {
-	struct bp_pairs made = { .known = true };
-	if (aggregation->state->lacks & BP_LACKS_TIMES || aggregation->lacks & BP_LACKS_FREES) {
+	const struct bp_view *view = &aggregation->state->view;
+	struct bp_pairs made = { .known = true, .unit = unit };
+	struct bp_byte_clock *clocks = NULL;
+	if (aggregation->state->lacks & BP_LACKS_TIMES || aggregation->lacks & BP_LACKS_FREES ||
+		(unit == BP_AGE_BYTES && aggregation->profile->readings.count == 0)) {
 		*ret_pairs = (struct bp_pairs){ 0 };
 		return true;
 	}
@@ -427,13 +478,17 @@ bool bp_pairs_make(const struct bp_aggregation *aggregation, uint32_t most, bool
 		return bp_error_set(error, "out of memory");
 	builder->aggregation = aggregation;
 	builder->complete = complete;
+	builder->resolution_ns = bp_age_resolution_ns(aggregation);
+	if (unit == BP_AGE_BYTES)
+		builder->clocks = clocks = bp_byte_clocks_make(view, error);
 	builder->place_of = calloc(aggregation->profile->stacks.count, sizeof *builder->place_of);
-	bool good = builder->place_of != NULL &&
+	bool good = builder->place_of != NULL && (unit == BP_AGE_NS || clocks != NULL) &&
 		    bp_grow((void **)&builder->places, 0, &builder->place_capacity,
 			    sizeof *builder->places);
 	builder->place_count = 1;
 	good = good && walk(builder) && finish(builder, most, &made);
 	finish_builder(builder);
+	bp_byte_clocks_finish(clocks, view);
 	if (good)
 		*ret_pairs = made;
 	else

@@ -16,6 +16,7 @@
 #define BP_AGGREGATION_VIEWS_PAIRS_H
 
 #include "aggregation/aggregate.h"
+#include "aggregation/views/lifetimes.h"
 
 enum bp_pair_end {
 	BP_PAIR_FREED,		 /* in the place that the pair names */
@@ -26,9 +27,9 @@ enum bp_pair_end {
 /* Of the bytes of a pair, or of its objects. */
 struct bp_pair_lifetime {
 	struct bp_figure by_another; /* share of what was freed; `unknown`: nobody knows */
-	/* age in ns by which half of it was freed; of a BP_PAIR_LIVE, the age of half of it when
-	 * it was last seen; as in estimate/lifetime.h */
-	struct bp_interval median_ns;
+	/* age by which half of it was freed; of a BP_PAIR_LIVE, the age of half of it when it was
+	 * last seen; as in estimate/lifetime.h */
+	struct bp_interval median;
 };
 
 struct bp_pair {
@@ -44,6 +45,8 @@ struct bp_pair {
 
 struct bp_pairs {
 	bool known;	       /* false: the file tells no lifetimes, and there is nothing else */
+	enum bp_age_unit unit; /* of the medians */
+	uint64_t width;	       /* in bytes, as of struct bp_lifetimes */
 	struct bp_pair *pairs; /* `count`, in the order of the query's --sort */
 	uint32_t count;
 	uint32_t left_out;   /* so many pairs beyond them, which are summed in `rest` */
@@ -56,9 +59,10 @@ struct bp_pairs {
 bool bp_pairs_are_by(enum bp_key by);
 
 /* The first `most` pairs of an aggregation whose metric is allocated, by a key as above, not
- * cumulative. `complete`: what was not freed is left out. Errors: memory. */
+ * cumulative. `complete`: what was not freed is left out. Ages in bytes need a profile that kept
+ * its readings. Errors: memory. */
 bool bp_pairs_make(const struct bp_aggregation *aggregation, uint32_t most, bool complete,
-	struct bp_pairs *ret_pairs, struct bp_error *error);
+	enum bp_age_unit unit, struct bp_pairs *ret_pairs, struct bp_error *error);
 void bp_pairs_finish(struct bp_pairs *pairs);
 
 #endif
