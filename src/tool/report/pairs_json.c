@@ -7,8 +7,8 @@
  * PAIR is {"allocated": PLACE, "end": "freed", "freed_somewhere" or "live", "freed": PLACE or null,
  * FIGURES, "freed_by_another": {"bytes": SHARE, "objects": SHARE}, "median_s": {"bytes", "objects"}
  * of {"estimate", "low", "high"}}, or with --age-bytes "median_bytes"; PLACE is {"name"} or
- * {"stack": frames}; FIGURES are "samples", "bytes" and "objects". The PAIR of all has no places and
- * no end.
+ * {"stack": frames}; FIGURES are "samples", "bytes" and "objects". The PAIR of all has no places
+ * and no end.
  */
 #include "report/pairs.h"
 
