@@ -50,6 +50,13 @@ class Cursor:
             raise Malformed
         return value
 
+    def processor(self):
+        """The number of a processor and 1."""
+        value = self.number32()
+        if value == 0xFFFFFFFF:
+            raise Malformed
+        return value + 1
+
     def zigzag(self):
         return unzigzag(self.varint())
 
@@ -98,6 +105,7 @@ class ChunkState:
             interval, law = fields.varint(), fields.number32()
         labels = fields.number32() if flags & 32 else 0
         type_, heap = (fields.number32(), fields.number32()) if flags & 64 else (0, 0)
+        processor = fields.processor() if flags & 128 else 0
         if alignment > 63 or usable > MASK or law > 1:
             raise Malformed
         self.sequence, self.time, self.address = sequence, time, address
@@ -106,7 +114,7 @@ class ChunkState:
                 "time_ns": time, "address": address, "size": size, "alignment_log2": alignment,
                 "usable": usable, "exact": bool(flags & 2), "offset": offset, "stack": stack,
                 "trials": trials, "objects": objects, "interval": interval, "law": law,
-                "labels": labels, "type": type_, "heap": heap}
+                "labels": labels, "type": type_, "heap": heap, "processor": processor}
 
     def free(self, fields):
         flags = fields.u8()
@@ -119,10 +127,12 @@ class ChunkState:
         trials = trials + fields.varint() & MASK
         objects = objects + fields.varint() & MASK
         stack = fields.number32() if flags & 2 else 0
+        processor = fields.processor() if flags & 8 else 0
         self.sequence, self.time = sequence, time
         self.thread, self.trials, self.objects = thread, trials, objects
         return {"flags": flags, "thread": thread, "sequence": sequence, "time_ns": time,
-                "sample_sequence": sample, "trials": trials, "objects": objects, "stack": stack}
+                "sample_sequence": sample, "trials": trials, "objects": objects, "stack": stack,
+                "processor": processor}
 
     def stack(self, fields):
         record = {"id": fields.number32(), "flags": fields.varint(), "epoch": fields.number32()}

@@ -108,6 +108,15 @@ static inline __attribute__((always_inline)) uint64_t changed(struct numbers *fr
 	return base + (uint64_t)bp_unzigzag(number(from));
 }
 
+/* The number of a processor and 1. */
+static inline __attribute__((always_inline)) uint32_t processor_of(struct numbers *from)
+{
+	const uint32_t processor = number_of_32(from);
+	if (processor == UINT32_MAX)
+		from->failed = true;
+	return processor + 1;
+}
+
 /* (Samples and frees are decoded in a loop that keeps `state` in registers, hence inline.) */
 static inline __attribute__((always_inline)) bool decode_sample(struct bp_trace_decoder *state,
 	const uint8_t *fields, const uint8_t *end, struct bp_trace_sample *sample)
@@ -150,6 +159,7 @@ static inline __attribute__((always_inline)) bool decode_sample(struct bp_trace_
 		sample->type = number_of_32(&from);
 		sample->heap = number_of_32(&from);
 	}
+	sample->processor = flags & BP_SAMPLE_PROCESSOR ? processor_of(&from) : 0;
 	if (from.failed || from.at > end || sample->law > BP_LAW_BERNOULLI)
 		return false;
 	state->thread = sample->thread;
@@ -178,6 +188,7 @@ static inline __attribute__((always_inline)) bool decode_free(struct bp_trace_de
 	record->trials = trials + number(&from);
 	record->objects = objects + small_number(&from);
 	record->stack = flags & BP_FREE_STACK ? number_of_32(&from) : 0;
+	record->processor = flags & BP_FREE_PROCESSOR ? processor_of(&from) : 0;
 	if (from.failed || from.at > end)
 		return false;
 	state->thread = record->thread;

@@ -64,7 +64,7 @@ enum bp_attach_result {
 /* 1. The file. */
 #define BP_TRACE_MAGIC "BYTEPOLL"
 #define BP_TRACE_MAJOR 1
-#define BP_TRACE_MINOR 12
+#define BP_TRACE_MINOR 13
 #define BP_CHUNK_BYTES 65536u
 #define BP_STATE_OFFSET 4096u
 #define BP_SLOTS_OFFSET 8192u
@@ -131,7 +131,7 @@ static inline uint64_t bp_trace_machine_ns(const struct bp_trace_header *header,
 #define BP_HEADER_HOST_FOLLOWS ((uint64_t)256) /* of a host that follows the control word, 1.8 */
 #define BP_HEADER_ATTACHED ((uint64_t)512)     /* of a process that ran before, see 1.9 */
 #define BP_HEADER_MAPPED ((uint64_t)1024)      /* calls that map memory are recorded, see 3.11 */
-#define BP_HEADER_FREE_STACKS ((uint64_t)2048) /* stacks of frees are recorded, see 3.2 */
+#define BP_HEADER_FREE_STACKS ((uint64_t)2048) /* stacks and processors of frees, see 3.2 */
 /* From this bit on: variables whose values were not understood, bit enum bp_variable of each. */
 #define BP_HEADER_MISREAD_SHIFT 32u
 
@@ -320,7 +320,8 @@ enum bp_sample_flag {
 	BP_SAMPLE_USABLE = 8,
 	BP_SAMPLE_INTERVAL = 16,
 	BP_SAMPLE_LABELS = 32,
-	BP_SAMPLE_TOLD = 64
+	BP_SAMPLE_TOLD = 64,
+	BP_SAMPLE_PROCESSOR = 128
 };
 
 /* 5.2 */
@@ -347,7 +348,12 @@ enum bp_kind {
 	BP_KIND_PYTHON = 11 /* a small object of CPython's own allocator */
 };
 
-enum bp_free_flag { BP_FREE_THREAD = 1, BP_FREE_STACK = 2, BP_FREE_REALLOC = 4 };
+enum bp_free_flag {
+	BP_FREE_THREAD = 1,
+	BP_FREE_STACK = 2,
+	BP_FREE_REALLOC = 4,
+	BP_FREE_PROCESSOR = 8
+};
 enum bp_stack_flag { BP_STACK_CUT = 1, BP_STACK_ENDED = 2 };
 
 /* 3.10: why an INTERPRETER's frames, or its small objects, are recorded or not. */

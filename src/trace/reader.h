@@ -46,6 +46,7 @@ struct bp_trace_sample {
 	uint32_t law;		/* enum bp_law it was drawn under */
 	uint32_t labels;	/* id, 0 none */
 	uint32_t type, heap;	/* type: id, 0 not known; both 0 if not told */
+	uint32_t processor;	/* that its thread was on, and 1; 0 not given */
 	uint8_t flags;		/* enum bp_sample_flag */
 	uint8_t kind;		/* enum bp_kind */
 	uint8_t alignment_log2; /* 0 not given */
@@ -59,6 +60,7 @@ struct bp_trace_free {
 	uint32_t thread;	  /* ordinal, 0 not known */
 	uint32_t stack;		  /* of the free, 0 not given */
 	uint64_t sample_sequence; /* of the object freed */
+	uint32_t processor;	  /* that the freeing thread was on, and 1; 0 not given */
 	uint8_t flags;		  /* enum bp_free_flag */
 };
 _Static_assert(offsetof(struct bp_trace_free, stack) == offsetof(struct bp_trace_sample, stack),

@@ -2,6 +2,8 @@
 /* See event.h. */
 #include "recorder/event.h"
 
+#include <sched.h>
+
 #include "probes/test_points.h"
 #include "python/interpreter.h"
 #include "python/mixed_stack.h"
@@ -10,6 +12,7 @@
 #include "recorder/steering/budget.h"
 #include "recorder/tracepoints.h"
 #include "sampler/amount.h"
+#include "unwind/machine.h"
 #include "unwind/stack_table.h"
 
 static uint8_t log2_of(size_t alignment)
@@ -61,6 +64,14 @@ static void tell_sample(struct bp_visit *visit, const struct bp_event_sample *sa
 	event->depth = visit->thread->capture.depth;
 }
 
+/* The number of the processor that the calling thread is on, and 1; 0: it is not recorded. */
+static uint32_t processor_now(void)
+{
+	if (bp_likely(!bp_recorder.records_free_stacks) || !BP_TELLS_PROCESSOR)
+		return 0;
+	return (uint32_t)(sched_getcpu() + 1);
+}
+
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample)
 {
 	struct bp_thread *thread = visit->thread;
@@ -85,6 +96,7 @@ bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *samp
 		.labels = bp_labels_of(visit->hot->labels),
 		.told = sample->type != 0,
 		.type = sample->type,
+		.processor = processor_now(),
 	};
 	record.stack = bp_likely(!bp_python.frames)
 			       ? bp_stack_table_id(&bp_recorder.writer, &thread->capture)
@@ -133,8 +145,10 @@ static void record_free(struct bp_visit *visit, const void *object, uint64_t seq
 		.objects = visit->objects - (ahead != 0),
 		.by_realloc = by_realloc,
 	};
-	if (is_now)
+	if (is_now) {
 		record.stack = stack_of_free(thread);
+		record.processor = processor_now();
+	}
 	(void)bp_writer_free(&bp_recorder.writer, &record);
 	bp_trace_free(&record, object, end);
 	struct bp_event *event = tell_later(visit, BP_EVENT_FREED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that the unwinder has to know about the processor: the numbers of registers, how they are
- * read at entry, what a signal frame looks like, what comes before a return address, and how the
+ * All that the unwinder and the recorder have to know about the processor: the numbers of
+ * registers, how they are read at entry, what a signal frame looks like, what comes before a return address, and how the
  * rules of an ordinary frame fit into few bits. This file says what each machine's part has to
  * define. The part is machine_<machine>.h (constants and inline functions) and machine_<machine>.c.
  * The build chooses the .c file by the machine; for the header, this is one of the few places with
@@ -14,6 +14,8 @@
  *   BP_RETURN_RULE           the rule of BP_RETURN where the tables give none
  *   BP_RED_ZONE_BYTES        below the stack pointer, not overwritten by a signal frame
  *   BP_CODE_BYTES            longest piece of code that bp_machine_is_after_call looks at
+ *   BP_TELLS_PROCESSOR       1: sched_getcpu is no system call, with any C library; 0: it may be
+ *                            one, which not every filter of system calls allows
  *   bp_machine_capture       registers of the calling function, at this instruction; the bits of
  *                            those that it gives
  *   bp_machine_code_address  a return address as it was before it was signed

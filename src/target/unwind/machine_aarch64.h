@@ -31,6 +31,7 @@ enum bp_register {
 
 #define BP_RETURN_RULE BP_RULE_SAME
 #define BP_RED_ZONE_BYTES 0u
+#define BP_TELLS_PROCESSOR 0
 #define BP_RECORD_ENDS_FRAME 0
 #define BP_CODE_BYTES 4u
 #define BP_SIGNAL_CODE_BYTES 8u

@@ -23,6 +23,7 @@ enum bp_register {
 
 #define BP_RETURN_RULE BP_RULE_UNDEFINED
 #define BP_RED_ZONE_BYTES 128u
+#define BP_TELLS_PROCESSOR 1
 #define BP_RECORD_ENDS_FRAME 1
 #define BP_CODE_BYTES 7u
 #define BP_SIGNAL_CODE_BYTES 9u

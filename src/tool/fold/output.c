@@ -142,8 +142,9 @@ void bp_fold_put_sample(struct bp_fold_output *output, const struct bp_trace_sam
 {
 	uint8_t payload[RECORD_MAX_BYTES];
 	struct bp_bytes_out out = bp_bytes_out_of(payload, sizeof payload);
-	uint8_t flags = sample->flags & (BP_SAMPLE_EXACT | BP_SAMPLE_ALIGNMENT | BP_SAMPLE_USABLE |
-						BP_SAMPLE_LABELS | BP_SAMPLE_TOLD);
+	uint8_t flags =
+		sample->flags & (BP_SAMPLE_EXACT | BP_SAMPLE_ALIGNMENT | BP_SAMPLE_USABLE |
+					BP_SAMPLE_LABELS | BP_SAMPLE_TOLD | BP_SAMPLE_PROCESSOR);
 	if (!make_room(output, RECORD_MAX_BYTES, sample))
 		return;
 	flags |= thread_flag(output, sample->thread);
@@ -172,6 +173,8 @@ void bp_fold_put_sample(struct bp_fold_output *output, const struct bp_trace_sam
 		bp_bytes_put_varint(&out, sample->type);
 		bp_bytes_put_varint(&out, sample->heap);
 	}
+	if (flags & BP_SAMPLE_PROCESSOR)
+		bp_bytes_put_varint(&out, sample->processor - 1);
 	output->failed |= out.failed;
 	bp_fold_put_record(output, BP_TAG_SAMPLE, payload, (size_t)(out.at - payload));
 }
@@ -184,7 +187,7 @@ void bp_fold_put_free(struct bp_fold_output *output, const struct bp_trace_free 
 		.sequence = record->sequence,
 		.interval = output->interval,
 		.law = output->law };
-	uint8_t flags = record->flags & (BP_FREE_STACK | BP_FREE_REALLOC);
+	uint8_t flags = record->flags & (BP_FREE_STACK | BP_FREE_REALLOC | BP_FREE_PROCESSOR);
 	if (!make_room(output, RECORD_MAX_BYTES, &first))
 		return;
 	flags |= thread_flag(output, record->thread);
@@ -194,6 +197,8 @@ void bp_fold_put_free(struct bp_fold_output *output, const struct bp_trace_free 
 	put_counters(output, &out, record->trials, record->objects);
 	if (flags & BP_FREE_STACK)
 		bp_bytes_put_varint(&out, record->stack);
+	if (flags & BP_FREE_PROCESSOR)
+		bp_bytes_put_varint(&out, record->processor - 1);
 	output->failed |= out.failed;
 	bp_fold_put_record(output, BP_TAG_FREE, payload, (size_t)(out.at - payload));
 }

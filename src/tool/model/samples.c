@@ -35,6 +35,7 @@ void bp_samples_finish(struct bp_samples *samples)
 	bp_packed_finish(&samples->deaths);
 	free(samples->freed);
 	free(samples->free_stacks);
+	free(samples->freed_on);
 	free(samples->deaths_until_ns);
 	free(samples->order);
 	free(samples->birth_runs.starts);
@@ -289,6 +290,20 @@ bool bp_samples_set_free_stack(
 	memset(samples->free_stacks + capacity, 0,
 		(samples->free_stack_capacity - capacity) * sizeof *samples->free_stacks);
 	samples->free_stacks[death - 1] = stack;
+	return true;
+}
+
+bool bp_samples_set_freed_on(
+	struct bp_samples *samples, uint32_t entry, uint8_t freed_on, struct bp_error *error)
+{
+	const uint32_t capacity = samples->freed_on_capacity;
+	const uint32_t death = samples->freed[entry] & BP_FREED_NUMBER;
+	if (!bp_vec_reserve(&samples->freed_on, &samples->freed_on_capacity, death,
+		    sizeof *samples->freed_on))
+		return no_memory(error);
+	memset(samples->freed_on + capacity, 0,
+		(samples->freed_on_capacity - capacity) * sizeof *samples->freed_on);
+	samples->freed_on[death - 1] = freed_on;
 	return true;
 }
 

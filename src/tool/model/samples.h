@@ -10,6 +10,7 @@
  *	freed	by entry: the number of its death and 1, and how it was freed; 0: never freed
  *	deaths	time, sequence, process
  *	free_stacks	by death: the number of the stack that freed; NULL: none is known
+ *	freed_on	by death: BP_FREED_ON_...; NULL: no processor is known
  *	order	the entries in the order of samples; NULL: they came in it
  *
  * Both tables are shuffles of long ascending runs, which are noted as they come: sorting is merging
@@ -55,6 +56,10 @@ enum bp_death_column { BP_DEATH_TIME, BP_DEATH_SEQUENCE, BP_DEATH_PROCESS, BP_DE
 #define BP_FREED_BY_ITS_THREAD (1u << 30)
 #define BP_FREED_BY_ANOTHER (1u << 29)
 #define BP_FREED_NUMBER (BP_FREED_BY_ANOTHER - 1)
+/* And in place of that number: on the processor that it had been allocated on, on another, or
+ * neither: not known. */
+#define BP_FREED_ON_ITS_PROCESSOR 1u
+#define BP_FREED_ON_ANOTHER_PROCESSOR 2u
 
 /* Where the ascending runs of a table begin. */
 struct bp_runs {
@@ -76,6 +81,8 @@ struct bp_samples {
 	uint32_t freed_capacity;
 	uint32_t *free_stacks; /* deaths from free_stack_capacity on have no stack */
 	uint32_t free_stack_capacity;
+	uint8_t *freed_on; /* likewise */
+	uint32_t freed_on_capacity;
 	struct bp_runs birth_runs, death_runs;
 	struct bp_alike *alike;
 	uint32_t alike_count, alike_capacity;
@@ -134,6 +141,10 @@ bool bp_samples_end(struct bp_samples *samples, uint32_t entry, const struct bp_
  * taken by the first call, so that a profile without such stacks has none. */
 bool bp_samples_set_free_stack(
 	struct bp_samples *samples, uint32_t entry, uint32_t stack, struct bp_error *error);
+
+/* BP_FREED_ON_... of an entry that has an end, with memory likewise. */
+bool bp_samples_set_freed_on(
+	struct bp_samples *samples, uint32_t entry, uint8_t freed_on, struct bp_error *error);
 
 /* Puts samples in the order of their births: (time, process, sequence), then as added. */
 bool bp_samples_sort(struct bp_samples *samples, struct bp_error *error);
@@ -246,10 +257,13 @@ static inline const void *bp_samples_where(const struct bp_samples *samples, uin
 }
 #define BP_SAMPLES_AHEAD 16u /* how early: some hundred nanoseconds */
 
-/* How sample i < count was freed: bits BP_FREED_TEMPORARY, _BY_ITS_THREAD and _BY_ANOTHER. */
+/* How sample i < count was freed: bits BP_FREED_... but for the number. */
 static inline uint32_t bp_samples_how_freed(const struct bp_samples *samples, uint32_t i)
 {
-	return samples->freed[bp_samples_entry(samples, i)] & ~BP_FREED_NUMBER;
+	const uint32_t freed = samples->freed[bp_samples_entry(samples, i)];
+	const uint32_t death = (freed & BP_FREED_NUMBER) - 1; /* never freed: the largest number */
+	return (freed & ~BP_FREED_NUMBER) |
+	       (death < samples->freed_on_capacity ? samples->freed_on[death] : 0u);
 }
 
 /* Sample i < count. */

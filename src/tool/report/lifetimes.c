@@ -76,8 +76,14 @@ static unsigned choose_ages(const struct bp_lifetimes *lifetimes, unsigned *ret_
 	return count;
 }
 
+/* Which shares of what was freed there was room for. */
+struct shares_shown {
+	bool another, processor;
+};
+
 struct columns {
 	enum bp_age_unit unit;
+	bool processors;
 	unsigned ages[AGES_SHOWN], count;
 	char headings[AGES_SHOWN][BP_QUANTITY_BYTES + 8];
 };
@@ -93,14 +99,25 @@ static bool add_row(struct bp_grid *grid, const char *name, const struct columns
 	bp_lifetime_median_text(
 		&figures->median, columns->unit, options, row->cells[columns->count]);
 	bp_share_text(&figures->by_another, options, row->cells[columns->count + 1]);
+	if (columns->processors)
+		bp_share_text(&figures->on_another, options, row->cells[columns->count + 2]);
 	return true;
+}
+
+/* Where room is short, first goes the processor, then the age in the middle. */
+static void choose_order(const struct columns *columns, struct bp_grid *grid)
+{
+	static const unsigned goes[] = { AGES_SHOWN + 2, 1, AGES_SHOWN + 1, 0, 2 };
+	if (columns->count == AGES_SHOWN)
+		for (unsigned i = 0; i < BP_COUNT(goes) - !columns->processors; i++)
+			grid->goes[i] = goes[i + !columns->processors];
 }
 
 static bool write_table(const struct bp_aggregation *aggregation,
 	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options,
-	bool of_objects, bool *ret_another, FILE *out)
+	bool of_objects, struct shares_shown *ret_shown, FILE *out)
 {
-	struct columns columns = { .unit = lifetimes->unit };
+	struct columns columns = { .unit = lifetimes->unit, .processors = lifetimes->processors };
 	struct bp_grid grid = { .name = of_objects ? "objects freed" : "bytes freed" };
 	char name[NAME_BYTES];
 	columns.count = choose_ages(lifetimes, columns.ages);
@@ -113,13 +130,9 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	}
 	grid.headings[columns.count] = "half after";
 	grid.headings[columns.count + 1] = "by another";
-	if (columns.count ==
-		AGES_SHOWN) { /* Where room is short, first the age in the middle goes. */
-		grid.goes[0] = 1;
-		grid.goes[1] = AGES_SHOWN + 1;
-		grid.goes[2] = 0;
-		grid.goes[3] = 2;
-	}
+	if (columns.processors)
+		grid.headings[columns.count + 2] = "other CPU";
+	choose_order(&columns, &grid);
 	bool good = true;
 	for (uint32_t i = 0; good && i < lifetimes->row_count; i++) {
 		struct bp_row row;
@@ -134,7 +147,9 @@ static bool write_table(const struct bp_aggregation *aggregation,
 		       of_objects ? &lifetimes->all.objects : &lifetimes->all.bytes, options);
 	if (good)
 		bp_grid_write(&grid, options, out);
-	*ret_another |= good && bp_grid_shows(&grid, options, columns.count + 1);
+	ret_shown->another |= good && bp_grid_shows(&grid, options, columns.count + 1);
+	ret_shown->processor |=
+		good && columns.processors && bp_grid_shows(&grid, options, columns.count + 2);
 	bp_grid_finish(&grid);
 	return good;
 }
@@ -162,10 +177,9 @@ void bp_write_age_bytes_note(uint64_t width, const struct bp_report_options *opt
 	bp_write_note(options, text, out);
 }
 
-/* `another`: a column says how much another thread freed. */
 static void write_notes(const struct bp_aggregation *aggregation,
-	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options, bool another,
-	FILE *out)
+	const struct bp_lifetimes *lifetimes, const struct bp_report_options *options,
+	struct shares_shown shown, FILE *out)
 {
 	char text[512], time[BP_QUANTITY_BYTES];
 	if (options->complete)
@@ -184,10 +198,12 @@ static void write_notes(const struct bp_aggregation *aggregation,
 			"Objects that were not freed count as long as they were seen, and nothing is assumed of them "
 			"afterwards (Kaplan-Meier). ?: too few samples to say anything.",
 			out);
-	if (another)
+	if (shown.another)
 		bp_write_note(options,
 			"By another: of what was freed, the part that another thread freed than the one that had allocated it.",
 			out);
+	if (shown.processor)
+		bp_write_note(options, BP_OTHER_CPU_NOTE, out);
 	if (lifetimes->unit == BP_AGE_BYTES)
 		bp_write_age_bytes_note(lifetimes->width, options, out);
 	if (lifetimes->resolution_ns == 0)
@@ -208,7 +224,8 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 	const uint32_t shown =
 		aggregation->row_count < options->rows ? aggregation->row_count : options->rows;
 	struct bp_lifetimes lifetimes;
-	bool good = true, another = false;
+	struct shares_shown seen = { false, false };
+	bool good = true;
 	if (options->pairs)
 		return bp_write_pairs(aggregation, options, out, error);
 	if (!bp_lifetimes_make(aggregation, shown, options->complete,
@@ -226,11 +243,11 @@ static bool write_lifetimes(const struct bp_aggregation *aggregation,
 	else if (lifetimes.all.samples == 0)
 		bp_write_note(options, "There is no sample whose lifetime could be told.", out);
 	else
-		good = write_table(aggregation, &lifetimes, options, false, &another, out) &&
-		       write_table(aggregation, &lifetimes, options, true, &another, out);
+		good = write_table(aggregation, &lifetimes, options, false, &seen, out) &&
+		       write_table(aggregation, &lifetimes, options, true, &seen, out);
 	if (good && lifetimes.known && lifetimes.all.samples > 0) {
 		putc('\n', out);
-		write_notes(aggregation, &lifetimes, options, another, out);
+		write_notes(aggregation, &lifetimes, options, seen, out);
 	}
 	bp_lifetimes_finish(&lifetimes);
 	return good || bp_error_set(error, "out of memory");

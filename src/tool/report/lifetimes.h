@@ -22,6 +22,10 @@ bool bp_json_lifetimes(struct bp_json *json, const struct bp_aggregation *aggreg
 void bp_lifetime_median_text(const struct bp_interval *median, enum bp_age_unit unit,
 	const struct bp_report_options *options, char *cell);
 
+#define BP_OTHER_CPU_NOTE                                                                   \
+	"Other CPU: the part that was freed on another processor than the one on which it " \
+	"had been allocated."
+
 /* What ages in bytes are, and how exactly they are known: `width` of struct bp_lifetimes. */
 void bp_write_age_bytes_note(uint64_t width, const struct bp_report_options *options, FILE *out);
 

@@ -23,8 +23,9 @@
 #include "text/json_values.h"
 
 static void write_figures(struct bp_json *json, const char *name,
-	const struct bp_lifetime_figures *figures, enum bp_age_unit unit)
+	const struct bp_lifetime_figures *figures, const struct bp_lifetimes *of)
 {
+	const enum bp_age_unit unit = of->unit;
 	bp_json_object(json, name, BP_JSON_SPACED);
 	bp_json_array(json, "freed_within", BP_JSON_SPACED);
 	for (unsigned i = 0; i < BP_LIFETIME_AGES; i++)
@@ -33,18 +34,20 @@ static void write_figures(struct bp_json *json, const char *name,
 	bp_json_interval(json, unit == BP_AGE_BYTES ? "median_bytes" : "median_s", &figures->median,
 		unit == BP_AGE_BYTES ? 1 : 1e9);
 	bp_json_figure(json, "freed_by_another", &figures->by_another, 1);
+	if (of->processors)
+		bp_json_figure(json, "freed_on_another_processor", &figures->on_another, 1);
 	bp_json_end(json);
 }
 
 static void write_row(struct bp_json *json, const char *name, const struct bp_row_lifetimes *row,
-	enum bp_age_unit unit)
+	const struct bp_lifetimes *of)
 {
 	bp_json_object(json, name, BP_JSON_SPACED);
 	bp_json_whole(json, "samples", row->samples);
 	bp_json_whole(json, "freed_samples", row->freed);
 	bp_json_whole(json, "thread_samples", row->threads);
-	write_figures(json, "bytes", &row->bytes, unit);
-	write_figures(json, "objects", &row->objects, unit);
+	write_figures(json, "bytes", &row->bytes, of);
+	write_figures(json, "objects", &row->objects, of);
 	bp_json_end(json);
 }
 
@@ -82,10 +85,10 @@ bool bp_json_lifetimes(struct bp_json *json, const struct bp_aggregation *aggreg
 	bp_json_bool(json, "complete", options->complete);
 	bp_json_seconds(json, "resolution_s", lifetimes.resolution_ns);
 	write_ages(json, &lifetimes);
-	write_row(json, "all", &lifetimes.all, unit);
+	write_row(json, "all", &lifetimes.all, &lifetimes);
 	bp_json_array(json, "rows", BP_JSON_LINES);
 	for (uint32_t i = 0; i < lifetimes.row_count; i++)
-		write_row(json, NULL, &lifetimes.rows[i], unit);
+		write_row(json, NULL, &lifetimes.rows[i], &lifetimes);
 	bp_json_end(json);
 	bp_json_end(json);
 	bp_lifetimes_finish(&lifetimes);

@@ -22,7 +22,7 @@
 #define NAME_COLUMNS_LEAST 32 /* rather than less, figures are left out */
 #define ARROW_COLUMNS 3
 
-enum column { BYTES, OBJECTS, ANOTHER, MEDIAN };
+enum column { BYTES, OBJECTS, ANOTHER, MEDIAN, PROCESSOR };
 
 /* The two places as one text of at most `columns` columns, of which a short one leaves what it does
  * not need to the other. */
@@ -75,7 +75,7 @@ static bool cut_names(const struct bp_aggregation *aggregation, const struct bp_
 
 /* `objects`: shares and ages are of objects, else of bytes. */
 static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pair *pair,
-	enum bp_age_unit unit, bool objects, const struct bp_report_options *options)
+	const struct bp_pairs *of, bool objects, const struct bp_report_options *options)
 {
 	const struct bp_pair_lifetime *lifetime = objects ? &pair->objects : &pair->bytes;
 	const bool live = pair->row != UINT32_MAX && pair->end == BP_PAIR_LIVE;
@@ -87,7 +87,9 @@ static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pai
 	bp_objects_figure_text(&pair->figures.objects, bp_style_of(options), row->cells[OBJECTS]);
 	if (!live)
 		bp_share_text(&lifetime->by_another, options, row->cells[ANOTHER]);
-	bp_lifetime_median_text(&lifetime->median, unit, options, median);
+	if (!live && of->processors)
+		bp_share_text(&lifetime->on_another, options, row->cells[PROCESSOR]);
+	bp_lifetime_median_text(&lifetime->median, of->unit, options, median);
 	snprintf(row->cells[MEDIAN], BP_GRID_CELL_BYTES, "%s%.*s", live ? "age " : "",
 		BP_GRID_CELL_BYTES - 8, median);
 	return true;
@@ -95,7 +97,7 @@ static bool add_pair(struct bp_grid *grid, const char *name, const struct bp_pai
 
 /* Columns that a note explains, where there is room for them. */
 struct shown {
-	bool another, median;
+	bool another, median, processor;
 };
 
 static bool write_table(const struct bp_aggregation *aggregation, const struct bp_pairs *pairs,
@@ -112,26 +114,33 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 	snprintf(heading, sizeof heading, "allocated %s freed, by %s", options->utf8 ? "→" : "->",
 		bp_query_by(&aggregation->query));
 	grid.name = heading;
+	if (pairs->processors) {
+		static const unsigned goes[] = { PROCESSOR, ANOTHER, OBJECTS, MEDIAN, BYTES };
+		grid.headings[PROCESSOR] = "other CPU";
+		memcpy(grid.goes, goes, sizeof goes);
+	}
 	bool good = true;
 	for (uint32_t i = 0; good && i < pairs->count; i++) {
 		pair_text(aggregation, &pairs->pairs[i], options, PLACE_BYTES, name, sizeof name);
-		good = add_pair(&grid, name, &pairs->pairs[i], pairs->unit, objects, options);
+		good = add_pair(&grid, name, &pairs->pairs[i], pairs, objects, options);
 	}
 	if (good && pairs->left_out > 0) {
 		snprintf(name, sizeof name, "%u more pair%s", pairs->left_out,
 			pairs->left_out == 1 ? "" : "s");
-		good = add_pair(&grid, name, &pairs->rest, pairs->unit, objects, options);
+		good = add_pair(&grid, name, &pairs->rest, pairs, objects, options);
 		if (good) {
 			struct bp_grid_row *rest = &grid.rows[grid.count - 1];
-			rest->cells[ANOTHER][0] = rest->cells[MEDIAN][0] = '\0';
+			rest->cells[ANOTHER][0] = rest->cells[MEDIAN][0] =
+				rest->cells[PROCESSOR][0] = '\0';
 		}
 	}
-	good = good && add_pair(&grid, "in all", &pairs->all, pairs->unit, objects, options);
+	good = good && add_pair(&grid, "in all", &pairs->all, pairs, objects, options);
 	good = good && cut_names(aggregation, pairs, options, &grid);
 	if (good)
 		bp_grid_write(&grid, options, out);
 	*ret_shown = (struct shown){ good && bp_grid_shows(&grid, options, ANOTHER),
-		good && bp_grid_shows(&grid, options, MEDIAN) };
+		good && bp_grid_shows(&grid, options, MEDIAN),
+		good && pairs->processors && bp_grid_shows(&grid, options, PROCESSOR) };
 	bp_grid_finish(&grid);
 	return good;
 }
@@ -163,7 +172,9 @@ static void write_notes(const struct bp_aggregation *aggregation, const struct b
 		bp_write_note(options,
 			"By another: the part that another thread freed than the one that had allocated it.",
 			out);
-	if (!shown.median || !shown.another)
+	if (shown.processor)
+		bp_write_note(options, BP_OTHER_CPU_NOTE, out);
+	if (!shown.median || !shown.another || shown.processor != pairs->processors)
 		bp_write_note(options, "A wider terminal has more columns.", out);
 }
 

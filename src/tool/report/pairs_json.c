@@ -5,10 +5,10 @@
  *	  "all": PAIR, "rows": [PAIR], "rows_left_out", "rest": FIGURES of these}
  *
  * PAIR is {"allocated": PLACE, "end": "freed", "freed_somewhere" or "live", "freed": PLACE or null,
- * FIGURES, "freed_by_another": {"bytes": SHARE, "objects": SHARE}, "median_s": {"bytes", "objects"}
- * of {"estimate", "low", "high"}}, or with --age-bytes "median_bytes"; PLACE is {"name"} or
- * {"stack": frames}; FIGURES are "samples", "bytes" and "objects". The PAIR of all has no places
- * and no end.
+ * FIGURES, "freed_by_another": {"bytes": SHARE, "objects": SHARE}, where it is known
+ * "freed_on_another_processor" likewise, "median_s": {"bytes", "objects"} of {"estimate", "low",
+ * "high"}}, or with --age-bytes "median_bytes"; PLACE is {"name"} or {"stack": frames}; FIGURES are
+ * "samples", "bytes" and "objects". The PAIR of all has no places and no end.
  */
 #include "report/pairs.h"
 
@@ -52,9 +52,11 @@ static void write_figures(struct bp_json *json, const struct bp_row *figures)
 }
 
 static void write_pair(struct bp_json *json, const char *key,
-	const struct bp_aggregation *aggregation, const struct bp_pair *pair, enum bp_age_unit unit)
+	const struct bp_aggregation *aggregation, const struct bp_pair *pair,
+	const struct bp_pairs *of)
 {
-	const double scale = unit == BP_AGE_BYTES ? 1 : 1e9;
+	const bool in_bytes = of->unit == BP_AGE_BYTES;
+	const double scale = in_bytes ? 1 : 1e9;
 	bp_json_object(json, key, BP_JSON_SPACED);
 	if (pair->row != UINT32_MAX)
 		write_places(json, aggregation, pair);
@@ -62,7 +64,12 @@ static void write_pair(struct bp_json *json, const char *key,
 	bp_json_object(json, "freed_by_another", BP_JSON_SPACED);
 	bp_json_figures(json, &pair->bytes.by_another, &pair->objects.by_another);
 	bp_json_end(json);
-	bp_json_object(json, unit == BP_AGE_BYTES ? "median_bytes" : "median_s", BP_JSON_SPACED);
+	if (of->processors) {
+		bp_json_object(json, "freed_on_another_processor", BP_JSON_SPACED);
+		bp_json_figures(json, &pair->bytes.on_another, &pair->objects.on_another);
+		bp_json_end(json);
+	}
+	bp_json_object(json, in_bytes ? "median_bytes" : "median_s", BP_JSON_SPACED);
 	bp_json_interval(json, "bytes", &pair->bytes.median, scale);
 	bp_json_interval(json, "objects", &pair->objects.median, scale);
 	bp_json_end(json);
@@ -82,10 +89,10 @@ bool bp_json_pairs(struct bp_json *json, const struct bp_aggregation *aggregatio
 	}
 	bp_json_object(json, "pairs", BP_JSON_LINES);
 	bp_json_bool(json, "complete", options->complete);
-	write_pair(json, "all", aggregation, &pairs.all, pairs.unit);
+	write_pair(json, "all", aggregation, &pairs.all, &pairs);
 	bp_json_array(json, "rows", BP_JSON_LINES);
 	for (uint32_t i = 0; i < pairs.count; i++)
-		write_pair(json, NULL, aggregation, &pairs.pairs[i], pairs.unit);
+		write_pair(json, NULL, aggregation, &pairs.pairs[i], &pairs);
 	bp_json_end(json);
 	bp_json_whole(json, "rows_left_out", pairs.left_out);
 	bp_json_object(json, "rest", BP_JSON_SPACED);

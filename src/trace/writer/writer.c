@@ -190,6 +190,10 @@ bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *r
 		at = bp_varint_put(at, record->type);
 		at = bp_varint_put(at, record->heap);
 	}
+	if (record->processor != 0) {
+		*flags |= BP_SAMPLE_PROCESSOR;
+		at = bp_varint_put(at, record->processor - 1);
+	}
 	const bool held = lane->mapping == NULL;
 	if (bp_unlikely(held))
 		bp_writer_count_held(writer, lane, BP_TAG_SAMPLE);
@@ -215,6 +219,10 @@ bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *recor
 	if (record->stack != 0) {
 		*flags |= BP_FREE_STACK;
 		at = bp_varint_put(at, record->stack);
+	}
+	if (record->processor != 0) {
+		*flags |= BP_FREE_PROCESSOR;
+		at = bp_varint_put(at, record->processor - 1);
 	}
 	if (bp_unlikely(place.lane->mapping == NULL))
 		bp_writer_count_held(writer, place.lane, BP_TAG_FREE);

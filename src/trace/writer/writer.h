@@ -146,13 +146,15 @@ struct bp_record_sample {
 	/* 0: none. `told`: the object is a host's; `type` (0: not known) and `heap` hold. */
 	bool told;
 	uint32_t labels, type, heap;
+	uint32_t processor; /* the number and 1; 0: not recorded */
 };
 bool bp_writer_sample(struct bp_writer *writer, const struct bp_record_sample *record);
 
 struct bp_record_free {
 	uint64_t sequence, time_ns, sample_sequence, trials, objects;
 	uint32_t thread;
-	uint32_t stack; /* of the freeing thread; 0: not recorded */
+	uint32_t stack;	    /* of the freeing thread; 0: not recorded */
+	uint32_t processor; /* the number and 1; 0: not recorded */
 	bool by_realloc;
 };
 bool bp_writer_free(struct bp_writer *writer, const struct bp_record_free *record);

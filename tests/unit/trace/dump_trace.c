@@ -168,6 +168,7 @@ static void print_sample(const struct bp_trace_sample *sample)
 	NUMBER(sample, labels);
 	NUMBER(sample, type);
 	NUMBER(sample, heap);
+	NUMBER(sample, processor);
 }
 
 static void print_free(const struct bp_trace_free *record)
@@ -180,6 +181,7 @@ static void print_free(const struct bp_trace_free *record)
 	NUMBER(record, trials);
 	NUMBER(record, objects);
 	NUMBER(record, stack);
+	NUMBER(record, processor);
 }
 
 static void print_stack(const struct bp_trace_stack *stack)

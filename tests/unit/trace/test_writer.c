@@ -99,7 +99,6 @@ static struct bp_record_sample sample_of(uint64_t n)
 	record.time_ns = any();
 	record.address = any();
 	record.size = any() >> 1;
-	record.usable = 0;
 	record.usable_known = next() % 2;
 	record.offset = any();
 	record.exact = next() % 2;
@@ -111,6 +110,7 @@ static struct bp_record_sample sample_of(uint64_t n)
 	record.alignment_log2 = next() % 4 == 0 ? (uint8_t)(next() % 64) : 0;
 	record.trials = any();
 	record.objects = any();
+	record.processor = next() % 4 == 0 ? (uint32_t)any() : 0;
 	return record;
 }
 
@@ -127,6 +127,7 @@ static struct bp_record_free free_of(uint64_t n)
 	record.objects = any();
 	record.by_realloc = next() % 2;
 	record.stack = next() % 2 == 0 ? (uint32_t)any() : 0;
+	record.processor = next() % 4 == 0 ? (uint32_t)any() : 0;
 	return record;
 }
 
@@ -153,6 +154,7 @@ static void check_sample(const struct bp_trace_sample *read)
 	assert_true(read->thread == wrote.thread && read->kind == wrote.kind);
 	assert_true(read->alignment_log2 == wrote.alignment_log2);
 	assert_true(read->trials == wrote.trials && read->objects == wrote.objects);
+	assert_true(read->processor == wrote.processor);
 }
 
 static void check_free(const struct bp_trace_free *read)
@@ -164,6 +166,7 @@ static void check_free(const struct bp_trace_free *read)
 	assert_true(read->trials == wrote.trials && read->objects == wrote.objects);
 	assert_int_equal((read->flags & BP_FREE_REALLOC) != 0, wrote.by_realloc);
 	assert_true(read->stack == wrote.stack);
+	assert_true(read->processor == wrote.processor);
 }
 
 struct found {

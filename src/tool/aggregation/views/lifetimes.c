@@ -193,6 +193,8 @@ struct row_samples {
 	size_t count;
 	struct bp_lifetime *freed; /* whose threads are known; `ended`: by another */
 	size_t freed_count;
+	struct bp_lifetime *placed; /* whose processors are known; `ended`: on another */
+	size_t placed_count;
 	struct bp_lifetimes_between between; /* all again, by their ages in bytes; else empty */
 };
 
@@ -216,7 +218,9 @@ static void take_figures(const struct bp_aggregation *aggregation,
 			 : bp_lifetime_median(samples->all, samples->count, unseen, state->alpha);
 	to->by_another = as_figure(state,
 		bp_lifetime_ended(samples->freed, samples->freed_count, unseen, state->alpha));
-	to->by_another.lower_bound = false;
+	to->on_another = as_figure(state,
+		bp_lifetime_ended(samples->placed, samples->placed_count, unseen, state->alpha));
+	to->by_another.lower_bound = to->on_another.lower_bound = false;
 }
 
 static void to_objects(struct row_samples *samples)
@@ -226,13 +230,17 @@ static void to_objects(struct row_samples *samples)
 		samples->all[i].value = 1;
 	for (size_t i = 0; i < samples->freed_count; i++)
 		samples->freed[i].value = 1;
+	for (size_t i = 0; i < samples->placed_count; i++)
+		samples->placed[i].value = 1;
 	for (size_t i = 0; i < between->count; i++)
 		between->by_low[i].lifetime.value = between->by_high[i].lifetime.value = 1;
 }
 
 /* Room for the samples of any row. */
 struct room {
-	struct bp_lifetime *lifetimes;	     /* twice as many, and as many again in bytes */
+	/* twice as many, as many again with processors, and as many again in bytes */
+	struct bp_lifetime *lifetimes;
+	bool processors;
 	struct bp_lifetime_between *between; /* twice as many; NULL in ns */
 };
 
@@ -241,7 +249,7 @@ static struct bp_lifetimes_between as_between(const struct bp_lifetime_entry *en
 {
 	struct bp_lifetimes_between between = { .by_low = room->between,
 		.by_high = room->between + count,
-		.buffer = room->lifetimes + 2 * count,
+		.buffer = room->lifetimes + (room->processors ? 3 : 2) * count,
 		.count = count };
 	for (size_t i = 0; i < count; i++)
 		between.by_low[i] = between.by_high[i] = (struct bp_lifetime_between){
@@ -256,9 +264,10 @@ static void take_row(const struct bp_aggregation *aggregation,
 	const struct bp_lifetime_entry *entries, const struct bp_known_total *ages, size_t count,
 	struct bp_lifetime_unseen unseen, const struct room *room, struct bp_row_lifetimes *ret_row)
 {
-	struct row_samples samples = {
-		.all = room->lifetimes, .count = count, .freed = room->lifetimes + count
-	};
+	struct row_samples samples = { .all = room->lifetimes,
+		.count = count,
+		.freed = room->lifetimes + count,
+		.placed = room->lifetimes + 2 * count };
 	struct bp_row_lifetimes row = { 0 };
 	if (ages != NULL)
 		samples.between = as_between(entries, ages, count, room);
@@ -269,13 +278,16 @@ static void take_row(const struct bp_aggregation *aggregation,
 		row.freed += entry->lifetime.ended ? alike : 0;
 		/* An object of no bytes has no share of the bytes, and is kept for the objects. */
 		samples.all[i] = entry->lifetime;
-		if (!entry->lifetime.ended ||
-			!(entry->how & (BP_FREED_BY_ITS_THREAD | BP_FREED_BY_ANOTHER)))
+		if (!entry->lifetime.ended)
 			continue;
-		row.threads += alike;
-		samples.freed[samples.freed_count] = entry->lifetime;
-		samples.freed[samples.freed_count++].ended =
-			(entry->how & BP_FREED_BY_ANOTHER) != 0;
+		if (bp_lifetime_threads_known(entry)) {
+			row.threads += alike;
+			samples.freed[samples.freed_count++] =
+				bp_lifetime_as_share(entry, BP_FREED_BY_ANOTHER);
+		}
+		if (room->processors && bp_lifetime_processors_known(entry))
+			samples.placed[samples.placed_count++] =
+				bp_lifetime_as_share(entry, BP_FREED_ON_ANOTHER_PROCESSOR);
 	}
 	take_figures(aggregation, &samples, unseen.bytes, &row.bytes);
 	to_objects(&samples);
@@ -319,8 +331,10 @@ static bool take_all(const struct bp_aggregation *aggregation, const struct gath
 		if (gathered->starts[i + 1] - gathered->starts[i] > most)
 			most = gathered->starts[i + 1] - gathered->starts[i];
 	const bool in_bytes = gathered->ages != NULL;
-	struct room room = { calloc((in_bytes ? 3 : 2) * most + 1, sizeof *room.lifetimes),
-		in_bytes ? calloc(2 * most + 1, sizeof *room.between) : NULL };
+	const size_t times = 2u + to->processors + in_bytes;
+	struct room room = { .lifetimes = calloc(times * most + 1, sizeof *room.lifetimes),
+		.processors = to->processors,
+		.between = in_bytes ? calloc(2 * most + 1, sizeof *room.between) : NULL };
 	to->rows = calloc((size_t)gathered->rows + 1, sizeof *to->rows);
 	to->row_count = gathered->rows;
 	to->longest = gathered->longest;
@@ -372,6 +386,7 @@ bool bp_lifetimes_make(const struct bp_aggregation *aggregation, uint32_t rows, 
 	const struct bp_profile *profile = aggregation->profile;
 	const struct bp_view *view = &aggregation->state->view;
 	struct bp_lifetimes made = { .unit = unit,
+		.processors = profile->samples.freed_on != NULL,
 		.resolution_ns = bp_age_resolution_ns(aggregation) };
 	struct gathered gathered = {
 		.rows = rows, .complete = complete, .resolution_ns = made.resolution_ns

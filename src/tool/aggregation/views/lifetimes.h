@@ -13,6 +13,7 @@
 #include "aggregation/aggregate.h"
 #include "estimate/lifetime_between.h"
 #include "model/sample_weight.h"
+#include "model/samples.h"
 
 /* What ages are counted in. */
 enum bp_age_unit {
@@ -28,6 +29,8 @@ struct bp_lifetime_figures {
 	struct bp_figure freed_within[BP_LIFETIME_AGES]; /* shares, from 0 to 1 */
 	struct bp_interval median;   /* an age; INFINITY: not reached; see estimate/lifetime.h */
 	struct bp_figure by_another; /* share of what was freed; `unknown` without such a sample */
+	/* likewise, on another processor than it had been allocated on; only with `processors` */
+	struct bp_figure on_another;
 };
 
 struct bp_row_lifetimes {
@@ -40,11 +43,12 @@ struct bp_row_lifetimes {
 struct bp_lifetimes {
 	bool known; /* false: the file does not tell, and there are no rows */
 	enum bp_age_unit unit;
-	uint64_t resolution_ns;	     /* of folded traces: lifetimes may be off by so much; else 0 */
-	uint64_t longest;	     /* the greatest age of any sample: nothing older was seen */
-	uint64_t width;		     /* of nine in ten samples' ages in bytes the limits are no
+	uint64_t resolution_ns; /* of folded traces: lifetimes may be off by so much; else 0 */
+	uint64_t longest;	/* the greatest age of any sample: nothing older was seen */
+	bool processors;	/* it is known of some samples on which processors these were */
+	uint64_t width;		/* of nine in ten samples' ages in bytes the limits are no
 				      * further apart; UINT64_MAX: without an upper limit */
-	struct bp_row_lifetimes all; /* everything that is selected */
+	struct bp_row_lifetimes all;   /* everything that is selected */
 	struct bp_row_lifetimes *rows; /* `row_count`, in the order of the aggregation */
 	uint32_t row_count;
 };
@@ -67,6 +71,25 @@ struct bp_lifetime_entry {
 /* Of sample `number`, which is `sample` and weighs `weight`; its age is in ns. */
 struct bp_lifetime_entry bp_lifetime_entry_of(const struct bp_aggregation *aggregation,
 	uint32_t number, const struct bp_sample *sample, const struct bp_sample_weight *weight);
+
+/* Of an entry that was freed: is it known by which thread, and on which processors? */
+static inline bool bp_lifetime_threads_known(const struct bp_lifetime_entry *entry)
+{
+	return (entry->how & (BP_FREED_BY_ITS_THREAD | BP_FREED_BY_ANOTHER)) != 0;
+}
+static inline bool bp_lifetime_processors_known(const struct bp_lifetime_entry *entry)
+{
+	return (entry->how & (BP_FREED_ON_ITS_PROCESSOR | BP_FREED_ON_ANOTHER_PROCESSOR)) != 0;
+}
+/* Its lifetime, which counts as ended if it was freed as the bits `how` say: a share of such
+ * lifetimes that ended (bp_lifetime_ended) is the share of what was freed so. */
+static inline struct bp_lifetime bp_lifetime_as_share(
+	const struct bp_lifetime_entry *entry, uint32_t how)
+{
+	struct bp_lifetime lifetime = entry->lifetime;
+	lifetime.ended = (entry->how & how) != 0;
+	return lifetime;
+}
 
 /* The limits of the age of `sample` in bytes, by the clock of its process; a point between them
  * takes the place of the entry's age in ns. `resolution_ns`: times may be off by so much. */

@@ -251,27 +251,39 @@ static int compare_by_pair(const void *left, const void *right)
 	return bp_lifetime_compare(a, b);
 }
 
-/* The entries as lifetimes of bytes, or of objects, into the buffer: those of all, and behind them
- * of freed ones whether another thread freed them. `live`: none was freed, and ages end where they
- * were last seen. */
-static size_t take_lifetimes(const struct numbered_entry *entries, size_t count, bool objects,
+/* The entries as lifetimes of bytes, or of objects, into the buffer. `live`: none was freed, and
+ * ages end where they were last seen. */
+static void take_lifetimes(const struct numbered_entry *entries, size_t count, bool objects,
 	bool live, struct bp_lifetime *buffer)
 {
+	for (size_t i = 0; i < count; i++) {
+		buffer[i] = entries[i].entry.lifetime;
+		buffer[i].ended = buffer[i].ended || live;
+		if (objects)
+			buffer[i].value = 1;
+	}
+}
+
+/* Of what was freed, as far as that is `known`, the share that was freed as the bits `how` say. */
+static struct bp_figure share_of(struct builder *builder, const struct numbered_entry *entries,
+	size_t count, bool objects, bool (*known)(const struct bp_lifetime_entry *), uint32_t how,
+	double unseen)
+{
+	struct bp_lifetime *buffer = builder->buffer + count;
 	size_t freed = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct bp_lifetime_entry *entry = &entries[i].entry;
-		struct bp_lifetime lifetime = entry->lifetime;
-		if (objects)
-			lifetime.value = 1;
-		buffer[i] = lifetime;
-		buffer[i].ended = lifetime.ended || live;
-		if (!lifetime.ended ||
-			!(entry->how & (BP_FREED_BY_ITS_THREAD | BP_FREED_BY_ANOTHER)))
+		if (!entries[i].entry.lifetime.ended || !known(&entries[i].entry))
 			continue;
-		lifetime.ended = (entry->how & BP_FREED_BY_ANOTHER) != 0;
-		buffer[count + freed++] = lifetime;
+		buffer[freed] = bp_lifetime_as_share(&entries[i].entry, how);
+		if (objects)
+			buffer[freed].value = 1;
+		freed++;
 	}
-	return freed;
+	struct bp_figure figure = { .interval = bp_lifetime_ended(buffer, freed, unseen,
+					    builder->aggregation->state->alpha) };
+	if (builder->aggregation->state->lost_frees)
+		figure.interval.exact = false;
+	return figure;
 }
 
 /* The median of lifetimes that take_lifetimes has put into the buffer, in bytes. */
@@ -295,16 +307,19 @@ static struct bp_pair_lifetime lifetime_of(struct builder *builder,
 	const struct numbered_entry *entries, size_t count, bool objects, bool live, double unseen)
 {
 	const struct bp_aggregation_state *state = builder->aggregation->state;
-	const size_t freed = take_lifetimes(entries, count, objects, live, builder->buffer);
+	take_lifetimes(entries, count, objects, live, builder->buffer);
 	struct bp_pair_lifetime lifetime = {
-		.by_another = { .interval = bp_lifetime_ended(
-					builder->buffer + count, freed, unseen, state->alpha) },
 		.median = builder->clocks != NULL
 				  ? median_in_bytes(builder, entries, count, unseen)
 				  : bp_lifetime_median(builder->buffer, count, unseen, state->alpha)
 	};
 	if (state->lost_frees)
-		lifetime.by_another.interval.exact = lifetime.median.exact = false;
+		lifetime.median.exact = false;
+	lifetime.by_another = share_of(builder, entries, count, objects, bp_lifetime_threads_known,
+		BP_FREED_BY_ANOTHER, unseen);
+	if (builder->aggregation->profile->samples.freed_on != NULL)
+		lifetime.on_another = share_of(builder, entries, count, objects,
+			bp_lifetime_processors_known, BP_FREED_ON_ANOTHER_PROCESSOR, unseen);
 	return lifetime;
 }
 
@@ -466,7 +481,9 @@ bool bp_pairs_make(const struct bp_aggregation *aggregation, uint32_t most, bool
 	enum bp_age_unit unit, struct bp_pairs *ret_pairs, struct bp_error *error)
 {
 	const struct bp_view *view = &aggregation->state->view;
-	struct bp_pairs made = { .known = true, .unit = unit };
+	struct bp_pairs made = { .known = true,
+		.unit = unit,
+		.processors = aggregation->profile->samples.freed_on != NULL };
 	struct bp_byte_clock *clocks = NULL;
 	if (aggregation->state->lacks & BP_LACKS_TIMES || aggregation->lacks & BP_LACKS_FREES ||
 		(unit == BP_AGE_BYTES && aggregation->profile->readings.count == 0)) {

@@ -27,6 +27,7 @@ enum bp_pair_end {
 /* Of the bytes of a pair, or of its objects. */
 struct bp_pair_lifetime {
 	struct bp_figure by_another; /* share of what was freed; `unknown`: nobody knows */
+	struct bp_figure on_another; /* likewise, on another processor; only with `processors` */
 	/* age by which half of it was freed; of a BP_PAIR_LIVE, the age of half of it when it was
 	 * last seen; as in estimate/lifetime.h */
 	struct bp_interval median;
@@ -46,6 +47,7 @@ struct bp_pair {
 struct bp_pairs {
 	bool known;	       /* false: the file tells no lifetimes, and there is nothing else */
 	enum bp_age_unit unit; /* of the medians */
+	bool processors;       /* as of struct bp_lifetimes */
 	uint64_t width;	       /* in bytes, as of struct bp_lifetimes */
 	struct bp_pair *pairs; /* `count`, in the order of the query's --sort */
 	uint32_t count;

@@ -480,7 +480,8 @@ static const struct bp_option options[] = {
 		.summary = "record each call by which the program maps memory itself, too (report "
 			   "--metric mapped)" },
 	{ .name = "free-stacks",
-		.summary = "record the stack of each free of a sampled object, too" },
+		.summary = "record the stack and the processor of each free of a sampled "
+			   "object, too" },
 	{ .name = "in-place",
 		.summary = "sampled objects stay in the program's own heap, so that their pages "
 			   "can be looked at (report --resident)" },

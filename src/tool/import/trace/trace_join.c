@@ -14,7 +14,8 @@
 struct bp_waiting_free {
 	uint64_t sample_sequence, sequence, time_ns, objects;
 	uint32_t thread;
-	uint32_t stack; /* as recorded; 0: none */
+	uint32_t stack;	    /* as recorded; 0: none */
+	uint32_t processor; /* and 1; 0: not known */
 };
 
 static bool no_memory(struct bp_error *error)
@@ -34,6 +35,7 @@ void bp_trace_join_init(struct bp_trace_join *join, const struct bp_trace_reader
 	join->first_sample = profile->samples.count;
 	join->objects_uncounted = reader->header.flags_skippable & BP_HEADER_OBJECTS_UNCOUNTED;
 	join->is_told = reader->part.is_open;
+	join->has_processors = reader->header.flags_skippable & BP_HEADER_FREE_STACKS;
 	join->by_sequence.first = reader->header.parent_sequence;
 	bp_trace_join_resume(join);
 }
@@ -106,6 +108,20 @@ bool bp_trace_join_stack(struct bp_trace_join *join, uint32_t id, uint64_t time_
 	return stack_of(join, id, time_ns, ret_number, error);
 }
 
+/* Was the object of an entry, which has an end, freed on the processor that it was made on? */
+static bool join_processors(
+	struct bp_trace_join *join, uint32_t entry, uint32_t freed_on, struct bp_error *error)
+{
+	if (!join->has_processors || freed_on == 0)
+		return true;
+	const uint64_t made_on =
+		bp_packed_get(&join->beside, entry - join->first_sample, BP_BESIDE_PROCESSOR);
+	return made_on == 0 || bp_samples_set_freed_on(&join->profile->samples, entry,
+				       made_on == freed_on ? BP_FREED_ON_ITS_PROCESSOR
+							   : BP_FREED_ON_ANOTHER_PROCESSOR,
+				       error);
+}
+
 static bool join_free(struct bp_trace_join *join, uint32_t entry,
 	const struct bp_waiting_free *record, struct bp_error *error)
 {
@@ -137,6 +153,8 @@ static bool join_free(struct bp_trace_join *join, uint32_t entry,
 		bp_import_tell_death(clock_of(join), time_ns, &free_time_ns, &free_sequence);
 	if (!bp_samples_end(samples, entry, &birth, free_time_ns, free_sequence, how, error))
 		return false;
+	if (!join_processors(join, entry, record->processor, error))
+		return false;
 	uint32_t stack;
 	return record->stack == 0 ||
 	       (stack_of(join, record->stack, record->time_ns, &stack, error) &&
@@ -160,7 +178,7 @@ static bool add_sample(struct bp_trace_join *join, const struct bp_trace_sample 
 	uint32_t entry, struct bp_error *error)
 {
 	uint64_t sequence = below_never(record->sequence), time_ns = below_never(record->time_ns);
-	struct bp_packed_row beside = { { record->objects } };
+	struct bp_packed_row beside = { { record->objects, 0, record->processor } };
 	struct bp_alike alike = {
 		.size = record->size,
 		.usable = record->usable,
@@ -179,7 +197,8 @@ static bool add_sample(struct bp_trace_join *join, const struct bp_trace_sample 
 		beside.column[BP_BESIDE_TIME] = time_ns;
 		tell_birth(join, &alike, &time_ns, &sequence);
 	}
-	if (!(join->is_told ? bp_packed_add(&join->beside, &beside, BP_BESIDE_COLUMNS)
+	if (!(join->is_told || join->has_processors
+			    ? bp_packed_add(&join->beside, &beside, BP_BESIDE_COLUMNS)
 			    : bp_packed_add(&join->beside, &beside, BP_BESIDE_TIME)))
 		return no_memory(error);
 	if (!stack_of(join, record->stack, record->time_ns, &stack, error) ||
@@ -200,6 +219,7 @@ static bool add_free(struct bp_trace_join *join, const struct bp_trace_free *rec
 		.objects = record->objects,
 		.thread = record->thread,
 		.stack = record->stack,
+		.processor = record->processor,
 	};
 	if (entry != BP_JOIN_WAITS)
 		return join_free(join, entry, &waiting, error);

@@ -20,8 +20,9 @@
 #include "import/trace/trace.h"
 
 /* What is known of an entry until its free has come: the object counter of its thread, which tells
- * temporary objects, and where a folded part tells its birth otherwise, the time as recorded. */
-enum bp_beside_column { BP_BESIDE_OBJECTS, BP_BESIDE_TIME, BP_BESIDE_COLUMNS };
+ * temporary objects; where a folded part tells its birth otherwise, the time as recorded; and where
+ * it was recorded the processor, as in struct bp_trace_sample. */
+enum bp_beside_column { BP_BESIDE_OBJECTS, BP_BESIDE_TIME, BP_BESIDE_PROCESSOR, BP_BESIDE_COLUMNS };
 
 /* The profile's number for a recorded stack: its id, and above that the epoch (jit/jit_names.h) as
  * of which its code made at run time has names. */
@@ -37,8 +38,9 @@ struct bp_trace_join {
 	struct bp_process_id process;
 	const struct bp_jit_names *jit; /* of code made at run time; NULL: there are none */
 	uint32_t first_sample;		/* entries from here on are this process's ... */
-	struct bp_packed beside; /* ... and this runs beside them, without times unless ... */
-	bool is_told;		 /* ... a folded part may tell them otherwise */
+	struct bp_packed beside; /* ... and this runs beside them, of the first column unless ... */
+	bool is_told;		 /* ... a folded part may tell times otherwise ... */
+	bool has_processors;	 /* ... or there may be processors */
 	bool objects_uncounted;	 /* counters of objects say nothing */
 	/* Private; these of the first step, apart from what the other thread writes. */
 	_Alignas(64) uint64_t repeated_samples;
