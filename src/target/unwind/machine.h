@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All that the unwinder and the recorder have to know about the processor: the numbers of
- * registers, how they are read at entry, what a signal frame looks like, what comes before a return address, and how the
- * rules of an ordinary frame fit into few bits. This file says what each machine's part has to
- * define. The part is machine_<machine>.h (constants and inline functions) and machine_<machine>.c.
- * The build chooses the .c file by the machine; for the header, this is one of the few places with
- * an #if.
+ * registers, how they are read at entry, what a signal frame looks like, what comes before a
+ * return address, and how the rules of an ordinary frame fit into few bits. This file says what
+ * each machine's part has to define. The part is machine_<machine>.h (constants and inline
+ * functions) and machine_<machine>.c. The build chooses the .c file by the machine; for the
+ * header, this is one of the few places with an #if.
  *
  *   enum bp_register         DWARF numbers: BP_FRAME_POINTER, BP_STACK_POINTER, BP_RETURN (the
  *                            column whose rule gives the return address), BP_PC (the column that
