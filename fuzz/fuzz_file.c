@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzing of importers whose formats have neither checksums nor large empty parts, so that the
- * input is the file: .nettrace, and pprof that is not packed (packed, every change would test zlib
- * only). Whatever bytes it holds, they must come to an end without a wrong access, with bounded
- * memory, and with a profile whose indices are all good. Which format it is the seeds and the
- * corpus say.
+ * input is the file: .nettrace, pprof that is not packed (packed, every change would test zlib
+ * only), and Go's text form. Whatever bytes it holds, they must come to an end without a wrong
+ * access, with bounded memory, and with a profile whose indices are all good. Which format it is
+ * the seeds and the corpus say.
  *
  * The harness is the same for libFuzzer (clang) and for the regression driver (replay.c).
  */

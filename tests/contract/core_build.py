@@ -49,8 +49,9 @@ def says_what_is_missing(bytepoll, source, folder):
     with open(nettrace, "wb") as file:
         file.write(b"Nettrace" + bytes(100))
     pprof = os.path.join(source, "tests/data/pprof/go-1.26.pb.gz")
+    text = os.path.join(source, "tests/data/pprof/go-1.26-text.txt")
     for status, option, words in ((125, "dotnet", ("dotnet",)), (1, "dotnet", ("report", nettrace)),
-                                  (1, "pprof", ("report", pprof)),
+                                  (1, "pprof", ("report", pprof)), (1, "pprof", ("report", text)),
                                   (2, "charts", ("plan", "--chart", "probability", "--svg", folder + "/c.svg"))):
         done = run(bytepoll, *words)
         text = done.stdout.decode()

@@ -71,7 +71,7 @@ class Shelf:
             packed = SOURCE / f"tests/data/dotnet/{name}.nettrace.xz"
             (self.folder / f"dotnet/{name}.nettrace").write_bytes(lzma.decompress(packed.read_bytes()))
         (self.folder / "pprof").mkdir()
-        for file in (SOURCE / "tests/data/pprof").glob("*.gz"):
+        for file in (SOURCE / "tests/data/pprof").glob("go-*"):
             shutil.copy(file, self.folder / "pprof")
         for file in self.files(self.folder):
             os.utime(file, (0, 0))

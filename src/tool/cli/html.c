@@ -27,7 +27,8 @@
 /* The bytes of a file's name that stand before what says of which kind it is. */
 static size_t stem_bytes(const char *name)
 {
-	static const char *const ends[] = { ".bpt", ".nettrace", ".pb.gz", ".pprof", ".pb", ".gz" };
+	static const char *const ends[] = { ".bpt", ".nettrace", ".pb.gz", ".pprof", ".pb", ".gz",
+		".txt" };
 	const size_t bytes = strlen(name);
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
 		const size_t end = strlen(ends[i]);

@@ -9,9 +9,9 @@
 #include "aggregation/views/pairs.h"
 #include "cli/command.h"
 #include "cli/files/keepers_read.h"
-#include "cli/files/residency_read.h"
 #include "cli/growth.h"
 #include "cli/input.h"
+#include "cli/looks.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
@@ -24,7 +24,6 @@
 #include "policy/defaults.h"
 #include "policy/shown.h"
 #include "report/parts/header.h"
-#include "resident/mappings_file.h"
 #include "resident/resident_file.h"
 
 struct request {
@@ -300,56 +299,20 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	/* Lines of a look are no rows of the peak, at whatever moment the look was. */
 	if (looks && request->report->for_eyes && query.metric == BP_METRIC_PEAK)
 		query.metric = BP_METRIC_LIVE;
+	/* Nor are those of a runtime, whose file may not know what lives. */
+	if (looks && (profile->lacks & BP_LACKS_FREES) != 0)
+		query.metric = BP_METRIC_ALLOCATED;
 	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))
 		return false;
 	return !hides || query.metric != BP_METRIC_LIVE ||
 	       bp_suppressed_tell(ret_aggregation, error);
 }
 
-/* FILE.mappings, into the lines of --resident. */
-static bool take_apart(const struct bp_arguments *arguments, const struct request *request,
-	const struct bp_profile *profile, struct bp_parts *parts, struct bp_report_options *options,
-	struct bp_error *error)
-{
-	struct bp_query query = request->query_options.query;
-	struct bp_mappings mappings;
-	if (arguments->operand_count != 1)
-		return bp_error_set(error, "--resident is about one process: give one FILE");
-	if (!bp_mappings_read(arguments->operands[0], profile, &mappings, error))
-		return false;
-	const enum bp_mapping_moment moment =
-		query.metric == BP_METRIC_PEAK ? BP_MAPPINGS_HIGHEST : BP_MAPPINGS_LAST;
-	const bool good =
-		bp_parts_make(profile, &query, &mappings.cuts[moment], mappings.pid, parts, error);
-	bp_mappings_finish(&mappings);
-	options->parts = parts;
-	return good;
-}
-
-/* FILE.pages, into what of live objects is not resident; of the highest look no pages are kept. */
-static bool look_at_pages(const struct bp_arguments *arguments, const struct request *request,
-	const struct bp_profile *profile, struct bp_residency *residency,
-	struct bp_report_options *options, struct bp_error *error)
-{
-	const struct bp_query *query = &request->query_options.query;
-	struct bp_error torn;
-	bool known = false;
-	options->without_pages = query->metric == BP_METRIC_PEAK;
-	if (options->without_pages)
-		return true;
-	if (!bp_residency_read(
-		    arguments->operands[0], profile, query, residency, &known, &torn, error))
-		return false;
-	if (torn.text[0] != '\0')
-		bp_say(stderr, "bytepoll: warning: %s", torn.text);
-	options->residency = known ? residency : NULL;
-	return true;
-}
-
 static bool show(const struct bp_arguments *arguments, const struct request *request,
 	const struct bp_profile *profile, const struct bp_symbol_summary *symbols,
 	struct bp_error *error)
 {
+	const struct bp_query *query = &request->query_options.query;
 	struct bp_report_options options = request->options;
 	struct bp_aggregation aggregation;
 	struct bp_explained explained;
@@ -366,8 +329,8 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 		options.explained = &explained;
 	bool good =
 		!request->takes_apart ||
-		(take_apart(arguments, request, profile, &parts, &options, error) &&
-			look_at_pages(arguments, request, profile, &residency, &options, error));
+		(bp_looks_take_apart(arguments, query, profile, &parts, &options, error) &&
+			bp_looks_at_pages(arguments, query, profile, &residency, &options, error));
 	if (good && request->keepers) {
 		good = bp_keepers_read(arguments->operands[0], profile,
 			&request->query_options.query, &pages, &keepers, error);

@@ -96,13 +96,15 @@ static bool warn_of_program(struct bp_diff *diff)
 {
 	const struct bp_run *base = &diff->runs[BP_BASE][0];
 	const struct bp_run *new = &diff->runs[BP_NEW][0];
-	if (diff->state->program[0] == '\0')
+	const char *old_name = bp_process_name(base->compared->profile, subject_of(base));
+	const char *new_name = bp_process_name(new->compared->profile, subject_of(new));
+	/* Some files do not tell the name. */
+	if (diff->state->program[0] == '\0' || *old_name == '\0' || *new_name == '\0')
 		return true;
 	return bp_diff_warn(diff,
 		"the programs have different names (%s and %s): they are taken for two versions of "
 		"one program",
-		bp_process_name(base->compared->profile, subject_of(base)),
-		bp_process_name(new->compared->profile, subject_of(new)));
+		old_name, new_name);
 }
 
 /* Bytes or objects of a side: of functions without a name, and in all. */

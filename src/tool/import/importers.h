@@ -10,7 +10,8 @@
 #define BP_IMPORTERS(X) \
 	X(trace) \
 	X(nettrace) \
-	X(pprof)
+	X(pprof) \
+	X(go_text)
 /* clang-format on */
 
 #endif

@@ -140,6 +140,7 @@ void bp_profile_finish(struct bp_profile *profile)
 	free(profile->outages.data);
 	free(profile->intervals.data);
 	free(profile->started.data);
+	free(profile->runtime_parts.data);
 	memset(profile, 0, sizeof *profile);
 }
 
@@ -410,6 +411,15 @@ bool bp_profile_add_pause(
 	if (!RESERVE(profile->pauses, 1, error))
 		return false;
 	profile->pauses.data[profile->pauses.count++] = *pause;
+	return true;
+}
+
+bool bp_profile_add_runtime_part(
+	struct bp_profile *profile, const struct bp_runtime_part *part, struct bp_error *error)
+{
+	if (!RESERVE(profile->runtime_parts, 1, error))
+		return false;
+	profile->runtime_parts.data[profile->runtime_parts.count++] = *part;
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include "model/capabilities.h"
 #include "model/python_frames.h"
 #include "model/readings.h"
+#include "model/runtime_parts.h"
 #include "model/samples.h"
 
 #define BP_PROFILE_LOSSES 32 /* as BP_LOSS_MAX of the trace */
@@ -133,8 +134,9 @@ struct bp_process {
 	bool became_unseen; /* and that was one of the unseen */
 	struct bp_process_verify_sums verify_sums;
 	struct bp_process_python python;
-	uint32_t lacks;	     /* what its file cannot tell: bits of enum bp_lack */
-	bool mappings_known; /* with profile->mapped: calls that map memory were recorded */
+	struct bp_string_id runtime; /* that `runtime_parts` are of: "Go"; "": none */
+	uint32_t lacks;		     /* what its file cannot tell: bits of enum bp_lack */
+	bool mappings_known;	     /* with profile->mapped: calls that map memory were recorded */
 	bool cut_off;	     /* the file ends early; how much is missing need not be known */
 	uint32_t misread;    /* bits of enum bp_variable of the trace: settings not understood */
 	uint64_t size_floor; /* no object can be smaller, bytes; 0: not known */
@@ -277,7 +279,9 @@ struct bp_profile {
 	BP_TABLE(struct bp_pause) outages;
 	BP_TABLE(struct bp_interval_used) intervals;
 	BP_TABLE(struct bp_started) started; /* from 0 on */
-	bool keep_readings;		     /* set before importing: fill `readings` */
+	/* from 0 on; those of one process and moment stand together, moments ascend */
+	BP_TABLE(struct bp_runtime_part) runtime_parts;
+	bool keep_readings; /* set before importing: fill `readings` */
 	void (*progress)(void *context, uint64_t samples); /* set before importing: called now
 							     * and then with how many were read */
 	void *progress_context;
@@ -363,6 +367,8 @@ bool bp_profile_add_verify_sums(
 
 bool bp_profile_add_reading(
 	struct bp_profile *profile, const struct bp_reading *reading, struct bp_error *error);
+bool bp_profile_add_runtime_part(
+	struct bp_profile *profile, const struct bp_runtime_part *part, struct bp_error *error);
 bool bp_profile_add_outage(
 	struct bp_profile *profile, const struct bp_pause *outage, struct bp_error *error);
 bool bp_profile_add_pause(

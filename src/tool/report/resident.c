@@ -2,7 +2,8 @@
 /*
  * `report --resident`: where every resident byte is (resident/parts.h), line by line, with the
  * largest owners of each line below it. The lines and what is unexplained add up to the total,
- * which is the kernel's. Lines of nothing are left out.
+ * which is the kernel's, or that of a runtime whose own figures the file has. Lines of nothing are
+ * left out.
  */
 #include <math.h>
 #include <string.h>
@@ -116,6 +117,54 @@ static void write_absent(const struct bp_residency *residency, const struct bp_a
 			out);
 }
 
+/* What the figures of a runtime are, and what else it says. */
+static void write_runtime_notes(
+	const struct bp_parts *parts, const struct bp_report_options *options, FILE *out)
+{
+	char amount[BP_QUANTITY_BYTES], never[BP_QUANTITY_BYTES], text[512];
+	snprintf(text, sizeof text,
+		"These are the figures of %.40s itself: of the memory that it has from the kernel, "
+		"resident or not. What the process has beside that (code, memory of other "
+		"libraries) is not among them.",
+		parts->runtime);
+	bp_write_note(options, text, out);
+	if (parts->given_back_bytes > 0) {
+		bp_bytes_text(parts->given_back_bytes, bp_style_of(options), amount);
+		snprintf(text, sizeof text,
+			"Given back to the kernel, and in no line: %.90s of addresses.", amount);
+		bp_write_note(options, text, out);
+	}
+	if (parts->high_water_bytes == 0)
+		return;
+	bp_bytes_text(parts->high_water_bytes, bp_style_of(options), amount);
+	if (parts->total_bytes <= parts->high_water_bytes) {
+		snprintf(text, sizeof text,
+			"The most that the process ever had resident, by the kernel: %.90s.",
+			amount);
+	} else {
+		bp_bytes_text(
+			parts->total_bytes - parts->high_water_bytes, bp_style_of(options), never);
+		snprintf(text, sizeof text,
+			"The most that the process ever had resident, by the kernel: %.90s. So of what "
+			"%.40s holds %.90s at least are not resident: pages that were never touched.",
+			amount, parts->runtime, never);
+	}
+	bp_write_note(options, text, out);
+}
+
+/* "resident at 2.5 s, pid 7"; "held by Go when the file was written". */
+static void heading_text(const struct bp_parts *parts, char *to, size_t bytes)
+{
+	char time[BP_QUANTITY_BYTES];
+	bp_time_text(parts->at_ns, time);
+	if (parts->runtime == NULL)
+		snprintf(to, bytes, "resident at %s, pid %u", time, parts->pid);
+	else if (parts->at_ns == BP_TIME_NEVER)
+		snprintf(to, bytes, "held by %.40s", parts->runtime);
+	else
+		snprintf(to, bytes, "held by %.40s at %s", parts->runtime, time);
+}
+
 /* The highest resident memory is seldom at the moment at which malloc had given most. */
 static void write_other_peak(const struct bp_parts *parts, const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
@@ -138,13 +187,12 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 {
 	struct bp_report_options head = *options;
 	const struct bp_parts *parts = options->parts;
-	char time[BP_QUANTITY_BYTES], heading[BP_QUANTITY_BYTES + 64];
+	char heading[BP_QUANTITY_BYTES + 64];
 	if (parts == NULL)
 		return bp_error_set(error, "resident memory is not known");
 	head.resident = NULL; /* it has the whole screen here */
 	bp_write_header(aggregation, &head, out);
-	bp_time_text(parts->at_ns, time);
-	snprintf(heading, sizeof heading, "resident at %s, pid %u", time, parts->pid);
+	heading_text(parts, heading, sizeof heading);
 	const struct bp_interval total = { (double)parts->total_bytes, (double)parts->total_bytes,
 		(double)parts->total_bytes, true, false };
 	fprintf(out, "\n%s", bp_style_bold(options));
@@ -161,8 +209,15 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 	}
 	const bool attached = bp_profile_is_attached(aggregation->profile, parts->pid);
 	if (!is_nothing(&parts->unexplained))
-		write_line("", attached ? "from before attaching, unexplained" : "unexplained",
+		write_line("",
+			parts->runtime != NULL ? "in no part that it names"
+			: attached	       ? "from before attaching, unexplained"
+					       : "unexplained",
 			&parts->unexplained, options, out);
+	if (parts->runtime != NULL) {
+		write_runtime_notes(parts, options, out);
+		return true;
+	}
 	write_notes(parts, attached, options, out);
 	if (options->residency != NULL && is_some(&options->residency->absent))
 		write_absent(options->residency, aggregation, options, out);

@@ -272,17 +272,25 @@ static void take_unexplained(struct bp_parts *parts, const struct live *live)
 	parts->unexplained = used;
 }
 
-static bool add_live(
-	struct bp_parts *parts, const struct bp_aggregation *aggregation, const struct live *live)
+bool bp_parts_add_rows(struct bp_part *part, const struct bp_aggregation *aggregation)
 {
-	struct bp_part *part = add_part(parts, "live objects, as requested", live->requested);
-	for (uint32_t i = 0; i < aggregation->row_count && i < BP_PART_OWNERS; i++) {
+	for (uint32_t i = 0; i < aggregation->row_count && part->owner_count < BP_PART_OWNERS;
+		i++) {
 		struct bp_row row;
 		bp_aggregation_row(aggregation, i, &row);
 		if (!add_owner(part, row.name != NULL && *row.name != '\0' ? row.name : "(no name)",
 			    row.bytes.interval))
 			return false;
 	}
+	return true;
+}
+
+static bool add_live(
+	struct bp_parts *parts, const struct bp_aggregation *aggregation, const struct live *live)
+{
+	struct bp_part *part = add_part(parts, "live objects, as requested", live->requested);
+	if (!bp_parts_add_rows(part, aggregation))
+		return false;
 	add_part(parts, "rounded up by the allocator", live->sums[ROUNDING]);
 	return true;
 }

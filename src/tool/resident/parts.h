@@ -5,7 +5,7 @@
  * outside (mappings.h), which are exact, and of estimates of live objects at that moment, which
  * have intervals. How: parts.c and docs/resident.md.
  *
- * Called by report/ and cli/. Pure but for memory.
+ * Called by report/, page/ and cli/. Pure but for memory.
  */
 #ifndef BP_RESIDENT_PARTS_H
 #define BP_RESIDENT_PARTS_H
@@ -38,6 +38,13 @@ struct bp_parts {
 	uint32_t count;
 	/* the total less the lines: the estimate adds up, the limits are those of the lines */
 	struct bp_interval unexplained;
+	/* whose figures these are: NULL: the kernel's. Else those of a runtime ("Go"), of what
+	 * it has from the kernel and did not give back; then nothing above is known but at_ns
+	 * (BP_TIME_NEVER: when the file was written), total_bytes and the lines. */
+	const char *runtime;
+	uint64_t given_back_bytes; /* by the runtime: it has the addresses, and no pages */
+	/* the most that the process ever had resident, by the kernel; 0: not known */
+	uint64_t high_water_bytes;
 };
 
 /* Takes `cut` apart. The query says which metric's live objects own memory and by which key; its
@@ -45,6 +52,14 @@ struct bp_parts {
 bool bp_parts_make(const struct bp_profile *profile, const struct bp_query *query,
 	const struct bp_mapping_cut *cut, uint32_t pid, struct bp_parts *ret_parts,
 	struct bp_error *error);
+/* What the runtime of a profile's first process said of its memory (model/runtime_parts.h), as a
+ * table of the same form: of the last moment it told of, or of that at which it held most. False
+ * without error text: it told of none. */
+bool bp_runtime_parts_make(const struct bp_profile *profile, const struct bp_query *query,
+	bool highest, struct bp_parts *ret_parts, struct bp_error *error);
+
 void bp_parts_finish(struct bp_parts *parts);
+/* Adds the largest rows as the owners of a line; false: no memory. */
+bool bp_parts_add_rows(struct bp_part *part, const struct bp_aggregation *aggregation);
 
 #endif

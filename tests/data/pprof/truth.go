@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Allocates known numbers of objects of known sizes at four sites, keeps some, and writes a heap profile and
-// what is true: truth PROFILE TRUTH [RATE]. Sizes are size classes of the runtime, so that nothing is rounded up.
+// what is true: truth PROFILE TRUTH [RATE [TEXT]]. Sizes are size classes of the runtime, so that nothing is
+// rounded up. TEXT is the same profile in its text form: no garbage collection ends between the two, and Go
+// publishes what was allocated and freed only when one ends.
 package main
 
 import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
 )
@@ -50,6 +53,17 @@ func init() {
 	}
 }
 
+func write(path string, form int) {
+	file, err := os.Create(path)
+	if err != nil {
+		panic(err)
+	}
+	if err := pprof.Lookup("heap").WriteTo(file, form); err != nil {
+		panic(err)
+	}
+	file.Close()
+}
+
 func main() {
 	sites := []site{
 		{"main.small", 64, 2000000, 0}, {"main.medium", 2048, 50000, 0},
@@ -63,14 +77,11 @@ func main() {
 	for i := 0; i < 3; i++ {
 		runtime.GC()
 	}
-	file, err := os.Create(os.Args[1])
-	if err != nil {
-		panic(err)
+	debug.SetGCPercent(-1)
+	write(os.Args[1], 0)
+	if len(os.Args) > 4 {
+		write(os.Args[4], 1)
 	}
-	if err := pprof.Lookup("heap").WriteTo(file, 0); err != nil {
-		panic(err)
-	}
-	file.Close()
 	text, _ := json.Marshal(sites)
 	os.WriteFile(os.Args[2], text, 0o644)
 	runtime.KeepAlive(kept)

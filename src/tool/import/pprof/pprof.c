@@ -2,7 +2,7 @@
 /*
  * Importer of heap profiles in pprof form, as Go's runtime writes them: buckets become samples.
  * pprof_file.h unpacks the file, pprof_message.h decodes it, pprof_count.h counts the samples of a
- * bucket; here they are put together.
+ * bucket, snapshot.h makes them; here they are put together.
  *
  * A bucket has a stack, the size of its objects, and figures of what was ever allocated and of what
  * is still in use. The figures are scaled up already: what is an estimate there becomes evidence
@@ -29,19 +29,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/vec.h"
 #include "import/pprof/pprof_count.h"
 #include "import/pprof/pprof_file.h"
 #include "import/pprof/pprof_message.h"
+#include "import/pprof/snapshot.h"
 
-/* Every sample is an entry of some hundred bytes: this is 400 MiB. */
-#define SAMPLES_MAX 4000000u
 #define LINES_MAX 256u
 #define NOT_THERE BP_PPROF_VALUES
-/* The smallest size class of Go, jemalloc and TCMalloc: what their profiles call a size is no
- * less. */
-#define SMALLEST_CLASS 8u
 /* Programs that are not position independent are mapped where their file says, near the bottom. */
 #define FIXED_BELOW 0x10000000u
 
@@ -55,13 +49,9 @@ struct pprof_import {
 	struct bp_profile *profile;
 	struct bp_error *error;
 	struct bp_pprof pprof;
-	struct columns allocated, live; /* NOT_THERE: only what is live is told */
-	uint64_t scaled_by;		/* T by which the figures were scaled */
-	uint64_t interval;		/* T with which samples were drawn */
-	struct bp_process_id process;
-	uint32_t first_sample;
-	uint64_t sequence;
-	uint64_t invalid;		  /* buckets */
+	struct bp_snapshot snapshot;
+	struct columns allocated, live;	  /* NOT_THERE: only what is live is told */
+	uint64_t scaled_by;		  /* T by which the figures were scaled */
 	struct bp_module_id *modules;	  /* by mapping, in the order of the file */
 	struct bp_location_id *locations; /* likewise; 0: not yet */
 	struct bp_location_id stack[BP_PPROF_DEPTH_MAX];
@@ -163,8 +153,7 @@ static bool find_kind(struct pprof_import *import)
 			import->path);
 	import->scaled_by = pprof->has_period ? pprof->period : assumed;
 	import->scaled_by += import->scaled_by == 0; /* Go writes 0 for "everything", too */
-	import->interval = assumed != 0 ? assumed : import->scaled_by;
-	import->profile->interval_assumed = import->profile->interval_assumed || assumed != 0;
+	bp_snapshot_choose_interval(&import->snapshot, import->scaled_by);
 	if (import->scaled_by > INT64_MAX)
 		return bp_error_set(import->error, "%s: its period is negative", import->path);
 	return import->scaled_by == 1 || !is_our_export(pprof) || refuse_our_export(import);
@@ -172,51 +161,16 @@ static bool find_kind(struct pprof_import *import)
 
 /* ---- the process ---- */
 
-/* The same file read twice is found by this. */
-static void make_trace_id(const struct bp_pprof *pprof, uint8_t *trace_id)
-{
-	uint64_t words[2] = { bp_hash_u64(bp_bytes_left(&pprof->bytes)), 0x9E3779B97F4A7C15u };
-	struct bp_bytes from = pprof->bytes;
-	for (unsigned i = 0; bp_bytes_left(&from) > 0; i++) {
-		const uint64_t word =
-			bp_bytes_left(&from) >= 8 ? bp_bytes_u64(&from) : bp_bytes_u8(&from);
-		words[i % 2] = bp_hash_u64(words[i % 2] + word);
-	}
-	memcpy(trace_id, words, sizeof words);
-}
-
 static bool add_process(struct pprof_import *import)
 {
 	const struct bp_pprof *pprof = &import->pprof;
-	const uint32_t count = import->profile->processes.count;
 	const uint64_t duration = pprof->duration_ns < pprof->time_ns ? pprof->duration_ns : 0;
-	const bool complete = import->interval == 1;
-	struct bp_process process = {
-		.end_time_ns = duration,
-		.start_real_ns = pprof->time_ns - duration,
-		.ended = true,
-		.profiled = true,
-		.law = complete ? 0 : BP_PROFILE_BERNOULLI,
-		.interval_first = import->interval,
-		.interval_max = import->interval,
-		.lacks = BP_LACKS_COUNTERS | BP_LACKS_TIMES |
-			 (import->allocated.objects == NOT_THERE ? BP_LACKS_FREED_OBJECTS : 0u),
-		.bytes_allocated = { 0, UINT64_MAX },
-		.objects_allocated = { 0, UINT64_MAX },
-		.size_min = UINT64_MAX,
-	};
-	make_trace_id(pprof, process.trace_id);
-	if (pprof->mapping_count > 0 &&
-		!add_string(import, pprof->mappings[0].file, &process.program))
+	struct bp_string_id program = { 0 };
+	if (pprof->mapping_count > 0 && !add_string(import, pprof->mappings[0].file, &program))
 		return false;
-	process.command_line = process.program;
-	if (!bp_profile_string(import->profile, import->path, strlen(import->path), &process.file,
-		    import->error) ||
-		!bp_profile_add_process(import->profile, &process, &import->process, import->error))
-		return false;
-	return import->profile->processes.count != count ||
-	       bp_error_set(import->error,
-		       "%s: is a profile that was read already: name each file once", import->path);
+	import->snapshot.live_only = import->allocated.objects == NOT_THERE;
+	return bp_snapshot_add_process(&import->snapshot, program, pprof->time_ns - duration,
+		duration, pprof->bytes.at, bp_bytes_left(&pprof->bytes));
 }
 
 /* ---- places in code ---- */
@@ -245,7 +199,7 @@ static bool module_of(struct pprof_import *import, uint64_t id, struct bp_module
 		return true;
 	struct bp_module_id *known = &import->modules[mapping - pprof->mappings];
 	if (known->i == 0) {
-		struct bp_module module = { .process = import->process,
+		struct bp_module module = { .process = import->snapshot.process,
 			.start = mapping->start,
 			.end = mapping->limit,
 			.bias = bias_of(pprof, mapping) };
@@ -306,7 +260,7 @@ static bool add_location(struct pprof_import *import, const struct bp_pprof_loca
 	/* One address may be several locations here: Go cuts inlined calls where its own frames
 	 * end. So the place is the file's number of it, in a range that no code has. */
 	return bp_profile_add_location(profile, module,
-		       (uint64_t)import->process.i << 48 | 1ull << 63 |
+		       (uint64_t)import->snapshot.process.i << 48 | 1ull << 63 |
 			       (location->id & 0xFFFFFFFFFFFF),
 		       true, ret_location, import->error) &&
 	       (profile->locations.data[ret_location->i].resolved ||
@@ -335,29 +289,6 @@ static bool add_stack(struct pprof_import *import, const struct bp_pprof_sample 
 
 /* ---- buckets ---- */
 
-/* Adds `count` samples alike; the one place where samples are made. */
-static bool add_samples(
-	struct pprof_import *import, struct bp_sample *sample, uint64_t count, bool freed)
-{
-	struct bp_process *process = &import->profile->processes.data[import->process.i];
-	if (count > SAMPLES_MAX - process->samples)
-		return bp_error_set(import->error,
-			"%s: holds more than %u samples, which is more than is kept of one file",
-			import->path, SAMPLES_MAX);
-	for (uint64_t i = 0; i < count; i++) {
-		sample->sequence = ++import->sequence;
-		sample->free_sequence = freed ? ++import->sequence : BP_TIME_NEVER;
-		sample->free_time_ns = freed ? sample->time_ns : BP_TIME_NEVER;
-		if (!bp_profile_add_sample(import->profile, sample, import->error))
-			return false;
-	}
-	process->samples += count;
-	process->sampled_bytes += count * sample->size;
-	if (count > 0 && sample->size < process->size_min)
-		process->size_min = sample->size;
-	return true;
-}
-
 /* How many samples a pair of figures stands for. */
 static bool count_samples(const struct pprof_import *import, const struct bp_pprof_sample *sample,
 	struct columns columns, uint64_t *ret_count)
@@ -381,24 +312,18 @@ static bool take_bucket(struct pprof_import *import, const struct bp_pprof_sampl
 				"%s: has negative values: a difference of two profiles holds no "
 				"samples; name the two files to `bytepoll diff`",
 				import->path);
-	const bool live_only = import->allocated.objects == NOT_THERE;
-	const struct columns most = live_only ? import->live : import->allocated;
+	const struct columns most = import->snapshot.live_only ? import->live : import->allocated;
 	if (!count_samples(import, bucket, import->live, &live) ||
 		!count_samples(import, bucket, most, &allocated) || live > allocated) {
-		import->invalid++;
+		import->snapshot.invalid++;
 		return true;
 	}
 	if (allocated == 0)
 		return true;
-	struct bp_sample sample = { .size = (uint64_t)bucket->size,
-		.usable = (uint64_t)bucket->size,
-		.interval = import->interval,
-		.process = import->process,
-		.exact = import->interval == 1,
-		.bernoulli = import->interval > 1 };
-	return add_stack(import, bucket, &sample.stack) &&
-	       add_samples(import, &sample, allocated - live, true) &&
-	       add_samples(import, &sample, live, false);
+	struct bp_stack_id stack;
+	return add_stack(import, bucket, &stack) &&
+	       bp_snapshot_add_bucket(
+		       &import->snapshot, stack, (uint64_t)bucket->size, allocated, live);
 }
 
 static bool take_buckets(struct pprof_import *import)
@@ -417,22 +342,20 @@ static bool take_buckets(struct pprof_import *import)
 
 static bool finish_process(const struct pprof_import *import)
 {
-	struct bp_process *process = &import->profile->processes.data[import->process.i];
-	if (import->invalid > 0 && process->samples == 0 && is_our_export(&import->pprof))
+	const struct bp_process *process = bp_snapshot_process(&import->snapshot);
+	if (import->snapshot.invalid > 0 && process->samples == 0 && is_our_export(&import->pprof))
 		return bp_error_set(import->error,
 			"%s: was written by bytepoll export without sizes: write it with --label "
 			"bytes, or name the recording it was made from",
 			import->path);
-	if (import->invalid > 0 && process->samples == 0)
+	if (import->snapshot.invalid > 0 && process->samples == 0)
 		return bp_error_set(import->error,
 			"%s: how many samples were taken cannot be told from any of its %llu "
 			"buckets (they are not of one size each, or not scaled as Go does with an "
 			"interval of %llu bytes), so that no error can be stated",
-			import->path, (unsigned long long)import->invalid,
+			import->path, (unsigned long long)import->snapshot.invalid,
 			(unsigned long long)import->scaled_by);
-	process->lost[BP_PROFILE_LOST_BUCKETS] = import->invalid;
-	process->size_floor =
-		process->size_min < SMALLEST_CLASS ? process->size_min : SMALLEST_CLASS;
+	bp_snapshot_end(&import->snapshot);
 	return true;
 }
 
@@ -465,6 +388,8 @@ static bool import_pprof(const char *path, struct bp_profile *profile, struct bp
 		import->path = path;
 		import->profile = profile;
 		import->error = error;
+		import->snapshot =
+			(struct bp_snapshot){ .path = path, .profile = profile, .error = error };
 		imported = import_message(import, data, bytes);
 		bp_pprof_finish(&import->pprof);
 		free(import->modules);

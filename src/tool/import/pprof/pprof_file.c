@@ -15,42 +15,35 @@
 
 #include "import/pprof/pprof_message.h"
 
-#define HEAD_BYTES 2048
-
 static bool is_gzip(const uint8_t *head, size_t bytes)
 {
 	return bytes > 2 && head[0] == 0x1f && head[1] == 0x8b;
 }
 
-static bool begins(const uint8_t *head, size_t bytes, const char *with)
+size_t bp_pprof_unpack_head(
+	const uint8_t *head, size_t bytes, uint8_t unpacked[BP_PPROF_HEAD_BYTES])
 {
-	return bytes >= strlen(with) && memcmp(head, with, strlen(with)) == 0;
-}
-
-/* The text forms: gperftools' and jemalloc's, with sums by stack and no sizes. jemalloc's counts
- * are changed, too (so that a formula that is wrong for mixed sizes comes out right): what was
- * sampled cannot be told from them. */
-static bool is_text(const uint8_t *head, size_t bytes)
-{
-	return begins(head, bytes, "heap profile: ") || begins(head, bytes, "heap_v2/");
+	z_stream stream = { .next_in = (Bytef *)(uintptr_t)head,
+		.avail_in = (uInt)bytes,
+		.next_out = unpacked,
+		.avail_out = BP_PPROF_HEAD_BYTES };
+	if (!is_gzip(head, bytes)) {
+		bytes = bytes < BP_PPROF_HEAD_BYTES ? bytes : BP_PPROF_HEAD_BYTES;
+		memcpy(unpacked, head, bytes);
+		return bytes;
+	}
+	if (inflateInit2(&stream, 15 + 16) != Z_OK) /* + 16: gzip */
+		return 0;
+	const int result = inflate(&stream, Z_SYNC_FLUSH);
+	const size_t got = BP_PPROF_HEAD_BYTES - stream.avail_out;
+	inflateEnd(&stream);
+	return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR ? got : 0;
 }
 
 bool bp_pprof_sniff(const uint8_t *head, size_t bytes)
 {
-	uint8_t unpacked[HEAD_BYTES];
-	z_stream stream = { .next_in = (Bytef *)(uintptr_t)head,
-		.avail_in = (uInt)bytes,
-		.next_out = unpacked,
-		.avail_out = sizeof unpacked };
-	if (!is_gzip(head, bytes))
-		return is_text(head, bytes) || bp_pprof_looks_right(head, bytes);
-	if (inflateInit2(&stream, 15 + 16) != Z_OK) /* + 16: gzip */
-		return false;
-	const int result = inflate(&stream, Z_SYNC_FLUSH);
-	const size_t got = sizeof unpacked - stream.avail_out;
-	inflateEnd(&stream);
-	return (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR) &&
-	       bp_pprof_looks_right(unpacked, got);
+	uint8_t unpacked[BP_PPROF_HEAD_BYTES];
+	return bp_pprof_looks_right(unpacked, bp_pprof_unpack_head(head, bytes, unpacked));
 }
 
 /* Reads to the end of the file or to the limit; true: the end. */
@@ -112,14 +105,6 @@ bool bp_pprof_load(const char *path, uint8_t **ret_data, size_t *ret_bytes, stru
 	gzclose_r(file);
 	if (!read)
 		return bp_error_set(error, "%s: %s", path, why);
-	if (is_text(data, bytes)) {
-		free(data);
-		return bp_error_set(error,
-			"%s: a heap profile of jemalloc or gperftools: it has sums by stack, "
-			"without sizes (and jemalloc changes its counts), so that no error can "
-			"be stated; record with `bytepoll run`, which works over both",
-			path);
-	}
 	*ret_data = data;
 	*ret_bytes = bytes;
 	return true;

@@ -371,7 +371,8 @@ static void write_side(
 		side == BP_BASE ? "base" : "new ", bp_style_end(&options->report));
 	if (count > 1)
 		snprintf(more, sizeof more, " and %u more", count - 1);
-	snprintf(text, sizeof text, "%s%s: %s, %s,", file, more, program, time);
+	snprintf(text, sizeof text, "%s%s: %s%s%s,", file, more, program,
+		program[0] == '\0' ? "" : ", ", time);
 	unsigned used = put_part(options, 7, text, out);
 	snprintf(text, sizeof text, "%s,", interval);
 	used = put_part(options, used, text, out);

@@ -237,12 +237,20 @@ static void write_json_points(
 static void write_json_parts(struct bp_json *json, const struct bp_parts *parts)
 {
 	bp_json_break(json, 4);
-	bp_json_seconds(json, "at", parts->at_ns);
+	if (parts->at_ns != BP_TIME_NEVER)
+		bp_json_seconds(json, "at", parts->at_ns);
+	bp_json_text(json, "counted_by", parts->runtime == NULL ? "kernel" : parts->runtime);
 	bp_json_whole(json, "total_bytes", parts->total_bytes);
-	bp_json_whole(json, "resident_bytes", parts->resident_bytes);
-	bp_json_whole(json, "page_table_bytes", parts->page_table_bytes);
-	bp_json_whole(json, "swapped_bytes", parts->swapped_bytes);
-	bp_json_bool(json, "heap_walked", parts->heap.known);
+	if (parts->runtime == NULL) {
+		bp_json_whole(json, "resident_bytes", parts->resident_bytes);
+		bp_json_whole(json, "page_table_bytes", parts->page_table_bytes);
+		bp_json_whole(json, "swapped_bytes", parts->swapped_bytes);
+		bp_json_bool(json, "heap_walked", parts->heap.known);
+	} else {
+		bp_json_whole(json, "given_back_bytes", parts->given_back_bytes);
+		if (parts->high_water_bytes > 0)
+			bp_json_whole(json, "high_water_bytes", parts->high_water_bytes);
+	}
 	bp_json_break(json, 4);
 	bp_json_array(json, "lines", BP_JSON_TALL);
 	for (uint32_t i = 0; i < parts->count; i++)
