@@ -18,6 +18,7 @@ What is counted how:
            old id, and no gap.
   cut      a file that ends inside a block: its whole events count, and `events_in_cut_block` says
            how many those are.
+  heap     after each garbage collection, what the runtime says of its heap; times are in ticks.
   frames   resolved after the whole file is read, the innermost at its address, callers at the byte
            before theirs. Methods (143 and the rundown's 144) hold their addresses from the event
            that announces them to the one that unloads them, but a rundown's hold for ever; then
@@ -36,6 +37,8 @@ from collections import Counter, defaultdict
 RUNTIME = "Microsoft-Windows-DotNETRuntime"
 RUNDOWN = "Microsoft-Windows-DotNETRuntimeRundown"
 ALLOCATION_SAMPLED, R2R_ENTRY_POINT = 303, 159
+GC_START, GC_END, GC_HEAP_STATS, GC_DYNAMIC = 1, 2, 4, 39
+COMMITTED = ("in_use", "decommit", "free", "global_free", "bookkeeping")
 KINDS_6 = {0: "End", 1: "Trace", 2: "EventBlock", 3: "MetadataBlock", 4: "SPBlock",
            5: "StackBlock", 6: "Thread", 7: "RemoveThread", 8: "LabelList"}
 
@@ -90,6 +93,7 @@ class Decoder:
         self.last, self.lost = {}, Counter()  # per capture thread
         self.samples, self.invalid_offsets, self.short_events = [], 0, 0
         self.methods, self.entries = [], []
+        self.collector = []  # (time, kind, what it says)
         self.cut, self.in_cut_block = False, 0
 
     # -- framing
@@ -334,8 +338,10 @@ class Decoder:
     # -- events
 
     def interpret(self, kind, event, payload):
-        provider, id_, _ = kind
-        if provider == RUNTIME and id_ == ALLOCATION_SAMPLED:
+        provider, id_, version = kind
+        if provider == RUNTIME and id_ in (GC_START, GC_END, GC_HEAP_STATS, GC_DYNAMIC):
+            self.collect(id_, version, event, payload)
+        elif provider == RUNTIME and id_ == ALLOCATION_SAMPLED:
             self.sample(event, payload)
         elif provider == RUNTIME and id_ in (143, 144):
             self.method(event, payload, unload=id_ == 144)
@@ -359,6 +365,40 @@ class Decoder:
         self.samples.append(allocation | {
             "thread": event["thread"], "timestamp": event["time"], "sequence": event["sequence"],
             "ips": self.stacks.get(event["stack"], ())})
+
+    def collect(self, id_, version, event, payload):
+        says = None
+        if id_ == GC_DYNAMIC:
+            if payload.text16() != "CommittedUsage":
+                return
+            data = Bytes(payload.take(payload.one("I")))
+            if data.one("H") != 1:
+                return
+            says = {name: data.one("Q") for name in COMMITTED}
+        elif id_ == GC_HEAP_STATS:
+            if version > 2:
+                return
+            says = [(payload.one("Q"), payload.one("Q"))[0] for _ in range(4)]
+            payload.take(8 + 8 + 3 * 4 + (2 if version else 0))
+            if version == 2:
+                says.append(payload.one("Q"))
+                payload.one("Q")
+        self.collector.append((event["time"], len(self.collector), id_, says))
+
+    def heap(self):
+        """After each collection: sizes of generations (large and pinned objects last), and what is
+        committed if the collection tells that at its end. By time over all threads: the first
+        CommittedUsage after a GCStart is of the collection's start."""
+        moments, at_start, committed = [], False, None
+        for time, _, id_, says in sorted(self.collector, key=lambda event: event[:2]):
+            if id_ == GC_START:
+                at_start, committed = True, None
+            elif id_ == GC_DYNAMIC:
+                at_start, committed = False, None if at_start else says
+            elif id_ == GC_HEAP_STATS:
+                moments.append({"time": time, "generations": says, "committed": committed})
+                committed = None
+        return moments
 
     def method(self, event, payload, unload=False, rundown=False):
         id_, _, start, size = (payload.one("Q"), payload.one("Q"), payload.one("Q"),
@@ -436,7 +476,7 @@ class Decoder:
             "frames": sum(len(s["ips"]) for s in samples), "frames_named": named,
             "frames_named_by_method_events": by_methods,
             "entry_points": len(set(self.entry_starts)),
-            "methods": len(self.methods),
+            "methods": len(self.methods), "heap": self.heap(),
             "max_depth": max((len(s["ips"]) for s in samples), default=0),
             "types": [{
                 "name": name, "type_ids": sorted({hex(s["type_id"]) for s in group}),

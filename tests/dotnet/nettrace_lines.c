@@ -8,6 +8,8 @@
  *	file    version, pointer bytes, process, processors, ticks a second, events, damaged events,
  *	        damaged blocks, 1 if cut, events of the block that is cut
  *	process samples, invalid events, lost events, frames, frames with a name, 1 if cut
+ *	runtime its name, if it says how large its heap was
+ *	part    kind (enum bp_runtime_part_kind), time in ns, bytes, 1 if it has live objects, name
  *	sample  type's id and name, size, offset, heap, thread, time in ns, sequence, then its frames,
  *	        innermost first: names, or hexadecimal addresses
  */
@@ -82,6 +84,19 @@ static void print_sample(const struct bp_profile *profile, const struct bp_sampl
 	putchar('\n');
 }
 
+static void print_runtime(const struct bp_profile *profile, const struct bp_process *process)
+{
+	if (process->runtime.i != 0)
+		printf("runtime\t%s\n", bp_profile_text(profile, process->runtime));
+	for (uint32_t i = 0; i < profile->runtime_parts.count; i++) {
+		const struct bp_runtime_part *part = &profile->runtime_parts.data[i];
+		if (part->process.i == profile->root.i)
+			printf("part\t%d\t%" PRIu64 "\t%" PRIu64 "\t%d\t%s\n", (int)part->kind,
+				part->time_ns, part->bytes, part->has_live,
+				bp_profile_text(profile, part->name));
+	}
+}
+
 int main(int argument_count, char **arguments)
 {
 	struct bp_profile profile;
@@ -99,6 +114,7 @@ int main(int argument_count, char **arguments)
 		process->samples, process->lost[BP_PROFILE_LOST_INVALID],
 		process->lost[BP_PROFILE_LOST_EVENTS], process->frames, process->frames_named,
 		process->cut_off);
+	print_runtime(&profile, process);
 	for (uint32_t i = 1; i < profile.samples.count; i++) {
 		const struct bp_sample sample = bp_profile_sample(&profile, i);
 		print_sample(&profile, &sample);

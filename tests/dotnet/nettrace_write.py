@@ -3,7 +3,8 @@
 
 `Writer` puts events into blocks in one of three forms (FORMS) and can leave out any of them, as a
 runtime does whose buffers are full: the numbers of the rest go on as if they had been written.
-Payloads are those of the .NET runtime (`allocation`, `method`, `entry_point`, `module`).
+Payloads are those of the .NET runtime (`allocation`, `method`, `entry_point`, `module`, `heap_stats`,
+`dynamic`, `committed`).
 """
 import struct
 
@@ -51,6 +52,26 @@ def entry_point(id_, start, type_name, name):
 
 def module(id_, path):
     return struct.pack("<QQII", id_, id_ + 1, 0, 0) + text16(path) + text16("") + b"\0\0"
+
+
+def heap_stats(generations, version=2):
+    """`generations`: five sizes, large and pinned objects last; before version 2 there are four."""
+    out = b"".join(struct.pack("<QQ", size, size // 2) for size in generations[:4])
+    out += struct.pack("<QQIII", 77, 3, 2, 1, 99)
+    if version >= 1:
+        out += struct.pack("<H", 0)
+    if version >= 2:
+        out += struct.pack("<QQ", generations[4], generations[4] // 2)
+    return out
+
+
+def dynamic(name, data):
+    return text16(name) + struct.pack("<I", len(data)) + data + struct.pack("<H", 0)
+
+
+def committed(in_use, decommit=0, free=0, global_free=0, bookkeeping=0, version=1):
+    return dynamic("CommittedUsage", struct.pack("<HQQQQQ", version, in_use, decommit, free,
+                                                 global_free, bookkeeping))
 
 
 class Writer:
@@ -107,6 +128,18 @@ class Writer:
     def sample(self, type_id, name, size, offset, heap=0, **event):
         self.event(RUNTIME, 303, 0, allocation(type_id, name, size, offset, heap,
                                                pointer=self.pointer), **event)
+
+    def gc_start(self, number, kind=0, **event):
+        self.event(RUNTIME, 1, 2, struct.pack("<IIIIHQ", number, 2, 0, kind, 0, 0), **event)
+
+    def gc_end(self, number, **event):
+        self.event(RUNTIME, 2, 1, struct.pack("<IIH", number, 2, 0), **event)
+
+    def gc_dynamic(self, payload, **event):
+        self.event(RUNTIME, 39, 0, payload, **event)
+
+    def gc_stats(self, payload, version=2, **event):
+        self.event(RUNTIME, 4, version, payload, **event)
 
     def header(self, events):
         times = [event[5] for event in events] or [0]

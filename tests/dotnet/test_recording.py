@@ -81,7 +81,7 @@ def peer(play, *words, how="listen", tmpdir=None, **options):
 def collect(buffer_mib=256, rundown=1):
     """The payload that is to be sent, put together anew."""
     name = "Microsoft-Windows-DotNETRuntime"
-    return (struct.pack("<IIBIQI", buffer_mib, 1, rundown, 1, 0x80000000000, 4) +
+    return (struct.pack("<IIBIQI", buffer_mib, 1, rundown, 1, 0x80000000001, 4) +
             struct.pack("<I", len(name) + 1) + (name + "\0").encode("utf-16-le") +
             struct.pack("<I", 0))
 

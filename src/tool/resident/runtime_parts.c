@@ -17,7 +17,8 @@ static struct bp_interval exactly(double bytes)
 /* Where the parts of a moment begin and end in the profile's table. */
 struct moment {
 	uint32_t from, to;
-	double held_bytes; /* the sum of the parts that are held */
+	double held_bytes; /* the total less what was given back, or the sum of what is held */
+	bool has_total;
 };
 
 /* The first moment from `from` on that tells of a process. */
@@ -28,24 +29,38 @@ static bool next_moment(const struct bp_profile *profile, struct bp_process_id p
 	const uint32_t count = profile->runtime_parts.count;
 	while (from < count && parts[from].process.i != process.i)
 		from++;
-	*ret_moment = (struct moment){ .from = from, .to = from };
-	while (ret_moment->to < count && parts[ret_moment->to].process.i == process.i &&
-		parts[ret_moment->to].time_ns == parts[from].time_ns) {
-		if (parts[ret_moment->to].kind == BP_RUNTIME_HELD)
-			ret_moment->held_bytes += (double)parts[ret_moment->to].bytes;
-		ret_moment->to++;
+	struct moment moment = { .from = from, .to = from };
+	double held = 0, given_back = 0, total = 0;
+	for (; moment.to < count && parts[moment.to].process.i == process.i &&
+		parts[moment.to].time_ns == parts[from].time_ns;
+		moment.to++) {
+		const struct bp_runtime_part *part = &parts[moment.to];
+		held += part->kind == BP_RUNTIME_HELD ? (double)part->bytes : 0;
+		given_back += part->kind == BP_RUNTIME_GIVEN_BACK ? (double)part->bytes : 0;
+		total += part->kind == BP_RUNTIME_TOTAL ? (double)part->bytes : 0;
 	}
+	moment.has_total = total > given_back;
+	moment.held_bytes = moment.has_total ? total - given_back : held;
+	*ret_moment = moment;
 	return from < count;
 }
 
-/* The last moment, or the first of those at which most was held. */
+static bool is_better(const struct moment *moment, const struct moment *than, bool highest)
+{
+	if (moment->has_total != than->has_total)
+		return moment->has_total;
+	return !highest || moment->held_bytes > than->held_bytes;
+}
+
+/* The last moment, or the first of those at which most was held; of those that have a total, if any
+ * has: the others say less. */
 static bool choose_moment(const struct bp_profile *profile, struct bp_process_id process,
 	bool highest, struct moment *ret_moment)
 {
 	struct moment moment = { 0 };
 	bool any = false;
 	for (uint32_t at = 0; next_moment(profile, process, at, &moment); at = moment.to) {
-		if (!any || !highest || moment.held_bytes > ret_moment->held_bytes)
+		if (!any || is_better(&moment, ret_moment, highest))
 			*ret_moment = moment;
 		any = true;
 	}
@@ -84,7 +99,6 @@ bool bp_runtime_parts_make(const struct bp_profile *profile, const struct bp_que
 	struct moment moment = { 0 };
 	struct bp_parts parts = { .pid = root->pid,
 		.runtime = bp_profile_text(profile, root->runtime) };
-	uint64_t stated_bytes = 0;
 	double named_bytes = 0;
 	bool good = true;
 	error->text[0] = '\0';
@@ -96,9 +110,7 @@ bool bp_runtime_parts_make(const struct bp_profile *profile, const struct bp_que
 			good = add_line(profile, query, &of[i], &parts, error);
 		else if (of[i].kind == BP_RUNTIME_GIVEN_BACK)
 			parts.given_back_bytes += of[i].bytes;
-		else if (of[i].kind == BP_RUNTIME_TOTAL)
-			stated_bytes = of[i].bytes;
-		else
+		else if (of[i].kind == BP_RUNTIME_HIGH_WATER)
 			parts.high_water_bytes = of[i].bytes;
 	}
 	if (!good) {
@@ -111,9 +123,7 @@ bool bp_runtime_parts_make(const struct bp_profile *profile, const struct bp_que
 	parts.at_ns = time_ns == BP_TIME_NEVER	      ? time_ns
 		      : time_ns > root->start_time_ns ? time_ns - root->start_time_ns
 						      : 0;
-	parts.total_bytes = stated_bytes > parts.given_back_bytes
-				    ? stated_bytes - parts.given_back_bytes
-				    : (uint64_t)named_bytes;
+	parts.total_bytes = (uint64_t)moment.held_bytes;
 	parts.unexplained = exactly((double)parts.total_bytes - named_bytes);
 	*ret_parts = parts;
 	return true;

@@ -22,7 +22,9 @@ static const struct {
 	{ RUNTIME, 152, BP_DOTNET_MODULE }, { RUNTIME, 159, BP_DOTNET_ENTRY_POINT },
 	{ RUNDOWN, 143, BP_DOTNET_METHOD_RUNDOWN }, { RUNDOWN, 144, BP_DOTNET_METHOD_RUNDOWN },
 	{ RUNDOWN, 153, BP_DOTNET_MODULE }, { RUNDOWN, 154, BP_DOTNET_MODULE },
-	{ EVENT_PIPE, 1, BP_DOTNET_PROCESS_INFO } };
+	{ EVENT_PIPE, 1, BP_DOTNET_PROCESS_INFO }, { RUNTIME, 1, BP_DOTNET_GC_START },
+	{ RUNTIME, 2, BP_DOTNET_GC_END }, { RUNTIME, 4, BP_DOTNET_HEAP_STATS },
+	{ RUNTIME, 39, BP_DOTNET_GC_DYNAMIC } };
 
 enum bp_dotnet_event bp_dotnet_event_of(const struct bp_nettrace_kind *kind)
 {
@@ -106,6 +108,66 @@ bool bp_dotnet_read_process_info(struct bp_bytes payload, char *to, size_t capac
 {
 	(void)bp_dotnet_text(&payload, to, capacity);
 	return !payload.failed;
+}
+
+/* No address space is larger: 57 bits. Sums of a dozen such figures fit into 64 bits. */
+#define HEAP_BYTES_MAX ((uint64_t)1 << 57)
+#define STATS_VERSION_MAX 2u
+
+bool bp_dotnet_read_heap_stats(
+	struct bp_bytes payload, uint32_t version, struct bp_dotnet_heap_stats *ret_stats)
+{
+	struct bp_dotnet_heap_stats stats = { .has_pinned = version >= 2 };
+	if (version > STATS_VERSION_MAX)
+		return false;
+	for (uint32_t i = 0; i < BP_DOTNET_GENERATION_PINNED; i++) {
+		stats.generations[i] = bp_bytes_u64(&payload);
+		(void)bp_bytes_u64(&payload); /* of that, objects that survived this collection */
+	}
+	/* Finalizable objects that survived, bytes and number; numbers of pinned objects, sink
+	 * blocks and handles. */
+	(void)bp_bytes_take(&payload, 2 * 8 + 3 * 4);
+	if (version >= 1)
+		(void)bp_bytes_u16(&payload); /* instance of the runtime */
+	if (version >= 2) {
+		stats.generations[BP_DOTNET_GENERATION_PINNED] = bp_bytes_u64(&payload);
+		(void)bp_bytes_u64(&payload);
+	}
+	for (uint32_t i = 0; i < BP_DOTNET_GENERATIONS; i++)
+		if (stats.generations[i] > HEAP_BYTES_MAX)
+			return false;
+	if (!payload.failed)
+		*ret_stats = stats;
+	return !payload.failed;
+}
+
+#define COMMITTED_NAME "CommittedUsage"
+#define COMMITTED_VERSION 1u
+
+bool bp_dotnet_read_committed(struct bp_bytes payload, struct bp_dotnet_committed *ret_committed)
+{
+	char name[sizeof COMMITTED_NAME + 1]; /* a longer name is not equal when it is cut */
+	(void)bp_dotnet_text(&payload, name, sizeof name);
+	const uint32_t bytes = bp_bytes_u32(&payload);
+	const uint8_t *data = bp_bytes_take(&payload, bytes);
+	if (data == NULL || strcmp(name, COMMITTED_NAME) != 0)
+		return false;
+	struct bp_bytes fields = bp_bytes_of(data, bytes);
+	const uint16_t version = bp_bytes_u16(&fields);
+	uint64_t figures[5];
+	for (size_t i = 0; i < BP_COUNT(figures); i++) {
+		figures[i] = bp_bytes_u64(&fields);
+		if (figures[i] > HEAP_BYTES_MAX)
+			return false;
+	}
+	if (fields.failed || version != COMMITTED_VERSION)
+		return false;
+	*ret_committed = (struct bp_dotnet_committed){ .in_use = figures[0],
+		.decommit = figures[1],
+		.free = figures[2],
+		.global_free = figures[3],
+		.bookkeeping = figures[4] };
+	return true;
 }
 
 /* Appends one character if there is room for it and the end. */

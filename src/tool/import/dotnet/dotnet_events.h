@@ -22,7 +22,11 @@ enum bp_dotnet_event {
 	BP_DOTNET_METHOD_RUNDOWN, /* it existed when the session ended, or began */
 	BP_DOTNET_ENTRY_POINT,	  /* of a precompiled method; its size is not told */
 	BP_DOTNET_MODULE,
-	BP_DOTNET_PROCESS_INFO
+	BP_DOTNET_PROCESS_INFO,
+	BP_DOTNET_GC_START,   /* a garbage collection begins */
+	BP_DOTNET_GC_END,     /* and ends: GCHeapStats follows on the same thread */
+	BP_DOTNET_HEAP_STATS, /* GCHeapStats: sizes of the generations after a collection */
+	BP_DOTNET_GC_DYNAMIC  /* an event of the collector with a name: CommittedUsage is one */
 };
 
 /* What the events of a kind are; `kind` may be NULL. */
@@ -61,6 +65,37 @@ bool bp_dotnet_read_module(struct bp_bytes payload, struct bp_dotnet_module *ret
 
 /* The command line, from the first event of a file. */
 bool bp_dotnet_read_process_info(struct bp_bytes payload, char *to, size_t capacity);
+
+/* The figures of GCHeapStats that are sizes. */
+enum bp_dotnet_generation {
+	BP_DOTNET_GENERATION_0,
+	BP_DOTNET_GENERATION_1,
+	BP_DOTNET_GENERATION_2,
+	BP_DOTNET_GENERATION_LARGE,
+	BP_DOTNET_GENERATION_PINNED,
+	BP_DOTNET_GENERATIONS
+};
+/* Bytes after a collection: objects, and the holes between them that are not given back. */
+struct bp_dotnet_heap_stats {
+	uint64_t generations[BP_DOTNET_GENERATIONS];
+	bool has_pinned; /* since .NET 5 */
+};
+/* `version`: of the event, 0 to 2. False: another version, too short, or a figure that no address
+ * space has room for. */
+bool bp_dotnet_read_heap_stats(
+	struct bp_bytes payload, uint32_t version, struct bp_dotnet_heap_stats *ret_stats);
+
+/* What the collector has committed, bytes (CommittedUsage, since .NET 8). */
+struct bp_dotnet_committed {
+	uint64_t in_use;      /* by the regions of all generations, their unused ends included */
+	uint64_t decommit;    /* by free regions that the collector will give back soon */
+	uint64_t free;	      /* by free regions that belong to a heap (server GC has several) */
+	uint64_t global_free; /* by free regions that belong to no heap */
+	uint64_t bookkeeping; /* by tables of the collector's own */
+};
+/* False: the event has another name or version, is too short, or has a figure that no address space
+ * has room for. */
+bool bp_dotnet_read_committed(struct bp_bytes payload, struct bp_dotnet_committed *ret_committed);
 
 /* The name of a type as C# would write it: Pair`2[System.Int32,System.Int64] becomes
  * Pair<System.Int32, System.Int64>; arrays stay. "NULL" (what NativeAOT writes) and "" become "type

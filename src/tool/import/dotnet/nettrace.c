@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Importer of .nettrace files: the AllocationSampled events of .NET 10 become samples.
- * nettrace_reader.h reads the file, dotnet_events.h the events; here they are put together.
+ * nettrace_reader.h reads the file, dotnet_events.h the events; here they are put together. The
+ * sizes of the heap after each garbage collection are added as they are (dotnet_heap_sizes.h).
  *
  * What such a file does not have. No counters: totals are estimates like everything else. No frees:
  * live, peak and temporary are absent. Not the interval: the runtime's is 102,400 bytes, which is
@@ -21,8 +22,10 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "import/dotnet/dotnet_events.h"
+#include "import/dotnet/dotnet_heap_sizes.h"
 #include "import/dotnet/dotnet_methods.h"
 #include "import/dotnet/dotnet_stacks.h"
+#include "import/dotnet/nettrace_clock.h"
 #include "import/dotnet/nettrace_reader.h"
 #include "import/import.h"
 
@@ -63,6 +66,7 @@ struct nettrace_import {
 	uint64_t ticks, short_events, bad_offsets, nameless;
 	struct bp_dotnet_stacks stacks;
 	struct bp_dotnet_methods methods;
+	struct bp_dotnet_heap_sizes heap_sizes;
 	struct id_map threads, types, modules;
 	struct resolved_stack *resolved; /* by stack number - 1 */
 	struct bp_location_id locations[FRAMES_MAX * 4];
@@ -109,34 +113,6 @@ static void finish_ids(struct id_map *map)
 	bp_index_finish(&map->index);
 }
 
-/* Ticks of the file's clock as nanoseconds; its frequency is whatever the machine had. */
-static uint64_t nanoseconds(const struct nettrace_import *import, uint64_t ticks)
-{
-	const unsigned __int128 value =
-		(unsigned __int128)ticks * 1000000000u / import->reader.ticks_per_second;
-	return value >= BP_TIME_NEVER ? BP_TIME_NEVER - 1 : (uint64_t)value;
-}
-
-/* Days from 1970-01-01 in the proleptic Gregorian calendar (H. Hinnant, days_from_civil). */
-static int64_t days(int64_t year, unsigned month, unsigned day)
-{
-	year -= month <= 2;
-	const int64_t era = (year >= 0 ? year : year - 399) / 400;
-	const unsigned of_era = (unsigned)(year - era * 400);
-	const unsigned of_year = (153 * (month + (month > 2 ? -3u : 9u)) + 2) / 5 + day - 1;
-	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-static uint64_t start_real_ns(const struct bp_nettrace_reader *reader)
-{
-	const uint16_t *utc = reader->start_utc;
-	if (utc[0] < 1970 || utc[0] > 2500 || utc[1] < 1 || utc[1] > 12)
-		return 0;
-	const int64_t seconds =
-		days(utc[0], utc[1], utc[3]) * 86400 + utc[4] * 3600 + utc[5] * 60 + utc[6];
-	return (uint64_t)seconds * 1000000000u + (uint64_t)utc[7] * 1000000u;
-}
-
 /* The same file read twice is found by this. */
 static void make_trace_id(const struct bp_nettrace_reader *reader, uint8_t *trace_id)
 {
@@ -153,8 +129,8 @@ static bool add_process(struct nettrace_import *import)
 	const uint32_t count = import->profile->processes.count;
 	struct bp_process process = {
 		.pid = (uint32_t)reader->process_id,
-		.start_time_ns = nanoseconds(import, reader->start_ticks),
-		.start_real_ns = start_real_ns(reader),
+		.start_time_ns = bp_nettrace_ns(reader, reader->start_ticks),
+		.start_real_ns = bp_nettrace_start_real_ns(reader),
 		.profiled = true,
 		.law = BP_PROFILE_BERNOULLI,
 		.charge = 0,
@@ -289,7 +265,7 @@ static bool on_event(void *context, const struct bp_nettrace_event *event)
 	struct nettrace_import *import = context;
 	if (import->process.i == 0 && !add_process(import))
 		return false;
-	const uint64_t time_ns = nanoseconds(import, event->time);
+	const uint64_t time_ns = bp_nettrace_ns(&import->reader, event->time);
 	if (time_ns > import->last_ns)
 		import->last_ns = time_ns;
 	const enum bp_dotnet_event what = bp_dotnet_event_of(event->kind);
@@ -304,9 +280,9 @@ static bool on_event(void *context, const struct bp_nettrace_event *event)
 	case BP_DOTNET_PROCESS_INFO:
 		return take_process_info(import, event->payload);
 	default: /* methods: read_methods */
-		break;
+		return bp_dotnet_heap_sizes_event(&import->heap_sizes, what, event) ||
+		       no_memory(import);
 	}
-	return true;
 }
 
 static bool on_stack(void *context, uint32_t id, const uint8_t *pcs, uint32_t count)
@@ -473,7 +449,7 @@ static bool finish_samples(struct nettrace_import *import)
 		const uint64_t ticks = sample->time_ns;
 		const uint32_t number = sample->stack.i;
 		sample->stack.i = 0;
-		sample->time_ns = nanoseconds(import, ticks);
+		sample->time_ns = bp_nettrace_ns(&import->reader, ticks);
 		if (number != 0 && !resolve(import, number, ticks, &sample->stack))
 			return false;
 		process->sampled_bytes += sample->size;
@@ -561,7 +537,9 @@ static bool import_file(struct nettrace_import *import)
 			"(.NET 10): `bytepoll dotnet`, or keyword 0x80000000000 at level 4",
 			import->path);
 	return read_methods(import) && finish_samples(import) && name_types(import) &&
-	       finish_process(import);
+	       finish_process(import) &&
+	       bp_dotnet_heap_sizes_add_parts(&import->heap_sizes, &import->reader, import->profile,
+		       import->process, import->error);
 }
 
 static bool import_nettrace(const char *path, struct bp_profile *profile, struct bp_error *error)
@@ -580,6 +558,7 @@ static bool import_nettrace(const char *path, struct bp_profile *profile, struct
 	bp_nettrace_close(&import->reader);
 	bp_dotnet_stacks_finish(&import->stacks);
 	bp_dotnet_methods_finish(&import->methods);
+	bp_dotnet_heap_sizes_finish(&import->heap_sizes);
 	finish_ids(&import->threads);
 	finish_ids(&import->types);
 	finish_ids(&import->modules);
