@@ -149,15 +149,20 @@ def test_off(tap):
         tap.check(data["totals"]["allocated"]["bytes"]["exact"], "malloc is counted all the same")
 
 
+def element(path, name):
+    """The data of an element of a page; None: it has none of this name."""
+    with open(path, encoding="utf-8") as file:
+        data = re.findall('id="bytepoll-%s">([^<]*)<' % name, file.read())
+    return gzip.decompress(base64.b64decode(data[0])) if data else None
+
+
 def page(trace, path, *options):
     """The status and words of `bytepoll html`, and the head of the page that it wrote."""
     result = subprocess.run([profiled.BYTEPOLL, "html", "--force", "-o", path, *options, trace], capture_output=True, text=True,
                             check=False)
     if result.returncode != 0:
         return result.returncode, result.stderr, None
-    with open(path, encoding="utf-8") as file:
-        data = re.findall('id="bytepoll-head">([^<]*)<', file.read())
-    return 0, result.stderr, json.loads(gzip.decompress(base64.b64decode(data[0])))
+    return 0, result.stderr, json.loads(element(path, "head"))
 
 
 def figures_of_page(path, asked):
@@ -202,15 +207,27 @@ def test_page(tap):
             tap.skip("figures of the page", "needs node")
         else:
             tap.attempt("figures of the page are the report's", lambda: agrees_with_report(trace, head, file))
+        alone = [element(file, name) for name in ("head", "cells")]
         _, _, head = page(trace, file)
         tap.check("mapped" not in head and "live" in head["metrics"] and "mapped" not in head["metrics"],
-                  "without the metric the page is of malloc alone", str(head)[:300])
+                  "without the metric the page is of malloc first", str(head)[:300])
+        beside = [element(file, "mapped-" + name) for name in ("head", "cells")]
+        first = [{**json.loads(data), "metric": ""} for data in (alone[0], beside[0])]
+        tap.check(first[0] == first[1] and alone[1] == beside[1] and json.loads(beside[0])["metric"] == "mapped",
+                  "and has what was mapped beside it, the same as alone", "%s" % beside[0][:300])
+        page(trace, file, "--metric", "peak", "--filter", "function=site_m*")
+        few = json.loads(element(file, "mapped-head"))
+        tap.check(few["metric"] == "mapped-peak" and {row["name"] for row in few["functions"]["mapped-ever"]} ==
+                  {"site_map", "site_move"}, "by the same metric and filters", str(few["functions"])[:300])
         status, words, _ = page(trace, file, "--metric", "mapped", "--confidence", "0.9")
         tap.check(status == 2 and "is exact" in words, "options of estimates are refused by the page, too", words)
         status, words, _ = page(trace, file, "--metric", "all")
         tap.check(status == 2, "the sum has no page", words)
     with profiled.directory() as path:
         trace, _ = record(path, "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
+        file = os.path.join(path, "of_malloc.html")
+        page(trace, file)
+        tap.check(element(file, "mapped-head") is None, "what was not recorded is not beside malloc")
         status, words, _ = page(trace, os.path.join(path, "page.html"), "--metric", "mapped")
         tap.check(status == 1 and "run --mapped" in words and words.count("\n") == 1 and
                   not os.path.exists(os.path.join(path, "page.html")), "what was not recorded has no page, and one line says why", words)

@@ -4,9 +4,7 @@
 what it shows is compared with `bytepoll report --json` of the same selection. Then hostile names, a
 large page, and the page of a difference. Needs chromium; BYTEPOLL_WEB_PICTURES=FOLDER keeps screenshots.
 
-Usage: test_page.py [values | mapped | fold | hostile | large | diff]...   (all without one)"""
-import base64
-import gzip
+Usage: test_page.py [values | fold | hostile | large | diff]...   (all without one)"""
 import json
 import os
 import re
@@ -375,61 +373,6 @@ def values(tap, folder):
         use.browser.close()
 
 
-def mapped_rows(browser):
-    rows = browser.evaluate("[...document.querySelectorAll('#table tbody tr')].map(r => {"
-                            "const c = r.querySelector('[data-bytes]'); return [r.dataset.name, c.dataset.bytes, c.dataset.objects]; })")
-    return {name: {"bytes": parse(bytes_), "objects": parse(objects)} for name, bytes_, objects in rows}
-
-
-def edge_of(page, number):
-    """The time of an edge, in full; the address has as many digits as tell it from the others."""
-    with open(page, encoding="utf-8") as file:
-        data = re.findall('id="bytepoll-head">([^<]*)<', file.read())
-    return "%.9f" % json.loads(gzip.decompress(base64.b64decode(data[0])))["edges_s"][number]
-
-
-def compare_mapped(browser, trace, *options):
-    report = profiled.report(trace, *options, "--rows", "1000")
-    rows = mapped_rows(browser)
-    profiled.expect(len(rows) >= 3 and set(rows) == {row["name"] for row in report["rows"]}, "%s: %s" % (options, sorted(rows)))
-    for row in report["rows"]:
-        compare(rows[row["name"]], row, row["name"])
-
-
-def mapped(tap, folder):
-    """A page of what a program mapped itself says so, has the report's figures, and speaks of no estimate."""
-    trace, page = os.path.join(folder, "mapped.bpt"), os.path.join(folder, "mapped.html")
-    bytepoll("run", "--quiet", "--mapped", "-o", trace, "--", profiled.program("mapped_calls"), "1", "1")
-    bytepoll("html", "--metric", "mapped", "-o", page, trace)
-    browser = Browser(1400, 900)
-    try:
-        for width in (800, 390, 1400):
-            browser.resize(width, 900)
-            browser.open(page)
-            picture(browser, "mapped-%d" % width, whole=True)
-            tap.check(browser.evaluate("document.documentElement.scrollWidth") <= width, "mapped: as wide as %d pixels" % width)
-        words = browser.evaluate("document.body.innerText")
-        tap.check("address space" in browser.text("#mapped") and "every figure is exact" in browser.text("#mapped"), "mapped: it says what it shows",
-                  browser.text("#mapped"))
-        tap.check(not re.search(r"sample|estimate|±|≈|≤|\bband\b|allocated|\blive\b", words, re.I), "mapped: no word of estimates or of malloc", words)
-        tap.attempt("mapped: rows", lambda: compare_mapped(browser, trace, "--metric", "mapped"))
-        browser.click("[data-metric=peak]")
-        tap.attempt("mapped: rows of the peak", lambda: compare_mapped(browser, trace, "--metric", "mapped-peak"))
-        tap.check(browser.evaluate("location.hash") == "#metric=mapped-peak", "mapped: the link has the report's word",
-                  browser.evaluate("location.hash"))
-        browser.open(page, "metric=mapped-peak")
-        tap.check(browser.text("[data-metric=peak][aria-pressed=true]") != "", "mapped: the link leads there")
-        browser.open(page, "metric=peak")
-        tap.check(browser.text("[data-metric=live][aria-pressed=true]") != "", "mapped: malloc's words lead nowhere")
-        browser.open(page, "moment=60")
-        tap.attempt("mapped: rows of a moment", lambda: compare_mapped(browser, trace, "--metric", "mapped", "--at", edge_of(page, 60)))
-        browser.key("?")
-        tap.check("Address space" in browser.text("#help"), "mapped: the help explains it")
-        tap.check(not browser.errors and not browser.dialogs, "mapped: no error", str(browser.errors[:3]))
-    finally:
-        browser.close()
-
-
 def recursive_page(folder):
     """Stacks with towers of one function, of two that call each other, and one without."""
     writer = pprof_write.Writer(period=1)
@@ -564,9 +507,9 @@ def diff(tap, folder):
         browser.close()
 
 
-def main():
+def main(parts):
+    """Runs those of {name: a test of a tap and a folder} that the command line names, or all."""
     tap = profiled.Tap()
-    parts = {"values": values, "mapped": mapped, "fold": fold, "hostile": hostile, "large": large, "diff": diff}
     if find_chromium() is None:
         tap.skip("the page in a browser", "needs chromium")
         return tap.finish()
@@ -580,4 +523,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({"values": values, "fold": fold, "hostile": hostile, "large": large, "diff": diff}))

@@ -69,6 +69,18 @@ export function Explained({ explained }) {
   );
 }
 
+const MEMORIES = [['malloc', 'given out by malloc'], ['mapped', 'mapped by the program']];
+
+// Of a page that has both kinds of memory: the one or the other, and never their sum.
+export function MemoryChoice({ memory, onMemory }) {
+  return (
+    <div class="memory" id="memory">
+      <span class="soft">memory</span>
+      <Segments name="memory" value={memory} choices={MEMORIES} onChange={onMemory} />
+    </div>
+  );
+}
+
 // What is shown is no memory of malloc: the first thing that is said, too.
 export function Mapped({ head }) {
   if (!head.mapped) return null;

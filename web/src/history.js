@@ -10,8 +10,9 @@ const ONE_STEP_MS = 700;
 
 const changed = (old, view, steps) => steps.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(view[name])).join(' ');
 
-// `first`: the view without a fragment; `read(fragment)` and `write(view)` are each other's inverse.
-export function use_view(first, read, write, steps) {
+// `first`: the view without a fragment; `read(fragment)` and `write(view)` are each other's inverse; `is_mine(fragment)`:
+// it is one of this view, and not of another that the page has.
+export function use_view(first, read, write, steps, is_mine = () => true) {
   const [view, update] = useReducer((old, change) => ({ ...old, ...change }), null, () => read(location.hash));
   // What stands in the address: as a view and as a fragment; which step made it, and when.
   const kept = useRef({ view, fragment: null, step: '', at: 0 }).current;
@@ -33,7 +34,7 @@ export function use_view(first, read, write, steps) {
   }, [view]);
   useEffect(() => {
     const go = () => {
-      if (location.hash.slice(1) === kept.fragment) return;
+      if (location.hash.slice(1) === kept.fragment || !is_mine(location.hash)) return;
       const there = read(location.hash);
       Object.assign(kept, { view: there, fragment: location.hash.slice(1), step: '' });
       update(there);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Resident memory of the first process: the kernel's kinds of it over time, and the two looks at which it was
-// taken apart line by line, as `bytepoll report --resident` has it. All figures were made where the page was
-// written. It is of the whole process, whatever is selected in the page.
+// taken apart line by line, as `bytepoll report --resident` has it. Or what a runtime says of its own memory. All
+// figures were made where the page was written. It is of the whole process, whatever is selected in the page.
 
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
@@ -16,6 +16,8 @@ const LOOKS = ['highest', 'last'];
 const COLOURS = {
   'live objects, as requested': 'k-live', 'rounded up by the allocator': 'k-rounding', 'free inside the heap': 'k-free', 'free, kept by threads': 'k-kept',
   "free at the heap's ends": 'k-end', 'mapped by the program': 'k-mapped', "mapped, and free in Python's arenas": 'k-mapped', 'not told apart': 'k-mapped',
+  'objects, live or not swept yet': 'k-live', 'free in spans in use': 'k-free', 'idle spans, not given back': 'k-kept', 'stacks of goroutines and threads': 'k-stacks',
+  'generation 0': 'k-rounding', 'generation 1': 'k-end', 'generation 2': 'k-live', 'large objects': 'k-mapped', 'committed and in use beyond these': 'k-free', 'free, kept': 'k-kept',
   'code and its data': 'k-code', 'mapped files': 'k-files', 'shared memory': 'k-shared', 'main stack': 'k-stack', 'stacks of threads': 'k-stacks', [UNEXPLAINED]: 'k-unexplained',
 };
 const colour = (name) => COLOURS[name] ?? 'k-other';
@@ -111,7 +113,32 @@ function Owners({ line }) {
   );
 }
 
-function Lines({ all, attached }) {
+// What the lines of the kernel's figures do not say.
+function Note({ looks }) {
+  return (
+    <p class="note">
+      The line across a bar is the total. What goes beyond it is taken off: memory of malloc that is not resident, which the kernel does not tell by line.
+      {looks.some((look) => !look.heap_walked) && ' The heap could not be walked at every look: “not told apart” is by difference.'}
+      {looks.some((look) => look.swapped_bytes > 0) && ' Swapped out, and in no line: ' + looks.map((look) => bytes_text(look.swapped_bytes)).join(', ') + '.'}
+      {' '}Which live objects are not resident, and whose objects keep pages, is known of the last look alone: bytepoll report --resident and --pages say it.
+    </p>
+  );
+}
+
+// And those of a runtime's.
+function RuntimeNote({ looks, runtime }) {
+  const { given_back_bytes, high_water_bytes, total_bytes } = looks[looks.length - 1];
+  return (
+    <p class="note">
+      These are the figures of {runtime} itself: of the memory that it has from the kernel, resident or not. What the process has beside that is not among them.
+      {given_back_bytes > 0 && ' Given back to the kernel, and in no line: ' + bytes_text(given_back_bytes) + ' of addresses.'}
+      {high_water_bytes != null && ' The most that the process ever had resident, by the kernel: ' + bytes_text(high_water_bytes) + '.'}
+      {high_water_bytes < total_bytes && ' So at least ' + bytes_text(total_bytes - high_water_bytes) + ' are not resident: pages that were never touched.'}
+    </p>
+  );
+}
+
+function Lines({ all, attached, runtime }) {
   const [chosen, set_chosen] = useState('');
   const choose = (name) => set_chosen(name === chosen ? '' : name);
   const shown = all.highest.at_s === all.last.at_s ? ['last'] : LOOKS;
@@ -119,26 +146,31 @@ function Lines({ all, attached }) {
   const scale = Math.max(...looks.map(positive));
   const lines = looks.map(lines_of);
   const names = [...new Set(lines.flat().map((line) => line.name))].sort((a, b) => (a === UNEXPLAINED) - (b === UNEXPLAINED));
-  const words = (name) => (shown.length === 1 ? 'the highest look, and the last' : name + ' look');
+  const words = (name) => (runtime != null ? { highest: 'most', last: 'last' }[name] : shown.length === 1 ? 'the highest look, and the last' : name + ' look');
+  const when = (look) => (look.at_s === null ? 'when the file was written' : 'at ' + time_text(look.at_s));
+  const rest = runtime != null ? 'in no part that it names' : attached ? 'from before attaching, unexplained' : UNEXPLAINED;
   const find = (i, name) => lines[i].find((line) => line.name === name);
   return (
     <>
       {looks.map((look, i) => (
         <div key={shown[i]} class="look" data-look={shown[i]}>
-          <h3>{words(shown[i])}, at {time_text(look.at_s)}: {bytes_text(look.total_bytes)} <span class="soft">with page tables</span></h3>
+          <h3>
+            {runtime != null ? 'held' + (shown.length > 1 ? ' ' + words(shown[i]) : '') : words(shown[i])}, {when(look)}: {bytes_text(look.total_bytes)}{' '}
+            {runtime == null && <span class="soft">with page tables</span>}
+          </h3>
           <Bar look={look} scale={scale} chosen={chosen} choose={choose} />
         </div>
       ))}
       <div class="scroller">
         <table id="look-lines">
-          <thead><tr><th>choose a line for its largest owners</th>{shown.map((name) => <th key={name}>{words(name)}</th>)}</tr></thead>
+          <thead><tr><th>choose a line for its largest owners</th>{shown.map((name) => <th key={name}>{runtime != null && shown.length === 1 ? 'held' : words(name)}</th>)}</tr></thead>
           <tbody>
             {names.map((name) => (
               <Fragment key={name}>
                 <tr class={name === chosen ? 'chosen' : ''}>
                   <td>
                     <button type="button" class="crumb" aria-expanded={name === chosen} onClick={() => choose(name)}>
-                      <span class={'key ' + colour(name)} />{name === UNEXPLAINED && attached ? 'from before attaching, unexplained' : name}
+                      <span class={'key ' + colour(name)} />{name === UNEXPLAINED ? rest : name}
                     </button>
                   </td>
                   {looks.map((_, i) => <td key={i}>{line_text(find(i, name)?.bytes)}</td>)}
@@ -154,17 +186,25 @@ function Lines({ all, attached }) {
           </tbody>
         </table>
       </div>
-      <p class="note">
-        The line across a bar is the total. What goes beyond it is taken off: memory of malloc that is not resident, which the kernel does not tell by line.
-        {looks.some((look) => !look.heap_walked) && ' The heap could not be walked at every look: “not told apart” is by difference.'}
-        {looks.some((look) => look.swapped_bytes > 0) && ' Swapped out, and in no line: ' + looks.map((look) => bytes_text(look.swapped_bytes)).join(', ') + '.'}
-        {' '}Which live objects are not resident, and whose objects keep pages, is known of the last look alone: bytepoll report --resident and --pages say it.
-      </p>
+      {runtime != null ? <RuntimeNote looks={looks} runtime={runtime} /> : <Note looks={looks} />}
     </>
   );
 }
 
+function RuntimeLooks({ lines }) {
+  return (
+    <section class="card" id="looks" aria-label={'Memory as ' + lines.counted_by + ' counts it'}>
+      <div class="card-head">
+        <h2>Memory of the process as {visible(lines.counted_by)} counts it</h2>
+        <span class="soft">whatever is selected</span>
+      </div>
+      <Lines all={lines} attached={false} runtime={visible(lines.counted_by)} />
+    </section>
+  );
+}
+
 export function Looks({ profile, view }) {
+  if (profile.head.runtime_lines != null) return <RuntimeLooks lines={profile.head.runtime_lines} />;
   const resident = resident_of(profile, view);
   const { resident_kinds: kinds, resident_lines: lines } = profile.head;
   if (resident === null || resident.relation === 'other' || (kinds == null && lines == null)) return null;

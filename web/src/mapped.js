@@ -28,6 +28,10 @@ export function with_plain_metrics(head) {
   };
 }
 
+// A page may have both. What the address says of it: memory=mapped, and nothing for malloc.
+export const memory_of_fragment = (fragment) => (/(^#?|&)memory=mapped(&|$)/.test(fragment) ? 'mapped' : 'malloc');
+export const memory_fragment = (which) => (which === 'mapped' ? 'memory=mapped' : '');
+
 // A metric's name where it is chosen, where its total stands, and over the column of its rows.
 const CHOICES = { live: 'Mapped', peak: 'Mapped at the peak', allocated: 'Mapped in all' };
 const OF_MALLOC = { live: 'Live', peak: 'Peak', allocated: 'Allocated', temporary: 'Temporary' };

@@ -2,7 +2,7 @@
 // The page of one profile: state on top, everything below made from it.
 
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { Explained, Header, Mapped, Segments, Warnings } from './header.jsx';
+import { Explained, Header, Mapped, MemoryChoice, Segments, Warnings } from './header.jsx';
 import { Cards } from './cards.jsx';
 import { Timeline } from './timeline.jsx';
 import { Looks } from './looks.jsx';
@@ -16,7 +16,7 @@ import { FILTERS, size_name } from './model.js';
 import { STEPS, first_view, from_fragment, to_fragment } from './state.js';
 import { use_view } from './history.js';
 import { ProfileHelp } from './help.jsx';
-import { metric_choice } from './mapped.js';
+import { memory_fragment, memory_of_fragment, metric_choice } from './mapped.js';
 import { cut, distinct_names, matcher, visible } from './text.js';
 import { match_row, match_search } from './matching.js';
 import { shorten } from './names.js';
@@ -116,10 +116,17 @@ function Controls({ profile, view, update, chosen }) {
   );
 }
 
-export function Page({ profile, estimator, trees, width }) {
+// `memory`: of a page that has both malloc's memory and what the program mapped itself, which of the two is shown.
+export function Page({ profile, estimator, trees, width, memory = null, onMemory }) {
   const { head } = profile;
   const first = useMemo(() => first_view(head), []);
-  const [view, update] = use_view(first, (text) => from_fragment(text, first, profile), (shown) => to_fragment(shown, first, profile), STEPS);
+  const [view, update] = use_view(
+    first,
+    (text) => from_fragment(text, first, profile),
+    (shown) => [memory_fragment(memory), to_fragment(shown, first, profile)].filter((part) => part !== '').join('&'),
+    STEPS,
+    (text) => memory === null || memory_of_fragment(text) === memory,
+  );
   const [theme, set_theme] = useState(0);
   // The graph is drawn first of all; then, before the browser shows anything, what is short; then the rest.
   const [stage, set_stage] = useState(0);
@@ -158,6 +165,7 @@ export function Page({ profile, estimator, trees, width }) {
       <main>
         {stage > 0 && (
           <>
+            {memory !== null && <MemoryChoice memory={memory} onMemory={onMemory} />}
             <Mapped head={head} />
             <Explained explained={head.explained} />
             <Warnings list={head.warnings} />

@@ -98,6 +98,26 @@ static void read_lines(const char *file, struct bp_aggregation *aggregation, str
 	bp_mappings_finish(&mappings);
 }
 
+/* What a runtime said of its memory; with filters nothing, since it is of all of it. */
+static void read_runtime(
+	struct bp_aggregation *aggregation, struct seen *seen, struct bp_page_options *options)
+{
+	struct bp_query query = aggregation->query;
+	struct bp_error error;
+	query.by = BP_KEY_FUNCTION;
+	query.usable = false;
+	if (query.filter_count > 0 || aggregation->profile->merged_unrelated)
+		return;
+	const bool known = bp_runtime_parts_make(aggregation->profile, &query, true,
+				   &seen->lines[BP_MAPPINGS_HIGHEST], &error) &&
+			   bp_runtime_parts_make(aggregation->profile, &query, false,
+				   &seen->lines[BP_MAPPINGS_LAST], &error);
+	if (known)
+		options->runtime_lines = seen->lines;
+	else if (error.text[0] != '\0')
+		bp_aggregation_warn(aggregation, "%s", error.text);
+}
+
 /* FILE.resident, into `seen` and the options that point at it; what is wrong with it is a
  * warning. */
 static void read_resident(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
@@ -143,8 +163,48 @@ static struct bp_written_file page_file(const struct bp_arguments *arguments, co
 	return bp_page_file(arguments, bp_option_value_or(arguments, "output", otherwise), "-o");
 }
 
+/* What the program mapped itself, by the same query, beside the page of malloc. */
+struct mapped {
+	struct bp_profile profile;
+	struct bp_aggregation aggregation;
+	bool is_read, is_aggregated;
+};
+
+/* Where a recording has no such calls, or several were given, there is nothing. */
+static bool read_mapped(const struct bp_arguments *arguments,
+	const struct bp_query_options *options, const struct bp_profile *profile,
+	struct mapped *mapped, struct bp_error *error)
+{
+	struct bp_input_options input = bp_input_options_of(arguments, options);
+	struct bp_query query = options->query;
+	struct bp_symbol_summary symbols;
+	if (arguments->operand_count != 1 || profile->mapped ||
+		!profile->processes.data[profile->root.i].mappings_known)
+		return true;
+	input.mapped = true;
+	input.keep_readings = true;
+	mapped->is_read =
+		bp_input_read(arguments->operands, 1, input, &mapped->profile, &symbols, error);
+	if (!mapped->is_read || mapped->profile.samples.count <= 1)
+		return mapped->is_read;
+	query.usable = false;
+	query.metric = query.metric == BP_METRIC_PEAK ? BP_METRIC_PEAK : BP_METRIC_LIVE;
+	mapped->is_aggregated = bp_aggregate(&mapped->profile, &query, &mapped->aggregation, error);
+	if (mapped->is_aggregated)
+		(void)bp_read_warn_of_mappings(&mapped->profile, &mapped->aggregation);
+	return mapped->is_aggregated;
+}
+
+static void finish_mapped(struct mapped *mapped)
+{
+	if (mapped->is_aggregated)
+		bp_aggregation_finish(&mapped->aggregation);
+	if (mapped->is_read)
+		bp_profile_finish(&mapped->profile);
+}
+
 static bool write_page(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
-	struct bp_error *error)
+	const struct mapped *mapped, struct bp_error *error)
 {
 	struct bp_page_options options = { .bytes_max = BP_PAGE_BYTES_MAX,
 		.embed_source = bp_option_given(arguments, "embed-source") };
@@ -156,7 +216,11 @@ static bool write_page(const struct bp_arguments *arguments, struct bp_aggregati
 		return false;
 	struct seen seen = { 0 };
 	read_resident(arguments, aggregation, &seen, &options);
-	const bool good = bp_page_write(aggregation, &options, file.out, &summary, error);
+	if (options.resident_lines == NULL)
+		read_runtime(aggregation, &seen, &options);
+	const bool good =
+		bp_page_write(aggregation, mapped->is_aggregated ? &mapped->aggregation : NULL,
+			&options, file.out, &summary, error);
 	free(seen.points);
 	for (int i = 0; i < BP_MAPPINGS_MOMENTS; i++)
 		bp_parts_finish(&seen.lines[i]);
@@ -172,6 +236,7 @@ static int html(const struct bp_arguments *arguments)
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	struct bp_aggregation aggregation;
+	struct mapped mapped = { 0 };
 	struct bp_error error = { 0 };
 	const struct bp_written_file file = page_file(arguments, NULL);
 	if (arguments->operand_count == 0) {
@@ -193,7 +258,9 @@ static int html(const struct bp_arguments *arguments)
 			    !bp_option_given(arguments, "metric"), &aggregation, &error);
 	if (good) {
 		(void)bp_read_warn_alone(&aggregation, &symbols);
-		good = write_page(arguments, &aggregation, &error);
+		good = read_mapped(arguments, &options, &profile, &mapped, &error) &&
+		       write_page(arguments, &aggregation, &mapped, &error);
+		finish_mapped(&mapped);
 		bp_aggregation_finish(&aggregation);
 	}
 	bp_profile_finish(&profile);
@@ -234,8 +301,9 @@ const struct bp_command bp_command_html = {
 		"was live at exit, at the peak or at any moment, and what was allocated, by stack,\n"
 		"function, line, thread, type and size, each figure with its confidence interval,\n"
 		"made in the page from the samples as `bytepoll report` makes it. --metric says\n"
-		"what it shows first. With --metric mapped or mapped-peak the page is of what the\n"
-		"program mapped itself, exactly counted, and of nothing else (run --mapped).\n"
+		"what it shows first. Of a recording by run --mapped it also has what the program\n"
+		"mapped itself, exactly counted, which a switch on top shows in place of malloc;\n"
+		"with --metric mapped or mapped-peak the page is of that and of nothing else.\n"
 		"\n"
 		"A page stays below 5 MB. Of very large profiles it shows time in fewer steps, and\n"
 		"of stacks with few samples only the function that allocated; it says so.\n"

@@ -136,7 +136,7 @@ struct bp_process {
 	struct bp_process_python python;
 	struct bp_string_id runtime; /* that `runtime_parts` are of: "Go"; "": none */
 	uint32_t lacks;		     /* what its file cannot tell: bits of enum bp_lack */
-	bool mappings_known;	     /* with profile->mapped: calls that map memory were recorded */
+	bool mappings_known;	     /* calls that map memory were recorded */
 	bool cut_off;	     /* the file ends early; how much is missing need not be known */
 	uint32_t misread;    /* bits of enum bp_variable of the trace: settings not understood */
 	uint64_t size_floor; /* no object can be smaller, bytes; 0: not known */

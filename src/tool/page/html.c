@@ -199,53 +199,102 @@ static bool fit(struct bp_page_source *source, struct bp_cube *cube, size_t room
 	return true;
 }
 
-static bool write_profile(struct bp_page_source *source, const struct bp_page_bytes *wasm,
-	FILE *out, struct bp_page_summary *ret_summary, struct bp_error *error)
+/* What a page says of one profile. Zeroed memory is empty. */
+struct content {
+	struct bp_page_bytes functions;
+	struct bp_aggregation live;
+	bool has_live;
+	struct piece pieces[2]; /* the head, the cells */
+	uint32_t cells;
+	char pruned[sizeof((struct bp_page_summary *)0)->pruned];
+};
+
+static void finish_content(struct content *content)
 {
-	const size_t fixed = fixed_size(wasm->size), wanted = source->options->bytes_max;
-	struct piece pieces[2] = { { "bytepoll-head", { 0 } }, { "bytepoll-cells", { 0 } } };
+	if (content->has_live)
+		bp_aggregation_finish(&content->live);
+	bp_page_bytes_finish(&content->functions);
+	bp_page_bytes_finish(&content->pieces[0].bytes);
+	bp_page_bytes_finish(&content->pieces[1].bytes);
+}
+
+static size_t size_of_content(const struct content *content)
+{
+	return bp_page_base64_size(content->pieces[0].bytes.size) +
+	       bp_page_base64_size(content->pieces[1].bytes.size);
+}
+
+/* The two pieces, of `room` characters if they can be made so small. Their ids are set before. */
+static bool make_content(const struct bp_aggregation *shown, const struct bp_page_options *options,
+	size_t room, struct content *content, struct bp_error *error)
+{
 	struct bp_cube cube;
-	if (!bp_cube_init(source->shown, CELLS_MAX, &cube, error))
+	FILE *text = bp_page_bytes_open(&content->functions);
+	bool good = text != NULL &&
+		    describe_functions(shown, &content->live, &content->has_live, text, error);
+	if (text == NULL || fclose(text) != 0)
+		good = bp_error_set(error, "out of memory");
+	struct bp_page_source source = { .shown = shown,
+		.live = content->has_live			? &content->live
+			: shown->query.metric == BP_METRIC_LIVE ? shown
+								: NULL,
+		.options = options,
+		.functions = &content->functions };
+	if (!good || !bp_cube_init(shown, CELLS_MAX, &cube, error))
 		return false;
-	source->cube = &cube;
-	const bool good = fit(source, &cube, wanted > fixed ? wanted - fixed : 0, pieces, error) &&
-			  assemble(wasm, pieces, 2, out, error);
-	if (good) {
-		*ret_summary = (struct bp_page_summary){
-			.bytes = fixed + bp_page_base64_size(pieces[0].bytes.size) +
-				 bp_page_base64_size(pieces[1].bytes.size),
-			.cells = cube.cell_count
-		};
-		memcpy(ret_summary->pruned, source->pruned, sizeof source->pruned);
-	}
-	bp_page_bytes_finish(&pieces[0].bytes);
-	bp_page_bytes_finish(&pieces[1].bytes);
+	source.cube = &cube;
+	good = fit(&source, &cube, room, content->pieces, error);
+	content->cells = cube.cell_count;
+	memcpy(content->pruned, source.pruned, sizeof content->pruned);
 	bp_cube_finish(&cube);
 	return good;
 }
 
-bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_options *options,
-	FILE *out, struct bp_page_summary *ret_summary, struct bp_error *error)
+/* What was mapped is a few calls, and seldom needs its part of the room. */
+#define ROOM_PARTS_OF_MAPPED 4
+
+static bool make_contents(const struct bp_aggregation *shown, const struct bp_aggregation *mapped,
+	const struct bp_page_options *options, size_t room, struct content contents[2],
+	struct bp_error *error)
 {
-	struct bp_page_bytes wasm = { 0 }, functions = { 0 };
-	struct bp_aggregation live;
-	bool has_live = false;
-	FILE *text = bp_page_bytes_open(&functions);
-	bool good = text != NULL && describe_functions(shown, &live, &has_live, text, error);
-	if (text == NULL || fclose(text) != 0)
-		good = bp_error_set(error, "out of memory");
-	struct bp_page_source source = { .shown = shown,
-		.live = has_live				? &live
-			: shown->query.metric == BP_METRIC_LIVE ? shown
-								: NULL,
-		.options = options,
-		.functions = &functions };
-	good = good && compress_wasm(&wasm, error) &&
-	       write_profile(&source, &wasm, out, ret_summary, error);
-	if (has_live)
-		bp_aggregation_finish(&live);
+	static const struct bp_page_options nothing_beside = { 0 };
+	size_t taken = 0;
+	if (mapped != NULL) {
+		if (!make_content(mapped, &nothing_beside, room / ROOM_PARTS_OF_MAPPED,
+			    &contents[1], error))
+			return false;
+		taken = size_of_content(&contents[1]);
+	}
+	return make_content(shown, options, room > taken ? room - taken : 0, &contents[0], error);
+}
+
+bool bp_page_write(const struct bp_aggregation *shown, const struct bp_aggregation *mapped,
+	const struct bp_page_options *options, FILE *out, struct bp_page_summary *ret_summary,
+	struct bp_error *error)
+{
+	struct bp_page_bytes wasm = { 0 };
+	struct content contents[2] = { { .pieces = { { .id = "bytepoll-head" },
+						 { .id = "bytepoll-cells" } } },
+		{ .pieces = {
+			  { .id = "bytepoll-mapped-head" }, { .id = "bytepoll-mapped-cells" } } } };
+	bool good = compress_wasm(&wasm, error);
+	const size_t fixed = fixed_size(wasm.size), wanted = options->bytes_max;
+	good = good && make_contents(shown, mapped, options, wanted > fixed ? wanted - fixed : 0,
+			       contents, error);
+	const struct piece pieces[] = { contents[0].pieces[0], contents[0].pieces[1],
+		contents[1].pieces[0], contents[1].pieces[1] };
+	good = good && assemble(&wasm, pieces, mapped != NULL ? 4 : 2, out, error);
+	if (good) {
+		*ret_summary =
+			(struct bp_page_summary){ .bytes = fixed + size_of_content(&contents[0]),
+				.cells = contents[0].cells };
+		if (mapped != NULL)
+			ret_summary->bytes += size_of_content(&contents[1]);
+		memcpy(ret_summary->pruned, contents[0].pruned, sizeof ret_summary->pruned);
+	}
+	finish_content(&contents[0]);
+	finish_content(&contents[1]);
 	bp_page_bytes_finish(&wasm);
-	bp_page_bytes_finish(&functions);
 	return good;
 }
 

@@ -40,6 +40,9 @@ struct bp_page_options {
 	const struct bp_reconciled *resident_parts;
 	/* The two looks that were kept, line by line: BP_MAPPINGS_MOMENTS; NULL: not known. */
 	const struct bp_parts *resident_lines;
+	/* What a runtime said of its memory, in as many looks; NULL: nothing. Then no resident
+	 * memory is known. */
+	const struct bp_parts *runtime_lines;
 	bool resident_attached; /* what that process held before it was attached to is not known */
 	const struct bp_explained *explained; /* NULL: not known */
 };
@@ -52,9 +55,12 @@ struct bp_page_summary {
 };
 
 /* The page of what `shown` selects: its processes and filters, all that happened; its metric is the
- * one that the page shows first. Errors of the stream are the caller's to find (ferror). */
-bool bp_page_write(const struct bp_aggregation *shown, const struct bp_page_options *options,
-	FILE *out, struct bp_page_summary *ret_summary, struct bp_error *error);
+ * one that the page shows first. `mapped`: the same selection of what the program mapped itself,
+ * which the page has beside it; NULL: that is not known. Errors of the stream are the caller's to
+ * find (ferror). */
+bool bp_page_write(const struct bp_aggregation *shown, const struct bp_aggregation *mapped,
+	const struct bp_page_options *options, FILE *out, struct bp_page_summary *ret_summary,
+	struct bp_error *error);
 
 /* JSON of a comparison. */
 struct bp_page_diff {

@@ -62,6 +62,15 @@ static void write_kinds(struct bp_json *json, const struct bp_page_options *opti
 	bp_json_end(json);
 }
 
+static void write_parts(struct bp_json *json, const struct bp_parts *look)
+{
+	bp_json_array(json, "lines", BP_JSON_COMPACT);
+	for (uint32_t i = 0; i < look->count; i++)
+		bp_json_part(json, &look->parts[i], BP_JSON_COMPACT, bp_page_write_text);
+	bp_json_end(json);
+	bp_json_interval(json, "unexplained", &look->unexplained, 1);
+}
+
 /* A look as `report --resident` has it. */
 static void write_lines(struct bp_json *json, const char *name, const struct bp_parts *look)
 {
@@ -72,11 +81,7 @@ static void write_lines(struct bp_json *json, const char *name, const struct bp_
 	bp_json_whole(json, "page_table_bytes", look->page_table_bytes);
 	bp_json_whole(json, "swapped_bytes", look->swapped_bytes);
 	bp_json_bool(json, "heap_walked", look->heap.known);
-	bp_json_array(json, "lines", BP_JSON_COMPACT);
-	for (uint32_t i = 0; i < look->count; i++)
-		bp_json_part(json, &look->parts[i], BP_JSON_COMPACT, bp_page_write_text);
-	bp_json_end(json);
-	bp_json_interval(json, "unexplained", &look->unexplained, 1);
+	write_parts(json, look);
 	bp_json_end(json);
 }
 
@@ -93,10 +98,39 @@ static void write_looks(struct bp_json *json, const struct bp_page_options *opti
 	bp_json_end(json);
 }
 
+/* The same of a runtime's own figures. */
+static void write_runtime_lines(struct bp_json *json, const char *name, const struct bp_parts *look)
+{
+	bp_json_object(json, name, BP_JSON_COMPACT);
+	if (look->at_ns == BP_TIME_NEVER)
+		bp_json_null(json, "at_s");
+	else
+		bp_json_seconds(json, "at_s", look->at_ns);
+	bp_json_whole(json, "total_bytes", look->total_bytes);
+	bp_json_whole(json, "given_back_bytes", look->given_back_bytes);
+	if (look->high_water_bytes > 0)
+		bp_json_whole(json, "high_water_bytes", look->high_water_bytes);
+	write_parts(json, look);
+	bp_json_end(json);
+}
+
+static void write_runtime(struct bp_json *json, const struct bp_page_options *options)
+{
+	const struct bp_parts *looks = options->runtime_lines;
+	if (looks == NULL)
+		return;
+	bp_json_object(json, "runtime_lines", BP_JSON_ROWS);
+	bp_page_write_text(json, "counted_by", looks[BP_MAPPINGS_LAST].runtime);
+	write_runtime_lines(json, "highest", &looks[BP_MAPPINGS_HIGHEST]);
+	write_runtime_lines(json, "last", &looks[BP_MAPPINGS_LAST]);
+	bp_json_end(json);
+}
+
 void bp_page_write_resident(const struct bp_page_options *options, struct bp_json *json)
 {
 	const struct bp_reconciled *parts = options->resident_parts;
 	write_explained(json, options->explained);
+	write_runtime(json, options);
 	if (options->resident_count == 0) {
 		bp_json_null(json, "resident");
 		return;

@@ -20,7 +20,7 @@ static bool write_page(struct bp_written_file *file, const struct bp_aggregation
 	struct bp_page_summary summary = { 0 };
 	if (!bp_written_file_begin(file, error))
 		return false;
-	const bool good = bp_page_write(aggregation, &options, file->out, &summary, error);
+	const bool good = bp_page_write(aggregation, NULL, &options, file->out, &summary, error);
 	if (!bp_written_file_end(file, good, error))
 		return false;
 	bp_page_file_tell(file->path, summary.bytes, summary.pruned);

@@ -90,6 +90,7 @@ static enum bp_imported add_process(struct trace_import *import, const char *pat
 					 : 0u),
 		.attached = (header->flags_skippable & BP_HEADER_ATTACHED) != 0,
 		.free_stacks = (header->flags_skippable & BP_HEADER_FREE_STACKS) != 0,
+		.mappings_known = (header->flags_skippable & BP_HEADER_MAPPED) != 0,
 		.size_min = UINT64_MAX,
 	};
 	memcpy(process.trace_id, header->trace_id, sizeof process.trace_id);

@@ -277,7 +277,6 @@ void bp_trace_mapped_tell_totals(const struct bp_trace_reader *reader, struct bp
 {
 	struct bp_process *process = &profile->processes.data[id.i];
 	const struct bp_known_total none = { 0, 0 };
-	process->mappings_known = (reader->header.flags_skippable & BP_HEADER_MAPPED) != 0;
 	memset(process->lost, 0, sizeof process->lost); /* of samples */
 	process->lost[BP_LOSS_MAPPING] = reader->state.lost[BP_LOSS_MAPPING];
 	process->law = BP_LAW_EXACT;
