@@ -233,6 +233,72 @@ def test_page(tap):
                   not os.path.exists(os.path.join(path, "page.html")), "what was not recorded has no page, and one line says why", words)
 
 
+def compared(base, new):
+    """What changed between two programs is the difference of their own records, and so says the table for eyes."""
+    for metric, total in (("mapped", "mapped"), ("mapped-peak", "mapped-peak")):
+        told_of = [profiled.report(trace, "--metric", metric, "--rows", "100") for trace in (base, new)]
+        rows = [{row["name"]: row["bytes"]["estimate"] for row in data["rows"]} for data in told_of]
+        result = profiled.run([profiled.BYTEPOLL, "diff", "--metric", metric, "--json", base, new])
+        profiled.expect(result.status == 0, "%s" % (result.stderr,))
+        data = json.loads(result.stdout)
+        found = {row["name"]: row["change"]["bytes"]["estimate"] for row in data["rows"]}
+        expected = {name: rows[1].get(name, 0) - rows[0].get(name, 0) for name in {*rows[0], *rows[1]}}
+        profiled.expect(data["metric"] == metric and len(found) >= 6 and found == {name: expected[name] for name in found} and
+                        all(change == 0 or name in found for name, change in expected.items()), "%s: %s" % (found, expected))
+        profiled.expect(data["total"]["change"]["bytes"]["estimate"] ==
+                        told_of[1]["totals"][total]["bytes"]["estimate"] - told_of[0]["totals"][total]["bytes"]["estimate"],
+                        "%s" % data["total"])
+        text = profiled.run([profiled.BYTEPOLL, "diff", "--metric", metric, base, new]).stdout.decode()
+        profiled.expect("counted, " in text and " samples" not in text and metric + " by function" in text and
+                        "live" not in text and "exit" not in text, text)
+
+
+def test_diff(tap):
+    with profiled.directory() as path:
+        traces = []
+        for seed in ("1", "2"):
+            os.mkdir(os.path.join(path, seed))
+            traces.append(record(os.path.join(path, seed), seed, "1")[0])
+        tap.attempt("diff", lambda: compared(*traces))
+        os.mkdir(os.path.join(path, "off"))
+        off, _ = record(os.path.join(path, "off"), "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
+        for words, status, said in ((("diff", "--metric", "mapped", traces[0], off), 1, "run --mapped"),
+                                    (("diff", "--metric", "mapped", "--confidence", ".9", *traces), 2, "is exact"),
+                                    (("export", "--to", "pprof", "-o", "-", "--metric", "mapped", traces[0]), 2, "choose collapsed"),
+                                    (("export", "--to", "csv", "-o", "-", "--metric", "mapped", off), 1, "run --mapped")):
+            result = profiled.run([profiled.BYTEPOLL, *words])
+            lines = result.stderr.decode().splitlines()
+            tap.check(result.status == status and len(lines) == 1 and said in lines[0] and result.stdout == b"",
+                      "refused: " + " ".join(words[:5]), "%s" % (result,))
+
+
+def test_exports(tap):
+    """The formats that have a place for it, against the report."""
+    with profiled.directory() as path:
+        trace, _ = record(path, "1", "1")
+
+        def exported(to, *options):
+            return profiled.run([profiled.BYTEPOLL, "export", "--to", to, "-o", "-", "--metric", "mapped", *options, trace]).stdout
+
+        report = profiled.report(trace, "--metric", "mapped", "--rows", "1000")
+        rows = {row["name"]: row["bytes"]["estimate"] for row in report["rows"]}
+        total = report["totals"]["mapped"]["bytes"]["estimate"]
+        lines = [line.rsplit(" ", 1) for line in exported("collapsed").decode().splitlines()]
+        sums = {}
+        for stack, number in lines:
+            site = next(name for name in reversed(stack.split(";")) if name.startswith("site_"))
+            sums[site] = sums.get(site, 0) + int(number)
+        tap.check(sums == rows and len(rows) >= 6, "export: collapsed", "%s, but %s" % (sums, rows))
+        table = [line.split(",") for line in exported("csv").decode().splitlines()[1:]]
+        tap.check({row[0].strip('"'): int(row[2]) for row in table} == rows, "export: csv", str(table[:3]))
+        data = json.loads(exported("json"))
+        tap.check(data["metric"] == "mapped" and data["totals"] == report["totals"], "export: json", str(data["totals"]))
+        data = json.loads(exported("speedscope"))
+        words = [profile["name"] for profile in data["profiles"]]
+        tap.check([sum(profile["weights"]) for profile in data["profiles"]][0] == total and all("mapped" in word for word in words),
+                  "export: speedscope", str(words))
+
+
 def rows_of_text(*command):
     """{site: (figure, samples)} of a table for eyes."""
     text = subprocess.run([profiled.BYTEPOLL, *command], check=True, capture_output=True, text=True).stdout
@@ -302,7 +368,7 @@ def test_limits(tap):
 
 def main():
     tap = profiled.Tap()
-    for test in (test_truth, test_threads, test_bound, test_first_piece, test_limits, test_off, test_page, test_live):
+    for test in (test_truth, test_threads, test_bound, test_first_piece, test_limits, test_off, test_page, test_diff, test_exports, test_live):
         test(tap)
     return tap.finish()
 

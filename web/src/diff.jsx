@@ -109,7 +109,8 @@ function sorted(rows, view) {
   return [...rows].sort(compare);
 }
 
-function Side({ side, title }) {
+// `mapped`: of what the programs mapped themselves, which was counted.
+function Side({ side, title, mapped }) {
   return (
     <div class="card total">
       <span class="label">{title}</span>
@@ -117,7 +118,7 @@ function Side({ side, title }) {
         <span class="run" key={i}>
           <strong>{visible(run.name ?? last_part(run.program ?? ''))}</strong> <span class="soft">{visible(last_part(run.file ?? ''))}</span>
           <br />
-          <span class="label">{time_text(run.duration_s)} · {sampling_text(run.intervals ?? [])} · {count_text(run.samples)} samples{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
+          <span class="label">{time_text(run.duration_s)} · {mapped ? 'counted' : sampling_text(run.intervals ?? [])} · {count_text(run.samples)} {mapped ? 'objects' : 'samples'}{run.lost ? ' · ' + run.lost + ' lost' : ''}</span>
         </span>
       ))}
     </div>
@@ -187,6 +188,7 @@ export function DiffPage({ diff, paths, width }) {
   const asked_rows = useMemo(() => prepare(diff), [diff]);
   const tree = useMemo(() => (paths === null ? null : new PathTree(paths)), [paths]);
   const by_path = tree !== null && view.rows === 'paths';
+  const mapped = diff.metric.startsWith('mapped');
   const rows = useMemo(() => (by_path ? rows_of_paths(paths, tree) : asked_rows), [by_path]);
   const test = useMemo(() => matcher(view.search), [view.search]);
   const matches = useMemo(() => (test === null || tree === null ? null : tree.matching(test)), [test, tree]);
@@ -226,8 +228,8 @@ export function DiffPage({ diff, paths, width }) {
             <span class="value">{change_text(total.change[view.unit], view.unit)}</span>
             <span class="label"><span class={'badge ' + total.verdict}>{total.verdict}</span> from {figure_text(side(total.base), view.unit)} to {figure_text(side(total.new), view.unit)}</span>
           </div>
-          <Side side={diff.base} title="base" />
-          <Side side={diff.new} title="new" />
+          <Side side={diff.base} title="base" mapped={mapped} />
+          <Side side={diff.new} title="new" mapped={mapped} />
         </div>
         <nav class="controls" aria-label="What is shown">
           <Segments name="unit" value={view.unit} choices={[['bytes', 'bytes'], ['objects', 'objects']]} onChange={(unit) => update({ unit })} />

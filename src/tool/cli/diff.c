@@ -405,6 +405,8 @@ static bool read_all(
 			    &input->symbols, error))
 			return false;
 		input->read = true;
+		if (!bp_input_knows_mappings(&input->profile, arguments->operands[i], error))
+			return false;
 		if (!given)
 			*metric = bp_default_metric(&input->profile, &request->query_options.query);
 		if (!check_distinct(arguments, request, i, error))
@@ -436,6 +438,7 @@ static int diff(const struct bp_arguments *arguments)
 	struct request request = { 0 };
 	struct bp_error error = { 0 };
 	if (!bp_query_options_read(arguments, &request.query_options, &error) ||
+		!bp_mapped_options_check(arguments, &request.query_options, &error) ||
 		!read_moments(arguments, &request, &error) ||
 		!read_sides(arguments, &request, &error) ||
 		!read_shape(arguments, &request, &error) ||
@@ -456,8 +459,9 @@ static const struct bp_option options[] = {
 	{ .name = "metric",
 		.letter = 'm',
 		.argument = "METRIC",
-		.choices = BP_CHOICES(BP_METRICS),
-		.summary = "default: live at exit; if little lives then, peak or allocated" },
+		.choices = &BP_METRICS(BP_WORD_CHOICE) BP_MAPPED_METRICS(BP_WORD_CHOICE)[1],
+		.summary = "default: live at exit; if little lives then, peak or allocated; "
+			   "mapped, mapped-peak: what the programs mapped themselves" },
 	{ .name = "at",
 		.argument = "TIME",
 		.repeatable = true,

@@ -86,6 +86,11 @@ static bool read_keys(
 	if (format->live_only && (bp_option_given(arguments, "by") || query->cumulative))
 		return bp_error_set(error,
 			"--to %s is by function: leave --by and --cumulative out", format->name);
+	if (request->query_options.mapped && !format->mapped)
+		return bp_error_set(error,
+			"--to %s is about malloc: of --metric %s choose collapsed, speedscope, "
+			"json or csv",
+			format->name, bp_option_value(arguments, "metric"));
 	if (format->refused & BP_METRIC_BIT(query->metric))
 		return bp_error_set(error,
 			"--to %s has no place for --metric %s: choose collapsed, speedscope, "
@@ -138,6 +143,7 @@ static bool read_request(
 		return bp_error_set(error,
 			"--service, --release, --host and --tag are for --to otlp and parquet");
 	return bp_query_options_read(arguments, &request->query_options, error) &&
+	       bp_mapped_options_check(arguments, &request->query_options, error) &&
 	       bp_tag_options_read(arguments, &request->tags, error) &&
 	       read_labels(arguments, request, error) && read_keys(arguments, request, error);
 }
@@ -217,8 +223,9 @@ static int export(const struct bp_arguments *arguments)
 		    bp_input_read(arguments->operands, arguments->operand_count, input, &profile,
 			    &symbols, &error);
 	if (good) {
-		good = whole ? write_folder(&request, &profile, &error)
-			     : write_profile(arguments, &request, &profile, &symbols, &error);
+		good = bp_input_knows_mappings(&profile, arguments->operands[0], &error) &&
+		       (whole ? write_folder(&request, &profile, &error)
+			      : write_profile(arguments, &request, &profile, &symbols, &error));
 		bp_profile_finish(&profile);
 	}
 	bp_tag_options_finish(&request.tags);
@@ -263,7 +270,7 @@ static const struct bp_option options[] = {
 	BP_OPTION_ALLOCATORS,
 	BP_OPTION_FRAMES,
 	{ .summary = "What is counted" },
-	BP_OPTION_METRIC,
+	BP_OPTION_METRIC_OR_MAPPED_ALONE,
 	{ .name = "at", .argument = "TIME", .summary = "live at this moment instead of at exit" },
 	BP_OPTION_FROM,
 	{ .name = "until", .argument = "TIME", .summary = "only what was allocated before" },

@@ -45,8 +45,9 @@ void bp_export_total_line(
 	const struct bp_quantity_style style = { .utf8 = true };
 	char bytes[BP_QUANTITY_BYTES], exact_bytes[BP_QUANTITY_BYTES];
 	char exact_objects[BP_QUANTITY_BYTES], percent[BP_QUANTITY_BYTES];
-	const char *name =
-		metric == BP_METRIC_LIVE ? bp_live_name(aggregation) : bp_metric_names[metric];
+	const char *name = metric == BP_METRIC_LIVE && !aggregation->profile->mapped
+				   ? bp_live_name(aggregation)
+				   : bp_metric_word(metric, aggregation->profile->mapped);
 	if (!total->known) {
 		snprintf(buffer, BP_EXPORT_LINE_BYTES, "%s: not known", name);
 		return;

@@ -51,6 +51,7 @@ struct bp_export {
 	bool without_intervals; /* has no place for intervals */
 	bool tagged;		/* says whose recording it is: --service and others */
 	bool labelled;		/* takes --label and --variances */
+	bool mapped;		/* may be of what the programs mapped themselves */
 	bool one_moment;	/* shows what lived at one moment: the peak, where little lives at
 			  * the end and nobody chose (policy/shown.h) */
 	/* Writes to `out`; errors of the stream are the caller's to find (ferror). */

@@ -64,4 +64,5 @@ const struct bp_export bp_export_collapsed = { .name = "collapsed",
 	.one_moment = true,
 	.keeps_allocators = true,
 	.without_intervals = true,
+	.mapped = true,
 	.write = write_collapsed };

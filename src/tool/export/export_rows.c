@@ -20,6 +20,10 @@ static bool write_csv(const struct bp_export_source *source, FILE *out, struct b
 	return write_rows(&bp_report_csv, source, out, error);
 }
 
-const struct bp_export bp_export_json = { .name = "json", .by_rows = true, .write = write_json };
+const struct bp_export bp_export_json = {
+	.name = "json", .by_rows = true, .mapped = true, .write = write_json
+};
 
-const struct bp_export bp_export_csv = { .name = "csv", .by_rows = true, .write = write_csv };
+const struct bp_export bp_export_csv = {
+	.name = "csv", .by_rows = true, .mapped = true, .write = write_csv
+};

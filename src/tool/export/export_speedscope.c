@@ -136,4 +136,5 @@ static bool write_speedscope(
 const struct bp_export bp_export_speedscope = { .name = "speedscope",
 	.keeps_allocators = true,
 	.one_moment = true,
+	.mapped = true,
 	.write = write_speedscope };

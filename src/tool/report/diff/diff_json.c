@@ -159,7 +159,8 @@ static void write_question(
 	const struct bp_query *query = &diff->runs[BP_NEW][0].shown->query;
 	const bool has_at = query->has_at && !diff->query.moments;
 	const bool covered = diff->run_count[BP_BASE] > 1 && diff->run_count[BP_NEW] > 1;
-	bp_json_text(json, "metric", bp_metric_names[query->metric]);
+	bp_json_text(json, "metric",
+		bp_metric_word(query->metric, diff->runs[BP_NEW][0].shown->profile->mapped));
 	bp_json_text(json, "by", bp_query_by(query));
 	bp_json_bool(json, "cumulative", query->cumulative);
 	bp_json_text(json, "bytes", query->usable ? "usable" : "requested");

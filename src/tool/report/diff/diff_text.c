@@ -341,6 +341,12 @@ static unsigned put_part(
 	return fits ? used + 1 + width : 8 + width;
 }
 
+/* Is it of what the programs mapped themselves? */
+static bool is_of_mapped(const struct bp_diff *diff)
+{
+	return diff->runs[BP_NEW][0].shown->profile->mapped;
+}
+
 /* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, 1 sample per 512 KiB, 1,234 samples" */
 static void write_side(
 	const struct bp_diff *diff, const struct bp_diff_options *options, int side, FILE *out)
@@ -374,9 +380,10 @@ static void write_side(
 	snprintf(text, sizeof text, "%s%s: %s%s%s,", file, more, program,
 		program[0] == '\0' ? "" : ", ", time);
 	unsigned used = put_part(options, 7, text, out);
-	snprintf(text, sizeof text, "%s,", interval);
+	const bool mapped = first->profile->mapped;
+	snprintf(text, sizeof text, "%s,", mapped ? "counted" : interval);
 	used = put_part(options, used, text, out);
-	snprintf(text, sizeof text, "%s samples%s", number, work);
+	snprintf(text, sizeof text, "%s %s%s", number, mapped ? "objects" : "samples", work);
 	put_part(options, used, text, out);
 	putc('\n', out);
 }
@@ -398,7 +405,7 @@ static void write_head(const struct bp_diff *diff, const struct bp_diff_options 
 	else if (new->query.metric == BP_METRIC_LIVE &&new->query.has_at)
 		fprintf(out, ", at %s", after);
 	else if (new->query.metric == BP_METRIC_LIVE)
-		fputs(" at exit", out);
+		fputs(new->profile->mapped ? " at the end" : " at exit", out);
 	if (options->normalize != BP_WORK_NONE)
 		fprintf(out, ", scaled to the %s of new",
 			options->normalize == BP_WORK_TOTAL	 ? "bytes allocated"
@@ -424,11 +431,15 @@ static void write_other_metric(
 	if (!bp_diff_other_metric(diff, &metric, &change.interval))
 		return;
 	bp_bytes_change_text(&change, bp_style_of(&options->report), "", amount);
+	const bool mapped = is_of_mapped(diff);
+	if (mapped && metric == BP_METRIC_ALLOCATED)
+		return; /* it has no metric */
 	snprintf(text, sizeof text, "%s changed by %s: --metric %s",
-		metric == BP_METRIC_LIVE   ? "What is live at exit"
+		metric == BP_METRIC_LIVE
+			? mapped ? "What is mapped at the end" : "What is live at exit"
 		: metric == BP_METRIC_PEAK ? "The peak"
 					   : "What was allocated",
-		amount, bp_metric_names[metric]);
+		amount, bp_metric_word(metric, mapped));
 	bp_write_note(&options->report, text, out);
 }
 
@@ -469,9 +480,13 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 	else if (!diff->query.moments &&
 		 (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2))
 		bp_write_note(&options->report,
-			"One run on a side: the intervals cover the noise of sampling, not how "
-			"much the program itself varies from run to run. To cover that, record "
-			"several runs of each: bytepoll diff BASE... --new NEW...",
+			is_of_mapped(diff)
+				? "One run on a side: what changed between the two is counted, and "
+				  "not how much the program itself varies from run to run. To cover "
+				  "that, record several runs of each: bytepoll diff BASE... --new NEW..."
+				: "One run on a side: the intervals cover the noise of sampling, not how "
+				  "much the program itself varies from run to run. To cover that, record "
+				  "several runs of each: bytepoll diff BASE... --new NEW...",
 			out);
 	else if (!diff->query.moments &&
 		 (diff->run_count[BP_BASE] < RUNS_WANTED || diff->run_count[BP_NEW] < RUNS_WANTED))
