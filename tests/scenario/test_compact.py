@@ -154,7 +154,7 @@ def check_forks(recordings):
     ask("push", "-q", trace, "--to", store)
     questions = [["top", "--metric", "allocated"]]
     before = answers(store, questions)
-    expect(b"1 runs in 1 folders summed up in 1" in compact(store).stdout, "the run stayed")
+    expect(b"1 run in 1 folder summed up in 1" in compact(store).stdout, "the run stayed")
     expect_same(store, before, questions)
 
 

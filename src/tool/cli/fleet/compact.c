@@ -353,14 +353,18 @@ static bool work(struct compaction *compaction, struct bp_error *error)
 static void say_result(const struct compaction *compaction)
 {
 	const char *would = compaction->dry_run ? "would be " : "";
-	const char *what = compaction->store.server != NULL ? "pushes" : "folders";
+	const bool one = compaction->folders == 1;
+	const char *what = compaction->store.server != NULL ? one ? "push" : "pushes"
+			   : one			    ? "folder"
+							    : "folders";
+	const char *runs = compaction->runs == 1 ? "run" : "runs";
 	if (compaction->quiet)
 		return;
 	if (compaction->remove)
-		bp_say(stdout, "%u runs in %u %s %sremoved", compaction->runs, compaction->folders,
-			what, would);
+		bp_say(stdout, "%u %s in %u %s %sremoved", compaction->runs, runs,
+			compaction->folders, what, would);
 	else
-		bp_say(stdout, "%u runs in %u %s %ssummed up in %u", compaction->runs,
+		bp_say(stdout, "%u %s in %u %s %ssummed up in %u", compaction->runs, runs,
 			compaction->folders, what, would, compaction->sums);
 }
 
