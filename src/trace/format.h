@@ -24,10 +24,11 @@
 #define BP_ENV_STOP_TIME "BYTEPOLL_STOP_TIME"
 /* What tracepoints tell beside their own: otel, or none (docs/tracepoints.md). */
 #define BP_ENV_TRACEPOINTS "BYTEPOLL_TRACEPOINTS"
-#define BP_ENV_IN_PLACE "BYTEPOLL_IN_PLACE"	  /* 1: samples stay where glibc put them */
-#define BP_ENV_PYTHON "BYTEPOLL_PYTHON"		  /* of CPython: all (default), frames, off */
-#define BP_ENV_MAPPED "BYTEPOLL_MAPPED"		  /* calls that map memory: on, off (default) */
-#define BP_ENV_FREE_STACKS "BYTEPOLL_FREE_STACKS" /* stacks of frees: on, off (default) */
+#define BP_ENV_IN_PLACE "BYTEPOLL_IN_PLACE" /* 1: samples stay where glibc put them */
+#define BP_ENV_PYTHON "BYTEPOLL_PYTHON"	    /* of CPython: all (default), frames, off */
+#define BP_ENV_MAPPED "BYTEPOLL_MAPPED"	    /* calls that map memory: on, off (default) */
+#define BP_ENV_FREE_STACKS \
+	"BYTEPOLL_FREE_STACKS" /* stacks, processors of frees: on, off (default) */
 #define BP_ENV_HOST_OUTPUT "BYTEPOLL_HOST_OUTPUT" /* of hosts (bytepoll/host.h), as above */
 /* What a recorder that a running program opened (`bytepoll attach`) shows from outside: the object
  * bytepoll_attached. Fields are stored one by one; `calls` last. */

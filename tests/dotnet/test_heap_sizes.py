@@ -367,6 +367,27 @@ def expect_latest(folder):
     profiled.expect(len(seen) <= MOMENTS_MAX, "%d kept" % len(seen))
 
 
+def expect_same_time(folder):
+    """Of collections at one time, as a coarse clock has them, the last one counts, and sums of absurd ones stay what they are."""
+    trace = Trace(frequency=100)  # ten events are a second
+    trace.blocking(SIZES, USED)
+    for i in range(300):
+        moment = trace.time
+        trace.blocking((ADDRESSES - i, 0, 0, 0, i), (ADDRESSES, 0, 0, 0, MIB + i))
+        trace.expected.pop()
+        trace.time = moment
+    trace.time += 10
+    trace.writer.gc_end(trace.number, thread=9, time=trace.time)
+    trace.blocking(SIZES[::-1], USED)
+    path = trace.finish(folder)
+    seen = moments_of(path)
+    profiled.expect(len(seen) == 3 and seen[0] == trace.expected[0] and seen[-1] == trace.expected[-1] and
+                    len(seen[1][1]) == len(parts_of(SIZES, USED)), "%d moments: %s" % (len(seen), seen[:3]))
+    data = profiled.report(path, "--resident", "--metric", "peak")["resident"]
+    profiled.expect(data["total_bytes"] == seen[1][1][-1][2] and data["total_bytes"] > ADDRESSES and
+                    data["unexplained"]["estimate"] == 0, "%s" % data["total_bytes"])
+
+
 def expect_no_samples(folder):
     """As of a runtime before .NET 10: figures, and no sample."""
     trace = Trace()
@@ -389,6 +410,7 @@ def test_made(tap):
         tap.attempt("absurd figures", lambda: expect_absurd(folder))
         tap.attempt("lost events", lambda: expect_lost(folder))
         tap.attempt("the latest", lambda: expect_latest(folder))
+        tap.attempt("several at one time", lambda: expect_same_time(folder))
         tap.attempt("no samples", lambda: expect_no_samples(folder))
         for count, highest in ((1, 0), (2, 0), (1021, 3), (1022, 1021), (1023, 1), (1024, 5),
                                (1025, 1023), (2045, 777), (5001, 4999), (9000, 8999)):

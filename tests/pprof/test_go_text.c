@@ -92,17 +92,14 @@ static void parts_may_be_missing(void **state)
 static void contradictions_are_left_out(void **state)
 {
 	static const char *const texts[] = {
-		HEAD,
-		HEAD "# Sys = 5000\n",
-		HEAD MEMORY "# HeapAlloc = 151\n",
+		HEAD, HEAD "# Sys = 5000\n", HEAD MEMORY "# HeapAlloc = 151\n",
 		HEAD MEMORY "# HeapReleased = 301\n",
 		HEAD MEMORY "# OtherSys = 4281\n", /* the sum is Sys + 1 */
 		HEAD MEMORY "# OtherSys = 18446744073709551615\n",
-		HEAD MEMORY "# HeapIdle = 18446744073709551616\n",
-		HEAD MEMORY "# HeapIdle = -1\n",
-		HEAD MEMORY "# Stack = 10\n",
-		HEAD MEMORY "# Stack = 10 / \n",
+		HEAD MEMORY "# HeapIdle = 18446744073709551616\n", HEAD MEMORY "# HeapIdle = -1\n",
+		HEAD MEMORY "# Stack = 10\n", HEAD MEMORY "# Stack = 10 / \n",
 		HEAD MEMORY "# Sys = 5000x\n",
+		HEAD MEMORY "# Sys = 18446744073709551615\n", /* no address space has so much */
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

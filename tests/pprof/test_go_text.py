@@ -205,16 +205,20 @@ def expect_sums(folder):
     with open(TEXT, "rb") as file:
         data = file.read()
     head, *records = data.split(b"\n\n")
+    digits = removed = 0
     number = re.compile(rb"(?<=: )\d+(?=: \d+ \[)|(?<=\n)[1-9]\d*(?=: )|(?<=\[)\d+|(?<=: )\d+(?=\] @)")
     for found in number.finditer(data[:data.index(b"# runtime.MemStats")]):
         changed = data[:found.start()] + b"%d" % (int(found[0]) + 1) + data[found.end():]
         line = refused(write(folder, changed))
         profiled.expect("sums in its first line" in line, line)
+        digits += 1
     for i in range(len(records) - 2):
         if b"0: 0 [0: 0]" in records[i]:
             continue
         line = refused(write(folder, b"\n\n".join([head, *records[:i], *records[i + 1:]])))
         profiled.expect("sums in its first line" in line, line)
+        removed += 1
+    profiled.expect(digits >= 20 and removed >= 4, "%d figures changed, %d records removed" % (digits, removed))
 
 
 def test_made(tap):

@@ -215,6 +215,10 @@ def test_page(tap):
         first = [{**json.loads(data), "metric": ""} for data in (alone[0], beside[0])]
         tap.check(first[0] == first[1] and alone[1] == beside[1] and json.loads(beside[0])["metric"] == "mapped",
                   "and has what was mapped beside it, the same as alone", "%s" % beside[0][:300])
+        os.mkdir(os.path.join(path, "frees"))
+        frees, _ = record(os.path.join(path, "frees"), "1", "1", extra={"BYTEPOLL_MAPPED": "on", "BYTEPOLL_FREE_STACKS": "on"})
+        status, words, _ = page(frees, file, "--filter", "freed-by=*")
+        tap.check(status == 0 and element(file, "mapped-head") is None, "with a filter by what was freed malloc is alone", words)
         page(trace, file, "--metric", "peak", "--filter", "function=site_m*")
         few = json.loads(element(file, "mapped-head"))
         tap.check(few["metric"] == "mapped-peak" and {row["name"] for row in few["functions"]["mapped-ever"]} ==
@@ -264,6 +268,7 @@ def test_diff(tap):
         off, _ = record(os.path.join(path, "off"), "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
         for words, status, said in ((("diff", "--metric", "mapped", traces[0], off), 1, "run --mapped"),
                                     (("diff", "--metric", "mapped", "--confidence", ".9", *traces), 2, "is exact"),
+                                    (("diff", "--metric", "mapped", "--normalize", "total", *traces), 2, "duration or BASE:NEW"),
                                     (("export", "--to", "pprof", "-o", "-", "--metric", "mapped", traces[0]), 2, "choose collapsed"),
                                     (("export", "--to", "csv", "-o", "-", "--metric", "mapped", off), 1, "run --mapped")):
             result = profiled.run([profiled.BYTEPOLL, *words])

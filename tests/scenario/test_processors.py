@@ -6,6 +6,7 @@ At T = 1 shares are equal to the truth; at T = 4096 the interval rule of rules.p
 second decoder finds the very processors in the trace. Without --free-stacks there are none in it."""
 import os
 import platform
+import re
 import sys
 
 import profiled
@@ -53,6 +54,16 @@ def exact(extra, *options):
     profiled.expect(made == {a + 1} and freed == {a + 1, b + 1}, "made on %s, freed on %s, of %s" % (made, freed, (a, b)))
 
 
+def shown(path):
+    """The tables for people have a column for it, with a note; where there is no room for all the column goes first."""
+    trace, _, _ = record(path, 1, 1, {"BYTEPOLL_FREE_STACKS": "on"})
+    for options, row in (((), r"(?m)^  site_some .* 25 %$"), (("--pairs",), r"(?m)^  site_some → main .* 25 %$")):
+        words = {columns: profiled.run([profiled.BYTEPOLL, "report", "--lifetimes", *options, trace],
+                                       extra={"COLUMNS": str(columns), "LC_ALL": "C.UTF-8"}).stdout.decode() for columns in (140, 70)}
+        profiled.expect("other CPU\n" in words[140] and "Other CPU: the part" in words[140] and re.search(row, words[140]), words[140])
+        profiled.expect("other CPU" not in words[70].lower() and "half after" in words[70], words[70])
+
+
 def unasked():
     with profiled.directory() as path:
         trace, _, _ = record(path, 1, 1, {})
@@ -61,6 +72,11 @@ def unasked():
                     if kind in ("sample", "free") and fields["processor"] != 0]
         data = profiled.report(trace, "--lifetimes")
     profiled.expect(not told and "freed_on_another_processor" not in data["lifetimes"]["all"]["bytes"], "%s" % told[:2])
+
+
+def in_folder(test):
+    with profiled.directory() as path:
+        test(path)
 
 
 def coverage(tap):
@@ -81,6 +97,7 @@ def main():
     for what, test in (("T = 1: equal to the truth", lambda: exact({})),
                        ("the same in place", lambda: exact({"BYTEPOLL_IN_PLACE": "1"})),
                        ("the same with ages in bytes", lambda: exact({}, "--age-bytes")),
+                       ("tables", lambda: in_folder(shown)),
                        ("without stacks of frees there are no processors", unasked)):
         if len(os.sched_getaffinity(0)) < 2:
             tap.skip(what, "there is one processor")

@@ -127,7 +127,7 @@ def runtimes(tap, folder):
         file.write(packed.read())
     browser = Browser(1400, 900)
     try:
-        for path, looks, said in ((os.path.join(ROOT, "tests/data/pprof/go-1.26-text.txt"), (None,), "never touched"),
+        for path, looks, said in ((os.path.join(ROOT, "tests/data/pprof/go-1.26-text.txt"), (None,), "nothing was written there yet"),
                                   (recording, ("peak", None), "figures of .NET itself")):
             page = os.path.join(folder, os.path.basename(path) + ".html")
             bytepoll("html", "-o", page, path)

@@ -125,15 +125,18 @@ function Note({ looks }) {
   );
 }
 
-// And those of a runtime's.
+// What the lines of a runtime's figures do not say.
 function RuntimeNote({ looks, runtime }) {
-  const { given_back_bytes, high_water_bytes, total_bytes } = looks[looks.length - 1];
+  const { at_s, given_back_bytes, high_water_bytes, total_bytes, total_stated } = looks[looks.length - 1];
   return (
     <p class="note">
-      These are the figures of {runtime} itself: of the memory that it has from the kernel, resident or not. What the process has beside that is not among them.
+      These are the figures of {runtime} itself: {total_stated
+        ? 'of the memory that it has from the kernel, resident or not. What the process has beside that is not among them.'
+        : 'sizes of objects and of the holes between them. What it has from the kernel beyond them is not in the file.'}
+      {at_s !== null && ' They are as of garbage collections, of which these are ' + (looks.length > 1 ? 'that with the highest total and the last.' : 'the last.')}
       {given_back_bytes > 0 && ' Given back to the kernel, and in no line: ' + bytes_text(given_back_bytes) + ' of addresses.'}
       {high_water_bytes != null && ' The most that the process ever had resident, by the kernel: ' + bytes_text(high_water_bytes) + '.'}
-      {high_water_bytes < total_bytes && ' So at least ' + bytes_text(total_bytes - high_water_bytes) + ' are not resident: pages that were never touched.'}
+      {high_water_bytes < total_bytes && ' So at least ' + bytes_text(total_bytes - high_water_bytes) + ' are not resident: nothing was written there yet, or it is swapped out.'}
     </p>
   );
 }
@@ -193,7 +196,7 @@ function Lines({ all, attached, runtime }) {
 
 function RuntimeLooks({ lines }) {
   return (
-    <section class="card" id="looks" aria-label={'Memory as ' + lines.counted_by + ' counts it'}>
+    <section class="card" id="looks" aria-label={'Memory as ' + visible(lines.counted_by) + ' counts it'}>
       <div class="card-head">
         <h2>Memory of the process as {visible(lines.counted_by)} counts it</h2>
         <span class="soft">whatever is selected</span>

@@ -22,8 +22,8 @@ struct bp_event_sample {
 	uint32_t type; /* of its pool; 0: none */
 };
 
-/* Called once, before the first visit: whether stacks of frees are recorded. Returns the flag of
- * the trace's header that says so, or 0. */
+/* Called once, before the first visit: whether stacks and processors of frees are recorded. Returns
+ * the flag of the trace's header that says so, or 0. */
 uint64_t bp_event_begin(bool free_stacks);
 
 /* Records a sample, with the stack that the caller has captured. (bp_stack_capture is not called
@@ -31,10 +31,11 @@ uint64_t bp_event_begin(bool free_stacks);
  * lost, and counted as lost. */
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample);
 
-/* Records that `object`, the sample with the number `sample_sequence`, was freed, with the stack of
- * the calling thread where stacks of frees are recorded. `ahead`: in a realloc the trials of the
- * new object, which are counted before the free; otherwise 0. What the thread has captured before
- * is overwritten, so that no sample may be recorded before the free in the same visit. */
+/* Records that `object`, the sample with the number `sample_sequence`, was freed, with the
+ * stack of the calling thread and its processor where these are recorded. `ahead`: in a
+ * realloc the trials of the new object, which are counted before the free; otherwise 0. What
+ * the thread has captured before is overwritten, so that no sample may be recorded before the
+ * free in the same visit. */
 void bp_event_freed(struct bp_visit *visit, const void *object, uint64_t sequence,
 	uint64_t sample_sequence, enum bp_tracepoint_end end, uint64_t ahead);
 

@@ -33,6 +33,7 @@
 #include "recognition/live_set.h"
 #include "recognition/slots.h"
 #include "recorder/event.h"
+#include "recorder/mapping.h"
 #include "recorder/steering/control.h"
 #include "recorder/program/labels.h"
 #include "recorder/program/listeners.h"
@@ -221,14 +222,6 @@ static bool register_fork_handlers(void)
 	return handlers_set;
 }
 
-/* Another malloc maps its first pieces when it is first called: recorded as this thread's. */
-static void adopt_entries(void)
-{
-	bp_hot.in_allocator = bp_recorder.records_mappings && bp_thread_self() != NULL;
-	bp_real_adopt_entries();
-	bp_hot.in_allocator = 0;
-}
-
 static void start(char **environment)
 {
 	static const struct {
@@ -268,7 +261,7 @@ static void start(char **environment)
 	(void)bp_threads_init();
 	(void)register_fork_handlers();
 	if (form == BP_REAL_FOREIGN)
-		adopt_entries();
+		bp_mapping_adopt_entries();
 	bp_real_adopt_python();
 	__atomic_store_n(&bp_recorder.mode, BP_MODE_ON, __ATOMIC_RELEASE);
 }
@@ -321,8 +314,9 @@ static bool ensure_started(char **environment)
 		/* The loader allocates for our look-ups: those are no requests of the program's. */
 		const struct bp_hot before = bp_hot;
 		start(environment);
-		struct bp_thread *thread = bp_hot.thread;
-		bp_hot = before, bp_hot.thread = thread;
+		struct bp_thread *thread = bp_hot.thread; /* which has records of its own by now */
+		bp_hot = before;
+		bp_hot.thread = thread;
 	}
 	return __atomic_load_n(&bp_recorder.mode, __ATOMIC_ACQUIRE) == BP_MODE_ON;
 }

@@ -62,6 +62,15 @@ void bp_mapping_record(const struct bp_mapping_call *call)
 		recorded = write_record(visit.thread, call);
 		bp_visit_end(&visit, visit.left);
 	}
-	if (bp_unlikely(!recorded) && bp_recorder.mode == BP_MODE_ON && *bp_recorder.fork_mark != 0)
+	if (bp_unlikely(!recorded) && bp_mapping_is_wanted() && *bp_recorder.fork_mark != 0)
 		bp_writer_lost(&bp_recorder.writer, BP_LOSS_MAPPING);
+}
+
+void bp_mapping_adopt_entries(void)
+{
+	bp_hot.in_allocator = bp_recorder.records_mappings;
+	if (bp_hot.in_allocator)
+		(void)bp_thread_self(); /* without it the calls count as lost */
+	bp_real_adopt_entries();
+	bp_hot.in_allocator = 0;
 }

@@ -20,8 +20,8 @@ struct bp_mapping_call {
 	int protection, flags; /* as the call got them */
 };
 
-/* Is a call of the program to be recorded now? While the recorder starts, those of its allocator
- * are. */
+/* Is a call of the program to be recorded now? Within a visit and while the recorder starts
+ * those of its allocator are. */
 static inline bool bp_mapping_is_wanted(void)
 {
 	return bp_recorder.records_mappings &&
@@ -39,5 +39,10 @@ static inline uint64_t bp_mapping_before(void)
 /* Records the call with the stack of the caller. Called after the real function has succeeded, if
  * bp_mapping_is_wanted. */
 void bp_mapping_record(const struct bp_mapping_call *call);
+
+/* Does bp_real_adopt_entries, once, while the recorder starts. That calls the program's allocator,
+ * which maps its first pieces of memory when it is first called: they are recorded as the calling
+ * thread's. */
+void bp_mapping_adopt_entries(void);
 
 #endif

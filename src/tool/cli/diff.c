@@ -192,6 +192,11 @@ static bool read_normalize(
 		return read_work(text, (size_t)(colon - text), base, request->work, error) &&
 		       read_work(colon + 1, strlen(colon + 1), new, request->work + base, error);
 	}
+	if (strcmp(text, "total") == 0 && request->query_options.mapped)
+		return bp_error_set(error,
+			"--normalize total is per byte that malloc gave: with --metric %s use "
+			"--normalize duration or BASE:NEW",
+			bp_option_value(arguments, "metric"));
 	request->options.normalize = strcmp(text, "total") == 0	     ? BP_WORK_TOTAL
 				     : strcmp(text, "duration") == 0 ? BP_WORK_DURATION
 								     : BP_WORK_NONE;

@@ -62,6 +62,10 @@ static bool find_moments(const struct bp_profile *profile, const struct bp_query
 	ret_at_ns[BP_BASE] = query->has_from ? query->from_ns
 			     : query->has_to ? query->to_ns / 2
 					     : end_ns / 2;
+	if (end_ns == 0 && (profile->lacks & BP_LACKS_TIMES) != 0)
+		return bp_error_set(error,
+			"--growth: this file is a snapshot, which does not tell when anything was "
+			"allocated: bytepoll diff compares two of them");
 	if (end_ns == 0)
 		return bp_error_set(error, "--growth: the recording is empty: bytepoll report "
 					   "without --growth says why");

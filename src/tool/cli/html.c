@@ -170,7 +170,8 @@ struct mapped {
 	bool is_read, is_aggregated;
 };
 
-/* Where a recording has no such calls, or several were given, there is nothing. */
+/* Where a recording has no such calls, or several were given, there is nothing; and nothing either
+ * where a filter is about what was freed, which is not known of these. */
 static bool read_mapped(const struct bp_arguments *arguments,
 	const struct bp_query_options *options, const struct bp_profile *profile,
 	struct mapped *mapped, struct bp_error *error)
@@ -178,8 +179,8 @@ static bool read_mapped(const struct bp_arguments *arguments,
 	struct bp_input_options input = bp_input_options_of(arguments, options);
 	struct bp_query query = options->query;
 	struct bp_symbol_summary symbols;
-	if (arguments->operand_count != 1 || profile->mapped ||
-		!profile->processes.data[profile->root.i].mappings_known)
+	if (arguments->operand_count != 1 || profile->mapped || bp_query_filters_frees(&query) ||
+		!bp_profile_knows_mappings(profile))
 		return true;
 	input.mapped = true;
 	input.keep_readings = true;

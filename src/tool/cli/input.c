@@ -76,10 +76,7 @@ bool bp_input_missing(const char *usage, struct bp_error *error)
 bool bp_input_knows_mappings(
 	const struct bp_profile *profile, const char *file, struct bp_error *error)
 {
-	bool known = !profile->mapped;
-	for (uint32_t i = 1; i < profile->processes.count; i++)
-		known = known || profile->processes.data[i].mappings_known;
-	return known ||
+	return !profile->mapped || bp_profile_knows_mappings(profile) ||
 	       bp_error_set(error,
 		       "%s does not tell what the program mapped itself: bytepoll run --mapped "
 		       "records that",

@@ -18,9 +18,9 @@ static bool take_apart_runtime(const struct bp_query *query, const struct bp_pro
 	if ((profile->lacks & BP_LACKS_COUNTERS) == 0)
 		return true;
 	return bp_error_set(error,
-		"%s: holds no figures of the runtime's memory: of Go, fetch "
-		"/debug/pprof/heap?debug=1, whose text ends with them; of .NET, record with "
-		"bytepoll dotnet",
+		"%s: holds no figures of the runtime's memory, or they are cut off or contradict "
+		"each other: of Go, /debug/pprof/heap?debug=1 ends with them; of .NET, bytepoll "
+		"dotnet records them at each garbage collection",
 		file);
 }
 

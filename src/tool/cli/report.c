@@ -299,7 +299,7 @@ static bool aggregate(const struct bp_arguments *arguments, const struct request
 	/* Lines of a look are no rows of the peak, at whatever moment the look was. */
 	if (looks && request->report->for_eyes && query.metric == BP_METRIC_PEAK)
 		query.metric = BP_METRIC_LIVE;
-	/* Nor are those of a runtime, whose file may not know what lives. */
+	/* A runtime's file may not know what lives; its lines do not depend on the metric. */
 	if (looks && (profile->lacks & BP_LACKS_FREES) != 0)
 		query.metric = BP_METRIC_ALLOCATED;
 	if (!bp_aggregate_shown(profile, &query, by_default, ret_aggregation, error))

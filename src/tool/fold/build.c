@@ -113,10 +113,10 @@ static void add_item(struct build *build, struct bp_fold_item *item)
 	const struct bp_trace_free *record = &freed->record;
 	const uint32_t birth = bp_trace_clock_find(build->clock, sample->time_ns, sample->sequence);
 	const uint32_t death = bp_trace_clock_find(build->clock, record->time_ns, record->sequence);
-	/* A freeing stack has no place in an entry; times that go backwards are a damaged
-	 * file's. */
-	if (!freed->ours || (record->flags & BP_FREE_STACK) || death < birth ||
-		death == build->clock->count)
+	/* A freeing stack and a processor have no place in an entry; times that go backwards are a
+	 * damaged file's. */
+	if (!freed->ours || (record->flags & (BP_FREE_STACK | BP_FREE_PROCESSOR)) != 0 ||
+		death < birth || death == build->clock->count)
 		return;
 	item->paired = freed->paired = true;
 	build->members[build->member_count++] = (struct member){

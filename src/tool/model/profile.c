@@ -180,6 +180,14 @@ bool bp_profile_is_attached(const struct bp_profile *profile, uint32_t pid)
 	return false;
 }
 
+bool bp_profile_knows_mappings(const struct bp_profile *profile)
+{
+	for (uint32_t i = 1; i < profile->processes.count; i++)
+		if (profile->processes.data[i].mappings_known)
+			return true;
+	return false;
+}
+
 bool bp_profile_has_free_stacks(const struct bp_profile *profile)
 {
 	for (uint32_t i = 1; i < profile->processes.count; i++)

@@ -105,7 +105,7 @@ struct bp_process {
 	 * known */
 	uint64_t loaded_objects, covered_objects;
 	bool has_pauses;	 /* sampling was off for some time */
-	bool free_stacks;	 /* the stacks of frees were recorded, too */
+	bool free_stacks;	 /* stacks and processors of frees were recorded, too */
 	bool fold_missing;	 /* samples are in FILE.fold, it seems, which is not there */
 	bool trials_by_interval; /* `intervals` has every T of it */
 	uint64_t changes;	 /* of T, or of on and off, that some thread followed */
@@ -326,6 +326,9 @@ static inline uint64_t bp_process_began_ns(
 	return profile->of_day && process->parent.i == 0 ? process->start_real_ns
 							 : process->start_time_ns;
 }
+
+/* Were calls that map memory recorded in one of the processes? */
+bool bp_profile_knows_mappings(const struct bp_profile *profile);
 
 /* Were stacks of frees recorded in one of the processes? */
 bool bp_profile_has_free_stacks(const struct bp_profile *profile);

@@ -27,7 +27,7 @@ struct bp_runtime_part {
 	enum bp_runtime_part_kind kind;
 	uint64_t time_ns; /* CLOCK_MONOTONIC; BP_TIME_NEVER: when the file was written */
 	struct bp_string_id name;
-	uint64_t bytes;
+	uint64_t bytes; /* sums of a moment's parts fit into 64 bits */
 	/* the part that the sampled objects of the metric live lie in: its owners are their rows */
 	bool has_live;
 };

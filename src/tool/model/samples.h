@@ -56,8 +56,8 @@ enum bp_death_column { BP_DEATH_TIME, BP_DEATH_SEQUENCE, BP_DEATH_PROCESS, BP_DE
 #define BP_FREED_BY_ITS_THREAD (1u << 30)
 #define BP_FREED_BY_ANOTHER (1u << 29)
 #define BP_FREED_NUMBER (BP_FREED_BY_ANOTHER - 1)
-/* And in place of that number: on the processor that it had been allocated on, on another, or
- * neither: not known. */
+/* What bp_samples_how_freed has in place of that number: it was freed on the processor that it had
+ * been allocated on; on another one. Neither of them: that is not known. */
 #define BP_FREED_ON_ITS_PROCESSOR 1u
 #define BP_FREED_ON_ANOTHER_PROCESSOR 2u
 

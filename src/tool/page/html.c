@@ -257,11 +257,12 @@ static bool make_contents(const struct bp_aggregation *shown, const struct bp_ag
 	const struct bp_page_options *options, size_t room, struct content contents[2],
 	struct bp_error *error)
 {
-	static const struct bp_page_options nothing_beside = { 0 };
+	/* (Resident memory is of the page of malloc.) */
+	const struct bp_page_options of_mapped = { .embed_source = options->embed_source };
 	size_t taken = 0;
 	if (mapped != NULL) {
-		if (!make_content(mapped, &nothing_beside, room / ROOM_PARTS_OF_MAPPED,
-			    &contents[1], error))
+		if (!make_content(
+			    mapped, &of_mapped, room / ROOM_PARTS_OF_MAPPED, &contents[1], error))
 			return false;
 		taken = size_of_content(&contents[1]);
 	}
@@ -290,7 +291,8 @@ bool bp_page_write(const struct bp_aggregation *shown, const struct bp_aggregati
 				.cells = contents[0].cells };
 		if (mapped != NULL)
 			ret_summary->bytes += size_of_content(&contents[1]);
-		memcpy(ret_summary->pruned, contents[0].pruned, sizeof ret_summary->pruned);
+		const bool first = contents[0].pruned[0] != '\0';
+		memcpy(ret_summary->pruned, contents[!first].pruned, sizeof ret_summary->pruned);
 	}
 	finish_content(&contents[0]);
 	finish_content(&contents[1]);

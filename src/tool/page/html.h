@@ -40,8 +40,8 @@ struct bp_page_options {
 	const struct bp_reconciled *resident_parts;
 	/* The two looks that were kept, line by line: BP_MAPPINGS_MOMENTS; NULL: not known. */
 	const struct bp_parts *resident_lines;
-	/* What a runtime said of its memory, in as many looks; NULL: nothing. Then no resident
-	 * memory is known. */
+	/* What a runtime said of its memory, in as many looks; NULL: nothing. Where it said
+	 * something no lines of the kernel's are known. */
 	const struct bp_parts *runtime_lines;
 	bool resident_attached; /* what that process held before it was attached to is not known */
 	const struct bp_explained *explained; /* NULL: not known */

@@ -107,6 +107,7 @@ static void write_runtime_lines(struct bp_json *json, const char *name, const st
 	else
 		bp_json_seconds(json, "at_s", look->at_ns);
 	bp_json_whole(json, "total_bytes", look->total_bytes);
+	bp_json_bool(json, "total_stated", look->total_stated);
 	bp_json_whole(json, "given_back_bytes", look->given_back_bytes);
 	if (look->high_water_bytes > 0)
 		bp_json_whole(json, "high_water_bytes", look->high_water_bytes);

@@ -7,7 +7,6 @@
 #define BP_REPORT_LIFETIMES_H
 
 #include "aggregation/views/lifetimes.h"
-#include "aggregation/views/lifetimes.h"
 #include "report/report.h"
 #include "text/json_writer.h"
 

@@ -118,16 +118,28 @@ static void write_absent(const struct bp_residency *residency, const struct bp_a
 }
 
 /* What the figures of a runtime are, and what else it says. */
-static void write_runtime_notes(
-	const struct bp_parts *parts, const struct bp_report_options *options, FILE *out)
+static void write_runtime_notes(const struct bp_parts *parts,
+	const struct bp_aggregation *aggregation, const struct bp_report_options *options,
+	FILE *out)
 {
 	char amount[BP_QUANTITY_BYTES], never[BP_QUANTITY_BYTES], text[512];
 	snprintf(text, sizeof text,
-		"These are the figures of %.40s itself: of the memory that it has from the kernel, "
-		"resident or not. What the process has beside that (code, memory of other "
-		"libraries) is not among them.",
+		parts->total_stated
+			? "These are the figures of %.40s itself: of the memory that it has from the "
+			  "kernel, resident or not. What the process has beside that (code, memory of "
+			  "other libraries) is not among them."
+			: "These are the figures of %.40s itself: sizes of objects and of the holes "
+			  "between them. What it has from the kernel beyond them is not in the file.",
 		parts->runtime);
 	bp_write_note(options, text, out);
+	if (parts->at_ns != BP_TIME_NEVER) {
+		bp_time_text(parts->at_ns, amount);
+		bp_time_text(aggregation->duration_ns, never);
+		snprintf(text, sizeof text,
+			"They are as of the garbage collection at %.40s; the recording ends at %.40s.",
+			amount, never);
+		bp_write_note(options, text, out);
+	}
 	if (parts->given_back_bytes > 0) {
 		bp_bytes_text(parts->given_back_bytes, bp_style_of(options), amount);
 		snprintf(text, sizeof text,
@@ -146,7 +158,8 @@ static void write_runtime_notes(
 			parts->total_bytes - parts->high_water_bytes, bp_style_of(options), never);
 		snprintf(text, sizeof text,
 			"The most that the process ever had resident, by the kernel: %.90s. So of what "
-			"%.40s holds %.90s at least are not resident: pages that were never touched.",
+			"%.40s holds %.90s at least are not resident: nothing was written there yet, or "
+			"it is swapped out.",
 			amount, parts->runtime, never);
 	}
 	bp_write_note(options, text, out);
@@ -156,11 +169,13 @@ static void write_runtime_notes(
 static void heading_text(const struct bp_parts *parts, char *to, size_t bytes)
 {
 	char time[BP_QUANTITY_BYTES];
+	if (parts->runtime != NULL && parts->at_ns == BP_TIME_NEVER) {
+		snprintf(to, bytes, "held by %.40s", parts->runtime);
+		return;
+	}
 	bp_time_text(parts->at_ns, time);
 	if (parts->runtime == NULL)
 		snprintf(to, bytes, "resident at %s, pid %u", time, parts->pid);
-	else if (parts->at_ns == BP_TIME_NEVER)
-		snprintf(to, bytes, "held by %.40s", parts->runtime);
 	else
 		snprintf(to, bytes, "held by %.40s at %s", parts->runtime, time);
 }
@@ -215,7 +230,7 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 					       : "unexplained",
 			&parts->unexplained, options, out);
 	if (parts->runtime != NULL) {
-		write_runtime_notes(parts, options, out);
+		write_runtime_notes(parts, aggregation, options, out);
 		return true;
 	}
 	write_notes(parts, attached, options, out);

@@ -102,6 +102,10 @@ static bool write_timeline(const struct bp_aggregation *aggregation,
 			fputs("  off: sampling was off for some thread; what it allocated is not "
 			      "seen.\n",
 				out);
+	} else if (good) {
+		putc('\n', out);
+		bp_write_note(options,
+			"There is no timeline: this file does not tell what lived when.", out);
 	}
 	free(moments);
 	free(lines);

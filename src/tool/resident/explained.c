@@ -53,6 +53,7 @@ bool bp_explain(const struct bp_aggregation *aggregation, const struct bp_reside
 	struct bp_explained explained = { .time_ns = highest->time_ns,
 		.one_of_several = bp_resident_is_of_one(resident, aggregation->profile),
 		.since_attached = bp_profile_is_attached(aggregation->profile, resident->pid),
+		.mappings_known = bp_profile_knows_mappings(aggregation->profile),
 		.resident_bytes = bp_resident_sum(&highest->point),
 		.file_bytes = highest->point.file + highest->point.shared,
 		.malloc_live = highest->live,

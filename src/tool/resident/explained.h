@@ -35,6 +35,7 @@ struct bp_explained {
 	bp_own_heaps heaps; /* that the process is known to have */
 	/* a quarter or more of what malloc does not explain are pages of files */
 	bool files;
+	bool mappings_known;   /* and who mapped memory beside malloc was recorded */
 	bool kept;	       /* malloc held more before, and may keep it free; if so: */
 	struct bp_figure peak; /* the most that it held */
 	/* At least so much of the peak was resident at no time: the lower limit of malloc's peak

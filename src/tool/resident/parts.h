@@ -40,8 +40,10 @@ struct bp_parts {
 	struct bp_interval unexplained;
 	/* whose figures these are: NULL: the kernel's. Else those of a runtime ("Go"), of what
 	 * it has from the kernel and did not give back; then nothing above is known but at_ns
-	 * (BP_TIME_NEVER: when the file was written), total_bytes and the lines. */
+	 * (BP_TIME_NEVER: when the file was written), total_bytes and the lines. Importers keep
+	 * figures so small that their sums fit. */
 	const char *runtime;
+	bool total_stated;	   /* the runtime said the total; else it is the sum of the lines */
 	uint64_t given_back_bytes; /* by the runtime: it has the addresses, and no pages */
 	/* the most that the process ever had resident, by the kernel; 0: not known */
 	uint64_t high_water_bytes;
@@ -53,8 +55,8 @@ bool bp_parts_make(const struct bp_profile *profile, const struct bp_query *quer
 	const struct bp_mapping_cut *cut, uint32_t pid, struct bp_parts *ret_parts,
 	struct bp_error *error);
 /* What the runtime of a profile's first process said of its memory (model/runtime_parts.h), as a
- * table of the same form: of the last moment it told of, or of that at which it held most. False
- * without error text: it told of none. */
+ * table of the same form: of the last moment it told of, or of that at which it held most; of those
+ * of which it told a total, where there are such. False without error text: it told of none. */
 bool bp_runtime_parts_make(const struct bp_profile *profile, const struct bp_query *query,
 	bool highest, struct bp_parts *ret_parts, struct bp_error *error);
 

@@ -52,6 +52,16 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
+/* How much more than at the looks before and after a moment it may have been: where the high-water
+ * mark rose between them, or after the last look, it was that much at some time in between. */
+static uint64_t most_between(const struct bp_resident *resident, uint32_t after)
+{
+	const uint64_t before = after > 0 ? resident->points[after - 1].high : UINT64_MAX;
+	const uint64_t then =
+		after < resident->count ? resident->points[after].high : resident->most_bytes;
+	return then > before ? then : 0;
+}
+
 bool bp_resident_around(
 	const struct bp_resident *resident, uint64_t time_ns, struct bp_known_total *ret_around)
 {
@@ -69,6 +79,8 @@ bool bp_resident_around(
 	}
 	if (around.low > around.high)
 		return false;
+	const uint64_t most = most_between(resident, after);
+	around.high = most > around.high ? most : around.high;
 	*ret_around = around;
 	return true;
 }

@@ -50,7 +50,8 @@ void bp_resident_add(
 uint64_t bp_resident_sum(const struct bp_resident_point *point);
 
 /* Resident in all at the looks before and after a moment (CLOCK_MONOTONIC), the smaller and the
- * larger one. False: none is within two periods. */
+ * larger one; where the kernel's high-water mark rose between them, or behind the last look, that.
+ * False: none is within two periods. */
 bool bp_resident_around(
 	const struct bp_resident *resident, uint64_t time_ns, struct bp_known_total *ret_around);
 

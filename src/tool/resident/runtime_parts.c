@@ -17,7 +17,7 @@ static struct bp_interval exactly(double bytes)
 /* Where the parts of a moment begin and end in the profile's table. */
 struct moment {
 	uint32_t from, to;
-	double held_bytes; /* the total less what was given back, or the sum of what is held */
+	uint64_t held_bytes; /* the total less what was given back, or the sum of what is held */
 	bool has_total;
 };
 
@@ -30,14 +30,14 @@ static bool next_moment(const struct bp_profile *profile, struct bp_process_id p
 	while (from < count && parts[from].process.i != process.i)
 		from++;
 	struct moment moment = { .from = from, .to = from };
-	double held = 0, given_back = 0, total = 0;
+	uint64_t held = 0, given_back = 0, total = 0;
 	for (; moment.to < count && parts[moment.to].process.i == process.i &&
 		parts[moment.to].time_ns == parts[from].time_ns;
 		moment.to++) {
 		const struct bp_runtime_part *part = &parts[moment.to];
-		held += part->kind == BP_RUNTIME_HELD ? (double)part->bytes : 0;
-		given_back += part->kind == BP_RUNTIME_GIVEN_BACK ? (double)part->bytes : 0;
-		total += part->kind == BP_RUNTIME_TOTAL ? (double)part->bytes : 0;
+		held += part->kind == BP_RUNTIME_HELD ? part->bytes : 0;
+		given_back += part->kind == BP_RUNTIME_GIVEN_BACK ? part->bytes : 0;
+		total += part->kind == BP_RUNTIME_TOTAL ? part->bytes : 0;
 	}
 	moment.has_total = total > given_back;
 	moment.held_bytes = moment.has_total ? total - given_back : held;
@@ -123,7 +123,8 @@ bool bp_runtime_parts_make(const struct bp_profile *profile, const struct bp_que
 	parts.at_ns = time_ns == BP_TIME_NEVER	      ? time_ns
 		      : time_ns > root->start_time_ns ? time_ns - root->start_time_ns
 						      : 0;
-	parts.total_bytes = (uint64_t)moment.held_bytes;
+	parts.total_bytes = moment.held_bytes;
+	parts.total_stated = moment.has_total;
 	parts.unexplained = exactly((double)parts.total_bytes - named_bytes);
 	*ret_parts = parts;
 	return true;

@@ -84,10 +84,15 @@ static void moments_are_found(void **state)
 	small_exact(&profile);
 	const struct bp_resident resident = of(&profile);
 	assert_true(bp_resident_around(&resident, points[1].time_ns - 1, &around));
-	assert_int_equal(around.high, 3023);
-	assert_int_equal(around.low, 3023); /* the one before is too long ago */
+	assert_int_equal(around.high, 3100); /* to which the mark rose by the second look */
+	assert_int_equal(around.low, 3023);  /* the one before is too long ago */
 	assert_true(bp_resident_around(&resident, points[0].time_ns - SMALL_SECOND, &around));
 	assert_int_equal(around.high, 1010);
+	assert_true(bp_resident_around(&resident, points[2].time_ns, &around));
+	assert_int_equal(around.high, 110); /* the mark did not rise any more before that look */
+	assert_true(bp_resident_around(&resident, points[2].time_ns + 1, &around));
+	assert_int_equal(around.high, 3200); /* but behind it */
+	assert_int_equal(around.low, 110);
 	assert_false(bp_resident_around(
 		&resident, points[2].time_ns + 3 * (uint64_t)SMALL_SECOND, &around));
 	assert_ptr_equal(bp_resident_highest(&resident), &points[1]);

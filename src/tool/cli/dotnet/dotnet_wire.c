@@ -14,7 +14,7 @@
 #define ADVERTISEMENT_MAGIC_BYTES 8u
 
 #define PROVIDER "Microsoft-Windows-DotNETRuntime"
-/* Sizes of the heap after each garbage collection: some twenty events of a kilobyte in all for each
+/* Sizes of the heap after each garbage collection: some twenty events of 1.2 KB in all for each
  * (server GC: 0.7 KB for each heap more). */
 #define KEYWORD_GC ((uint64_t)0x1)
 #define KEYWORD_ALLOCATION_SAMPLING ((uint64_t)0x80000000000)

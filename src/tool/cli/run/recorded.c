@@ -159,7 +159,9 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 	const struct bp_program *program)
 {
 	const char *obstacle = bp_obstacle_text(program->obstacle);
-	fputs(NOTHING, stderr);
+	const bool maps =
+		tree->count > 0 && (tree->files[0].header.flags_skippable & BP_HEADER_MAPPED) != 0;
+	fputs(maps ? "bytepoll: nothing of malloc was recorded: " : NOTHING, stderr);
 	if (sums->unprofiled > 0)
 		bp_say(stderr, "%s ran unprofiled: %s", sums->unprofiled_program,
 			bp_unprofiled_text(sums->unprofiled_reason));
@@ -175,8 +177,10 @@ static void print_nothing(const struct bp_tree *tree, const struct bp_tree_sums 
 	else if (tree->count > 0)
 		bp_say(stderr,
 			"no call of malloc by %s gave it an object: there was none (an allocator "
-			"of its own?), or all of them failed",
-			program->path);
+			"of its own?), or all of them failed%s%s",
+			program->path,
+			maps ? "; what it mapped itself: bytepoll report --metric mapped " : "",
+			maps ? tree->file : "");
 	else
 		bp_say(stderr,
 			"%s left no trace at %s: it dropped LD_PRELOAD, or could not write there",

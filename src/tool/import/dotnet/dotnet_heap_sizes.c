@@ -217,6 +217,10 @@ bool bp_dotnet_heap_sizes_add_parts(struct bp_dotnet_heap_sizes *sizes,
 	adder.part.process = process;
 	for (uint32_t i = 0; i < sizes->count; i++) {
 		adder.part.time_ns = bp_nettrace_ns(reader, sizes->moments[i].ticks);
+		/* Of several at one time the last one counts. */
+		if (i + 1 < sizes->count &&
+			bp_nettrace_ns(reader, sizes->moments[i + 1].ticks) == adder.part.time_ns)
+			continue;
 		if (!add_parts(&adder, &sizes->moments[i]))
 			return false;
 	}

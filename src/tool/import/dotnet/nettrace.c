@@ -534,7 +534,7 @@ static bool import_file(struct nettrace_import *import)
 		return bp_error_set(import->error,
 			"%s: holds AllocationTick events only: one about every 100 KB, not chosen "
 			"at random, so that no error can be stated: record AllocationSampled "
-			"(.NET 10): `bytepoll dotnet`, or keyword 0x80000000000 at level 4",
+			"(.NET 10): `bytepoll dotnet`, or keyword 0x80000000001 at level 4",
 			import->path);
 	return read_methods(import) && finish_samples(import) && name_types(import) &&
 	       finish_process(import) &&

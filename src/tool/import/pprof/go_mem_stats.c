@@ -52,6 +52,8 @@ struct part {
 };
 
 #define NOTHING BP_GO_MEM_STATS_COUNT
+/* No address space is larger: 57 bits. Sums of a dozen such figures fit into 64 bits. */
+#define BYTES_MAX ((uint64_t)1 << 57)
 
 static const struct part parts[] = {
 	{ "objects, live or not swept yet", BP_RUNTIME_HELD, BP_GO_HeapAlloc, NOTHING, true,
@@ -87,12 +89,13 @@ static bool agree(const struct bp_go_mem_stats *stats)
 		const struct part *part = &parts[i];
 		if (!stats->known[part->figure] && !part->may_be_missing)
 			return false;
+		if (stats->figures[part->figure] > BYTES_MAX)
+			return false;
 		if (part->less != NOTHING &&
 			stats->figures[part->figure] < stats->figures[part->less])
 			return false;
-		if ((part->kind == BP_RUNTIME_HELD || part->kind == BP_RUNTIME_GIVEN_BACK) &&
-			__builtin_add_overflow(sum, bytes_of(stats, part), &sum))
-			return false;
+		if (part->kind == BP_RUNTIME_HELD || part->kind == BP_RUNTIME_GIVEN_BACK)
+			sum += bytes_of(stats, part);
 	}
 	return sum <= stats->figures[BP_GO_Sys];
 }

@@ -235,7 +235,7 @@ static bool stack_of_frames(struct go_text_import *import, uint32_t *ret_depth)
 	return true;
 }
 
-/* And where it has none, by its program counters, which are those that calls return to. */
+/* The stack of a record without lines of frames, by its program counters, to which calls return. */
 static bool stack_of_pcs(struct go_text_import *import, uint32_t *ret_depth)
 {
 	uint32_t depth = 0;

@@ -38,10 +38,11 @@ struct bp_trace_join {
 	struct bp_process_id process;
 	const struct bp_jit_names *jit; /* of code made at run time; NULL: there are none */
 	uint32_t first_sample;		/* entries from here on are this process's ... */
-	struct bp_packed beside; /* ... and this runs beside them, of the first column unless ... */
-	bool is_told;		 /* ... a folded part may tell times otherwise ... */
-	bool has_processors;	 /* ... or there may be processors */
-	bool objects_uncounted;	 /* counters of objects say nothing */
+	/* ... and this runs beside them: its first column, or with one of the two below all. */
+	struct bp_packed beside;
+	bool is_told;		/* a folded part may tell times otherwise */
+	bool has_processors;	/* processors may be known */
+	bool objects_uncounted; /* counters of objects say nothing */
 	/* Private; these of the first step, apart from what the other thread writes. */
 	_Alignas(64) uint64_t repeated_samples;
 	struct bp_sample_index by_sequence;

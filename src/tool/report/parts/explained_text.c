@@ -83,8 +83,10 @@ void bp_explained_advice(
 		add(buffer,
 			"%sthe rest is memory that the program maps itself (mmap), an allocator of "
 			"its own, stacks, or what malloc keeps free: bytepoll report --resident "
-			"takes it apart",
-			*buffer != '\0' ? "; " : "");
+			"takes it apart%s",
+			*buffer != '\0' ? "; " : "",
+			explained->mappings_known ? ", and --metric mapped says who mapped memory"
+						  : "");
 }
 
 void bp_explained_beyond_text(

@@ -247,6 +247,7 @@ static void write_json_parts(struct bp_json *json, const struct bp_parts *parts)
 		bp_json_whole(json, "swapped_bytes", parts->swapped_bytes);
 		bp_json_bool(json, "heap_walked", parts->heap.known);
 	} else {
+		bp_json_bool(json, "total_stated", parts->total_stated);
 		bp_json_whole(json, "given_back_bytes", parts->given_back_bytes);
 		if (parts->high_water_bytes > 0)
 			bp_json_whole(json, "high_water_bytes", parts->high_water_bytes);
