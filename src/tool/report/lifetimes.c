@@ -204,6 +204,8 @@ static void write_notes(const struct bp_aggregation *aggregation,
 			out);
 	if (shown.processor)
 		bp_write_note(options, BP_OTHER_CPU_NOTE, out);
+	if (!shown.another || shown.processor != lifetimes->processors)
+		bp_write_note(options, "A wider terminal has more columns.", out);
 	if (lifetimes->unit == BP_AGE_BYTES)
 		bp_write_age_bytes_note(lifetimes->width, options, out);
 	if (lifetimes->resolution_ns == 0)

@@ -180,6 +180,23 @@ static void heading_text(const struct bp_parts *parts, char *to, size_t bytes)
 		snprintf(to, bytes, "held by %.40s at %s", parts->runtime, time);
 }
 
+/* A program that gives memory back while it ends is looked at before that (docs/resident.md). */
+static void write_later(const struct bp_parts *parts, const struct bp_aggregation *aggregation,
+	const struct bp_report_options *options, FILE *out)
+{
+	const uint64_t end_ns = aggregation->duration_ns;
+	char text[256], look[BP_QUANTITY_BYTES], end[BP_QUANTITY_BYTES];
+	if (parts->at_ns + end_ns / 5 >= end_ns)
+		return;
+	bp_time_text(parts->at_ns, look);
+	bp_time_text(end_ns, end);
+	snprintf(text, sizeof text,
+		"This is the look at %.40s, and the recording ends at %.40s: what the process had "
+		"resident behind it is not in this table.",
+		look, end);
+	bp_write_note(options, text, out);
+}
+
 /* The highest resident memory is seldom at the moment at which malloc had given most. */
 static void write_other_peak(const struct bp_parts *parts, const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out)
@@ -234,6 +251,8 @@ static bool write_resident(const struct bp_aggregation *aggregation,
 		return true;
 	}
 	write_notes(parts, attached, options, out);
+	if (!options->without_pages)
+		write_later(parts, aggregation, options, out);
 	if (options->residency != NULL && is_some(&options->residency->absent))
 		write_absent(options->residency, aggregation, options, out);
 	if (options->without_pages) {

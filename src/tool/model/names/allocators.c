@@ -51,6 +51,12 @@ static const char *const names[] = {
 	"xvasprintf", "checked_malloc", "checked_calloc", "checked_realloc", "my_malloc",
 	"my_calloc", "my_realloc", "moz_xmalloc", "moz_xcalloc", "moz_xrealloc", "raw_malloc",
 	"mem_pool_alloc", "mem_pool_calloc",
+	/* Go's runtime and library. */
+	"runtime.mallocgc", "runtime.newobject", "runtime.newarray", "runtime.makeslice",
+	"runtime.makeslicecopy", "runtime.growslice", "runtime.rawbyteslice", "runtime.rawstring",
+	"runtime.rawstringtmp", "runtime.rawruneslice", "internal/bytealg.MakeNoZero",
+	"strings.(*Builder).grow", "strings.(*Builder).Grow", "strings.Clone", "bytes.Clone",
+	"bytes.growSlice", "bytes.(*Buffer).grow", "bytes.(*Buffer).Grow",
 	/* Flex's scanners. */
 	"yyalloc", "yyrealloc",
 	/* Redis and Valkey, their client library and modules. */

@@ -180,14 +180,17 @@ static void write_first_line(const struct bp_aggregation *aggregation,
 	const struct bp_process *subject = &profile->processes.data[aggregation->subject.i];
 	struct pieces pieces = { .options = options, .out = out };
 	char text[512], count[BP_QUANTITY_BYTES];
-	bp_terminal_text(
-		bp_process_name(profile, subject), options->utf8, NAME_COLUMNS, text, sizeof text);
+	const char *name = bp_process_name(profile, subject);
+	if (*name == '\0') /* a file that does not name its program */
+		name = bp_last_part(bp_profile_text(profile, subject->file));
+	bp_terminal_text(name, options->utf8, NAME_COLUMNS, text, sizeof text);
 	fputs(bp_style_bold(options), out);
 	put_piece(&pieces, text);
 	fputs(bp_style_end(options), out);
-	put_process(&pieces, aggregation);
+	if (subject->pid != 0 || profile->processes.count > 2)
+		put_process(&pieces, aggregation);
 	bp_time_text(aggregation->duration_ns, count);
-	put_piece(&pieces, count);
+	put_piece(&pieces, (subject->lacks & BP_LACKS_TIMES) != 0 ? "a snapshot" : count);
 	put_attached(&pieces, subject);
 	put_allocator(&pieces, profile, subject);
 	put_method(&pieces, aggregation);
