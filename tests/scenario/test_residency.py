@@ -3,11 +3,15 @@
 """What of live objects is not resident, by function, against a program that counts it itself: each end of the intervals
 over runs of different seeds (BYTEPOLL_LONG_TESTS=1: 300 of them, else 8). At most 2.75 % of the intervals may miss on a
 side; a run that is right fails with a probability below 1e-4 for each of the four counts. And FILE.pages that is damaged
-or of another run, and samples that are not in place."""
+or of another run, samples that are not in place, and what the page and the live view say."""
+import base64
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 
 import profiled
 import schemas
@@ -115,6 +119,49 @@ def files(folder):
         expect("not_resident" not in json.loads(done.stdout)["resident"], "a damaged file was used")
 
 
+def page_and_live(folder):
+    """The page and the live view have the report's figures; by stack rows have the names of their functions."""
+    trace, _, said = run(folder, 1, "--in-place")
+    page = os.path.join(folder, "page.html")
+    subprocess.run([profiled.BYTEPOLL, "html", "-o", page, trace], check=True, capture_output=True, timeout=60,
+                   env=profiled.environment())
+    with open(page, encoding="utf-8") as file:
+        head = json.loads(gzip.decompress(base64.b64decode(re.search('id="bytepoll-head">([^<]*)<', file.read())[1])))
+    expect(head["resident_lines"]["not_resident"] == said, "page %s, report %s" % (head["resident_lines"], said))
+    words = {key: subprocess.run([profiled.BYTEPOLL, "live", "--once", "--by", key, trace], check=True, capture_output=True,
+                                 timeout=60, env=profiled.environment(extra={"COLUMNS": "190", "LC_ALL": "C.UTF-8"})).stdout.decode()
+             for key in ("function", "stack")}
+    report = {key: subprocess.run([profiled.BYTEPOLL, "report", "--resident", "--by", key, trace], check=True, capture_output=True,
+                                  timeout=60, env=profiled.environment(extra={"COLUMNS": "190", "LC_ALL": "C.UTF-8"})).stdout.decode()
+              for key in ("function", "stack")}
+    for key, text in words.items():
+        total = re.search(r"live and not resident, by \w+ +(.+)", report[key])[1]
+        expect("live and not resident " + total + " at " in text and "not resident" in text.split("live by")[1], text)
+        for name in ("make_touched", "make_untouched"):
+            part = re.search(r"\n +" + name + r".*\n +of what it holds: (.+)", report[key].split("live and not resident")[1])[1]
+            expect(re.search(r"(?m)^ +" + name + r"\b.* " + re.escape(part) + " ", text), "%s: %s, %s" % (key, part, text))
+    filtered = subprocess.run([profiled.BYTEPOLL, "live", "--once", "--filter", "function=make_t*", trace], check=True,
+                              capture_output=True, timeout=60, env=profiled.environment()).stdout.decode()
+    expect("not resident" not in filtered, filtered)
+
+
+def while_it_runs(folder):
+    """The looks of a program that still runs."""
+    trace = os.path.join(folder, "runs.bpt")
+    with subprocess.Popen([profiled.BYTEPOLL, "run", "-q", "--in-place", "-i", "256K", "-o", trace, "--", profiled.program("halves"),
+                           "60000"], stdout=subprocess.DEVNULL, env=profiled.environment()) as process:
+        try:
+            until = time.monotonic() + 50
+            text = ""
+            while "live and not resident" not in text and time.monotonic() < until:
+                time.sleep(.3)
+                text = subprocess.run([profiled.BYTEPOLL, "live", "--once", trace], check=False, capture_output=True, timeout=60,
+                                      env=profiled.environment(extra={"COLUMNS": "190"})).stdout.decode()
+            expect("running" in text and "live and not resident" in text, text)
+        finally:
+            process.terminate()
+
+
 def main():
     tap = profiled.Tap()
     with profiled.directory() as path:
@@ -122,6 +169,8 @@ def main():
         tap.attempt("samples in slots", lambda: in_slots(path))
         tap.attempt("limits", lambda: limits(path))
         tap.attempt("files", lambda: files(path))
+        tap.attempt("page and live view", lambda: page_and_live(path))
+        tap.attempt("while it runs", lambda: while_it_runs(path))
     return tap.finish()
 
 

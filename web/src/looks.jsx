@@ -120,7 +120,7 @@ function Note({ looks }) {
       The line across a bar is the total. What goes beyond it is taken off: memory of malloc that is not resident, which the kernel does not tell by line.
       {looks.some((look) => !look.heap_walked) && ' The heap could not be walked at every look: “not told apart” is by difference.'}
       {looks.some((look) => look.swapped_bytes > 0) && ' Swapped out, and in no line: ' + looks.map((look) => bytes_text(look.swapped_bytes)).join(', ') + '.'}
-      {' '}Which live objects are not resident, and whose objects keep pages, is known of the last look alone: bytepoll report --resident and --pages say it.
+      {' '}Which live objects are not resident, and whose objects keep pages, is known of the last look alone; bytepoll report --pages says the latter.
     </p>
   );
 }
@@ -138,6 +138,38 @@ function RuntimeNote({ looks, runtime }) {
       {high_water_bytes != null && ' The most that the process ever had resident, by the kernel: ' + bytes_text(high_water_bytes) + '.'}
       {high_water_bytes < total_bytes && ' So at least ' + bytes_text(total_bytes - high_water_bytes) + ' are not resident: nothing was written there yet, or it is swapped out.'}
     </p>
+  );
+}
+
+// What of a row's objects is not resident, in percent; the limits are those of both figures at their worst.
+function share_text(absent, live) {
+  const low = live.high > 0 ? Math.max((100 * absent.low) / live.high, 0) : 0;
+  const high = live.low > 0 ? Math.min((100 * absent.high) / live.low, 100) : 100;
+  if (low <= 0 && high >= 100) return '?';
+  const limits = '[' + low.toFixed(0) + ', ' + high.toFixed(0) + ']';
+  return absent.estimate == null || !(live.estimate > 0) ? limits + ' %' : Math.min((100 * absent.estimate) / live.estimate, 100).toFixed(0) + ' % ' + limits;
+}
+
+// Live objects on pages that were not present at the last look, by function.
+function Absent({ absent }) {
+  const rows = absent.rows.filter((row) => row.bytes.high >= 1);
+  if (!(absent.bytes.high >= 1) || rows.length === 0) return null;
+  return (
+    <div class="scroller">
+      <table id="look-absent">
+        <thead><tr><th>live and not resident, at {time_text(absent.at)}</th><th>not resident</th><th>live</th><th>part</th></tr></thead>
+        <tbody>
+          {[{ name: 'all', live: absent.live, bytes: absent.bytes }, ...rows].map((row, i) => (
+            <tr key={i}>
+              <td>{visible(row.name)}</td><td>{figure_text(row.bytes, 'bytes')}</td><td>{figure_text(row.live, 'bytes')}</td><td>{share_text(row.bytes, row.live)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {absent.samples_without_place > 0 && (
+        <p class="note">Samples below 64 KiB lie in the recorder’s memory, so that their pages say nothing: the limits allow for both. bytepoll run --in-place leaves them where they would have been.</p>
+      )}
+    </div>
   );
 }
 
@@ -190,6 +222,7 @@ function Lines({ all, attached, runtime }) {
         </table>
       </div>
       {runtime != null ? <RuntimeNote looks={looks} runtime={runtime} /> : <Note looks={looks} />}
+      {all.not_resident != null && <Absent absent={all.not_resident} />}
     </>
   );
 }

@@ -84,6 +84,11 @@ bool bp_aggregation_warn(struct bp_aggregation *aggregation, const char *format,
 void bp_aggregation_row(
 	const struct bp_aggregation *aggregation, uint32_t i, struct bp_row *ret_row);
 
+/* The name of a row, or where it is a stack (`name` NULL) its functions, innermost first: "parse <
+ * read < main". The caller frees it. NULL: no memory. */
+char *bp_row_label(const struct bp_profile *profile, const char *name,
+	const struct bp_frame_id *frames, uint32_t frame_count);
+
 /* What a comparison needs beside figures: the sums of a total, and what intervals of it assume.
  * Valid as long as the aggregation. */
 struct bp_assumptions {

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "cli/files/page_file.h"
+#include "cli/files/residency_read.h"
 #include "cli/input.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
@@ -66,6 +67,7 @@ struct seen {
 	struct bp_reconciled parts[BP_RECONCILED_COUNT];
 	struct bp_explained explained;
 	struct bp_parts lines[BP_MAPPINGS_MOMENTS];
+	struct bp_residency residency;
 };
 
 /* FILE.mappings, line by line as `report --resident` has it; where it is missing there are no
@@ -96,6 +98,24 @@ static void read_lines(const char *file, struct bp_aggregation *aggregation, str
 	else if (mappings.pid == options->resident_pid)
 		bp_aggregation_warn(aggregation, "%s", error.text);
 	bp_mappings_finish(&mappings);
+}
+
+/* FILE.pages: what of live objects was not resident at the last look, by function. */
+static void read_residency(const char *file, struct bp_aggregation *aggregation, struct seen *seen,
+	struct bp_page_options *options)
+{
+	struct bp_query query = aggregation->query;
+	struct bp_error torn, error;
+	bool known = false;
+	query.by = BP_KEY_FUNCTION;
+	query.usable = false;
+	if (!bp_residency_read(
+		    file, aggregation->profile, &query, &seen->residency, &known, &torn, &error))
+		bp_aggregation_warn(aggregation, "%s", error.text);
+	else if (torn.text[0] != '\0')
+		bp_aggregation_warn(aggregation, "%s", torn.text);
+	if (known)
+		options->residency = &seen->residency;
 }
 
 /* What a runtime said of its memory; with filters nothing, since it is of all of it. */
@@ -149,6 +169,8 @@ static void read_resident(const struct bp_arguments *arguments, struct bp_aggreg
 		options->resident_attached = bp_profile_is_attached(profile, resident.pid);
 		options->resident_pid = resident.pid;
 		read_lines(arguments->operands[0], aggregation, seen, options);
+		if (options->resident_lines != NULL)
+			read_residency(arguments->operands[0], aggregation, seen, options);
 		(void)bp_resident_peak(&resident, profile, &options->resident_most);
 		if (bp_reconcile(aggregation, &resident, seen->parts))
 			options->resident_parts = seen->parts;
@@ -225,6 +247,7 @@ static bool write_page(const struct bp_arguments *arguments, struct bp_aggregati
 	free(seen.points);
 	for (int i = 0; i < BP_MAPPINGS_MOMENTS; i++)
 		bp_parts_finish(&seen.lines[i]);
+	bp_residency_finish(&seen.residency);
 	if (!bp_written_file_end(&file, good, error))
 		return false;
 	bp_page_file_tell(file.path, summary.bytes, summary.pruned);

@@ -15,6 +15,7 @@
 #include "aggregation/aggregate.h"
 #include "base/error.h"
 #include "resident/explained.h"
+#include "resident/pages/residency.h"
 #include "resident/parts.h"
 #include "resident/resident.h"
 
@@ -40,6 +41,8 @@ struct bp_page_options {
 	const struct bp_reconciled *resident_parts;
 	/* The two looks that were kept, line by line: BP_MAPPINGS_MOMENTS; NULL: not known. */
 	const struct bp_parts *resident_lines;
+	/* What of live objects was not resident at the last of these looks; NULL: not known. */
+	const struct bp_residency *residency;
 	/* What a runtime said of its memory, in as many looks; NULL: nothing. Where it said
 	 * something no lines of the kernel's are known. */
 	const struct bp_parts *runtime_lines;

@@ -95,6 +95,8 @@ static void write_looks(struct bp_json *json, const struct bp_page_options *opti
 	bp_json_bool(json, "attached", options->resident_attached);
 	write_lines(json, "highest", &looks[BP_MAPPINGS_HIGHEST]);
 	write_lines(json, "last", &looks[BP_MAPPINGS_LAST]);
+	if (options->residency != NULL)
+		bp_json_residency(json, options->residency, BP_JSON_COMPACT, bp_page_write_text);
 	bp_json_end(json);
 }
 

@@ -78,19 +78,6 @@ static bool is_some(const struct bp_interval *absent)
 	return absent->high >= 1;
 }
 
-/* "38 % [34, 42]": the limits are those of both figures at their worst. */
-static void share_text(
-	const struct bp_interval *absent, const struct bp_interval *live, char *to, size_t bytes)
-{
-	const double low = live->high > 0 ? 100 * absent->low / live->high : 0;
-	const double high = live->low > 0 ? fmin(100 * absent->high / live->low, 100) : 100;
-	if (absent->unknown || live->unknown || live->estimate <= 0)
-		snprintf(to, bytes, "[%.0f, %.0f] %%", fmax(low, 0), high);
-	else
-		snprintf(to, bytes, "%.0f %% [%.0f, %.0f]",
-			fmin(100 * absent->estimate / live->estimate, 100), fmax(low, 0), high);
-}
-
 /* What of live objects was not resident at the last look, row by row. */
 static void write_absent(const struct bp_residency *residency, const struct bp_aggregation *of,
 	const struct bp_report_options *options, FILE *out)
@@ -104,7 +91,7 @@ static void write_absent(const struct bp_residency *residency, const struct bp_a
 		const struct bp_residency_row *row = &residency->rows[i];
 		if (!is_some(&row->absent))
 			continue;
-		share_text(&row->absent, &row->live, share, sizeof share);
+		bp_absent_share_text(&row->absent, &row->live, share, sizeof share);
 		write_line("    ", row->name, &row->absent, options, out);
 		snprintf(name, sizeof name, "        of what it holds: %s", share);
 		fprintf(out, "  %s\n", name);
@@ -185,14 +172,15 @@ static void write_later(const struct bp_parts *parts, const struct bp_aggregatio
 	const struct bp_report_options *options, FILE *out)
 {
 	const uint64_t end_ns = aggregation->duration_ns;
-	char text[256], look[BP_QUANTITY_BYTES], end[BP_QUANTITY_BYTES];
+	char text[320], look[BP_QUANTITY_BYTES], end[BP_QUANTITY_BYTES];
 	if (parts->at_ns + end_ns / 5 >= end_ns)
 		return;
 	bp_time_text(parts->at_ns, look);
 	bp_time_text(end_ns, end);
 	snprintf(text, sizeof text,
-		"This is the look at %.40s, and the recording ends at %.40s: what the process had "
-		"resident behind it is not in this table.",
+		"This is the look at %.40s; the recording ends at %.40s. A process that uses no "
+		"processor time is not looked at again, and one that gives memory back in its last "
+		"second is shown as it was before.",
 		look, end);
 	bp_write_note(options, text, out);
 }

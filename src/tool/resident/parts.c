@@ -278,8 +278,11 @@ bool bp_parts_add_rows(struct bp_part *part, const struct bp_aggregation *aggreg
 		i++) {
 		struct bp_row row;
 		bp_aggregation_row(aggregation, i, &row);
-		if (!add_owner(part, row.name != NULL && *row.name != '\0' ? row.name : "(no name)",
-			    row.bytes.interval))
+		char *label =
+			bp_row_label(aggregation->profile, row.name, row.frames, row.frame_count);
+		const bool added = label != NULL && add_owner(part, label, row.bytes.interval);
+		free(label);
+		if (!added)
 			return false;
 	}
 	return true;

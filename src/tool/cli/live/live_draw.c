@@ -2,8 +2,8 @@
 /*
  * From top to bottom: process, totals, timeline, subject, headings, rows, and one line for what is
  * being typed, said, or can be pressed. On a low terminal the timeline and the subject go first.
- * Columns from the right: samples, change, rate, the estimate with its interval; the bar takes what
- * the names leave over. A column that does not fit is left out.
+ * Columns from the right: samples, change, rate, which part is not resident, the estimate with its
+ * interval; the bar takes what the names leave over. A column that does not fit is left out.
  */
 #include "cli/live/live_draw.h"
 
@@ -13,6 +13,7 @@
 #include "cli/live/live_head.h"
 #include "report/parts/bar.h"
 #include "report/parts/header.h"
+#include "report/parts/resident_text.h"
 #include "text/chain_text.h"
 #include "text/escape.h"
 
@@ -25,7 +26,7 @@
 #define ROWS_VERY_LOW 8 /* without subject and headings */
 #define INDENT_MAX 30
 
-enum column { SIZE, RATE, CHANGE, SAMPLES, COLUMNS };
+enum column { SIZE, ABSENT, RATE, CHANGE, SAMPLES, COLUMNS };
 
 /* A row as text. */
 struct cells {
@@ -60,6 +61,10 @@ static void fill(const struct bp_live_view *view, const struct bp_live_row *row,
 	memset(ret_cells, 0, sizeof *ret_cells);
 	(view->objects ? bp_objects_figure_text : bp_bytes_figure_text)(
 		&row->size, style, ret_cells->text[SIZE]);
+	const struct bp_residency_row *absent = bp_live_residency_row(&view->residency, row->name);
+	if (absent != NULL && view->shows_residency)
+		bp_absent_share_text(&absent->absent, &absent->live, ret_cells->text[ABSENT],
+			sizeof ret_cells->text[ABSENT]);
 	bp_count_text(row->samples, ret_cells->text[SAMPLES]);
 	strcpy(ret_cells->text[RATE], "-");
 	strcpy(ret_cells->text[CHANGE], "-");
@@ -79,7 +84,8 @@ static void fill(const struct bp_live_view *view, const struct bp_live_row *row,
 
 static const char *heading(const struct bp_live_view *view, enum column column)
 {
-	static const char *const names[COLUMNS] = { "", "allocated/s", "change", "samples" };
+	static const char *const names[COLUMNS] = { "", "not resident", "allocated/s", "change",
+		"samples" };
 	if (column == SIZE)
 		return view->objects ? "objects" : "bytes";
 	if (column == RATE && view->made && view->aggregation.profile->mapped)
@@ -91,7 +97,7 @@ static const char *heading(const struct bp_live_view *view, enum column column)
 static struct layout lay_out(const struct bp_live_view *view, const struct cells *cells,
 	uint32_t count, const struct bp_live_frame *frame)
 {
-	static const enum column weight[COLUMNS] = { SIZE, CHANGE, RATE, SAMPLES };
+	static const enum column weight[COLUMNS] = { SIZE, CHANGE, RATE, ABSENT, SAMPLES };
 	struct layout layout = { 0 };
 	unsigned room = frame->options.columns > 2 ? frame->options.columns - 2 : 0;
 	for (int c = 0; c < COLUMNS; c++) {
@@ -108,6 +114,7 @@ static struct layout lay_out(const struct bp_live_view *view, const struct cells
 				       : i == 1 ? NAME_COLUMNS_MIN
 						: NAME_COLUMNS_MIN + 8;
 		if ((c == RATE && view->window_ns == 0) ||
+			(c == ABSENT && !(view->shows_residency && view->residency.known)) ||
 			(c == CHANGE && (view->metric == BP_METRIC_PEAK || frame->rows == 0)))
 			continue;
 		layout.shown[c] = room >= layout.width[c] + 2 + least;

@@ -22,7 +22,6 @@
 #include "diff/diff_moments.h"
 #include "model/names/stable_name.h"
 
-#define STACK_FRAMES_MAX 64 /* of a name */
 #define NOBODY UINT32_MAX
 
 /* A row of another question. */
@@ -50,9 +49,9 @@ static void finish_answers(struct answers *answers)
 	*answers = (struct answers){ 0 };
 }
 
-/* Functions, innermost first; `stable`: as differences call them. */
-static char *stack_text(const struct bp_profile *profile, const struct bp_frame_id *frames,
-	uint32_t count, bool stable)
+/* Functions as differences call them, innermost first. */
+static char *stable_stack(
+	const struct bp_profile *profile, const struct bp_frame_id *frames, uint32_t count)
 {
 	char *text = NULL, name[BP_STABLE_NAME_BYTES];
 	size_t bytes = 0;
@@ -61,28 +60,15 @@ static char *stack_text(const struct bp_profile *profile, const struct bp_frame_
 		return NULL;
 	if (count == 0)
 		fputs("(no stack recorded)", out);
-	for (uint32_t i = 0; i < count && (stable || i < STACK_FRAMES_MAX); i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct bp_frame *frame = &profile->frames.data[frames[i].i];
-		const char *function = bp_profile_text(profile, frame->function);
-		if (stable && !frame->named)
-			function = "?";
-		else if (stable)
-			bp_stable_function_name(function, name, sizeof name);
-		fprintf(out, "%s%s", i > 0 ? " < " : "",
-			stable && frame->named ? name
-			: *function != '\0'    ? function
-					       : "(no name)");
+		if (frame->named)
+			bp_stable_function_name(
+				bp_profile_text(profile, frame->function), name, sizeof name);
+		fprintf(out, "%s%s", i > 0 ? " < " : "", frame->named ? name : "?");
 	}
 	fclose(out);
 	return text;
-}
-
-/* The name of a row, which the caller frees; that of a stack is its functions, innermost first. */
-static char *row_name(const struct bp_aggregation *aggregation, const struct bp_row *row)
-{
-	return row->name != NULL
-		       ? strdup(row->name)
-		       : stack_text(aggregation->profile, row->frames, row->frame_count, false);
 }
 
 /* What stands for a row in a difference. */
@@ -92,7 +78,7 @@ static char *stable_key(const struct bp_profile *profile, enum bp_key by, const 
 	char buffer[BP_STABLE_NAME_BYTES];
 	const char *tid;
 	if (name == NULL)
-		return stack_text(profile, frames, frame_count, true);
+		return stable_stack(profile, frames, frame_count);
 	switch (by) {
 	case BP_KEY_FUNCTION:
 		bp_stable_function_name(name, buffer, sizeof buffer);
@@ -152,7 +138,8 @@ static bool ask(const struct bp_live_view *view, const struct bp_profile *profil
 		struct answer answer = { 0 };
 		struct bp_row row;
 		bp_aggregation_row(&aggregation, i, &row);
-		answer.key = row_name(&aggregation, &row);
+		answer.key =
+			bp_row_label(aggregation.profile, row.name, row.frames, row.frame_count);
 		answer.figure = scaled(view->objects ? row.objects : row.bytes, factor);
 		good = add_answer(ret_answers, &answer);
 	}
@@ -175,9 +162,7 @@ static bool take_difference(
 		const struct bp_diff_figure *what = view->objects ? &row.objects : &row.bytes;
 		answer.key =
 			stable_key(row.profile, view->by, row.name, row.frames, row.frame_count);
-		answer.name = row.name != NULL
-				      ? strdup(row.name)
-				      : stack_text(row.profile, row.frames, row.frame_count, false);
+		answer.name = bp_row_label(row.profile, row.name, row.frames, row.frame_count);
 		answer.figure = what->change;
 		answer.unseen = row.samples[BP_BASE] + row.samples[BP_NEW] == 0 &&
 				what->change.interval.low < what->change.interval.high;
@@ -222,7 +207,7 @@ static bool fill_row(struct bp_live_view *view, struct bp_live_row *row, uint32_
 	row->number = number;
 	row->samples = from.samples;
 	row->size = view->objects ? from.objects : from.bytes;
-	row->name = row_name(aggregation, &from);
+	row->name = bp_row_label(aggregation->profile, from.name, from.frames, from.frame_count);
 	row->key = stable_key(
 		aggregation->profile, view->by, from.name, from.frames, from.frame_count);
 	if (isfinite(row->size.interval.high))

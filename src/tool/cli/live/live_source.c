@@ -127,9 +127,21 @@ static int copy_running(const struct bp_traced *traced, struct bp_error *error)
 	return -1;
 }
 
+/* Processes from `first` on were read from a copy of the file at `path`. */
+static bool name_file(
+	struct bp_profile *profile, uint32_t first, const char *path, struct bp_error *error)
+{
+	bool good = true;
+	for (uint32_t i = first; good && i < profile->processes.count; i++)
+		good = bp_profile_string(
+			profile, path, strlen(path), &profile->processes.data[i].file, error);
+	return good;
+}
+
 static bool import_running(
 	const struct bp_traced *traced, struct bp_profile *profile, struct bp_error *error)
 {
+	const uint32_t first = profile->processes.count;
 	char path[64];
 	/* Nobody may fold it meanwhile. */
 	const bool locked = flock(traced->descriptor, LOCK_SH | LOCK_NB) == 0;
@@ -139,7 +151,8 @@ static bool import_running(
 	if (copy < 0)
 		return bp_import_one_process(traced->path, profile, error);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
-	const bool good = bp_import_one_process(path, profile, error);
+	const bool good = bp_import_one_process(path, profile, error) &&
+			  name_file(profile, first, traced->path, error);
 	close(copy);
 	return good;
 }

@@ -54,6 +54,7 @@ void bp_live_view_finish(struct bp_live_view *view)
 	bp_live_view_drop(view);
 	free(view->drilled);
 	view->drilled = NULL;
+	bp_live_residency_finish(&view->residency);
 }
 
 /* Counters of the processes together: what was allocated while sampling was on or off. */
@@ -333,6 +334,10 @@ static bool make(struct bp_live_view *view, const struct bp_live_source *source,
 		view->base_ns = view->aggregation.at_ns;
 	}
 	explain(view, source);
+	view->shows_residency = view->metric == BP_METRIC_LIVE && view->filter_count == 0 &&
+				!view->cumulative && !view->usable && !profile->mapped;
+	if (view->shows_residency)
+		bp_live_residency_read(&view->residency, source, &query);
 	take_count(view, profile, fresh);
 	take_history(view, fresh);
 	if (!bp_live_rows_make(view, source, &query, error))

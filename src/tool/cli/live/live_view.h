@@ -11,6 +11,7 @@
 #include "aggregation/aggregate.h"
 #include "aggregation/views/call_tree.h"
 #include "base/error.h"
+#include "cli/live/live_residency.h"
 #include "cli/live/live_source.h"
 #include "diff/diff.h"
 #include "query/filter.h"
@@ -73,6 +74,10 @@ struct bp_live_view {
 	double rate;	    /* bytes a second, all threads, counted; NAN: not known */
 	/* of all processes that run, now; `little` false: not known, too */
 	struct bp_explained explained;
+	/* Of what lives; shown only with `shows_residency`: by metric live, of all, not
+	 * cumulative. */
+	struct bp_live_residency residency;
+	bool shows_residency;
 
 	bool has_tree; /* drilled: the call tree under the row */
 	struct bp_aggregation stacks;

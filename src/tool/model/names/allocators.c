@@ -295,13 +295,25 @@ void bp_allocators_finish(struct bp_allocators *allocators)
 	allocators->none = false;
 }
 
+/* A name as an expression that matches it alone. */
+static void write_name(const char *name, FILE *out)
+{
+	for (const char *c = name; *c != '\0'; c++) {
+		if (strchr(".()*+?[]{}^$|\\", *c) != NULL)
+			putc('\\', out);
+		putc(*c, out);
+	}
+}
+
 void bp_allocators_write_expression(const struct bp_allocators *allocators, FILE *out)
 {
 	if (allocators != NULL && allocators->none)
 		return;
 	fputs(simplified, out);
-	for (size_t i = 0; i < BP_COUNT(names); i++)
-		fprintf(out, "|%s", names[i]);
+	for (size_t i = 0; i < BP_COUNT(names); i++) {
+		putc('|', out);
+		write_name(names[i], out);
+	}
 	for (uint32_t i = 0; allocators != NULL && i < allocators->count; i++)
 		fprintf(out, "|(%s)", allocators->texts[i]);
 }

@@ -6,6 +6,7 @@
  */
 #include "report/parts/resident_text.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "report/parts/explained_text.h"
@@ -48,6 +49,20 @@ void bp_resident_remark(const struct bp_aggregation *aggregation,
 		snprintf(buffer, BP_QUANTITY_BYTES + 16, "resident %s", high);
 	else
 		snprintf(buffer, BP_QUANTITY_BYTES + 16, "resident %.40s to %.40s", text, high);
+}
+
+void bp_absent_share_text(
+	const struct bp_interval *absent, const struct bp_interval *live, char *to, size_t bytes)
+{
+	const double low = live->high > 0 ? fmax(100 * absent->low / live->high, 0) : 0;
+	const double high = live->low > 0 ? fmin(100 * absent->high / live->low, 100) : 100;
+	if (low <= 0 && high >= 100)
+		snprintf(to, bytes, "?");
+	else if (absent->unknown || live->unknown || live->estimate <= 0)
+		snprintf(to, bytes, "[%.0f, %.0f] %%", low, high);
+	else
+		snprintf(to, bytes, "%.0f %% [%.0f, %.0f]",
+			fmin(100 * absent->estimate / live->estimate, 100), low, high);
 }
 
 static void at_most_text(uint64_t bytes, const struct bp_report_options *options, char *to)
@@ -260,28 +275,6 @@ static void write_json_parts(struct bp_json *json, const struct bp_parts *parts)
 	bp_json_interval(json, "unexplained", &parts->unexplained, 1);
 }
 
-/* "not_resident": what of live objects was not, at the last look. */
-static void write_json_residency(struct bp_json *json, const struct bp_residency *residency)
-{
-	bp_json_break(json, 4);
-	bp_json_object(json, "not_resident", BP_JSON_SPACED);
-	bp_json_seconds(json, "at", residency->at_ns);
-	bp_json_interval(json, "live", &residency->live, 1);
-	bp_json_interval(json, "bytes", &residency->absent, 1);
-	bp_json_whole(json, "samples_without_place", residency->unplaced);
-	bp_json_array(json, "rows", BP_JSON_TALL);
-	for (uint32_t i = 0; i < residency->row_count; i++) {
-		const struct bp_residency_row *row = &residency->rows[i];
-		bp_json_object(json, NULL, BP_JSON_SPACED);
-		bp_json_text(json, "name", row->name);
-		bp_json_interval(json, "live", &row->live, 1);
-		bp_json_interval(json, "bytes", &row->absent, 1);
-		bp_json_end(json);
-	}
-	bp_json_end(json);
-	bp_json_end(json);
-}
-
 static void write_json_moments(struct bp_json *json, const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options,
 	const struct bp_reconciled moments[BP_RECONCILED_COUNT])
@@ -317,7 +310,9 @@ void bp_json_resident(struct bp_json *json, const struct bp_aggregation *aggrega
 		write_json_moments(json, aggregation, options, moments);
 	if (options->parts != NULL)
 		write_json_parts(json, options->parts);
-	if (options->residency != NULL)
-		write_json_residency(json, options->residency);
+	if (options->residency != NULL) {
+		bp_json_break(json, 4);
+		bp_json_residency(json, options->residency, BP_JSON_SPACED, bp_json_text);
+	}
 	bp_json_end(json);
 }

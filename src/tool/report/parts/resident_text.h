@@ -16,6 +16,11 @@
 void bp_resident_remark(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, uint64_t time_ns, char *buffer);
 
+/* Which part of `live` is `absent`: "38 % [34, 42]", "[3, 90] %" or "?" where nothing is known; the
+ * limits are those of both figures at their worst. */
+void bp_absent_share_text(
+	const struct bp_interval *absent, const struct bp_interval *live, char *to, size_t bytes);
+
 void bp_write_resident_line(const struct bp_aggregation *aggregation,
 	const struct bp_report_options *options, FILE *out);
 void bp_write_resident_table(const struct bp_aggregation *aggregation,

@@ -139,8 +139,8 @@ static bool make_rows(const struct work *work, struct bp_residency *residency)
 		struct bp_residency_row *row = &residency->rows[i];
 		struct bp_row live;
 		bp_aggregation_row(aggregation, i, &live);
-		row->name =
-			strdup(live.name != NULL && *live.name != '\0' ? live.name : "(no name)");
+		row->name = bp_row_label(
+			aggregation->profile, live.name, live.frames, live.frame_count);
 		if (row->name == NULL)
 			return false;
 		residency->row_count++;
