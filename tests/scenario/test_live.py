@@ -24,11 +24,11 @@ UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "k": 1000, "M": 10**6, "": 1}
 UP, DOWN, PAGE_DOWN, END, HOME = "\033[A", "\033[B", "\033[6~", "\033[F", "\033[H"
 
 
-def live(*operands, columns=110, rows=24, extra=None, **settings):
+def live(*operands, columns=110, rows=24, extra=None, delay="0.2", **settings):
     """The command on a terminal."""
     environment = profiled.environment(extra={"TERM": "xterm-256color", **(extra or {})})
     environment.pop("COLUMNS", None)
-    return Terminal([profiled.BYTEPOLL, "live", "--delay", "0.2", *map(str, operands)],
+    return Terminal([profiled.BYTEPOLL, "live", "--delay", delay, *map(str, operands)],
                     environment, columns, rows, **settings)
 
 
@@ -538,7 +538,7 @@ def test_cost(tap):
             return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
         def measured():
-            with live("--delay", "0.1", watched.pid) as terminal:
+            with live(watched.pid, delay="0.1") as terminal:
                 terminal.wait("to cost little")
                 terminal.wait_frames(1)
                 before, frames, began = used(terminal.process.pid), terminal.frames, time.monotonic()
