@@ -203,13 +203,14 @@ static void put_explained(
 	put_text(line, bp_style_warn(options), text, bp_text_columns(text));
 }
 
-/* What of all live objects was not resident at the last look. */
+/* What of all live objects was not resident at the last look, if that something was not is
+ * established. */
 static void put_absent(struct line *line, const struct bp_live_view *view)
 {
 	const struct bp_residency *residency = &view->residency.of;
 	const struct bp_figure figure = { .interval = residency->absent };
 	char bytes[BP_QUANTITY_BYTES], time[BP_QUANTITY_BYTES], text[2 * BP_QUANTITY_BYTES + 48];
-	if (!view->shows_residency || !view->residency.known || !(residency->absent.high >= 1))
+	if (!view->shows_residency || !view->residency.known || !(residency->absent.low >= 1))
 		return;
 	bp_bytes_figure_text(&figure, bp_style_of(&line->frame->options), bytes);
 	bp_time_text(residency->at_ns, time);
@@ -229,8 +230,8 @@ void bp_live_write_totals(const struct bp_live_view *view, const struct bp_live_
 		snprintf(text, sizeof text, "resident %s", bytes);
 		put(&line, text);
 	}
-	put_absent(&line, view);
 	put_explained(&line, view, source);
+	put_absent(&line, view);
 	put_counted(&line, view, source);
 	if (view->made)
 		put_total(&line, view, BP_METRIC_PEAK);
