@@ -231,10 +231,10 @@ void bp_live_write_totals(const struct bp_live_view *view, const struct bp_live_
 		put(&line, text);
 	}
 	put_explained(&line, view, source);
-	put_absent(&line, view);
 	put_counted(&line, view, source);
 	if (view->made)
 		put_total(&line, view, BP_METRIC_PEAK);
+	put_absent(&line, view); /* where there is room behind all that stood there before */
 	putc('\n', out);
 }
 
