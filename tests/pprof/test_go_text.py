@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "scenario"))
 import go_text_write  # noqa: E402
 import profiled  # noqa: E402
 import test_pprof  # noqa: E402
-from test_pprof import BUCKETS, DATA, expect_equal, numbers, refused, write  # noqa: E402
+from test_pprof import BUCKETS, DATA, expect_all_known, expect_equal, expect_snapshot, numbers, refused, write  # noqa: E402
 
 TEXT = os.path.join(DATA, "go-1.26-text.txt")
 BINARY = os.path.join(DATA, "go-1.26-text.pb.gz")
@@ -56,23 +56,6 @@ def expect_packed(folder):
     with open(bucket_file(folder), "rb") as file:
         path = write(folder, gzip.compress(file.read(), mtime=0), "packed.txt.gz")
     expect_equal(numbers(path, "allocated"), {b[0]: b[2] for b in BUCKETS}, "packed")
-
-
-def expect_complete(folder):
-    data = profiled.report(bucket_file(folder, twice=2), "--metric", "live")
-    true = sum(size * live for _, size, _, live in BUCKETS)
-    figure = data["totals"]["live"]["bytes"]
-    expect_equal((figure["estimate"], figure["low"], figure["high"]), (true,) * 3, "live bytes")
-
-
-def expect_absent(folder):
-    path = bucket_file(folder)
-    totals = profiled.report(path)["totals"]
-    for metric in ("peak", "temporary"):
-        expect_equal(totals[metric]["bytes"]["estimate"], None, metric)
-        profiled.expect("snapshot" in refused(path, "--metric", metric), metric)
-    for options in (("--from", "1s"), ("--at", "0s"), ("--estimator", "failed-trials")):
-        profiled.expect("snapshot" in refused(path, *options), options)
 
 
 def stacks(path):
@@ -224,7 +207,8 @@ def expect_sums(folder):
 def test_made(tap):
     with profiled.directory() as folder:
         for name, action in (("samples", expect_samples), ("packed", expect_packed),
-                             ("everything sampled", expect_complete), ("absent", expect_absent),
+                             ("everything sampled", lambda place: expect_all_known(bucket_file(place, twice=2))),
+                             ("absent", lambda place: expect_snapshot(bucket_file(place))),
                              ("inlined", expect_inlined), ("names", expect_names), ("line ends", expect_line_ends),
                              ("interval", expect_interval), ("lost records", expect_lost), ("time", expect_time),
                              ("nothing sampled", expect_empty), ("named twice", expect_twice),

@@ -3,6 +3,7 @@
 #include "recorder/event.h"
 
 #include <sched.h>
+#include <sys/auxv.h>
 
 #include "probes/test_points.h"
 #include "python/interpreter.h"
@@ -67,9 +68,7 @@ static void tell_sample(struct bp_visit *visit, const struct bp_event_sample *sa
 /* The number of the processor that the calling thread is on, and 1; 0: it is not recorded. */
 static uint32_t processor_now(void)
 {
-	if (bp_likely(!bp_recorder.records_free_stacks) || !BP_TELLS_PROCESSOR)
-		return 0;
-	return (uint32_t)(sched_getcpu() + 1);
+	return bp_likely(!bp_recorder.records_processors) ? 0 : (uint32_t)(sched_getcpu() + 1);
 }
 
 bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *sample)
@@ -113,6 +112,9 @@ bool bp_event_sampled(struct bp_visit *visit, const struct bp_event_sample *samp
 uint64_t bp_event_begin(bool free_stacks)
 {
 	bp_recorder.records_free_stacks = free_stacks;
+	/* Without a vDSO it would be a system call, which a filter may not allow. */
+	bp_recorder.records_processors =
+		free_stacks && BP_TELLS_PROCESSOR && getauxval(AT_SYSINFO_EHDR) != 0;
 	return free_stacks ? BP_HEADER_FREE_STACKS : 0;
 }
 

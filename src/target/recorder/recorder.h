@@ -101,6 +101,7 @@ struct bp_recorder {
 	uint32_t mappings;   /* calls met that map memory, recorded or lost (mapping.h) */
 	bool records_mappings;
 	bool records_free_stacks; /* of sampled objects: where they were freed */
+	bool records_processors;  /* and on which processors they were made and freed */
 	uint32_t *fork_mark;	  /* 1; its page reads 0 in a child of a fork that no handler saw */
 	uint8_t trace_id[16];
 	struct bp_writer writer;

@@ -14,8 +14,8 @@
  *   BP_RETURN_RULE           the rule of BP_RETURN where the tables give none
  *   BP_RED_ZONE_BYTES        below the stack pointer, not overwritten by a signal frame
  *   BP_CODE_BYTES            longest piece of code that bp_machine_is_after_call looks at
- *   BP_TELLS_PROCESSOR       1: sched_getcpu is no system call, with any C library; 0: it may be
- *                            one, which not every filter of system calls allows
+ *   BP_TELLS_PROCESSOR       1: where there is a vDSO, sched_getcpu is no system call, with any C
+ *                            library; 0: it may be one
  *   bp_machine_capture       registers of the calling function, at this instruction; the bits of
  *                            those that it gives
  *   bp_machine_code_address  a return address as it was before it was signed

@@ -13,6 +13,7 @@
 #include "cli/files/page_file.h"
 #include "cli/files/residency_read.h"
 #include "cli/input.h"
+#include "cli/mapped_beside.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
@@ -185,53 +186,35 @@ static struct bp_written_file page_file(const struct bp_arguments *arguments, co
 	return bp_page_file(arguments, bp_option_value_or(arguments, "output", otherwise), "-o");
 }
 
-/* What the program mapped itself, by the same query, beside the page of malloc. */
-struct mapped {
-	struct bp_profile profile;
-	struct bp_aggregation aggregation;
-	bool is_read, is_aggregated;
-};
-
-/* Where a recording has no such calls, or several were given, there is nothing; and nothing either
- * where a filter is about what was freed, which is not known of these. */
+/* What the program mapped itself, by the same query, beside the page of malloc. Where a recording
+ * has no such calls, or several were given, there is nothing; and nothing either where a filter is
+ * about what was freed, which is not known of these. */
 static bool read_mapped(const struct bp_arguments *arguments,
 	const struct bp_query_options *options, const struct bp_profile *profile,
-	struct mapped *mapped, struct bp_error *error)
+	struct bp_mapped_beside *mapped, struct bp_error *error)
 {
 	struct bp_input_options input = bp_input_options_of(arguments, options);
 	struct bp_query query = options->query;
-	struct bp_symbol_summary symbols;
 	if (arguments->operand_count != 1 || profile->mapped || bp_query_filters_frees(&query) ||
 		!bp_profile_knows_mappings(profile))
 		return true;
-	input.mapped = true;
 	input.keep_readings = true;
-	mapped->is_read =
-		bp_input_read(arguments->operands, 1, input, &mapped->profile, &symbols, error);
-	if (!mapped->is_read || mapped->profile.samples.count <= 1)
-		return mapped->is_read;
 	query.usable = false;
 	query.metric = query.metric == BP_METRIC_PEAK ? BP_METRIC_PEAK : BP_METRIC_LIVE;
-	mapped->is_aggregated = bp_aggregate(&mapped->profile, &query, &mapped->aggregation, error);
-	if (mapped->is_aggregated)
-		(void)bp_read_warn_of_mappings(&mapped->profile, &mapped->aggregation);
-	return mapped->is_aggregated;
-}
-
-static void finish_mapped(struct mapped *mapped)
-{
-	if (mapped->is_aggregated)
-		bp_aggregation_finish(&mapped->aggregation);
-	if (mapped->is_read)
-		bp_profile_finish(&mapped->profile);
+	if (!bp_mapped_beside_read(arguments, input, &query, mapped, error))
+		return false;
+	(void)bp_read_warn_of_mappings(&mapped->profile, &mapped->aggregation);
+	return true;
 }
 
 static bool write_page(const struct bp_arguments *arguments, struct bp_aggregation *aggregation,
-	const struct mapped *mapped, struct bp_error *error)
+	const struct bp_mapped_beside *mapped, struct bp_error *error)
 {
 	struct bp_page_options options = { .bytes_max = BP_PAGE_BYTES_MAX,
 		.embed_source = bp_option_given(arguments, "embed-source") };
 	struct bp_page_summary summary = { 0 };
+	/* (A recording may know that there was no such call.) */
+	const bool has_mapped = mapped->is_aggregated && mapped->profile.samples.count > 1;
 	char name[PATH_MAX];
 	default_name(arguments->operands[0], name, sizeof name);
 	struct bp_written_file file = page_file(arguments, name);
@@ -241,9 +224,8 @@ static bool write_page(const struct bp_arguments *arguments, struct bp_aggregati
 	read_resident(arguments, aggregation, &seen, &options);
 	if (options.resident_lines == NULL)
 		read_runtime(aggregation, &seen, &options);
-	const bool good =
-		bp_page_write(aggregation, mapped->is_aggregated ? &mapped->aggregation : NULL,
-			&options, file.out, &summary, error);
+	const bool good = bp_page_write(aggregation, has_mapped ? &mapped->aggregation : NULL,
+		&options, file.out, &summary, error);
 	free(seen.points);
 	for (int i = 0; i < BP_MAPPINGS_MOMENTS; i++)
 		bp_parts_finish(&seen.lines[i]);
@@ -260,7 +242,7 @@ static int html(const struct bp_arguments *arguments)
 	struct bp_profile profile;
 	struct bp_symbol_summary symbols;
 	struct bp_aggregation aggregation;
-	struct mapped mapped = { 0 };
+	struct bp_mapped_beside mapped = { .is_read = false };
 	struct bp_error error = { 0 };
 	const struct bp_written_file file = page_file(arguments, NULL);
 	if (arguments->operand_count == 0) {
@@ -284,7 +266,7 @@ static int html(const struct bp_arguments *arguments)
 		(void)bp_read_warn_alone(&aggregation, &symbols);
 		good = read_mapped(arguments, &options, &profile, &mapped, &error) &&
 		       write_page(arguments, &aggregation, &mapped, &error);
-		finish_mapped(&mapped);
+		bp_mapped_beside_finish(&mapped);
 		bp_aggregation_finish(&aggregation);
 	}
 	bp_profile_finish(&profile);

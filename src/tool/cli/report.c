@@ -12,6 +12,7 @@
 #include "cli/growth.h"
 #include "cli/input.h"
 #include "cli/looks.h"
+#include "cli/mapped_beside.h"
 #include "cli/options/allocator_options.h"
 #include "cli/options/frame_options.h"
 #include "cli/options/query_options.h"
@@ -346,39 +347,6 @@ static bool show(const struct bp_arguments *arguments, const struct request *req
 	return good;
 }
 
-/* What the program mapped itself, by the same query, for the sum. */
-struct mapped {
-	struct bp_profile profile;
-	struct bp_aggregation aggregation;
-	bool is_read, is_aggregated;
-};
-
-static bool read_mapped(const struct bp_arguments *arguments, const struct request *request,
-	struct mapped *mapped, struct bp_error *error)
-{
-	struct bp_input_options input = bp_input_options_of(arguments, &request->query_options);
-	struct bp_symbol_summary symbols;
-	if (!request->query_options.all)
-		return true;
-	input.mapped = true;
-	mapped->is_read =
-		bp_input_read(arguments->operands, 1, input, &mapped->profile, &symbols, error);
-	mapped->is_aggregated =
-		mapped->is_read &&
-		bp_input_knows_mappings(&mapped->profile, arguments->operands[0], error) &&
-		bp_aggregate(&mapped->profile, &request->query_options.query, &mapped->aggregation,
-			error);
-	return mapped->is_aggregated;
-}
-
-static void finish_mapped(struct mapped *mapped)
-{
-	if (mapped->is_aggregated)
-		bp_aggregation_finish(&mapped->aggregation);
-	if (mapped->is_read)
-		bp_profile_finish(&mapped->profile);
-}
-
 /* FILE.resident, if it is there; what is wrong with it is a warning. */
 static void read_resident(const struct bp_arguments *arguments, const struct bp_profile *profile,
 	struct bp_resident *ret_resident)
@@ -397,12 +365,15 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 {
 	struct bp_resident resident;
 	struct bp_error pager_error;
-	struct mapped mapped = { .is_read = false };
+	struct bp_mapped_beside mapped = { .is_read = false };
 	if (!bp_input_knows_mappings(profile, arguments->operands[0], error) ||
 		(request->options.pairs &&
 			!bp_input_knows_frees(profile, arguments->operands[0], error)) ||
-		!read_mapped(arguments, request, &mapped, error)) {
-		finish_mapped(&mapped);
+		(request->query_options.all &&
+			!bp_mapped_beside_read(arguments,
+				bp_input_options_of(arguments, &request->query_options),
+				&request->query_options.query, &mapped, error))) {
+		bp_mapped_beside_finish(&mapped);
 		return false;
 	}
 	request->options.mapped = mapped.is_aggregated ? &mapped.aggregation : NULL;
@@ -421,7 +392,7 @@ static bool write_report(const struct bp_arguments *arguments, struct request *r
 		good = false;
 	}
 	bp_resident_finish(&resident);
-	finish_mapped(&mapped);
+	bp_mapped_beside_finish(&mapped);
 	return good;
 }
 

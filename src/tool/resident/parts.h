@@ -40,8 +40,8 @@ struct bp_parts {
 	struct bp_interval unexplained;
 	/* whose figures these are: NULL: the kernel's. Else those of a runtime ("Go"), of what
 	 * it has from the kernel and did not give back; then nothing above is known but at_ns
-	 * (BP_TIME_NEVER: when the file was written), total_bytes and the lines. Importers keep
-	 * figures so small that their sums fit. */
+	 * (BP_TIME_NEVER: when the file was written), total_bytes and the lines. Importers refuse
+	 * figures so large that sums of them would not fit. */
 	const char *runtime;
 	bool total_stated;	   /* the runtime said the total; else it is the sum of the lines */
 	uint64_t given_back_bytes; /* by the runtime: it has the addresses, and no pages */

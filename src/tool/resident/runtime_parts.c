@@ -7,8 +7,6 @@
  */
 #include "resident/parts.h"
 
-#include <string.h>
-
 static struct bp_interval exactly(double bytes)
 {
 	return (struct bp_interval){ bytes, bytes, bytes, true, false };
