@@ -45,6 +45,12 @@ __attribute__((noinline)) static void *hold_stack(void *unused)
 	return NULL;
 }
 
+static void read_pages(const volatile char *block)
+{
+	for (size_t i = 0; i < 32 * MIB; i += 4096)
+		(void)block[i];
+}
+
 static void free_objects(int count, int stride)
 {
 	for (int i = 0; i < count; i++)
@@ -65,6 +71,8 @@ int main(int count, char **words)
 	for (int i = 0; i < made; i++)
 		objects[i] = make_object(small ? OBJECT_BYTES / SMALLER : OBJECT_BYTES);
 	void *volatile block = make_block();
+	if (strcmp(words[2], "read") == 0)
+		read_pages(block);
 	const bool emptied = strcmp(words[2], "emptied") == 0;
 	if (emptied) {
 		usleep((useconds_t)atoi(words[1]) * 1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See page_reader.h. An entry of pagemap has 64 bits: bit 63 present, bit 62 swapped. */
+/* See page_reader.h. */
 #include "cli/mappings/page_reader.h"
 
 #include <fcntl.h>
@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "base/system_call.h"
+#include "cli/mappings/zero_pages.h"
 
-#define PRESENT (UINT64_C(1) << 63)
-#define SWAPPED (UINT64_C(1) << 62)
 #define READS_OF_A_LOOK 8u /* at the clock */
 #define WINDOW_BYTES (BP_WINDOW_PAGES * (uint64_t)BP_PAGE_BYTES)
 
@@ -89,7 +88,7 @@ static bool fill(struct bp_page_reader *reader, uint64_t window)
 		return false;
 	for (unsigned first = 0; first < BP_WINDOW_PAGES;) {
 		unsigned end = first;
-		while (end < BP_WINDOW_PAGES && (entries[end] & PRESENT))
+		while (end < BP_WINDOW_PAGES && (entries[end] & BP_PAGE_PRESENT))
 			end++;
 		const size_t bytes = (size_t)(end - first) * BP_PAGE_BYTES;
 		if (end > first &&
@@ -118,7 +117,8 @@ bool bp_page_reader_read(struct bp_page_reader *reader, uint64_t address, uint64
 bool bp_page_reader_peek(struct bp_page_reader *reader, uint64_t address, uint64_t *ret_word)
 {
 	uint64_t entry;
-	return address % 8 == 0 && read_entries(reader, address, &entry, 1) && (entry & PRESENT) &&
+	return address % 8 == 0 && read_entries(reader, address, &entry, 1) &&
+	       (entry & BP_PAGE_PRESENT) &&
 	       pread(reader->memory, ret_word, sizeof *ret_word, (off_t)address) ==
 		       sizeof *ret_word;
 }
@@ -131,7 +131,7 @@ bool bp_page_reader_keep(struct bp_page_reader *reader, uint64_t address, uint64
 		return false;
 	if (reader->kept_pages[place] != page) {
 		reader->kept_pages[place] = UINT64_MAX;
-		if (!read_entries(reader, address, &entry, 1) || !(entry & PRESENT) ||
+		if (!read_entries(reader, address, &entry, 1) || !(entry & BP_PAGE_PRESENT) ||
 			pread(reader->memory, reader->kept[place], BP_PAGE_BYTES,
 				(off_t)(page * BP_PAGE_BYTES)) != BP_PAGE_BYTES)
 			return false;
@@ -150,7 +150,7 @@ static bool fill_firsts(struct bp_page_reader *reader, uint64_t from)
 	if (!read_entries(reader, from * BP_PAGE_BYTES, reader->entries, BP_ENTRIES))
 		return false;
 	for (unsigned i = 0; i < BP_ENTRIES; i++) {
-		if (!(reader->entries[i] & PRESENT))
+		if (!(reader->entries[i] & BP_PAGE_PRESENT))
 			continue;
 		to[count] = (struct iovec){ reader->firsts[i], sizeof reader->firsts[i] };
 		there[count] = (struct iovec){ (void *)(uintptr_t)((from + i) * BP_PAGE_BYTES),
@@ -177,25 +177,36 @@ bool bp_page_reader_first(struct bp_page_reader *reader, uint64_t page, uint64_t
 		return false;
 	ret_words[0] = reader->firsts[number - from][0];
 	ret_words[1] = reader->firsts[number - from][1];
-	return (reader->entries[number - from] & PRESENT) != 0;
+	return (reader->entries[number - from] & BP_PAGE_PRESENT) != 0;
+}
+
+/* Entries of which pages of zeros, which the kernel does not count as resident, are not
+ * present. */
+static bool read_resident(
+	struct bp_page_reader *reader, uint64_t address, uint64_t *entries, uint64_t count)
+{
+	if (!read_entries(reader, address, entries, count))
+		return false;
+	bp_zero_pages_clear(reader->pagemap, address, BP_PAGE_BYTES, entries, count);
+	return true;
 }
 
 bool bp_page_reader_count(struct bp_page_reader *reader, uint64_t start, uint64_t end,
-	uint64_t *ret_present_bytes, uint64_t *ret_swapped_bytes)
+	uint64_t *ret_resident_bytes, uint64_t *ret_swapped_bytes)
 {
-	uint64_t present = 0, swapped = 0, entries[BP_ENTRIES];
+	uint64_t resident = 0, swapped = 0, entries[BP_ENTRIES];
 	for (uint64_t at = start; at < end;) {
 		uint64_t count = (end - at + BP_PAGE_BYTES - 1) / BP_PAGE_BYTES;
 		count = count < BP_ENTRIES ? count : BP_ENTRIES;
-		if (!read_entries(reader, at, entries, count))
+		if (!read_resident(reader, at, entries, count))
 			return false;
 		for (uint64_t i = 0; i < count; i++) {
-			present += (entries[i] & PRESENT) != 0;
-			swapped += (entries[i] & SWAPPED) != 0;
+			resident += (entries[i] & BP_PAGE_PRESENT) != 0;
+			swapped += (entries[i] & BP_PAGE_SWAPPED) != 0;
 		}
 		at += count * BP_PAGE_BYTES;
 	}
-	*ret_present_bytes = present * BP_PAGE_BYTES;
+	*ret_resident_bytes = resident * BP_PAGE_BYTES;
 	*ret_swapped_bytes = swapped * BP_PAGE_BYTES;
 	return true;
 }
@@ -207,10 +218,10 @@ bool bp_page_reader_present(
 	for (uint64_t at = start; at < end;) {
 		uint64_t count = (end - at) / BP_PAGE_BYTES;
 		count = count < BP_ENTRIES ? count : BP_ENTRIES;
-		if (!read_entries(reader, at, entries, count))
+		if (!read_resident(reader, at, entries, count))
 			return false;
 		for (uint64_t i = 0; i < count; i++)
-			if ((entries[i] & PRESENT) &&
+			if ((entries[i] & BP_PAGE_PRESENT) &&
 				!bp_page_runs_add(
 					runs, at + i * BP_PAGE_BYTES, at + (i + 1) * BP_PAGE_BYTES))
 				return false;

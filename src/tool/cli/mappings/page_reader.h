@@ -63,11 +63,12 @@ bool bp_page_reader_is_late(const struct bp_page_reader *reader);
  * since the reader forgot. */
 bool bp_page_reader_first(struct bp_page_reader *reader, uint64_t page, uint64_t ret_words[2]);
 
-/* How much of the pages from `start` to `end` is present, and swapped out, bytes. */
+/* How much of the pages from `start` to `end` is resident, and swapped out, bytes: pages of zeros
+ * are not (zero_pages.h). */
 bool bp_page_reader_count(struct bp_page_reader *reader, uint64_t start, uint64_t end,
-	uint64_t *ret_present_bytes, uint64_t *ret_swapped_bytes);
+	uint64_t *ret_resident_bytes, uint64_t *ret_swapped_bytes);
 
-/* Adds the runs of pages that are present. False: there are too many, or no memory. */
+/* Adds the runs of pages that are resident. False: there are too many, or no memory. */
 bool bp_page_reader_present(
 	struct bp_page_reader *reader, uint64_t start, uint64_t end, struct bp_page_runs *runs);
 
