@@ -255,6 +255,11 @@ def compared(base, new):
         text = profiled.run([profiled.BYTEPOLL, "diff", "--metric", metric, base, new]).stdout.decode()
         profiled.expect("counted, " in text and " samples" not in text and metric + " by function" in text and
                         "live" not in text and "exit" not in text, text)
+        changed = sum(change != 0 for change in found.values())
+        profiled.expect("%d of %d rows changed. What is mapped is counted" % (changed, len(data["rows"])) in
+                        " ".join(text.split()) and "unclear" not in text and not re.search(r"\bq\b", text), text)
+        every = profiled.run([profiled.BYTEPOLL, "diff", "--all", "--metric", metric, base, new]).stdout.decode()
+        profiled.expect(len(re.findall(r"(?m)^  same ", every)) == len(data["rows"]) - changed, every)
 
 
 def test_diff(tap):

@@ -119,6 +119,20 @@ static bool has_several_runs(const struct bp_diff *diff)
 	return diff->run_count[BP_BASE] > 1 || diff->run_count[BP_NEW] > 1;
 }
 
+/* Is it of what the programs mapped themselves? */
+static bool is_of_mapped(const struct bp_diff *diff)
+{
+	return diff->runs[BP_NEW][0].shown->profile->mapped;
+}
+
+/* Then a change is what it is: there is nothing to test. (How much runs vary is known only where
+ * both sides have several.) */
+static bool is_counted(const struct bp_diff *diff)
+{
+	return is_of_mapped(diff) &&
+	       (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2);
+}
+
 static void fill(const struct table *table, struct line *line)
 {
 	const struct bp_diff *diff = table->diff;
@@ -127,9 +141,10 @@ static void fill(const struct table *table, struct line *line)
 	bool objects = diff->query.objects;
 	const struct bp_diff_figure *c = objects ? &line->row.objects : &line->row.bytes;
 	snprintf(line->cells[VERDICT], sizeof line->cells[VERDICT], "%s",
-		line->row.verdict != BP_VERDICT_UNCLEAR	 ? bp_verdict_names[line->row.verdict]
-		: line->name == NULL || line->row.tested ? "unclear"
-							 : "");
+		line->row.verdict != BP_VERDICT_UNCLEAR	  ? bp_verdict_names[line->row.verdict]
+		: line->name != NULL && !line->row.tested ? ""
+		: is_counted(diff)			  ? "same"
+							  : "unclear");
 	(objects ? bp_objects_change_text : bp_bytes_change_text)(
 		&c->change, style, "", line->cells[CHANGE]);
 	ratio_text(&c->ratio, options->utf8, line->cells[RATIO], sizeof line->cells[RATIO]);
@@ -138,7 +153,8 @@ static void fill(const struct table *table, struct line *line)
 			&c->side[side], style, line->cells[side == BP_BASE ? BASE : NEW]);
 	if (has_several_runs(diff))
 		deviation_text(table, c, line->cells[DEVIATION]);
-	q_text(line->row.q, line->cells[Q], sizeof line->cells[Q]);
+	if (!is_counted(diff))
+		q_text(line->row.q, line->cells[Q], sizeof line->cells[Q]);
 }
 
 /* The columns that the names need, within reason. */
@@ -296,7 +312,10 @@ static bool write_rows(const struct bp_diff *diff, const struct bp_diff_options 
 	if (shown < clear)
 		add_together(&table, shown, clear, "more", more, sizeof more);
 	add_together(&table, shown > clear ? shown : clear, all,
-		shown > clear ? "more unclear" : "unclear", unclear, sizeof unclear);
+		is_counted(diff) ? "that did not change"
+		: shown > clear	 ? "more unclear"
+				 : "unclear",
+		unclear, sizeof unclear);
 	lay_out(&table);
 	write_table(&table, out);
 	free(table.lines);
@@ -339,12 +358,6 @@ static unsigned put_part(
 	const bool fits = used + 1 + width <= options->report.columns;
 	fprintf(out, "%s%s", fits ? " " : "\n        ", text);
 	return fits ? used + 1 + width : 8 + width;
-}
-
-/* Is it of what the programs mapped themselves? */
-static bool is_of_mapped(const struct bp_diff *diff)
-{
-	return diff->runs[BP_NEW][0].shown->profile->mapped;
 }
 
 /* "base  a.bpt (3 runs, to c.bpt): prog, 1.2 s, 1 sample per 512 KiB, 1,234 samples" */
@@ -455,12 +468,17 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 	if (untested > 0)
 		snprintf(few, sizeof few, "%u row%s had too few samples to be tested. ", untested,
 			untested == 1 ? "" : "s");
-	snprintf(text, sizeof text,
-		"Verdicts: %u of %u row%s, of which at most %g %% are false on average; q is that "
-		"part if verdicts ended with its row. %s"
-		"Intervals: %s %%.",
-		diff->verdict_count, diff->row_count, diff->row_count == 1 ? "" : "s",
-		100 * diff->query.rate, few, percent);
+	if (is_counted(diff))
+		snprintf(text, sizeof text,
+			"%u of %u row%s changed. What is mapped is counted: the figures have no "
+			"error.",
+			diff->verdict_count, diff->row_count, diff->row_count == 1 ? "" : "s");
+	else
+		snprintf(text, sizeof text,
+			"Verdicts: %u of %u row%s, of which at most %g %% are false on average; q "
+			"is that part if verdicts ended with its row. %sIntervals: %s %%.",
+			diff->verdict_count, diff->row_count, diff->row_count == 1 ? "" : "s",
+			100 * diff->query.rate, few, percent);
 	bp_write_note(&options->report, text, out);
 	if (deviation)
 		bp_write_note(&options->report,
@@ -468,7 +486,10 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 			"beyond the noise of sampling.",
 			out);
 	if (!options->all && diff->verdict_count < diff->row_count)
-		bp_write_note(&options->report, "--all shows the rows without a verdict too.", out);
+		bp_write_note(&options->report,
+			is_counted(diff) ? "--all shows the rows that did not change too."
+					 : "--all shows the rows without a verdict too.",
+			out);
 	if (query->cumulative)
 		bp_write_note(&options->report,
 			"Rows are cumulative: they overlap and do not add up.", out);
