@@ -560,6 +560,10 @@ def check_usage(recordings):
                   ["html", recordings.store, "-o", "-", "--from", "1"], ["html", recordings.store, "-o", "-", "--at", "1"],
                   ["html", recordings.store, "-o", "-", "--filter", "time=1..2"],
                   ["diff", recordings.store, "--base", "1", "--new", "2", "--from", "1"],
+                  ["diff", recordings.store, "--base", "1", "--new", "2", "--by", "release"],
+                  ["top", recordings.store, "--hosts", "sample", "--by", "host"], ["top", recordings.store, "--by", "tag:"],
+                  ["html", recordings.store, "-o", "-", "--by", "service"], ["top", recordings.store, "--by", "service", "-c"],
+                  ["top", recordings.store, "--filter", "service=x"],
                   ["top", recordings.store, "--filter", "freed-by=free"],
                   ["check", recordings.store, "--limit", "allocated:freed-by=free=1M"],
                   ["growth", recordings.store, "--from", "tomorrow", "--until", "1"]):

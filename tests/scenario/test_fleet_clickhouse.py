@@ -28,6 +28,7 @@ import profiled  # noqa: E402
 import test_compact  # noqa: E402
 import test_fleet  # noqa: E402
 import test_fleet_dates  # noqa: E402
+import test_fleet_origins  # noqa: E402
 from profiled import expect  # noqa: E402
 from test_fleet import ask  # noqa: E402
 
@@ -399,6 +400,7 @@ def with_engine(tap, recordings):
         tap.attempt("pushed once", lambda: check_pushed_once(engine, recordings))
         for name in ("questions", "selection", "tree", "windows", "growth", "html", "check"):
             tap.attempt(name, lambda name=name: getattr(test_fleet, "check_" + name)(recordings))
+        tap.attempt("rows of runs", lambda: test_fleet_origins.check_origins(recordings))
         tap.attempt("dates", lambda: test_fleet_dates.check_dates(recordings))
         tap.attempt("diff", lambda: check_diff(engine, recordings))
         tap.attempt("view", lambda: check_view(engine, recordings))

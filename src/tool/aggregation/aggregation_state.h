@@ -42,6 +42,10 @@ struct bp_row_sums {
 	size_t name;	     /* into names */
 	double order;	     /* what rows are sorted by, largest first */
 	uint32_t place;	     /* in the order; UINT32_MAX: left out */
+	/* where rows are counted: the counters of its threads or processes; `uncounted`: some has
+	 * none */
+	struct bp_known_total counted_bytes, counted_objects;
+	bool uncounted;
 };
 
 /* What the counters of the recorder say of the processes looked at. */
@@ -92,7 +96,7 @@ struct bp_aggregation_state {
 	unsigned absent;	/* metrics that are not known, bits of enum bp_metric */
 	bool parts;		/* figures but the peak's are parts of the counted totals ... */
 	bool calibrated;	/* ... and so are their bytes */
-	bool counted_rows;	/* rows have counters of their own: threads, processes */
+	bool counted_rows;	/* rows have counters: of threads, processes, origins */
 	bool looks_at_offsets;	/* for other methods than ours */
 	bool several_intervals; /* not all samples were drawn with interval_max */
 	bool bernoulli;		/* a process looked at took large objects by trial */

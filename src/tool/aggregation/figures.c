@@ -359,18 +359,14 @@ static void complement(
 	}
 }
 
-/* The counters of a thread or process, if they hold what was sampled of it. */
+/* The counters of a row, if they hold what was sampled of it. */
 static bool own_counters(const struct bp_aggregation *aggregation, const struct bp_row_sums *row,
 	struct bp_known_total *ret_bytes, struct bp_known_total *ret_objects)
 {
-	const struct bp_profile *profile = aggregation->profile;
-	if (!aggregation->state->counted_rows || row->a == 0)
+	if (!aggregation->state->counted_rows || row->uncounted)
 		return false;
-	bool thread = aggregation->query.by == BP_KEY_THREAD;
-	*ret_bytes = thread ? profile->threads.data[row->a].bytes_allocated
-			    : profile->processes.data[row->a].bytes_allocated;
-	*ret_objects = thread ? profile->threads.data[row->a].objects_allocated
-			      : profile->processes.data[row->a].objects_allocated;
+	*ret_bytes = row->counted_bytes;
+	*ret_objects = row->counted_objects;
 	const struct bp_sums *sums = &row->tally.sums;
 	return !bp_total_is_open(*ret_bytes) && ret_objects->high >= sums->samples &&
 	       (double)ret_bytes->high >= sums->bytes;

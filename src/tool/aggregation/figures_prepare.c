@@ -149,6 +149,7 @@ bool bp_figures_prepare(struct bp_aggregation *aggregation, struct bp_error *err
 	state->counted_rows = whole && counted && allocated && query->filter_count == 0 &&
 			      (ours || query->estimator == BP_ESTIMATOR_CALIBRATED) &&
 			      !(state->lacks & BP_LACKS_OBJECT_COUNTERS) &&
-			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS);
+			      (query->by == BP_KEY_THREAD || query->by == BP_KEY_PROCESS ||
+				      query->by == BP_KEY_ORIGIN);
 	return true;
 }

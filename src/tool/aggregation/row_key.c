@@ -192,6 +192,23 @@ static bool place_label(
 	return put_under(aggregation, index, cell, value.i, has_label);
 }
 
+/* Adds the counters of the thread or process of a cell to its row. (What is not known is number
+ * 0.) */
+static void count(struct bp_aggregation *aggregation, const struct bp_cell *cell)
+{
+	struct bp_aggregation_state *state = aggregation->state;
+	const struct bp_profile *profile = aggregation->profile;
+	struct bp_row_sums *row = &state->rows[state->cell_rows[cell->first_row]];
+	const bool of_thread = aggregation->query.by == BP_KEY_THREAD;
+	row->uncounted = row->uncounted || cell->id == 0;
+	bp_known_total_add(
+		&row->counted_bytes, of_thread ? profile->threads.data[cell->id].bytes_allocated
+					       : profile->processes.data[cell->id].bytes_allocated);
+	bp_known_total_add(&row->counted_objects,
+		of_thread ? profile->threads.data[cell->id].objects_allocated
+			  : profile->processes.data[cell->id].objects_allocated);
+}
+
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
 {
 	struct bp_aggregation_state *state = aggregation->state;
@@ -205,8 +222,13 @@ bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
 			good = place_stack(aggregation, &index, &merge, cell);
 		else if (aggregation->query.by == BP_KEY_LABEL)
 			good = place_label(aggregation, &index, cell);
+		else if (aggregation->query.by == BP_KEY_ORIGIN)
+			good = put_under(aggregation, &index, cell,
+				aggregation->profile->processes.data[cell->id].origin.i, 0);
 		else
 			good = put_under(aggregation, &index, cell, cell->id, 0);
+		if (good && state->counted_rows)
+			count(aggregation, cell);
 	}
 	bp_id_index_finish(&merge.index);
 	bp_id_index_finish(&index);

@@ -47,6 +47,7 @@ static uint64_t cell_id(enum bp_key by, const struct bp_sample *sample)
 	case BP_KEY_THREAD:
 		return sample->thread.i;
 	case BP_KEY_PROCESS:
+	case BP_KEY_ORIGIN: /* (processes of one origin become one row) */
 		return sample->process.i;
 	case BP_KEY_TYPE:
 		return bp_type_key(sample);
@@ -71,7 +72,7 @@ static uint32_t id_count(const struct bp_profile *profile, enum bp_key by)
 {
 	if (by == BP_KEY_THREAD)
 		return profile->threads.count;
-	if (by == BP_KEY_PROCESS)
+	if (by == BP_KEY_PROCESS || by == BP_KEY_ORIGIN)
 		return profile->processes.count;
 	if (by == BP_KEY_KIND)
 		return BP_KINDS;

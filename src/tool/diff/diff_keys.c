@@ -12,6 +12,7 @@
 
 #include "base/vec.h"
 #include "model/names/stable_name.h"
+#include "query/row_name.h"
 
 #define FRAMES_MAX 65536u     /* of one stack; far more than the recorder walks */
 #define PATH_FRAMES_MAX 1000u /* of a call path: what lies farther in counts for the last one */
@@ -305,6 +306,13 @@ static bool count_label(struct column *column, const struct bp_cell *cell)
 		bp_label_name(profile, label, has_label, value, buffer, sizeof buffer), &key);
 }
 
+static const char *origin_name(const struct column *column, const struct bp_cell *cell)
+{
+	const struct bp_profile *profile = column->aggregation->profile;
+	return bp_row_name(profile, BP_KEY_ORIGIN, NULL, profile->processes.data[cell->id].origin.i,
+		0, NULL, 0);
+}
+
 static bool count_cell(struct column *column, const struct bp_cell *cell)
 {
 	struct bp_diff_key *key;
@@ -320,6 +328,8 @@ static bool count_cell(struct column *column, const struct bp_cell *cell)
 			column, cell, bp_type_name(column->aggregation->profile, cell->id), &key);
 	case BP_KEY_LABEL:
 		return count_label(column, cell);
+	case BP_KEY_ORIGIN:
+		return count_name(column, cell, origin_name(column, cell), &key);
 	case BP_KEY_SIZE:
 		snprintf(text, sizeof text, "%llu", (unsigned long long)cell->id);
 		if (!count_name(column, cell, text, &key))

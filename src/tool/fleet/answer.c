@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "fleet/answer_fields.h"
 #include "fleet/fleet_script.h"
+#include "fleet/origin.h"
 #include "query/selection.h"
 
 #define SAMPLES_PER_ENTRY (UINT32_C(1) << 22) /* as `more` of struct bp_sample */
@@ -154,6 +155,17 @@ static struct bp_answer_part *part_of_host(
 	return &answer->parts[answer->part_of_host[name.i] - 1];
 }
 
+/* False: no memory. */
+static bool set_origin(const struct bp_answer *answer, struct bp_answer_part *part,
+	const struct bp_origin_heads *heads, struct bp_process *process, struct bp_error *error)
+{
+	size_t length;
+	if (answer->origin == NULL)
+		return true;
+	const char *text = bp_origin_text(heads, answer->origin, &length);
+	return bp_profile_string(&part->profile, text, length, &process->origin, error);
+}
+
 static bool take_process(struct bp_answer *answer, struct bp_fields *fields)
 {
 	struct bp_process process = { 0 };
@@ -161,16 +173,17 @@ static bool take_process(struct bp_answer *answer, struct bp_fields *fields)
 	take_id(bp_field_text(fields), process.trace_id);
 	const char *run = bp_field_text(fields); /* those of a run come together */
 	take_id(bp_field_text(fields), process.parent_trace_id);
-	bp_field_text(fields); /* the service */
-	bp_field_text(fields); /* the release */
-	const char *host = bp_field_text(fields);
-	bp_field_text(fields); /* the tags */
+	struct bp_origin_heads heads;
+	heads.service = bp_field_text(fields);
+	heads.release = bp_field_text(fields);
+	heads.host = bp_field_text(fields);
+	heads.tags = bp_field_text(fields);
 	if (!fields->failed && number != answer->process_count + INT64_C(1))
 		fields->failed = !wrong_answer(fields->error);
 	if (fields->failed)
 		return false;
-	struct bp_answer_part *part = part_of_host(answer, host, fields->error);
-	if (part == NULL)
+	struct bp_answer_part *part = part_of_host(answer, heads.host, fields->error);
+	if (part == NULL || !set_origin(answer, part, &heads, &process, fields->error))
 		return false;
 	if (strcmp(run, part->run) != 0)
 		part->profile.stored_runs++;
@@ -530,10 +543,12 @@ bool bp_answer_take(void *context, struct bp_duckdb_row *row, struct bp_error *e
 
 /* ---- the whole ---- */
 
-bool bp_answer_init(
-	struct bp_answer *answer, bool apart, bool keep_readings, struct bp_error *error)
+bool bp_answer_init(struct bp_answer *answer, bool apart, bool keep_readings, const char *origin,
+	struct bp_error *error)
 {
-	*answer = (struct bp_answer){ .apart = apart, .keep_readings = keep_readings };
+	*answer = (struct bp_answer){
+		.apart = apart, .keep_readings = keep_readings, .origin = origin
+	};
 	return !apart || bp_profile_init(&answer->names, error);
 }
 

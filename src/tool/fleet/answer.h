@@ -41,6 +41,7 @@ struct bp_answer_process {
 struct bp_answer {
 	bool apart;	    /* a profile for each machine */
 	bool keep_readings; /* as of struct bp_profile */
+	const char *origin; /* as of struct bp_fleet_detail */
 	struct bp_answer_part *parts;
 	uint32_t count, capacity, left_out;
 	struct bp_answer_process *processes; /* by the number in the answer, from 1 on */
@@ -58,8 +59,8 @@ struct bp_answer {
 };
 
 /* Zeroes and prepares; finish it whether or not it succeeds. Errors: memory. */
-bool bp_answer_init(
-	struct bp_answer *answer, bool apart, bool keep_readings, struct bp_error *error);
+bool bp_answer_init(struct bp_answer *answer, bool apart, bool keep_readings, const char *origin,
+	struct bp_error *error);
 /* Takes a row; `answer` is a struct bp_answer. Errors: values that no table of ours has, a run that
  * is in the store twice, sums that have no times; memory. */
 bool bp_answer_take(void *answer, struct bp_duckdb_row *row, struct bp_error *error);

@@ -30,7 +30,7 @@ static bool ask(const struct bp_store *store, const struct bp_fleet_filter *filt
 {
 	struct bp_store sums = { .count = 0 };
 	FILE *script;
-	if (!bp_answer_init(answer, apart, filter->times.window, error))
+	if (!bp_answer_init(answer, apart, filter->times.window, detail.origin, error))
 		return false;
 	if (filter->times.window && !bp_store_has_table(store, BP_TABLE_READING, error))
 		return false;

@@ -58,6 +58,9 @@ struct bp_fleet_filter {
 /* What must be kept apart, beside functions, sizes and processes. */
 struct bp_fleet_detail {
 	bool threads, labels, types;
+	/* what becomes the origin of processes: "service", "release", "host" or "tag:KEY"; NULL:
+	 * nothing. It must stay. */
+	const char *origin;
 };
 
 /* The runs of one machine. */

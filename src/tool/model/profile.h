@@ -134,6 +134,8 @@ struct bp_process {
 	bool became_unseen; /* and that was one of the unseen */
 	struct bp_process_verify_sums verify_sums;
 	struct bp_process_python python;
+	/* what a store says of its run, if rows are to be by that (query/query.h); "": nothing */
+	struct bp_string_id origin;
 	struct bp_string_id runtime; /* that `runtime_parts` are of: "Go"; "": none */
 	uint32_t lacks;		     /* what its file cannot tell: bits of enum bp_lack */
 	bool mappings_known;	     /* calls that map memory were recorded */

@@ -33,6 +33,18 @@ bool bp_query_set_by(struct bp_query *query, const char *text, struct bp_error *
 	return true;
 }
 
+bool bp_query_set_by_origin(struct bp_query *query, const char *text)
+{
+	static const char *const words[] = { "service", "release", "host" };
+	const size_t prefix = strlen(BP_TAG_PREFIX);
+	const bool tag = strncmp(text, BP_TAG_PREFIX, prefix) == 0 && text[prefix] != '\0';
+	if (!tag && bp_word_index(words, 3, text) < 0)
+		return false;
+	query->by = BP_KEY_ORIGIN;
+	query->label = text;
+	return true;
+}
+
 /* The value of the label `key`, of `key_bytes` bytes, in a set. False: it has no such label. */
 static bool label_of_key(const struct bp_profile *profile, const char *key, size_t key_bytes,
 	struct bp_labels_id labels, struct bp_string_id *ret_value)

@@ -76,7 +76,7 @@ bool bp_query_check(const struct bp_query *query, struct bp_error *error)
 		return bp_error_set(error,
 			"--cumulative with --by %s means nothing: use --by function, line, file "
 			"or module",
-			bp_key_names[query->by]);
+			bp_query_by(query));
 	if (query->metric == BP_METRIC_PEAK && query->has_at)
 		return bp_error_set(error, "--at with --metric peak means nothing: use --metric "
 					   "live --at TIME");

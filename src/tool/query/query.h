@@ -30,7 +30,9 @@ enum bp_key {
 	BP_KEY_PROCESS,
 	BP_KEY_KIND,  /* of call: malloc, operator new ...; of heap: small, large, pinned object */
 	BP_KEY_LABEL, /* a label that the thread had: the value of one key, or the whole set */
-	BP_KEY_COUNT
+	BP_KEY_COUNT, /* of those that have a name of their own, by which filters know them */
+	/* what a store of many runs says of the run: one thing, which bp_query.label names */
+	BP_KEY_ORIGIN = BP_KEY_COUNT
 };
 
 #define BP_ENUMERATOR(name, ...) BP_SORT_##name,
@@ -63,6 +65,9 @@ int bp_word_index(const char *const *words, int count, const char *word);
 /* Before the KEY of "label:KEY", by which `--by` and filters name one label. */
 #define BP_LABEL_PREFIX "label:"
 
+/* Before the KEY of "tag:KEY", by which rows of a store are those of one tag of its runs. */
+#define BP_TAG_PREFIX "tag:"
+
 struct bp_filter; /* filter.h */
 
 /* The confidence of an interval where nobody asks for another one. */
@@ -74,7 +79,8 @@ struct bp_filter; /* filter.h */
 struct bp_query {
 	enum bp_metric metric;
 	enum bp_key by;
-	const char *label; /* by label: NULL the whole set, or "label:KEY", the caller's text */
+	/* by label: NULL the whole set, or "label:KEY"; by origin: its word; the caller's text */
+	const char *label;
 	enum bp_sort sort;
 	enum bp_estimator estimator;
 	enum bp_method method;
@@ -104,10 +110,14 @@ unsigned bp_absent_metrics(uint32_t lacks);
 
 /* What rows are by, as `--by` says it: a word of bp_key_names, or "label:KEY". `text` must stay. */
 bool bp_query_set_by(struct bp_query *query, const char *text, struct bp_error *error);
+/* The same where the profile was read from a store, and its processes have an origin: "service",
+ * "release", "host" or "tag:KEY". False: it is none of these words. */
+bool bp_query_set_by_origin(struct bp_query *query, const char *text);
 static inline const char *bp_query_by(const struct bp_query *query)
 {
-	return query->by == BP_KEY_LABEL && query->label != NULL ? query->label
-								 : bp_key_names[query->by];
+	return query->by == BP_KEY_ORIGIN || (query->by == BP_KEY_LABEL && query->label != NULL)
+		       ? query->label
+		       : bp_key_names[query->by];
 }
 
 /* Is it a key that can be asked for: printable ASCII, no quote, no backslash, no '='; 1 to 100 of

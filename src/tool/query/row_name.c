@@ -85,6 +85,8 @@ const char *bp_row_name(const struct bp_profile *profile, enum bp_key by, const 
 	case BP_KEY_LABEL:
 		return bp_label_name(profile, label, b != 0, (struct bp_string_id){ (uint32_t)a },
 			buffer, bytes);
+	case BP_KEY_ORIGIN:
+		return *text != '\0' ? text : "(none)";
 	default:
 		process = &profile->processes.data[a];
 		snprintf(buffer, bytes, "%s (pid %u)", bp_process_name(profile, process),

@@ -10,6 +10,7 @@
  *	type, kind type key (selection.h), 0
  *	label      string of the value or the set, 1; without one (0, 0)
  *	size       itself, 0
+ *	origin     its string, 0
  *
  * row_key.c makes rows with these names, and selection.c holds filters against them: a filter on a
  * key matches what the rows of that key are called. Pure functions.

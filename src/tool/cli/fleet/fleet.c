@@ -163,7 +163,8 @@ static struct bp_fleet_detail detail_of(const struct bp_query *query)
 	/* A limit may have a filter of any key: it is read later. */
 	struct bp_fleet_detail detail = { .threads = query->by == BP_KEY_THREAD,
 		.labels = query->by == BP_KEY_LABEL,
-		.types = query->by == BP_KEY_TYPE || query->by == BP_KEY_KIND };
+		.types = query->by == BP_KEY_TYPE || query->by == BP_KEY_KIND,
+		.origin = query->by == BP_KEY_ORIGIN ? query->label : NULL };
 	for (uint32_t i = 0; i < query->filter_count; i++) {
 		const enum bp_key key = query->filters[i].key;
 		detail.threads = detail.threads || key == BP_KEY_THREAD;
@@ -196,6 +197,22 @@ static bool check_times(const struct bp_fleet_request *request, struct bp_error 
 				"--filter %s: is of times since the start of each run, which dates of "
 				"--from, --until and --at do not go with: leave one of them out",
 				query->filters[i].text);
+	return true;
+}
+
+/* Rows of what a store says of runs: not where each side, or each machine, has one of them. */
+static bool check_origin(const struct bp_fleet_request *request, struct bp_error *error)
+{
+	const struct bp_query *query = &request->query_options.query;
+	if (query->by != BP_KEY_ORIGIN)
+		return true;
+	if (request->word == BP_FLEET_DIFF && strcmp(query->label, "release") == 0)
+		return bp_error_set(
+			error, "diff --by release: each side is one release: leave --by out");
+	if (bp_fleet_is_sample(request) && strcmp(query->label, "host") == 0)
+		return bp_error_set(error,
+			"--by host: rows of --hosts sample are means over hosts: leave one of them "
+			"out");
 	return true;
 }
 
@@ -239,11 +256,14 @@ static bool read_request(const struct bp_arguments *arguments, struct bp_fleet_r
 				"moment: leave --by out, or choose a run by --tag");
 		request->filter.moments = &request->moments;
 	}
+	if (!check_origin(request, error))
+		return false;
 	request->detail = detail_of(query);
 	if (request->word == BP_FLEET_HTML)
 		request->detail.threads = request->detail.types = true;
 	if (request->word == BP_FLEET_CHECK)
-		request->detail = (struct bp_fleet_detail){ true, true, true };
+		request->detail =
+			(struct bp_fleet_detail){ .threads = true, .labels = true, .types = true };
 	return true;
 }
 
@@ -365,7 +385,12 @@ static const struct bp_option options[] = {
 	{ .name = "force",
 		.letter = 'f',
 		.summary = "html: replace a file that is there, unless it is a recording" },
-	BP_OPTION_BY,
+	{ .name = "by",
+		.letter = 'b',
+		.argument = "KEY",
+		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
+			   "label:KEY|service|release|host|tag:KEY",
+		.summary = "what a row stands for (default: function); the last four: of the run" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,
 	{ .name = "sort",

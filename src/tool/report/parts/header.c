@@ -515,7 +515,7 @@ bool bp_names_as_recorded(const struct bp_profile *profile, enum bp_key by)
 		if (process->samples > 0)
 			*(process->host ? &hosts : &others) = true;
 	}
-	return by == BP_KEY_LABEL || (hosts && !others);
+	return by == BP_KEY_LABEL || by == BP_KEY_ORIGIN || (hosts && !others);
 }
 
 unsigned bp_report_name(const struct bp_report_options *options, const char *name, unsigned columns,
