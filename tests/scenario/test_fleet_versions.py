@@ -44,14 +44,14 @@ def check_versions(folder):
         shutil.copytree(path, os.path.join(store, name))
         counts(path)
     later = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 2 * 86400))
-    expect(b"1 runs in 1 folders summed up in 1" in ask("compact", store, "--older-than", later).stdout, "compact")
+    expect(b"1 run in 1 folder summed up in 1" in ask("compact", store, "--older-than", later).stdout, "compact")
     expect(len(os.listdir(store)) == 4, "versions are not the command's to remove: %s" % os.listdir(store))
     counts(a, macro=False)
     shutil.rmtree(store)
     shutil.copytree(b, os.path.join(store, os.path.basename(b) + ".1700000000"))
     expect(b"0 runs in 0 folders" in ask("compact", store, "--older-than", later).stdout, "what goes on was summed up")
     counts(b)
-    expect(b"1 runs in 1 folders removed" in ask("compact", store, "--older-than", later, "--remove").stdout, "remove")
+    expect(b"1 run in 1 folder removed" in ask("compact", store, "--older-than", later, "--remove").stdout, "remove")
 
 
 def main():
