@@ -21,7 +21,9 @@ that frees are counted with those of the pairs.
 import collections
 import concurrent.futures
 import os
+import re
 import statistics
+import subprocess
 import sys
 
 import profiled
@@ -141,6 +143,36 @@ def test_window():
         profiled.expect(len(parts) == 3 and data["pairs"]["rows_left_out"] > 0, "%d rows" % len(parts))
         profiled.expect(sum(row["bytes"]["estimate"] for row in parts) + rest["bytes"]["estimate"] ==
                         data["totals"]["allocated"]["bytes"]["estimate"], "three pairs and the rest: %s" % rest)
+
+
+def test_stacks():
+    """By stack both stacks of a pair stand below it, whole and in the order of --json; and so does that of each row of
+    --lifetimes."""
+    with profiled.directory() as path:
+        trace = record(path, 1, 1, {})
+        data = profiled.report(trace, "--lifetimes", "--pairs", "--by", "stack", "--rows", "40")
+        alone = profiled.report(trace, "--lifetimes", "--by", "stack", "--rows", "40")
+        pairs, lifetimes = (subprocess.run(
+            [profiled.BYTEPOLL, "report", "--lifetimes", *more, "--by", "stack", "--rows", "40", trace], capture_output=True,
+            check=True, env=profiled.environment(extra={"COLUMNS": "120", "LC_ALL": "C.UTF-8"})).stdout.decode()
+            for more in (["--pairs"], []))
+    blocks = re.split(r"(?m)^  #\d+ .*\n", pairs)[1:]
+    profiled.expect(len(blocks) == len(data["pairs"]["rows"]) >= len(KNOWN), "%d pairs of %d:\n%s" % (len(blocks), len(KNOWN), pairs))
+    ended = {"live": "(still live)", "freed": "freed"}  # (where an object was freed is known of all of them)
+    for block, row in zip(blocks, data["pairs"]["rows"]):
+        lines = []
+        for line in block.splitlines():
+            if not line.startswith("      "):
+                break
+            lines.append(line.split("  ")[4 if line.startswith(" " * 8) else 3])
+        wanted = ["allocated", *functions(row["allocated"]), ended[row["end"]], *(functions(row["freed"]) if row["freed"] else [])]
+        profiled.expect(lines == wanted, "%s\nnot %s" % (block, wanted))
+    rows = re.split(r"(?m)^  #\d+ .*\n", lifetimes.split("objects freed")[0])[1:]
+    profiled.expect([row.split()[0] for row in rows] == [row["stack"][0]["function"] for row in alone["rows"]], lifetimes)
+
+
+def functions(place):
+    return [frame["function"] or "(no name)" for frame in place["stack"]]
 
 
 def freed_by(trace, place, *options):
@@ -321,7 +353,7 @@ def main():
     for test, what in ((test_slots, "all pairs of objects in slots"), (test_in_place, "all pairs of objects in place"),
                        (test_foreign, "all pairs of objects over jemalloc"),
                        (test_window, "a window, and the rest of the rows"),
-                       (test_refused, "a recording without stacks of frees"),
+                       (test_stacks, "by stack"), (test_refused, "a recording without stacks of frees"),
                        (test_freed_by, "the filter by the place that frees"),
                        (test_freed_by_refused, "where that filter has no effect")):
         tap.attempt(what, test)

@@ -15,6 +15,7 @@
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
 #include "report/parts/row_text.h"
+#include "report/parts/stack_text.h"
 
 #define AGES_SHOWN 3
 #define NAME_BYTES 1024
@@ -104,6 +105,24 @@ static bool add_row(struct bp_grid *grid, const char *name, const struct columns
 	return true;
 }
 
+/* What the rows of a table by stack are of. */
+struct stacks {
+	const struct bp_aggregation *aggregation;
+	uint32_t count; /* of rows; the one behind them is their sum */
+};
+
+/* The stack of a row, under it. */
+static void write_stack(
+	const void *below, uint32_t number, const struct bp_report_options *options, FILE *out)
+{
+	const struct stacks *stacks = below;
+	struct bp_row row;
+	if (number >= stacks->count)
+		return;
+	bp_aggregation_row(stacks->aggregation, number, &row);
+	bp_write_frames(stacks->aggregation->profile, row.frames, row.frame_count, options, out);
+}
+
 /* Where room is short, first goes the processor, then the age in the middle. */
 static void choose_order(const struct columns *columns, struct bp_grid *grid)
 {
@@ -133,11 +152,20 @@ static bool write_table(const struct bp_aggregation *aggregation,
 	if (columns.processors)
 		grid.headings[columns.count + 2] = "other CPU";
 	choose_order(&columns, &grid);
+	/* The same stacks stand under the rows of the first table. */
+	const bool by_stack = aggregation->query.by == BP_KEY_STACK;
+	const struct stacks stacks = { aggregation, lifetimes->row_count };
+	if (by_stack && !of_objects) {
+		grid.write_below = write_stack;
+		grid.below = &stacks;
+	}
 	bool good = true;
 	for (uint32_t i = 0; good && i < lifetimes->row_count; i++) {
 		struct bp_row row;
 		bp_aggregation_row(aggregation, i, &row);
 		bp_row_text(aggregation, &row, name, sizeof name);
+		if (by_stack && row.frame_count > 0)
+			snprintf(name, sizeof name, "#%u", i + 1);
 		good = add_row(&grid, name, &columns,
 			of_objects ? &lifetimes->rows[i].objects : &lifetimes->rows[i].bytes,
 			options);

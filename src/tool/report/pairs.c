@@ -15,6 +15,7 @@
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
 #include "report/parts/row_text.h"
+#include "report/parts/stack_text.h"
 #include "text/escape.h"
 
 #define PLACE_BYTES 1024
@@ -23,6 +24,16 @@
 #define ARROW_COLUMNS 3
 
 enum column { BYTES, OBJECTS, ANOTHER, MEDIAN, PROCESSOR };
+
+/* The place where a pair ended, as a row. */
+static struct bp_row place_of_end(const struct bp_pair *pair)
+{
+	return (struct bp_row){ .name = pair->end == BP_PAIR_LIVE	       ? "(still live)"
+					: pair->end == BP_PAIR_FREED_SOMEWHERE ? BP_FREED_SOMEWHERE
+									       : pair->freed_name,
+		.frames = pair->freed_frames,
+		.frame_count = pair->freed_frame_count };
+}
 
 /* The two places as one text of at most `columns` columns, of which a short one leaves what it does
  * not need to the other. */
@@ -35,11 +46,7 @@ static void pair_text(const struct bp_aggregation *aggregation, const struct bp_
 	struct bp_row row;
 	bp_aggregation_row(aggregation, pair->row, &row);
 	bp_row_text(aggregation, &row, from, sizeof from);
-	row = (struct bp_row){ .name = pair->end == BP_PAIR_LIVE	      ? "(still live)"
-				       : pair->end == BP_PAIR_FREED_SOMEWHERE ? BP_FREED_SOMEWHERE
-									      : pair->freed_name,
-		.frames = pair->freed_frames,
-		.frame_count = pair->freed_frame_count };
+	row = place_of_end(pair);
 	bp_row_text(aggregation, &row, freed, sizeof freed);
 	const unsigned from_whole = bp_terminal_columns(from, options->utf8);
 	const unsigned freed_whole = bp_terminal_columns(freed, options->utf8);
@@ -51,6 +58,36 @@ static void pair_text(const struct bp_aggregation *aggregation, const struct bp_
 	bp_report_name(options, from, from_columns, from_cut, sizeof from_cut);
 	bp_report_name(options, freed, room - from_columns, freed_cut, sizeof freed_cut);
 	snprintf(to, bytes, "%s%s%s", from_cut, arrow, freed_cut);
+}
+
+/* What the rows of a table by stack are of. */
+struct stacks {
+	const struct bp_aggregation *aggregation;
+	const struct bp_pairs *pairs;
+};
+
+static void write_place(const struct bp_aggregation *aggregation, const char *what,
+	const struct bp_row *row, const struct bp_report_options *options, FILE *out)
+{
+	if (row->frame_count == 0)
+		what = row->name != NULL ? row->name : "(no stack recorded)";
+	fprintf(out, "      %s\n", what);
+	bp_write_frames(aggregation->profile, row->frames, row->frame_count, options, out);
+}
+
+/* Both stacks of pair `number`. (Rows behind the pairs are sums.) */
+static void write_stacks(
+	const void *below, uint32_t number, const struct bp_report_options *options, FILE *out)
+{
+	const struct stacks *stacks = below;
+	struct bp_row row;
+	if (number >= stacks->pairs->count)
+		return;
+	const struct bp_pair *pair = &stacks->pairs->pairs[number];
+	bp_aggregation_row(stacks->aggregation, pair->row, &row);
+	write_place(stacks->aggregation, "allocated", &row, options, out);
+	row = place_of_end(pair);
+	write_place(stacks->aggregation, "freed", &row, options, out);
 }
 
 /* Cuts the names of pairs, which are the first rows, to what the table leaves them, so that both
@@ -109,11 +146,18 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 					[MEDIAN] = "half after" },
 		.goes = { ANOTHER, OBJECTS, MEDIAN, BYTES },
 		.name_columns_least = NAME_COLUMNS_LEAST };
+	const struct stacks stacks = { aggregation, pairs };
+	const bool by_stack = aggregation->query.by == BP_KEY_STACK;
 	const bool objects = aggregation->query.sort == BP_SORT_OBJECTS;
 	char name[NAME_BYTES], heading[PLACE_BYTES];
 	snprintf(heading, sizeof heading, "allocated %s freed, by %s", options->utf8 ? "→" : "->",
 		bp_query_by(&aggregation->query));
-	grid.name = heading;
+	grid.name = by_stack ? "pairs by stack" : heading;
+	if (by_stack) {
+		grid.name_columns_least = 0;
+		grid.write_below = write_stacks;
+		grid.below = &stacks;
+	}
 	if (pairs->processors) {
 		static const unsigned goes[] = { PROCESSOR, ANOTHER, OBJECTS, MEDIAN, BYTES };
 		grid.headings[PROCESSOR] = "other CPU";
@@ -121,7 +165,11 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 	}
 	bool good = true;
 	for (uint32_t i = 0; good && i < pairs->count; i++) {
-		pair_text(aggregation, &pairs->pairs[i], options, PLACE_BYTES, name, sizeof name);
+		if (by_stack)
+			snprintf(name, sizeof name, "#%u", i + 1);
+		else
+			pair_text(aggregation, &pairs->pairs[i], options, PLACE_BYTES, name,
+				sizeof name);
 		good = add_pair(&grid, name, &pairs->pairs[i], pairs, objects, options);
 	}
 	if (good && pairs->left_out > 0) {
@@ -135,7 +183,7 @@ static bool write_table(const struct bp_aggregation *aggregation, const struct b
 		}
 	}
 	good = good && add_pair(&grid, "in all", &pairs->all, pairs, objects, options);
-	good = good && cut_names(aggregation, pairs, options, &grid);
+	good = good && (by_stack || cut_names(aggregation, pairs, options, &grid));
 	if (good)
 		bp_grid_write(&grid, options, out);
 	*ret_shown = (struct shown){ good && bp_grid_shows(&grid, options, ANOTHER),

@@ -17,6 +17,7 @@
 #include "report/parts/header.h"
 #include "report/parts/named_callers.h"
 #include "report/parts/objects_column.h"
+#include "report/parts/stack_text.h"
 #include "report/report.h"
 #include "text/chain_text.h"
 #include "text/escape.h"
@@ -181,34 +182,10 @@ static void write_name(
 	fprintf(out, "%s%*s", text, (int)(columns > width ? columns - width : 0), "");
 }
 
-/* "function  file.c:12", with what it was inlined into told by its successor. */
-static void write_frame(const struct bp_profile *profile, struct bp_frame_id id,
-	const struct bp_report_options *options, FILE *out)
-{
-	const struct bp_frame *frame = &profile->frames.data[id.i];
-	const char *function = bp_profile_text(profile, frame->function);
-	const char *file = bp_profile_text(profile, frame->source_file);
-	char text[NAME_BYTES];
-	unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
-	unsigned width = bp_report_name(
-		options, *function != '\0' ? function : "(no name)", columns, text, sizeof text);
-	fprintf(out, "        %s", text);
-	if (*file != '\0' && columns > width + 12) {
-		char place[NAME_BYTES];
-		bp_terminal_text(file, options->utf8, columns - width - 10, place, sizeof place);
-		fprintf(out, "  %s%s", bp_style_dim(options), place);
-		if (frame->line != 0)
-			fprintf(out, ":%u", frame->line);
-		fputs(bp_style_end(options), out);
-	}
-	fputs(frame->inlined ? " inlined\n" : "\n", out);
-}
-
 static void write_stack(const struct bp_aggregation *aggregation, const struct bp_row *row,
 	const struct bp_report_options *options, FILE *out)
 {
-	for (uint32_t i = 0; i < row->frame_count; i++)
-		write_frame(aggregation->profile, row->frames[i], options, out);
+	bp_write_frames(aggregation->profile, row->frames, row->frame_count, options, out);
 	if (row->frame_count == 0)
 		fputs("        (no stack recorded)\n", out);
 	if (row->stack_flags != 0)

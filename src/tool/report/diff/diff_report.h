@@ -40,10 +40,6 @@ void bp_write_growth_text(
 void bp_write_growth_json(
 	const struct bp_diff_moments *moments, const struct bp_report_options *options, FILE *out);
 
-/* The frames of a row by stack, one on a line, as under the rows of `report --by stack`. */
-void bp_write_diff_stack(
-	const struct bp_diff_row *row, const struct bp_report_options *options, FILE *out);
-
 /* Red for what grew, green for what shrank; "" without colour. */
 const char *bp_style_verdict(const struct bp_report_options *options, enum bp_verdict verdict);
 

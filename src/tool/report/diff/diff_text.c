@@ -15,6 +15,7 @@
 #include "query/filter.h"
 #include "report/diff/diff_report.h"
 #include "report/parts/header.h"
+#include "report/parts/stack_text.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096
@@ -129,8 +130,7 @@ static bool is_of_mapped(const struct bp_diff *diff)
  * both sides have several.) */
 static bool is_counted(const struct bp_diff *diff)
 {
-	return is_of_mapped(diff) &&
-	       (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2);
+	return is_of_mapped(diff) && (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2);
 }
 
 static void fill(const struct table *table, struct line *line)
@@ -250,7 +250,7 @@ static void write_line(const struct table *table, uint32_t i, uint32_t stack_num
 	}
 	snprintf(number, sizeof number, "#%u", stack_number);
 	put_name(table, number, out);
-	bp_write_diff_stack(&line->row, options, out);
+	bp_write_frames(line->row.profile, line->row.frames, line->row.frame_count, options, out);
 }
 
 static void write_table(const struct table *table, FILE *out)
@@ -523,28 +523,4 @@ void bp_write_diff_text(
 	write_head(diff, options, out);
 	bool deviation = write_rows(diff, options, out);
 	write_foot(diff, options, deviation, out);
-}
-
-void bp_write_diff_stack(
-	const struct bp_diff_row *row, const struct bp_report_options *options, FILE *out)
-{
-	for (uint32_t i = 0; i < row->frame_count; i++) {
-		const struct bp_frame *frame = &row->profile->frames.data[row->frames[i].i];
-		const char *function = bp_profile_text(row->profile, frame->function);
-		const char *file = bp_profile_text(row->profile, frame->source_file);
-		unsigned columns = options->columns > 20 ? options->columns - 8 : 12;
-		char text[NAME_BYTES];
-		unsigned width = bp_report_name(options, *function != '\0' ? function : "(no name)",
-			columns, text, sizeof text);
-		fprintf(out, "        %s", text);
-		if (*file != '\0' && columns > width + 12) {
-			bp_terminal_text(
-				file, options->utf8, columns - width - 10, text, sizeof text);
-			fprintf(out, "  %s%s", bp_style_dim(options), text);
-			if (frame->line != 0)
-				fprintf(out, ":%u", frame->line);
-			fputs(bp_style_end(options), out);
-		}
-		fputs(frame->inlined ? " inlined\n" : "\n", out);
-	}
 }

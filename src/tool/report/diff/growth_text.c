@@ -11,6 +11,7 @@
 #include "query/time_text.h"
 #include "report/diff/diff_report.h"
 #include "report/parts/header.h"
+#include "report/parts/stack_text.h"
 #include "text/escape.h"
 
 #define NAME_BYTES 4096
@@ -120,7 +121,8 @@ static void write_table(struct table *table, FILE *out)
 			snprintf(name, sizeof name, "#%u", ++stacks);
 		fprintf(out, "%s\n%s", name, i == 0 && table->count > 1 ? "\n" : "");
 		if (line->row.name == NULL)
-			bp_write_diff_stack(&line->row, options, out);
+			bp_write_frames(line->row.profile, line->row.frames, line->row.frame_count,
+				options, out);
 	}
 }
 

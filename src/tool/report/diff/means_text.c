@@ -10,6 +10,7 @@
 #include "report/parts/bar.h"
 #include "report/parts/grid.h"
 #include "report/parts/header.h"
+#include "report/parts/stack_text.h"
 #include "report/parts/tree_text.h"
 #include "text/escape.h"
 
@@ -64,11 +65,8 @@ static void write_stacks(const struct bp_means *means, uint32_t shown,
 		bp_means_row(means, i, &row);
 		if (row.name != NULL)
 			return;
-		const struct bp_diff_row stack = {
-			.profile = row.profile, .frames = row.frames, .frame_count = row.frame_count
-		};
 		fprintf(out, "\n  #%u\n", i + 1);
-		bp_write_diff_stack(&stack, options, out);
+		bp_write_frames(row.profile, row.frames, row.frame_count, options, out);
 	}
 }
 

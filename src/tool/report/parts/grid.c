@@ -165,6 +165,8 @@ bool bp_grid_write(const struct bp_grid *grid, const struct bp_report_options *o
 					(int)(layout.widths[c] - bp_text_columns(row->cells[c])),
 					"", row->cells[c]);
 		putc('\n', out);
+		if (grid->write_below != NULL)
+			grid->write_below(grid->below, i, options, out);
 	}
 	return layout.bar > 0;
 }

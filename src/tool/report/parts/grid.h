@@ -30,6 +30,10 @@ struct bp_grid {
 	bool bars;
 	/* of the name: columns go until it has so much, where it is so long; 0: 12. Without bars */
 	unsigned name_columns_least;
+	/* What stands below a row, whole lines of it; NULL: nothing does. `below` is for it. */
+	void (*write_below)(const void *below, uint32_t row,
+		const struct bp_report_options *options, FILE *out);
+	const void *below;
 	struct bp_grid_row *rows;
 	uint32_t count;
 };
