@@ -7,8 +7,9 @@
  * What makes it harder than counting brackets: operators (`operator<`, `operator()`, `operator->`),
  * types that are part of a name (`operator std::string`), arrows (`fn() -> T`), brackets that are
  * part of a name (`(anonymous namespace)`, `{lambda(int)#1}`, `[abi:cxx11]`, Rust's `<T as
- * Trait>::method`, Python's `f.<locals>.g`), comparisons in parentheses (`(N > 3)`), types that are
- * returned. A name whose brackets do not match has no shape.
+ * Trait>::method`, Python's `f.<locals>.g`, .NET's `Shop+<>c.<Main>b__0`), comparisons in
+ * parentheses (`(N > 3)`), types that are returned. A name whose brackets do not match has no
+ * shape.
  */
 #include "text/name_text.h"
 
@@ -97,7 +98,7 @@ static bool open_bracket(struct scan *scan, size_t at, char close)
 		return false;
 	scan->open[scan->depth++] = close;
 	name->depth[at] = (uint8_t)scan->depth;
-	if (c == '<' && !scan->part_begins && before != '.')
+	if (c == '<' && !scan->part_begins && before != '.' && before != '+')
 		name->shape[at] = ARGUMENTS;
 	else if (c == '(' && at > 0 &&
 		 (is_word(before) || strchr(">)]}", before) != NULL || at == scan->operator_end))
@@ -252,14 +253,24 @@ static bool leans(const struct name *name, size_t part)
 	       text[1 + HASH_DIGITS] == '\0';
 }
 
+/* Does the name go on behind the bracket at `at`, as that of a method whose type has arguments
+ * ("List<T>.Add")? */
+static bool goes_on(const struct name *name, size_t at)
+{
+	const size_t end = closing_of(name, at);
+	return end + 1 < name->length &&
+	       (name->text[end + 1] == '.' || is_word(name->text[end + 1]));
+}
+
 /* Where the last name ends: before its arguments, its parameters, or a blank. */
 static size_t bare_end(const struct name *name, size_t from)
 {
 	size_t end = from;
 	while (end < name->length &&
 		!(name->depth[end] <= 1 &&
-			(name->shape[end] == ARGUMENTS || name->shape[end] == PARAMETERS ||
-				name->shape[end] == SPACE)))
+			(name->shape[end] == SPACE || ((name->shape[end] == ARGUMENTS ||
+							       name->shape[end] == PARAMETERS) &&
+							      !goes_on(name, end)))))
 		end++;
 	if (end > from && name->text[end - 1] == ' ') /* "operator< <int>" */
 		end--;

@@ -143,6 +143,12 @@ static void brackets_that_are_names_stay(void **state)
 		      "frames.make_orders.<locals>.<listcomp>" },
 		{ "frames.make_orders.<locals>.<listcomp>", 34,
 			"frames.make_order…cals>.<listcomp>" });
+	/* Nor are closures and iterators of .NET; methods of one class must not read alike. */
+	SHOWN({ "Shop.OrderJson+<>c.<Create_Line>b__7_0", 33, "Shop.OrderJson+<…eate_Line>b__7_0" },
+		{ "Shop.OrderJson+<>c.<Create_Order>b__13_0", 33,
+			"Shop.OrderJson+<…te_Order>b__13_0" },
+		{ "Shop.Cart.System.Collections.Generic.IEnumerable<Item>.GetEnumerator", 33,
+			"Shop.Cart.System……>.GetEnumerator" });
 	SHOWN({ "(anonymous namespace)::Parser::parse(char const*, unsigned long)", 48,
 		      "(anonymous namespace)::Parser::parse(…)" },
 		{ "void (anonymous namespace)::parse<int, long>(char const*)", 60,
