@@ -112,6 +112,15 @@ def both(tap, folder):
         expect("mapped", "#memory=mapped", "Forward")
         browser.click("#memory [data-choice=malloc]")
         expect("malloc", "", "the switch back")
+        # What means the same of both memories goes along: the moment within an edge of the page, and how rows are made.
+        browser.open(page, "metric=live&moment=30&by=module&sort=name&row=1.2")
+        browser.settle()
+        begun = float(re.search(r"moment=([^s&]+)s", browser.evaluate("location.hash"))[1])
+        browser.click("#memory [data-choice=mapped]")
+        browser.settle()
+        carried = re.fullmatch(r"#memory=mapped&moment=([^s&]+)s&by=module&sort=name", browser.evaluate("location.hash"))
+        tap.check(carried is not None and abs(float(carried[1]) - begun) < .2 * begun + 1e-6, "both: the switch keeps the moment",
+                  "%s, begun at %s" % (browser.evaluate("location.hash"), begun))
         browser.open(page, "memory=mapped&metric=mapped-peak")
         expect("mapped", "#memory=mapped&metric=mapped-peak", "a link")
         tap.attempt("both: rows of the peak", lambda: compare_mapped(browser, trace, "--metric", "mapped-peak"))

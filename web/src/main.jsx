@@ -11,6 +11,7 @@ import { memory_fragment, memory_of_fragment, with_plain_metrics } from './mappe
 import { Page } from './page.jsx';
 import { Profile } from './model.js';
 import { prepare_painter } from './painter.js';
+import { carried_fragment } from './state.js';
 import { Tree } from './tree.js';
 import { last_part, visible } from './text.js';
 
@@ -64,7 +65,8 @@ async function start_profile(root) {
   const choose = (which) => {
     if (which === shown) return;
     try {
-      history.pushState(null, '', '#' + memory_fragment(which));
+      const parts = [memory_fragment(which), carried_fragment(location.hash)];
+      history.pushState(null, '', '#' + parts.filter((part) => part !== '').join('&'));
     } catch {
       // (where a page may not write its address it is looked at without)
     }

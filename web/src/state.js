@@ -82,6 +82,16 @@ function read_window(text, profile) {
 
 const number = (text, limit) => (/^\d{1,10}$/.test(text) && +text < limit ? +text : null);
 
+// What of a fragment means the same on the page of the other memory of the same run: times, and how things are shown.
+// Numbers of stacks, functions and filters do not.
+const OF_BOTH = ['unit', 'moment', 'window', 'callees', 'folded', 'chains', 'search', 'by', 'cumulative', 'sort', 'ascending'];
+export const carried_fragment = (text) =>
+  text
+    .replace(/^#/, '')
+    .split('&')
+    .filter((part) => OF_BOTH.includes(part.split('=')[0]))
+    .join('&');
+
 // A fragment may hold anything: what is not understood is left out.
 export function from_fragment(text, first, profile) {
   const view = { ...first, filters: {} };
