@@ -236,7 +236,7 @@ def recorded_too():
         other = os.path.join(path, "other.bpt")
         run(path, other, script)
         text = " ".join(json.loads(profiled.run([profiled.BYTEPOLL, "report", "--json", both[0], other]).stdout)["warnings"])
-        profiled.expect("unrelated programs" in text and "one process" not in text, text)
+        profiled.expect("unrelated processes" in text and "one process" not in text, text)
 
 
 def main():

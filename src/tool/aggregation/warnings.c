@@ -512,18 +512,17 @@ static void say_together(struct list *list, const struct bp_aggregation *aggrega
 				bp_profile_text(profile, processes[j].file), processes[i].pid);
 			return;
 		}
-	if (profile->stored_runs == 1 || aggregation->query.has_at)
-		return;
-	if (profile->stored_runs > 1) {
+	if (profile->stored_runs > 1 && !aggregation->query.has_at)
 		say(list,
 			"the figures are sums of %u runs: live is what each held at its end, and there "
 			"is no common peak",
 			profile->stored_runs);
-		return;
-	}
-	say(list,
-		"these files are of unrelated programs: figures are summed, live is at each one's "
-		"own exit, and there is no common peak");
+	else if (aggregation->state->lacks & BP_LACKS_TIMES && profile->stored_runs == 0)
+		say(list, "these snapshots are summed: what lives in several of one process is "
+			  "counted in each of them (bytepoll diff compares two)");
+	else if (profile->stored_runs == 0 && !aggregation->query.has_at)
+		say(list, "these files are of unrelated processes: figures are summed, live is at "
+			  "each one's own exit, and there is no common peak");
 }
 
 static void say_empty(struct list *list, const struct bp_aggregation *aggregation)
