@@ -187,7 +187,8 @@ static bool read_resident(
 {
 	if (!read_entries(reader, address, entries, count))
 		return false;
-	bp_zero_pages_clear(reader->pagemap, address, BP_PAGE_BYTES, entries, count);
+	bp_zero_pages_clear(reader->pagemap, address / BP_PAGE_BYTES * BP_PAGE_BYTES, BP_PAGE_BYTES,
+		entries, count);
 	return true;
 }
 

@@ -51,7 +51,8 @@ void bp_zero_pages_clear(
 		if (found < 0 || request.walk_end <= from)
 			return;
 		for (int i = 0; i < found; i++)
-			for (uint64_t at = regions[i].start; at < regions[i].end; at += page_bytes)
+			for (uint64_t at = regions[i].start; at < regions[i].end && at < end;
+				at += page_bytes)
 				entries[(at - address) / page_bytes] &= ~BP_PAGE_PRESENT;
 		from = request.walk_end;
 	}
