@@ -92,7 +92,7 @@ class Runs:
     def texts(self):
         trace = os.path.join(self.path, "untouched.bpt")
         summary = bytepoll("report", "--summary", trace, environment={"COLUMNS": "100"}).stdout.decode()
-        for words in ("resident memory", "the rest", "never touched", "highest seen", "next"):
+        for words in ("resident memory", "the rest", "never written", "highest seen", "next"):
             profiled.expect(words in summary, "%s is not in the summary:\n%s" % (words, summary))
         table = bytepoll("report", trace, environment={"COLUMNS": "100"}).stdout.decode()
         flat = " ".join(table.split())

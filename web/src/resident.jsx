@@ -48,7 +48,7 @@ function Parts({ parts }) {
         {row('recorder, main stack', '≤ ' + bytes_text(parts.recorder_most + parts.stack_most),
           'the recorder at most ' + bytes_text(parts.recorder_most) + ', the main stack at most ' + bytes_text(parts.stack_most) + ', resident or not')}
         {row('the rest', limits_text(parts.rest[0], parts.rest[1], 'bytes'),
-          'memory mapped without malloc, slack and free memory of malloc, other stacks; below zero: live objects whose pages were never touched')}
+          'memory mapped without malloc, slack and free memory of malloc, other stacks; below zero: live objects whose pages were never written')}
         {parts.swapped > 0 && row('swapped out', bytes_text(parts.swapped), 'in addition to all of this')}
       </dl>
     </>

@@ -4,7 +4,7 @@
  * looked on, and what of it the estimate of live objects explains. The estimate is of bytes that a
  * program asked for; the kernel counts pages that were touched. What lies between the two (slack
  * and free memory of the allocator, memory that was mapped without malloc, and on the other side
- * live objects that were never touched) is told as one interval, by difference: nobody can part it
+ * live objects that were never written) is told as one interval, by difference: nobody can part it
  * from outside.
  *
  * Filled by resident/resident_file.h, read by report/. Pure but for memory. Thread-safety: reading
@@ -95,7 +95,7 @@ struct bp_reconciled {
 	uint64_t stack_most;	/* of anonymous: the main stack, at most */
 	/* Anonymous less all of this: slack and free memory of the allocator, other stacks, memory
 	 * mapped without malloc; less live objects that are not resident. Negative: so much of the
-	 * live objects, at least, was never touched or is swapped out. Limits alone (`unknown`). */
+	 * live objects, at least, was never written or is swapped out. Limits alone (`unknown`). */
 	struct bp_interval rest;
 };
 

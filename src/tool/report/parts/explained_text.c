@@ -99,7 +99,7 @@ void bp_explained_beyond_text(
 	bp_bytes_text(explained->peak_beyond_bytes, style, bytes);
 	add(buffer,
 		"the peak is what was asked of malloc: at least %s of it were resident at no time: "
-		"the program never touched them, or they were swapped out, or they lie in pages of "
+		"the program never wrote to them, or they were swapped out, or they lie in pages of "
 		"hugetlbfs, which the kernel does not count as resident",
 		bytes);
 }

@@ -205,7 +205,7 @@ void bp_write_resident_table(const struct bp_aggregation *aggregation,
 	snprintf(text, sizeof text,
 		"pid %u, as the kernel counts (to %s); its high-water mark %s. The rest: memory mapped "
 		"without malloc%s, slack and free memory of malloc, other stacks; below zero: "
-		"never touched.",
+		"never written.",
 		options->resident->pid, uncertain, most, among);
 	bp_write_note(options, text, out);
 }

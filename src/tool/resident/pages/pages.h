@@ -29,7 +29,7 @@ void bp_pages_finish(struct bp_pages *pages);
  * process that was looked at, as far as its recording goes. */
 uint64_t bp_pages_at_ns(const struct bp_pages *pages, const struct bp_profile *profile);
 
-/* How many of these bytes were on pages that were not present: never touched, given back, or
+/* How many of these bytes were on pages that were not present: never written, given back, or
  * swapped out. False: they were not looked at. */
 bool bp_pages_absent(
 	const struct bp_pages *pages, uint64_t address, uint64_t bytes, uint64_t *ret_absent);
