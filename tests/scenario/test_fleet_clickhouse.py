@@ -35,6 +35,7 @@ from test_fleet import ask  # noqa: E402
 PYTHON = os.environ.get("BYTEPOLL_CHDB_PYTHON", sys.executable)
 KILLS = int(os.environ.get("BYTEPOLL_PUSH_KILLS", "4"))
 SEED = 37
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 USER, PASSWORD = "us&er", "pass w/ord"
 WHO = {"CLICKHOUSE_USER": USER, "CLICKHOUSE_PASSWORD": PASSWORD}
 TABLES = ("samples", "stacks", "frames", "threads", "counters", "readings", "intervals", "pauses", "processes")
@@ -390,6 +391,68 @@ def check_live_view(engine, recordings):
             test_fleet_dates.COLUMNS, *map(test_fleet_dates.quoted, (moment, service, release)))))
 
 
+def dashboard():
+    with open(os.path.join(ROOT, "packaging", "grafana", "bytepoll-stores.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def check_dashboard_form(_):
+    """What names of services could say stands in its SQL as percent signs, letters and digits alone."""
+    data = dashboard()
+    names = {variable["name"] for variable in data["templating"]["list"]}
+    scripts = [variable["query"] for variable in data["templating"]["list"] if variable["type"] == "query"]
+    for panel in data["panels"]:
+        expect(panel["title"] and panel["description"] and panel["datasource"]["uid"] == "${datasource}", panel["title"])
+        scripts += [target["rawSql"] for target in panel["targets"]]
+    for script in scripts:
+        used = re.findall(r"decodeURLComponent\('\$\{(\w+):percentencode\}'\)", script)
+        expect(set(used) <= names and script.count("$") == len(used), script)
+    places = [panel["gridPos"] for panel in data["panels"]]
+    expect(all(a["y"] + a["h"] <= b["y"] for a, b in zip(places, places[1:])), places)
+
+
+def check_dashboard(engine, recordings):
+    """Its figures are those of the view, and what grew by them grew by `report`, too."""
+    data = dashboard()
+
+    def rows(script, **values):
+        return engine.sql(re.sub(r"\$\{(\w+):percentencode\}", lambda match: urllib.parse.quote(values[match[1]], safe=""), script))
+
+    service, release, base = (variable["query"] for variable in data["templating"]["list"][1:])
+    services = {row[0] for row in rows(service)}
+    expect({"even", "odd", "go"} <= services and len(services) == 4, services)
+    expect({row[0] for row in rows(release, service="even")} == {run[1] for run in recordings.runs if run[0] == "even"}, "releases")
+    expect(len(rows(base, service="even")) == len(rows(release, service="even")) - 1, "the newest release is no base")
+    grew, functions, averages = (panel["targets"][0]["rawSql"] for panel in data["panels"])
+    expect(rows(functions, service=test_fleet.HOSTILE, release=test_fleet.HOSTILE), "a hostile service has no rows")
+    whole = rows(functions, service="even", release="0.0")
+    view = engine.sql("SELECT function, bytes_least, bytes, bytes_high, objects, samples FROM bytepoll_top WHERE service = 'even' AND "
+                      "release = '0.0' ORDER BY bytes DESC")
+    expect(whole == view and view, "%s, not %s" % (whole, view))
+    runs = {run: recordings.runs.count(run) for run in recordings.runs}
+    for name, version, count, live, *_ in rows(averages):
+        if (name, version) in runs:
+            told = sum(float(row[2]) for row in rows(functions, service=name, release=version))
+            expect(int(count) == runs[name, version] and abs(float(live) * int(count) - told) <= 1e-9 * told, "%s %s" % (name, version))
+    # Of two releases: each function's averages, and what it grew by at least.
+    both = {version: {row[0]: row for row in rows(functions, service="even", release=version)} for version in ("0.0", "2.0")}
+    changes, limits = rows(grew, service="even", release="2.0", base="0.0"), 0
+    expect({row[0] for row in changes} == set(both["2.0"]), "%s" % changes)
+    counts = [runs["even", version] for version in ("0.0", "2.0")]
+    for name, before, after, change, least in changes:
+        old, new = both["0.0"].get(name), both["2.0"][name]
+        wanted = [float(old[2]) / counts[0] if old else 0, float(new[2]) / counts[1]]
+        expect(all(abs(float(got) - value) <= 1e-9 * max(1, value) for got, value in zip((before, after), wanted)), "%s: %s" % (name, wanted))
+        expect(abs(float(change) - wanted[1] + wanted[0]) <= 1e-6 * max(1, *wanted), change)
+        if old and old[3] != "\\N":
+            expect(abs(float(least) - float(new[1]) / counts[1] + float(old[3]) / counts[0]) <= 1e-6 * max(1, float(old[3])), "%s: %s" % (name, least))
+            limits += 1
+        elif not old:
+            expect(float(least) < float(new[1]) / counts[1], "%s: what no sample tells of is taken for nothing" % name)
+            limits += 1
+    expect(limits >= 1, "no limit")
+
+
 def with_engine(tap, recordings):
     os.environ.update(WHO)
     engine = Pushed(PYTHON, USER, PASSWORD)
@@ -404,6 +467,7 @@ def with_engine(tap, recordings):
         tap.attempt("dates", lambda: test_fleet_dates.check_dates(recordings))
         tap.attempt("diff", lambda: check_diff(engine, recordings))
         tap.attempt("view", lambda: check_view(engine, recordings))
+        tap.attempt("dashboard", lambda: check_dashboard(engine, recordings))
         tap.attempt("view of a moment", lambda: check_live_view(engine, recordings))
         tap.attempt("cut short", lambda: check_cut_short(engine, recordings))
         tap.attempt("a run that goes on", lambda: check_versions(engine, recordings.folder))
@@ -417,6 +481,7 @@ def main():
     with profiled.directory() as folder:
         has_engine = subprocess.run([PYTHON, "-c", "import chdb"], capture_output=True, check=False).returncode == 0
         recordings = test_fleet.Recordings(folder) if has_engine else OneRecording(folder)
+        tap.attempt("the dashboard's form", lambda: check_dashboard_form(recordings))
         tap.attempt("a scripted server's answers", lambda: check_scripted_question(recordings))
         tap.attempt("an answer that lost a part", lambda: check_gone(recordings))
         tap.attempt("addresses", lambda: check_addresses(recordings))
