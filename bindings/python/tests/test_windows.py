@@ -18,6 +18,7 @@ from bytepoll.figures import Figure
 from profiled import expect
 
 WINDOWS = 20
+ARENA_MAP = 131072  # bytes of a node of pymalloc's radix tree of arenas (Objects/obmalloc.c)
 # An object of bytes(n) is a request of n + 33 bytes. The slots are there before, so that nothing else
 # is allocated but what `slot[0] = ` needs: nothing.
 TRUTH = """
@@ -158,7 +159,11 @@ def truth(tap, folder, python, version):
     tap.check(max(widths) < filled / 8, name + "the interval says something", str(widths))
     tap.check(all(w["allocated"][3] and 0 <= w["allocated"][0] - filled - 3000033 < 300000
                   for w in told["windows"]), name + "what was allocated is exact", str(told["windows"]))
-    tap.check(all(w["live"][1] <= 3000033 + 60000 and w["live"][2] >= 3000033 for w in told["windows"]),
+    # (CPython from 3.10 on notes in which 16 GiB of addresses its arenas lie, a block each: in few runs a window has one.)
+    beyond = [w["live"][1] - 3000033 for w in told["windows"]]
+    blocks = [max(0, round(more / ARENA_MAP)) for more in beyond]
+    tap.check(all(more - ARENA_MAP * count <= 60000 and w["live"][2] >= 3000033 for more, count, w in
+                  zip(beyond, blocks, told["windows"])) and sum(blocks) <= 2,
               name + "what is live at the end", str(told["windows"]))
     # Objects of T bytes and more are all recorded: of the 32 large ones nothing is estimated.
     places = {row[0].rsplit(":", 1)[-1]: row for row in told["rows"]}
