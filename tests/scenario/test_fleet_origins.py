@@ -9,6 +9,7 @@ import shutil
 import sys
 
 import profiled
+import schemas
 from profiled import expect
 from test_fleet import HOSTILE, Recordings, ask
 
@@ -17,6 +18,7 @@ def rows_by(recordings, key, metric, *words):
     """Bytes and objects by name: estimate, low and high; and the number of samples."""
     data = json.loads(ask("fleet", "top", recordings.tables, "--json", "--rows", "9999", "--by", key, "--metric", metric,
                           *words).stdout)
+    schemas.validate(data, "report-1")
     expect(data["by"] == key, data["by"])
     return {row["name"]: [row[unit][name] for unit in ("bytes", "objects") for name in ("estimate", "low", "high")] + [row["samples"]]
             for row in data["rows"]}
