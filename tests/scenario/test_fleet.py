@@ -11,7 +11,6 @@ import base64
 import glob
 import gzip
 import json
-import math
 import os
 import random
 import re
@@ -412,75 +411,6 @@ def check_check(recordings):
         ask("fleet", "check", recordings.store, "--limit", limit, status=2)
 
 
-def check_sql(recordings):
-    """The macros of duckdb.sql: estimates of functions are those of report, and limits, too."""
-    with open(MACROS, encoding="utf-8") as file:
-        script = file.read() + "SELECT function, samples, bytes, objects, bytes_least, bytes_high FROM " \
-            "bytepoll_top('%s') WHERE service = 'even' AND release = '0.0';" % recordings.store
-    done = subprocess.run(["duckdb", "-init", "/dev/null", "-batch", "-bail", "-json"], input=script.encode(),
-                          capture_output=True, check=False)
-    expect(done.returncode == 0, done.stderr.decode()[:500])
-    got = {row.pop("function"): list(row.values()) for row in json.loads(done.stdout)}
-    hosts = [i for i, run in enumerate(recordings.runs) if run == ("even", "0.0")]
-    plain = json.loads(ask("report", "--json", "--estimator", "ht", "--allocators", "none", "--metric", "live",
-                           *[recordings.traces[i] for i in hosts]).stdout)
-    wanted = {row["name"]: [row["samples"], row["bytes"]["estimate"], row["objects"]["estimate"]] for row in plain["rows"]}
-    expect(set(got) == set(wanted) and got, "functions: %s, not %s" % (sorted(got), sorted(wanted)))
-    for name, values in wanted.items():
-        expect(all(abs(a - b) <= 1e-9 * b for a, b in zip(got[name], values)), "%s: %s, not %s" % (name, got[name], values))
-    compared = 0
-    for row in plain["rows"]:
-        _, _, _, least, high = got[row["name"]]
-        bytes_, deviation = row["bytes"], (row["bytes"]["high"] - row["bytes"]["estimate"]) / 1.5
-        expect(least <= bytes_["low"] * (1 + 1e-9), "%s: not below %s, but low is %s" % (row["name"], least, bytes_["low"]))
-        if not bytes_.get("exact"):
-            # (The quantile is at least 1.5 standard deviations up; the table is good to 6.5e-6 of them.)
-            expect(abs(high - bytes_["high"]) <= 7e-6 * deviation + 1e-9 * high,
-                   "%s: at most %s, not %s" % (row["name"], high, bytes_["high"]))
-            compared += 1
-    expect(compared >= 2, "too few limits: %d" % compared)
-
-
-def gamma_tail(shape, x):
-    """P(G > x) of the gamma distribution: by the series of its complement, or by a continued fraction (Lentz)."""
-    front = math.exp(shape * math.log(x) - x - math.lgamma(shape))
-    if x < shape + 1:
-        term = total = 1 / shape
-        for n in range(1, 100000):
-            term *= x / (shape + n)
-            total += term
-            if term < 1e-17 * total:
-                break
-        return 1 - front * total
-    b = x + 1 - shape
-    c, d = 1e300, 1 / b
-    fraction = d
-    for n in range(1, 100000):
-        a = -n * (n - shape)
-        b += 2
-        d, c = 1 / (a * d + b), b + a / c
-        fraction *= d * c
-        if abs(d * c - 1) < 1e-16:
-            break
-    return front * fraction
-
-
-def check_quantiles(_):
-    """Every entry of the table in duckdb.sql leaves 2.5 % of its gamma distribution above it; clickhouse.sql has the same."""
-    tables = []
-    for path in (MACROS, os.path.join(os.path.dirname(MACROS), "clickhouse.sql")):
-        with open(path, encoding="utf-8") as file:
-            found = re.search(r"bytepoll_quantiles(?:\(\))? AS [^\[]*\[(.*?)\]", file.read(), re.S)
-        tables.append([float(word) for word in found[1].split(",")])
-    entries = tables[0]
-    expect(tables[1] == entries, "another table in clickhouse.sql")
-    expect(len(entries) == 301 and abs(math.erfc(entries[0] / math.sqrt(2)) / 2 - .025) < 1e-8, "the normal quantile")
-    for i, entry in enumerate(entries[1:], 1):
-        shape = 4 / (i * .02) ** 2
-        tail = gamma_tail(shape, shape + entry * math.sqrt(shape))
-        expect(abs(tail - .025) < 2e-8, "skewness %g: %g above" % (i * .02, tail))
-
-
 def check_impossible(recordings):
     """Tables from strangers: values that cannot be are an error, and neither a figure nor a loop without end."""
     for i, (table, change) in enumerate((
@@ -579,12 +509,10 @@ def main():
     with profiled.directory() as folder:
         recordings = Recordings(folder)
         tap.attempt("a scripted duckdb", lambda: check_scripted(recordings))
-        tap.attempt("quantiles", lambda: check_quantiles(recordings))
         tap.attempt("usage", lambda: check_usage(recordings))
         for name, check in (("random questions", check_questions), ("selection", check_selection), ("tree", check_tree),
                             ("windows", check_windows), ("a store without readings", check_without_readings),
                             ("growth", check_growth), ("html", check_html), ("diff", check_diff), ("check", check_check),
-                            ("macros of SQL", check_sql),
                             ("impossible values", check_impossible), ("a run twice", check_twice),
                             ("names of folders", check_names_of_folders)):
             if shutil.which("duckdb") is None:

@@ -74,9 +74,16 @@ CREATE OR REPLACE MACRO bytepoll_folders(store) AS TABLE
                         FROM glob(store || '/**/processes.parquet'))
  QUALIFY row_number() OVER (PARTITION BY run ORDER BY folder = run DESC, folder DESC) = 1;
 
-CREATE OR REPLACE MACRO bytepoll_processes(store) AS TABLE
-  SELECT * EXCLUDE (filename) FROM read_parquet(store || '/**/processes.parquet', filename = true)
-   WHERE filename IN (SELECT folder || '/processes.parquet' FROM bytepoll_folders(store));
+-- The processes, each once: of one that lies in several folders, as a copy, or in a sum and beside it, the first one counts,
+-- and a version of a run that went on last.
+-- (`place`: the file of its samples.)
+CREATE OR REPLACE MACRO bytepoll_placed(store) AS TABLE
+  SELECT * EXCLUDE (filename), regexp_replace(filename, 'processes[.]parquet$', 'samples.parquet') AS place
+    FROM read_parquet(store || '/**/processes.parquet', filename = true)
+   WHERE filename IN (SELECT folder || '/processes.parquet' FROM bytepoll_folders(store))
+ QUALIFY row_number() OVER (PARTITION BY process ORDER BY regexp_matches(filename, '[.][0-9]{10}/processes[.]parquet$'), filename) = 1;
+
+CREATE OR REPLACE MACRO bytepoll_processes(store) AS TABLE SELECT * EXCLUDE (place) FROM bytepoll_placed(store);
 
 -- The samples of a store with what recordings say of them, the innermost function, and the weight. `until` is when it was
 -- freed, or the end of what was recorded of its process.
@@ -86,9 +93,8 @@ CREATE OR REPLACE MACRO bytepoll_samples(store) AS TABLE
          make_timestamp_ns(p.start_unix_ns + coalesce(s.freed_ns, p.end_clock_ns - p.start_clock_ns)) AS until,
          coalesce(f.function, '') AS function, f.file, f.line, f.module,
          bytepoll_odds(s.size, s.charge, s.interval, s.exact) AS odds
-    FROM (SELECT * FROM read_parquet(store || '/**/samples.parquet', filename = true)
-           WHERE filename IN (SELECT folder || '/samples.parquet' FROM bytepoll_folders(store))) s
-    JOIN bytepoll_processes(store) p ON p.process = s.process
+    FROM read_parquet(store || '/**/samples.parquet', filename = true) s
+    JOIN bytepoll_placed(store) p ON p.process = s.process AND p.place = s.filename
     LEFT JOIN (SELECT DISTINCT stack, frame FROM read_parquet(store || '/**/stacks.parquet') WHERE position = 0) k
       ON k.stack = s.stack
     LEFT JOIN (SELECT DISTINCT ON (frame) * FROM read_parquet(store || '/**/frames.parquet')) f
