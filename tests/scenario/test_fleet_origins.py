@@ -54,6 +54,8 @@ def check_origins(recordings):
         for name in set(names.values()):
             wanted = sum(alone[host] for host in alone if names[host] == name)
             expect(rows[name][0] == rows[name][1] == rows[name][2] == wanted, "%s: %s, not %s" % (name, rows[name], wanted))
+    header = ask("fleet", "top", recordings.tables, "--csv", "--by", "tag:a,b").stdout.decode().splitlines()[0]
+    expect(header.startswith('"tag:a,b",samples,'), header)
     expect(HOSTILE in rows_by(recordings, "service", "live"), "a hostile service is no row")
 
 

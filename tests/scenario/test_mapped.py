@@ -262,6 +262,19 @@ def compared(base, new):
         profiled.expect(len(re.findall(r"(?m)^  same ", every)) == len(data["rows"]) - changed, every)
 
 
+def compared_where_some_are_lost(base, new):
+    """Where records are missing nothing is the same, and nothing is without an error."""
+    with open(base, "rb") as file:
+        data = bytearray(file.read())
+    torn, place = base + ".torn.bpt", len(data.rstrip(b"\0")) * 3 // 4
+    data[place:place + 40] = bytes(255 - byte for byte in data[place:place + 40])
+    with open(torn, "wb") as file:
+        file.write(data)
+    done = profiled.run([profiled.BYTEPOLL, "diff", "--all", "--metric", "mapped", torn, new])
+    words = " ".join(done.stdout.decode().split())
+    profiled.expect(done.status == 0 and "lost" in words and "no error" not in words and " same " not in words and "unclear" in words, done)
+
+
 def test_diff(tap):
     with profiled.directory() as path:
         traces = []
@@ -269,6 +282,7 @@ def test_diff(tap):
             os.mkdir(os.path.join(path, seed))
             traces.append(record(os.path.join(path, seed), seed, "1")[0])
         tap.attempt("diff", lambda: compared(*traces))
+        tap.attempt("diff of what is torn", lambda: compared_where_some_are_lost(*traces))
         os.mkdir(os.path.join(path, "off"))
         off, _ = record(os.path.join(path, "off"), "1", "1", extra={"BYTEPOLL_MAPPED": "off"})
         for words, status, said in ((("diff", "--metric", "mapped", traces[0], off), 1, "run --mapped"),

@@ -83,13 +83,14 @@ function read_window(text, profile) {
 const number = (text, limit) => (/^\d{1,10}$/.test(text) && +text < limit ? +text : null);
 
 // What of a fragment means the same on the page of the other memory of the same run: times, and how things are shown.
-// Numbers of stacks, functions and filters do not.
+// Numbers of stacks, functions and filters do not, and not each page has types, processes or a column of samples.
 const OF_BOTH = ['unit', 'moment', 'window', 'callees', 'folded', 'chains', 'search', 'by', 'cumulative', 'sort', 'ascending'];
+const OF_ONE = ['by=type', 'by=process', 'sort=samples'];
 export const carried_fragment = (text) =>
   text
     .replace(/^#/, '')
     .split('&')
-    .filter((part) => OF_BOTH.includes(part.split('=')[0]))
+    .filter((part) => OF_BOTH.includes(part.split('=')[0]) && !OF_ONE.includes(part))
     .join('&');
 
 // A fragment may hold anything: what is not understood is left out.

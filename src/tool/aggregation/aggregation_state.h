@@ -189,6 +189,14 @@ const char *bp_effect_of_lost_frees(const struct bp_aggregation_state *state);
 /* Adds what is not known of where objects were freed. False: no memory. */
 bool bp_warn_of_freed_somewhere(struct bp_aggregation *aggregation);
 
+/* warnings_together.c. Are these two traces of one process: a runtime in it has recorded its own
+ * objects (`host`), and the recorder those of malloc, or another runtime its own? Where the two
+ * clocks of the traces agree, they are of one system. */
+bool bp_is_one_process(const struct bp_profile *profile, const struct bp_process *host,
+	const struct bp_process *other);
+/* Is each process that is looked at of a file without times, which shows one moment? */
+bool bp_are_snapshots(const struct bp_aggregation *aggregation);
+
 /* Grows an array so that one more entry fits. */
 bool bp_grow(void **data, uint32_t count, uint32_t *capacity, size_t entry_bytes);
 

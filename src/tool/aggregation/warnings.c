@@ -479,20 +479,6 @@ static void say_methods(struct list *list, const struct bp_aggregation *aggregat
 			  "the upper limits are too low in up to 8 %% of cases");
 }
 
-/* Two traces of one process: a runtime in it has recorded its own objects (`host`), and the
- * recorder those of malloc, or another runtime its own. Where the two clocks of the traces agree,
- * they are of one system. */
-static bool is_one_process(const struct bp_profile *profile, const struct bp_process *host,
-	const struct bp_process *other)
-{
-	const uint64_t host_ns = bp_process_began_ns(profile, host);
-	const uint64_t other_ns = bp_process_began_ns(profile, other);
-	const uint64_t apart_ns =
-		(host->start_real_ns - host_ns) - (other->start_real_ns - other_ns) + 1000000000;
-	return host->host && host->pid == other->pid && host_ns <= other->end_time_ns &&
-	       other_ns <= host->end_time_ns && apart_ns <= 2000000000;
-}
-
 /* Several files: what their sum means. */
 static void say_together(struct list *list, const struct bp_aggregation *aggregation)
 {
@@ -502,7 +488,7 @@ static void say_together(struct list *list, const struct bp_aggregation *aggrega
 		return;
 	for (uint32_t i = 1; i < profile->processes.count; i++)
 		for (uint32_t j = 1; processes[i].host && j < profile->processes.count; j++) {
-			if (i == j || !is_one_process(profile, &processes[i], &processes[j]))
+			if (i == j || !bp_is_one_process(profile, &processes[i], &processes[j]))
 				continue;
 			say(list,
 				"%s and %s are of one process (pid %u): what a runtime hands out may lie "
@@ -517,9 +503,11 @@ static void say_together(struct list *list, const struct bp_aggregation *aggrega
 			"the figures are sums of %u runs: live is what each held at its end, and there "
 			"is no common peak",
 			profile->stored_runs);
-	else if (aggregation->state->lacks & BP_LACKS_TIMES && profile->stored_runs == 0)
-		say(list, "these snapshots are summed: what lives in several of one process is "
-			  "counted in each of them (bytepoll diff compares two)");
+	else if (profile->stored_runs == 0 && bp_are_snapshots(aggregation))
+		say(list,
+			"these snapshots are summed: of one process, what lives in several of them is "
+			"counted in each (bytepoll diff compares two); of unrelated ones there is no "
+			"common moment");
 	else if (profile->stored_runs == 0 && !aggregation->query.has_at)
 		say(list, "these files are of unrelated processes: figures are summed, live is at "
 			  "each one's own exit, and there is no common peak");

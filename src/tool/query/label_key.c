@@ -37,7 +37,8 @@ bool bp_query_set_by_origin(struct bp_query *query, const char *text)
 {
 	static const char *const words[] = { "service", "release", "host" };
 	const size_t prefix = strlen(BP_TAG_PREFIX);
-	const bool tag = strncmp(text, BP_TAG_PREFIX, prefix) == 0 && text[prefix] != '\0';
+	const bool tag = strncmp(text, BP_TAG_PREFIX, prefix) == 0 &&
+			 bp_label_key_is_good(text + prefix, strlen(text + prefix));
 	if (!tag && bp_word_index(words, 3, text) < 0)
 		return false;
 	query->by = BP_KEY_ORIGIN;

@@ -111,7 +111,7 @@ unsigned bp_absent_metrics(uint32_t lacks);
 /* What rows are by, as `--by` says it: a word of bp_key_names, or "label:KEY". `text` must stay. */
 bool bp_query_set_by(struct bp_query *query, const char *text, struct bp_error *error);
 /* The same where the profile was read from a store, and its processes have an origin: "service",
- * "release", "host" or "tag:KEY". False: it is none of these words. */
+ * "release", "host" or "tag:KEY", whose key is as that of a label. False: it is none of these. */
 bool bp_query_set_by_origin(struct bp_query *query, const char *text);
 static inline const char *bp_query_by(const struct bp_query *query)
 {

@@ -119,10 +119,15 @@ static bool write_csv(const struct bp_aggregation *aggregation,
 	bool good = true;
 	if (options->moments > 0)
 		return write_moments(aggregation, options->moments, out, error);
-	fprintf(out,
-		"%s,samples,bytes,bytes_low,bytes_high,bytes_exact,objects,objects_low,"
-		"objects_high,objects_exact\r\n",
-		bp_query_by(&aggregation->query));
+	/* (Keys of labels and tags may hold a comma.) */
+	const char *by = bp_query_by(&aggregation->query);
+	if (strpbrk(by, ",\"\r\n") != NULL)
+		write_string(options, by, out);
+	else
+		fputs(by, out);
+	fputs(",samples,bytes,bytes_low,bytes_high,bytes_exact,objects,objects_low,objects_high,"
+	      "objects_exact\r\n",
+		out);
 	for (uint32_t i = 0; good && i < shown; i++) {
 		bp_aggregation_row(aggregation, i, &row);
 		good = write_row(aggregation, &row, options, out);

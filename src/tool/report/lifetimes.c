@@ -121,6 +121,7 @@ static void write_stack(
 		return;
 	bp_aggregation_row(stacks->aggregation, number, &row);
 	bp_write_frames(stacks->aggregation->profile, row.frames, row.frame_count, options, out);
+	bp_write_stack_end(row.stack_flags, out);
 }
 
 /* Where room is short, first goes the processor, then the age in the middle. */

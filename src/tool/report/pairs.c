@@ -32,7 +32,8 @@ static struct bp_row place_of_end(const struct bp_pair *pair)
 					: pair->end == BP_PAIR_FREED_SOMEWHERE ? BP_FREED_SOMEWHERE
 									       : pair->freed_name,
 		.frames = pair->freed_frames,
-		.frame_count = pair->freed_frame_count };
+		.frame_count = pair->freed_frame_count,
+		.stack_flags = pair->freed_stack_flags };
 }
 
 /* The two places as one text of at most `columns` columns, of which a short one leaves what it does
@@ -73,6 +74,7 @@ static void write_place(const struct bp_aggregation *aggregation, const char *wh
 		what = row->name != NULL ? row->name : "(no stack recorded)";
 	fprintf(out, "      %s\n", what);
 	bp_write_frames(aggregation->profile, row->frames, row->frame_count, options, out);
+	bp_write_stack_end(row->stack_flags, out);
 }
 
 /* Both stacks of pair `number`. (Rows behind the pairs are sums.) */

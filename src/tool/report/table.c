@@ -188,10 +188,7 @@ static void write_stack(const struct bp_aggregation *aggregation, const struct b
 	bp_write_frames(aggregation->profile, row->frames, row->frame_count, options, out);
 	if (row->frame_count == 0)
 		fputs("        (no stack recorded)\n", out);
-	if (row->stack_flags != 0)
-		fprintf(out, "        (%s)\n",
-			row->stack_flags & 1 ? "cut at the depth limit"
-					     : "the walk ended before the outermost frame");
+	bp_write_stack_end(row->stack_flags, out);
 }
 
 static void fill(struct line *line, const struct bp_report_options *options)

@@ -98,7 +98,8 @@ static bool open_bracket(struct scan *scan, size_t at, char close)
 		return false;
 	scan->open[scan->depth++] = close;
 	name->depth[at] = (uint8_t)scan->depth;
-	if (c == '<' && !scan->part_begins && before != '.' && before != '+')
+	if (c == '<' && !scan->part_begins && before != '.' &&
+		(before != '+' || at == scan->operator_end))
 		name->shape[at] = ARGUMENTS;
 	else if (c == '(' && at > 0 &&
 		 (is_word(before) || strchr(">)]}", before) != NULL || at == scan->operator_end))

@@ -84,6 +84,8 @@ static void operators_are_no_brackets(void **state)
 		{ "bool ns::operator<(ns::pair<int> const&, ns::pair<int> const&)", 30,
 			"bool ns::operator<(…)" },
 		{ "ns::Vector::operator+=(ns::Vector const&)", 26, "ns::Vector::operator+=(…)" },
+		{ "std::operator+<char, std::char_traits<char> >(char const*)", 32,
+			"std::operator+<…>(…)" },
 		{ "ns::Deep::operator<=>(ns::Deep const&) const", 30,
 			"ns::Deep::operator<=>(…) const" },
 		{ "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char)",

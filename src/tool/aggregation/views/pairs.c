@@ -358,6 +358,7 @@ static bool name_place(const struct builder *builder, uint32_t number, struct bp
 	if (aggregation->query.by == BP_KEY_STACK) {
 		pair->freed_frames = bp_attribution_frames(
 			&aggregation->state->attribution, place->stack, &pair->freed_frame_count);
+		pair->freed_stack_flags = aggregation->profile->stacks.data[place->stack.i].flags;
 		return true;
 	}
 	pair->freed_name = strdup(bp_row_name(aggregation->profile, aggregation->query.by,

@@ -40,6 +40,7 @@ struct bp_pair {
 	char *freed_name; /* NULL by stack; owned */
 	const struct bp_frame_id *freed_frames;
 	uint32_t freed_frame_count;
+	uint8_t freed_stack_flags;
 	struct bp_row figures; /* samples, bytes and objects alone */
 	struct bp_pair_lifetime bytes, objects;
 };

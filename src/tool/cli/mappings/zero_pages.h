@@ -2,7 +2,8 @@
 /*
  * Pages that were read and never written: the kernel maps one page of zeros in their places, says
  * in /proc/PID/pagemap that they are present, and does not count them as resident. Since Linux 6.7
- * it tells them apart (PAGEMAP_SCAN); on older kernels they look like any other page. Thread-safe.
+ * it tells them apart (PAGEMAP_SCAN), huge ones since a fix of 2025; on older kernels they look
+ * like any other page. Thread-safe.
  */
 #ifndef BP_CLI_MAPPINGS_ZERO_PAGES_H
 #define BP_CLI_MAPPINGS_ZERO_PAGES_H

@@ -126,11 +126,16 @@ static bool is_of_mapped(const struct bp_diff *diff)
 	return diff->runs[BP_NEW][0].shown->profile->mapped;
 }
 
-/* Then a change is what it is: there is nothing to test. (How much runs vary is known only where
- * both sides have several.) */
+/* Of one run a side: then a change is what it is, and there is nothing to test, unless something
+ * was lost. */
 static bool is_counted(const struct bp_diff *diff)
 {
-	return is_of_mapped(diff) && (diff->run_count[BP_BASE] < 2 || diff->run_count[BP_NEW] < 2);
+	struct bp_diff_row total;
+	bp_diff_total(diff, &total);
+	const struct bp_figure *change =
+		diff->query.objects ? &total.objects.change : &total.bytes.change;
+	return is_of_mapped(diff) && !has_several_runs(diff) && !change->lower_bound &&
+	       !change->upper_bound && !change->interval.unknown;
 }
 
 static void fill(const struct table *table, struct line *line)

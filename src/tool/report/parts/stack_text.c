@@ -38,3 +38,11 @@ void bp_write_frames(const struct bp_profile *profile, const struct bp_frame_id 
 	for (uint32_t i = 0; i < count; i++)
 		write_frame(profile, &profile->frames.data[frames[i].i], options, out);
 }
+
+void bp_write_stack_end(unsigned flags, FILE *out)
+{
+	if (flags != 0)
+		fprintf(out, "%*s(%s)\n", (int)INDENT, "",
+			flags & 1 ? "cut at the depth limit"
+				  : "the walk ended before the outermost frame");
+}
