@@ -268,6 +268,7 @@ void bp_aggregation_finish(struct bp_aggregation *aggregation)
 		free(state->cells);
 		free(state->cell_of);
 		free(state->rows);
+		free(state->row_counters);
 		free(state->cell_rows);
 		free(state->order);
 		free(state->names);

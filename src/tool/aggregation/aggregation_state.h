@@ -42,10 +42,12 @@ struct bp_row_sums {
 	size_t name;	     /* into names */
 	double order;	     /* what rows are sorted by, largest first */
 	uint32_t place;	     /* in the order; UINT32_MAX: left out */
-	/* where rows are counted: the counters of its threads or processes; `uncounted`: some has
-	 * none */
-	struct bp_known_total counted_bytes, counted_objects;
-	bool uncounted;
+};
+
+/* The sums of the counters of a row's threads or processes. */
+struct bp_row_counters {
+	struct bp_known_total bytes, objects;
+	bool unknown; /* one of them has none */
 };
 
 /* What the counters of the recorder say of the processes looked at. */
@@ -69,6 +71,7 @@ struct bp_aggregation_state {
 
 	struct bp_row_sums *rows;
 	uint32_t row_count, row_capacity;
+	struct bp_row_counters *row_counters; /* by row; only with counted_rows */
 	uint32_t *cell_rows;
 	uint32_t cell_row_count, cell_row_capacity;
 	uint32_t *order; /* row numbers as shown; rows without a sample left out */
@@ -131,7 +134,7 @@ uint32_t bp_cell_of_sample(
 	const struct bp_aggregation *aggregation, const struct bp_sample *sample);
 double bp_reach_unit(const struct bp_aggregation *aggregation);
 
-/* row_key.c: fills rows, cell_rows and names from the cells. */
+/* row_key.c: fills rows, their counters, cell_rows and names from the cells. */
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error);
 /* Do two stacks have the same frames, so that they read the same? Such have one hash, too. */
 bool bp_stacks_read_alike(

@@ -363,10 +363,14 @@ static void complement(
 static bool own_counters(const struct bp_aggregation *aggregation, const struct bp_row_sums *row,
 	struct bp_known_total *ret_bytes, struct bp_known_total *ret_objects)
 {
-	if (!aggregation->state->counted_rows || row->uncounted)
+	const struct bp_aggregation_state *state = aggregation->state;
+	if (!state->counted_rows)
 		return false;
-	*ret_bytes = row->counted_bytes;
-	*ret_objects = row->counted_objects;
+	const struct bp_row_counters *counters = &state->row_counters[row - state->rows];
+	if (counters->unknown)
+		return false;
+	*ret_bytes = counters->bytes;
+	*ret_objects = counters->objects;
 	const struct bp_sums *sums = &row->tally.sums;
 	return !bp_total_is_open(*ret_bytes) && ret_objects->high >= sums->samples &&
 	       (double)ret_bytes->high >= sums->bytes;

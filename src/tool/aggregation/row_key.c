@@ -192,21 +192,29 @@ static bool place_label(
 	return put_under(aggregation, index, cell, value.i, has_label);
 }
 
-/* Adds the counters of the thread or process of a cell to its row. (What is not known is number
- * 0.) */
-static void count(struct bp_aggregation *aggregation, const struct bp_cell *cell)
+/* Adds up the counters of the threads or processes of each row, whose cells are under one row each.
+ * (What is not known is number 0.) False: no memory. */
+static bool count_rows(struct bp_aggregation *aggregation)
 {
 	struct bp_aggregation_state *state = aggregation->state;
 	const struct bp_profile *profile = aggregation->profile;
-	struct bp_row_sums *row = &state->rows[state->cell_rows[cell->first_row]];
-	const bool of_thread = aggregation->query.by == BP_KEY_THREAD;
-	row->uncounted = row->uncounted || cell->id == 0;
-	bp_known_total_add(
-		&row->counted_bytes, of_thread ? profile->threads.data[cell->id].bytes_allocated
-					       : profile->processes.data[cell->id].bytes_allocated);
-	bp_known_total_add(&row->counted_objects,
-		of_thread ? profile->threads.data[cell->id].objects_allocated
-			  : profile->processes.data[cell->id].objects_allocated);
+	const bool of_threads = aggregation->query.by == BP_KEY_THREAD;
+	state->row_counters = calloc(state->row_count + 1u, sizeof *state->row_counters);
+	for (uint32_t i = 0; state->row_counters != NULL && i < state->cell_count; i++) {
+		const struct bp_cell *cell = &state->cells[i];
+		struct bp_row_counters *counters =
+			&state->row_counters[state->cell_rows[cell->first_row]];
+		const struct bp_thread *thread =
+			of_threads ? &profile->threads.data[cell->id] : NULL;
+		const struct bp_process *process =
+			of_threads ? NULL : &profile->processes.data[cell->id];
+		counters->unknown = counters->unknown || cell->id == 0;
+		bp_known_total_add(&counters->bytes,
+			of_threads ? thread->bytes_allocated : process->bytes_allocated);
+		bp_known_total_add(&counters->objects,
+			of_threads ? thread->objects_allocated : process->objects_allocated);
+	}
+	return state->row_counters != NULL;
 }
 
 bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
@@ -227,9 +235,9 @@ bool bp_make_rows(struct bp_aggregation *aggregation, struct bp_error *error)
 				aggregation->profile->processes.data[cell->id].origin.i, 0);
 		else
 			good = put_under(aggregation, &index, cell, cell->id, 0);
-		if (good && state->counted_rows)
-			count(aggregation, cell);
 	}
+	if (good && state->counted_rows)
+		good = count_rows(aggregation);
 	bp_id_index_finish(&merge.index);
 	bp_id_index_finish(&index);
 	return good || bp_error_set(error, "out of memory");

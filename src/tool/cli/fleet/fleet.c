@@ -388,8 +388,7 @@ static const struct bp_option options[] = {
 	{ .name = "by",
 		.letter = 'b',
 		.argument = "KEY",
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|"
-			   "label:KEY|service|release|host|tag:KEY",
+		.choices = BP_BY_CHOICES "|service|release|host|tag:KEY",
 		.summary = "what a row stands for (default: function); the last four: of the run" },
 	BP_OPTION_CUMULATIVE,
 	BP_OPTION_ALLOCATORS,

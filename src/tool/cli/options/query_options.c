@@ -204,7 +204,7 @@ bool bp_query_options_read(const struct bp_arguments *arguments,
 	read_words(arguments, query);
 	read_mapped(arguments, ret_options);
 	ret_options->by_given = flag(arguments, "by");
-	/* (Words of origins are none of a command that does not list them.) */
+	/* (A command whose table does not list the words of origins has refused them by now.) */
 	if (ret_options->by_given &&
 		!bp_query_set_by_origin(query, bp_option_value(arguments, "by")) &&
 		!bp_query_set_by(query, bp_option_value(arguments, "by"), error))

@@ -96,12 +96,13 @@ bool bp_mapped_options_check(const struct bp_arguments *arguments,
 		.name = "filter", .letter = 'F', .argument = "KEY=GLOB", .repeatable = true, \
 		.summary = "only what matches: function=parse_*|load_*, size=64..4K ..."     \
 	}
-#define BP_OPTION_BY                                                                              \
-	{                                                                                         \
-		.name = "by", .letter = 'b', .argument = "KEY",                                   \
-		.choices = "function|stack|line|file|module|thread|size|type|kind|process|label|" \
-			   "label:KEY",                                                           \
-		.summary = "what a row stands for (default: function)"                            \
+/* What rows can be by in every command that reports. */
+#define BP_BY_CHOICES \
+	"function|stack|line|file|module|thread|size|type|kind|process|label|label:KEY"
+#define BP_OPTION_BY                                                                      \
+	{                                                                                 \
+		.name = "by", .letter = 'b', .argument = "KEY", .choices = BP_BY_CHOICES, \
+		.summary = "what a row stands for (default: function)"                    \
 	}
 #define BP_OPTION_CUMULATIVE                                                                 \
 	{                                                                                    \

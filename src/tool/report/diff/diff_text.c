@@ -37,6 +37,7 @@ struct line {
 struct table {
 	const struct bp_diff *diff;
 	const struct bp_diff_options *options;
+	bool counted; /* is_counted() */
 	struct line *lines;
 	uint32_t count;
 	unsigned widths[COLUMNS]; /* 0: not shown */
@@ -131,11 +132,12 @@ static bool is_of_mapped(const struct bp_diff *diff)
 static bool is_counted(const struct bp_diff *diff)
 {
 	struct bp_diff_row total;
+	if (!is_of_mapped(diff) || has_several_runs(diff))
+		return false;
 	bp_diff_total(diff, &total);
 	const struct bp_figure *change =
 		diff->query.objects ? &total.objects.change : &total.bytes.change;
-	return is_of_mapped(diff) && !has_several_runs(diff) && !change->lower_bound &&
-	       !change->upper_bound && !change->interval.unknown;
+	return !change->lower_bound && !change->upper_bound && !change->interval.unknown;
 }
 
 static void fill(const struct table *table, struct line *line)
@@ -148,7 +150,7 @@ static void fill(const struct table *table, struct line *line)
 	snprintf(line->cells[VERDICT], sizeof line->cells[VERDICT], "%s",
 		line->row.verdict != BP_VERDICT_UNCLEAR	  ? bp_verdict_names[line->row.verdict]
 		: line->name != NULL && !line->row.tested ? ""
-		: is_counted(diff)			  ? "same"
+		: table->counted			  ? "same"
 							  : "unclear");
 	(objects ? bp_objects_change_text : bp_bytes_change_text)(
 		&c->change, style, "", line->cells[CHANGE]);
@@ -158,7 +160,7 @@ static void fill(const struct table *table, struct line *line)
 			&c->side[side], style, line->cells[side == BP_BASE ? BASE : NEW]);
 	if (has_several_runs(diff))
 		deviation_text(table, c, line->cells[DEVIATION]);
-	if (!is_counted(diff))
+	if (!table->counted)
 		q_text(line->row.q, line->cells[Q], sizeof line->cells[Q]);
 }
 
@@ -303,7 +305,7 @@ static bool write_rows(const struct bp_diff *diff, const struct bp_diff_options 
 	uint32_t clear = diff->verdict_count, all = diff->row_count;
 	uint32_t shown = less(options->all ? all : clear, options->report.rows);
 	char total[] = "total", more[64], unclear[64];
-	struct table table = { .diff = diff, .options = options };
+	struct table table = { .diff = diff, .options = options, .counted = is_counted(diff) };
 	table.lines = calloc((size_t)shown + 3, sizeof *table.lines);
 	if (table.lines == NULL)
 		return false;
@@ -317,9 +319,9 @@ static bool write_rows(const struct bp_diff *diff, const struct bp_diff_options 
 	if (shown < clear)
 		add_together(&table, shown, clear, "more", more, sizeof more);
 	add_together(&table, shown > clear ? shown : clear, all,
-		is_counted(diff) ? "that did not change"
-		: shown > clear	 ? "more unclear"
-				 : "unclear",
+		table.counted	? "that did not change"
+		: shown > clear ? "more unclear"
+				: "unclear",
 		unclear, sizeof unclear);
 	lay_out(&table);
 	write_table(&table, out);
@@ -465,6 +467,7 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 	bool deviation, FILE *out)
 {
 	char text[512], few[64] = "", percent[BP_QUANTITY_BYTES];
+	const bool counted = is_counted(diff);
 	const struct bp_query *query = &diff->runs[BP_NEW][0].shown->query;
 	uint32_t untested = diff->row_count - diff->tested_count;
 	bp_percent_text(query->confidence, percent);
@@ -473,7 +476,7 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 	if (untested > 0)
 		snprintf(few, sizeof few, "%u row%s had too few samples to be tested. ", untested,
 			untested == 1 ? "" : "s");
-	if (is_counted(diff))
+	if (counted)
 		snprintf(text, sizeof text,
 			"%u of %u row%s changed. What is mapped is counted: the figures have no "
 			"error.",
@@ -492,8 +495,8 @@ static void write_foot(const struct bp_diff *diff, const struct bp_diff_options 
 			out);
 	if (!options->all && diff->verdict_count < diff->row_count)
 		bp_write_note(&options->report,
-			is_counted(diff) ? "--all shows the rows that did not change too."
-					 : "--all shows the rows without a verdict too.",
+			counted ? "--all shows the rows that did not change too."
+				: "--all shows the rows without a verdict too.",
 			out);
 	if (query->cumulative)
 		bp_write_note(&options->report,
